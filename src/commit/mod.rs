@@ -1,0 +1,141 @@
+//! Step 7, commit: a change set as a commit on our branch.
+//!
+//! In: a change set and the observed refs. Out: a commit, pushed by compare-and-swap. The types and the trait at
+//! the edge are here; `git` is the adapter over git2. Commits are reproducible: same inputs, same object id.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::{
+    edit::ChangeSet,
+    scan::{BlobId, Tree},
+};
+
+/// The id of a commit (SHA-1).
+pub type CommitId = BlobId;
+/// The id of a tree (SHA-1).
+pub type TreeId = BlobId;
+
+/// What a remote advertises: one request, no object transferred.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refs {
+    /// The branch that HEAD points to, without `refs/heads/`; `None` in an empty repository.
+    pub default_branch: Option<String>,
+    /// The branches, without `refs/heads/`.
+    pub branches: BTreeMap<String, CommitId>,
+}
+
+/// A commit as fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// Its own id.
+    pub id: CommitId,
+    /// Its tree.
+    pub tree: TreeId,
+    /// Its parents.
+    pub parents: Vec<CommitId>,
+    /// Its whole message.
+    pub message: String,
+    /// When it was committed.
+    pub time: Timestamp,
+}
+
+/// A commit to be made.
+#[derive(Clone, Debug)]
+pub struct NewCommit<'a> {
+    /// The commit whose tree the changes are applied to.
+    pub onto: CommitId,
+    /// The parents, first ours.
+    pub parents: Vec<CommitId>,
+    /// The changes.
+    pub changes: &'a ChangeSet,
+    /// Subject, body and trailers but for `Uplinker-Tree`, which is added when the tree is known.
+    pub message: String,
+    /// Author and committer.
+    pub author: Signature,
+    /// Author and committer date: the later of the base commit's and the release's.
+    pub date: Timestamp,
+}
+
+/// A name and an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The name.
+    pub name: String,
+    /// The address.
+    pub email: String,
+}
+
+/// A move of one branch from the value that was observed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefUpdate {
+    /// The branch, without `refs/heads/`; always under the prefix.
+    pub branch: String,
+    /// What it was when it was observed; `None` when it was not there.
+    pub old: Option<CommitId>,
+    /// What it becomes; `None` deletes it.
+    pub new: Option<CommitId>,
+}
+
+/// A Git remote, and the bare cache beside it.
+pub trait Remote {
+    /// Lists the remote's branches in one request.
+    fn refs(&self) -> Result<Refs, GitError>;
+    /// Makes commits available (depth 1 each); no request for those that are.
+    fn fetch(&self, branches: &[(&str, CommitId)]) -> Result<(), GitError>;
+    /// Reads a commit that was fetched or made.
+    fn commit(&self, id: CommitId) -> Result<CommitInfo, GitError>;
+    /// Opens the tree of a commit.
+    fn tree(&self, id: CommitId) -> Result<Box<dyn Tree>, GitError>;
+    /// Tells whether `ancestor` is reachable from `descendant`, deepening as far as needed.
+    fn is_ancestor(&self, ancestor: CommitId, branch: &str, descendant: CommitId) -> Result<bool, GitError>;
+    /// Writes a commit into the cache; nothing leaves this machine.
+    fn write(&self, commit: &NewCommit<'_>) -> Result<CommitId, GitError>;
+    /// Moves a branch, only from the value that was observed.
+    fn push(&self, update: &RefUpdate) -> Result<(), GitError>;
+}
+
+/// What can go wrong between us and a Git remote.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// The branch is not where it was observed: start over.
+    #[error("branch `{branch}` moved while this run was working")]
+    Moved {
+        /// The branch.
+        branch: String,
+    },
+    /// The remote refused the branch: a ruleset, a protected branch, a hook. Its words.
+    #[error("the remote refused branch `{branch}`: {reason}")]
+    Refused {
+        /// The branch.
+        branch: String,
+        /// The remote's words, untrusted text.
+        reason: String,
+    },
+    /// The token is wrong, expired, or may not do this.
+    #[error("{url}: authentication failed: {reason}")]
+    Auth {
+        /// The remote, without credentials.
+        url: String,
+        /// What was refused.
+        reason: String,
+    },
+    /// There is no such repository, or the token may not see it.
+    #[error("{url}: no such repository, or the token may not see it")]
+    NotFound {
+        /// The remote, without credentials.
+        url: String,
+    },
+    /// The network, the server or a time limit: trying again later may help.
+    #[error("{url}: {reason}")]
+    Temporary {
+        /// The remote, without credentials.
+        url: String,
+        /// What happened.
+        reason: String,
+    },
+    /// Anything else: the local repository, the disk, a defect.
+    #[error("git: {0}")]
+    Other(String),
+}

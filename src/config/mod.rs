@@ -1,0 +1,1 @@
+//! Configuration of a repository, with positions: raw as written, then ready.

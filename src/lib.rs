@@ -1,0 +1,20 @@
+//! uplinker keeps Linkerd current in a GitOps repository, one reviewed pull request at a time.
+//!
+//! The modules are the steps of the flow, in this order; `ARCHITECTURE.md` is the map.
+
+pub mod cli;
+pub mod commit;
+pub mod config;
+pub mod edit;
+pub mod linkerd;
+pub mod pipeline;
+pub mod plan;
+pub mod policy;
+pub mod propose;
+pub mod release;
+pub mod report;
+pub mod scan;
+pub mod serve;
+pub mod sys;
+pub mod verify;
+pub mod yaml;

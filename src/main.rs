@@ -1,0 +1,3 @@
+//! The `uplinker` program: hands over to the library.
+
+fn main() {}

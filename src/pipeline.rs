@@ -1,0 +1,1 @@
+//! The whole run on one screen; it owns no rule.

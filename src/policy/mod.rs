@@ -1,0 +1,182 @@
+//! Step 2, policy: which release to go to, or why not now.
+//!
+//! In: a [`Policy`], the [`Catalog`], the repository's [`Needs`] and the time. Out: a [`Decision`]. Pure: policy
+//! never sees a file, a clock or a network.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use crate::release::{Catalog, EdgeVersion};
+
+/// What the configuration allows, for one target.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// Which releases are eligible at all.
+    pub channel: Channel,
+    /// The age that a release must have.
+    pub soak: SignedDuration,
+    /// Stay inside these versions.
+    pub range: Option<Range>,
+    /// Leave these out.
+    pub skip: Vec<EdgeVersion>,
+    /// When pull requests may be opened or moved; always when `None`.
+    pub schedule: Option<Schedule>,
+    /// A reason; nothing is proposed while it stands.
+    pub paused: Option<String>,
+    /// Periods in which nothing is proposed.
+    pub freeze: Vec<Freeze>,
+    /// `--to`: go to this release; hops, holds and downgrades still apply.
+    pub to: Option<EdgeVersion>,
+}
+
+/// The channel of a policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    /// The newest release that is not advised against.
+    #[default]
+    Edge,
+    /// Only releases that Linkerd marks as recommended.
+    Recommended,
+    /// Only the first edge of each 2.x milestone.
+    Milestone,
+}
+
+/// What the repository asks of a release, filled from the inventory by the pipeline.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// The charts that are pinned, each with where it is served from.
+    pub charts: Vec<ChartNeed>,
+    /// The oldest release that a moving pin names.
+    pub lowest: Option<EdgeVersion>,
+    /// The newest release that a moving or held pin names: never go below.
+    pub highest: Option<EdgeVersion>,
+}
+
+/// A chart that the repository pins.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChartNeed {
+    /// Its name in the index.
+    pub chart: String,
+    /// Whether it comes from a mirror whose index was not read, so that readiness cannot be told.
+    pub unverified_mirror: bool,
+}
+
+/// The outcome for one target.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// Go to this release.
+    Target {
+        /// The release to propose.
+        version: EdgeVersion,
+        /// The release wanted in the end, where `version` is a required hop on the way to it.
+        hop_towards: Option<(EdgeVersion, &'static str)>,
+    },
+    /// Not now.
+    Hold(Hold),
+}
+
+/// A decision not to propose now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hold {
+    /// Why.
+    pub reason: HoldReason,
+    /// The release that would otherwise be proposed.
+    pub release: Option<EdgeVersion>,
+    /// When it ends, where that is known.
+    pub until: Option<Timestamp>,
+}
+
+/// Why nothing is proposed now: a closed list. Each says until when or until what in its `Display`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum HoldReason {
+    /// Everything is at the newest eligible release.
+    UpToDate,
+    /// `paused` in the configuration; its text.
+    Paused {
+        /// The reason as configured.
+        reason: String,
+    },
+    /// Inside a freeze.
+    Frozen {
+        /// The reason as configured.
+        reason: String,
+    },
+    /// Outside the schedule's window.
+    Schedule,
+    /// The release is younger than `policy.soak`.
+    Soak,
+    /// The release has no date, so its age cannot be told; names the feed that would give it.
+    NoDate {
+        /// Which feed is off or failed, or lacks the date.
+        missing: String,
+    },
+    /// A chart of the release is not in the index yet.
+    NotReady {
+        /// The charts that are missing.
+        charts: Vec<String>,
+    },
+    /// No release is eligible; why the newest is passed over.
+    NoneEligible {
+        /// The newest release's reason.
+        reason: String,
+    },
+    /// `--to` names a release below what the repository runs.
+    Downgrade {
+        /// The release that it runs.
+        running: EdgeVersion,
+    },
+    /// `--to` names a release that no feed knows.
+    UnknownRelease,
+    /// The required intermediate release is not ready or advised against.
+    HopUnavailable {
+        /// The hop.
+        hop: EdgeVersion,
+        /// Why it cannot be taken.
+        reason: String,
+    },
+    /// The platform change has not been on the base branch for `dataPlane.after`.
+    DataPlaneWait,
+    /// The control plane's release is not known from this repository.
+    ControlPlaneUnknown,
+    /// The control plane in this repository has not reached the release yet.
+    ControlPlaneBehind {
+        /// Where it is.
+        running: EdgeVersion,
+    },
+}
+
+/// Versions between two ends, both included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// No lower.
+    pub from: Option<EdgeVersion>,
+    /// No higher.
+    pub to: Option<EdgeVersion>,
+}
+
+/// A cron window.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// The expression as configured: each minute that matches is inside the window.
+    pub expression: String,
+    /// The IANA time zone.
+    pub timezone: String,
+}
+
+/// A period without proposals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Freeze {
+    /// From this instant.
+    pub from: Timestamp,
+    /// Until this instant.
+    pub to: Timestamp,
+    /// Why.
+    pub reason: String,
+}
+
+/// Decides for one target.
+pub fn decide(_policy: &Policy, _catalog: &Catalog, _needs: &Needs, _now: Timestamp) -> Decision {
+    Decision::Hold(Hold { reason: HoldReason::UpToDate, release: None, until: None })
+}

@@ -1,0 +1,219 @@
+//! Step 8, propose: the pull request that carries a plan, and what becomes of it.
+//!
+//! In: the wanted proposal and what was observed. Out: actions, in an order that is safe to be killed in.
+//! [`reconcile`] decides and is pure; a [`Forge`] carries out; this is where commits and pull requests meet.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{commit::CommitId, release::EdgeVersion, scan::Stage};
+
+/// A pull request as a forge reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullRequest {
+    /// Its number.
+    pub number: u64,
+    /// Its page.
+    pub url: String,
+    /// Open, closed or merged.
+    pub state: PullState,
+    /// Title.
+    pub title: String,
+    /// Body; contains our marker when it is ours.
+    pub body: String,
+    /// The head commit that the forge knows.
+    pub head: String,
+    /// The branch that it is to be merged into.
+    pub base: String,
+    /// When it was closed or merged.
+    pub closed_at: Option<Timestamp>,
+    /// The labels that it has.
+    pub labels: Vec<String>,
+    /// Whether it is a draft.
+    pub draft: bool,
+}
+
+/// Whether a pull request waits, was refused, or was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PullState {
+    /// Open.
+    Open,
+    /// Closed without merging.
+    Closed,
+    /// Merged.
+    Merged,
+}
+
+/// Who closed a pull request, as far as the forge tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Closer {
+    /// A person: a no.
+    Person(String),
+    /// Another bot: not a no.
+    Bot(String),
+    /// The forge, because the base branch was renamed or deleted: not a no.
+    BaseGone,
+    /// Not told: treated as a person, since asking again would be louder than waiting.
+    Unknown,
+}
+
+/// A pull request to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPull {
+    /// Title.
+    pub title: String,
+    /// Body with its marker.
+    pub body: String,
+    /// Our branch.
+    pub head: String,
+    /// The branch to be merged into.
+    pub base: String,
+    /// Whether to open it as a draft.
+    pub draft: bool,
+}
+
+/// What to change on a pull request; `None` leaves as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PullPatch {
+    /// New title.
+    pub title: Option<String>,
+    /// New body.
+    pub body: Option<String>,
+    /// Close or reopen.
+    pub state: Option<PullState>,
+}
+
+/// Labels and people to be asked, from the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Users, or teams as `org/team`.
+    pub reviewers: Vec<String>,
+    /// Users.
+    pub assignees: Vec<String>,
+}
+
+/// A commit status under `uplinker/verify`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Whether nothing blocks.
+    pub success: bool,
+    /// One line, at most 140 characters.
+    pub description: String,
+}
+
+/// Where pull requests live.
+pub trait Forge {
+    /// Lists the pull requests whose head is exactly this branch of this repository, newest first, all states.
+    fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError>;
+    /// Reads one pull request again.
+    fn pull(&self, number: u64) -> Result<PullRequest, ForgeError>;
+    /// Tells who closed a pull request.
+    fn closer(&self, number: u64) -> Result<Closer, ForgeError>;
+    /// Opens a pull request. A 502 may hide a success: the caller lists before it tries again.
+    fn open(&self, pull: &NewPull) -> Result<PullRequest, ForgeError>;
+    /// Changes a pull request.
+    fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError>;
+    /// Adds labels and people; returns one line for each that was refused.
+    fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError>;
+    /// Sets `uplinker/verify` on a commit; `false` where the token may not.
+    fn status(&self, commit: CommitId, status: &Status) -> Result<bool, ForgeError>;
+    /// Returns the identity to commit as; `None` where the forge has none.
+    fn identity(&self) -> Result<Option<crate::commit::Signature>, ForgeError>;
+    /// Returns the page where a person can open the pull request by hand.
+    fn compare_url(&self, base: &str, branch: &str) -> Option<String>;
+}
+
+/// What can go wrong between us and a forge.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgeError {
+    /// The token is missing, wrong or expired.
+    #[error("{host}: the token was refused: {reason}")]
+    Auth {
+        /// The host.
+        host: String,
+        /// The forge's words.
+        reason: String,
+    },
+    /// The token lacks a permission.
+    #[error("{host}: the token lacks the permission `{permission}`")]
+    Permission {
+        /// The host.
+        host: String,
+        /// The permission, in GitHub's words, such as `pull-requests: write`.
+        permission: String,
+    },
+    /// The repository's setting forbids Actions to open pull requests.
+    #[error("GitHub Actions is not permitted to create pull requests in this repository")]
+    PullsForbidden {
+        /// Where a person can open it.
+        compare: Option<String>,
+    },
+    /// No such repository, or the token may not see it.
+    #[error("{0}: not found, or the token may not see it")]
+    NotFound(String),
+    /// The repository is archived.
+    #[error("{0}: the repository is archived, so it is read-only")]
+    Archived(String),
+    /// The forge did not accept a request; its words.
+    #[error("{what}: {reason}")]
+    Rejected {
+        /// What was asked.
+        what: String,
+        /// The forge's words.
+        reason: String,
+    },
+    /// A rate limit; when it ends.
+    #[error("{host}: rate limit reached{}", .until.map(|t| format!(", until {t}")).unwrap_or_default())]
+    RateLimited {
+        /// The host.
+        host: String,
+        /// When to come back.
+        until: Option<Timestamp>,
+    },
+    /// The network, a 5xx or a time limit, after all tries.
+    #[error("{host}: {reason}")]
+    Temporary {
+        /// The host.
+        host: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The `directory:` forge's own files.
+    #[error("{path}: {reason}")]
+    Directory {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// What the hidden marker in a body says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// The plan's fingerprint.
+    pub fingerprint: String,
+    /// The target.
+    pub target: String,
+    /// The stage, `platform` or `data-plane`.
+    pub stage: String,
+    /// The release.
+    pub release: EdgeVersion,
+    /// The hash over (path, base blob) of the change set.
+    pub inputs: String,
+    /// Set before we close the pull request ourselves: then its close is not a no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closing: bool,
+}
+
+/// Returns the branch of a target's stage.
+pub fn branch(prefix: &str, target: &str, stage: Stage) -> String {
+    let stage = match stage {
+        Stage::Platform => "platform",
+        Stage::DataPlane => "data-plane",
+    };
+    format!("{prefix}{target}/{stage}")
+}

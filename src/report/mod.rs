@@ -1,0 +1,1 @@
+//! Step 9, report: results as text, JSON and Markdown. Pure.

@@ -1,0 +1,341 @@
+//! Step 3, scan: every place in the repository that fixes a Linkerd version.
+//!
+//! In: a [`Tree`]. Out: an [`Inventory`] of [`Pin`]s, and of files that were skipped. This file holds the types
+//! and the tree; one file a shape. A pin says what it is and whether it may move, not where to.
+
+mod path;
+
+use std::{fmt, ops::Range};
+
+use serde::Serialize;
+
+use crate::{release::EdgeVersion, yaml::Route};
+
+pub use path::RepoPath;
+
+/// The content of one commit, read without a working tree.
+pub trait Tree: Sync {
+    /// Returns every entry that is not a folder, ordered by path.
+    fn entries(&self) -> &[Entry];
+    /// Returns the content of a blob.
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
+}
+
+/// A file, symlink or submodule of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is.
+    pub path: RepoPath,
+    /// Its content's object id.
+    pub id: BlobId,
+    /// What it is.
+    pub mode: Mode,
+}
+
+/// The mode of a tree entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// A regular file.
+    File,
+    /// A regular file that may be run.
+    Executable,
+    /// A symbolic link: never followed.
+    Symlink,
+    /// A submodule: never entered.
+    Submodule,
+}
+
+/// A Git object id in binary (SHA-1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobId(pub [u8; 20]);
+
+/// A tree that could not be read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot read object {id} of the repository: {reason}")]
+pub struct TreeError {
+    /// The object.
+    pub id: BlobId,
+    /// Git's words.
+    pub reason: String,
+}
+
+/// What a scan found.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// The pins, ordered by path, then position.
+    pub pins: Vec<Pin>,
+    /// Files that mention Linkerd and were not read, and shapes that are not moved yet.
+    pub skipped: Vec<Skipped>,
+    /// What the checks of a later step need to know of the repository.
+    pub facts: Facts,
+}
+
+/// A place that fixes a Linkerd version.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// The file.
+    pub path: RepoPath,
+    /// The blob that the file had when it was scanned.
+    pub blob: BlobId,
+    /// Where in the file.
+    pub site: Site,
+    /// The shape.
+    pub kind: PinKind,
+    /// The chart that it fixes, where it fixes one.
+    pub chart: Option<String>,
+    /// Whether the chart comes from a mirror of the edge repository rather than from it.
+    pub mirror: Option<String>,
+    /// The text as it stands, without quotes.
+    pub value: String,
+    /// How the text names a release.
+    pub form: Form,
+    /// The release that it names; `None` for a digest, a range, or a scheme that only the index knows.
+    pub version: Option<EdgeVersion>,
+    /// When it moves.
+    pub stage: Stage,
+    /// Why it never moves, whatever the release; `None` for a pin that may move.
+    pub stays: Option<Reason>,
+}
+
+/// A position in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The bytes of the scalar's text that are replaced: without quotes, without an image's name.
+    pub span: Range<usize>,
+    /// The line of the scalar's first character, from 1.
+    pub line: usize,
+    /// The column of the scalar's first character in characters, from 1.
+    pub column: usize,
+    /// The document in its stream, from 0.
+    pub document: usize,
+    /// The node that holds the text; `None` in a file that is not YAML or JSON (a `marker` line).
+    pub route: Option<Route>,
+}
+
+/// The shape of a pin (the kinds of the contract, in its order).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PinKind {
+    /// Flux `HelmRelease` `spec.chart.spec.version`.
+    FluxHelmRelease,
+    /// Flux `HelmChart` `spec.version`.
+    FluxHelmChart,
+    /// Flux `OCIRepository` `spec.ref`.
+    FluxOciRepository,
+    /// Argo CD `Application` `targetRevision`.
+    ArgoApplication,
+    /// Argo CD `ApplicationSet` template `targetRevision`.
+    ArgoApplicationset,
+    /// An element of a generator, inline or in a file.
+    ArgoGenerator,
+    /// `helm.parameters` of an Argo CD source.
+    ArgoHelmParameter,
+    /// kustomize `helmCharts[].version`.
+    KustomizeHelmChart,
+    /// kustomize `images[].newTag`.
+    KustomizeImage,
+    /// `Chart.yaml` `dependencies[].version`.
+    ChartDependency,
+    /// `Chart.lock` versions and digest.
+    ChartLock,
+    /// A value of a chart.
+    HelmValues,
+    /// `config.linkerd.io/proxy-version`.
+    ProxyAnnotation,
+    /// A Linkerd image in a manifest.
+    Image,
+    /// A committed `helm template` or `linkerd install` output.
+    RenderedManifest,
+    /// A value that a pin reads from elsewhere.
+    Variable,
+    /// A line with an `uplinker:` comment.
+    Marker,
+    /// Text that names a release and that no deployer reads.
+    Other,
+}
+
+/// How a pin's text names a release, and so how a new one is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// `edge-26.8.3`.
+    Edge,
+    /// The version of the pin's chart, `2026.8.3`.
+    Chart,
+    /// The digest of a `Chart.lock`, recomputed when one of its versions moves.
+    LockDigest,
+    /// Nothing that can be rewritten (a range, a digest).
+    Opaque,
+}
+
+/// The stage in which a pin moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// CRDs, control plane, extensions, CNI.
+    Platform,
+    /// Proxy pins.
+    DataPlane,
+}
+
+/// Why a pin stays as it is: a closed list, shown to people in these words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// A range or a partial version floats by itself.
+    Range,
+    /// `stable-*`, `enterprise-*`, or another source than the edge channel.
+    Channel,
+    /// A comment `# uplinker: hold`.
+    Held,
+    /// `linkerd.io/inject: disabled` on the workload or its namespace.
+    OptedOut,
+    /// It names the target already, or a newer release.
+    UpToDate,
+    /// A digest, or a tag beside a digest.
+    Digest,
+    /// proxy-init, cni-plugin, extension-init, prometheus: versions of their own.
+    OwnVersion,
+    /// A chart that the channel no longer has.
+    RetiredChart,
+    /// Nothing reads it there.
+    NoEffect,
+    /// The key is written twice.
+    DuplicateKey,
+    /// An alias; its anchor moves.
+    Alias,
+    /// A file under SOPS or git-crypt.
+    Encrypted,
+    /// Too far behind for one step.
+    RequiredHop,
+    /// An `$imagepolicy` setter is in charge.
+    ManagedByFlux,
+    /// Under `.github/workflows`, which the token may not write.
+    NeedsWorkflowsScope,
+    /// `dataPlane.pins: ignore`.
+    Ignored,
+    /// The shape is recognised and cannot be edited safely.
+    Uneditable,
+    /// Written by `linkerd inject --manual`; it must be made again with the CLI.
+    ManualInjection,
+    /// Prose, or text that no deployer reads.
+    NotDeployed,
+    /// The control plane's release is not known, so proxies wait.
+    ControlPlaneUnknown,
+}
+
+/// A file that mentions Linkerd and was not read, or not wholly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// The file.
+    pub path: RepoPath,
+    /// Why.
+    pub reason: SkipReason,
+    /// Where and what, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The releases that its text names: an unreadable file that holds one of a stage's old versions blocks it.
+    #[serde(skip)]
+    pub versions: Vec<EdgeVersion>,
+}
+
+/// Why a file was not read: a closed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkipReason {
+    /// A Helm template.
+    HelmTemplate,
+    /// Not YAML.
+    Syntax,
+    /// Over a ceiling.
+    TooLarge,
+    /// Not UTF-8.
+    NotUtf8,
+    /// SOPS or git-crypt.
+    Encrypted,
+    /// A symbolic link.
+    Symlink,
+    /// A submodule.
+    Submodule,
+    /// Rendered output, not regenerated yet.
+    RenderedManifest,
+    /// A shape that is named but not moved yet.
+    Helmfile,
+    /// As above.
+    Terraform,
+    /// As above.
+    Fleet,
+    /// A script or template in another language.
+    UnknownShape,
+}
+
+/// What the checks need to know of the repository beside its pins.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Releases and applications of Linkerd charts with what they say of their order.
+    pub deployments: Vec<Deployment>,
+    /// Text outside deployable files that would render or install an old release again.
+    pub generators: Vec<Generator>,
+    /// Renovate or Dependabot configurations that manage the same pins.
+    pub rivals: Vec<Rival>,
+}
+
+/// A Linkerd chart as the repository deploys it.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    /// The file and line of the object.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// The chart.
+    pub chart: String,
+    /// The object's name and namespace.
+    pub name: String,
+    /// The object's namespace, where known.
+    pub namespace: Option<String>,
+    /// Names (or `namespace/name`) in Flux `dependsOn`; `None` where the shape has no such thing.
+    pub depends_on: Option<Vec<String>>,
+    /// Argo CD's sync wave; `None` where the shape has no such thing.
+    pub sync_wave: Option<i64>,
+}
+
+/// A script that names an old release (Makefile, shell).
+#[derive(Clone, Debug)]
+pub struct Generator {
+    /// The file.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// The release that it would bring back.
+    pub version: EdgeVersion,
+}
+
+/// A configuration of another update bot that covers Linkerd.
+#[derive(Clone, Debug)]
+pub struct Rival {
+    /// The file.
+    pub path: RepoPath,
+    /// `Renovate` or `Dependabot`.
+    pub bot: &'static str,
+    /// The rule that would end the duel, as text to paste.
+    pub rule: String,
+}
+
+// === impl BlobId ===
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+    }
+}
+
+impl fmt::Debug for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Serialize for BlobId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

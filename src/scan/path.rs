@@ -1,0 +1,64 @@
+//! A path that cannot leave the tree.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A file's path inside the repository: relative, `/`-separated, without `.`, `..` or empty parts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct RepoPath(String);
+
+// === impl RepoPath ===
+
+impl RepoPath {
+    /// Reads a path as Git writes it; `None` where it is absolute, empty, holds NUL, or leaves the tree.
+    pub fn new(text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        let sound = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
+        (!text.contains('\0') && text.split('/').all(sound)).then_some(Self(text))
+    }
+
+    /// Resolves a reference such as `../values.yaml` or `./a.yaml`, as written in a file of `self`'s folder.
+    /// `None` where it is absolute, a URL, or leaves the tree.
+    pub fn join_from_folder(&self, reference: &str) -> Option<Self> {
+        Self::resolve(self.folder(), reference)
+    }
+
+    /// Resolves a reference against a folder (`""` is the root).
+    pub fn resolve(folder: &str, reference: &str) -> Option<Self> {
+        if reference.starts_with('/') || reference.contains("://") {
+            return None;
+        }
+        let mut parts: Vec<&str> = folder.split('/').filter(|p| !p.is_empty()).collect();
+        for part in reference.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()?),
+                part => parts.push(part),
+            }
+        }
+        Self::new(parts.join("/"))
+    }
+
+    /// Returns the folder, `""` for the root, without a slash at its end.
+    pub fn folder(&self) -> &str {
+        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// Returns the file's name.
+    pub fn name(&self) -> &str {
+        self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
+    }
+
+    /// Returns the whole path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

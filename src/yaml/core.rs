@@ -1,0 +1,44 @@
+//! How YAML 1.1, which Helm and Kubernetes read, would type a plain scalar.
+
+/// Tells whether a plain scalar would be read as text, so that it needs no quotes.
+///
+/// ```
+/// use uplinker::yaml::core::is_plain_text;
+/// assert!(is_plain_text("2026.8.3"));
+/// assert!(is_plain_text("edge-26.8.3"));
+/// assert!(!is_plain_text("1_000") && !is_plain_text("yes") && !is_plain_text("2026.8"));
+/// ```
+pub fn is_plain_text(text: &str) -> bool {
+    let first = text.chars().next();
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | '+' | '~');
+    text.chars().all(|c| safe(c) || c == ':')
+        && !text.ends_with(':')
+        && first.is_some_and(|c| c.is_ascii_alphanumeric())
+        && !is_typed(text)
+}
+
+/// Tells whether YAML 1.1 reads a plain scalar as null, a boolean, a number or a timestamp.
+fn is_typed(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let word =
+        matches!(lower.as_str(), "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" | "nan");
+    word || is_number(&lower) || is_sexagesimal(&lower) || is_date(&lower)
+}
+
+fn is_number(lower: &str) -> bool {
+    let plain = lower.replace('_', "");
+    let radix = ["0x", "0o", "0b"].iter().find_map(|p| plain.strip_prefix(p));
+    radix.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_hexdigit()))
+        || (plain.bytes().any(|b| b.is_ascii_digit()) && plain.parse::<f64>().is_ok())
+}
+
+fn is_sexagesimal(lower: &str) -> bool {
+    lower.contains(':') && lower.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'_'))
+}
+
+fn is_date(lower: &str) -> bool {
+    let mut parts = lower.splitn(3, '-');
+    let year = parts.next().is_some_and(|p| p.len() == 4 && p.bytes().all(|b| b.is_ascii_digit()));
+    year && parts.next().is_some_and(|p| matches!(p.len(), 1 | 2) && p.bytes().all(|b| b.is_ascii_digit()))
+        && parts.next().is_some_and(|p| p.starts_with(|c: char| c.is_ascii_digit()))
+}

@@ -1,0 +1,60 @@
+//! The way from a stream to one of its nodes, which survives edits elsewhere in the text.
+
+use super::{Node, RawKind};
+
+/// A node's address: document, then keys and positions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Route {
+    /// The document's number in the stream, from 0.
+    pub document: usize,
+    /// The steps from the root.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a route.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// Into a mapping's value; of a duplicated key the last.
+    Key(String),
+    /// Into a sequence, from 0.
+    Index(usize),
+    /// Into the text of a scalar that is YAML or JSON itself; the rest of the route holds there.
+    Text(Box<Route>),
+}
+
+// === impl Route ===
+
+impl Route {
+    /// Returns the keys and positions joined for people: `spec.chart.spec.version`, `images[0].newTag`.
+    pub fn display(&self) -> String {
+        let mut out = String::new();
+        for step in &self.steps {
+            match step {
+                Step::Key(key) if out.is_empty() => out.push_str(key),
+                Step::Key(key) => out.extend([".", key]),
+                Step::Index(index) => out.push_str(&format!("[{index}]")),
+                Step::Text(inner) => out.extend([" | ", &inner.display()]),
+            }
+        }
+        out
+    }
+}
+
+/// Computes the route of a node by walking up.
+pub(super) fn of(node: Node<'_>) -> Route {
+    let mut steps = Vec::new();
+    let mut child = node;
+    while let Some(parent) = child.parent() {
+        let step = match &parent.raw().kind {
+            RawKind::Sequence { items, .. } => items.iter().position(|i| *i == child.id).map(Step::Index),
+            _ => parent
+                .entries()
+                .find(|(k, v)| v.id == child.id || k.id == child.id)
+                .and_then(|(k, _)| Some(Step::Key(k.as_str()?.to_owned()))),
+        };
+        steps.extend(step);
+        child = parent;
+    }
+    steps.reverse();
+    Route { document: node.document.index, steps }
+}
