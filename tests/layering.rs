@@ -49,7 +49,8 @@ fn sources() -> Vec<PathBuf> {
 
 /// Returns the modules named after `crate::` in the code of a file, its tests left out.
 fn imports(text: &str) -> Vec<String> {
-    let code: String = product(text).lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let code: String =
+        product(text).lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
     let mut found = Vec::new();
     for (at, _) in code.match_indices("crate::") {
         let rest = &code[at + "crate::".len()..];
@@ -98,7 +99,9 @@ fn steps_import_only_what_the_architecture_allows() {
             continue;
         }
         let rule = rules.get(folder).unwrap_or_else(|| panic!("ARCHITECTURE.md does not name `{folder}`"));
-        let adapter = rule.adapters.iter().any(|a| relative.components().any(|c| Path::new(&c).with_extension("").as_os_str() == a.as_str()));
+        let adapter = rule.adapters.iter().any(|a| {
+            relative.components().any(|c| Path::new(&c).with_extension("").as_os_str() == a.as_str())
+        });
         for module in imports(&fs::read_to_string(&path).unwrap()) {
             let own = module == folder;
             let system = module == "sys" && adapter;
@@ -124,7 +127,8 @@ fn no_file_is_too_long_to_read() {
 
 #[test]
 fn every_source_file_says_what_it_is() {
-    let silent: Vec<_> = sources().into_iter().filter(|p| !fs::read_to_string(p).unwrap().starts_with("//!")).collect();
+    let silent: Vec<_> =
+        sources().into_iter().filter(|p| !fs::read_to_string(p).unwrap().starts_with("//!")).collect();
     assert!(silent.is_empty(), "files without a `//!` paragraph: {silent:?}");
 }
 
@@ -135,8 +139,12 @@ fn paths_named_in_the_documents_exist() {
         let text = fs::read_to_string(root().join(document)).unwrap();
         for quoted in text.split('`').skip(1).step_by(2) {
             let path = quoted.trim();
-            let ours = ["src/", "tests/", "benches/", "templates/", "docs/", "scripts/", "schema/", "examples/"];
-            if ours.iter().any(|p| path.starts_with(p)) && !path.contains(['*', ' ', '<']) && !root().join(path).exists() {
+            let ours =
+                ["src/", "tests/", "benches/", "templates/", "docs/", "scripts/", "schema/", "examples/"];
+            if ours.iter().any(|p| path.starts_with(p))
+                && !path.contains(['*', ' ', '<'])
+                && !root().join(path).exists()
+            {
                 missing.push(format!("{document}: {path}"));
             }
         }

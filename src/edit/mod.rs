@@ -3,6 +3,10 @@
 //! In: texts and routes. Out: texts, and the [`ChangeSet`] of a plan. After each edit the text is parsed again
 //! and must be equal except at the target. Pure.
 
+mod overlay;
+
+pub use overlay::{Overlay, blob_id};
+
 use crate::scan::{BlobId, Mode, RepoPath};
 
 /// All file changes of one target's stage.

@@ -3,3 +3,4 @@
 //! Nothing here decides anything about releases, pins or pull requests.
 
 pub mod http;
+pub mod stop;
