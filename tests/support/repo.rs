@@ -112,8 +112,7 @@ impl BareRepo {
         Repository::open_bare(&self.path).expect("the bare repository")
     }
 
-    fn now(&self, repo: &Repository, who: &Person) -> Signature<'static> {
-        let _ = repo;
+    fn now(&self, who: &Person) -> Signature<'static> {
         let seconds = self.clock.fetch_add(60, Ordering::SeqCst);
         Signature::new(who.name, who.email, &Time::new(seconds, 0)).expect("a signature")
     }
@@ -272,7 +271,7 @@ impl BareRepo {
         let parent = self.tip(branch).map(|id| repo.find_commit(id).expect("the tip"));
         let tree = apply(&repo, parent.as_ref(), changes);
         let parents: Vec<&Commit<'_>> = parent.iter().collect();
-        self.write(&repo, branch, who, message, tree, &parents)
+        self.write(&repo, branch, (who, message), tree, &parents)
     }
 
     /// Replaces the last commit of a branch, as `git commit --amend` does.
@@ -282,7 +281,7 @@ impl BareRepo {
         let tree = apply(&repo, Some(&tip), changes);
         let parents: Vec<Commit<'_>> = tip.parents().collect();
         let old = String::from_utf8_lossy(tip.message_bytes()).into_owned();
-        let now = self.now(&repo, who);
+        let now = self.now(who);
         let tree = repo.find_tree(tree).expect("the tree");
         let parents: Vec<&Commit<'_>> = parents.iter().collect();
         let id = repo
@@ -299,7 +298,7 @@ impl BareRepo {
         let repo = self.open();
         let (ours, theirs) = (find(&repo, into), find(&repo, from));
         let tree = merge_trees(&repo, &ours, &theirs)?;
-        Ok(self.write(&repo, into, who, message, tree, &[&ours, &theirs]))
+        Ok(self.write(&repo, into, (who, message), tree, &[&ours, &theirs]))
     }
 
     /// Puts all that `head` adds onto `base` as one commit.
@@ -307,7 +306,7 @@ impl BareRepo {
         let repo = self.open();
         let (ours, theirs) = (find(&repo, base), find(&repo, head));
         let tree = merge_trees(&repo, &ours, &theirs)?;
-        Ok(self.write(&repo, base, who, message, tree, &[&ours]))
+        Ok(self.write(&repo, base, (who, message), tree, &[&ours]))
     }
 
     /// Puts each commit that `head` adds onto `base`, one by one.
@@ -330,21 +329,21 @@ impl BareRepo {
             }
             let tree = index.write_tree_to(&repo).expect("a tree");
             let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-            last = self.write(&repo, base, who, &message, tree, &[&onto]);
+            last = self.write(&repo, base, (who, &message), tree, &[&onto]);
         }
         Ok(last)
     }
 
+    /// Writes a commit; `repo` is the handle that the parents came from, since libgit2 drops those of another.
     fn write(
         &self,
         repo: &Repository,
         branch: &str,
-        who: &Person,
-        message: &str,
+        (who, message): (&Person, &str),
         tree: Oid,
         parents: &[&Commit<'_>],
     ) -> Oid {
-        let now = self.now(repo, who);
+        let now = self.now(who);
         let tree = repo.find_tree(tree).expect("the tree");
         let id = repo.commit(None, &now, &now, message, &tree, parents).expect("a commit");
         self.set_tip(branch, id);
