@@ -7,9 +7,11 @@ use std::{process::Output, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use support::{
     controls::{Fault, WriteFault},
+    feed::{self, Feed, release},
     git_server::{Access, GitServer, Refusal, hermetic_git},
     github::{self, GitHub, Level, Merge, Token},
     http::{Response, send},
+    process::{self, Home},
     repo::{ADA, BEN, BareRepo, put},
 };
 use tempfile::TempDir;
@@ -549,4 +551,54 @@ fn writes_are_counted_and_broken_by_number() {
     assert_eq!(send(address, "PATCH", at, &headers, b"{}").expect("an answer").status, 200);
     assert!(seen.load(std::sync::atomic::Ordering::SeqCst));
     assert_eq!(github.controls().log.count("PATCH", "*/pulls/*"), 1);
+}
+
+#[test]
+fn the_feed_lists_releases_in_three_places() {
+    let feed = Feed::start(&[
+        release("edge-26.8.2", "2026-08-10T10:00:00Z"),
+        release("edge-26.8.10", "2026-08-28T10:00:00Z").charts(&["linkerd-crds"]),
+        release("edge-26.8.3", "2026-08-20T10:00:00Z").undated(),
+    ]);
+    let get = |address: &str, more: &[(&str, &str)]| {
+        let target = address.strip_prefix(&feed.server().url()).expect("an address of the feed");
+        send(feed.server().address(), "GET", target, more, b"").expect("an answer")
+    };
+    assert_eq!(get(&feed.versioncheck(), &[]).as_json(), json!({"edge": "edge-26.8.10"}));
+    let index = get(&feed.charts(), &[]);
+    let parsed: Value = serde_yaml::from_slice(&index.body).expect("YAML");
+    assert_eq!(parsed["entries"]["linkerd-crds"][0]["version"], json!("2026.8.10"));
+    assert_eq!(parsed["entries"]["linkerd-crds"].as_array().map(Vec::len), Some(3));
+    assert_eq!(parsed["entries"]["linkerd-viz"][0]["appVersion"], json!("edge-26.8.3"));
+    let url = parsed["entries"]["linkerd-viz"][0]["urls"][0].as_str().expect("a url").to_owned();
+    assert!(url.starts_with("http://127.0.0.1:") && url.ends_with("/edge/linkerd-viz-2026.8.3.tgz"), "{url}");
+    let first = get(&format!("{}?per_page=1", feed.releases()), &[]);
+    assert_eq!(first.as_json()[0]["tag_name"], json!("edge-26.8.10"));
+    let next = first.header("link").and_then(|l| l.split(['<', '>']).nth(1)).expect("a next page");
+    assert_eq!(get(next, &[]).as_json()[0]["tag_name"], json!("edge-26.8.2"), "edge-26.8.3 is undated");
+
+    let etag = index.header("etag").expect("an ETag");
+    assert_eq!(get(&feed.charts(), &[("If-None-Match", etag)]).status, 304);
+    feed.publish(release("edge-26.9.1", "2026-09-04T10:00:00Z"));
+    assert_eq!(get(&feed.charts(), &[("If-None-Match", etag)]).status, 200);
+    feed.break_always("/edge/*", feed::html());
+    assert!(get(&feed.charts(), &[]).as_text().contains("<html>"));
+    feed.controls().rules.clear();
+    feed.controls().rules.fault("GET", "/edge/*", Fault::CutAnswer(50));
+    assert!(send(feed.server().address(), "GET", "/edge/index.yaml", &[], b"").is_err(), "cut");
+    let versions = feed.controls().log.count("GET", "/version.json");
+    assert_eq!(versions, 1);
+}
+
+#[test]
+fn the_program_runs_in_a_scrubbed_environment() {
+    let home = Home::new();
+    let done = home.run(["--version"]).done();
+    assert!(!done.was_killed(), "{done}");
+    let text = process::scrub(
+        "http://127.0.0.1:4242/x at 0123456789abcdef0123456789abcdef01234567, /tmp/a",
+        &[("/tmp/a", "[A]")],
+    );
+    assert_eq!(text, "http://[HOST]/x at [ID], [A]");
+    assert_eq!(process::scrub("decade 2026", &[]), "decade 2026");
 }

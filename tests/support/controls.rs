@@ -220,6 +220,13 @@ impl Victim {
         }
     }
 
+    /// Returns the process id; `None` when there is none or it has ended.
+    pub fn pid(&self) -> Option<u32> {
+        let mut child = self.0.lock().expect("no poison");
+        let child = child.as_mut()?;
+        matches!(child.try_wait(), Ok(None)).then(|| child.id())
+    }
+
     /// Ends the process at once and waits until it is gone.
     pub fn kill(&self) {
         if let Some(child) = self.0.lock().expect("no poison").as_mut() {

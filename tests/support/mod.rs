@@ -4,8 +4,10 @@
 #![allow(dead_code, unused_imports)]
 
 pub mod controls;
+pub mod feed;
 pub mod git_server;
 pub mod github;
 pub mod http;
+pub mod process;
 pub mod record;
 pub mod repo;
