@@ -252,7 +252,11 @@ fn call_with(
     more: &[(&str, &str)],
 ) -> Response {
     let authorization = format!("Bearer {token}");
-    let mut headers = vec![("User-Agent", "support-check"), ("Authorization", authorization.as_str())];
+    let mut headers = vec![
+        ("User-Agent", "support-check"),
+        ("Authorization", authorization.as_str()),
+        ("Content-Type", "application/json"),
+    ];
     headers.extend_from_slice(more);
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let target = format!("/api/v3{path}");
@@ -518,7 +522,11 @@ fn people_merge_close_rename_and_delete() {
 fn writes_are_counted_and_broken_by_number() {
     let (github, _repo) = github();
     let address = github.server().address();
-    let headers = [("User-Agent", "support-check"), ("Authorization", "Bearer secret")];
+    let headers = [
+        ("User-Agent", "support-check"),
+        ("Authorization", "Bearer secret"),
+        ("Content-Type", "application/json"),
+    ];
     let body = json!({"title": "Move", "head": BRANCH, "base": "main"}).to_string();
     let post = || send(address, "POST", "/api/v3/repos/acme/config/pulls", &headers, body.as_bytes());
 

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     controls::{Controls, Fault},
     http::{Handler, Request, Response, Server},
+    record::Recorder,
 };
 
 /// The charts of a release of 2026.
@@ -115,6 +116,7 @@ impl Feed {
         let content = Content { releases: releases.to_vec(), ..Content::default() };
         let content = Arc::new(Mutex::new(content));
         let controls = Arc::new(Controls::default());
+        controls.log.record_to(Recorder { prefix: "", below: "/repos/" });
         let server = Server::start(Arc::new(Pages(Arc::clone(&content))), Arc::clone(&controls));
         Self { server, content, controls }
     }

@@ -19,10 +19,13 @@ const HEADERS: [&str; 5] = ["accept", "content-type", "x-github-api-version", "i
 
 static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 
-/// Writes requests whose path starts with a prefix, without that prefix.
+/// Writes requests to GitHub's API.
 #[derive(Clone, Debug)]
 pub struct Recorder {
+    /// What the paths of the API start with, which is left out.
     pub prefix: &'static str,
+    /// The part of the API that is recorded; empty for all of it.
+    pub below: &'static str,
 }
 
 // === impl Recorder ===
@@ -32,6 +35,10 @@ impl Recorder {
     pub fn write(&self, request: &Request, response: Option<&Response>) {
         let target = request.target();
         let Some(target) = target.strip_prefix(self.prefix) else { return };
+        // Addresses by number are GitHub's own, out of its `Link` headers, and not in its description.
+        if target.starts_with("/repositories/") || !target.starts_with(self.below) {
+            return;
+        }
         let headers: serde_json::Map<String, serde_json::Value> = HEADERS
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), request.header(name)?.into())))

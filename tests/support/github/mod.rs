@@ -51,7 +51,7 @@ impl GitHub {
         let home = TempDir::new().expect("a temporary folder");
         let state = Arc::new(Mutex::new(State::default()));
         let controls = Arc::new(Controls::default());
-        controls.log.record_to(Recorder { prefix: "/api/v3" });
+        controls.log.record_to(Recorder { prefix: "/api/v3", below: "" });
         let door = Arc::new(TokenDoor(Arc::clone(&state)));
         let host = Host { git: GitBackend::new(home.path(), door), state: Arc::clone(&state) };
         let server = Server::start(Arc::new(host), Arc::clone(&controls));
