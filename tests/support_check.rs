@@ -610,3 +610,105 @@ fn the_program_runs_in_a_scrubbed_environment() {
     assert_eq!(text, "http://[HOST]/x at [ID], [A]");
     assert_eq!(process::scrub("decade 2026", &[]), "decade 2026");
 }
+
+/// Callbacks of libgit2 that offer one token.
+fn offering<'a>(token: &'a str, refused: &'a mut Vec<String>) -> git2::RemoteCallbacks<'a> {
+    let mut callbacks = git2::RemoteCallbacks::new();
+    let mut asked = 0;
+    callbacks.credentials(move |_, _, _| {
+        asked += 1;
+        if asked > 1 {
+            return Err(git2::Error::from_str("the token was refused"));
+        }
+        git2::Cred::userpass_plaintext("x-access-token", token)
+    });
+    callbacks.push_update_reference(move |name, status| {
+        refused.extend(status.map(|reason| format!("{name}: {reason}")));
+        Ok(())
+    });
+    callbacks
+}
+
+#[test]
+fn libgit2_fetches_shallow_and_pushes_as_git_does() {
+    let (github, repo) = github();
+    repo.commit("main", &ADA, "Second", &[put("a.txt", "1\n")]);
+    let folder = TempDir::new().expect("a folder");
+    let local = git2::Repository::init_bare(folder.path()).expect("a repository");
+    let mut remote = local.remote_anonymous(&github.url(REPO)).expect("a remote");
+    let mut refused = Vec::new();
+
+    let mut fetch = |token: &str| {
+        let mut none = Vec::new();
+        let mut options = git2::FetchOptions::new();
+        options.depth(1).remote_callbacks(offering(token, &mut none));
+        remote.fetch(&["+refs/heads/main:refs/remotes/main"], Some(&mut options), None)
+    };
+    assert!(fetch("wrong").is_err());
+    fetch("secret").expect("a fetch");
+    let tip = local.refname_to_id("refs/remotes/main").expect("the tip");
+    assert_eq!(Some(tip), repo.tip("main"));
+    assert!(local.is_shallow(), "one commit only");
+
+    let tip = local.find_commit(tip).expect("a commit");
+    let who = git2::Signature::new("Bot", "bot@example.com", &git2::Time::new(0, 0)).expect("a signature");
+    let made = local.commit(None, &who, &who, "Ours", &tip.tree().expect("its tree"), &[&tip]);
+    let made = made.expect("a commit");
+    local.reference("refs/heads/ours", made, true, "").expect("a ref");
+    let push = |target: &str, refused: &mut Vec<String>| {
+        let mut remote = local.remote_anonymous(&github.url(REPO)).expect("a remote");
+        let mut options = git2::PushOptions::new();
+        options.remote_callbacks(offering("secret", refused));
+        remote.push(&[format!("+refs/heads/ours:refs/heads/{target}")], Some(&mut options))
+    };
+    push("up/x", &mut refused).expect("a push");
+    assert_eq!((repo.tip("up/x"), refused.len()), (Some(made), 0));
+
+    github.ruleset(REPO, "refs/heads/ruled", "Commits must have verified signatures.");
+    push("ruled", &mut refused).expect("libgit2 tells of it in the callback alone");
+    assert_eq!(refused, ["refs/heads/ruled: push declined due to repository rule violations"]);
+    refused.clear();
+    repo.install_hook("pre-receive", "exit 1");
+    push("hooked", &mut refused).expect("libgit2 tells of it in the callback alone");
+    assert_eq!(refused, ["refs/heads/hooked: pre-receive hook declined"]);
+    repo.remove_hook("pre-receive");
+
+    let writes = &github.controls().writes;
+    writes.plan(1, WriteFault::LoseAnswer);
+    assert!(push("lost", &mut refused).is_err());
+    assert_eq!(repo.tip("lost"), Some(made));
+    github.controls().rules.fault("POST", "*/git-receive-pack", Fault::CutUpload(40));
+    assert!(push("cut", &mut refused).is_err());
+    assert_eq!(repo.tip("cut"), None);
+}
+
+#[test]
+fn answers_have_the_shape_that_a_client_library_insists_on() {
+    let (github, _repo) = github();
+    let number = open(&github);
+    github.settings(REPO, |repo| {
+        repo.collaborators.insert("ada".to_owned());
+        repo.teams.insert("platform".to_owned());
+    });
+    let one = format!("/repos/acme/config/pulls/{number}");
+    let asked = json!({"reviewers": ["ada"], "team_reviewers": ["platform"]});
+    let asked = call(&github, "secret", "POST", &format!("{one}/requested_reviewers"), &asked);
+    let labels = json!({"labels": ["a b"]});
+    let labelled = call(&github, "secret", "POST", "/repos/acme/config/issues/1/labels", &labels);
+    let labelled: Vec<octocrab::models::Label> = serde_json::from_slice(&labelled.body).expect("labels");
+    assert_eq!(labelled[0].name, "a b");
+    let read = call(&github, "secret", "GET", &one, &Value::Null);
+    for body in [&asked.body, &read.body] {
+        let pull: octocrab::models::pulls::PullRequest =
+            serde_json::from_slice(body).expect("a pull request");
+        assert_eq!((pull.number, pull.head.ref_field.as_str()), (number, BRANCH));
+    }
+    github.close(REPO, number, "renovate[bot]");
+    let events = call(&github, "secret", "GET", "/repos/acme/config/issues/1/events", &Value::Null);
+    let events: Vec<octocrab::models::IssueEvent> = serde_json::from_slice(&events.body).expect("events");
+    let last = events.last().expect("an event");
+    assert_eq!(last.actor.r#type, "Bot");
+    let repo = call(&github, "secret", "GET", "/repos/acme/config", &Value::Null);
+    let repo: octocrab::models::Repository = serde_json::from_slice(&repo.body).expect("a repository");
+    assert_eq!(repo.default_branch.as_deref(), Some("main"));
+}

@@ -38,6 +38,8 @@ pub enum Fault {
     CutAnswer(usize),
     /// Applied; so many bytes of the answer's body are sent, then nothing for as long as the client waits.
     Silent(usize),
+    /// Nothing is applied and nothing is sent for as long as the client waits.
+    Hang,
     /// Applied; the answer's body comes in small parts.
     Slow { bytes: usize, pause: Duration },
     /// Another answer, with nothing applied.

@@ -241,6 +241,11 @@ impl Shared {
                 self.controls.log.add(request, None, request.body.len());
                 return Ok(false);
             }
+            Some(Fault::Hang) => {
+                self.controls.log.add(request, None, request.body.len());
+                wait_for_the_end(socket);
+                return Ok(false);
+            }
             Some(Fault::Answer(response)) => {
                 self.controls.log.add(request, Some(&response), request.body.len());
                 return write_response(socket, request, &response).map(|()| true);
@@ -263,18 +268,23 @@ impl Shared {
             }
             Some(Fault::Silent(bytes)) => {
                 write_part(socket, request, &response, bytes)?;
-                // Returns when the client hangs up or the server is dropped, which shuts the socket down.
-                let mut rest = [0];
-                let _ = (&mut &*socket).read(&mut rest);
+                wait_for_the_end(socket);
                 Ok(false)
             }
             Some(Fault::Slow { bytes, pause }) => {
                 write_slowly(socket, request, &response, bytes, pause, &self.stop)?;
                 Ok(true)
             }
-            Some(Fault::DropAfter | Fault::DropBefore | Fault::Answer(_) | Fault::CutUpload(_)) => Ok(false),
+            // The others were dealt with before.
+            Some(_) => Ok(false),
         }
     }
+}
+
+/// Returns when the client hangs up or the server is dropped, which shuts the socket down.
+fn wait_for_the_end(mut socket: &TcpStream) {
+    let mut rest = [0];
+    let _ = socket.read(&mut rest);
 }
 
 fn bad(reason: &str) -> io::Error {

@@ -11,3 +11,4 @@ pub mod http;
 pub mod process;
 pub mod record;
 pub mod repo;
+pub mod scene;
