@@ -179,6 +179,32 @@ impl<'a> Node<'a> {
         self.raw().span.is_empty() && self.style() == Some(Style::Plain)
     }
 
+    /// Returns the number of this node in its document, in document order.
+    pub fn number(self) -> usize {
+        self.id.0 as usize
+    }
+
+    /// Tells whether this is the key of an entry.
+    pub fn is_key(self) -> bool {
+        let Some(parent) = self.parent() else { return false };
+        match &parent.raw().kind {
+            RawKind::Mapping { entries, .. } => entries.get(self.place()).is_some_and(|(k, _)| *k == self.id),
+            _ => false,
+        }
+    }
+
+    /// Returns the key under which this value stands; `None` for an item, a root, or a key itself.
+    pub fn key(self) -> Option<Node<'a>> {
+        let parent = self.parent()?;
+        match &parent.raw().kind {
+            RawKind::Mapping { entries, .. } => {
+                let (key, value) = entries.get(self.place())?;
+                (*value == self.id).then(|| self.at(*key))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the place of this node among the items or entries of its parent.
     pub(super) fn place(self) -> usize {
         self.raw().place as usize
