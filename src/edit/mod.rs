@@ -6,6 +6,7 @@
 mod apply;
 mod chart_lock;
 mod error;
+mod insert;
 mod locate;
 mod proof;
 mod replace;
@@ -17,6 +18,7 @@ use crate::scan::{BlobId, Mode, RepoPath, Site};
 pub use apply::apply;
 pub use chart_lock::digest;
 pub use error::{EditError, Refusal};
+pub use insert::insert;
 pub use replace::{replace, replace_all};
 
 /// All file changes of one target's stage.

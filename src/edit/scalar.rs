@@ -25,7 +25,7 @@ pub(super) fn write(
         return Err(Refusal::Written("it is no scalar"));
     };
     let value = patched(old, pieces).ok_or(Refusal::Overlap)?;
-    if style == Style::Plain && !stays_plain(old, &value, pieces) {
+    if style == Style::Plain && (!stays_plain(old, &value, pieces) || is_json(text)) {
         return quoted(text, node, value);
     }
     let place = |piece: &Piece| match content(node) {
@@ -56,6 +56,12 @@ fn stays_plain(old: &str, new: &str, pieces: &[Piece]) -> bool {
         [piece] if piece.value == (0..old.len()) => core::is_plain_text(new),
         _ => pieces.iter().all(|p| core::is_plain_piece(&p.with)) && !core::is_typed(new),
     }
+}
+
+/// Tells whether a text is JSON, where every string has quotes.
+fn is_json(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '['])
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// Writes a whole plain scalar anew in double quotes, which JSON knows too.
