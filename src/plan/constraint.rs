@@ -42,11 +42,15 @@ impl Constraint {
 
     /// Tells whether a version satisfies it; a missing minor or patch counts as zero.
     pub fn allows(&self, version: &str) -> bool {
-        let Some(version) = whole(version) else { return false };
+        whole(version).is_some_and(|version| self.allows_version(&version))
+    }
+
+    /// Tells whether a whole version satisfies it.
+    pub fn allows_version(&self, version: &Version) -> bool {
         self.alternatives.iter().any(|terms| {
             terms.iter().all(|term| match term {
-                Term::Is(req) => matches(req, &version),
-                Term::IsNot(req) => !matches(req, &version),
+                Term::Is(req) => matches(req, version),
+                Term::IsNot(req) => !matches(req, version),
             })
         })
     }

@@ -102,7 +102,7 @@ fn last_key(route: &Route) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::testing::{Build, edge};
+    use crate::plan::testing::{Build, edge, target};
 
     #[test]
     fn all_pins_that_agree_are_known_and_others_are_mixed() {
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn own_pins_come_before_the_configuration_and_that_before_the_rest_of_the_tree() {
         let inventory = Build::default().chart("infra/a.yaml", CHART, "2026.8.2").inventory();
-        let infra = Target::new("infra", &["infra".into()], &[]).unwrap();
-        let apps = Target::new("apps", &["apps".into()], &[]).unwrap();
+        let infra = target("infra", &["infra"], &[]);
+        let apps = target("apps", &["apps"], &[]);
         let configured = Some(edge("edge-26.8.3"));
         assert_eq!(control_plane(&inventory, &infra, configured).ceiling(), Some(edge("edge-26.8.2")));
         assert_eq!(control_plane(&inventory, &apps, configured).ceiling(), configured);

@@ -21,6 +21,19 @@ pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
     }
 }
 
+/// Marks the pins at a place that an editor refused, so that a new plan leaves them out and the checks name them.
+/// Where no pin begins on that line, all pins of the file are set aside. Returns whether any pin was still to move;
+/// if none was, planning again would meet the same refusal.
+pub fn set_aside(inventory: &mut Inventory, path: &RepoPath, line: usize) -> bool {
+    let movable = |pin: &&mut Pin| pin.path == *path && pin.stays.is_none();
+    let on_line = inventory.pins.iter_mut().filter(movable).any(|pin| pin.site.line == line);
+    let mut any = false;
+    for pin in inventory.pins.iter_mut().filter(movable).filter(|pin| !on_line || pin.site.line == line) {
+        (pin.stays, any) = (Some(Reason::Uneditable), true);
+    }
+    any
+}
+
 /// Returns the release that a pin stands at for comparisons. An exact chart version of an old scheme that no index
 /// explained counts as the last release before the present scheme: it is that or older.
 pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {

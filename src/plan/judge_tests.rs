@@ -185,10 +185,26 @@ fn one_chart_twice_in_a_lock_is_told_apart_by_its_place() {
 }
 
 #[test]
+fn what_an_editor_refuses_is_set_aside_until_nothing_is_left() {
+    let build = Build::default()
+        .chart("a.yaml", "linkerd-crds", "2026.8.2")
+        .chart("a.yaml", "linkerd-viz", "2026.8.2")
+        .chart("b.yaml", "linkerd-viz", "2026.8.2");
+    let mut inventory = build.inventory();
+    let reasons = |inventory: &Inventory| inventory.pins.iter().map(|p| p.stays).collect::<Vec<_>>();
+    let aside = Some(Reason::Uneditable);
+    assert!(set_aside(&mut inventory, &path("a.yaml"), 2));
+    assert_eq!(reasons(&inventory), [None, aside, None]);
+    assert!(set_aside(&mut inventory, &path("a.yaml"), 0), "the whole file is meant");
+    assert_eq!(reasons(&inventory), [aside, aside, None]);
+    assert!(!set_aside(&mut inventory, &path("a.yaml"), 0));
+}
+
+#[test]
 fn only_the_pins_of_the_target_are_judged() {
     let build = Build::default().proxy("apps/a.yaml", "edge-26.8.2").proxy("infra/b.yaml", "edge-26.8.2");
     let inventory = build.inventory();
-    let apps = Target::new("apps", &["apps".into()], &[]).unwrap();
+    let apps = target("apps", &["apps"], &[]);
     let moves = judge(&inventory, &apps, edge(TO), &Options::default());
     assert_eq!(moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [0]);
 }

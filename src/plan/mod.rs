@@ -30,10 +30,10 @@ use crate::{
 pub use constraint::{BadConstraint, Constraint};
 pub use control_plane::{ControlPlane, control_plane};
 pub use fingerprint::{RULES_VERSION, inputs};
-pub use judge::{edge_of, judge, resolve};
+pub use judge::{edge_of, judge, resolve, set_aside};
 pub use make::{PlanBlocked, Stuck, plan};
 pub use needs::{mirror_is_read, needs};
-pub use target::{Assignment, BadGlob, Overlap, assign, globs};
+pub use target::{Assignment, Overlap, assign};
 pub use title::{stage_name, title};
 
 /// A named set of paths that move together.

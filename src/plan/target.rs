@@ -1,11 +1,11 @@
 //! Step 4, plan: which target a file belongs to.
 //!
-//! In: globs and paths. Out: a [`Target`] that covers files, and the [`Assignment`] of an inventory. A file in two
+//! In: targets and an inventory. Out: its [`Assignment`]. A file in two
 //! targets would be changed by two pull requests, so an overlap is an error and never a choice.
 
 use std::{collections::BTreeMap, fmt};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 
 use super::Target;
 use crate::scan::{Inventory, RepoPath};
@@ -32,16 +32,6 @@ pub struct Overlap {
     pub files: Vec<(RepoPath, Vec<String>)>,
 }
 
-/// A pattern that is not a glob. The configuration is at fault.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{pattern}` is not a path pattern: {reason}")]
-pub struct BadGlob {
-    /// The pattern as configured.
-    pub pattern: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
 // === impl Target ===
 
 impl Target {
@@ -50,32 +40,10 @@ impl Target {
         Self { name: DEFAULT.to_owned(), paths: GlobSet::empty(), exclude: GlobSet::empty(), all: true }
     }
 
-    /// Makes a target of path patterns; no `paths` means every file that is not excluded.
-    pub fn new(name: &str, paths: &[String], exclude: &[String]) -> Result<Self, BadGlob> {
-        let (all, paths, exclude) = (paths.is_empty(), globs(paths)?, globs(exclude)?);
-        Ok(Self { name: name.to_owned(), paths, exclude, all })
-    }
-
     /// Tells whether a file belongs to this target.
     pub fn covers(&self, path: &RepoPath) -> bool {
         (self.all || self.paths.is_match(path.as_str())) && !self.exclude.is_match(path.as_str())
     }
-}
-
-/// Compiles path patterns: `*` stays inside a folder, `**` does not, and a plain folder stands for all in it.
-pub fn globs(patterns: &[String]) -> Result<GlobSet, BadGlob> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let bad = |e: globset::Error| BadGlob { pattern: pattern.clone(), reason: e.kind().to_string() };
-        let plain = pattern.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
-        let whole = if plain.is_empty() || plain == "." { "**" } else { plain };
-        for form in [whole.to_owned(), format!("{whole}/**")] {
-            let glob = GlobBuilder::new(&form).literal_separator(true).backslash_escape(true).build();
-            set.add(glob.map_err(bad)?);
-        }
-    }
-    let all = patterns.join(", ");
-    set.build().map_err(|e| BadGlob { pattern: all, reason: e.kind().to_string() })
 }
 
 /// Gives each pin to the one target that covers its file. Files that were skipped are checked for overlap too.
@@ -118,34 +86,13 @@ impl fmt::Display for Overlap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::testing::{Build, path};
-
-    fn target(name: &str, paths: &[&str], exclude: &[&str]) -> Target {
-        let owned = |list: &[&str]| list.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>();
-        Target::new(name, &owned(paths), &owned(exclude)).unwrap()
-    }
+    use crate::plan::testing::{Build, path, target};
 
     #[test]
     fn a_target_without_paths_has_every_file_but_the_excluded() {
-        let all = target("default", &[], &["legacy/**"]);
+        let all = target("default", &[], &["legacy"]);
         assert!(all.covers(&path("a/b.yaml")) && !all.covers(&path("legacy/b.yaml")));
         assert!(Target::default_all().covers(&path("legacy/b.yaml")));
-    }
-
-    #[test]
-    fn globs_stay_inside_a_folder_unless_they_say_so() {
-        let one = target("one", &["clusters/*/linkerd.yaml", "apps/prod/", "./infra/**/*.yaml"], &[]);
-        assert!(one.covers(&path("clusters/prod/linkerd.yaml")));
-        assert!(!one.covers(&path("clusters/eu/prod/linkerd.yaml")), "`*` crossed a folder");
-        assert!(one.covers(&path("apps/prod/deep/x.yaml")), "a plain folder stands for all in it");
-        assert!(!one.covers(&path("apps/production/x.yaml")), "a folder is not a prefix of its name");
-        assert!(one.covers(&path("infra/x.yaml")) && one.covers(&path("infra/a/b/x.yaml")));
-    }
-
-    #[test]
-    fn a_bad_glob_is_named() {
-        let error = Target::new("t", &["a/[b".to_owned()], &[]).unwrap_err();
-        assert_eq!(error.pattern, "a/[b");
     }
 
     #[test]
@@ -167,11 +114,11 @@ mod tests {
             .chart("prod/cp.yaml", "linkerd-control-plane", "2026.8.2")
             .skip("prod/broken.yaml", crate::scan::SkipReason::Syntax, &[])
             .inventory();
-        let targets = [target("all", &[], &[]), target("prod", &["prod/**"], &[])];
+        let targets = [target("all", &[], &[]), target("prod", &["prod"], &[])];
         let text = assign(&inventory, &targets).unwrap_err().to_string();
         assert!(text.contains("prod/cp.yaml: all, prod"), "{text}");
         assert!(text.contains("prod/broken.yaml"), "a skipped file counts too: {text}");
-        let excluded = [target("all", &[], &["prod/**"]), target("prod", &["prod/**"], &[])];
+        let excluded = [target("all", &[], &["prod"]), target("prod", &["prod"], &[])];
         assert!(assign(&inventory, &excluded).is_ok());
     }
 }

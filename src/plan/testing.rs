@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     linkerd::CHARTS,
+    plan::Target,
     release::{Catalog, Chart, EdgeVersion, Feed, FeedState, Guidance, Release},
     scan::{BlobId, Form, Inventory, Pin, PinKind, Reason, RepoPath, Site, SkipReason, Skipped, Stage},
     yaml::{Route, Step},
@@ -17,6 +18,19 @@ pub fn edge(text: &str) -> EdgeVersion {
 /// Reads a path.
 pub fn path(text: &str) -> RepoPath {
     RepoPath::new(text).unwrap()
+}
+
+/// Makes a target of folders; none means all files.
+pub fn target(name: &str, folders: &[&str], exclude: &[&str]) -> Target {
+    let globs = |folders: &[&str]| {
+        let mut set = globset::GlobSetBuilder::new();
+        for folder in folders {
+            set.add(globset::Glob::new(&format!("{folder}/**")).unwrap());
+        }
+        set.build().unwrap()
+    };
+    let (paths, exclude) = (globs(folders), globs(exclude));
+    Target { name: name.to_owned(), paths, exclude, all: folders.is_empty() }
 }
 
 /// An inventory in the making; modifiers such as [`Build::stays`] change the pin that was added last.

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use semver::Version;
+
 use super::{Checked, Finding, Verification, count};
 use crate::{
     plan::Constraint,
@@ -31,7 +33,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("kubeVersion of {} of {to}", count(charts.len(), "chart")), findings }
 }
 
-fn refused(input: &Verification<'_>, chart: &str, cluster: &str) -> Option<Finding> {
+fn refused(input: &Verification<'_>, chart: &str, cluster: &Version) -> Option<Finding> {
     let to = input.plan.to;
     let range = range(input, chart, to)?;
     let Ok(constraint) = Constraint::parse(&range) else {
@@ -40,7 +42,7 @@ fn refused(input: &Verification<'_>, chart: &str, cluster: &str) -> Option<Findi
             format!("the kubeVersion of {chart}, `{range}`, could not be read"),
         ));
     };
-    if constraint.allows(cluster) {
+    if constraint.allows_version(cluster) {
         return None;
     }
     let reason = format!("{chart} of {to} needs Kubernetes {range}, and this target runs {cluster}");
@@ -79,15 +81,15 @@ mod tests {
     #[test]
     fn a_cluster_that_the_charts_accept_passes() {
         assert_eq!(case().check(NAME), []);
-        assert_eq!(case().kubernetes("1.31").check(NAME), []);
-        assert_eq!(case().kubernetes("v1.33.4+k3s1").check(NAME), []);
+        assert_eq!(case().kubernetes("1.31.0").check(NAME), []);
+        assert_eq!(case().kubernetes("1.33.4-eks-1").check(NAME), []);
     }
 
     #[test]
     fn a_cluster_that_is_too_old_blocks() {
-        let found = case().kubernetes("1.30").check(NAME);
+        let found = case().kubernetes("1.30.0").check(NAME);
         assert_eq!(severities(&found), [Block]);
-        assert!(found[0].reason.contains("needs Kubernetes >=1.31.0-0, and this target runs 1.30"));
+        assert!(found[0].reason.contains("needs Kubernetes >=1.31.0-0, and this target runs 1.30.0"));
     }
 
     #[test]
@@ -101,6 +103,6 @@ mod tests {
     #[test]
     fn proxies_are_no_charts() {
         let proxies = Case::default().data_plane().pins(|b| b.proxy("a.yaml", "edge-26.4.1"));
-        assert_eq!(proxies.kubernetes("1.20").check(NAME), []);
+        assert_eq!(proxies.kubernetes("1.20.0").check(NAME), []);
     }
 }

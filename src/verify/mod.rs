@@ -47,7 +47,7 @@ pub struct Verification<'a> {
     /// The plan's target.
     pub target: &'a Target,
     /// The target's `kubernetes`, as configured.
-    pub kubernetes: Option<&'a str>,
+    pub kubernetes: Option<&'a semver::Version>,
     /// `dataPlane.controlPlane`, as configured.
     pub control_plane: Option<EdgeVersion>,
     /// What is known of releases.

@@ -28,14 +28,14 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 }
 
 fn finding(control_plane: &Deployment, all: &[&Deployment]) -> Option<Finding> {
-    let crds: Vec<&&Deployment> = all.iter().filter(|d| d.chart == CRDS).collect();
-    let near: Vec<&&Deployment> =
+    let crds: Vec<&Deployment> = all.iter().copied().filter(|d| d.chart == CRDS).collect();
+    let near: Vec<&Deployment> =
         crds.iter().copied().filter(|d| d.path.folder() == control_plane.path.folder()).collect();
     let (candidates, severity) =
         if near.is_empty() { (crds, Severity::Info) } else { (near, Severity::Warn) };
     // One application with both charts is applied by kind, CRDs first.
-    let one_object = |d: &&&Deployment| d.path == control_plane.path && d.name == control_plane.name;
-    if candidates.is_empty() || candidates.iter().any(|d| one_object(&d)) {
+    let one_object = |d: &Deployment| d.path == control_plane.path && d.name == control_plane.name;
+    if candidates.is_empty() || candidates.iter().any(|d| one_object(d)) {
         return None;
     }
     let place = |finding: Finding| finding.at(&control_plane.path, control_plane.line);

@@ -55,7 +55,7 @@ pub struct Case {
     target: Target,
     stage: Stage,
     to: &'static str,
-    kubernetes: Option<&'static str>,
+    kubernetes: Option<semver::Version>,
     options: Options,
     catalog: Catalog,
     plan: Option<Change<Plan>>,
@@ -106,14 +106,13 @@ impl Case {
     }
 
     /// Configures the cluster's version.
-    pub fn kubernetes(self, version: &'static str) -> Self {
-        Self { kubernetes: Some(version), ..self }
+    pub fn kubernetes(self, version: &str) -> Self {
+        Self { kubernetes: Some(version.parse().unwrap()), ..self }
     }
 
     /// Configures the target's paths.
     pub fn target(self, paths: &[&str]) -> Self {
-        let paths: Vec<String> = paths.iter().map(|p| (*p).to_owned()).collect();
-        Self { target: Target::new("t", &paths, &[]).unwrap(), ..self }
+        Self { target: target("t", paths, &[]), ..self }
     }
 
     /// Changes the options.
@@ -178,7 +177,7 @@ impl Case {
             changes: &changes,
             after: None,
             target,
-            kubernetes: self.kubernetes,
+            kubernetes: self.kubernetes.as_ref(),
             control_plane: None,
             catalog,
             options,
