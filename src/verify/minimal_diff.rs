@@ -44,7 +44,8 @@ fn defect(path: &RepoPath, line: Option<usize>, reason: &str) -> Finding {
 
 fn file_findings(input: &Verification<'_>, file: &FileChange, pins: &[(&Pin, &NewText)]) -> Option<Finding> {
     let flaw = |reason: &str| Some(defect(&file.path, None, reason));
-    let entry = input.before.entries().iter().find(|e| e.path == file.path);
+    let entries = input.before.entries();
+    let entry = entries.binary_search_by(|e| e.path.cmp(&file.path)).ok().and_then(|n| entries.get(n));
     let sound = entry.is_some_and(|e| {
         Some(e.id) == file.before_id
             && e.mode == file.mode
