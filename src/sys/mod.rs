@@ -2,4 +2,5 @@
 //!
 //! Nothing here decides anything about releases, pins or pull requests.
 
+pub mod git_options;
 pub mod http;
