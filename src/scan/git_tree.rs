@@ -158,9 +158,8 @@ impl Listing {
 pub fn open_odb(objects: &[PathBuf]) -> Result<Odb<'static>, git2::Error> {
     let odb = Odb::new()?;
     for folder in objects {
-        let folder = folder
-            .to_str()
-            .ok_or_else(|| git2::Error::from_str("the repository's own path is not UTF-8"))?;
+        let folder =
+            folder.to_str().ok_or_else(|| git2::Error::from_str("the repository's own path is not UTF-8"))?;
         odb.add_disk_alternate(folder)?;
     }
     Ok(odb)

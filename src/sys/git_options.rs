@@ -69,9 +69,7 @@ pub fn apply(options: &GitOptions) -> Result<(), GitSetup> {
     // SAFETY: no other thread is in libgit2 yet (this function's contract), and the values are plain integers.
     unsafe {
         opts::set_server_connect_timeout_in_milliseconds(milliseconds(options.connect_timeout))
-            .and_then(|()| {
-                opts::set_server_timeout_in_milliseconds(milliseconds(options.silence_timeout))
-            })
+            .and_then(|()| opts::set_server_timeout_in_milliseconds(milliseconds(options.silence_timeout)))
             .and_then(|()| opts::set_verify_owner_validation(options.owner_validation))
             .map_err(|e| GitSetup(e.message().to_owned()))?;
     }
