@@ -272,7 +272,6 @@ mod tests {
             "https://git.example.com/login",
             "//evil.example.com/o/r/info/refs",
             "file:///etc/info/refs",
-            "",
         ] {
             assert!(matches!(one.follow(elsewhere), Err(GitError::Address { .. })), "{elsewhere}");
         }
