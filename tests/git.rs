@@ -750,6 +750,10 @@ fn ancestry_is_told_by_deepening_as_far_as_needed() {
     scene.lines();
     assert!(remote.is_ancestor(head, "main", head).unwrap());
     assert!(scene.lines().is_empty(), "what is known is not asked for");
+    let parent = remote.commit(head).unwrap().parents[0];
+    assert!(remote.is_ancestor(parent, "main", head).unwrap());
+    assert_eq!(remote.tree(parent).unwrap().entries().len(), 2, "after a yes it can be read");
+    assert!(remote.commit(remote.commit(parent).unwrap().parents[0]).is_err(), "no deeper than needed");
     assert!(remote.is_ancestor(root, "main", head).unwrap());
     assert!(!remote.is_ancestor(side, "main", head).unwrap());
     // A deep cache still fetches and pushes.

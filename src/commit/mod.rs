@@ -91,7 +91,8 @@ pub trait Remote {
     fn commit(&self, id: CommitId) -> Result<CommitInfo, GitError>;
     /// Opens the tree of a commit.
     fn tree(&self, id: CommitId) -> Result<Box<dyn Tree>, GitError>;
-    /// Tells whether `ancestor` is reachable from `descendant`, deepening as far as needed.
+    /// Tells whether `ancestor` is reachable from `descendant`, deepening `branch` as far as needed. After a yes,
+    /// `ancestor` can be read as well.
     fn is_ancestor(&self, ancestor: CommitId, branch: &str, descendant: CommitId) -> Result<bool, GitError>;
     /// Writes a commit into the cache; nothing leaves this machine.
     fn write(&self, commit: &NewCommit<'_>) -> Result<CommitId, GitError>;

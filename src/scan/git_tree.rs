@@ -1,11 +1,15 @@
 //! Step 3, scan: the tree of a commit, read from a Git object database.
 //!
-//! In: object folders and a tree's id. Out: a [`Tree`]. Nothing is checked out, no link is followed, no submodule
-//! is entered. A name that no [`RepoPath`] can hold is not an entry; it is listed in [`Tree::odd_names`].
+//! In: a repository's folder and a commit, or object folders and a tree. Out: a [`Tree`]. Nothing is checked out, no
+//! link is followed, no submodule is entered. A name that no [`RepoPath`] can hold is not an entry; it is listed in
+//! [`Tree::odd_names`].
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use git2::{ObjectType, Odb, Oid};
+use git2::{ObjectType, Odb, Oid, Repository, RepositoryOpenFlags};
 
 use super::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
 
@@ -17,7 +21,9 @@ const MAX_PATH: usize = 4096;
 /// A [`Tree`] over a Git object database.
 pub struct GitTree {
     listing: Arc<Listing>,
-    odb: Odb<'static>,
+    objects: Vec<PathBuf>,
+    /// libgit2 locks a database for the whole of a read, so each thread that reads takes one of its own.
+    handles: Mutex<Vec<Odb<'static>>>,
     /// Keeps a temporary or locked folder until the last tree that reads from it is gone.
     _home: Option<Arc<dyn Send + Sync>>,
 }
@@ -46,16 +52,46 @@ struct RawEntry<'a> {
 // === impl GitTree ===
 
 impl GitTree {
+    /// Opens the tree of a commit in a repository of this machine.
+    pub fn open(repository: &Path, commit: BlobId) -> Result<Self, TreeError> {
+        let none: [&std::ffi::OsStr; 0] = [];
+        let open = || {
+            let repo = Repository::open_ext(repository, RepositoryOpenFlags::NO_SEARCH, none)?;
+            let tree = repo.find_object(oid(commit)?, None)?.peel(ObjectType::Tree)?.id();
+            Ok((repo.commondir().join("objects"), tree))
+        };
+        let (objects, tree) = open().map_err(|e| failed(commit, &e))?;
+        let mut id = [0; 20];
+        id.iter_mut().zip(tree.as_bytes()).for_each(|(to, from)| *to = *from);
+        Self::from_objects(&[objects], BlobId(id))
+    }
+
     /// Opens a tree whose objects lie in these folders (`objects` of a repository, and those that it borrows from).
-    pub fn open(objects: &[PathBuf], tree: BlobId) -> Result<Self, TreeError> {
+    pub fn from_objects(objects: &[PathBuf], tree: BlobId) -> Result<Self, TreeError> {
         let odb = open_odb(objects).map_err(|e| failed(tree, &e))?;
         let listing = Arc::new(Listing::read(&odb, tree)?);
-        Ok(Self { listing, odb, _home: None })
+        let handles = Mutex::new(vec![odb]);
+        Ok(Self { listing, objects: objects.to_vec(), handles, _home: None })
     }
 
     /// Puts a tree together from a listing that was read already. `home` lives as long as the tree does.
-    pub fn from_listing(listing: Arc<Listing>, odb: Odb<'static>, home: Arc<dyn Send + Sync>) -> Self {
-        Self { listing, odb, _home: Some(home) }
+    pub fn from_listing(listing: Arc<Listing>, objects: &[PathBuf], home: Arc<dyn Send + Sync>) -> Self {
+        Self { listing, objects: objects.to_vec(), handles: Mutex::default(), _home: Some(home) }
+    }
+
+    fn with_handle<T>(
+        &self,
+        id: BlobId,
+        read: impl FnOnce(&Odb<'static>) -> Result<T, TreeError>,
+    ) -> Result<T, TreeError> {
+        let pooled = self.handles.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let odb = match pooled {
+            Some(odb) => odb,
+            None => open_odb(&self.objects).map_err(|e| failed(id, &e))?,
+        };
+        let result = read(&odb);
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner).push(odb);
+        result
     }
 }
 
@@ -65,12 +101,14 @@ impl Tree for GitTree {
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        read(&self.odb, id, ObjectType::Blob)
+        self.with_handle(id, |odb| read(odb, id, ObjectType::Blob))
     }
 
-    fn read_within(&self, id: BlobId, ceiling: usize) -> Result<Option<Vec<u8>>, TreeError> {
-        let (size, _) = oid(id).and_then(|oid| self.odb.read_header(oid)).map_err(|e| failed(id, &e))?;
-        if size > ceiling { Ok(None) } else { self.read(id).map(Some) }
+    fn size(&self, id: BlobId) -> Result<u64, TreeError> {
+        self.with_handle(id, |odb| {
+            let header = oid(id).and_then(|oid| odb.read_header(oid)).map_err(|e| failed(id, &e))?;
+            Ok(header.0 as u64)
+        })
     }
 
     fn odd_names(&self) -> &[String] {
@@ -155,7 +193,7 @@ impl Listing {
 }
 
 /// Opens an object database over these folders.
-pub fn open_odb(objects: &[PathBuf]) -> Result<Odb<'static>, git2::Error> {
+fn open_odb(objects: &[PathBuf]) -> Result<Odb<'static>, git2::Error> {
     let odb = Odb::new()?;
     for folder in objects {
         let folder =
@@ -241,7 +279,7 @@ mod tests {
     }
 
     fn open(dir: &Path, oid: Oid) -> Result<GitTree, TreeError> {
-        GitTree::open(&[dir.join("objects")], blob(oid))
+        GitTree::from_objects(&[dir.join("objects")], blob(oid))
     }
 
     fn paths(tree: &GitTree) -> Vec<&str> {
@@ -268,8 +306,38 @@ mod tests {
         let modes: Vec<Mode> = tree.entries().iter().map(|e| e.mode).collect();
         assert_eq!(modes, [Mode::File, Mode::Executable, Mode::File, Mode::Symlink, Mode::Submodule]);
         assert_eq!(tree.read(blob(text)).unwrap(), b"text");
-        assert_eq!(tree.read_within(blob(text), 3).unwrap(), None);
-        assert_eq!(tree.read_within(blob(text), 4).unwrap().as_deref(), Some(&b"text"[..]));
+        assert_eq!(tree.size(blob(text)).unwrap(), 4);
+    }
+
+    #[test]
+    fn opens_a_commit_of_exactly_this_folder() {
+        let (dir, repo) = repository();
+        let text = repo.blob(b"text").unwrap();
+        let root = repo.find_tree(tree(&repo, &[(FILE, b"f", text)])).unwrap();
+        let who = git2::Signature::new("A", "a@b", &git2::Time::new(0, 0)).unwrap();
+        let commit = repo.commit(None, &who, &who, "Message", &root, &[]).unwrap();
+        assert_eq!(paths(&GitTree::open(dir.path(), blob(commit)).unwrap()), ["f"]);
+        assert!(GitTree::open(&dir.path().join("objects"), blob(commit)).is_err());
+        assert!(GitTree::open(dir.path(), blob(text)).is_err());
+    }
+
+    #[test]
+    fn several_threads_read_at_once() {
+        let (dir, repo) = repository();
+        let texts: Vec<String> = (0..100).map(|n| format!("text {n}")).collect();
+        let blobs: Vec<Oid> = texts.iter().map(|text| repo.blob(text.as_bytes()).unwrap()).collect();
+        let names: Vec<String> = (0..100).map(|n| format!("{n:03}")).collect();
+        let entries: Vec<_> = names.iter().zip(&blobs).map(|(n, b)| (FILE, n.as_bytes(), *b)).collect();
+        let tree = open(dir.path(), tree(&repo, &entries)).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for (entry, text) in tree.entries().iter().zip(&texts) {
+                        assert_eq!(tree.read(entry.id).unwrap(), text.as_bytes());
+                    }
+                });
+            }
+        });
     }
 
     #[test]
@@ -327,7 +395,9 @@ mod tests {
         let no_mode = odb.write(ObjectType::Tree, b"no-mode\0aaaaaaaaaaaaaaaaaaaa").unwrap();
         assert!(open(dir.path(), no_mode).is_err());
         let text = repo.blob(b"text").unwrap();
-        assert!(open(dir.path(), text).err().unwrap().reason.contains("not a tree"));
+        assert!(open(dir.path(), text).is_err());
+        let file_for_folder = tree(&repo, &[(0o040_000, b"d", text)]);
+        assert!(open(dir.path(), file_for_folder).err().unwrap().reason.contains("not a tree"));
         let absent = Oid::from_bytes(&[9; 20]).unwrap();
         assert!(open(dir.path(), absent).is_err());
         let gap = tree(&repo, &[(FILE, b"a", text), (FILE, b"b", absent)]);

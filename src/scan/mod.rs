@@ -20,9 +20,9 @@ pub trait Tree: Sync {
     fn entries(&self) -> &[Entry];
     /// Returns the content of a blob.
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
-    /// Returns the content of a blob unless it is over `ceiling` bytes; a Git tree then reads nothing of it.
-    fn read_within(&self, id: BlobId, ceiling: usize) -> Result<Option<Vec<u8>>, TreeError> {
-        self.read(id).map(|content| (content.len() <= ceiling).then_some(content))
+    /// Returns how many bytes a blob has; a Git tree reads nothing of it for that.
+    fn size(&self, id: BlobId) -> Result<u64, TreeError> {
+        self.read(id).map(|content| content.len() as u64)
     }
     /// Returns names that no [`RepoPath`] can hold (not UTF-8, `..`, twice in one folder), made printable: they are
     /// not among the entries and can only be reported.

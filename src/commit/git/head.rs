@@ -43,7 +43,7 @@ pub fn open_path(path: &Path) -> Result<LocalHead, GitError> {
     let object = odb.read(target).map_err(|e| other(&e))?;
     let commit = parse_commit(id(target), object.data())
         .ok_or_else(|| GitError::Other(format!("{}: commit {target} is malformed", path.display())))?;
-    let tree = GitTree::open(&[repo.commondir().join("objects")], commit.tree)
+    let tree = GitTree::from_objects(&[repo.commondir().join("objects")], commit.tree)
         .map_err(|e| GitError::Other(format!("{}: {e}", path.display())))?;
     let name = head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten();
     let origin = repo.find_remote("origin").ok();

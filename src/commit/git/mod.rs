@@ -42,7 +42,7 @@ pub use wire::Limits;
 /// Under what our branches live unless the repository's configuration says otherwise.
 const PREFIX: &str = "uplinker/";
 /// How far history is deepened, step by step, when a question about it cannot be answered; the last is all of it.
-const DEPTHS: [i32; 3] = [64, 1024, i32::MAX];
+const DEPTHS: [i32; 5] = [2, 16, 128, 1024, i32::MAX];
 /// How many commits of a branch are read to find where it left its base.
 const MAX_BRANCH: usize = 1000;
 
@@ -195,7 +195,7 @@ impl<'h> GitRemote<'h> {
         write::carries(store.repo(), store.commit(fork)?.tree, head.tree, store.commit(tip)?.tree)
     }
 
-    /// Tells whether `wanted` is reachable from `from`, deepening `branch` as far as it takes.
+    /// Tells whether `wanted` is reachable from `from`, deepening `branch` as far as it takes to know it and to have it.
     fn reaches(
         &self,
         branch: &str,
@@ -204,9 +204,14 @@ impl<'h> GitRemote<'h> {
         beyond: &HashSet<CommitId>,
     ) -> Result<bool, GitError> {
         let look = || history::reach(|id| self.store().find_commit(id), from, wanted, beyond);
+        let enough = |answer| match answer {
+            Reach::Yes => Ok(self.store().find_commit(wanted)?.is_some()),
+            Reach::No => Ok(true),
+            Reach::Unknown => Ok::<_, GitError>(false),
+        };
         let mut answer = look()?;
         for depth in DEPTHS {
-            if answer != Reach::Unknown || matches!(self.link, Link::Local(_)) {
+            if enough(answer)? || matches!(self.link, Link::Local(_)) {
                 break;
             }
             self.transfer_once(&[(branch, None)], depth)?;

@@ -12,14 +12,14 @@ use std::{
     sync::Arc,
 };
 
-use git2::{Config, ObjectType, Odb, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use git2::{Config, ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::object::parse_commit;
 use crate::{
     commit::{CommitId, CommitInfo, GitError, TreeId},
-    scan::git_tree::{GitTree, Listing, open_odb},
+    scan::git_tree::{GitTree, Listing},
 };
 
 /// A cache with more packs than this is started afresh: each fetch leaves one, and nothing repacks.
@@ -156,9 +156,8 @@ impl Store {
     /// Opens a tree.
     pub fn tree(&self, tree: TreeId) -> Result<GitTree, GitError> {
         let listing = self.listing(tree)?;
-        let odb = self.odb()?;
         let home: Arc<dyn Send + Sync> = self.home.clone();
-        Ok(GitTree::from_listing(listing, odb, home))
+        Ok(GitTree::from_listing(listing, &self.objects, home))
     }
 
     /// Returns the entries of a tree; they are read once.
@@ -170,10 +169,6 @@ impl Store {
         let listing = Arc::new(Listing::read(&odb, tree).map_err(|e| GitError::Other(e.to_string()))?);
         self.listings.borrow_mut().insert(tree, Arc::clone(&listing));
         Ok(listing)
-    }
-
-    fn odb(&self) -> Result<Odb<'static>, GitError> {
-        open_odb(&self.objects).map_err(|e| other(&e))
     }
 }
 
