@@ -3,6 +3,7 @@
 //! In: a [`Tree`]. Out: an [`Inventory`] of [`Pin`]s, and of files that were skipped. This file holds the types
 //! and the tree; one file a shape. A pin says what it is and whether it may move, not where to.
 
+pub mod git_tree;
 mod path;
 
 use std::{fmt, ops::Range};
@@ -19,6 +20,15 @@ pub trait Tree: Sync {
     fn entries(&self) -> &[Entry];
     /// Returns the content of a blob.
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
+    /// Returns how many bytes a blob has; a Git tree reads nothing of it for that.
+    fn size(&self, id: BlobId) -> Result<u64, TreeError> {
+        self.read(id).map(|content| content.len() as u64)
+    }
+    /// Returns names that no [`RepoPath`] can hold (not UTF-8, `..`, twice in one folder), made printable: they are
+    /// not among the entries and can only be reported.
+    fn odd_names(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// A file, symlink or submodule of a tree.

@@ -2,5 +2,6 @@
 //!
 //! Nothing here decides anything about releases, pins or pull requests.
 
+pub mod git_options;
 pub mod http;
 pub mod stop;
