@@ -2,6 +2,9 @@
 //!
 //! Nothing here decides anything about releases, pins or pull requests.
 
+pub mod cache;
+pub mod clock;
+pub mod files;
 pub mod git_options;
 pub mod http;
 pub mod stop;
