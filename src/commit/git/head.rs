@@ -3,7 +3,7 @@
 //! In: the folder of a repository. Out: the commit that HEAD names, its tree, and the address of `origin`. Files of
 //! the working tree are not looked at, nothing is contacted and nothing is written.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{
     address,
@@ -26,6 +26,8 @@ pub struct LocalHead {
     pub tree: GitTree,
     /// The address of the remote `origin` as its configuration resolves it, without credentials.
     pub origin: Option<String>,
+    /// The folder of the clone.
+    pub(super) path: PathBuf,
 }
 
 /// Reads the HEAD commit of a repository with or without a working tree, or of a linked worktree.
@@ -48,7 +50,7 @@ pub fn open_path(path: &Path) -> Result<LocalHead, GitError> {
     let name = head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten();
     let origin = repo.find_remote("origin").ok();
     let origin = origin.and_then(|remote| remote.url().ok().map(without_credentials));
-    Ok(LocalHead { commit, branch: name, tree, origin })
+    Ok(LocalHead { commit, branch: name, tree, origin, path: path.to_owned() })
 }
 
 /// Drops user and password where they are credentials; in `ssh://git@host` the user is a part of the address.

@@ -9,6 +9,7 @@ mod advertisement;
 mod head;
 mod history;
 mod http;
+mod landed;
 mod local;
 mod object;
 mod ssh;
