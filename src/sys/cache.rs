@@ -51,7 +51,7 @@ struct Head {
     format: u32,
     /// The SHA-256 of the bytes that follow: a damaged entry is seen by it.
     hash: String,
-    /// The SHA-256 of the body that a derived entry was worked out from.
+    /// What a derived entry was worked out from.
     source: Option<String>,
     headers: Headers,
 }
@@ -83,15 +83,16 @@ impl Cache {
         self.write(address, "body", &head, &stored.body);
     }
 
-    /// Returns what was once worked out from the body of that hash, such as its parsed form.
-    pub fn load_derived(&self, address: &str, body_hash: &str) -> Option<Vec<u8>> {
+    /// Returns what was once worked out from an answer, such as its parsed form. The origin names the answer's
+    /// hash and the rules by which it was worked out; an entry of another origin counts as absent.
+    pub fn load_derived(&self, address: &str, origin: &str) -> Option<Vec<u8>> {
         let (head, derived) = self.entry(address, "derived")?;
-        (head.source.as_deref() == Some(body_hash)).then_some(derived)
+        (head.source.as_deref() == Some(origin)).then_some(derived)
     }
 
-    /// Stores what was worked out from a body.
-    pub fn store_derived(&self, address: &str, body_hash: &str, derived: &[u8]) {
-        let source = Some(body_hash.to_owned());
+    /// Stores what was worked out from an answer.
+    pub fn store_derived(&self, address: &str, origin: &str, derived: &[u8]) {
+        let source = Some(origin.to_owned());
         let head = Head { format: FORMAT, hash: hex_hash(derived), source, headers: Headers::default() };
         self.write(address, "derived", &head, derived);
     }

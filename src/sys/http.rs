@@ -219,8 +219,7 @@ impl Http {
                 Some(after) => pause.map(|pause| pause.max(after)),
                 None => pause,
             });
-        // The future is built inside the runtime, since its timers need one.
-        let answer = self.block_on(async { attempts.await })?;
+        let answer = self.block_on(attempts)?;
         match (answer, older) {
             (Answer::Unchanged, Some(stored)) => Ok(fetched(request.url, stored, true)),
             (Answer::Unchanged, None) => Err(HttpError::Connection {
