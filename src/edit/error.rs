@@ -76,6 +76,12 @@ pub enum Refusal {
         /// The key.
         key: String,
     },
+    /// Aliases stand for the place, and would change with it.
+    #[error("{aliases} aliases share this place")]
+    Shared {
+        /// How many.
+        aliases: usize,
+    },
     /// `Chart.yaml` or `Chart.lock` does not have the form that Helm reads.
     #[error("{0}")]
     Lock(String),
@@ -105,6 +111,7 @@ impl Refusal {
             Self::Written(_) => "write the value on one line, without escapes or a tag",
             Self::Overlap | Self::NotProven(_) => "edit it by hand, and report this file as a bug",
             Self::Present { .. } => "edit its value instead",
+            Self::Shared { .. } => "give it a value of its own",
             Self::Lock(_) => "run `helm dependency update`",
             Self::Unreadable(_) => "try again",
         }

@@ -5,6 +5,7 @@
 
 mod apply;
 mod chart_lock;
+mod entry;
 mod error;
 mod insert;
 mod locate;

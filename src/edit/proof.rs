@@ -72,17 +72,131 @@ fn same_document(
         if shift.range(&old_node.span()) != new_node.span() {
             return Err("a value begins or ends elsewhere");
         }
-        same_properties(old_node, new_node)?;
+        same_properties(old_node, new_node, |n| n)?;
     }
     Ok(changed)
 }
 
-fn same_properties(old: Node<'_>, new: Node<'_>) -> Result<(), &'static str> {
+/// An entry that is new in a mapping, with the mappings that are made around it.
+#[derive(Clone, Debug)]
+pub(super) struct Growth<'a> {
+    /// The document that grows.
+    pub(super) document: usize,
+    /// The mapping that gets the entry, or the null that becomes a mapping.
+    pub(super) parent: usize,
+    /// Whether the parent was null.
+    pub(super) was_null: bool,
+    /// The number of the first new node behind the parent.
+    pub(super) at: usize,
+    /// The new keys, from the outermost.
+    pub(super) keys: Vec<&'a str>,
+    /// The value under the last one.
+    pub(super) value: &'a str,
+    /// Whether new mappings are in `{}`.
+    pub(super) flow: bool,
+}
+
+/// Compares two readings of a text, before and after something was inserted into it.
+pub(super) fn prove_grown(
+    old: (&str, &Stream),
+    new: (&str, &Stream),
+    splice: &Splice,
+    growth: &Growth<'_>,
+) -> Result<(), &'static str> {
+    let splices = std::slice::from_ref(splice);
+    if !same_outside(old.0, new.0, splices) {
+        return Err("bytes outside the new entry differ");
+    }
+    let shift = Shift::new(splices);
+    same_length(old.1.documents.len(), new.1.documents.len(), "the number of documents differs")?;
+    for (old, new) in old.1.documents.iter().zip(&new.1.documents) {
+        match old.index == growth.document {
+            true => grown_document(old, new, &shift, growth)?,
+            false => drop(same_document(old, new, &shift, &Changes::new())?),
+        }
+    }
+    same_length(old.1.comments.len(), new.1.comments.len(), "the number of comments differs")?;
+    let moved = old.1.comments.iter().zip(&new.1.comments).all(|(o, n)| shift.range(&o.span) == n.span);
+    if moved { Ok(()) } else { Err("a comment begins or ends elsewhere") }
+}
+
+fn grown_document(
+    old: &Document,
+    new: &Document,
+    shift: &Shift,
+    growth: &Growth<'_>,
+) -> Result<(), &'static str> {
+    if old.marker().map(|r| shift.range(&r)) != new.marker() {
+        return Err("a document begins elsewhere");
+    }
+    let added = growth.keys.len() * 2;
+    same_length(old.nodes().count() + added, new.nodes().count(), "the number of nodes differs")?;
+    let new_nodes: Vec<_> = new.nodes().collect();
+    for old_node in old.nodes() {
+        let number = |n: usize| if n < growth.at { n } else { n + added };
+        let Some(&new_node) = new_nodes.get(number(old_node.number())) else {
+            return Err("a value is missing");
+        };
+        let becomes_mapping = growth.was_null && old_node.number() == growth.parent;
+        if becomes_mapping {
+            if new_node.shape() != (Shape::Mapping { flow: growth.flow }) {
+                return Err("null has not become a mapping");
+            }
+        } else {
+            if new_node.shape() != old_node.shape() {
+                return Err("a value differs");
+            }
+            same_place(old_node, new_node, shift)?;
+        }
+        same_properties(old_node, new_node, number)?;
+    }
+    let mut parent = growth.parent;
+    for (n, node) in new_nodes.iter().skip(growth.at).take(added).enumerate() {
+        let last = n + 1 == added;
+        let wanted = match (n % 2, node.shape()) {
+            (0, Shape::Scalar(text, _)) => growth.keys.get(n / 2) == Some(&text) && node.is_key(),
+            (1, Shape::Scalar(text, _)) => last && text == growth.value,
+            (1, Shape::Mapping { flow }) => !last && flow == growth.flow,
+            _ => false,
+        };
+        let bare = node.anchor().is_none() && node.tag().is_none();
+        if !wanted || !bare || node.parent().map(Node::number) != Some(parent) {
+            return Err("the new entry does not read as intended");
+        }
+        if n % 2 == 1 {
+            parent = node.number();
+        }
+    }
+    Ok(())
+}
+
+/// Compares spans as far as an insertion leaves them: collections grow, and so do blank lines behind a block.
+fn same_place(old: Node<'_>, new: Node<'_>, shift: &Shift) -> Result<(), &'static str> {
+    let (old_span, new_span) = (old.span(), new.span());
+    let whole = matches!(
+        old.shape(),
+        Shape::Alias(_) | Shape::Scalar(_, Style::Plain | Style::SingleQuoted | Style::DoubleQuoted)
+    );
+    let same = match (whole, old_span.is_empty()) {
+        // Where nothing is written, the parser's position depends on what follows.
+        (_, true) => true,
+        (true, false) => shift.range(&old_span) == new_span,
+        // What is inserted before the first entry begins the mapping.
+        (false, false) => [old_span.start, shift.start(old_span.start)].contains(&new_span.start),
+    };
+    if same { Ok(()) } else { Err("a value begins or ends elsewhere") }
+}
+
+fn same_properties(
+    old: Node<'_>,
+    new: Node<'_>,
+    number: impl Fn(usize) -> usize,
+) -> Result<(), &'static str> {
     let parent = |node: Node<'_>| node.parent().map(Node::number);
     if old.anchor() != new.anchor() || old.tag() != new.tag() {
         return Err("an anchor or a tag differs");
     }
-    if parent(old) != parent(new) || old.is_key() != new.is_key() {
+    if parent(old).map(number) != parent(new) || old.is_key() != new.is_key() {
         return Err("a value is in another collection");
     }
     Ok(())

@@ -34,7 +34,13 @@ pub(super) fn write(
     };
     let splice = |piece: &Piece| {
         let span = place(piece).ok_or(Refusal::Written("it stands across a fold or an escape"))?;
-        Ok(Splice { span, with: escaped(&piece.with, style) })
+        let mut with = escaped(&piece.with, style);
+        if with.contains('\n') && content(node).is_none() {
+            let line = old.get(..piece.value.start).and_then(|t| t.rfind('\n')).map_or(0, |n| n + 1);
+            let content = map.and_then(|m| m.in_file(line..line)).map_or(span.start, |r| r.start);
+            with = with.replace('\n', &line_start(text, content));
+        }
+        Ok(Splice { span, with })
     };
     let splices = pieces.iter().map(splice).collect::<Result<Vec<_>, Refusal>>()?;
     Ok((splices, Change { value, style }))
@@ -50,6 +56,14 @@ pub(super) fn content(node: Node<'_>) -> Option<Range<usize>> {
     }
 }
 
+/// Returns the line break and indentation of the line whose content begins at a position.
+fn line_start(text: &str, content: usize) -> String {
+    let before = text.get(..content).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |n| n + 1);
+    let (above, indent) = before.split_at(start);
+    format!("{}{indent}", if above.ends_with("\r\n") { "\r\n" } else { "\n" })
+}
+
 /// Tells whether a plain scalar needs no quotes after the change.
 fn stays_plain(old: &str, new: &str, pieces: &[Piece]) -> bool {
     match pieces {
@@ -59,7 +73,7 @@ fn stays_plain(old: &str, new: &str, pieces: &[Piece]) -> bool {
 }
 
 /// Tells whether a text is JSON, where every string has quotes.
-fn is_json(text: &str) -> bool {
+pub(super) fn is_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }

@@ -13,8 +13,8 @@ pub(super) struct Splice {
 
 /// Where the bytes of a text are after its splices.
 pub(super) struct Shift {
-    /// The end of each splice in the old text, and how far the text behind it has moved.
-    ends: Vec<(usize, isize)>,
+    /// The span of each splice in the old text, and how far the text behind it has moved.
+    moved: Vec<(Range<usize>, isize)>,
 }
 
 // === impl Splice ===
@@ -55,22 +55,33 @@ pub(super) fn same_outside(old: &str, new: &str, splices: &[Splice]) -> bool {
 impl Shift {
     pub(super) fn new(splices: &[Splice]) -> Self {
         let mut by = 0;
-        let ends = splices.iter().map(|s| {
+        let moved = splices.iter().map(|s| {
             by += s.with.len() as isize - s.span.len() as isize;
-            (s.span.end, by)
+            (s.span.clone(), by)
         });
-        Self { ends: ends.collect() }
+        Self { moved: moved.collect() }
     }
 
-    /// Maps a position that lies in no splice.
-    pub(super) fn of(&self, position: usize) -> usize {
-        let behind = self.ends.partition_point(|(end, _)| *end <= position);
-        let by = behind.checked_sub(1).and_then(|n| self.ends.get(n)).map_or(0, |(_, by)| *by);
-        position.saturating_add_signed(by)
+    /// Maps the start of something that a splice may lie in; what is inserted there comes before it.
+    pub(super) fn start(&self, position: usize) -> usize {
+        self.by(self.moved.partition_point(|(span, _)| span.end <= position), position)
+    }
+
+    /// Maps the end of something that a splice may lie in; what is inserted there comes behind it.
+    pub(super) fn end(&self, position: usize) -> usize {
+        let behind = |span: &Range<usize>| span.end <= position && span.start < position;
+        self.by(self.moved.partition_point(|(span, _)| behind(span)), position)
     }
 
     pub(super) fn range(&self, range: &Range<usize>) -> Range<usize> {
-        self.of(range.start)..self.of(range.end)
+        // What has no length is one position.
+        let end = if range.is_empty() { self.start(range.end) } else { self.end(range.end) };
+        self.start(range.start)..end
+    }
+
+    fn by(&self, splices: usize, position: usize) -> usize {
+        let last = splices.checked_sub(1).and_then(|n| self.moved.get(n));
+        position.saturating_add_signed(last.map_or(0, |(_, by)| *by))
     }
 }
 
@@ -87,7 +98,9 @@ mod tests {
         let splices = [splice(1..2, "xyz"), splice(4..6, "")];
         assert_eq!(spliced("abcdefg", &splices).unwrap(), "axyzcdg");
         let shift = Shift::new(&splices);
-        assert_eq!([0, 1, 2, 3, 6].map(|p| shift.of(p)), [0, 1, 4, 5, 6]);
+        assert_eq!([0, 1, 2, 3, 6].map(|p| shift.start(p)), [0, 1, 4, 5, 6]);
+        let inserted = Shift::new(&[splice(2..2, "xyz")]);
+        assert_eq!((inserted.range(&(0..2)), inserted.range(&(2..3))), (0..2, 5..6));
     }
 
     #[test]

@@ -175,8 +175,15 @@ impl<'c> Builder<'c> {
                 (start..span.end, 0..0)
             }
         };
-        // What is not written reads as null; the parser calls it `~`.
-        let value = if style == Style::Plain && span.is_empty() { "" } else { value };
+        let value = match style {
+            // What is not written reads as null; the parser calls it `~`.
+            Style::Plain if span.is_empty() => "",
+            // Where the text ends without a line break, so does the value for every other reader.
+            Style::Literal | Style::Folded if span.end == self.text.len() && ends_in_mid_line(&self.text) => {
+                value.strip_suffix('\n').unwrap_or(value)
+            }
+            _ => value,
+        };
         let value = match self.text.get(inner.clone()) {
             Some(source) if source == value => Value::Source(inner),
             _ => Value::Own(value.into()),
@@ -256,6 +263,11 @@ fn attach(parent: &mut RawKind, key: &mut Option<NodeId>, id: NodeId) -> u32 {
         }
         RawKind::Scalar { .. } | RawKind::Alias(_) => 0,
     }
+}
+
+/// Tells whether the last line has content and no line break.
+fn ends_in_mid_line(text: &str) -> bool {
+    text.rsplit(['\n', '\r']).next().is_some_and(|line| !line.trim_matches(' ').is_empty())
 }
 
 /// Finds the `|` or `>` of a block scalar between the event before it and its content.

@@ -217,11 +217,76 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_ends_in_mid_line_adds_no_line_break() {
+        let value = |text: &str| {
+            Stream::parse(text).unwrap().roots().next().unwrap().text(&["v"]).unwrap().to_owned()
+        };
+        assert_eq!(value("v: |\n  x"), "x");
+        assert_eq!(value("v: |+\n  x"), "x");
+        assert_eq!(value("v: >\n  x\n  y"), "x y");
+        assert_eq!(value("v: |\n  x\n  "), "x\n");
+        assert_eq!(value("v: |-\n  x"), "x");
+        assert_eq!(value("v: |\n  x\n"), "x\n");
+    }
+
+    #[test]
+    fn merge_keys_that_go_in_circles_end() {
+        let text = "a: &a\n  <<: *a\n  x: 1\nb: &b\n  <<: [*a, *b]\n";
+        let stream = Stream::parse(text).unwrap();
+        let root = stream.roots().next().unwrap();
+        assert_eq!(root.path(&["a", "none"]).map(Node::span), None);
+        assert_eq!(root.text(&["b", "x"]), Some("1"));
+        let mut bomb = String::from("a0: &a0 {x: 1}\n");
+        (1..60).for_each(|n| bomb.push_str(&format!("a{n}: &a{n} {{<<: [*a{0}, *a{0}]}}\n", n - 1)));
+        let stream = Stream::parse(&bomb).unwrap();
+        let last = stream.roots().next().unwrap().get("a59").unwrap();
+        assert_eq!((last.text(&["x"]), last.get("y").map(Node::span)), (Some("1"), None));
+    }
+
+    #[test]
+    fn the_last_duplicate_counts_and_then_what_is_merged() {
+        let text = "d: &d {v: merged, w: merged}\na: {v: 1, <<: *d, v: 2}\n";
+        let stream = Stream::parse(text).unwrap();
+        let a = stream.roots().next().unwrap().get("a").unwrap();
+        assert_eq!((a.text(&["v"]), a.text(&["w"])), (Some("2"), Some("merged")));
+        assert!(a.is_duplicated("v") && !a.is_duplicated("w"));
+    }
+
+    #[test]
+    fn aliases_that_change_with_a_node_are_found_through_all_collections() {
+        let text = "a: &a\n  v: &v 1\nb: &b {c: *a}\nd: *v\ne: [*b]\nf: &f 2\ng: *f\n";
+        let stream = Stream::parse(text).unwrap();
+        let v = stream.roots().next().unwrap().path(&["a", "v"]).unwrap().route();
+        let routes: Vec<_> = stream.aliases_through(&v).iter().map(Route::display).collect();
+        assert_eq!(routes, ["b.c", "d", "e[0]"]);
+    }
+
+    #[test]
+    fn block_scalars_begin_at_their_header() {
+        let text = "a: &x !!str |2- # c |\n\n   x\n-: >\n b\n--- |\n c\n";
+        let stream = Stream::parse(text).unwrap();
+        let root = stream.roots().next().unwrap();
+        assert!(text[root.get("a").unwrap().span()].starts_with("|2- # c"));
+        assert_eq!(&text[root.get("-").unwrap().span()], ">\n b\n");
+        assert_eq!(&text[stream.roots().nth(1).unwrap().span()], "|\n c\n");
+    }
+
+    #[test]
+    fn ceilings_hold() {
+        let tight = Ceilings { bytes: 40, documents: 2, nodes: 6, depth: 3 };
+        let parse = |text: &str| Stream::parse_within(text, &tight).map(|_| ());
+        assert_eq!(parse("[[[a]]]"), Ok(()));
+        assert!(parse("[[[[a]]]]").is_err());
+        assert_eq!(parse("a\n---\nb\n---\nc\n"), Err(YamlError::TooLarge { what: "documents", limit: 2 }));
+        assert_eq!(parse("[a, b, c, d, e, f]"), Err(YamlError::TooLarge { what: "nodes", limit: 6 }));
+        assert_eq!(parse(&"a".repeat(41)), Err(YamlError::TooLarge { what: "bytes", limit: 40 }));
+    }
+
+    #[test]
     fn block_scalars_map_back_to_the_file() {
         let text = "a:\n  v: |\n    x: 1\n\n    y:\n      z: edge-26.8.2 # c\n  w: 2\n";
         let stream = Stream::parse(text).unwrap();
         let node = stream.roots().next().unwrap().path(&["a", "v"]).unwrap();
-        println!("{:?} {:?}", node, &text[node.span()]);
         let inner = Embedded::parse(text, node).unwrap().unwrap();
         let z = inner.stream.roots().next().unwrap().path(&["y", "z"]).unwrap();
         assert_eq!(&text[inner.in_file(z.span()).unwrap()], "edge-26.8.2");

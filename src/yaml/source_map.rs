@@ -161,6 +161,11 @@ impl Aligner<'_> {
         Some(())
     }
 
+    /// Notes that the positions agree here, though perhaps no byte beside them does.
+    fn mark(&mut self) {
+        self.runs.push(Run { value: self.done, file: self.base + self.at, len: 0 });
+    }
+
     /// Takes source that stands for other text.
     fn decoded(&mut self, source: usize, value: &str) -> Option<()> {
         if !self.value[self.done..].starts_with(value) {
@@ -168,6 +173,7 @@ impl Aligner<'_> {
         }
         self.at += source;
         self.done += value.len();
+        self.mark();
         Some(())
     }
 

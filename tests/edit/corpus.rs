@@ -90,6 +90,7 @@ fn name(refusal: &Refusal) -> &'static str {
         Refusal::Syntax(_) => "syntax",
         Refusal::Written(_) => "written",
         Refusal::Present { .. } => "present",
+        Refusal::Shared { .. } => "shared",
         Refusal::NotProven(_) => "not-proven",
         other => panic!("no name for {other:?}"),
     }

@@ -430,8 +430,14 @@ fn check(bytes: &[u8], picks: &[(u8, u8)]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// As many cases as take a few seconds; `PROPTEST_CASES` asks for more.
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
+    ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn an_edit_changes_its_target_alone(
