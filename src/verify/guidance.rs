@@ -82,7 +82,10 @@ mod tests {
 
     #[test]
     fn a_recommended_release_needs_no_word() {
-        assert_eq!(found(&[("edge-26.8.3", Guidance::Recommended { source: "x".into() })]), []);
+        assert_eq!(
+            found(&[("edge-26.8.3", Guidance::Recommended { source: "x".into(), cautions: None })]),
+            []
+        );
     }
 
     #[test]
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn releases_that_are_passed_are_mentioned_and_the_one_that_is_left_is_not() {
-        let advised = Guidance::Recommended { source: "x".into() };
+        let advised = Guidance::Recommended { source: "x".into(), cautions: None };
         let caution = Guidance::Caution { note: "GKE only.".into(), source: "y".into() };
         let found = found(&[
             ("edge-26.8.1", against(&[])),
