@@ -1,7 +1,7 @@
 //! Step 2, policy: which release to go to, or why not now.
 //!
-//! In: a [`Policy`], the [`Catalog`](crate::release::Catalog), the repository's [`Needs`] and the time. Out: a [`Decision`]. Pure: policy
-//! never sees a file, a clock or a network.
+//! In: a [`Policy`], the [`Catalog`](crate::release::Catalog), the repository's [`Needs`] and the time. Out: a
+//! [`Decision`]. Pure: policy never sees a file, a clock or a network.
 
 mod data_plane;
 mod decide;
@@ -99,7 +99,7 @@ pub struct Hold {
     pub until: Option<Timestamp>,
 }
 
-/// Why nothing is proposed now: a closed list. [`describe`] says of each until when, or until what.
+/// Why nothing is proposed now: a closed list. [`describe()`] says of each until when, or until what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum HoldReason {
