@@ -292,7 +292,12 @@ impl HttpError {
 
     // A timeout is not tried again: the run's own time is bounded too.
     fn is_retryable(&self) -> bool {
-        matches!(self, Self::Connection { .. } | Self::Busy { .. })
+        match self {
+            Self::Connection { .. } => true,
+            // A rate limit without a stated pause lasts longer than a retry would wait.
+            Self::Busy { status, after, .. } => *status >= 500 || after.is_some(),
+            _ => false,
+        }
     }
 
     fn retry_after(&self) -> Option<Duration> {
@@ -385,8 +390,6 @@ fn unwelcome(url: &Url, response: &reqwest::Response) -> HttpError {
     let limited = status == StatusCode::TOO_MANY_REQUESTS
         || status == StatusCode::FORBIDDEN && (after.is_some() || text("x-ratelimit-remaining") == Some("0"));
     if limited || status.is_server_error() {
-        // Without a stated pause a rate limit lasts longer than a retry would wait.
-        let after = after.or(limited.then_some(Duration::from_secs(60)));
         HttpError::Busy { url: shown(url), status: status.as_u16(), after }
     } else {
         HttpError::Refused { url: shown(url), status: status.as_u16() }
