@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use crate::other_parsers::pyyaml;
 use proptest::prelude::*;
 use uplinker::{
     edit::{Replacement, digest, insert, replace_all},
@@ -48,6 +49,7 @@ fn edit(text: &str, node: Node<'_>) {
     if let Ok(after) = replace_all(text, &[one]) {
         let again = Stream::parse(&after).unwrap();
         assert_eq!(again.find(&route).and_then(|n| n.as_str()), Some("edge-26.8.3"), "{text:?}");
+        same_for_others(text, &after);
     }
     if let Some(Ok(inner)) = Embedded::parse(text, node)
         && let Some(leaf) = inner.stream.roots().flat_map(|r| r.document().nodes()).last()
@@ -58,6 +60,20 @@ fn edit(text: &str, node: Node<'_>) {
         let site = Site { span: place, ..site(route) };
         let _ = replace_all(text, &[Replacement { site, old, new }]);
     }
+}
+
+/// Holds the edit against PyYAML, where that can read the text: one scalar differs, and only by its value.
+fn same_for_others(before: &str, after: &str) {
+    let Ok(old) = pyyaml(before) else { return };
+    let new = pyyaml(after).unwrap_or_else(|e| panic!("{e}: {before:?} became {after:?}"));
+    assert_eq!(old.len(), new.len(), "{before:?} became {after:?}");
+    let differ: Vec<_> = old.iter().zip(&new).filter(|(a, b)| a != b).collect();
+    let fair = match differ[..] {
+        [] => before == after,
+        [(a, b)] => a[0] == "ScalarEvent" && b[0] == "ScalarEvent" && a[1] == b[1],
+        _ => false,
+    };
+    assert!(fair, "{differ:?}: {before:?} became {after:?}");
 }
 
 /// Texts of the corpus, as seeds.
