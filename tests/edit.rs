@@ -6,5 +6,7 @@ mod apply;
 mod corpus;
 #[path = "edit/generated.rs"]
 mod generated;
+#[path = "edit/hostile.rs"]
+mod hostile;
 #[path = "edit/other_parsers.rs"]
 mod other_parsers;

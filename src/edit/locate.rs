@@ -60,7 +60,7 @@ impl<'a> Places<'a> {
         if !straight && !self.leads_to(route, outer, node) {
             return Err(nowhere());
         }
-        self.refuse_duplicates(node)?;
+        self.refuse_ambiguous(node)?;
         Ok(node)
     }
 
@@ -83,11 +83,13 @@ impl<'a> Places<'a> {
         at.number() == node.number() && node.document().index == route.document
     }
 
-    /// Refuses a node under a key that is written twice, here or further up.
-    fn refuse_duplicates(&mut self, node: Node<'a>) -> Result<(), Refusal> {
+    /// Refuses a node that no route names for certain: under a key that is written twice, here or further up,
+    /// or in or under a key that is no scalar.
+    fn refuse_ambiguous(&mut self, node: Node<'a>) -> Result<(), Refusal> {
         for child in std::iter::successors(Some(node), |n| n.parent()) {
-            let Some((parent, key)) = child.parent().zip(child.key().and_then(Node::as_str)) else {
-                continue;
+            let Some(parent) = child.parent().filter(|p| p.is_mapping()) else { continue };
+            let Some(key) = child.key().and_then(Node::as_str) else {
+                return Err(Refusal::NoSuchPlace { route: node.route().display() });
             };
             let id = (parent.document().index, parent.number());
             let twice = self.twice.entry(id).or_insert_with(|| {

@@ -111,6 +111,9 @@ fn in_scalar(
     targets: &[Target<'_>],
 ) -> Result<(Vec<Splice>, super::proof::Change), EditError> {
     let Some(first) = targets.first() else { return Err(EditError::whole(Refusal::Overlap)) };
+    if text.get(node.span()).is_some_and(|t| t.contains(['\u{85}', '\u{2028}', '\u{2029}'])) {
+        return Err(first.refused(Refusal::Written("it holds a line break that only YAML 1.1 knows")));
+    }
     // A whole value is written anew, so its source need not be understood.
     let map = SourceMap::of(text, node);
     let inner: Vec<_> = targets.iter().filter_map(|t| Some((t, t.inner_route()?))).collect();

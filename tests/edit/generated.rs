@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 use serde_yaml::Value;
 use uplinker::{
-    edit::{Refusal, Replacement, replace_all},
+    edit::{Refusal, Replacement, insert, replace_all},
     scan::Site,
     yaml::{Node, Route, Shape, SourceMap, Step, Stream, Style, position},
 };
@@ -436,8 +436,73 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() }
 }
 
+/// Reads the file as PyYAML does, node by node.
+fn same_reading(text: &str, stream: &Stream, events: &[Json]) -> Result<(), TestCaseError> {
+    let mut own = Vec::new();
+    for node in stream.documents.iter().flat_map(|d| d.nodes()) {
+        own.push(match node.shape() {
+            Shape::Scalar(value, _) => format!("={value}"),
+            Shape::Sequence { flow } => format!("sequence {flow}"),
+            Shape::Mapping { flow } => format!("mapping {flow}"),
+            Shape::Alias(_) => "alias".to_owned(),
+        });
+    }
+    let other: Vec<_> = events
+        .iter()
+        .filter_map(|e| match e[0].as_str()? {
+            "ScalarEvent" => Some(format!("={}", e[3].as_str()?)),
+            "SequenceStartEvent" => Some(format!("sequence {}", e[4] == true)),
+            "MappingStartEvent" => Some(format!("mapping {}", e[4])),
+            "AliasEvent" => Some("alias".to_owned()),
+            _ => None,
+        })
+        .collect();
+    prop_assert_eq!(own, other, "{}", text);
+    Ok(())
+}
+
+fn check_insertion(bytes: &[u8], pick: usize) -> Result<(), TestCaseError> {
+    let before = generate(bytes);
+    let stream = Stream::parse(&before).unwrap();
+    let old = pyyaml(&before).unwrap();
+    same_reading(&before, &stream, &old)?;
+    let mappings: Vec<_> =
+        stream.documents.iter().flat_map(|d| d.nodes()).filter(|n| n.is_mapping() && !n.is_alias()).collect();
+    let Some(node) = mappings.get(pick % mappings.len().max(1)) else { return Ok(()) };
+    let after = match insert(&before, &node.route(), "config.linkerd.io/new-key", "2026.8") {
+        Ok(after) => after,
+        Err(e) => {
+            prop_assert!(matches!(e.refusal, Refusal::Shared { .. }), "{e}\n{before}");
+            return Ok(());
+        }
+    };
+    let new = pyyaml(&after);
+    prop_assert!(new.is_ok(), "{:?}\n{after}", new.err());
+    let new = new.unwrap();
+    let at = new.iter().position(|e| e[3] == "config.linkerd.io/new-key");
+    prop_assert!(at.is_some());
+    let at = at.unwrap();
+    prop_assert_eq!(&new[at + 1][3], "2026.8");
+    prop_assert_eq!(&new[at + 1][4], "\"");
+    let rest: Vec<_> = new[..at].iter().chain(&new[at + 2..]).cloned().collect();
+    prop_assert_eq!(rest, old, "{}", after);
+    prop_assert!(yaml_serde(&after).is_ok());
+    let common = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
+    prop_assert_eq!(&after.as_bytes()[after.len() - (before.len() - common)..], &before.as_bytes()[common..]);
+    prop_assert_eq!(after.contains("\r\n"), before.contains("\r\n"));
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn an_insertion_adds_one_entry_alone(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        pick in any::<usize>(),
+    ) {
+        check_insertion(&bytes, pick)?;
+    }
 
     #[test]
     fn an_edit_changes_its_target_alone(
