@@ -124,7 +124,7 @@ impl Build {
 /// Makes a catalog of releases with all charts, published on the 21st of their month.
 pub fn catalog(versions: &[&str]) -> Catalog {
     let releases = versions.iter().map(|v| (edge(v), release(edge(v)))).collect();
-    Catalog { releases, feeds: vec![Feed { name: "charts", state: FeedState::Read }] }
+    Catalog { releases, feeds: vec![Feed { name: "charts", state: FeedState::Read }], ..Catalog::default() }
 }
 
 fn release(version: EdgeVersion) -> Release {

@@ -100,7 +100,12 @@ pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
             return if path == ["metadata", "annotations"] { Effect::Namespace } else { Effect::None };
         }
         "Pod" => path == ["metadata", "annotations"],
-        "Deployment" | "StatefulSet" | "DaemonSet" | "Job" | "ReplicaSet" | "ReplicationController"
+        "Deployment"
+        | "StatefulSet"
+        | "DaemonSet"
+        | "Job"
+        | "ReplicaSet"
+        | "ReplicationController"
         | "Rollout" => path == ["spec", "template", "metadata", "annotations"],
         "CronJob" => path == ["spec", "jobTemplate", "spec", "template", "metadata", "annotations"],
         "PodTemplate" => path == ["template", "metadata", "annotations"],
@@ -124,7 +129,8 @@ fn annotation_maps<'a>(node: Node<'a>, path: &mut Vec<String>, found: &mut Vec<(
             found.push((path.clone(), node));
         }
         // Values and patches in these fields have rules of their own.
-        let elsewhere = matches!(name, "values" | "valuesObject" | "postRenderers" | "patches" | "generators");
+        let elsewhere =
+            matches!(name, "values" | "valuesObject" | "postRenderers" | "patches" | "generators");
         if !(elsewhere && path.first().is_some_and(|p| p == "spec")) {
             path.push(name.to_owned());
             annotation_maps(value, path, found);

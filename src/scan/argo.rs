@@ -170,7 +170,9 @@ fn value_files(context: &Context<'_>, source: Node<'_>, written: &str) -> Vec<Re
         },
     };
     let pattern = template::as_glob(reference);
-    let Some(path) = RepoPath::resolve(&super::index::clean_folder(folder), &pattern) else { return Vec::new() };
+    let Some(path) = RepoPath::resolve(&super::index::clean_folder(folder), &pattern) else {
+        return Vec::new();
+    };
     if path.as_str().contains('*') {
         return context.corpus.matching(path.as_str()).into_iter().map(|e| e.path.clone()).collect();
     }

@@ -63,14 +63,16 @@ struct Kept {
 impl File {
     /// Parses a text; a leading byte order mark is the parser's to skip.
     pub fn parse(path: RepoPath, blob: BlobId, text: String, ceilings: &Ceilings) -> Result<Self, Unread> {
-        let unread = |reason, e: YamlError| Unread { reason, detail: Some(e.to_string()), text: Some(text.clone()) };
+        let unread =
+            |reason, e: YamlError| Unread { reason, detail: Some(e.to_string()), text: Some(text.clone()) };
         let stream = Stream::parse_within(&text, ceilings).map_err(|e| match e {
             YamlError::TooLarge { .. } => unread(SkipReason::TooLarge, e),
             YamlError::Syntax { .. } if text.contains("{{") => unread(SkipReason::HelmTemplate, e),
             YamlError::Syntax { .. } => unread(SkipReason::Syntax, e),
         })?;
         let sealed = yaml::sealed(&stream);
-        let lines = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|n| n + 1)).collect();
+        let lines =
+            std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|n| n + 1)).collect();
         Ok(Self { path, blob, text, stream, sealed, lines })
     }
 

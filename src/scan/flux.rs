@@ -53,7 +53,11 @@ fn helm_release(
     let read_by = named.as_ref().map_or(ReadBy::Other, |named| ReadBy::judge(context, named, text));
     if let ReadBy::Ours(ours) = &read_by {
         if let Some(version) = version {
-            found.scalar(place, version, &ours.fill(Spec::platform(PinKind::FluxHelmRelease, Expects::Chart)));
+            found.scalar(
+                place,
+                version,
+                &ours.fill(Spec::platform(PinKind::FluxHelmRelease, Expects::Chart)),
+            );
         }
         let full = template.is_some_and(|t| t.get("chart").is_some()) || spec.get("chartRef").is_some();
         if full {
@@ -105,7 +109,8 @@ fn release_chart(
         _ => {
             let patched = context.patched_chart(path, "HelmRelease", object.name?, namespaces);
             // A patch may name the chart itself without its source.
-            let own = chart.map(|c| NamedChart { chart: c.to_owned(), origin: super::origin::Origin::Unknown });
+            let own =
+                chart.map(|c| NamedChart { chart: c.to_owned(), origin: super::origin::Origin::Unknown });
             patched.or(own)
         }
     }

@@ -108,7 +108,8 @@ fn one(
             let text = field.as_str().unwrap_or_default();
             let exact_edge = matches!(judge(text, Expects::Either), Judged::Version(_));
             let expects = if whole && !exact_edge { Expects::Chart } else { Expects::Either };
-            let shared = (!sure || scope.feeds_a_foreign_chart(others, field, mirrors)).then_some(Reason::Uneditable);
+            let shared =
+                (!sure || scope.feeds_a_foreign_chart(others, field, mirrors)).then_some(Reason::Uneditable);
             let spec = ours.fill(Spec::platform(PinKind::ArgoGenerator, expects)).staying(shared);
             found.scalar(*place, *field, &spec);
             siblings(*place, *field, found);
@@ -300,13 +301,14 @@ fn visit_in(
 fn lookup<'a>(node: Node<'a>, path: &[String]) -> Option<Node<'a>> {
     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
     let found = node.path(&keys).filter(|n| n.as_str().is_some());
-    found.or_else(|| {
-        (1..keys.len()).find_map(|at| {
-            let (first, last) = keys.split_at_checked(at)?;
-            node.path(first)?.get(&last.join(".")).filter(|n| n.as_str().is_some())
+    found
+        .or_else(|| {
+            (1..keys.len()).find_map(|at| {
+                let (first, last) = keys.split_at_checked(at)?;
+                node.path(first)?.get(&last.join(".")).filter(|n| n.as_str().is_some())
+            })
         })
-    })
-    .or_else(|| node.get(&keys.join(".")).filter(|n| n.as_str().is_some()))
+        .or_else(|| node.get(&keys.join(".")).filter(|n| n.as_str().is_some()))
 }
 
 fn all_generators(spec: Node<'_>) -> Vec<Node<'_>> {
