@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Constraint, Move, NewText, Options, Proxies, Target};
 use crate::{
+    linkerd::Knowledge,
     release::{Catalog, EdgeVersion},
     scan::{Form, Inventory, Pin, PinKind, Reason, RepoPath, Stage},
 };
@@ -45,10 +46,18 @@ pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
 }
 
 /// Says of each pin of a target what becomes of it if the target goes to `to`, ordered as in the inventory.
-pub fn judge(inventory: &Inventory, target: &Target, to: EdgeVersion, options: &Options) -> Vec<Move> {
+///
+/// `knowledge` has the required stops: the catalog's, or the built-in ones where there is no catalog.
+pub fn judge(
+    inventory: &Inventory,
+    target: &Target,
+    to: EdgeVersion,
+    knowledge: &Knowledge,
+    options: &Options,
+) -> Vec<Move> {
     let mine: Vec<usize> =
         inventory.pins.iter().enumerate().filter(|(_, p)| target.covers(&p.path)).map(|(n, _)| n).collect();
-    let judge = Judge { inventory, to, options };
+    let judge = Judge { inventory, to, knowledge, options };
     let mut moves: Vec<Move> = mine.into_iter().map(|pin| judge.one(pin)).collect();
     judge.follow_dependencies(&mut moves);
     judge.follow_locks(&mut moves);
@@ -58,6 +67,7 @@ pub fn judge(inventory: &Inventory, target: &Target, to: EdgeVersion, options: &
 struct Judge<'a> {
     inventory: &'a Inventory,
     to: EdgeVersion,
+    knowledge: &'a Knowledge,
     options: &'a Options,
 }
 
@@ -116,7 +126,7 @@ impl<'a> Judge<'a> {
     /// A proxy has no hop: what a hop protects (CRDs and their owners) is the platform's.
     fn is_too_far(&self, pin: &Pin) -> bool {
         pin.stage == Stage::Platform
-            && edge_of(pin).is_some_and(|from| self.options.knowledge.hop(from, self.to).is_some())
+            && edge_of(pin).is_some_and(|from| self.knowledge.hop(from, self.to).is_some())
     }
 
     /// A locked version stays inside what `Chart.yaml` asks for: where the dependency is held, or its range does not

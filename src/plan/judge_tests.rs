@@ -1,5 +1,5 @@
 use super::*;
-use crate::plan::testing::*;
+use crate::{linkerd::built_in, plan::testing::*};
 
 const TO: &str = "edge-26.8.3";
 
@@ -9,7 +9,7 @@ fn judged(build: Build, options: &Options) -> Vec<(String, Option<String>, Optio
 
 fn judged_to(build: Build, to: &str, options: &Options) -> Vec<(String, Option<String>, Option<Reason>)> {
     let inventory = build.inventory();
-    let moves = judge(&inventory, &Target::default_all(), edge(to), options);
+    let moves = judge(&inventory, &Target::default_all(), edge(to), built_in(), options);
     let text = |new: NewText| match new {
         NewText::Fixed(text) => text,
         NewText::LockDigest => "digest".to_owned(),
@@ -205,6 +205,6 @@ fn only_the_pins_of_the_target_are_judged() {
     let build = Build::default().proxy("apps/a.yaml", "edge-26.8.2").proxy("infra/b.yaml", "edge-26.8.2");
     let inventory = build.inventory();
     let apps = target("apps", &["apps"], &[]);
-    let moves = judge(&inventory, &apps, edge(TO), &Options::default());
+    let moves = judge(&inventory, &apps, edge(TO), built_in(), &Options::default());
     assert_eq!(moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [0]);
 }

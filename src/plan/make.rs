@@ -42,7 +42,9 @@ pub struct Stuck {
 pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
     let Request { inventory, target, stage, to, .. } = *request;
     let of_stage = |m: &Move| inventory.pins.get(m.pin).is_some_and(|p| p.stage == stage);
-    let judged = judge(inventory, target, to, request.options).into_iter().filter(of_stage);
+    let judged = judge(inventory, target, to, &request.catalog.knowledge, request.options)
+        .into_iter()
+        .filter(of_stage);
     let (moves, stays): (Vec<Move>, Vec<Move>) = judged.partition(|m| m.new.is_some());
     if moves.is_empty() {
         let stuck = stuck(inventory, &stays);

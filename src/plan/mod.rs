@@ -22,7 +22,6 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::{
-    linkerd::Knowledge,
     release::{Catalog, EdgeVersion},
     scan::{Inventory, Reason, RepoPath, Stage},
 };
@@ -56,8 +55,6 @@ pub struct Options {
     pub proxies: Proxies,
     /// The chart repositories whose index was read, as the operator gave them; a mirror among them is verified.
     pub indexes: Vec<String>,
-    /// The facts that change with releases, the operator's additions included.
-    pub knowledge: Knowledge,
 }
 
 /// What becomes of the pins of the data-plane stage.

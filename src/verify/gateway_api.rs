@@ -15,7 +15,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 fn finding(input: &Verification<'_>) -> Option<Finding> {
     let (from, to) = (*input.plan.from.first()?, input.plan.to);
-    let known = &input.options.knowledge;
+    let known = &input.catalog.knowledge;
     let new = known.gateway_api_of(to)?;
     let old = known.gateway_api_of(from);
     let same = old.is_some_and(|old| (&old.from, &old.to) == (&new.from, &new.to));

@@ -9,6 +9,8 @@ use crate::release::{EdgeVersion, Guidance};
 
 pub(super) const NAME: &str = "guidance";
 
+const CONDITION: &str = "check whether its condition is yours";
+
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
     let mut findings: Vec<Finding> = on_target(to, input.catalog.get(to).map(|r| &r.guidance));
@@ -21,7 +23,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 fn on_target(to: EdgeVersion, guidance: Option<&Guidance>) -> Vec<Finding> {
     let finding = match guidance {
-        Some(Guidance::Recommended { .. }) => return Vec::new(),
+        Some(Guidance::Recommended { cautions: None, .. }) => return Vec::new(),
+        Some(Guidance::Recommended { cautions: Some(note), source }) => {
+            Finding::warn(NAME, format!("{to} is recommended with a caution: {} ({source})", sentence(note)))
+                .mend(CONDITION)
+        }
         Some(Guidance::NotRecommended { instead, note, source }) => {
             let names: Vec<String> = instead.iter().map(ToString::to_string).collect();
             let mend = match names.as_slice() {
@@ -32,7 +38,7 @@ fn on_target(to: EdgeVersion, guidance: Option<&Guidance>) -> Vec<Finding> {
         }
         Some(Guidance::Caution { note, source }) => {
             Finding::warn(NAME, format!("{to} carries a caution: {} ({source})", sentence(note)))
-                .mend("check whether its condition is yours")
+                .mend(CONDITION)
         }
         Some(Guidance::Unknown) => {
             Finding::info(NAME, format!("Linkerd has published no advice on {to}, for or against"))
@@ -68,6 +74,10 @@ mod tests {
         Guidance::NotRecommended { instead, note, source }
     }
 
+    fn recommended(cautions: Option<&str>) -> Guidance {
+        Guidance::Recommended { source: "x".into(), cautions: cautions.map(str::to_owned) }
+    }
+
     fn found(guidance: &[(&'static str, Guidance)]) -> Vec<Finding> {
         let guidance = guidance.to_vec();
         Case::default()
@@ -82,10 +92,8 @@ mod tests {
 
     #[test]
     fn a_recommended_release_needs_no_word() {
-        assert_eq!(
-            found(&[("edge-26.8.3", Guidance::Recommended { source: "x".into(), cautions: None })]),
-            []
-        );
+        assert_eq!(found(&[("edge-26.8.3", recommended(None))]), []);
+        assert_eq!(severities(&found(&[("edge-26.8.3", recommended(Some("IPv4 only.")))])), [Warn]);
     }
 
     #[test]
@@ -108,7 +116,7 @@ mod tests {
 
     #[test]
     fn releases_that_are_passed_are_mentioned_and_the_one_that_is_left_is_not() {
-        let advised = Guidance::Recommended { source: "x".into(), cautions: None };
+        let advised = recommended(None);
         let caution = Guidance::Caution { note: "GKE only.".into(), source: "y".into() };
         let found = found(&[
             ("edge-26.8.1", against(&[])),

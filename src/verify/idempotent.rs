@@ -16,7 +16,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         return Checked { looked_at: "nothing: the result was not scanned".to_owned(), findings: Vec::new() };
     };
     let plan = input.plan;
-    let judged = judge(after, input.target, plan.to, input.options);
+    let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
     let again = judged.iter().filter(|m| m.new.is_some()).filter_map(|m| after.pins.get(m.pin));
     let mut findings: Vec<Finding> = again
         .filter(|pin| pin.stage == plan.stage)

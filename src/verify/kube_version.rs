@@ -65,7 +65,7 @@ fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Fi
 /// The index has the chart's own word; where it is not at hand, what is known of the release stands in.
 fn range(input: &Verification<'_>, chart: &str, version: EdgeVersion) -> Option<String> {
     let index = || input.catalog.get(version)?.charts.get(chart)?.kube_version.clone();
-    let known = || input.options.knowledge.kubernetes_of(version).map(|k| k.range.clone());
+    let known = || input.catalog.knowledge.kubernetes_of(version).map(|k| k.range.clone());
     index().or_else(known)
 }
 

@@ -223,6 +223,8 @@ fn count(number: usize, thing: &str) -> String {
 }
 
 #[cfg(test)]
+mod flow_tests;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;

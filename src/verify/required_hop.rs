@@ -31,10 +31,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 fn jump(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
     let to = input.plan.to;
-    let hop = input.options.knowledge.hop(edge_of(pin)?, to)?;
+    let hop = input.catalog.knowledge.hop(edge_of(pin)?, to)?;
     let stop = hop.via.first().map_or_else(|| "an intermediate release".to_owned(), ToString::to_string);
     let reason = format!("`{}` cannot go to {to} in one step: {}", pin.value, hop.why.text());
-    Some(Finding::block(NAME, reason).at_pin(pin).mend(format!("go to {stop} first: {}", hop.note)))
+    Some(Finding::block(NAME, reason).at_pin(pin).mend(format!("go to {stop} first; see {}", hop.source)))
 }
 
 #[cfg(test)]

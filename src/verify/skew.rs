@@ -75,7 +75,7 @@ fn proxies<'p>(
 
 /// Numbers the milestones from 1; what is older than all of them is 0.
 fn milestone(input: &Verification<'_>, version: EdgeVersion) -> usize {
-    input.options.knowledge.milestones.iter().filter(|m| m.first <= version).count()
+    input.catalog.knowledge.milestones.iter().filter(|m| m.first <= version).count()
 }
 
 fn finding(
