@@ -3,6 +3,8 @@
 //! In: the wanted proposal and what was observed. Out: actions, in an order that is safe to be killed in.
 //! [`reconcile`] decides and is pure; a [`Forge`] carries out; this is where commits and pull requests meet.
 
+pub mod directory;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -118,12 +120,20 @@ pub trait Forge {
     fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError>;
     /// Adds labels and people; returns one line for each that was refused.
     fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError>;
+    /// Takes a label off again; fine where it is not there. A forge without labels has nothing to do.
+    fn unlabel(&self, _number: u64, _label: &str) -> Result<(), ForgeError> {
+        Ok(())
+    }
     /// Sets `uplinker/verify` on a commit; `false` where the token may not.
     fn status(&self, commit: CommitId, status: &Status) -> Result<bool, ForgeError>;
     /// Returns the identity to commit as; `None` where the forge has none.
     fn identity(&self) -> Result<Option<crate::commit::Signature>, ForgeError>;
     /// Returns the page where a person can open the pull request by hand.
     fn compare_url(&self, base: &str, branch: &str) -> Option<String>;
+    /// Lays the changes beside a pull request as a patch; a forge that shows the branch itself has nothing to do.
+    fn attach(&self, _number: u64, _patch: &str) -> Result<(), ForgeError> {
+        Ok(())
+    }
 }
 
 /// What can go wrong between us and a forge.
