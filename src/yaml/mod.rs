@@ -7,12 +7,16 @@
 mod build;
 pub mod core;
 mod embedded;
+mod encrypted;
+mod position;
 mod route;
 
 use std::{collections::HashMap, ops::Range};
 
 pub use build::{Ceilings, YamlError};
 pub use embedded::Embedded;
+pub use encrypted::{encrypted, sealed};
+pub use position::position;
 pub use route::{Route, Step};
 
 /// All documents of one text.
