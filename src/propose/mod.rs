@@ -3,10 +3,29 @@
 //! In: the wanted proposal and what was observed. Out: actions, in an order that is safe to be killed in.
 //! [`reconcile`] decides and is pure; a [`Forge`] carries out; this is where commits and pull requests meet.
 
+pub mod body;
+mod boxes;
+mod carry_out;
+mod content;
+pub mod directory;
+pub mod github;
+pub mod markdown;
+pub mod marker;
+mod message;
+mod observe;
+pub mod ownership;
+pub mod reconcile;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{commit::CommitId, release::EdgeVersion, scan::Stage};
+
+pub use boxes::{CheckBox, Ticks};
+pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out};
+pub use content::Content;
+pub use message::{Message, commit_message};
+pub use reconcile::{History, Options, Update, Wanted};
 
 /// A pull request as a forge reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,12 +137,20 @@ pub trait Forge {
     fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError>;
     /// Adds labels and people; returns one line for each that was refused.
     fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError>;
+    /// Takes a label off again; fine where it is not there. A forge without labels has nothing to do.
+    fn unlabel(&self, _number: u64, _label: &str) -> Result<(), ForgeError> {
+        Ok(())
+    }
     /// Sets `uplinker/verify` on a commit; `false` where the token may not.
     fn status(&self, commit: CommitId, status: &Status) -> Result<bool, ForgeError>;
     /// Returns the identity to commit as; `None` where the forge has none.
     fn identity(&self) -> Result<Option<crate::commit::Signature>, ForgeError>;
     /// Returns the page where a person can open the pull request by hand.
     fn compare_url(&self, base: &str, branch: &str) -> Option<String>;
+    /// Lays the changes beside a pull request as a patch; a forge that shows the branch itself has nothing to do.
+    fn attach(&self, _number: u64, _patch: &str) -> Result<(), ForgeError> {
+        Ok(())
+    }
 }
 
 /// What can go wrong between us and a forge.
@@ -204,9 +231,30 @@ pub struct Marker {
     pub release: EdgeVersion,
     /// The hash over (path, base blob) of the change set.
     pub inputs: String,
+    /// The head that this body was written for: while the branch is there, nothing needs to be fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The newest commit of the base branch that the head contains, as far as we put it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// A hash over title and text as we wrote them: a person's own edits of the text stay until there is news.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// A hash over the status that was set on the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// A hash over the labels and people that were asked for: what a person takes off stays off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extras: Option<String>,
+    /// The head is a person's, and the body says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub person: bool,
     /// Set before we close the pull request ourselves: then its close is not a no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closing: bool,
+    /// Set when we close it because a person ticked the box that declines the release: then it is a no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declined: bool,
 }
 
 /// Returns the branch of a target's stage.

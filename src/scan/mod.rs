@@ -42,7 +42,7 @@ use serde::Serialize;
 
 use crate::{release::EdgeVersion, yaml::Route};
 
-pub use git_tree::GitTree;
+pub use git_tree::{GitTree, Listing};
 pub use path::RepoPath;
 pub use run::scan;
 
@@ -71,7 +71,7 @@ pub trait Tree: Sync {
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
     /// Returns how many bytes a blob has; a Git tree reads nothing of it for that.
     fn size(&self, id: BlobId) -> Result<u64, TreeError> {
-        self.read(id).map(|content| content.len() as u64)
+        Ok(self.read(id)?.len() as u64)
     }
     /// Returns names that no [`RepoPath`] can hold (not UTF-8, `..`, twice in one folder), made printable: they are
     /// not among the entries and can only be reported.

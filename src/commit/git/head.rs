@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     commit::{CommitInfo, GitError},
-    scan::git_tree::GitTree,
+    scan::GitTree,
 };
 
 /// A clone as it was committed last.

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::object::parse_commit;
 use crate::{
     commit::{CommitId, CommitInfo, GitError, TreeId},
-    scan::git_tree::{GitTree, Listing},
+    scan::{GitTree, Listing},
 };
 
 /// A cache with more packs than this is started afresh: each fetch leaves one, and nothing repacks.

@@ -1,0 +1,391 @@
+//! Step 8, propose: GitHub and GitHub Enterprise as a forge, by REST over octocrab.
+//!
+//! In: the calls of [`Forge`]. Out: GitHub's answers in our words. Reads are repeated where that may help; a write is
+//! never repeated blindly: the lists are read first, since a lost answer may hide a success. The token is in no
+//! address, no log and no error.
+
+mod address;
+mod answer;
+mod wire;
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, OnceLock},
+    time::Duration,
+};
+
+use backon::{BlockingRetryable, ExponentialBuilder};
+use octocrab::Octocrab;
+use reqwest::header::{ETAG, HeaderMap, HeaderName, IF_NONE_MATCH};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use self::{
+    answer::{Asked, Reply},
+    wire::{Event, Pull, User},
+};
+pub use self::address::{Address, NotGitHub};
+use super::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status};
+use crate::{
+    commit::{CommitId, Signature},
+    sys::http::Http,
+};
+
+/// The context of our status.
+const CONTEXT: &str = "uplinker/verify";
+/// The most pages of a list that are read.
+const PAGES: usize = 10;
+/// The most bytes of one answer.
+const LARGEST: usize = 32 << 20;
+/// The longest wait for a rate limit to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The most answers that are kept for conditional requests.
+const KEPT: usize = 64;
+/// The workflow token's user: it may not ask who it is.
+const ACTIONS: (&str, &str) = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com");
+
+/// One repository on GitHub.
+pub struct GitHub<'h> {
+    http: &'h Http,
+    client: Octocrab,
+    address: Address,
+    retry: ExponentialBuilder,
+    kept: Mutex<HashMap<String, (String, Vec<u8>)>>,
+    me: OnceLock<Option<Signature>>,
+}
+
+/// A method and what is sent with it.
+enum Method<'a> {
+    Get,
+    Post(&'a Value),
+    Patch(&'a Value),
+    Delete,
+}
+
+// === impl GitHub ===
+
+impl<'h> GitHub<'h> {
+    /// Connects nothing yet. `token` is `None` for a public repository that is only read.
+    pub fn new(http: &'h Http, address: Address, token: Option<&SecretString>) -> Result<Self, ForgeError> {
+        let fail = |reason: String| ForgeError::Auth { host: address.host().to_owned(), reason };
+        // Without octocrab's feature `retry`, which would send a POST again.
+        let mut builder = Octocrab::builder()
+            .base_uri(address.api())
+            .map_err(|_| fail("the address of the API cannot be used".to_owned()))?;
+        if let Some(token) = token {
+            let text = token.expose_secret().trim();
+            // octocrab would panic on it.
+            if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
+                return Err(fail("it is empty or has characters that no token has".to_owned()));
+            }
+            builder = builder.personal_token(text.to_owned());
+        }
+        builder = builder.add_header(HeaderName::from_static("accept"), "application/vnd.github+json".to_owned());
+        let client = http.client().clone();
+        // octocrab starts a task of its own, so it needs the runtime.
+        let client = http
+            .block_on(async { builder.build_with_reqwest(client) })
+            .map_err(|_| fail("the client cannot be set up".to_owned()))?;
+        let retry = ExponentialBuilder::default().with_min_delay(Duration::from_millis(500)).with_max_times(2);
+        Ok(Self { http, client, address, retry, kept: Mutex::default(), me: OnceLock::new() })
+    }
+
+    /// Sets the first pause before a read is repeated.
+    #[must_use = "this returns the changed adapter"]
+    pub fn with_retry_delay(mut self, delay: Duration) -> Self {
+        self.retry = self.retry.with_min_delay(delay).with_max_delay(delay);
+        self
+    }
+
+    fn repo(&self, rest: &str) -> String {
+        format!("/repos/{}/{}{rest}", self.address.owner(), self.address.name())
+    }
+
+    /// Reads, with the last answer's ETag, and tries again where that may help.
+    fn get(&self, path: &str, asked: &Asked<'_>) -> Result<Reply, ForgeError> {
+        let read = || self.send(&Method::Get, path, asked);
+        let reply = read.retry(self.retry).when(|e| matches!(e, ForgeError::Temporary { .. })).call()?;
+        reply.accept(asked)
+    }
+
+    /// Writes, once.
+    fn put(&self, method: &Method<'_>, path: &str, asked: &Asked<'_>) -> Result<Reply, ForgeError> {
+        self.send(method, path, asked)?.accept(asked)
+    }
+
+    /// Sends a request and waits for a rate limit that ends soon: what it refused was not done.
+    fn send(&self, method: &Method<'_>, path: &str, asked: &Asked<'_>) -> Result<Reply, ForgeError> {
+        let reply = self.http.block_on(self.exchange(method, path))?;
+        let Some(wait) = reply.rate_limit() else { return reply.unless_broken(asked) };
+        if wait <= PATIENCE {
+            tracing::info!(seconds = wait.as_secs(), "waiting for the forge's rate limit");
+            let again = self.http.block_on(async {
+                tokio::time::sleep(wait).await;
+                self.exchange(method, path).await
+            })?;
+            if again.rate_limit().is_none() {
+                return again.unless_broken(asked);
+            }
+            return Err(again.limited(self.address.host()));
+        }
+        Err(reply.limited(self.address.host()))
+    }
+
+    async fn exchange(&self, method: &Method<'_>, path: &str) -> Result<Reply, ForgeError> {
+        let kept = self.kept.lock().ok().and_then(|kept| kept.get(path).cloned());
+        let (response, cached) = match method {
+            Method::Get => {
+                let etag = kept.as_ref().and_then(|(etag, _)| Some((IF_NONE_MATCH, etag.parse().ok()?)));
+                let headers: HeaderMap = etag.into_iter().collect();
+                (self.client._get_with_headers(path, Some(headers)).await, kept)
+            }
+            Method::Post(body) => (self.client._post(path, Some(body)).await, None),
+            Method::Patch(body) => (self.client._patch(path, Some(body)).await, None),
+            Method::Delete => (self.client._delete(path, None::<&()>).await, None),
+        };
+        let broken = |reason: String| ForgeError::Temporary { host: self.address.host().to_owned(), reason };
+        let response = response.map_err(|e| broken(answer::without_backtrace(&e)))?;
+        // As a response of reqwest it can be read piece by piece, up to a limit.
+        let mut response = reqwest::Response::from(response.map(reqwest::Body::wrap));
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|_| broken("the connection broke".to_owned()))? {
+            if body.len() + chunk.len() > LARGEST {
+                return Err(broken(format!("an answer has more than {LARGEST} bytes")));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let mut reply = Reply { status: response.status().as_u16(), headers: response.headers().clone(), body };
+        match (reply.status, cached) {
+            (304, Some((_, body))) => (reply.status, reply.body) = (200, body),
+            (200, _) if matches!(method, Method::Get) => self.keep(path, &reply),
+            _ => {}
+        }
+        Ok(reply)
+    }
+
+    fn keep(&self, path: &str, reply: &Reply) {
+        let Some(etag) = reply.headers.get(ETAG).and_then(|v| v.to_str().ok()) else { return };
+        if let Ok(mut kept) = self.kept.lock() {
+            if kept.len() >= KEPT {
+                kept.clear();
+            }
+            kept.insert(path.to_owned(), (etag.to_owned(), reply.body.clone()));
+        }
+    }
+
+    /// Reads all pages of a list.
+    fn list<T: serde::de::DeserializeOwned>(&self, path: &str, asked: &Asked<'_>) -> Result<Vec<T>, ForgeError> {
+        let mut all = Vec::new();
+        let sign = if path.contains('?') { '&' } else { '?' };
+        for page in 1..=PAGES {
+            let part: Vec<T> = self.get(&format!("{path}{sign}per_page=100&page={page}"), asked)?.json(asked)?;
+            let last = part.len() < 100;
+            all.extend(part);
+            if last {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    fn asked(&self, what: &'static str, permission: &'static str) -> Asked<'_> {
+        Asked { what, permission, host: self.address.host(), repository: self.address.full_name() }
+    }
+
+    /// The open pull request from a branch to a base: what a lost answer may have made.
+    fn opened(&self, pull: &NewPull) -> Result<Option<PullRequest>, ForgeError> {
+        let open = |p: &PullRequest| p.state == PullState::Open && p.base == pull.base;
+        Ok(self.pulls(&pull.head)?.into_iter().find(open))
+    }
+
+    fn post_pull(&self, pull: &NewPull, draft: bool) -> Result<PullRequest, ForgeError> {
+        let asked = self.asked("cannot open a pull request", "pull-requests: write");
+        let body = json!({
+            "title": pull.title,
+            "body": pull.body,
+            "head": pull.head,
+            "base": pull.base,
+            "draft": draft,
+        });
+        let made: Pull = self.put(&Method::Post(&body), &self.repo("/pulls"), &asked)?.json(&asked)?;
+        Ok(made.into())
+    }
+
+    fn people(&self, path: &str, body: &Value) -> Result<Option<String>, ForgeError> {
+        let asked = self.asked("cannot ask people", "pull-requests: write");
+        refusal(self.put(&Method::Post(body), path, &asked))
+    }
+
+    /// GitHub takes all reviewers or none: the others are asked one by one when one is refused.
+    fn reviewers(&self, number: u64, reviewers: &[String]) -> Result<Vec<String>, ForgeError> {
+        let path = self.repo(&format!("/pulls/{number}/requested_reviewers"));
+        let body = |names: &[String]| {
+            let team = |n: &String| n.split_once('/').map(|(_, slug)| slug.to_owned());
+            let teams: Vec<String> = names.iter().filter_map(team).collect();
+            let users: Vec<&String> = names.iter().filter(|n| !n.contains('/')).collect();
+            json!({"reviewers": users, "team_reviewers": teams})
+        };
+        let Some(first) = self.people(&path, &body(reviewers))? else { return Ok(Vec::new()) };
+        if let [one] = reviewers {
+            return Ok(vec![format!("`{one}` was not asked for a review: {first}")]);
+        }
+        let mut lines = Vec::new();
+        for name in reviewers {
+            if let Some(why) = self.people(&path, &body(std::slice::from_ref(name)))? {
+                lines.push(format!("`{name}` was not asked for a review: {why}"));
+            }
+        }
+        Ok(lines)
+    }
+
+    fn assignees(&self, number: u64, people: &[String]) -> Result<Vec<String>, ForgeError> {
+        let asked = self.asked("cannot assign people", "pull-requests: write");
+        let path = self.repo(&format!("/issues/{number}/assignees"));
+        let reply = self.put(&Method::Post(&json!({"assignees": people})), &path, &asked);
+        let assigned: wire::Issue = match reply.and_then(|r| r.json(&asked)) {
+            Ok(issue) => issue,
+            Err(error) => return Ok(refusal::<()>(Err(error))?.into_iter().collect()),
+        };
+        // Who cannot be assigned is left out without a word.
+        let has = |name: &&String| assigned.assignees.iter().any(|u| u.login.eq_ignore_ascii_case(name));
+        let line = |name: &String| format!("`{name}` was not assigned: GitHub lets only collaborators be assigned");
+        Ok(people.iter().filter(|n| !has(n)).map(line).collect())
+    }
+
+    fn labels(&self, number: u64, labels: &[String]) -> Result<Vec<String>, ForgeError> {
+        let asked = self.asked("cannot add labels", "pull-requests: write");
+        let path = self.repo(&format!("/issues/{number}/labels"));
+        let add = |labels: &[String]| refusal(self.put(&Method::Post(&json!({"labels": labels})), &path, &asked));
+        let Some(first) = add(labels)? else { return Ok(Vec::new()) };
+        if let [one] = labels {
+            return Ok(vec![format!("the label `{one}` was not added: {first}")]);
+        }
+        let mut lines = Vec::new();
+        for label in labels {
+            if let Some(why) = add(std::slice::from_ref(label))? {
+                lines.push(format!("the label `{label}` was not added: {why}"));
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// One line where something optional was refused; an error where going on makes no sense.
+fn refusal<T>(result: Result<T, ForgeError>) -> Result<Option<String>, ForgeError> {
+    match result {
+        Ok(_) => Ok(None),
+        Err(e @ (ForgeError::Rejected { .. } | ForgeError::Permission { .. } | ForgeError::NotFound(_))) => {
+            Ok(Some(e.to_string()))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+impl Forge for GitHub<'_> {
+    fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError> {
+        let asked = self.asked("cannot list pull requests", "pull-requests: read");
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("state", "all")
+            .append_pair("head", &format!("{}:{branch}", self.address.owner()))
+            .append_pair("sort", "created")
+            .append_pair("direction", "desc")
+            .finish();
+        let pulls: Vec<Pull> = self.list(&format!("{}?{query}", self.repo("/pulls")), &asked)?;
+        // A `head` that GitHub does not understand lists everything.
+        Ok(pulls.into_iter().filter(|p| p.is_from(branch)).map(PullRequest::from).collect())
+    }
+
+    fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {
+        let asked = self.asked("cannot read the pull request", "pull-requests: read");
+        let pull: Pull = self.get(&self.repo(&format!("/pulls/{number}")), &asked)?.json(&asked)?;
+        Ok(pull.into())
+    }
+
+    fn closer(&self, number: u64) -> Result<Closer, ForgeError> {
+        let asked = self.asked("cannot read who closed the pull request", "pull-requests: read");
+        let events: Vec<Event> = self.list(&self.repo(&format!("/issues/{number}/events")), &asked)?;
+        Ok(wire::closer(&events))
+    }
+
+    fn open(&self, pull: &NewPull) -> Result<PullRequest, ForgeError> {
+        let result = match self.post_pull(pull, pull.draft) {
+            Err(ForgeError::Rejected { reason, .. }) if pull.draft && answer::is_about_drafts(&reason) => {
+                self.post_pull(pull, false)
+            }
+            result => result,
+        };
+        match result {
+            Err(error) if answer::may_hide_a_pull(&error) => self.opened(pull)?.ok_or(error),
+            Err(ForgeError::PullsForbidden { .. }) => {
+                Err(ForgeError::PullsForbidden { compare: self.compare_url(&pull.base, &pull.head) })
+            }
+            result => result,
+        }
+    }
+
+    fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
+        let asked = self.asked("cannot change the pull request", "pull-requests: write");
+        let mut body = serde_json::Map::new();
+        let state = patch.state.map(|s| if s == PullState::Open { "open" } else { "closed" });
+        let fields = [("title", patch.title.as_deref()), ("body", patch.body.as_deref()), ("state", state)];
+        body.extend(fields.into_iter().filter_map(|(k, v)| Some((k.to_owned(), Value::from(v?)))));
+        let path = self.repo(&format!("/pulls/{number}"));
+        self.put(&Method::Patch(&Value::Object(body)), &path, &asked).map(drop)
+    }
+
+    fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError> {
+        let mut lines = Vec::new();
+        if !extras.labels.is_empty() {
+            lines.extend(self.labels(pull.number, &extras.labels)?);
+        }
+        if !extras.reviewers.is_empty() {
+            lines.extend(self.reviewers(pull.number, &extras.reviewers)?);
+        }
+        if !extras.assignees.is_empty() {
+            lines.extend(self.assignees(pull.number, &extras.assignees)?);
+        }
+        Ok(lines)
+    }
+
+    fn unlabel(&self, number: u64, label: &str) -> Result<(), ForgeError> {
+        let asked = self.asked("cannot remove a label", "pull-requests: write");
+        let label = percent_encoding::utf8_percent_encode(label, percent_encoding::NON_ALPHANUMERIC);
+        let path = self.repo(&format!("/issues/{number}/labels/{label}"));
+        match self.put(&Method::Delete, &path, &asked) {
+            // Somebody took it off before.
+            Err(ForgeError::NotFound(_)) => Ok(()),
+            result => result.map(drop),
+        }
+    }
+
+    fn status(&self, commit: CommitId, status: &Status) -> Result<bool, ForgeError> {
+        let asked = self.asked("cannot set the status", "statuses: write");
+        let description: String = status.description.chars().take(140).collect();
+        let state = if status.success { "success" } else { "failure" };
+        let body = json!({"state": state, "context": CONTEXT, "description": description});
+        match self.put(&Method::Post(&body), &self.repo(&format!("/statuses/{commit}")), &asked) {
+            // A classic token without the scope is told that there is nothing.
+            Err(ForgeError::Permission { .. } | ForgeError::NotFound(_)) => Ok(false),
+            result => result.map(|_| true),
+        }
+    }
+
+    fn identity(&self) -> Result<Option<Signature>, ForgeError> {
+        if let Some(me) = self.me.get() {
+            return Ok(me.clone());
+        }
+        let asked = self.asked("cannot read the token's user", "metadata: read");
+        let me = match self.get("/user", &asked).and_then(|reply| reply.json::<User>(&asked)) {
+            Ok(user) => Some(user.signature(&self.address.noreply())),
+            Err(ForgeError::Permission { .. } | ForgeError::NotFound(_)) => {
+                Some(Signature { name: ACTIONS.0.to_owned(), email: ACTIONS.1.to_owned() })
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(self.me.get_or_init(|| me).clone())
+    }
+
+    fn compare_url(&self, base: &str, branch: &str) -> Option<String> {
+        Some(self.address.compare(base, branch))
+    }
+}

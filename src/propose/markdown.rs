@@ -1,0 +1,166 @@
+//! Step 8, propose: text from elsewhere, made harmless for Markdown.
+//!
+//! In: names, values, paths, reasons, notes: all untrusted. Out: Markdown that shows the same characters and does
+//! nothing: no mention, no reference, no link, no image, no HTML, no formula, nothing hidden. Pure.
+
+/// The most characters that one foreign string may show.
+const LONGEST: usize = 300;
+
+/// Makes one foreign string harmless in running text or in a table cell; it becomes one line.
+pub fn safe(text: &str) -> String {
+    let text = visible(text);
+    let mut out = String::with_capacity(text.len() + 16);
+    let chars: Vec<char> = text.chars().collect();
+    for (i, &c) in chars.iter().enumerate() {
+        let next = chars.get(i + 1).copied().unwrap_or(' ');
+        match c {
+            // A reference or a mention is found in the finished text, after entities are read: only another
+            // character between sign and name undoes it.
+            '@' => out.push_str("@&#8203;"),
+            '#' => out.push_str("&#35;&#8203;"),
+            ':' if next == '/' => out.push_str(":&#8203;"),
+            ':' if is_emoji_name(&chars, i) => out.push_str(":&#8203;"),
+            '.' if ends_with_word(&chars, i, "www") => out.push_str("&#8203;."),
+            '-' if ends_with_word(&chars, i, "gh") => out.push_str("-&#8203;"),
+            '-' | '+' | '=' | ':' if i == 0 => entity(&mut out, c),
+            '.' if i > 0 && chars.iter().take(i).all(char::is_ascii_digit) => entity(&mut out, c),
+            '&' | '<' | '>' | '"' | '\'' | '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '{' | '}' | '~'
+            | '|' | '!' | '$' | '^' => entity(&mut out, c),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Shows one foreign string as code, so that it can be copied unchanged; one that would end the code is shown as
+/// text instead.
+pub fn code(text: &str) -> String {
+    let text = visible(text);
+    match text.is_empty() || text.contains(['`', '|', '\\']) || text.starts_with(' ') || text.ends_with(' ') {
+        true => safe(&text),
+        false => format!("`{text}`"),
+    }
+}
+
+/// Makes one foreign string harmless in a commit message: one line, no mention, no reference.
+pub fn plain(text: &str) -> String {
+    let text = visible(text);
+    let mut out = String::with_capacity(text.len());
+    let chars: Vec<char> = text.chars().collect();
+    for (i, &c) in chars.iter().enumerate() {
+        out.push(c);
+        let next = chars.get(i + 1).copied().unwrap_or(' ');
+        let url = c == ':' && next == '/';
+        let ticket = c == '-' && next.is_ascii_digit() && ends_with_word(&chars, i, "gh");
+        if url || ticket || (matches!(c, '@' | '#') && next.is_alphanumeric()) {
+            out.push(' ');
+        }
+    }
+    out
+}
+
+/// Shows what hides: control and format characters become their names, line ends become spaces.
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.trim().chars();
+    for c in chars.by_ref().take(LONGEST) {
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            c if is_hidden(c) => out.push_str(&format!("‹U+{:04X}›", c as u32)),
+            c => out.push(c),
+        }
+    }
+    if chars.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}')
+        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
+        || matches!(c, '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
+        || matches!(c, '\u{e0000}'..='\u{e0fff}')
+}
+
+fn entity(out: &mut String, c: char) {
+    out.push_str(&format!("&#{};", c as u32));
+}
+
+/// `:name:` is shown as a picture.
+fn is_emoji_name(chars: &[char], colon: usize) -> bool {
+    let rest = chars.get(colon + 1..).unwrap_or_default();
+    let name = rest.iter().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '+' | '-')).count();
+    name > 0 && rest.get(name) == Some(&':')
+}
+
+fn ends_with_word(chars: &[char], end: usize, word: &str) -> bool {
+    let Some(start) = end.checked_sub(word.len()) else { return false };
+    let found = chars.get(start..end).unwrap_or_default();
+    found.iter().map(char::to_ascii_lowercase).eq(word.chars())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_acts() {
+        for (text, harmless) in [
+            ("@linkerd/admins", "@&#8203;linkerd/admins"),
+            ("fixes #1", "fixes &#35;&#8203;1"),
+            ("closes o/r#1", "closes o/r&#35;&#8203;1"),
+            ("GH-12", "GH-&#8203;12"),
+            ("resolves https://github.com/o/r/issues/1", "resolves https:&#8203;//github.com/o/r/issues/1"),
+            ("www.example.org", "www&#8203;.example.org"),
+            ("a@example.org", "a@&#8203;example.org"),
+            ("<img src=x>", "&#60;img src=x&#62;"),
+            ("<!-- uplinker:skip -->", "&#60;&#33;-- uplinker:skip --&#62;"),
+            ("![a](b)", "&#33;&#91;a&#93;&#40;b&#41;"),
+            ("```sh", "&#96;&#96;&#96;sh"),
+            ("a|b", "a&#124;b"),
+            ("$x$ *b* _c_ ~d~", "&#36;x&#36; &#42;b&#42; &#95;c&#95; &#126;d&#126;"),
+            ("&#64;me", "&#38;&#35;&#8203;64;me"),
+            ("1. item", "1&#46; item"),
+            ("- [x] box", "&#45; &#91;x&#93; box"),
+            (":tada: at a.yaml:12:3", ":&#8203;tada: at a.yaml:&#8203;12:3"),
+            ("a\nb\r\n## c", "a b  &#35;&#8203;&#35;&#8203; c"),
+            ("a\u{202e}b\u{200b}", "a‹U+202E›b‹U+200B›"),
+        ] {
+            assert_eq!(safe(text), harmless, "{text}");
+        }
+    }
+
+    #[test]
+    fn code_stays_code() {
+        assert_eq!(code("edge-26.8.3"), "`edge-26.8.3`");
+        assert_eq!(code("apps/@team/#1 <b>.yaml"), "`apps/@team/#1 <b>.yaml`");
+        assert_eq!(code("a`b"), "a&#96;b");
+        assert_eq!(code("a|b"), "a&#124;b");
+        assert_eq!(code("a\nb"), "`a b`");
+        assert_eq!(code(""), "");
+    }
+
+    #[test]
+    fn a_commit_message_references_nothing() {
+        assert_eq!(plain("fixes #1, o/r#2, gh-3, @me"), "fixes # 1, o/r# 2, gh- 3, @ me");
+        assert_eq!(plain("closes https://github.com/o/r/issues/1"), "closes https: //github.com/o/r/issues/1");
+    }
+
+    #[test]
+    fn long_text_is_cut() {
+        assert_eq!(safe(&"a".repeat(9_000)).chars().count(), LONGEST + 1);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_markup(text in ".{0,80}") {
+            let out = safe(&text);
+            proptest::prop_assert!(!out.contains(['<', '>', '`', '|', '[', ']', '\n', '\r', '*', '_', '\\']));
+            proptest::prop_assert!(!out.contains("://"));
+            proptest::prop_assert!(out.split('@').skip(1).all(|rest| rest.starts_with("&#8203;")));
+        }
+    }
+}

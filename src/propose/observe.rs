@@ -1,0 +1,78 @@
+//! Step 8, propose: reads what [`super::reconcile`] has to know, and no more than it asks for.
+//!
+//! In: a forge and a remote. Out: [`Observed`]. It writes nothing, and decides nothing.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Forge, Ticks, marker,
+    carry_out::{Desk, ProposeError},
+    ownership::{self, Evidence, Known, Merged},
+    reconcile::{Head, Observed, Seen},
+};
+use crate::{
+    commit::{CommitId, GitError, Refs, Remote},
+    scan::{Entry, RepoPath},
+};
+
+/// How many merges of the base branch on top of ours are looked through.
+const MERGES: usize = 30;
+
+/// Reads the pull requests of the branch; no request where nothing is wanted and there is no branch.
+pub(super) fn observe(desk: &Desk<'_>, refs: &Refs, wanted: bool) -> Result<Observed, ProposeError> {
+    let moved = || GitError::Moved { branch: desk.base.clone() };
+    let base_tip = refs.branches.get(&desk.base).copied().ok_or_else(moved)?;
+    let tip = refs.branches.get(&desk.branch).copied();
+    // A forge closes a pull request when its branch goes, so without a branch none can be open.
+    let pulls = match wanted || tip.is_some() {
+        true => pulls(desk.forge, desk)?,
+        false => Vec::new(),
+    };
+    Ok(Observed { base: desk.base.clone(), base_tip, tip, head: None, pulls })
+}
+
+fn pulls(forge: &dyn Forge, desk: &Desk<'_>) -> Result<Vec<Seen>, ProposeError> {
+    let mut pulls = forge.pulls(&desk.branch)?;
+    pulls.sort_by_key(|p| std::cmp::Reverse(p.number));
+    let see = |pull: super::PullRequest| {
+        let of_here = |m: &super::Marker| m.target == desk.target && m.stage == super::reconcile::stage_name(desk.stage);
+        let marker = marker::read(&pull.body).filter(of_here);
+        Seen { ticks: Ticks::read(&pull.body), marker, closer: None, pull }
+    };
+    Ok(pulls.into_iter().map(see).collect())
+}
+
+/// Reads whose the tip of the branch is.
+pub(super) fn head(
+    desk: &Desk<'_>,
+    seen: &Observed,
+    tip: CommitId,
+    wanted: Option<(&str, &BTreeSet<RepoPath>)>,
+) -> Result<Head, GitError> {
+    let remote = desk.remote;
+    remote.fetch(&[(&desk.branch, tip)])?;
+    let mut evidence = Evidence { chain: vec![remote.commit(tip)?], ..Evidence::default() };
+    while let Some(last) = evidence.chain.last().filter(|_| evidence.chain.len() <= MERGES) {
+        let &[ours, base] = last.parents.as_slice() else { break };
+        let written_by_us = ownership::is_written_by_us(last);
+        if written_by_us || !remote.is_ancestor(base, &desk.base, seen.base_tip)? {
+            break;
+        }
+        evidence.on_base.insert(base);
+        // Deepens the branch to its first parent.
+        remote.is_ancestor(ours, &desk.branch, tip)?;
+        evidence.chain.push(remote.commit(ours)?);
+    }
+    evidence.merged = merged(remote, &evidence)?;
+    let known = wanted.map(|(fingerprint, paths)| Known { fingerprint, paths });
+    let chain: Vec<CommitId> = evidence.chain.iter().map(|c| c.id).collect();
+    let parents = evidence.chain.first().map(|c| c.parents.clone()).unwrap_or_default();
+    Ok(Head { ownership: ownership::classify(&evidence, known), parents, chain })
+}
+
+fn merged(remote: &dyn Remote, evidence: &Evidence) -> Result<Option<Merged>, GitError> {
+    let [tip, .., root] = evidence.chain.as_slice() else { return Ok(None) };
+    let Some(base) = tip.parents.get(1).filter(|_| ownership::is_written_by_us(root)) else { return Ok(None) };
+    let entries = |id| Ok::<Vec<Entry>, GitError>(remote.tree(id)?.entries().to_vec());
+    Ok(Some(Merged { tip: entries(tip.id)?, ours: entries(root.id)?, base: entries(*base)? }))
+}

@@ -1,0 +1,584 @@
+//! Step 8, propose: what to do about one pull request.
+//!
+//! In: what is wanted, what was observed. Out: actions, in an order in which the program may be killed after each.
+//! Pure: it reads nothing, and says by a [`Question`] what it has not been told.
+//!
+//! # The decisions
+//!
+//! *Ours* is as [`super::ownership`] tells it; *current* means that the head carries the wanted plan.
+//!
+//! | open pull request | head | more | actions |
+//! |---|---|---|---|
+//! | yes | current, ours | text, status and extras as wanted | none |
+//! | yes | current, ours | one of them is not | set the status, decorate, write the body |
+//! | yes | ours, older plan | | commit (append: on the head and the base; replace: on the base), then as above |
+//! | yes | ours | base moved, no file of the change set touched | none; with `update: behind`, or *rebase* ticked, as above |
+//! | yes | a person's | | write the note and the box *retake*, once; held |
+//! | yes | a person's | *retake* ticked | commit as for an older plan |
+//! | yes | any | *skip* ticked for the wanted release | mark as closing and declined, close; delete the branch if it is ours |
+//! | yes, several | | | close those that lead to another base branch, or are younger, as ours |
+//! | no | | a person closed one for this release or a newer one | none: a no; held |
+//! | no | | we closed it as declined | a no; delete the branch if it is ours and was left behind |
+//! | no | none | | commit on the base, set the status, open |
+//! | no | that of a merged one | | the same, in place of what is there |
+//! | no | that of a closed one, ours | closed by us, a bot, or since the base was gone | the same; no commit where it is current |
+//! | no | ours, of no pull request | killed between push and opening | commit where it is not current; open |
+//! | no | a person's | | none; held as `branch-occupied` |
+//!
+//! With nothing wanted any more:
+//!
+//! | open pull request | head | actions |
+//! |---|---|---|
+//! | yes | ours | mark as closing, close, delete the branch |
+//! | yes | a person's, or without our marker | none |
+//! | no | that of one that we closed, ours | delete the branch |
+//! | no | any other | none |
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    CheckBox, Closer, Extras, Marker, PullRequest, PullState, Status, Ticks,
+    body::{self, BodyError, Frame},
+    content::{Content, stage_word},
+    ownership::Ownership,
+};
+use crate::{
+    commit::CommitId,
+    release::EdgeVersion,
+    scan::Stage,
+};
+
+/// The label of a pull request that must not be merged as it is.
+pub const BLOCKED: &str = "uplinker: blocked";
+
+/// How the branch grows (`branch.history`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// A commit on top; never a forced push over an open pull request.
+    #[default]
+    Append,
+    /// One fresh commit.
+    Replace,
+}
+
+/// When the branch follows the base branch (`branch.update`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Update {
+    /// When a file of the change set changed there.
+    #[default]
+    Conflict,
+    /// Whenever it moved.
+    Behind,
+}
+
+/// What the configuration says of branches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `branch.history`.
+    pub history: History,
+    /// `branch.update`.
+    pub update: Update,
+}
+
+/// The pull request that should be there.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The target.
+    pub target: String,
+    /// The stage, as in branches.
+    pub stage: &'static str,
+    /// The release.
+    pub release: EdgeVersion,
+    /// The plan's fingerprint.
+    pub fingerprint: String,
+    /// The hash over (path, base blob) of the change set.
+    pub inputs: String,
+    /// The title.
+    pub title: String,
+    /// The text, as [`body::text`] writes it.
+    pub text: String,
+    /// Labels and people; with [`BLOCKED`] where something blocks.
+    pub extras: Extras,
+    /// The status of the head.
+    pub status: Status,
+    /// Whether to open it as a draft.
+    pub draft: bool,
+}
+
+/// What was seen of the branch and its pull requests.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The base branch.
+    pub base: String,
+    /// Its tip.
+    pub base_tip: CommitId,
+    /// Our branch's tip.
+    pub tip: Option<CommitId>,
+    /// Whose it is, once that was asked for.
+    pub head: Option<Head>,
+    /// The pull requests whose head is our branch, newest first.
+    pub pulls: Vec<Seen>,
+}
+
+/// What the commits of the branch told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Whose it is.
+    pub ownership: Ownership,
+    /// The tip's parents.
+    pub parents: Vec<CommitId>,
+    /// The tip and its first parents that were read, down to our commit.
+    pub chain: Vec<CommitId>,
+}
+
+/// A pull request as it was seen.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// As the forge reports it.
+    pub pull: PullRequest,
+    /// Our marker, where it is one for this target and stage.
+    pub marker: Option<Marker>,
+    /// The boxes that are ticked.
+    pub ticks: Ticks,
+    /// Who closed it, once that was asked for.
+    pub closer: Option<Closer>,
+}
+
+/// What must be read before this can be decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whose the tip of the branch is.
+    Head,
+    /// Who closed this pull request.
+    Closer(u64),
+}
+
+/// One step; each leaves the branch and the pull request in a state that this table knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Commit the plan and move the branch there from `old`.
+    Push {
+        /// Where the branch is.
+        old: Option<CommitId>,
+        /// The parents.
+        parents: Vec<CommitId>,
+        /// Push also where the new tree is the tree that is there.
+        even_if_same: bool,
+    },
+    /// Set `uplinker/verify` on the head.
+    SetStatus,
+    /// Open the pull request.
+    Open,
+    /// Add labels and people to the pull request.
+    Decorate,
+    /// Take the label [`BLOCKED`] off it.
+    Unlabel,
+    /// Write its title and body as wanted.
+    Write,
+    /// Write the note that the branch is a person's; the release names what the branch does not go to by itself.
+    Note(Option<EdgeVersion>),
+    /// Write into the marker that we are about to close it; with the release that is declined.
+    MarkClosing(u64, Option<EdgeVersion>),
+    /// Close it.
+    Close(u64),
+    /// Delete the branch from this tip.
+    DeleteBranch(CommitId),
+}
+
+/// Why nothing is proposed although something is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// A person declined the release.
+    Declined {
+        /// The release that was declined.
+        release: EdgeVersion,
+        /// The pull request that says so.
+        pull: u64,
+    },
+    /// The branch has commits that are not ours, and no open pull request.
+    BranchOccupied {
+        /// Its tip.
+        tip: CommitId,
+    },
+    /// The open pull request has commits of a person.
+    PersonsBranch {
+        /// The pull request.
+        pull: u64,
+    },
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The actions, in order.
+    pub actions: Vec<Action>,
+    /// Why nothing is proposed.
+    pub held: Option<Held>,
+    /// The open pull request that this is about.
+    pub pull: Option<u64>,
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    /// Writes what should be there, from a content; `extras` are the configured ones.
+    pub fn new(plan: &crate::plan::Plan, title: String, content: &Content, extras: &Extras) -> Result<Self, BodyError> {
+        let blocks = content.blocks.len();
+        let mut extras = extras.clone();
+        if blocks > 0 {
+            extras.labels.push(BLOCKED.to_owned());
+        }
+        let description = match (blocks, content.warnings.len()) {
+            (0, 0) => "no check found anything to settle".to_owned(),
+            (0, n) => format!("{n} to check before merging"),
+            (n, _) => format!("{n} must be settled before this is merged"),
+        };
+        Ok(Self {
+            target: plan.target.clone(),
+            stage: stage_word(plan.stage),
+            release: plan.to,
+            fingerprint: plan.fingerprint.clone(),
+            inputs: plan.inputs.clone(),
+            title,
+            text: body::text(content)?,
+            extras,
+            status: Status { success: blocks == 0, description },
+            draft: false,
+        })
+    }
+
+    /// Returns what stands around the text.
+    pub fn frame(&self, history: History) -> Frame<'_> {
+        Frame {
+            target: &self.target,
+            stage: self.stage,
+            release: self.release,
+            person: false,
+            newer: None,
+            keeps_history: history == History::Append,
+            retry: self.extras != Extras::default(),
+        }
+    }
+
+    /// Returns the hash that tells whether the text changed since it was written.
+    pub fn text_hash(&self) -> String {
+        hash(&[&self.title, &self.text, &self.release.to_string()])
+    }
+
+    /// Returns the hash of the status.
+    pub fn status_hash(&self) -> String {
+        hash(&[if self.status.success { "success" } else { "failure" }, &self.status.description])
+    }
+
+    /// Returns the hash of labels and people; `None` where there are none.
+    pub fn extras_hash(&self) -> Option<String> {
+        let Extras { labels, reviewers, assignees } = &self.extras;
+        let lists = [labels, reviewers, assignees];
+        lists.iter().any(|l| !l.is_empty()).then(|| hash(&lists.map(|l| l.join("\n")).each_ref().map(String::as_str)))
+    }
+
+    fn blocked(&self) -> bool {
+        self.extras.labels.iter().any(|l| l == BLOCKED)
+    }
+}
+
+/// Returns the hash of the note on a person's branch.
+pub fn note_hash(newer: Option<EdgeVersion>) -> String {
+    hash(&["note", &newer.map(|r| r.to_string()).unwrap_or_default()])
+}
+
+/// Returns the stage's word, for those who place a proposal.
+pub fn stage_name(stage: Stage) -> &'static str {
+    stage_word(stage)
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update(part.len().to_be_bytes());
+        sha.update(part.as_bytes());
+    }
+    sha.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect()
+}
+
+/// Decides; `wanted` is `None` where the plan has nothing to do any more. On a hold, do not ask: all stays as it is.
+pub fn reconcile(wanted: Option<&Wanted>, seen: &Observed, options: Options) -> Result<Outcome, Question> {
+    let (keep, strays) = open_pulls(seen);
+    let mut outcome = match (wanted, keep) {
+        (Some(wanted), Some(open)) => Case { wanted, seen, options }.open(open)?,
+        (Some(wanted), None) => Case { wanted, seen, options }.none_open()?,
+        (None, Some(open)) => withdraw(open, seen)?,
+        (None, None) => Outcome { actions: sweep(seen)?, ..Outcome::default() },
+    };
+    let close = |stray: &Seen| [Action::MarkClosing(stray.pull.number, None), Action::Close(stray.pull.number)];
+    outcome.actions.splice(0..0, strays.into_iter().flat_map(close));
+    Ok(outcome)
+}
+
+/// Of the open pull requests, the one to go on with, and those of ours that are too many: a changed base branch
+/// leaves one behind.
+fn open_pulls(seen: &Observed) -> (Option<&Seen>, Vec<&Seen>) {
+    let open = || seen.pulls.iter().filter(|p| p.pull.state == PullState::Open);
+    let keep = open().filter(|p| p.pull.base == seen.base).min_by_key(|p| p.pull.number);
+    let stray = |p: &&Seen| p.marker.is_some() && keep.is_none_or(|k| k.pull.number != p.pull.number);
+    (keep, open().filter(stray).collect())
+}
+
+fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
+    if open.marker.is_none() {
+        return Ok(Outcome::default());
+    }
+    match seen.tip {
+        Some(_) if whose(seen)?.ownership == Ownership::Person => {
+            Ok(Outcome { held: Some(Held::PersonsBranch { pull: open.pull.number }), ..Outcome::default() })
+        }
+        _ => Ok(Outcome { actions: close(open, seen, open.ticks.skipped())?, ..Outcome::default() }),
+    }
+}
+
+/// The branch goes only where it is ours.
+fn close(open: &Seen, seen: &Observed, declined: Option<EdgeVersion>) -> Result<Vec<Action>, Question> {
+    let number = open.pull.number;
+    let said = |m: &Marker| m.closing && m.declined == declined.is_some() && declined.is_none_or(|r| r == m.release);
+    let mut actions = Vec::new();
+    if !open.marker.as_ref().is_some_and(said) {
+        actions.push(Action::MarkClosing(number, declined));
+    }
+    actions.push(Action::Close(number));
+    if let Some(tip) = seen.tip {
+        if whose(seen)?.ownership != Ownership::Person {
+            actions.push(Action::DeleteBranch(tip));
+        }
+    }
+    Ok(actions)
+}
+
+/// Deletes the branch that we left behind when we closed its pull request and were killed.
+fn sweep(seen: &Observed) -> Result<Vec<Action>, Question> {
+    let Some(tip) = seen.tip else { return Ok(Vec::new()) };
+    let newest = seen.pulls.iter().max_by_key(|p| p.pull.number);
+    let left = |p: &Seen| {
+        p.pull.state == PullState::Closed
+            && p.pull.head == tip.to_string()
+            && p.marker.as_ref().is_some_and(|m| m.closing)
+    };
+    match newest.is_some_and(left) && whose(seen)?.ownership != Ownership::Person {
+        true => Ok(vec![Action::DeleteBranch(tip)]),
+        false => Ok(Vec::new()),
+    }
+}
+
+fn whose(seen: &Observed) -> Result<&Head, Question> {
+    seen.head.as_ref().ok_or(Question::Head)
+}
+
+struct Case<'a> {
+    wanted: &'a Wanted,
+    seen: &'a Observed,
+    options: Options,
+}
+
+// === impl Case ===
+
+impl Case<'_> {
+    /// There is an open pull request.
+    fn open(&self, open: &Seen) -> Result<Outcome, Question> {
+        let pull = Some(open.pull.number);
+        if let Some(release) = open.ticks.skipped().filter(|r| *r >= self.wanted.release) {
+            let held = Some(Held::Declined { release, pull: open.pull.number });
+            return Ok(Outcome { actions: close(open, self.seen, Some(release))?, held, pull: None });
+        }
+        if self.settled(open) {
+            let person = open.marker.as_ref().is_some_and(|m| m.person);
+            let held = person.then_some(Held::PersonsBranch { pull: open.pull.number });
+            return Ok(Outcome { actions: Vec::new(), held, pull });
+        }
+        // An open pull request without its branch: the forge has not noticed yet that the branch is gone.
+        let Some(tip) = self.seen.tip else {
+            return Ok(Outcome { actions: self.update(open, Some(self.fresh(None))), held: None, pull });
+        };
+        let head = whose(self.seen)?;
+        let retake = open.ticks.has(CheckBox::Retake);
+        if head.ownership == Ownership::Person && !retake {
+            let held = Some(Held::PersonsBranch { pull: open.pull.number });
+            return Ok(Outcome { actions: self.note(open), held, pull });
+        }
+        let retake = retake && head.ownership == Ownership::Person;
+        let push = if retake { Some(self.grow(tip, None, true)) } else { self.push(tip, open, head) };
+        Ok(Outcome { actions: self.update(open, push), held: None, pull })
+    }
+
+    /// Nothing is to be done, as far as the marker tells, and the marker is of this very head.
+    fn settled(&self, open: &Seen) -> bool {
+        let (wanted, Some(marker), Some(tip)) = (self.wanted, &open.marker, self.seen.tip) else { return false };
+        if marker.closing || marker.declined || marker.head != Some(tip.to_string()) || !open.ticks.0.is_empty() {
+            return false;
+        }
+        if marker.person {
+            return marker.text == Some(note_hash(self.newer(marker)));
+        }
+        let behind = self.options.update == Update::Behind && marker.base != Some(self.seen.base_tip.to_string());
+        !behind
+            && (&marker.fingerprint, &marker.inputs) == (&wanted.fingerprint, &wanted.inputs)
+            && marker.release == wanted.release
+            && marker.text == Some(wanted.text_hash())
+            && marker.status == Some(wanted.status_hash())
+            && marker.extras == wanted.extras_hash()
+    }
+
+    fn newer(&self, marker: &Marker) -> Option<EdgeVersion> {
+        (self.wanted.release > marker.release).then_some(self.wanted.release)
+    }
+
+    /// What has to be pushed onto a head of ours, if anything.
+    fn push(&self, tip: CommitId, open: &Seen, head: &Head) -> Option<Action> {
+        let marker = open.marker.as_ref();
+        let follows = self.options.update == Update::Behind || open.ticks.has(CheckBox::Rebase);
+        let behind = follows && !self.contains_base(head, marker);
+        let touched = marker.is_none_or(|m| m.inputs != self.wanted.inputs || m.release != self.wanted.release);
+        let current = self.is_current(head, marker);
+        (behind || !current).then(|| self.grow(tip, marker, behind || touched))
+    }
+
+    /// The head carries the wanted plan: its trailer says so, or the marker that we wrote for it does.
+    fn is_current(&self, head: &Head, marker: Option<&Marker>) -> bool {
+        let plan = match &head.ownership {
+            Ownership::Ours { plan } | Ownership::OursMergedWithBase { plan, .. } => plan,
+            Ownership::Person => return false,
+        };
+        let of_this_head = |m: &Marker| head.chain.iter().any(|c| m.head == Some(c.to_string()));
+        plan.as_ref() == Some(&self.wanted.fingerprint)
+            || marker.is_some_and(|m| m.fingerprint == self.wanted.fingerprint && !m.person && of_this_head(m))
+    }
+
+    fn contains_base(&self, head: &Head, marker: Option<&Marker>) -> bool {
+        let base = self.seen.base_tip;
+        let of_this_head = |m: &Marker| head.chain.iter().any(|c| m.head == Some(c.to_string()));
+        head.parents.contains(&base)
+            || marker.is_some_and(|m| m.base == Some(base.to_string()) && of_this_head(m))
+    }
+
+    /// A commit on a branch with a tip, as `branch.history` says.
+    fn grow(&self, tip: CommitId, marker: Option<&Marker>, even_if_same: bool) -> Action {
+        let base = self.seen.base_tip;
+        let contained = self.seen.head.as_ref().is_some_and(|h| self.contains_base(h, marker));
+        let parents = match self.options.history {
+            History::Replace => vec![base],
+            History::Append if contained => vec![tip],
+            History::Append => vec![tip, base],
+        };
+        Action::Push { old: Some(tip), parents, even_if_same }
+    }
+
+    /// One commit on the base branch, in place of what is there.
+    fn fresh(&self, old: Option<CommitId>) -> Action {
+        Action::Push { old, parents: vec![self.seen.base_tip], even_if_same: true }
+    }
+
+    /// Push, status, extras and body of an open pull request.
+    fn update(&self, open: &Seen, push: Option<Action>) -> Vec<Action> {
+        let wanted = self.wanted;
+        let marker = open.marker.as_ref();
+        let retry = open.ticks.has(CheckBox::Retry);
+        let new_head = push.is_some() || marker.and_then(|m| m.head.clone()) != self.seen.tip.map(|t| t.to_string());
+        let mut actions = Vec::from_iter(push);
+        if new_head || retry || marker.and_then(|m| m.status.clone()) != Some(wanted.status_hash()) {
+            actions.push(Action::SetStatus);
+        }
+        let extras = wanted.extras_hash();
+        if extras.is_some() && (retry || marker.and_then(|m| m.extras.clone()) != extras) {
+            actions.push(Action::Decorate);
+        }
+        if !wanted.blocked() && open.pull.labels.iter().any(|l| l == BLOCKED) && marker.and_then(|m| m.extras.clone()) != extras {
+            actions.push(Action::Unlabel);
+        }
+        // Whatever brought us here, the marker must say it before it is done.
+        actions.push(Action::Write);
+        actions
+    }
+
+    fn note(&self, open: &Seen) -> Vec<Action> {
+        let newer = open.marker.as_ref().and_then(|m| self.newer(m));
+        let noted = |m: &Marker| {
+            let of_this_head = m.head == self.seen.tip.map(|t| t.to_string());
+            m.person && of_this_head && m.text == Some(note_hash(newer)) && !m.closing && !m.declined
+        };
+        // Ticks that this state has no box for are left: they do nothing, and go with the next text.
+        match open.marker.as_ref().is_some_and(noted) {
+            true => Vec::new(),
+            false => vec![Action::Note(newer)],
+        }
+    }
+
+    /// There is no open pull request.
+    fn none_open(&self) -> Result<Outcome, Question> {
+        if let Some(held) = self.declined()? {
+            return Ok(Outcome { actions: sweep(self.seen)?, held: Some(held), pull: None });
+        }
+        let push = match self.seen.tip {
+            None => Some(self.fresh(None)),
+            Some(tip) => match self.left_behind(tip) {
+                Some(PullState::Merged) => Some(self.fresh(Some(tip))),
+                left => {
+                    let head = whose(self.seen)?;
+                    if head.ownership == Ownership::Person {
+                        let held = Some(Held::BranchOccupied { tip });
+                        return Ok(Outcome { held, ..Outcome::default() });
+                    }
+                    let behind = self.options.update == Update::Behind && !self.contains_base(head, None);
+                    match (self.is_current(head, None) && !behind, left) {
+                        (true, _) => None,
+                        (false, Some(_)) => Some(self.fresh(Some(tip))),
+                        (false, None) => Some(self.grow(tip, None, true)),
+                    }
+                }
+            },
+        };
+        let mut actions = Vec::from_iter(push);
+        actions.extend([Action::SetStatus, Action::Open]);
+        if self.wanted.extras_hash().is_some() {
+            // The marker that opens it does not say that anybody was asked yet; this one does.
+            actions.extend([Action::Decorate, Action::Write]);
+        }
+        Ok(Outcome { actions, held: None, pull: None })
+    }
+
+    /// The pull request that left the branch at this tip.
+    fn left_behind(&self, tip: CommitId) -> Option<PullState> {
+        let left = |p: &&Seen| p.pull.head == tip.to_string() && p.pull.state != PullState::Open;
+        self.seen.pulls.iter().filter(left).max_by_key(|p| p.pull.number).map(|p| p.pull.state)
+    }
+
+    /// A person's no to the wanted release or a newer one.
+    fn declined(&self) -> Result<Option<Held>, Question> {
+        for closed in self.seen.pulls.iter().filter(|p| p.pull.state == PullState::Closed) {
+            let release = match &closed.marker {
+                Some(marker) => marker.release,
+                // Somebody emptied the body: the title still tells.
+                None if names(&closed.pull.title, self.wanted.release) => self.wanted.release,
+                None => continue,
+            };
+            let no = match &closed.marker {
+                _ if release < self.wanted.release => false,
+                Some(marker) if marker.declined => true,
+                Some(marker) if marker.closing => false,
+                _ => match closed.closer.as_ref().ok_or(Question::Closer(closed.pull.number))? {
+                    Closer::Person(_) | Closer::Unknown => true,
+                    Closer::Bot(_) | Closer::BaseGone => false,
+                },
+            };
+            if no {
+                return Ok(Some(Held::Declined { release, pull: closed.pull.number }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn names(title: &str, release: EdgeVersion) -> bool {
+    let word = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+    title.split(word).any(|w| w.trim_end_matches('.') == release.to_string())
+}
+
+#[cfg(test)]
+mod tests;
