@@ -2,4 +2,8 @@
 //!
 //! Nothing here decides anything about releases, pins or pull requests.
 
+pub mod actions;
+pub mod env;
 pub mod http;
+pub mod secrets;
+pub mod terminal;
