@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range};
 
-use crate::yaml;
+use crate::{report::for_terminal, yaml};
 
 /// Every mistake in one configuration file; its author can mend them all in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,9 +91,10 @@ impl fmt::Display for ConfigErrors {
             if !self.text.is_empty() {
                 write!(f, ":{}:{}", error.line, error.column)?;
             }
-            write!(f, ": {}", error.reason)?;
+            // A quoted scalar may hold escapes, which must not reach a terminal or a log.
+            write!(f, ": {}", for_terminal(&error.reason))?;
             if !error.mend.is_empty() {
-                write!(f, "; {}", error.mend)?;
+                write!(f, "; {}", for_terminal(&error.mend))?;
             }
         }
         Ok(())

@@ -95,7 +95,12 @@ pub const KEYS: &[Key] = &[
     key("paused", Shape::Text(Text::Free), "", "A reason. Nothing is proposed while it stands."),
     key("freeze", Shape::Sections, "", "Periods in which nothing is proposed."),
     key("freeze[].from", Shape::Text(Text::Moment), "required", "When it begins."),
-    key("freeze[].to", Shape::Text(Text::Moment), "required", "When it ends; a date without a time is included."),
+    key(
+        "freeze[].to",
+        Shape::Text(Text::Moment),
+        "required",
+        "When it ends; a date without a time is included.",
+    ),
     key("freeze[].reason", Shape::Text(Text::Free), "required", "Why, in words for the people who wait."),
     key("policy", Shape::Section, "", "Which release is taken, and when."),
     key(
@@ -105,7 +110,12 @@ pub const KEYS: &[Key] = &[
         "`edge` takes the newest release that Linkerd does not advise against, `recommended` only those that it \
          recommends, `milestone` only the 2.x milestones.",
     ),
-    key("policy.soak", Shape::Text(Text::Duration), "`0d`", "The age that a release must have, from its publication."),
+    key(
+        "policy.soak",
+        Shape::Text(Text::Duration),
+        "`0d`",
+        "The age that a release must have, from its publication.",
+    ),
     key("policy.range", Shape::Text(Text::Range), "", "Stay inside these releases."),
     key("policy.skip", Shape::Texts(Text::Edge), "", "Releases to leave out."),
     key(
@@ -120,9 +130,19 @@ pub const KEYS: &[Key] = &[
         "`UTC`",
         "The time zone of the schedule, and of dates in `freeze` that name none.",
     ),
-    key("targets", Shape::Sections, "one, `default`, of all files", "Files that move together: an environment, a cluster."),
+    key(
+        "targets",
+        Shape::Sections,
+        "one, `default`, of all files",
+        "Files that move together: an environment, a cluster.",
+    ),
     key("targets[].name", Shape::Text(Text::Name), "required", "Its name, as shown in branches and titles."),
-    key("targets[].paths", Shape::Texts(Text::Glob), "all files", "Its files. No file may belong to two targets."),
+    key(
+        "targets[].paths",
+        Shape::Texts(Text::Glob),
+        "all files",
+        "Its files. No file may belong to two targets.",
+    ),
     key("targets[].exclude", Shape::Texts(Text::Glob), "", "Files that are not its."),
     key(
         "targets[].kubernetes",
@@ -130,7 +150,12 @@ pub const KEYS: &[Key] = &[
         "",
         "The Kubernetes version that it runs, checked against what the charts accept.",
     ),
-    key("targets[].policy", Shape::Like("policy"), "as above", "Keys of `policy` that differ for this target."),
+    key(
+        "targets[].policy",
+        Shape::Like("policy"),
+        "as above",
+        "Keys of `policy` that differ for this target.",
+    ),
     later("targets[].after", "Promotion from one target to the next."),
     key("dataPlane", Shape::Section, "", "What becomes of proxy pins."),
     key(
@@ -164,7 +189,12 @@ pub const KEYS: &[Key] = &[
     ),
     key("pullRequest", Shape::Section, "", "How pull requests look."),
     key("pullRequest.labels", Shape::Texts(Text::Free), "", "Labels to add."),
-    key("pullRequest.reviewers", Shape::Texts(Text::Account), "", "Users, or teams as `org/team`, to ask for review."),
+    key(
+        "pullRequest.reviewers",
+        Shape::Texts(Text::Account),
+        "",
+        "Users, or teams as `org/team`, to ask for review.",
+    ),
     key("pullRequest.assignees", Shape::Texts(Text::Account), "", "Users to assign."),
     key("pullRequest.draft", Shape::Bool, "`false`", "Whether they open as drafts."),
     key(
@@ -174,7 +204,12 @@ pub const KEYS: &[Key] = &[
         "The title, with placeholders.",
     ),
     key("commit", Shape::Section, "", "How commits look."),
-    key("commit.author", Shape::Text(Text::Author), "the token's user", "Author and committer, as `Name <address>`."),
+    key(
+        "commit.author",
+        Shape::Text(Text::Author),
+        "the token's user",
+        "Author and committer, as `Name <address>`.",
+    ),
     key(
         "commit.message",
         Shape::Text(Text::Wording),

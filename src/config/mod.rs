@@ -27,6 +27,7 @@ use crate::{commit::Signature, plan::Target, policy::Policy, propose::Extras, re
 pub use error::{ConfigError, ConfigErrors};
 pub use locate::{PATHS, ReadError, read};
 pub use nearest::nearest;
+pub(crate) use values::duration;
 pub use wording::{Fields, Wording};
 
 /// What a repository asks for, ready to use.

@@ -122,7 +122,8 @@ pub(super) fn place_of(text: &str, key: &str) -> Range<usize> {
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let rest = text.get(start..).unwrap_or_default();
-    let within: usize = rest.chars().take(column.saturating_sub(1)).take_while(|c| *c != '\n').map(char::len_utf8).sum();
+    let within: usize =
+        rest.chars().take(column.saturating_sub(1)).take_while(|c| *c != '\n').map(char::len_utf8).sum();
     start + within
 }
 
@@ -131,8 +132,15 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 impl Raw {
     /// Reads a parsed file.
     pub(super) fn read(text: &str, stream: &Stream, mistakes: &mut Mistakes) -> Self {
-        if let Some(second) = stream.documents.get(1).map(|d| d.root().map_or(text.len()..text.len(), Node::span)) {
-            mistakes.add(second, "", "the file has more than one document", "keep one, without `---` below it");
+        if let Some(second) =
+            stream.documents.get(1).map(|d| d.root().map_or(text.len()..text.len(), Node::span))
+        {
+            mistakes.add(
+                second,
+                "",
+                "the file has more than one document",
+                "keep one, without `---` below it",
+            );
         }
         let root = stream.documents.first().and_then(|d| d.root()).filter(|root| !is_null(text, *root));
         if let Some(root) = root.filter(|root| !root.is_mapping()) {
@@ -147,12 +155,17 @@ impl Raw {
             version: file.word("version"),
             base: file.word("base"),
             paused: file.word("paused"),
-            freeze: file.sections("freeze").map(|s| s.value).unwrap_or_default().iter().map(RawFreeze::read).collect(),
+            freeze: file
+                .sections("freeze")
+                .map(|s| s.value)
+                .unwrap_or_default()
+                .iter()
+                .map(RawFreeze::read)
+                .collect(),
             policy: RawPolicy::read(&file.section("policy")),
-            targets: file.sections("targets").map(|s| Spanned {
-                span: s.span,
-                value: s.value.iter().map(RawTarget::read).collect(),
-            }),
+            targets: file
+                .sections("targets")
+                .map(|s| Spanned { span: s.span, value: s.value.iter().map(RawTarget::read).collect() }),
             data_plane_pins: data_plane.word("pins"),
             data_plane_after: data_plane.word("after"),
             control_plane: data_plane.word("controlPlane"),
@@ -228,7 +241,12 @@ impl<'r, 'a> Section<'r, 'a> {
                 continue;
             };
             if entries.iter().take(n).any(|(k, _)| k.as_str() == Some(name)) {
-                section.wrong(*key, &section.full(name), format!("`{name}` is written twice"), "keep one of them");
+                section.wrong(
+                    *key,
+                    &section.full(name),
+                    format!("`{name}` is written twice"),
+                    "keep one of them",
+                );
             } else {
                 section.check(name, *key, *value);
             }
@@ -319,7 +337,8 @@ impl<'r, 'a> Section<'r, 'a> {
         if let Some(elsewhere) = keys::KEYS.iter().find(|k| k.name() == name) {
             return format!("did you mean `{}`?", elsewhere.path);
         }
-        format!("there are {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "))
+        let ready = keys::children(self.path).filter(|k| k.state == State::Ready);
+        format!("there are {}", ready.map(|k| format!("`{}`", k.name())).collect::<Vec<_>>().join(", "))
     }
 
     /// Returns one text; `None` where there is none or where its type was noted as wrong.
@@ -398,7 +417,8 @@ impl<'r, 'a> Section<'r, 'a> {
     fn wrong(&self, node: Node<'_>, key: &str, reason: impl Into<String>, mend: impl Into<String>) {
         let span = node.span();
         // Only the first line of a collection is marked.
-        let shown = self.text.get(span.clone()).and_then(|t| t.find('\n')).map_or(span.end, |n| span.start + n);
+        let shown =
+            self.text.get(span.clone()).and_then(|t| t.find('\n')).map_or(span.end, |n| span.start + n);
         self.mistakes.borrow_mut().add(span.start..shown, key, reason, mend);
     }
 }

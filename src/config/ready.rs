@@ -10,8 +10,8 @@ use crate::{
 };
 
 use super::{
-    BranchConfig, CommitConfig, Config, DataPlane, History, OnBlock, ProxyPins, PullRequestConfig, TargetConfig,
-    Update, Wording,
+    BranchConfig, CommitConfig, Config, DataPlane, History, OnBlock, ProxyPins, PullRequestConfig,
+    TargetConfig, Update, Wording,
     error::Mistakes,
     raw::{Raw, RawFreeze, RawPolicy, RawTarget, Spanned, Word, Words},
     refname,
@@ -82,7 +82,12 @@ impl Conversion<'_> {
     fn required(&mut self, word: &Word, section: &std::ops::Range<usize>, key: &str, what: &str) {
         if word.is_none() {
             let name = key.rsplit('.').next().unwrap_or(key);
-            self.mistakes.add(section.clone(), key, format!("{what} has no `{name}`"), format!("add `{name}:`"));
+            self.mistakes.add(
+                section.clone(),
+                key,
+                format!("{what} has no `{name}`"),
+                format!("add `{name}:`"),
+            );
         }
     }
 
@@ -93,14 +98,22 @@ impl Conversion<'_> {
         }
         let built = set.build();
         if let (Err(error), Some(first)) = (&built, words.iter().flatten().next()) {
-            self.add(first, key, format!("these globs are too large together: {}", error.kind()), "use fewer");
+            self.add(
+                first,
+                key,
+                format!("these globs are too large together: {}", error.kind()),
+                "use fewer",
+            );
         }
         built.unwrap_or_else(|_| GlobSet::empty())
     }
 
     fn base(&mut self, raw: &Raw, prefix: &str) -> Option<String> {
         let read = |text: &str| match refname::branch_fault(text) {
-            Some(reason) => Err((format!("`{text}` cannot be a branch: {reason}"), "write its name, such as `main`".to_owned())),
+            Some(reason) => Err((
+                format!("`{text}` cannot be a branch: {reason}"),
+                "write its name, such as `main`".to_owned(),
+            )),
             None => match refname::clash(prefix, text) {
                 Some(reason) => Err((reason, "choose another `branch.prefix`".to_owned())),
                 None => Ok(text.to_owned()),
@@ -112,7 +125,10 @@ impl Conversion<'_> {
     fn branch(&mut self, raw: &Raw) -> BranchConfig {
         let default = BranchConfig::default();
         let read = |text: &str| match refname::prefix_fault(text) {
-            Some(reason) => Err((format!("`{text}` cannot begin a branch: {reason}"), "write one such as `uplinker/`".to_owned())),
+            Some(reason) => Err((
+                format!("`{text}` cannot begin a branch: {reason}"),
+                "write one such as `uplinker/`".to_owned(),
+            )),
             None => Ok(text.to_owned()),
         };
         BranchConfig {
@@ -140,27 +156,37 @@ impl Conversion<'_> {
         }
         DataPlane {
             pins,
-            after: self.value(&raw.data_plane_after, "dataPlane.after", values::duration).unwrap_or(default.after),
+            after: self
+                .value(&raw.data_plane_after, "dataPlane.after", values::duration)
+                .unwrap_or(default.after),
             control_plane: self.value(&raw.control_plane, "dataPlane.controlPlane", values::edge),
         }
     }
 
     fn pull_request(&mut self, raw: &Raw) -> PullRequestConfig {
         let label = |text: &str| match text.chars().count() {
-            1..=50 if !text.contains(|c: char| c.is_control() || c == ',') && text.trim() == text => Ok(text.to_owned()),
-            _ => Err((format!("`{text}` is not a label"), "use 1 to 50 characters without commas".to_owned())),
+            1..=50 if !text.contains(|c: char| c.is_control() || c == ',') && text.trim() == text => {
+                Ok(text.to_owned())
+            }
+            _ => {
+                Err((format!("`{text}` is not a label"), "use 1 to 50 characters without commas".to_owned()))
+            }
         };
         let title = |text: &str| match text.chars().count() {
             1..=200 if !text.contains(char::is_control) => {
                 Wording::parse(text).map_err(|reason| (reason, String::new()))
             }
-            _ => Err(("the title is empty, or longer than one line of 200 characters".to_owned(), "shorten it".to_owned())),
+            _ => Err((
+                "the title is empty, or longer than one line of 200 characters".to_owned(),
+                "shorten it".to_owned(),
+            )),
         };
         PullRequestConfig {
             extras: Extras {
                 labels: self.values(&raw.labels, "pullRequest.labels", label),
                 reviewers: self.values(&raw.reviewers, "pullRequest.reviewers", |t| values::account(t, true)),
-                assignees: self.values(&raw.assignees, "pullRequest.assignees", |t| values::account(t, false)),
+                assignees: self
+                    .values(&raw.assignees, "pullRequest.assignees", |t| values::account(t, false)),
             },
             draft: word(&raw.draft) == Some("true"),
             title: self.value(&raw.title, "pullRequest.title", title),
@@ -175,7 +201,10 @@ impl Conversion<'_> {
                 return Err((reason, "remove the line".to_owned()));
             }
             if text.trim().is_empty() || text.contains(|c: char| c.is_control() && c != '\n') {
-                return Err(("the message is empty, or has control characters".to_owned(), "write plain text".to_owned()));
+                return Err((
+                    "the message is empty, or has control characters".to_owned(),
+                    "write plain text".to_owned(),
+                ));
             }
             Wording::parse(text).map_err(|reason| (reason, String::new()))
         };
@@ -219,16 +248,21 @@ impl Conversion<'_> {
             names.push(folded);
         }
         if target.paths.is_none() && count > 1 {
-            let reason = format!("target {} has no `paths`, so it has all files, and there are other targets", n + 1);
+            let reason =
+                format!("target {} has no `paths`, so it has all files, and there are other targets", n + 1);
             self.mistakes.add(target.span.clone(), "targets[].paths", reason, "add `paths:`");
         }
     }
 
     fn target(&mut self, raw: &RawTarget, general: &Policy) -> TargetConfig {
-        if let Some(paths) = raw.paths.as_ref().filter(|p| p.is_empty()) {
-            debug_assert!(paths.is_empty());
+        if raw.paths.as_ref().is_some_and(Vec::is_empty) {
             let mend = "remove the key, or name the target's files";
-            self.mistakes.add(raw.span.clone(), "targets[].paths", "`paths` is empty, so the target has no file", mend);
+            self.mistakes.add(
+                raw.span.clone(),
+                "targets[].paths",
+                "`paths` is empty, so the target has no file",
+                mend,
+            );
         }
         let place = raw.paths.iter().flatten().next().map_or(raw.span.clone(), |p| p.span.clone());
         TargetConfig {

@@ -31,7 +31,8 @@ pub(super) fn branch_fault(name: &str) -> Option<&'static str> {
 /// Says what is wrong with the prefix of our branches.
 pub(super) fn prefix_fault(prefix: &str) -> Option<&'static str> {
     fault(prefix).or_else(|| {
-        (!prefix.ends_with(['/', '-'])).then_some("it must end with `/` or `-`, to be told from other branches")
+        (!prefix.ends_with(['/', '-']))
+            .then_some("it must end with `/` or `-`, to be told from other branches")
     })
 }
 
@@ -57,11 +58,16 @@ mod tests {
         for good in ["uplinker/", "bots/uplinker-", "é/", "a-"] {
             assert_eq!(prefix_fault(good), None, "{good}");
         }
-        let bad = ["", "uplinker", "/x/", "-x/", "a b/", "a..b/", "a//", ".a/", "a/.b/", "a.lock/", "@{x/", "a\u{7f}/"];
+        let bad = [
+            "", "uplinker", "/x/", "-x/", "a b/", "a..b/", "a//", ".a/", "a/.b/", "a.lock/", "@{x/",
+            "a\u{7f}/",
+        ];
         for bad in bad.into_iter().chain(["refs/heads/x/", "a*/", "a\\/"]) {
             assert!(prefix_fault(bad).is_some(), "{bad}");
         }
-        assert!(branch_fault("main/").is_some() && branch_fault("a.").is_some() && branch_fault("main").is_none());
+        assert!(
+            branch_fault("main/").is_some() && branch_fault("a.").is_some() && branch_fault("main").is_none()
+        );
     }
 
     #[test]

@@ -73,7 +73,9 @@ fn scalar(text: Text) -> Value {
     let pattern = match text {
         Text::Duration => "^[0-9]+[mhdw]$",
         Text::Edge => "^edge-[0-9]{2}\\.([1-9]|1[0-2])\\.[0-9]+$",
-        Text::Range => "^(edge-[0-9]{2}(\\.([1-9]|1[0-2]))?\\.x|[<>]=?edge-[0-9.]+(\\s+[<>]=?edge-[0-9.]+)?)$",
+        Text::Range => {
+            "^(edge-[0-9]{2}(\\.([1-9]|1[0-2]))?\\.x|[<>]=?edge-[0-9.]+(\\s+[<>]=?edge-[0-9.]+)?)$"
+        }
         Text::Name => "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
         Text::Author => "^[^<>]+<[^<>@]+@[^<>]+>$",
         Text::Kubernetes => return json!({"type": ["string", "number"]}),

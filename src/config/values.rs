@@ -9,14 +9,14 @@ use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 use crate::{commit::Signature, policy::Range, release::EdgeVersion};
 
 /// What is wrong with a text, and what to write instead.
-pub(super) type Fault = (String, String);
+pub(crate) type Fault = (String, String);
 
 fn fault<T>(reason: impl Into<String>, mend: impl Into<String>) -> Result<T, Fault> {
     Err((reason.into(), mend.into()))
 }
 
 /// Reads `90m`, `12h`, `3d`, `2w`.
-pub(super) fn duration(text: &str) -> Result<SignedDuration, Fault> {
+pub(crate) fn duration(text: &str) -> Result<SignedDuration, Fault> {
     let mend = "write a number and a unit, such as `90m`, `12h`, `3d` or `2w`";
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let minutes = match text.get(digits.len()..) {
@@ -47,9 +47,11 @@ pub(super) fn edge(text: &str) -> Result<EdgeVersion, Fault> {
 
 /// Reads `>=edge-26.1.1 <edge-27.1.1`, `edge-26.x` or `edge-26.8.x`.
 pub(super) fn range(text: &str) -> Result<Range, Fault> {
-    let mend = "write bounds such as `>=edge-26.1.1 <edge-27.1.1`, a year `edge-26.x`, or a month `edge-26.8.x`";
+    let mend =
+        "write bounds such as `>=edge-26.1.1 <edge-27.1.1`, a year `edge-26.x`, or a month `edge-26.8.x`";
     if let Some(stem) = text.strip_suffix(".x") {
-        return wild_range(stem).ok_or_else(|| (format!("`{text}` is not a range of edge releases"), mend.to_owned()));
+        return wild_range(stem)
+            .ok_or_else(|| (format!("`{text}` is not a range of edge releases"), mend.to_owned()));
     }
     let mut range = Range { from: None, to: None };
     for bound in text.split_whitespace() {
@@ -100,7 +102,13 @@ pub(super) fn cron(text: &str) -> Result<String, Fault> {
     let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
     let cron = match parser.parse(text) {
         Ok(cron) => cron,
-        Err(error) => return fault(format!("`{text}` is not a cron expression: {error}"), mend),
+        Err(error) => {
+            let reason = error.to_string();
+            return fault(
+                format!("`{text}` is not a cron expression: {}", reason.trim_end_matches('.')),
+                mend,
+            );
+        }
     };
     // 2028 is a leap year: 29 February counts as a day that comes.
     let start = civil::date(2028, 1, 1).at(0, 0, 0, 0);
@@ -114,14 +122,18 @@ pub(super) fn cron(text: &str) -> Result<String, Fault> {
 pub(super) fn zone(text: &str) -> Result<TimeZone, Fault> {
     match TimeZone::get(text) {
         Ok(zone) if !zone.is_unknown() => Ok(zone),
-        _ => fault(format!("`{text}` is not a time zone"), "write an IANA name, such as `Europe/Vienna` or `UTC`"),
+        _ => fault(
+            format!("`{text}` is not a time zone"),
+            "write an IANA name, such as `Europe/Vienna` or `UTC`",
+        ),
     }
 }
 
 /// Reads a date, a date and time of a zone, or an instant. A date alone ends with its day where it is an end.
 pub(super) fn moment(text: &str, zone: &TimeZone, is_end: bool) -> Result<Timestamp, Fault> {
     let wrong = || {
-        let mend = "write a date `2026-12-20`, a time `2026-12-20T18:00`, or an instant `2026-12-20T18:00:00Z`";
+        let mend =
+            "write a date `2026-12-20`, a time `2026-12-20T18:00`, or an instant `2026-12-20T18:00:00Z`";
         (format!("`{text}` is not a date or a time"), mend.to_owned())
     };
     if let Ok(instant) = text.parse::<Timestamp>() {
@@ -154,7 +166,10 @@ pub(super) fn globs(text: &str) -> Result<[Glob; 2], Fault> {
         ""
     };
     if !reason.is_empty() {
-        return fault(format!("`{text}`: {reason}"), "write one such as `clusters/prod/**` or `*/linkerd.yaml`");
+        return fault(
+            format!("`{text}`: {reason}"),
+            "write one such as `clusters/prod/**` or `*/linkerd.yaml`",
+        );
     }
     let build = |pattern: &str| GlobBuilder::new(pattern).literal_separator(true).build();
     match (build(pattern), build(&format!("{pattern}/**"))) {
@@ -205,7 +220,9 @@ pub(super) fn account(text: &str, teams: bool) -> Result<String, Fault> {
     }
     match text.strip_prefix('@') {
         Some(bare) => fault(format!("`{text}` begins with `@`"), format!("write `{bare}`")),
-        None if teams => fault(format!("`{text}` is not a user or a team"), "write `user`, or a team as `org/team`"),
+        None if teams => {
+            fault(format!("`{text}` is not a user or a team"), "write `user`, or a team as `org/team`")
+        }
         None => fault(format!("`{text}` is not a user"), "write the login alone; teams cannot be assigned"),
     }
 }
@@ -214,7 +231,8 @@ pub(super) fn account(text: &str, teams: bool) -> Result<String, Fault> {
 pub(super) fn author(text: &str) -> Result<Signature, Fault> {
     let split = text.strip_suffix('>').and_then(|t| t.split_once('<'));
     let (name, email) = split.map(|(n, e)| (n.trim(), e.trim())).unwrap_or_default();
-    let sound = |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_control() || matches!(c, '<' | '>'));
+    let sound =
+        |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_control() || matches!(c, '<' | '>'));
     match sound(name) && sound(email) && email.contains('@') && !email.contains(' ') {
         true => Ok(Signature { name: name.to_owned(), email: email.to_owned() }),
         false => {
@@ -237,7 +255,9 @@ mod tests {
         for (text, minutes) in [("0d", 0), ("90m", 90), ("12h", 720), ("1d", 1440), ("2w", 20160)] {
             assert_eq!(duration(text).unwrap(), SignedDuration::from_mins(minutes), "{text}");
         }
-        for bad in ["", "1", "d", "1 d", "-1d", "1.5d", "1d12h", "1y", "+1d", "1dd", "400d", "99999999999999999999d"] {
+        for bad in
+            ["", "1", "d", "1 d", "-1d", "1.5d", "1d12h", "1y", "+1d", "1dd", "400d", "99999999999999999999d"]
+        {
             duration(bad).unwrap_err();
         }
     }
@@ -263,10 +283,14 @@ mod tests {
         assert!(inside("<=edge-26.8.3", "edge-26.8.3") && !inside("<=edge-26.8.3", "edge-26.8.4"));
         assert!(inside("edge-26.x", "edge-26.12.40") && !inside("edge-26.x", "edge-25.12.1"));
         assert!(inside("edge-26.8.x", "edge-26.8.1") && !inside("edge-26.8.x", "edge-26.9.1"));
-        for bad in ["", "edge-26.8.3", "=edge-26.8.3", ">= edge-26.8.3", "edge-x", "*", "26.x", "edge-26.13.x"] {
+        for bad in
+            ["", "edge-26.8.3", "=edge-26.8.3", ">= edge-26.8.3", "edge-x", "*", "26.x", "edge-26.13.x"]
+        {
             assert!(range(bad).is_err(), "{bad}");
         }
-        for bad in [">edge-26.2.1 <edge-26.1.1", ">=edge-26.1.1 >edge-26.1.2", "<>edge-26.1.1", "^edge-26.1.1"] {
+        for bad in
+            [">edge-26.2.1 <edge-26.1.1", ">=edge-26.1.1 >edge-26.1.2", "<>edge-26.1.1", "^edge-26.1.1"]
+        {
             assert!(range(bad).is_err(), "{bad}");
         }
     }
@@ -290,7 +314,9 @@ mod tests {
         assert_eq!(at("2026-12-20T18:00", true), "2026-12-20T17:00:00Z");
         assert_eq!(at("2026-12-20T18:00:00Z", false), "2026-12-20T18:00:00Z");
         assert_eq!(at("2026-12-20T18:00:00+02:00", false), "2026-12-20T16:00:00Z");
-        for bad in ["", "tomorrow", "2026-13-01", "2026-12-20T25:00", "20.12.2026", "2026-12-20T18:00[Europe/Rome]"] {
+        for bad in
+            ["", "tomorrow", "2026-13-01", "2026-12-20T25:00", "20.12.2026", "2026-12-20T18:00[Europe/Rome]"]
+        {
             assert!(moment(bad, &vienna, false).is_err(), "{bad}");
         }
         assert!(zone("Europe/Wien").is_err() && zone("").is_err() && zone("Etc/Unknown").is_err());
@@ -298,7 +324,9 @@ mod tests {
 
     #[test]
     fn a_folder_stands_for_what_is_in_it_and_a_star_for_one_part() {
-        let matches = |pattern: &str, path: &str| globs(pattern).unwrap().iter().any(|g| g.compile_matcher().is_match(path));
+        let matches = |pattern: &str, path: &str| {
+            globs(pattern).unwrap().iter().any(|g| g.compile_matcher().is_match(path))
+        };
         assert!(matches("clusters/prod", "clusters/prod/a/b.yaml"));
         assert!(matches("clusters/prod/", "clusters/prod/a.yaml"));
         assert!(matches("clusters/*/linkerd.yaml", "clusters/prod/linkerd.yaml"));

@@ -11,6 +11,8 @@ mod plan;
 mod releases;
 mod run;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
@@ -293,7 +295,9 @@ impl Outcome {
     /// Returns the pull request that it is about.
     pub fn pull(&self) -> Option<&PullRequest> {
         match self {
-            Self::Opened(pull) | Self::Updated(pull) | Self::Unchanged(pull) | Self::Closed(pull) => Some(pull),
+            Self::Opened(pull) | Self::Updated(pull) | Self::Unchanged(pull) | Self::Closed(pull) => {
+                Some(pull)
+            }
             Self::LeftAlone { pull, .. } => pull.as_ref(),
         }
     }

@@ -36,7 +36,11 @@ impl PinsReport {
             let target = target_of(&pin.path);
             let judged = judged.map(|(_, moves)| moves.iter().find(|m| m.pin == n));
             let (moves, new, reason) = match (&target, judged) {
-                (None, _) => (false, None, pin.stays.map(RowReason::Stays).or(Some(RowReason::Outside(Outside::NoTarget)))),
+                (None, _) => (
+                    false,
+                    None,
+                    pin.stays.map(RowReason::Stays).or(Some(RowReason::Outside(Outside::NoTarget))),
+                ),
                 (Some(_), None | Some(None)) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
                 (Some(_), Some(Some(judged))) => {
                     let new = match &judged.new {

@@ -14,7 +14,8 @@ use crate::{
 pub(super) fn text(report: &RunReport, style: Style) -> String {
     let bold = |text: &str| if style.color { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() };
     let short: String = report.base_commit.chars().take(12).collect();
-    let mut out = format!("{} ({} at {short})\n", for_terminal(&report.repository), for_terminal(&report.base));
+    let mut out =
+        format!("{} ({} at {short})\n", for_terminal(&report.repository), for_terminal(&report.base));
     if report.is_without_pins() {
         out.push_str("\nNo pin was found.\n");
     }
@@ -34,7 +35,10 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
     let notes = report.notes.iter().map(|n| format!("note: {}", for_terminal(n)));
     let unread = report.pins.skipped.len();
     let unread = (unread > 0).then(|| {
-        format!("note: {} could not be read; `uplinker pins` names each with its reason", plural(unread, "file"))
+        format!(
+            "note: {} could not be read; `uplinker pins` names each with its reason",
+            plural(unread, "file")
+        )
     });
     let after: Vec<String> = notes.chain(unread).collect();
     if !after.is_empty() {
@@ -57,7 +61,8 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
         }
         if let Some(pull) = stage.outcome.as_ref().and_then(Outcome::pull) {
             // The address comes from the forge that the operator named; angle brackets keep it one link.
-            let url: String = pull.url.chars().filter(|c| !matches!(c, '<' | '>' | ' ') && !c.is_control()).collect();
+            let url: String =
+                pull.url.chars().filter(|c| !matches!(c, '<' | '>' | ' ') && !c.is_control()).collect();
             out.push_str(&format!("\n<{url}>\n"));
         }
         if with_diff && !stage.changes.files.is_empty() {
@@ -80,8 +85,12 @@ fn verdict(stage: &StageReport, writes: bool) -> String {
     let what = match &stage.decision {
         StageDecision::Propose(plan) => versions(plan),
         StageDecision::Hold { text, .. } => return format!("on hold: {text}"),
-        StageDecision::Blocked(plan) => return format!("{}: not proposed, a check blocks it", versions(plan)),
-        StageDecision::Unplannable { release, reason } => return format!("{release}: not proposed, {reason}"),
+        StageDecision::Blocked(plan) => {
+            return format!("{}: not proposed, a check blocks it", versions(plan));
+        }
+        StageDecision::Unplannable { release, reason } => {
+            return format!("{release}: not proposed, {reason}");
+        }
     };
     match &stage.outcome {
         None if writes => format!("{what}: nothing written"),

@@ -23,7 +23,8 @@ impl Table {
     /// Returns the table in columns, without spaces at line ends.
     pub(super) fn text(&self, color: bool) -> String {
         let head: Vec<String> = self.head.iter().map(|h| h.to_uppercase()).collect();
-        let shown = |row: &Vec<String>| -> Vec<String> { row.iter().map(|c| for_terminal(c).into_owned()).collect() };
+        let shown =
+            |row: &Vec<String>| -> Vec<String> { row.iter().map(|c| for_terminal(c).into_owned()).collect() };
         let rows: Vec<Vec<String>> = self.rows.iter().map(shown).collect();
         let cells = |n: usize| rows.iter().chain([&head]).filter_map(move |r| r.get(n));
         let width = |n: usize| cells(n).map(|c| c.chars().count()).max().unwrap_or(0);

@@ -2,7 +2,10 @@
 //!
 //! An empty variable counts as unset, since a workflow passes an input that nobody gave as an empty text.
 
-use std::{collections::BTreeMap, ffi::OsString};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+};
 
 /// One variable that the program reads.
 #[derive(Clone, Copy, Debug)]
@@ -92,11 +95,18 @@ pub const VARIABLES: &[Variable] = &[
     flag(REPO, "--repo", "The repository: a URL, or a path."),
     flag(FORGE, "--forge", "`github`, or `directory:PATH`."),
     flag(GITHUB_API_URL, "--github-api-url", "The API of GitHub Enterprise Server."),
-    bare(TOKEN, "The token for Git and the forge. There is no flag, as other users of a machine can read a command line."),
+    bare(
+        TOKEN,
+        "The token for Git and the forge. There is no flag, as other users of a machine can read a command line.",
+    ),
     flag(TOKEN_FILE, "--token-file", "A file with the token."),
     flag(CA_FILE, "--ca-file", "A PEM file with further certificate authorities."),
     flag(TO, "--to", "The release to go to."),
-    flag(FAIL_ON, "--fail-on", "`block`: exit code 4 also where a pull request says that it must not be merged."),
+    flag(
+        FAIL_ON,
+        "--fail-on",
+        "`block`: exit code 4 also where a pull request says that it must not be merged.",
+    ),
     flag(DIFF, "--diff", "`true`: show the changes line by line."),
     flag(EXIT_CODE, "--exit-code", "`true`: exit code 10 where a change would be proposed."),
     flag(VERSIONCHECK_URL, "--versioncheck-url", "The feed that names the newest release."),
@@ -128,6 +138,11 @@ pub const VARIABLES: &[Variable] = &[
 /// The variables that are set; made once, passed on by reference.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, OsString>);
+
+/// Tells whether a variable is there and empty.
+pub fn is_set_to_nothing(name: &OsStr) -> bool {
+    std::env::var_os(name).is_some_and(|value| value.is_empty())
+}
 
 // === impl Environment ===
 

@@ -4,6 +4,7 @@
 
 pub mod actions;
 pub mod env;
+pub mod files;
 pub mod http;
 pub mod secrets;
 pub mod terminal;

@@ -2,11 +2,14 @@
 //!
 //! In: environment and files, never a command line. Out: a [`Token`], which prints as nothing readable.
 
-use std::{borrow::Cow, io::Read, path::Path};
+use std::{borrow::Cow, path::Path};
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::env::{self, Environment};
+use super::{
+    env::{self, Environment},
+    files,
+};
 
 /// A token for Git and the forge.
 #[derive(Clone, Debug)]
@@ -45,10 +48,11 @@ impl Token {
     /// Finds the token: the file, then `UPLINKER_TOKEN`, then `GITHUB_TOKEN`; `None` where there is none.
     pub fn find(file: Option<&Path>, environment: &Environment) -> Result<Option<Self>, TokenError> {
         if let Some(path) = file {
-            let unreadable = |reason: String| TokenError::Unreadable { path: path.display().to_string(), reason };
-            let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
-            let mut text = String::new();
-            file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|e| unreadable(e.to_string()))?;
+            let unreadable = |e: std::io::Error| TokenError::Unreadable {
+                path: path.display().to_string(),
+                reason: e.to_string(),
+            };
+            let text = files::read_text(path, MAX_BYTES).map_err(unreadable)?;
             return Self::new(&text, &path.display().to_string()).map(Some);
         }
         let named = [env::TOKEN, env::GITHUB_TOKEN].into_iter().find_map(|n| Some((n, environment.get(n)?)));
@@ -78,7 +82,8 @@ impl Token {
     /// Replaces the token in a text, as it is and as a URL would carry it.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let token = self.expose();
-        let escaped = percent_encoding::utf8_percent_encode(token, percent_encoding::NON_ALPHANUMERIC).to_string();
+        let escaped =
+            percent_encoding::utf8_percent_encode(token, percent_encoding::NON_ALPHANUMERIC).to_string();
         if !text.contains(token) && !text.contains(&escaped) {
             return Cow::Borrowed(text);
         }
@@ -99,7 +104,8 @@ pub fn without_userinfo(text: &str) -> String {
     while let Some(at) = rest.find("://") {
         let (before, after) = rest.split_at(at + "://".len());
         out.push_str(before);
-        let end = after.find(|c: char| matches!(c, '/' | '?' | '#') || c.is_whitespace()).unwrap_or(after.len());
+        let end =
+            after.find(|c: char| matches!(c, '/' | '?' | '#') || c.is_whitespace()).unwrap_or(after.len());
         let (authority, tail) = after.split_at(end);
         match authority.rsplit_once('@') {
             Some((_, host)) => out.extend([HIDDEN, "@", host]),
@@ -136,7 +142,8 @@ mod tests {
             let message = Token::new(bad, "UPLINKER_TOKEN").unwrap_err().to_string();
             assert!(message.contains("UPLINKER_TOKEN") && !message.contains("s3cret"), "{message}");
         }
-        let missing = Token::find(Some(Path::new("/nonexistent/token")), &Environment::default()).unwrap_err();
+        let missing =
+            Token::find(Some(Path::new("/nonexistent/token")), &Environment::default()).unwrap_err();
         assert!(missing.to_string().starts_with("cannot read the token file /nonexistent/token"));
     }
 

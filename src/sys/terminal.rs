@@ -5,10 +5,12 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    sync::Mutex,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+
+use super::secrets::{Token, without_userinfo};
 
 /// How much is told on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +45,15 @@ pub struct Terminal {
     progress: bool,
     /// The length of the progress line that stands on the terminal.
     line: Mutex<usize>,
+    secrets: Secrets,
 }
+
+/// The tokens that no stream may show.
+#[derive(Clone, Default)]
+struct Secrets(Arc<Mutex<Vec<Token>>>);
+
+/// Standard error for the log, without the tokens.
+struct LogWriter(Secrets);
 
 // === impl Terminal ===
 
@@ -63,7 +73,13 @@ impl Terminal {
             color_err: colored(err),
             progress: err && !dumb && verbosity == Verbosity::Normal,
             line: Mutex::new(0),
+            secrets: Secrets::default(),
         }
+    }
+
+    /// Keeps a token out of everything that is written from now on.
+    pub fn hide(&self, token: &Token) {
+        self.secrets.0.lock().unwrap_or_else(PoisonError::into_inner).push(token.clone());
     }
 
     /// Tells whether standard output takes colours.
@@ -85,7 +101,7 @@ impl Terminal {
     pub fn data(&self, text: &str) -> io::Result<()> {
         self.clear();
         let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(self.secrets.cut(text).as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             done => done,
         }
@@ -102,7 +118,7 @@ impl Terminal {
     pub fn error(&self, text: &str) {
         self.clear();
         // Nothing can be told where standard error is gone.
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        let _ = writeln!(io::stderr().lock(), "{}", self.secrets.cut(text));
     }
 
     /// Shows what is being done, on one line that the next one replaces; nothing where no person looks.
@@ -110,8 +126,8 @@ impl Terminal {
         if !self.progress {
             return;
         }
-        let shown: String = doing.chars().filter(|c| !c.is_control()).take(78).collect();
-        let mut line = self.line.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let shown: String = self.secrets.cut(doing).chars().filter(|c| !c.is_control()).take(78).collect();
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let width = shown.chars().count();
         let _ = write!(io::stderr().lock(), "\r{shown}{}", " ".repeat(line.saturating_sub(width)));
         let _ = io::stderr().lock().flush();
@@ -120,7 +136,7 @@ impl Terminal {
 
     /// Removes the progress line.
     pub fn clear(&self) {
-        let mut line = self.line.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if *line > 0 {
             let _ = write!(io::stderr().lock(), "\r{}\r", " ".repeat(*line));
             *line = 0;
@@ -135,13 +151,48 @@ impl Terminal {
             Verbosity::Verbose => tracing::Level::INFO,
             Verbosity::Debug => tracing::Level::DEBUG,
         };
+        let secrets = self.secrets.clone();
         let events = tracing_subscriber::fmt::layer()
-            .with_writer(io::stderr)
+            .with_writer(move || LogWriter(secrets.clone()))
             .with_ansi(self.color_err)
             .with_target(false)
             .without_time();
         let only_ours = Targets::new().with_target("uplinker", level);
         // A second call, as tests make it, finds the first log in place and leaves it.
         let _ = tracing_subscriber::registry().with(only_ours).with(events).try_init();
+    }
+}
+
+// === impl Secrets, LogWriter ===
+
+impl Secrets {
+    /// Returns the text without tokens and without what stands before `@` in a URL.
+    fn cut(&self, text: &str) -> String {
+        let tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.iter().fold(without_userinfo(text), |text, token| token.redact(&text).into_owned())
+    }
+}
+
+impl Write for LogWriter {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        // The log writes each event whole, so a token is never split over two calls.
+        io::stderr().lock().write_all(self.0.cut(&String::from_utf8_lossy(event)).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().lock().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_and_credentials_are_cut() {
+        let secrets = Secrets::default();
+        secrets.0.lock().unwrap().push(Token::new("gh_s3cret", "x").unwrap());
+        assert_eq!(secrets.cut("see https://u:p@h/x with gh_s3cret"), "see https://***@h/x with ***");
     }
 }
