@@ -15,7 +15,9 @@ use std::{
 use jiff::Timestamp;
 
 use self::record::{Record, Verdict, directory_error, io_error, read_text, replace};
-use super::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status};
+use super::{
+    Closer, Extras, Forge, ForgeError, MakePatch, NewPull, PullPatch, PullRequest, PullState, Status,
+};
 use crate::commit::{CommitId, GitError, Signature, git::GitRemote};
 
 /// Holds the lock, and the last number that was given.
@@ -315,13 +317,14 @@ impl Forge for DirectoryForge<'_> {
         None
     }
 
-    fn attach(&self, number: u64, patch: &str) -> Result<(), ForgeError> {
+    fn attach(&self, number: u64, patch: MakePatch<'_>) -> Result<(), ForgeError> {
+        let patch = patch()?;
         let _lock = self.writable()?;
         let path = self.place(number).join("changes.patch");
         if fs::read(&path).is_ok_and(|there| there == patch.as_bytes()) {
             return Ok(());
         }
-        replace(&path, patch)
+        replace(&path, &patch)
     }
 }
 

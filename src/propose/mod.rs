@@ -147,11 +147,15 @@ pub trait Forge {
     fn identity(&self) -> Result<Option<crate::commit::Signature>, ForgeError>;
     /// Returns the page where a person can open the pull request by hand.
     fn compare_url(&self, base: &str, branch: &str) -> Option<String>;
-    /// Lays the changes beside a pull request as a patch; a forge that shows the branch itself has nothing to do.
-    fn attach(&self, _number: u64, _patch: &str) -> Result<(), ForgeError> {
+    /// Lays the changes beside a pull request as a patch, which is made only where it is asked for; a forge that shows
+    /// the branch itself has nothing to do.
+    fn attach(&self, _number: u64, _patch: MakePatch<'_>) -> Result<(), ForgeError> {
         Ok(())
     }
 }
+
+/// Makes the patch of a pull request's changes.
+pub type MakePatch<'a> = &'a dyn Fn() -> Result<String, ForgeError>;
 
 /// What can go wrong between us and a forge.
 #[derive(Debug, thiserror::Error)]

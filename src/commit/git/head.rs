@@ -12,7 +12,7 @@ use super::{
     store::{id, other},
 };
 use crate::{
-    commit::{CommitInfo, GitError},
+    commit::{CommitId, CommitInfo, GitError},
     scan::GitTree,
 };
 
@@ -26,8 +26,16 @@ pub struct LocalHead {
     pub tree: GitTree,
     /// The address of the remote `origin` as its configuration resolves it, without credentials.
     pub origin: Option<String>,
-    /// The folder of the clone.
+    /// Whether it has no working tree: such a folder is a remote.
+    pub is_bare: bool,
+    /// The clone itself, for questions about its history.
+    pub clone: LocalClone,
+}
+
+/// A clone on this machine, at a commit.
+pub struct LocalClone {
     pub(super) path: PathBuf,
+    pub(super) tip: CommitId,
 }
 
 /// Reads the HEAD commit of a repository with or without a working tree, or of a linked worktree.
@@ -49,8 +57,9 @@ pub fn open_path(path: &Path) -> Result<LocalHead, GitError> {
         .map_err(|e| GitError::Other(format!("{}: {e}", path.display())))?;
     let name = head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten();
     let origin = repo.find_remote("origin").ok();
+    let clone = LocalClone { path: path.to_owned(), tip: commit.id };
     let origin = origin.and_then(|remote| remote.url().ok().map(without_credentials));
-    Ok(LocalHead { commit, branch: name, tree, origin, path: path.to_owned() })
+    Ok(LocalHead { commit, branch: name, tree, origin, is_bare: repo.is_bare(), clone })
 }
 
 /// Drops user and password where they are credentials; in `ssh://git@host` the user is a part of the address.

@@ -9,7 +9,7 @@ use git2::{ObjectType, Oid, Repository};
 use jiff::Timestamp;
 
 use super::{
-    DEPTHS, GitRemote, Link, LocalHead,
+    DEPTHS, GitRemote, Link, LocalClone,
     local::open_repository,
     store::{oid, other},
 };
@@ -29,7 +29,7 @@ enum Walk {
     Cut(Option<Timestamp>),
 }
 
-// === impl GitRemote, LocalHead ===
+// === impl GitRemote, LocalClone ===
 
 impl GitRemote<'_> {
     /// Returns since when `file` has held `text` on `branch`, whose tip was fetched; `None` where it does not now.
@@ -54,11 +54,11 @@ impl GitRemote<'_> {
     }
 }
 
-impl LocalHead {
-    /// Returns since when `file` has held `text` in the history of HEAD; `None` where it does not now.
+impl LocalClone {
+    /// Returns since when `file` has held `text` in the history of the commit; `None` where it does not now.
     pub fn landed(&self, file: &RepoPath, text: &str) -> Result<Option<Timestamp>, GitError> {
         let repo = open_repository(&self.path)?;
-        let (Walk::Since(at) | Walk::Cut(at)) = walk(&repo, oid(self.commit.id)?, file, text)?;
+        let (Walk::Since(at) | Walk::Cut(at)) = walk(&repo, oid(self.tip)?, file, text)?;
         Ok(at)
     }
 }

@@ -36,7 +36,7 @@ use self::{
 use super::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote};
 use crate::{scan::Tree, sys::http::Http};
 
-pub use head::{LocalHead, open_path};
+pub use head::{LocalClone, LocalHead, open_path};
 pub use ssh::SshOptions;
 pub use wire::Limits;
 
@@ -68,7 +68,7 @@ pub struct GitRemote<'h> {
     store: RefCell<Store>,
     ssh: SshOptions,
     limits: Limits,
-    prefix: String,
+    prefix: RefCell<String>,
     /// The branches as observed last, with our own moves since.
     observed: RefCell<Option<Refs>>,
     /// What was fetched by this value, to be fetched again should the cache have to be renewed.
@@ -104,21 +104,21 @@ impl<'h> GitRemote<'h> {
             store: RefCell::new(store),
             ssh,
             limits,
-            prefix: PREFIX.into(),
+            prefix: RefCell::new(PREFIX.into()),
             observed: RefCell::default(),
             fetched: RefCell::default(),
         })
     }
 
     /// Sets the prefix that all branches written here must have (`branch.prefix`).
-    pub fn write_under(&mut self, prefix: &str) -> Result<(), GitError> {
+    pub fn write_under(&self, prefix: &str) -> Result<(), GitError> {
         let sound = !prefix.is_empty() && git2::Reference::is_valid_name(&format!("refs/heads/{prefix}x"));
         if !sound {
             return Err(GitError::Other(format!(
                 "`{prefix}` cannot start a branch's name; choose another prefix"
             )));
         }
-        self.prefix = prefix.to_owned();
+        *self.prefix.borrow_mut() = prefix.to_owned();
         Ok(())
     }
 
@@ -320,8 +320,9 @@ impl<'h> GitRemote<'h> {
                 reason: format!("{reason}, so it is not written"),
             })
         };
-        if !branch.starts_with(&self.prefix) || branch.len() == self.prefix.len() || !is_branch_name(branch) {
-            return refused(&format!("it is not a branch under `{}`", self.prefix));
+        let prefix = self.prefix.borrow();
+        if !branch.starts_with(prefix.as_str()) || branch.len() == prefix.len() || !is_branch_name(branch) {
+            return refused(&format!("it is not a branch under `{prefix}`"));
         }
         match self.observed.borrow().as_ref() {
             None => refused("the remote's branches were not read before"),

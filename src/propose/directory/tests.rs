@@ -79,7 +79,7 @@ fn a_proposal_is_a_folder_that_people_can_read() {
     let pull = forge.open(&proposal("One")).unwrap();
     assert_eq!((pull.number, pull.state, pull.head.as_str()), (1, PullState::Open, "01".repeat(20).as_str()));
     assert_eq!(fs::read_to_string(scene.path("1/body.md")).unwrap(), "What moves\n");
-    forge.attach(1, "diff --git a/x b/x\n").unwrap();
+    forge.attach(1, &|| Ok("diff --git a/x b/x\n".to_owned())).unwrap();
     assert_eq!(fs::read_to_string(scene.path("1/changes.patch")).unwrap(), "diff --git a/x b/x\n");
     assert_eq!(forge.pulls(BRANCH).unwrap(), std::slice::from_ref(&pull));
     assert_eq!(forge.pull(1).unwrap(), pull);
@@ -127,7 +127,9 @@ fn the_head_follows_the_branch_until_it_is_merged() {
     let reader = DirectoryForge::new(&scene.path(""), &scene.remote, Access::Read);
     assert_eq!(reader.pulls(BRANCH).unwrap()[0].state, PullState::Merged);
     assert_eq!(scene.json(1), before, "a reader writes nothing");
-    assert!(reader.update(1, &PullPatch::default()).is_err() && reader.attach(1, "").is_err());
+    assert!(
+        reader.update(1, &PullPatch::default()).is_err() && reader.attach(1, &|| Ok(String::new())).is_err()
+    );
 
     let merged = forge.pulls(BRANCH).unwrap().remove(0);
     assert_eq!(merged.state, PullState::Merged);
