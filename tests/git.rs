@@ -479,6 +479,23 @@ fn two_at_once_do_not_share_a_cache_and_no_secret_is_stored() {
 }
 
 #[test]
+fn what_stands_in_a_cache_s_configuration_has_no_say() {
+    let scene = Scene::new();
+    let cache = TempDir::new().unwrap();
+    base(&scene.cached(cache.path()));
+    let folders = std::fs::read_dir(cache.path().join("git")).unwrap().filter_map(Result::ok);
+    let repo = folders.map(|e| e.path()).find(|p| p.is_dir()).unwrap();
+    let url = scene.server.url(NAME);
+    git(&repo, &["config", "url.http://127.0.0.1:1/.insteadOf", &url]);
+    git(&repo, &["config", "http.proxy", "http://127.0.0.1:1"]);
+    let head = id(scene.repo.commit("main", &ADA, "More", &[put("b.txt", "new\n")]));
+    let remote = scene.cached(cache.path());
+    assert_eq!(base(&remote), head);
+    let ours = bump(&remote);
+    remote.push(&update(None, Some(ours))).unwrap();
+}
+
+#[test]
 fn a_cache_that_cannot_be_written_is_done_without() {
     let scene = Scene::new();
     let file = tempfile::NamedTempFile::new().unwrap();
