@@ -21,7 +21,11 @@ use crate::yaml::Node;
 pub(super) fn dependencies(context: &Context<'_>, place: Place<'_>, root: Node<'_>, found: &mut Found) {
     for (item, ours) in ours(context, root) {
         if let Some(version) = item.get("version") {
-            found.scalar(place, version, &ours.fill(Spec::platform(PinKind::ChartDependency, Expects::Chart)));
+            found.scalar(
+                place,
+                version,
+                &ours.fill(Spec::platform(PinKind::ChartDependency, Expects::Chart)),
+            );
         }
     }
     if let Some(version) = root.get("appVersion") {

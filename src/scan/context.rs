@@ -112,7 +112,10 @@ impl<'c> Context<'c> {
         let named = self.index.releases.iter().filter(|r| r.kind == kind && r.name == name);
         let tied = named.filter(|r| {
             let there = there(r);
-            kind != "HelmRelease" || namespaces.is_empty() || there.is_empty() || !there.is_disjoint(namespaces)
+            kind != "HelmRelease"
+                || namespaces.is_empty()
+                || there.is_empty()
+                || !there.is_disjoint(namespaces)
         });
         let Some(release) = nearest(tied, path, |r| &r.path) else {
             // A patch for a release that is made elsewhere is known by its name alone.

@@ -39,7 +39,7 @@ pub(super) struct Unread {
     pub reason: SkipReason,
     /// Where and what.
     pub detail: Option<String>,
-    /// Its text, where it is text.
+    /// Its text, where it is text; what is not UTF-8 is replaced, so that its bytes do not count.
     pub text: Option<String>,
 }
 
@@ -63,14 +63,16 @@ struct Kept {
 impl File {
     /// Parses a text; a leading byte order mark is the parser's to skip.
     pub fn parse(path: RepoPath, blob: BlobId, text: String, ceilings: &Ceilings) -> Result<Self, Unread> {
-        let unread = |reason, e: YamlError| Unread { reason, detail: Some(e.to_string()), text: Some(text.clone()) };
+        let unread =
+            |reason, e: YamlError| Unread { reason, detail: Some(e.to_string()), text: Some(text.clone()) };
         let stream = Stream::parse_within(&text, ceilings).map_err(|e| match e {
             YamlError::TooLarge { .. } => unread(SkipReason::TooLarge, e),
             YamlError::Syntax { .. } if text.contains("{{") => unread(SkipReason::HelmTemplate, e),
             YamlError::Syntax { .. } => unread(SkipReason::Syntax, e),
         })?;
         let sealed = yaml::sealed(&stream);
-        let lines = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|n| n + 1)).collect();
+        let lines =
+            std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|n| n + 1)).collect();
         Ok(Self { path, blob, text, stream, sealed, lines })
     }
 
@@ -136,7 +138,8 @@ impl<'t> Corpus<'t> {
         let bytes = self.bytes(entry).ok_or_else(|| unread(SkipReason::TooLarge, None))?;
         String::from_utf8(bytes).map_err(|e| {
             let at = e.utf8_error().valid_up_to();
-            unread(SkipReason::NotUtf8, Some(format!("byte {at} is not UTF-8")))
+            let text = Some(String::from_utf8_lossy(e.as_bytes()).into_owned());
+            Unread { text, ..unread(SkipReason::NotUtf8, Some(format!("byte {at} is not UTF-8"))) }
         })
     }
 

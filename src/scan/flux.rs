@@ -53,11 +53,15 @@ fn helm_release(
     let read_by = named.as_ref().map_or(ReadBy::Other, |named| ReadBy::judge(context, named, text));
     if let ReadBy::Ours(ours) = &read_by {
         if let Some(version) = version {
-            found.scalar(place, version, &ours.fill(Spec::platform(PinKind::FluxHelmRelease, Expects::Chart)));
+            found.scalar(
+                place,
+                version,
+                &ours.fill(Spec::platform(PinKind::FluxHelmRelease, Expects::Chart)),
+            );
         }
         let full = template.is_some_and(|t| t.get("chart").is_some()) || spec.get("chartRef").is_some();
         if full {
-            found.deployments.push(deployment(place, object, spec, ours));
+            found.deployments.push(deployment(place, object, spec, ours, namespaces));
         }
     }
     let target: BTreeSet<String> = match spec.text(&["targetNamespace"]) {
@@ -105,13 +109,20 @@ fn release_chart(
         _ => {
             let patched = context.patched_chart(path, "HelmRelease", object.name?, namespaces);
             // A patch may name the chart itself without its source.
-            let own = chart.map(|c| NamedChart { chart: c.to_owned(), origin: super::origin::Origin::Unknown });
+            let own =
+                chart.map(|c| NamedChart { chart: c.to_owned(), origin: super::origin::Origin::Unknown });
             patched.or(own)
         }
     }
 }
 
-fn deployment(place: Place<'_>, object: &Object<'_>, spec: Node<'_>, ours: &Ours) -> Deployment {
+fn deployment(
+    place: Place<'_>,
+    object: &Object<'_>,
+    spec: Node<'_>,
+    ours: &Ours,
+    namespaces: &BTreeSet<String>,
+) -> Deployment {
     let on = |node: Node<'_>| {
         let name = node.text(&["name"])?;
         Some(node.text(&["namespace"]).map_or(name.to_owned(), |n| format!("{n}/{name}")))
@@ -122,7 +133,7 @@ fn deployment(place: Place<'_>, object: &Object<'_>, spec: Node<'_>, ours: &Ours
         line: place.file.position(object.node.span().start).0,
         chart: ours.chart.clone(),
         name: object.name.unwrap_or_default().to_owned(),
-        namespace: object.namespace.map(str::to_owned),
+        namespace: namespaces.first().filter(|_| namespaces.len() == 1).cloned(),
         depends_on: Some(depends_on),
         sync_wave: None,
     }

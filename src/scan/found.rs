@@ -125,7 +125,8 @@ impl Found {
             self.aliases_read.insert((place.file.path.clone(), alias_key(place, node)));
         }
         let located = place.locate(node, text.span.clone());
-        let stays = self.stays(place, node, spec, &text).or((!located.editable).then_some(Reason::Uneditable));
+        let stays =
+            self.stays(place, node, spec, &text).or((!located.editable).then_some(Reason::Uneditable));
         let value = match spec.kind {
             PinKind::Image => node.as_str(),
             _ => node.as_str().and_then(|v| v.get(text.span.clone())),
@@ -229,7 +230,11 @@ fn twins<'a>(node: Node<'a>) -> Vec<Node<'a>> {
     if !parent.is_duplicated(key) {
         return vec![node];
     }
-    parent.entries().filter(|(k, v)| k.as_str() == Some(key) && v.as_str().is_some()).map(|(_, v)| v).collect()
+    parent
+        .entries()
+        .filter(|(k, v)| k.as_str() == Some(key) && v.as_str().is_some())
+        .map(|(_, v)| v)
+        .collect()
 }
 
 /// Tells whether the key of the node, or of a mapping around it, is written twice.

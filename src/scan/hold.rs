@@ -48,7 +48,12 @@ fn comment_line<'s>(stream: &'s Stream, text: &str, line: usize) -> Option<&'s C
     let at = stream.comments.partition_point(|c| c.span.start < line);
     let comment = stream.comments.get(at)?;
     let before = text.get(line..comment.span.start)?;
-    before.trim_start_matches('\u{feff}').trim().is_empty().then_some(comment).filter(|_| !before.contains('\n'))
+    before
+        .trim_start_matches('\u{feff}')
+        .trim()
+        .is_empty()
+        .then_some(comment)
+        .filter(|_| !before.contains('\n'))
 }
 
 #[cfg(test)]

@@ -160,7 +160,10 @@ mod tests {
         assert_eq!(linkerd_image("cr.l5d.io/linkerd/proxy").unwrap().stays, None);
         assert_eq!(linkerd_image("registry.example.com/mirror/linkerd/controller").unwrap().stays, None);
         assert_eq!(linkerd_image("cr.l5d.io/linkerd/proxy-init").unwrap().stays, Some(Reason::OwnVersion));
-        assert_eq!(linkerd_image("cr.l5d.io/linkerd/policy-controller").unwrap().stays, Some(Reason::NoEffect));
+        assert_eq!(
+            linkerd_image("cr.l5d.io/linkerd/policy-controller").unwrap().stays,
+            Some(Reason::NoEffect)
+        );
         for other in ["ghcr.io/acme/linkerd-proxy", "ghcr.io/acme-linkerd/proxy", "linkerd/proxy", "proxy"] {
             assert_eq!(linkerd_image(other), None, "{other}");
         }

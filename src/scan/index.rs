@@ -230,7 +230,11 @@ impl Index {
 }
 
 /// Returns the item that shares most folders with a path; the first of equals.
-pub(super) fn nearest<'a, T>(items: impl Iterator<Item = &'a T>, to: &RepoPath, path: impl Fn(&T) -> &RepoPath) -> Option<&'a T> {
+pub(super) fn nearest<'a, T>(
+    items: impl Iterator<Item = &'a T>,
+    to: &RepoPath,
+    path: impl Fn(&T) -> &RepoPath,
+) -> Option<&'a T> {
     let shared = |item: &T| {
         let (a, b) = (path(item).folder().split('/'), to.folder().split('/'));
         a.zip(b).take_while(|(a, b)| a == b).count()
@@ -346,7 +350,8 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
     for key in ["bases", "components", "patchesStrategicMerge", "generators", "transformers"] {
         takes.extend(list(key));
     }
-    let patches = ["patches", "patchesJson6902"].into_iter().filter_map(|key| root.get(key)).flat_map(Node::items);
+    let patches =
+        ["patches", "patchesJson6902"].into_iter().filter_map(|key| root.get(key)).flat_map(Node::items);
     takes.extend(patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)));
     let generated = root.get("configMapGenerator").into_iter().flat_map(Node::items);
     Kustomization {

@@ -9,7 +9,8 @@ use super::{
     Deployment, PinKind, Reason, RepoPath, annotation,
     context::Context,
     found::{Found, Spec, opaque},
-    image, object::Object,
+    image,
+    object::Object,
     origin::{Origin, Ours},
     patch::{self, Target},
     place::Place,
@@ -65,7 +66,8 @@ pub(super) fn images(place: Place<'_>, root: Node<'_>, found: &mut Found) {
         let (old, new) = (item.text(&["name"]).unwrap_or_default(), item.text(&["newName"]));
         let official = image::linkerd_image(old);
         let Some(image) = official.or_else(|| new.and_then(image::linkerd_image)) else { continue };
-        let fork = new.is_some_and(|new| image::linkerd_image(new).is_none() && !image::is_mirror_name(old, new));
+        let fork =
+            new.is_some_and(|new| image::linkerd_image(new).is_none() && !image::is_mirror_name(old, new));
         let digest = item.get("digest").filter(|d| d.as_str().is_some_and(|d| !d.is_empty()));
         let spec = Spec::platform(PinKind::KustomizeImage, Expects::Edge)
             .staying(image.stays)

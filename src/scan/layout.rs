@@ -63,9 +63,8 @@ impl<'i> Layout<'i> {
     /// Returns the Flux Kustomizations and Argo CD applications that apply the file.
     pub fn roots_above(&self, path: &RepoPath) -> Vec<&'i Root> {
         let folders = self.folders_above(path);
-        let applies = |root: &&Root| {
-            is_under(path.as_str(), &root.folder) || folders.contains(root.folder.as_str())
-        };
+        let applies =
+            |root: &&Root| is_under(path.as_str(), &root.folder) || folders.contains(root.folder.as_str());
         self.index.roots.iter().filter(applies).collect()
     }
 
@@ -73,7 +72,8 @@ impl<'i> Layout<'i> {
     pub fn namespaces(&self, path: &RepoPath, declared: Option<&str>) -> BTreeSet<String> {
         let folders = self.folders_above(path);
         let mut found: BTreeSet<String> = BTreeSet::new();
-        let inner = |folder: &&&str| self.index.kustomizations.get(**folder).is_some_and(|k| k.namespace.is_some());
+        let inner =
+            |folder: &&&str| self.index.kustomizations.get(**folder).is_some_and(|k| k.namespace.is_some());
         // The outermost transformer wins: one that no other transformer takes in.
         let with_namespace: Vec<&str> = folders.iter().filter(inner).copied().collect();
         for folder in &with_namespace {
@@ -156,5 +156,6 @@ fn todo_as<'i>(folders: &[&str], index: &'i Index) -> Vec<&'i str> {
 
 /// Tells whether a path lies in a folder; everything lies in the root.
 pub(super) fn is_under(path: &str, folder: &str) -> bool {
-    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    folder.is_empty()
+        || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    annotation, argo, context::Context, flux, found::Found, image, kustomize, object::Object, patch, place::Place,
+    annotation, argo, context::Context, flux, found::Found, image, kustomize, object::Object, patch,
+    place::Place,
 };
 
 /// Takes the pins of all objects of a text.

@@ -38,7 +38,8 @@ pub(super) fn pins(file: &TextFile<'_>) -> Vec<Pin> {
         if let Some((comment, form)) = marked(line) {
             let code = line.get(..comment).unwrap_or_default();
             for token in tokens(code).into_iter().filter(|t| t.form == form) {
-                let held = hold_in(line.get(comment..).unwrap_or_default()) || above.is_some_and(is_hold_line);
+                let held =
+                    hold_in(line.get(comment..).unwrap_or_default()) || above.is_some_and(is_hold_line);
                 found.push(pin(file, start, number + 1, line, &token, held));
             }
         }
@@ -74,7 +75,8 @@ pub(super) fn text_pin(
 
 fn pin(file: &TextFile<'_>, start: usize, number: usize, line: &str, token: &Token, held: bool) -> Pin {
     let span = start + token.span.start..start + token.span.end;
-    let column = line.get(..token.span.start).unwrap_or_default().trim_start_matches('\u{feff}').chars().count() + 1;
+    let column =
+        line.get(..token.span.start).unwrap_or_default().trim_start_matches('\u{feff}').chars().count() + 1;
     let workflow = file.path.as_str().starts_with(".github/workflows/");
     let stays = held
         .then_some(Reason::Held)
@@ -105,7 +107,8 @@ fn comment_sign(before: &str) -> Option<usize> {
     let trimmed = before.trim_end();
     let sign = SIGNS.iter().find(|sign| trimmed.ends_with(**sign))?;
     let at = trimmed.len() - sign.len();
-    let apart = trimmed.get(..at)?.chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'`,;)]}>".contains(c));
+    let apart =
+        trimmed.get(..at)?.chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'`,;)]}>".contains(c));
     apart.then_some(at)
 }
 

@@ -57,7 +57,9 @@ impl Ours {
         let (mirror, stays) = match origin {
             Origin::Local => return None,
             Origin::Address(url) if is_edge(url) => (None, None),
-            Origin::Address(url) if is_other_channel(url) || is_disguised(url) => (None, Some(Reason::Channel)),
+            Origin::Address(url) if is_other_channel(url) || is_disguised(url) => {
+                (None, Some(Reason::Channel))
+            }
             Origin::Address(url) => {
                 let known = mirrors.iter().any(|m| normal(url).starts_with(&normal(m)));
                 let stays = (!known && !has_our_scheme(version)).then_some(Reason::Channel);
@@ -87,7 +89,10 @@ fn is_edge(url: &str) -> bool {
 /// Tells whether an address is one of Linkerd's or Buoyant's that is not the edge channel.
 fn is_other_channel(url: &str) -> bool {
     let host = Url::parse(url).ok().and_then(|u| u.host_str().map(str::to_owned)).unwrap_or_default();
-    host == "helm.linkerd.io" || host == "buoyant.io" || host.ends_with(".buoyant.io") || host == "helm.buoyant.cloud"
+    host == "helm.linkerd.io"
+        || host == "buoyant.io"
+        || host.ends_with(".buoyant.io")
+        || host == "helm.buoyant.cloud"
 }
 
 /// Tells whether an address hides its host behind `user@` or is link-local.
@@ -97,7 +102,10 @@ fn is_disguised(url: &str) -> bool {
     let host = parsed.host_str().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
     let authority = full.split_once("://").map_or("", |(_, rest)| rest);
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.contains('@') || authority.contains('\\') || host.starts_with("169.254.") || host.starts_with("fe80:")
+    authority.contains('@')
+        || authority.contains('\\')
+        || host.starts_with("169.254.")
+        || host.starts_with("fe80:")
 }
 
 /// Tells whether a version, or what a constraint or variable may become, counts as the edge charts do.
@@ -128,7 +136,12 @@ mod tests {
     use super::*;
 
     fn at(chart: &str, url: &str, version: &str) -> Option<Ours> {
-        Ours::judge(chart, &Origin::Address(url.to_owned()), version, &["https://mirror.example/l5d".to_owned()])
+        Ours::judge(
+            chart,
+            &Origin::Address(url.to_owned()),
+            version,
+            &["https://mirror.example/l5d".to_owned()],
+        )
     }
 
     fn stays(chart: &str, url: &str, version: &str) -> Option<Reason> {
@@ -142,7 +155,10 @@ mod tests {
         assert_eq!(stays("linkerd-viz", "https://helm.linkerd.io/stable", "30.12.11"), Some(Reason::Channel));
         assert_eq!(stays("linkerd-viz", "https://charts.example.com/all", "30.12.11"), Some(Reason::Channel));
         assert_eq!(stays("linkerd-viz", "https://mirror.example/l5d/x", "30.12.11"), None);
-        assert_eq!(stays("linkerd-enterprise-crds", "https://helm.buoyant.cloud", "2.18.0"), Some(Reason::Channel));
+        assert_eq!(
+            stays("linkerd-enterprise-crds", "https://helm.buoyant.cloud", "2.18.0"),
+            Some(Reason::Channel)
+        );
         assert_eq!(at("billing-calendar", "https://helm.linkerd.io/edge", "2026.8.2"), None);
         let mirror = at("linkerd-crds", "https://charts.example.com/all", "2026.8.2").unwrap();
         assert_eq!((mirror.mirror.as_deref(), mirror.stays), (Some("https://charts.example.com/all"), None));

@@ -45,7 +45,8 @@ pub(super) fn class(path: &RepoPath) -> Class {
     if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock") {
         return Class::Manifest;
     }
-    let script = ["makefile", "gnumakefile", "justfile", "jenkinsfile", "tiltfile", "earthfile", "vagrantfile"];
+    let script =
+        ["makefile", "gnumakefile", "justfile", "jenkinsfile", "tiltfile", "earthfile", "vagrantfile"];
     if script.contains(&lower.as_str()) || lower.starts_with("dockerfile") || lower.starts_with("makefile") {
         return Class::Script;
     }
@@ -53,12 +54,11 @@ pub(super) fn class(path: &RepoPath) -> Class {
         "yaml" | "yml" | "json" => Class::Manifest,
         "tf" | "tfvars" | "hcl" => Class::Foreign(SkipReason::Terraform),
         "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
-        "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt" | "nix" | "ts"
-        | "pkl" | "bicep" => Class::Foreign(SkipReason::UnknownShape),
+        "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt"
+        | "nix" | "ts" | "pkl" | "bicep" => Class::Foreign(SkipReason::UnknownShape),
         "md" | "markdown" | "txt" | "rst" | "adoc" | "html" => Class::Prose,
-        "mk" | "sh" | "bash" | "zsh" | "ps1" | "py" | "rb" | "pl" | "env" | "go" | "js" | "just" | "groovy" => {
-            Class::Script
-        }
+        "mk" | "sh" | "bash" | "zsh" | "ps1" | "py" | "rb" | "pl" | "env" | "go" | "js" | "just"
+        | "groovy" => Class::Script,
         _ => Class::Unknown,
     }
 }
@@ -131,8 +131,16 @@ fn is_pipeline(path: &str) -> bool {
         || path.starts_with(".buildkite/")
         || matches!(
             name,
-            ".gitlab-ci.yml" | "azure-pipelines.yml" | "bitbucket-pipelines.yml" | ".drone.yml" | "cloudbuild.yaml"
-                | "Taskfile.yml" | "Taskfile.yaml" | "skaffold.yaml" | "docker-compose.yml" | "docker-compose.yaml"
+            ".gitlab-ci.yml"
+                | "azure-pipelines.yml"
+                | "bitbucket-pipelines.yml"
+                | ".drone.yml"
+                | "cloudbuild.yaml"
+                | "Taskfile.yml"
+                | "Taskfile.yaml"
+                | "skaffold.yaml"
+                | "docker-compose.yml"
+                | "docker-compose.yaml"
         )
 }
 

@@ -54,8 +54,10 @@ pub(super) fn find(corpus: &Corpus<'_>, pins: &[Pin]) -> Vec<Rival> {
 /// JSON5 is read as text: only words matter here.
 fn renovate_covers(text: &str, pins: &[Pin]) -> bool {
     let bare: String = text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect();
-    let off = bare.starts_with("{enabled:false") || (!bare.contains("packageRules") && bare.contains("enabled:false"));
-    let settled = bare.contains("inkerd") && (bare.contains("enabled:false") || bare.contains("ignoreDeps:["));
+    let off = bare.starts_with("{enabled:false")
+        || (!bare.contains("packageRules") && bare.contains("enabled:false"));
+    let settled =
+        bare.contains("inkerd") && (bare.contains("enabled:false") || bare.contains("ignoreDeps:["));
     let manager = |pin: &Pin| match pin.kind {
         PinKind::FluxHelmRelease | PinKind::FluxHelmChart | PinKind::FluxOciRepository => "flux",
         PinKind::ArgoApplication | PinKind::ArgoApplicationset => "argocd",

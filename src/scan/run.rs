@@ -80,7 +80,9 @@ fn trace_variables(context: &Context<'_>, found: &mut Found) {
         let mut readers = std::mem::take(&mut found.readers);
         readers.sort_by(|a, b| (&a.path, &a.variable).cmp(&(&b.path, &b.variable)));
         readers.dedup_by(|a, b| {
-            (&a.path, &a.variable) == (&b.path, &b.variable) && a.spec.expects == b.spec.expects && a.spec.stage == b.spec.stage
+            (&a.path, &a.variable) == (&b.path, &b.variable)
+                && a.spec.expects == b.spec.expects
+                && a.spec.stage == b.spec.stage
         });
         for reader in &readers {
             variable::trace(context, reader, found);
@@ -112,7 +114,8 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     let place = Place::of(file);
     let templated = file.text.contains("{{")
         && other::is_chart_template(&file.path, |folder| {
-            let chart = if folder.is_empty() { "Chart.yaml".to_owned() } else { format!("{folder}/Chart.yaml") };
+            let chart =
+                if folder.is_empty() { "Chart.yaml".to_owned() } else { format!("{folder}/Chart.yaml") };
             context.corpus.entry(&chart).is_some()
         });
     let skip = if templated {
@@ -203,7 +206,7 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
 /// Names a file that mentions Linkerd and cannot be read; its markers are read all the same.
 fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, result: &mut FileResult) {
     let text = unread.text.or_else(|| context.corpus.text(entry).ok());
-    let markers = text.as_deref().map(|text| {
+    let markers = text.as_deref().filter(|_| unread.reason != SkipReason::NotUtf8).map(|text| {
         let sealed = crate::yaml::encrypted(text.as_bytes());
         marker::pins(&TextFile { path: &entry.path, blob: entry.id, text, sealed })
     });

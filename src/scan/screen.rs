@@ -45,7 +45,8 @@ struct Needles {
 
 /// Endings of files that hold no text, so that a large one needs no mention.
 const BINARY: [&str; 16] = [
-    "png", "jpg", "jpeg", "gif", "ico", "pdf", "zip", "gz", "tgz", "xz", "zst", "bz2", "jar", "mp4", "woff2", "so",
+    "png", "jpg", "jpeg", "gif", "ico", "pdf", "zip", "gz", "tgz", "xz", "zst", "bz2", "jar", "mp4", "woff2",
+    "so",
 ];
 
 /// Screens all entries that are not ignored.
@@ -126,7 +127,8 @@ impl Needles {
     }
 
     fn hit(&self, at: usize, entry: &Entry, bytes: &[u8]) -> Option<Hit> {
-        let linkerd = self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
+        let linkerd =
+            self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
         let named = linkerd || self.names_a_release(bytes) || self.marker.find(bytes).is_some();
         let ties = named
             || is_kustomization(entry.path.name())
@@ -147,5 +149,6 @@ impl Needles {
 fn in_utf16(bytes: &[u8]) -> bool {
     let wide = |order: fn(u16) -> [u8; 2]| -> Vec<u8> { "inkerd".encode_utf16().flat_map(order).collect() };
     (bytes.starts_with(&[0xFF, 0xFE]) && memchr::memmem::find(bytes, &wide(u16::to_le_bytes)).is_some())
-        || (bytes.starts_with(&[0xFE, 0xFF]) && memchr::memmem::find(bytes, &wide(u16::to_be_bytes)).is_some())
+        || (bytes.starts_with(&[0xFE, 0xFF])
+            && memchr::memmem::find(bytes, &wide(u16::to_be_bytes)).is_some())
 }

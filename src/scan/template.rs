@@ -46,7 +46,10 @@ pub(super) fn as_glob(text: &str) -> String {
 }
 
 fn expressions(text: &str) -> impl Iterator<Item = &str> {
-    text.split("{{").skip(1).filter_map(|t| t.split_once("}}")).map(|(inner, _)| inner.trim_matches(['-', ' ']))
+    text.split("{{")
+        .skip(1)
+        .filter_map(|t| t.split_once("}}"))
+        .map(|(inner, _)| inner.trim_matches(['-', ' ']))
 }
 
 fn read_expression(expression: &str, found: &mut Vec<Vec<String>>) {
@@ -94,7 +97,8 @@ fn words(expression: &str) -> Vec<Word> {
             }
             '(' | ')' | '|' | ',' => (Word::Bare(String::new()), rest.get(1..).unwrap_or_default()),
             _ => {
-                let end = rest.find(|c: char| c.is_whitespace() || "()|,\"`".contains(c)).unwrap_or(rest.len());
+                let end =
+                    rest.find(|c: char| c.is_whitespace() || "()|,\"`".contains(c)).unwrap_or(rest.len());
                 let (bare, behind) = rest.split_at(end);
                 (Word::Bare(bare.to_owned()), behind)
             }

@@ -6,8 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    PinKind, Reason, Stage,
-    annotation,
+    PinKind, Reason, Stage, annotation,
     context::{Context, NamedChart},
     found::{Found, Spec},
     image,
@@ -146,13 +145,7 @@ fn value_spec(ours: &Ours, value: &Value) -> Spec {
         .staying(ours.stays)
 }
 
-fn table(
-    place: Place<'_>,
-    root: Node<'_>,
-    ours: &Ours,
-    known: &mut HashSet<usize>,
-    found: &mut Found,
-) {
+fn table(place: Place<'_>, root: Node<'_>, ours: &Ours, known: &mut HashSet<usize>, found: &mut Found) {
     for value in linkerd::VALUES.iter().filter(|v| v.chart == ours.chart) {
         let keys: Vec<&str> = value.path.split('.').collect();
         let Some(node) = root.path(&keys).filter(|n| n.as_str().is_some()) else { continue };
@@ -188,7 +181,10 @@ fn anywhere(
     for (key, value) in node.entries() {
         let spec = || Spec { stage: Stage::Platform, ..Spec::platform(PinKind::HelmValues, Expects::Edge) };
         match value.as_str() {
-            Some(text) if text.contains("inkerd/") && key.as_str().is_some_and(|k| k.to_ascii_lowercase().ends_with("image")) => {
+            Some(text)
+                if text.contains("inkerd/")
+                    && key.as_str().is_some_and(|k| k.to_ascii_lowercase().ends_with("image")) =>
+            {
                 image::reference(place, value, &spec(), found);
             }
             Some(_) => {}

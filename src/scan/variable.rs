@@ -31,7 +31,7 @@ pub(super) fn trace(context: &Context<'_>, reader: &Reader, found: &mut Found) {
             }
         });
         for name in &root.substitute_from {
-            entry_of_map(context, name, root.namespace.as_deref(), &root.path, &reader.variable, &spec, found);
+            entry_of_map(context, name, root, &reader.variable, &spec, found);
         }
     }
 }
@@ -108,7 +108,11 @@ pub(super) fn replacements(context: &Context<'_>, place: Place<'_>, root: Node<'
 fn replacement(context: &Context<'_>, kustomization: &RepoPath, item: Node<'_>, found: &mut Found) {
     let Some(source) = item.get("source") else { return };
     let Some(name) = source.text(&["name"]) else { return };
-    let spec = item.get("targets").into_iter().flat_map(Node::items).find_map(|t| target_spec(context, kustomization, t));
+    let spec = item
+        .get("targets")
+        .into_iter()
+        .flat_map(Node::items)
+        .find_map(|t| target_spec(context, kustomization, t));
     let Some(spec) = spec else { return };
     let field = field_path(source.text(&["fieldPath"]).unwrap_or("metadata.name"));
     let delimiter = source.text(&["options", "delimiter"]);
@@ -122,7 +126,8 @@ fn replacement(context: &Context<'_>, kustomization: &RepoPath, item: Node<'_>, 
             let Some(node) = object.node.path(&keys) else { continue };
             match (delimiter, node.as_str()) {
                 (Some(delimiter), Some(text)) if !delimiter.is_empty() => {
-                    let start: usize = text.split(delimiter).take(index).map(|p| p.len() + delimiter.len()).sum();
+                    let start: usize =
+                        text.split(delimiter).take(index).map(|p| p.len() + delimiter.len()).sum();
                     let length = text.split(delimiter).nth(index).map_or(0, str::len);
                     found.part(place, node, start..start + length, &spec);
                 }
@@ -169,7 +174,8 @@ fn target_spec(context: &Context<'_>, kustomization: &RepoPath, target: Node<'_>
 /// Returns what a kustomization takes in, and what kustomizations above it take in beside it.
 fn taken_files(context: &Context<'_>, kustomization: &RepoPath) -> BTreeSet<RepoPath> {
     let mut folders = context.layout.folders_above(kustomization);
-    folders.extend(context.index.kustomizations.get_key_value(kustomization.folder()).map(|(k, _)| k.as_str()));
+    folders
+        .extend(context.index.kustomizations.get_key_value(kustomization.folder()).map(|(k, _)| k.as_str()));
     folders.into_iter().flat_map(|folder| context.layout.taken_by(folder)).collect()
 }
 
@@ -205,20 +211,12 @@ fn substitutes(context: &Context<'_>, root: &Root, mut visit: impl FnMut(Place<'
     }
 }
 
-fn entry_of_map(
-    context: &Context<'_>,
-    name: &str,
-    namespace: Option<&str>,
-    near: &RepoPath,
-    key: &str,
-    spec: &Spec,
-    found: &mut Found,
-) {
+fn entry_of_map(context: &Context<'_>, name: &str, root: &Root, key: &str, spec: &Spec, found: &mut Found) {
     let tied = |map: &&Map| {
         let there = context.layout.namespaces(&map.path, map.namespace.as_deref());
-        map.name == name && namespace.is_none_or(|n| there.is_empty() || there.contains(n))
+        map.name == name && root.namespace.as_ref().is_none_or(|n| there.is_empty() || there.contains(n))
     };
-    if let Some(map) = nearest(context.index.maps.iter().filter(tied), near, |m| &m.path) {
+    if let Some(map) = nearest(context.index.maps.iter().filter(tied), &root.path, |m| &m.path) {
         with_entry(context, map, key, |place, node| found.scalar(place, node, spec));
     }
     generated_entry(context, name, key, spec, found);
@@ -276,7 +274,6 @@ fn generated<'a>(file: &'a super::corpus::File, name: &str) -> Vec<Node<'a>> {
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -79,9 +79,7 @@ pub(super) fn judge(text: &str, expects: Expects) -> Judged {
         Expects::Chart => Some(chart_version(trimmed, start)),
         Expects::Edge => Some(tag(trimmed, start)),
         Expects::Either if trimmed.parse::<EdgeVersion>().is_ok() => Some(tag(trimmed, start)),
-        Expects::Either => {
-            EdgeVersion::from_chart(trimmed).is_some().then(|| chart_version(trimmed, start))
-        }
+        Expects::Either => EdgeVersion::from_chart(trimmed).is_some().then(|| chart_version(trimmed, start)),
     };
     found.map_or(Judged::Nothing, |mut found| {
         if found.form == Form::Opaque {
@@ -227,8 +225,18 @@ mod tests {
             assert_eq!(stays(exact, Expects::Chart), None, "{exact}");
         }
         for range in [
-            "~2026.8.0", "^2026.8.2", ">=2026.1.0 <2027.0.0", "2026.8", "2026", "2026.x", "2026.8.*", "*",
-            "2026.8.2 || 2026.8.3", "2026.8.1 - 2026.8.3", "v2026.8", "1.x",
+            "~2026.8.0",
+            "^2026.8.2",
+            ">=2026.1.0 <2027.0.0",
+            "2026.8",
+            "2026",
+            "2026.x",
+            "2026.8.*",
+            "*",
+            "2026.8.2 || 2026.8.3",
+            "2026.8.1 - 2026.8.3",
+            "v2026.8",
+            "1.x",
         ] {
             assert_eq!(stays(range, Expects::Chart), Some(Reason::Range), "{range}");
         }
@@ -258,7 +266,8 @@ mod tests {
 
     #[test]
     fn release_names_stand_alone_in_text() {
-        let found = |text: &str| tokens(text).iter().map(|t| text[t.span.clone()].to_owned()).collect::<Vec<_>>();
+        let found =
+            |text: &str| tokens(text).iter().map(|t| text[t.span.clone()].to_owned()).collect::<Vec<_>>();
         assert_eq!(found("We run `edge-26.8.2`, chart 2026.8.2."), ["edge-26.8.2", "2026.8.2"]);
         assert_eq!(found("linkerd-viz-2026.8.2.tgz"), ["2026.8.2"]);
         assert_eq!(found("edge-26.8.2-spark ledge-26.8.2 12026.8.2 2026.8.2.1 v2026.8.2x"), [""; 0]);
