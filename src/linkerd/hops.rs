@@ -35,7 +35,7 @@ pub enum HopReason {
     Operator,
 }
 
-/// Returns the first stop between two releases by the built-in data: the newest such rule is met last.
+/// Returns the first required stop between two releases, by the built-in data alone.
 ///
 /// ```
 /// use uplinker::linkerd::required_hop;

@@ -188,7 +188,7 @@ mod tests {
         let against = |v: &EdgeVersion| {
             built_in().guidance.get(v).is_some_and(|a| a.verdict == Verdict::NotRecommended)
         };
-        assert!(!built_in().hops.iter().flat_map(|h| &h.via).any(|v| against(v)));
+        assert!(!built_in().hops.iter().flat_map(|h| &h.via).any(against));
     }
 
     #[test]

@@ -2,4 +2,7 @@
 //!
 //! Nothing here decides anything about releases, pins or pull requests.
 
+pub mod cache;
+pub mod clock;
+pub mod files;
 pub mod http;
