@@ -14,7 +14,7 @@ use super::{BlobId, Entry, Mode, RepoPath, ScanOptions, SkipReason, Tree, TreeEr
 use crate::yaml::{self, Ceilings, Stream, YamlError};
 
 /// Bytes of text whose trees are kept; a tree takes some ten times its text.
-const KEPT_BYTES: usize = 3 << 20;
+const KEPT_BYTES: usize = 2 << 20;
 
 /// A YAML or JSON file of the repository, parsed.
 #[derive(Debug)]
