@@ -83,7 +83,10 @@ impl Limits {
 pub fn text(content: &Content) -> Result<String, BodyError> {
     let mut limits = Limits::FULL;
     loop {
-        let text = tidy(&render("pull_request", context! { limits => Value::from(Serde(limits)), ..Value::from(Serde(content)) })?);
+        let text = tidy(&render(
+            "pull_request",
+            context! { limits => Value::from(Serde(limits)), ..Value::from(Serde(content)) },
+        )?);
         if length(&text) <= LIMIT - FRAME || !(limits.tighten(4) || limits.tighten(1)) {
             return Ok(cut(&text, LIMIT - FRAME));
         }

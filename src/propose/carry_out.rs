@@ -196,7 +196,8 @@ impl Run<'_> {
 
     fn once(&mut self, refs: &Refs) -> Result<Carried, ProposeError> {
         let (seen, outcome) = self.decide(refs)?;
-        let pull = outcome.pull.and_then(|n| seen.pulls.iter().find(|p| p.pull.number == n)).map(|p| p.pull.clone());
+        let pull =
+            outcome.pull.and_then(|n| seen.pulls.iter().find(|p| p.pull.number == n)).map(|p| p.pull.clone());
         let mut context = Context { head: seen.tip, seen, pushed: false, decorated: false, pull };
         for action in &outcome.actions {
             self.wrote = true;
@@ -241,7 +242,9 @@ impl Run<'_> {
     fn perform(&mut self, action: &Action, context: &mut Context) -> Result<bool, ProposeError> {
         let forge = self.desk.forge;
         match action {
-            Action::Push { old, parents, even_if_same } => return self.push(*old, parents, *even_if_same, context),
+            Action::Push { old, parents, even_if_same } => {
+                return self.push(*old, parents, *even_if_same, context);
+            }
             Action::SetStatus => self.set_status(context)?,
             Action::Open => self.open(context)?,
             Action::Decorate => self.decorate(context)?,
@@ -254,7 +257,8 @@ impl Run<'_> {
             Action::Note(newer) => return self.note(*newer, context),
             Action::MarkClosing(number, declined) => return self.mark_closing(*number, *declined),
             Action::Close(number) => {
-                forge.update(*number, &PullPatch { state: Some(PullState::Closed), ..PullPatch::default() })?;
+                forge
+                    .update(*number, &PullPatch { state: Some(PullState::Closed), ..PullPatch::default() })?;
             }
             Action::DeleteBranch(tip) => self.delete_branch(*tip)?,
         }
@@ -310,7 +314,9 @@ impl Run<'_> {
     fn set_status(&mut self, context: &Context) -> Result<(), ProposeError> {
         let (Some(proposal), Some(head)) = (self.wish.proposal(), context.head) else { return Ok(()) };
         if !self.desk.forge.status(head, &proposal.wanted.status)? {
-            self.notes.push("the status `uplinker/verify` was not set: the token may not write statuses".to_owned());
+            self.notes.push(
+                "the status `uplinker/verify` was not set: the token may not write statuses".to_owned(),
+            );
         }
         Ok(())
     }
@@ -320,14 +326,20 @@ impl Run<'_> {
         let sign = self.marker(wanted, context);
         let new = NewPull {
             title: wanted.title.clone(),
-            body: body::compose(&wanted.text, &wanted.frame(self.desk.options.history), &Ticks::default(), &sign)?,
+            body: body::compose(
+                &wanted.text,
+                &wanted.frame(self.desk.options.history),
+                &Ticks::default(),
+                &sign,
+            )?,
             head: self.desk.branch.clone(),
             base: self.desk.base.clone(),
             draft: wanted.draft,
         };
         let pull = self.desk.forge.open(&new)?;
         if wanted.draft && !pull.draft {
-            self.notes.push("the pull request is not a draft: the repository does not support drafts".to_owned());
+            self.notes
+                .push("the pull request is not a draft: the repository does not support drafts".to_owned());
         }
         self.opened = true;
         context.pull = Some(pull);
@@ -345,7 +357,8 @@ impl Run<'_> {
 
     /// The marker of the text that is about to be written.
     fn marker(&self, wanted: &Wanted, context: &Context) -> Marker {
-        let known = context.pull.as_ref().and_then(|p| context.seen.pulls.iter().find(|s| s.pull.number == p.number));
+        let known =
+            context.pull.as_ref().and_then(|p| context.seen.pulls.iter().find(|s| s.pull.number == p.number));
         let before = known.and_then(|s| s.marker.as_ref());
         let base_tip = context.seen.base_tip;
         let head = context.seen.head.as_ref();
@@ -414,7 +427,8 @@ impl Run<'_> {
 
     fn mark_closing(&mut self, number: u64, declined: Option<EdgeVersion>) -> Result<bool, ProposeError> {
         let fresh = self.desk.forge.pull(number)?;
-        let Some(before) = marker::read(&fresh.body).or_else(|| self.adopted()).filter(|_| fresh.state == PullState::Open)
+        let Some(before) =
+            marker::read(&fresh.body).or_else(|| self.adopted()).filter(|_| fresh.state == PullState::Open)
         else {
             return Ok(false);
         };
@@ -461,7 +475,8 @@ impl Run<'_> {
         let update = RefUpdate { branch: self.desk.branch.clone(), old: Some(tip), new: None };
         match self.desk.remote.push(&update) {
             Err(GitError::Refused { branch, .. }) => {
-                self.notes.push(format!("the branch `{branch}` stays: the remote does not let it be deleted"));
+                self.notes
+                    .push(format!("the branch `{branch}` stays: the remote does not let it be deleted"));
             }
             // Gone, or with new commits: not ours to delete.
             Err(GitError::Moved { .. }) => {}

@@ -20,11 +20,11 @@ use reqwest::header::{ETAG, HeaderMap, HeaderName, IF_NONE_MATCH};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
+pub use self::address::{Address, NotGitHub};
 use self::{
     answer::{Asked, Reply},
     wire::{Event, Pull, User},
 };
-pub use self::address::{Address, NotGitHub};
 use super::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status};
 use crate::{
     commit::{CommitId, Signature},
@@ -42,7 +42,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The most answers that are kept for conditional requests.
 const KEPT: usize = 64;
 /// The workflow token's user: it may not ask who it is.
-const ACTIONS: (&str, &str) = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com");
+const ACTIONS: (&str, &str) =
+    ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com");
 
 /// One repository on GitHub.
 pub struct GitHub<'h> {
@@ -80,13 +81,15 @@ impl<'h> GitHub<'h> {
             }
             builder = builder.personal_token(text.to_owned());
         }
-        builder = builder.add_header(HeaderName::from_static("accept"), "application/vnd.github+json".to_owned());
+        builder =
+            builder.add_header(HeaderName::from_static("accept"), "application/vnd.github+json".to_owned());
         let client = http.client().clone();
         // octocrab starts a task of its own, so it needs the runtime.
         let client = http
             .block_on(async { builder.build_with_reqwest(client) })
             .map_err(|_| fail("the client cannot be set up".to_owned()))?;
-        let retry = ExponentialBuilder::default().with_min_delay(Duration::from_millis(500)).with_max_times(2);
+        let retry =
+            ExponentialBuilder::default().with_min_delay(Duration::from_millis(500)).with_max_times(2);
         Ok(Self { http, client, address, retry, kept: Mutex::default(), me: OnceLock::new() })
     }
 
@@ -148,13 +151,16 @@ impl<'h> GitHub<'h> {
         // As a response of reqwest it can be read piece by piece, up to a limit.
         let mut response = reqwest::Response::from(response.map(reqwest::Body::wrap));
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|_| broken("the connection broke".to_owned()))? {
+        while let Some(chunk) =
+            response.chunk().await.map_err(|_| broken("the connection broke".to_owned()))?
+        {
             if body.len() + chunk.len() > LARGEST {
                 return Err(broken(format!("an answer has more than {LARGEST} bytes")));
             }
             body.extend_from_slice(&chunk);
         }
-        let mut reply = Reply { status: response.status().as_u16(), headers: response.headers().clone(), body };
+        let mut reply =
+            Reply { status: response.status().as_u16(), headers: response.headers().clone(), body };
         match (reply.status, cached) {
             (304, Some((_, body))) => (reply.status, reply.body) = (200, body),
             (200, _) if matches!(method, Method::Get) => self.keep(path, &reply),
@@ -174,11 +180,16 @@ impl<'h> GitHub<'h> {
     }
 
     /// Reads all pages of a list.
-    fn list<T: serde::de::DeserializeOwned>(&self, path: &str, asked: &Asked<'_>) -> Result<Vec<T>, ForgeError> {
+    fn list<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &str,
+        asked: &Asked<'_>,
+    ) -> Result<Vec<T>, ForgeError> {
         let mut all = Vec::new();
         let sign = if path.contains('?') { '&' } else { '?' };
         for page in 1..=PAGES {
-            let part: Vec<T> = self.get(&format!("{path}{sign}per_page=100&page={page}"), asked)?.json(asked)?;
+            let part: Vec<T> =
+                self.get(&format!("{path}{sign}per_page=100&page={page}"), asked)?.json(asked)?;
             let last = part.len() < 100;
             all.extend(part);
             if last {
@@ -248,14 +259,16 @@ impl<'h> GitHub<'h> {
         };
         // Who cannot be assigned is left out without a word.
         let has = |name: &&String| assigned.assignees.iter().any(|u| u.login.eq_ignore_ascii_case(name));
-        let line = |name: &String| format!("`{name}` was not assigned: GitHub lets only collaborators be assigned");
+        let line =
+            |name: &String| format!("`{name}` was not assigned: GitHub lets only collaborators be assigned");
         Ok(people.iter().filter(|n| !has(n)).map(line).collect())
     }
 
     fn labels(&self, number: u64, labels: &[String]) -> Result<Vec<String>, ForgeError> {
         let asked = self.asked("cannot add labels", "pull-requests: write");
         let path = self.repo(&format!("/issues/{number}/labels"));
-        let add = |labels: &[String]| refusal(self.put(&Method::Post(&json!({"labels": labels})), &path, &asked));
+        let add =
+            |labels: &[String]| refusal(self.put(&Method::Post(&json!({"labels": labels})), &path, &asked));
         let Some(first) = add(labels)? else { return Ok(Vec::new()) };
         if let [one] = labels {
             return Ok(vec![format!("the label `{one}` was not added: {first}")]);

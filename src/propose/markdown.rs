@@ -24,8 +24,8 @@ pub fn safe(text: &str) -> String {
             '-' if ends_with_word(&chars, i, "gh") => out.push_str("-&#8203;"),
             '-' | '+' | '=' | ':' if i == 0 => entity(&mut out, c),
             '.' if i > 0 && chars.iter().take(i).all(char::is_ascii_digit) => entity(&mut out, c),
-            '&' | '<' | '>' | '"' | '\'' | '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '{' | '}' | '~'
-            | '|' | '!' | '$' | '^' => entity(&mut out, c),
+            '&' | '<' | '>' | '"' | '\'' | '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '{' | '}'
+            | '~' | '|' | '!' | '$' | '^' => entity(&mut out, c),
             c => out.push(c),
         }
     }
@@ -146,7 +146,10 @@ mod tests {
     #[test]
     fn a_commit_message_references_nothing() {
         assert_eq!(plain("fixes #1, o/r#2, gh-3, @me"), "fixes # 1, o/r# 2, gh- 3, @ me");
-        assert_eq!(plain("closes https://github.com/o/r/issues/1"), "closes https: //github.com/o/r/issues/1");
+        assert_eq!(
+            plain("closes https://github.com/o/r/issues/1"),
+            "closes https: //github.com/o/r/issues/1"
+        );
     }
 
     #[test]

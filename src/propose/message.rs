@@ -27,7 +27,8 @@ pub struct Message {
 }
 
 /// Our trailers: a body's line must not look like one of them.
-const TRAILERS: [&str; 5] = ["Linkerd-Version:", "Uplinker-Plan:", "Uplinker-Tree:", "Chart-Digest:", "Signed-off-by:"];
+const TRAILERS: [&str; 5] =
+    ["Linkerd-Version:", "Uplinker-Plan:", "Uplinker-Tree:", "Chart-Digest:", "Signed-off-by:"];
 
 // === impl Message ===
 
@@ -51,7 +52,11 @@ pub fn commit_message(message: &Message, author: &Signature) -> String {
     if !message.body.trim().is_empty() {
         text.push_str(&format!("\n{}\n", body.join("\n")));
     }
-    text.push_str(&format!("\nLinkerd-Version: {}\nUplinker-Plan: {}\n", message.release, plain(&message.fingerprint)));
+    text.push_str(&format!(
+        "\nLinkerd-Version: {}\nUplinker-Plan: {}\n",
+        message.release,
+        plain(&message.fingerprint)
+    ));
     for chart in &message.charts {
         text.push_str(&format!("Chart-Digest: {}\n", plain(chart)));
     }
@@ -103,7 +108,10 @@ mod tests {
     fn a_body_forges_no_trailer_and_closes_no_issue() {
         let body = "fixes #7\nuplinker-tree: 1234\nUplinker-Plan: other\n".to_owned();
         let text = commit_message(&Message { body, ..message() }, &author());
-        assert!(text.contains("\n\nfixes # 7\n  uplinker-tree: 1234\n  Uplinker-Plan: other\n\nLinkerd-Version"), "{text}");
+        assert!(
+            text.contains("\n\nfixes # 7\n  uplinker-tree: 1234\n  Uplinker-Plan: other\n\nLinkerd-Version"),
+            "{text}"
+        );
         assert_eq!(text.lines().filter(|l| l.starts_with("Uplinker-Plan:")).count(), 1);
     }
 }

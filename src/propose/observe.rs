@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Forge, Ticks, marker,
+    Forge, Ticks,
     carry_out::{Desk, ProposeError},
+    marker,
     ownership::{self, Evidence, Known, Merged},
     reconcile::{Head, Observed, Seen},
 };
@@ -35,7 +36,9 @@ fn pulls(forge: &dyn Forge, desk: &Desk<'_>) -> Result<Vec<Seen>, ProposeError> 
     let mut pulls = forge.pulls(&desk.branch)?;
     pulls.sort_by_key(|p| std::cmp::Reverse(p.number));
     let see = |pull: super::PullRequest| {
-        let of_here = |m: &super::Marker| m.target == desk.target && m.stage == super::reconcile::stage_name(desk.stage);
+        let of_here = |m: &super::Marker| {
+            m.target == desk.target && m.stage == super::reconcile::stage_name(desk.stage)
+        };
         let marker = marker::read(&pull.body).filter(of_here);
         Seen { ticks: Ticks::read(&pull.body), marker, closer: None, pull }
     };
@@ -72,7 +75,9 @@ pub(super) fn head(
 
 fn merged(remote: &dyn Remote, evidence: &Evidence) -> Result<Option<Merged>, GitError> {
     let [tip, .., root] = evidence.chain.as_slice() else { return Ok(None) };
-    let Some(base) = tip.parents.get(1).filter(|_| ownership::is_written_by_us(root)) else { return Ok(None) };
+    let Some(base) = tip.parents.get(1).filter(|_| ownership::is_written_by_us(root)) else {
+        return Ok(None);
+    };
     let entries = |id| Ok::<Vec<Entry>, GitError>(remote.tree(id)?.entries().to_vec());
     Ok(Some(Merged { tip: entries(tip.id)?, ours: entries(root.id)?, base: entries(*base)? }))
 }

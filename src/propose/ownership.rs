@@ -76,7 +76,9 @@ pub fn classify(evidence: &Evidence, known: Option<Known<'_>>) -> Ownership {
     let (Some((root, merges)), Some(merged)) = (evidence.chain.split_last(), &evidence.merged) else {
         return Ownership::Person;
     };
-    let update = |c: &CommitInfo| c.parents.len() == 2 && c.parents.get(1).is_some_and(|p| evidence.on_base.contains(p));
+    let update = |c: &CommitInfo| {
+        c.parents.len() == 2 && c.parents.get(1).is_some_and(|p| evidence.on_base.contains(p))
+    };
     let Some(base) = tip.parents.get(1).copied() else { return Ownership::Person };
     let plan = plan_of(root);
     let known = known.filter(|k| plan.as_deref() == Some(k.fingerprint)).map(|k| k.paths);
@@ -182,12 +184,16 @@ mod tests {
         assert_eq!(alone(commit(2, 20, &[1], &message(20))), Ownership::Ours { plan: Some("f1".into()) });
         assert_eq!(alone(commit(2, 20, &[1], &message(21))), Ownership::Person, "a trailer of another tree");
         assert_eq!(alone(commit(2, 20, &[1], "Fix by hand")), Ownership::Person);
-        assert_eq!(alone(commit(2, 20, &[1], &format!("Quote\n\n> {}", message(20)))).clone(), alone(commit(2, 20, &[1], &message(20))));
+        assert_eq!(
+            alone(commit(2, 20, &[1], &format!("Quote\n\n> {}", message(20)))).clone(),
+            alone(commit(2, 20, &[1], &message(20)))
+        );
     }
 
     #[test]
     fn an_amended_message_leaves_it_ours() {
-        let amended = format!("Other words\n\n{}Signed-off-by: A <a@example.org>\n\nA last word.\n", message(20));
+        let amended =
+            format!("Other words\n\n{}Signed-off-by: A <a@example.org>\n\nA last word.\n", message(20));
         assert_eq!(alone(commit(9, 20, &[1], &amended)), Ownership::Ours { plan: Some("f1".into()) });
         assert_eq!(
             alone(commit(9, 20, &[1], &format!("Only the tree\n\nUplinker-Tree: {}", id(20)))),

@@ -42,11 +42,7 @@ use super::{
     content::{Content, stage_word},
     ownership::Ownership,
 };
-use crate::{
-    commit::CommitId,
-    release::EdgeVersion,
-    scan::Stage,
-};
+use crate::{commit::CommitId, release::EdgeVersion, scan::Stage};
 
 /// The label of a pull request that must not be merged as it is.
 pub const BLOCKED: &str = "uplinker: blocked";
@@ -222,7 +218,12 @@ pub struct Outcome {
 
 impl Wanted {
     /// Writes what should be there, from a content; `extras` are the configured ones.
-    pub fn new(plan: &crate::plan::Plan, title: String, content: &Content, extras: &Extras) -> Result<Self, BodyError> {
+    pub fn new(
+        plan: &crate::plan::Plan,
+        title: String,
+        content: &Content,
+        extras: &Extras,
+    ) -> Result<Self, BodyError> {
         let blocks = content.blocks.len();
         let mut extras = extras.clone();
         if blocks > 0 {
@@ -274,7 +275,10 @@ impl Wanted {
     pub fn extras_hash(&self) -> Option<String> {
         let Extras { labels, reviewers, assignees } = &self.extras;
         let lists = [labels, reviewers, assignees];
-        lists.iter().any(|l| !l.is_empty()).then(|| hash(&lists.map(|l| l.join("\n")).each_ref().map(String::as_str)))
+        lists
+            .iter()
+            .any(|l| !l.is_empty())
+            .then(|| hash(&lists.map(|l| l.join("\n")).each_ref().map(String::as_str)))
     }
 
     fn blocked(&self) -> bool {
@@ -310,7 +314,8 @@ pub fn reconcile(wanted: Option<&Wanted>, seen: &Observed, options: Options) -> 
         (None, Some(open)) => withdraw(open, seen)?,
         (None, None) => Outcome { actions: sweep(seen)?, ..Outcome::default() },
     };
-    let close = |stray: &Seen| [Action::MarkClosing(stray.pull.number, None), Action::Close(stray.pull.number)];
+    let close =
+        |stray: &Seen| [Action::MarkClosing(stray.pull.number, None), Action::Close(stray.pull.number)];
     outcome.actions.splice(0..0, strays.into_iter().flat_map(close));
     Ok(outcome)
 }
@@ -339,7 +344,8 @@ fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
 /// The branch goes only where it is ours.
 fn close(open: &Seen, seen: &Observed, declined: Option<EdgeVersion>) -> Result<Vec<Action>, Question> {
     let number = open.pull.number;
-    let said = |m: &Marker| m.closing && m.declined == declined.is_some() && declined.is_none_or(|r| r == m.release);
+    let said =
+        |m: &Marker| m.closing && m.declined == declined.is_some() && declined.is_none_or(|r| r == m.release);
     let mut actions = Vec::new();
     if !open.marker.as_ref().is_some_and(said) {
         actions.push(Action::MarkClosing(number, declined));
@@ -410,14 +416,21 @@ impl Case<'_> {
 
     /// Nothing is to be done, as far as the marker tells, and the marker is of this very head.
     fn settled(&self, open: &Seen) -> bool {
-        let (wanted, Some(marker), Some(tip)) = (self.wanted, &open.marker, self.seen.tip) else { return false };
-        if marker.closing || marker.declined || marker.head != Some(tip.to_string()) || !open.ticks.0.is_empty() {
+        let (wanted, Some(marker), Some(tip)) = (self.wanted, &open.marker, self.seen.tip) else {
+            return false;
+        };
+        if marker.closing
+            || marker.declined
+            || marker.head != Some(tip.to_string())
+            || !open.ticks.0.is_empty()
+        {
             return false;
         }
         if marker.person {
             return marker.text == Some(note_hash(self.newer(marker)));
         }
-        let behind = self.options.update == Update::Behind && marker.base != Some(self.seen.base_tip.to_string());
+        let behind =
+            self.options.update == Update::Behind && marker.base != Some(self.seen.base_tip.to_string());
         !behind
             && (&marker.fingerprint, &marker.inputs) == (&wanted.fingerprint, &wanted.inputs)
             && marker.release == wanted.release
@@ -435,7 +448,8 @@ impl Case<'_> {
         let marker = open.marker.as_ref();
         let follows = self.options.update == Update::Behind || open.ticks.has(CheckBox::Rebase);
         let behind = follows && !self.contains_base(head, marker);
-        let touched = marker.is_none_or(|m| m.inputs != self.wanted.inputs || m.release != self.wanted.release);
+        let touched =
+            marker.is_none_or(|m| m.inputs != self.wanted.inputs || m.release != self.wanted.release);
         let current = self.is_current(head, marker);
         (behind || !current).then(|| self.grow(tip, marker, behind || touched))
     }
@@ -448,20 +462,28 @@ impl Case<'_> {
         };
         let of_this_head = |m: &Marker| head.chain.iter().any(|c| m.head == Some(c.to_string()));
         plan.as_ref() == Some(&self.wanted.fingerprint)
-            || marker.is_some_and(|m| m.fingerprint == self.wanted.fingerprint && !m.person && of_this_head(m))
+            || marker
+                .is_some_and(|m| m.fingerprint == self.wanted.fingerprint && !m.person && of_this_head(m))
     }
 
     fn contains_base(&self, head: &Head, marker: Option<&Marker>) -> bool {
-        let base = self.seen.base_tip;
-        let of_this_head = |m: &Marker| head.chain.iter().any(|c| m.head == Some(c.to_string()));
-        head.parents.contains(&base)
-            || marker.is_some_and(|m| m.base == Some(base.to_string()) && of_this_head(m))
+        head.parents.contains(&self.seen.base_tip) || self.is_noted(head, marker)
+    }
+
+    /// The marker says that the head contains the base. What a parent contains, the tip contains: the marker may be
+    /// of the head before a push.
+    fn is_noted(&self, head: &Head, marker: Option<&Marker>) -> bool {
+        let base = Some(self.seen.base_tip.to_string());
+        let mut below = head.chain.iter().chain(&head.parents);
+        marker.is_some_and(|m| m.base == base && below.any(|c| m.head == Some(c.to_string())))
     }
 
     /// A commit on a branch with a tip, as `branch.history` says.
     fn grow(&self, tip: CommitId, marker: Option<&Marker>, even_if_same: bool) -> Action {
         let base = self.seen.base_tip;
-        let contained = self.seen.head.as_ref().is_some_and(|h| self.contains_base(h, marker));
+        // Only what is noted outside of the commits: if we are killed after the push, the new commit must still show
+        // that it contains the base, by the marker or by its parents.
+        let contained = self.seen.head.as_ref().is_some_and(|h| self.is_noted(h, marker));
         let parents = match self.options.history {
             History::Replace => vec![base],
             History::Append if contained => vec![tip],
@@ -480,7 +502,8 @@ impl Case<'_> {
         let wanted = self.wanted;
         let marker = open.marker.as_ref();
         let retry = open.ticks.has(CheckBox::Retry);
-        let new_head = push.is_some() || marker.and_then(|m| m.head.clone()) != self.seen.tip.map(|t| t.to_string());
+        let new_head =
+            push.is_some() || marker.and_then(|m| m.head.clone()) != self.seen.tip.map(|t| t.to_string());
         let mut actions = Vec::from_iter(push);
         if new_head || retry || marker.and_then(|m| m.status.clone()) != Some(wanted.status_hash()) {
             actions.push(Action::SetStatus);
@@ -489,7 +512,10 @@ impl Case<'_> {
         if extras.is_some() && (retry || marker.and_then(|m| m.extras.clone()) != extras) {
             actions.push(Action::Decorate);
         }
-        if !wanted.blocked() && open.pull.labels.iter().any(|l| l == BLOCKED) && marker.and_then(|m| m.extras.clone()) != extras {
+        if !wanted.blocked()
+            && open.pull.labels.iter().any(|l| l == BLOCKED)
+            && marker.and_then(|m| m.extras.clone()) != extras
+        {
             actions.push(Action::Unlabel);
         }
         // Whatever brought us here, the marker must say it before it is done.

@@ -22,7 +22,12 @@ fn content() -> Content {
                 to: Some("2026.8.3".into()),
                 places: vec!["infra/crds.yaml:12".into(), "infra/old crds.yaml:9".into()],
             },
-            Row { what: "chart-lock".into(), from: "sha256:ab".into(), to: None, places: vec!["Chart.lock:7".into()] },
+            Row {
+                what: "chart-lock".into(),
+                from: "sha256:ab".into(),
+                to: None,
+                places: vec!["Chart.lock:7".into()],
+            },
         ],
         warnings: vec![statement("stale-generator", "the Makefile renders edge-26.8.2 again")],
         infos: vec![statement("order", "CRDs come first")],
@@ -61,17 +66,22 @@ fn a_body_reads_well() {
 
 #[test]
 fn the_first_line_is_the_verdict() {
-    let first = |content: &Content| text(content).expect("renders").lines().next().unwrap_or_default().to_owned();
+    let first =
+        |content: &Content| text(content).expect("renders").lines().next().unwrap_or_default().to_owned();
     assert!(first(&content()).starts_with("**Attention: 1 thing to check"));
     let blocked = Content { blocks: content().warnings, ..content() };
-    assert!(first(&blocked).starts_with("**Blocked: 1 thing must be settled before this is merged, 1 more to read.**"));
+    assert!(
+        first(&blocked)
+            .starts_with("**Blocked: 1 thing must be settled before this is merged, 1 more to read.**")
+    );
     let routine = Content { warnings: Vec::new(), ..content() };
     assert!(first(&routine).starts_with("**Routine"));
 }
 
 #[test]
 fn a_hop_says_where_it_leads() {
-    let hop = Content { towards: Some("edge-26.9.1".into()), hop_reason: "the store moves".into(), ..content() };
+    let hop =
+        Content { towards: Some("edge-26.9.1".into()), hop_reason: "the store moves".into(), ..content() };
     assert!(text(&hop).expect("renders").contains("on the way to `edge-26.9.1`"));
 }
 
@@ -84,7 +94,11 @@ fn a_note_is_put_above_once_and_the_text_stays() {
     let twice = annotate(&once, &newer, &ticks, &marker::example()).expect("renders");
     assert_eq!(twice.matches("leaves it alone").count(), 1, "{twice}");
     assert!(twice.contains("`edge-26.8.4` is out") && !once.contains("is out"));
-    assert!(twice.contains("| `linkerd-crds` |") && twice.contains("uplinker:retake") && !twice.contains("uplinker:rebase"));
+    assert!(
+        twice.contains("| `linkerd-crds` |")
+            && twice.contains("uplinker:retake")
+            && !twice.contains("uplinker:rebase")
+    );
     let again = annotate(&once.replace('\n', "\r\n"), &person, &ticks, &marker::example()).expect("renders");
     assert!(same(&again, &once), "{again}");
     assert_eq!(marker::read(&twice), Some(marker::example()));
@@ -92,7 +106,9 @@ fn a_note_is_put_above_once_and_the_text_stays() {
 
 #[test]
 fn a_persons_own_words_below_the_boxes_stay() {
-    let words = marker::strip(&body()).to_owned() + "\n\nOur runbook is in the wiki.\n\n" + &marker::write(&marker::example());
+    let words = marker::strip(&body()).to_owned()
+        + "\n\nOur runbook is in the wiki.\n\n"
+        + &marker::write(&marker::example());
     let noted = annotate(&words, &Frame { person: true, ..frame() }, &Ticks::default(), &marker::example());
     assert!(noted.expect("renders").contains("Our runbook is in the wiki."));
 }
@@ -108,7 +124,8 @@ fn ticks_are_carried_over() {
 #[test]
 fn any_size_fits_and_says_what_is_left_out() {
     let nasty = |n: usize| format!("@{n}#|`<b>").repeat(60);
-    let statement = |n| Statement { check: nasty(n), place: Some(nasty(n)), reason: nasty(n), mend: Some(nasty(n)) };
+    let statement =
+        |n| Statement { check: nasty(n), place: Some(nasty(n)), reason: nasty(n), mend: Some(nasty(n)) };
     let many = || (0..2_000).map(statement).collect::<Vec<_>>();
     let huge = Content {
         target: nasty(0),
@@ -123,7 +140,10 @@ fn any_size_fits_and_says_what_is_left_out() {
         warnings: many(),
         infos: many(),
         stays: vec![Stays { reason: nasty(1), pins: vec![(nasty(1), nasty(2)); 500] }; 20],
-        releases: vec![Passed { version: nasty(1), published: None, guidance: None, note: Some(nasty(1)) }; 500],
+        releases: vec![
+            Passed { version: nasty(1), published: None, guidance: None, note: Some(nasty(1)) };
+            500
+        ],
         ..content()
     };
     let text = text(&huge).expect("renders");

@@ -38,7 +38,9 @@ impl Address {
         };
         let url = match git_url.split_once("://") {
             Some(_) => Url::parse(git_url).ok(),
-            None => git_url.split_once(':').and_then(|(host, path)| Url::parse(&format!("ssh://{host}/{path}")).ok()),
+            None => git_url
+                .split_once(':')
+                .and_then(|(host, path)| Url::parse(&format!("ssh://{host}/{path}")).ok()),
         };
         let url = url.ok_or_else(|| fail("not the address of a repository"))?;
         let host = url.host_str().filter(|h| !h.is_empty()).ok_or_else(|| fail("names no host"))?;
@@ -133,7 +135,8 @@ mod tests {
 
     #[test]
     fn each_form_is_read() {
-        let public = ("https://api.github.com".into(), "acme/gitops.conf".into(), "https://github.com".into());
+        let public =
+            ("https://api.github.com".into(), "acme/gitops.conf".into(), "https://github.com".into());
         for url in [
             "https://github.com/acme/gitops.conf",
             "https://github.com/acme/gitops.conf.git",
@@ -149,7 +152,10 @@ mod tests {
         assert_eq!(of("https://acme.ghe.com/a/b").0, "https://api.acme.ghe.com");
         assert_eq!(of("http://127.0.0.1:8080/a/b.git").0, "http://127.0.0.1:8080/api/v3");
         let api = Url::parse("https://proxy.example/github/").ok();
-        assert_eq!(Address::of("https://h.example/a/b", api.as_ref()).expect("one").api(), "https://proxy.example/github");
+        assert_eq!(
+            Address::of("https://h.example/a/b", api.as_ref()).expect("one").api(),
+            "https://proxy.example/github"
+        );
     }
 
     #[test]

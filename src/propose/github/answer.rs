@@ -68,7 +68,9 @@ impl Reply {
         serde_json::from_slice(&self.body).map_err(|e| ForgeError::Rejected {
             what: asked.what.to_owned(),
             reason: match self.body.trim_ascii_start().starts_with(b"<") {
-                true => format!("{} answered with a web page; is it GitHub, and is there a proxy?", asked.host),
+                true => {
+                    format!("{} answered with a web page; is it GitHub, and is there a proxy?", asked.host)
+                }
                 false => format!("{} answered with something else than expected: {e}", asked.host),
             },
         })
@@ -87,8 +89,13 @@ impl Reply {
         }
         let until = |reset: i64| reset.saturating_sub(self.now().as_second()).saturating_add(1);
         let spent = number("x-ratelimit-remaining") == Some(0);
-        let seconds = number("retry-after").or_else(|| number("x-ratelimit-reset").filter(|_| spent).map(until));
-        Some(seconds.map_or(UNNAMED_WAIT + Duration::from_secs(1), |s| Duration::from_secs(s.max(0).unsigned_abs())))
+        let seconds =
+            number("retry-after").or_else(|| number("x-ratelimit-reset").filter(|_| spent).map(until));
+        Some(
+            seconds.map_or(UNNAMED_WAIT + Duration::from_secs(1), |s| {
+                Duration::from_secs(s.max(0).unsigned_abs())
+            }),
+        )
     }
 
     /// The error of a rate limit that takes too long.
@@ -125,13 +132,20 @@ impl Reply {
         };
         let reason = refusal.words();
         Err(match self.status {
-            _ if reason.contains("was archived so is read-only") => ForgeError::Archived(asked.repository.clone()),
+            _ if reason.contains("was archived so is read-only") => {
+                ForgeError::Archived(asked.repository.clone())
+            }
             401 => ForgeError::Auth { host, reason },
             403 if reason.contains("not permitted to create or approve pull requests") => {
                 ForgeError::PullsForbidden { compare: None }
             }
-            403 if reason.contains("Resource not accessible") || reason.contains("Must have admin rights") => {
-                ForgeError::Permission { host, permission: self.accepted().unwrap_or(asked.permission.to_owned()) }
+            403 if reason.contains("Resource not accessible")
+                || reason.contains("Must have admin rights") =>
+            {
+                ForgeError::Permission {
+                    host,
+                    permission: self.accepted().unwrap_or(asked.permission.to_owned()),
+                }
             }
             403 => ForgeError::Auth { host, reason },
             404 => ForgeError::NotFound(asked.repository.clone()),
@@ -149,7 +163,13 @@ impl Reply {
     /// The permissions that would do, as GitHub tells them: `issues=write; pull_requests=write`.
     fn accepted(&self) -> Option<String> {
         let told = self.headers.get("x-accepted-github-permissions")?.to_str().ok()?;
-        let one = |p: &str| Some(p.trim().split_once('=').map(|(name, level)| format!("{}: {level}", name.replace('_', "-")))?);
+        let one = |p: &str| {
+            Some(
+                p.trim()
+                    .split_once('=')
+                    .map(|(name, level)| format!("{}: {level}", name.replace('_', "-")))?,
+            )
+        };
         let all: Vec<String> = told.split([';', ',']).filter_map(one).collect();
         (!all.is_empty()).then(|| all.join("` or `"))
     }
@@ -170,9 +190,11 @@ impl Refusal {
         let problem = |p: &Problem| match p {
             Problem::Words(words) => Some(words.clone()),
             Problem::Field { message: Some(message), .. } => Some(message.clone()),
-            Problem::Field { field, code, .. } => {
-                Some(format!("`{}` is {}", field.as_deref()?, code.as_deref().unwrap_or("wrong").replace('_', " ")))
-            }
+            Problem::Field { field, code, .. } => Some(format!(
+                "`{}` is {}",
+                field.as_deref()?,
+                code.as_deref().unwrap_or("wrong").replace('_', " ")
+            )),
         };
         let problems: Vec<String> = self.errors.iter().filter_map(problem).collect();
         let words = if problems.is_empty() { self.message.clone() } else { problems.join("; ") };

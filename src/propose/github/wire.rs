@@ -131,7 +131,8 @@ impl User {
 pub(super) fn closer(events: &[Event]) -> Closer {
     let since = events.iter().rposition(|e| e.event == "reopened").map_or(0, |n| n + 1);
     let events = events.get(since..).unwrap_or_default();
-    let base_gone = |e: &Event| matches!(e.event.as_str(), "base_ref_deleted" | "automatic_base_change_failed");
+    let base_gone =
+        |e: &Event| matches!(e.event.as_str(), "base_ref_deleted" | "automatic_base_change_failed");
     if events.iter().any(base_gone) {
         return Closer::BaseGone;
     }
@@ -171,7 +172,10 @@ mod tests {
     fn a_base_that_went_is_nobodys_no() {
         let ada = r#"{"event":"closed","actor":{"login":"ada","type":"User"}}"#;
         assert_eq!(events(&format!(r#"[{{"event":"base_ref_deleted"}},{ada}]"#)), Closer::BaseGone);
-        assert_eq!(events(&format!(r#"[{ada},{{"event":"automatic_base_change_failed"}}]"#)), Closer::BaseGone);
+        assert_eq!(
+            events(&format!(r#"[{ada},{{"event":"automatic_base_change_failed"}}]"#)),
+            Closer::BaseGone
+        );
         assert_eq!(
             events(&format!(r#"[{{"event":"base_ref_deleted"}},{{"event":"reopened"}},{ada}]"#)),
             Closer::Person("ada".into())
