@@ -1,0 +1,192 @@
+//! A stateful fake of GitHub: the REST API and Git over HTTP on one host, over the same bare repositories.
+//!
+//! It answers as GitHub does, with its words and its quirks; what people and GitHub itself do beside the client
+//! is in `people`. Nothing here knows the program under test.
+
+mod api;
+mod issues;
+pub mod json;
+mod people;
+mod pulls;
+pub mod state;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tempfile::TempDir;
+
+pub use self::{
+    people::Merge,
+    state::{Event, Level, Pull, Repo, State, Status, Token, TokenKind},
+};
+use super::{
+    controls::Controls,
+    git_server::{Access, Command3, Gate, GitBackend, Refusal, unauthorized},
+    http::{Handler, Request, Response, Server},
+    record::Recorder,
+    repo::BareRepo,
+};
+
+/// The fake, listening.
+pub struct GitHub {
+    server: Server,
+    state: Arc<Mutex<State>>,
+    controls: Arc<Controls>,
+    home: TempDir,
+}
+
+/// The handler: Git's paths go to the backend, the rest to the API.
+struct Host {
+    git: GitBackend,
+    state: Arc<Mutex<State>>,
+}
+
+/// Git's access decided by the same tokens and settings.
+struct TokenDoor(Arc<Mutex<State>>);
+
+// === impl GitHub ===
+
+impl GitHub {
+    /// Starts a host without repositories and tokens.
+    pub fn start() -> Self {
+        let home = TempDir::new().expect("a temporary folder");
+        let state = Arc::new(Mutex::new(State::default()));
+        let controls = Arc::new(Controls::default());
+        controls.log.record_to(Recorder { prefix: "/api/v3", below: "" });
+        let door = Arc::new(TokenDoor(Arc::clone(&state)));
+        let host = Host { git: GitBackend::new(home.path(), door), state: Arc::clone(&state) };
+        let server = Server::start(Arc::new(host), Arc::clone(&controls));
+        Self { server, state, controls, home }
+    }
+
+    /// Makes the private repository `owner/name` with one commit on `main`.
+    pub fn repo(&self, name: &str, files: &[(&str, &str)]) -> Arc<BareRepo> {
+        self.add(name, |path| BareRepo::with_files(path, "main", files))
+    }
+
+    /// Adds a repository that the caller makes at the given place.
+    pub fn add(&self, name: &str, make: impl FnOnce(std::path::PathBuf) -> BareRepo) -> Arc<BareRepo> {
+        assert_eq!(name, name.to_lowercase(), "names are looked up in lower case");
+        let bare = Arc::new(make(self.home.path().join(format!("{name}.git"))));
+        let mut state = self.lock();
+        let id = state.new_id();
+        state.repos.insert(name.to_owned(), Repo::new(id, Arc::clone(&bare)));
+        bare
+    }
+
+    /// Lets a token in.
+    pub fn token(&self, secret: &str, token: Token) {
+        self.lock().tokens.insert(secret.to_owned(), token);
+    }
+
+    /// Changes a repository's settings.
+    pub fn settings(&self, name: &str, change: impl FnOnce(&mut Repo)) {
+        change(self.lock().repo_mut(name).expect("the repository"));
+    }
+
+    /// Refuses pushes to refs that start with a prefix by a ruleset with that sentence.
+    pub fn ruleset(&self, name: &str, prefix: &str, sentence: &str) {
+        self.settings(name, |repo| repo.rules.push((prefix.to_owned(), sentence.to_owned())));
+    }
+
+    /// Allows so many more requests until `reset`, in seconds since 1970.
+    pub fn limit(&self, remaining: u64, reset: i64) {
+        let mut state = self.lock();
+        (state.remaining, state.reset) = (Some(remaining), reset);
+    }
+
+    /// Sets the clock of pull requests and events, in seconds since 1970.
+    pub fn set_clock(&self, seconds: i64) {
+        self.lock().set_clock(seconds);
+    }
+
+    /// Returns the address that a client clones from.
+    pub fn url(&self, name: &str) -> String {
+        format!("{}/{name}.git", self.server.url())
+    }
+
+    /// Returns the root of the API, as on GitHub Enterprise.
+    pub fn api(&self) -> String {
+        format!("{}/api/v3", self.server.url())
+    }
+
+    /// Returns the server below, for raw requests.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Returns the log, the faults and the write counter, for Git and API together.
+    pub fn controls(&self) -> &Arc<Controls> {
+        &self.controls
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no poison")
+    }
+}
+
+// === impl Host ===
+
+impl Handler for Host {
+    fn handle(&self, request: &Request) -> Response {
+        if GitBackend::takes(request) {
+            return self.git.handle(request);
+        }
+        api::answer(&mut self.state.lock().expect("no poison"), request)
+    }
+
+    fn is_write(&self, request: &Request) -> bool {
+        if GitBackend::takes(request) {
+            return self.git.is_write(request);
+        }
+        matches!(request.method.as_str(), "POST" | "PATCH" | "PUT" | "DELETE")
+    }
+}
+
+// === impl TokenDoor ===
+
+impl Gate for TokenDoor {
+    fn enter(&self, name: &str, access: Access, secret: Option<&str>) -> Result<String, Response> {
+        let state = self.0.lock().expect("no poison");
+        let repo = state.repo(name);
+        let Some(secret) = secret else {
+            let open = access == Access::Read && repo.is_some_and(|repo| !repo.private);
+            return if open { Ok("anonymous".to_owned()) } else { Err(unauthorized("No anonymous access.")) };
+        };
+        let Some(token) = state.tokens.get(secret).filter(|token| !token.expired) else {
+            let words =
+                "Invalid username or token. Password authentication is not supported for Git operations.";
+            return Err(unauthorized(words));
+        };
+        let Some(repo) = repo.filter(|repo| !repo.private || token.sees(name)) else {
+            return Err(Response::text(404, "Repository not found."));
+        };
+        let level = if access == Access::Write { Level::Write } else { Level::Read };
+        let public = level == Level::Read && !repo.private;
+        if !public && !token.may("contents", level) {
+            return Err(Response::text(403, format!("Permission to {name}.git denied to {}.", token.login)));
+        }
+        if access == Access::Write && repo.archived {
+            return Err(Response::text(403, "This repository was archived so it is read-only."));
+        }
+        Ok(token.login.clone())
+    }
+
+    fn refuse(&self, name: &str, refname: &str) -> Option<Refusal> {
+        let state = self.0.lock().expect("no poison");
+        let rules = &state.repo(name)?.rules;
+        let (_, sentence) = rules.iter().find(|(prefix, _)| refname.starts_with(prefix))?;
+        let page = refname.replace('/', "%2F");
+        let words = vec![
+            format!("error: GH013: Repository rule violations found for {refname}."),
+            format!("Review all repository rules at https://github.com/{name}/rules?ref={page}"),
+            String::new(),
+            format!("- {sentence}"),
+            String::new(),
+        ];
+        Some(Refusal { words, reason: "push declined due to repository rule violations".to_owned() })
+    }
+
+    fn pushed(&self, name: &str, user: &str, _commands: &[Command3]) {
+        self.0.lock().expect("no poison").follow(name, user);
+    }
+}

@@ -1,0 +1,376 @@
+//! What the fake GitHub knows: users, tokens, repositories, pull requests and their events.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use git2::Oid;
+
+use super::super::repo::{BareRepo, EPOCH};
+
+/// Everything, behind one lock.
+#[derive(Default)]
+pub struct State {
+    pub repos: BTreeMap<String, Repo>,
+    pub tokens: BTreeMap<String, Token>,
+    /// Seconds since `EPOCH`; one more for each event.
+    ticks: i64,
+    ids: u64,
+    /// How many requests the primary limit still allows; `None` is no limit.
+    pub remaining: Option<u64>,
+    /// When the primary limit starts anew, in seconds since 1970.
+    pub reset: i64,
+}
+
+/// What kind of token, since GitHub answers each differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// The `GITHUB_TOKEN` of a workflow: an installation token of `github-actions[bot]`.
+    Actions,
+    /// An installation token of another App.
+    App,
+    /// A person's fine-grained token.
+    FineGrained,
+    /// A person's classic token with the scope `repo`.
+    Classic,
+}
+
+/// How much a permission allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Read,
+    Write,
+}
+
+/// A token and what it may do.
+#[derive(Clone, Debug)]
+pub struct Token {
+    pub login: String,
+    pub kind: TokenKind,
+    /// Permission in the API's spelling, such as `pull_requests`.
+    pub permissions: BTreeMap<String, Level>,
+    /// The repositories that it sees; `None` is all.
+    pub repos: Option<BTreeSet<String>>,
+    pub expired: bool,
+}
+
+/// A repository with its settings.
+pub struct Repo {
+    pub id: u64,
+    pub bare: Arc<BareRepo>,
+    pub private: bool,
+    pub archived: bool,
+    /// The setting "Allow GitHub Actions to create and approve pull requests".
+    pub actions_may_open: bool,
+    /// Whether the plan has draft pull requests.
+    pub drafts: bool,
+    /// Logins that may be asked for a review and assigned.
+    pub collaborators: BTreeSet<String>,
+    /// Teams, by slug, that may be asked for a review.
+    pub teams: BTreeSet<String>,
+    pub labels: BTreeMap<String, u64>,
+    pub pulls: BTreeMap<u64, Pull>,
+    pub statuses: Vec<Status>,
+    /// Ref prefix and the sentence of the rule that refuses pushes to it.
+    pub rules: Vec<(String, String)>,
+    next_number: u64,
+}
+
+/// A pull request.
+#[derive(Clone, Debug)]
+pub struct Pull {
+    pub id: u64,
+    pub number: u64,
+    pub title: String,
+    pub body: Option<String>,
+    pub open: bool,
+    pub draft: bool,
+    pub author: String,
+    /// The owner of the head's repository; a fork's differs from the base's.
+    pub head_owner: String,
+    /// Whether the head's repository still exists.
+    pub head_repo_exists: bool,
+    pub head_ref: String,
+    pub head_sha: Oid,
+    pub base_ref: String,
+    pub base_sha: Oid,
+    pub created_at: i64,
+    pub updated_at: i64,
+    pub closed_at: Option<i64>,
+    pub merged_at: Option<i64>,
+    pub merged_by: Option<String>,
+    pub merge_commit: Option<Oid>,
+    pub labels: Vec<String>,
+    pub assignees: Vec<String>,
+    pub reviewers: Vec<String>,
+    pub teams: Vec<String>,
+    pub events: Vec<Event>,
+}
+
+/// One entry of a pull request's event list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub id: u64,
+    pub actor: String,
+    /// GitHub's word, such as `closed`.
+    pub event: String,
+    pub at: i64,
+}
+
+/// A commit status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub id: u64,
+    pub sha: String,
+    pub state: String,
+    pub context: String,
+    pub description: Option<String>,
+    pub target_url: Option<String>,
+    pub creator: String,
+    pub at: i64,
+}
+
+/// What a pull request is made of.
+pub struct Draft<'a> {
+    pub title: &'a str,
+    pub body: Option<&'a str>,
+    pub head_owner: &'a str,
+    pub head_ref: &'a str,
+    pub head_sha: Oid,
+    pub base_ref: &'a str,
+    pub draft: bool,
+    pub author: &'a str,
+}
+
+// === impl State ===
+
+impl State {
+    /// Moves the clock on and returns it, in seconds since 1970.
+    pub fn tick(&mut self) -> i64 {
+        self.ticks += 1;
+        EPOCH + self.ticks
+    }
+
+    /// Sets the clock, in seconds since 1970.
+    pub fn set_clock(&mut self, seconds: i64) {
+        self.ticks = seconds - EPOCH;
+    }
+
+    /// Returns a number that nothing else has.
+    pub fn new_id(&mut self) -> u64 {
+        self.ids += 1;
+        1000 + self.ids
+    }
+
+    /// Returns a repository, whatever the case of its name.
+    pub fn repo(&self, name: &str) -> Option<&Repo> {
+        self.repos.get(&name.to_lowercase())
+    }
+
+    /// Returns a repository to change.
+    pub fn repo_mut(&mut self, name: &str) -> Option<&mut Repo> {
+        self.repos.get_mut(&name.to_lowercase())
+    }
+
+    /// Returns the name of the repository with that id.
+    pub fn name_of(&self, id: u64) -> Option<String> {
+        self.repos.iter().find(|(_, repo)| repo.id == id).map(|(name, _)| name.clone())
+    }
+
+    /// Adds an event to a pull request.
+    pub fn note(&mut self, repo: &str, number: u64, actor: &str, event: &str) {
+        let (id, at) = (self.new_id(), self.tick());
+        let pull = self.repo_mut(repo).and_then(|repo| repo.pulls.get_mut(&number));
+        let pull = pull.unwrap_or_else(|| panic!("no pull request {number} in {repo}"));
+        pull.updated_at = at;
+        if event == "closed" {
+            pull.open = false;
+            pull.closed_at = Some(at);
+        }
+        if event == "reopened" {
+            pull.open = true;
+            pull.closed_at = None;
+        }
+        if event == "merged" {
+            pull.merged_at = Some(at);
+            pull.merged_by = Some(actor.to_owned());
+        }
+        pull.events.push(Event { id, actor: actor.to_owned(), event: event.to_owned(), at });
+    }
+
+    /// Opens a pull request.
+    pub fn open_pull(&mut self, repo: &str, draft: &Draft<'_>) -> u64 {
+        let (id, at) = (self.new_id(), self.tick());
+        let repo = self.repo_mut(repo).expect("the repository");
+        let number = repo.next_number;
+        repo.next_number += 1;
+        let pull = Pull {
+            id,
+            number,
+            title: draft.title.to_owned(),
+            body: draft.body.map(str::to_owned),
+            open: true,
+            draft: draft.draft,
+            author: draft.author.to_owned(),
+            head_owner: draft.head_owner.to_owned(),
+            head_repo_exists: true,
+            head_ref: draft.head_ref.to_owned(),
+            head_sha: draft.head_sha,
+            base_ref: draft.base_ref.to_owned(),
+            base_sha: repo.bare.tip(draft.base_ref).expect("the base branch"),
+            created_at: at,
+            updated_at: at,
+            closed_at: None,
+            merged_at: None,
+            merged_by: None,
+            merge_commit: None,
+            labels: Vec::new(),
+            assignees: Vec::new(),
+            reviewers: Vec::new(),
+            teams: Vec::new(),
+            events: Vec::new(),
+        };
+        repo.bare.set_ref(&format!("refs/pull/{number}/head"), draft.head_sha);
+        repo.pulls.insert(number, pull);
+        number
+    }
+
+    /// Lets open pull requests follow the branches, as GitHub does after each push.
+    pub fn follow(&mut self, name: &str, actor: &str) {
+        let Some(repo) = self.repo(name) else { return };
+        let (owner, bare) = (owner_of(name).to_owned(), Arc::clone(&repo.bare));
+        let open: Vec<Pull> = repo.pulls.values().filter(|p| p.open).cloned().collect();
+        for pull in open {
+            let number = pull.number;
+            let Some(base) = bare.tip(&pull.base_ref) else {
+                self.note(name, number, actor, "base_ref_deleted");
+                self.note(name, number, actor, "closed");
+                continue;
+            };
+            let head = if pull.head_owner.eq_ignore_ascii_case(&owner) {
+                bare.tip(&pull.head_ref)
+            } else {
+                Some(pull.head_sha)
+            };
+            let Some(head) = head else {
+                self.note(name, number, actor, "closed");
+                self.note(name, number, actor, "head_ref_deleted");
+                continue;
+            };
+            let moved = head != pull.head_sha;
+            if moved {
+                if !bare.contains(&head.to_string(), pull.head_sha) {
+                    self.note(name, number, actor, "head_ref_force_pushed");
+                }
+                let at = self.tick();
+                bare.set_ref(&format!("refs/pull/{number}/head"), head);
+                let pull = self.repo_mut(name).and_then(|r| r.pulls.get_mut(&number)).expect("the pull");
+                (pull.head_sha, pull.base_sha, pull.updated_at) = (head, base, at);
+            }
+            if bare.contains(&base.to_string(), head) {
+                // A head that was pushed into the base is merged; one that was moved there has nothing to say.
+                if !moved {
+                    self.note(name, number, actor, "merged");
+                }
+                self.note(name, number, actor, "closed");
+            }
+        }
+    }
+}
+
+// === impl Repo ===
+
+impl Repo {
+    /// A private repository in which all is allowed and nobody collaborates.
+    pub fn new(id: u64, bare: Arc<BareRepo>) -> Self {
+        Self {
+            id,
+            bare,
+            private: true,
+            archived: false,
+            actions_may_open: true,
+            drafts: true,
+            collaborators: BTreeSet::new(),
+            teams: BTreeSet::new(),
+            labels: BTreeMap::new(),
+            pulls: BTreeMap::new(),
+            statuses: Vec::new(),
+            rules: Vec::new(),
+            next_number: 1,
+        }
+    }
+}
+
+// === impl Token ===
+
+impl Token {
+    fn with(login: &str, kind: TokenKind, permissions: &[(&str, Level)]) -> Self {
+        let permissions = permissions.iter().map(|(name, level)| ((*name).to_owned(), *level)).collect();
+        Self { login: login.to_owned(), kind, permissions, repos: None, expired: false }
+    }
+
+    /// A workflow's token with the permissions that the project asks for.
+    pub fn actions() -> Self {
+        let write = ["contents", "pull_requests", "statuses"].map(|name| (name, Level::Write));
+        let mut token = Self::with("github-actions[bot]", TokenKind::Actions, &write);
+        token.permissions.insert("metadata".to_owned(), Level::Read);
+        token
+    }
+
+    /// An App's installation token with the same permissions.
+    pub fn app(slug: &str) -> Self {
+        Self { login: format!("{slug}[bot]"), kind: TokenKind::App, ..Self::actions() }
+    }
+
+    /// A person's fine-grained token with the same permissions.
+    pub fn fine_grained(login: &str) -> Self {
+        Self { login: login.to_owned(), kind: TokenKind::FineGrained, ..Self::actions() }
+    }
+
+    /// A person's classic token that may do all this and more.
+    pub fn classic(login: &str) -> Self {
+        let mut token = Self { login: login.to_owned(), kind: TokenKind::Classic, ..Self::actions() };
+        token.permissions.insert("issues".to_owned(), Level::Write);
+        token
+    }
+
+    /// The same without a permission.
+    pub fn without(mut self, permission: &str) -> Self {
+        self.permissions.remove(permission);
+        self
+    }
+
+    /// The same with a permission at a level.
+    pub fn having(mut self, permission: &str, level: Level) -> Self {
+        self.permissions.insert(permission.to_owned(), level);
+        self
+    }
+
+    /// The same, for one repository only.
+    pub fn only(mut self, repo: &str) -> Self {
+        self.repos.get_or_insert_default().insert(repo.to_lowercase());
+        self
+    }
+
+    /// The same, past its time.
+    pub fn expired(mut self) -> Self {
+        self.expired = true;
+        self
+    }
+
+    /// Tells whether the token sees a repository at all.
+    pub fn sees(&self, repo: &str) -> bool {
+        self.repos.as_ref().is_none_or(|repos| repos.contains(&repo.to_lowercase()))
+    }
+
+    /// Tells whether a permission is held at a level.
+    pub fn may(&self, permission: &str, level: Level) -> bool {
+        self.permissions.get(permission).is_some_and(|held| *held >= level)
+    }
+}
+
+/// Returns the owner of `owner/name`.
+pub fn owner_of(repo: &str) -> &str {
+    repo.split('/').next().unwrap_or_default()
+}

@@ -1,0 +1,491 @@
+//! A small HTTP/1.1 server on loopback, shared by every server of the tests.
+//!
+//! In: a [`Handler`] and its [`Controls`]. Out: a listener on a free port that ends with the value. It reads whole
+//! requests (also chunked ones), then lets the controls decide what becomes of the handler's answer.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use super::controls::{Controls, Fault, Verdict};
+
+/// A request, with its body read to the end.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub method: String,
+    /// The path as sent, percent-encoding and all.
+    pub path: String,
+    /// What follows the `?`; empty when there is none.
+    pub query: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default)]
+pub struct Response {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    /// Who the handler took the client for; for the log alone.
+    pub user: Option<String>,
+}
+
+/// What a server does with a request.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers a request.
+    fn handle(&self, request: &Request) -> Response;
+    /// Tells whether the request would change something, so that writes can be counted.
+    fn is_write(&self, _request: &Request) -> bool {
+        false
+    }
+}
+
+/// A listening server; it stops when it is dropped.
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    stop: AtomicBool,
+    handler: Arc<dyn Handler>,
+    controls: Arc<Controls>,
+    sockets: Mutex<Vec<TcpStream>>,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How a body is framed.
+enum Framing {
+    Length(usize),
+    Chunked,
+}
+
+// === impl Request ===
+
+impl Request {
+    /// Returns the first header of that name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+    }
+
+    /// Returns path and query as they were sent.
+    pub fn target(&self) -> String {
+        if self.query.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.query) }
+    }
+
+    /// Returns the decoded value of a query parameter.
+    pub fn query_value(&self, name: &str) -> Option<String> {
+        url::form_urlencoded::parse(self.query.as_bytes())
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+    }
+
+    /// Returns the user and the secret of the `Authorization` header, whatever its scheme.
+    pub fn credentials(&self) -> Option<(String, String)> {
+        let (scheme, value) = self.header("authorization")?.split_once(' ')?;
+        if scheme.eq_ignore_ascii_case("basic") {
+            let text = String::from_utf8(base64(value.trim())?).ok()?;
+            let (user, secret) = text.split_once(':')?;
+            return Some((user.to_owned(), secret.to_owned()));
+        }
+        Some((String::new(), value.trim().to_owned()))
+    }
+}
+
+// === impl Response ===
+
+impl Response {
+    /// An answer with a status and a text.
+    pub fn text(status: u16, text: impl Into<String>) -> Self {
+        Self { status, body: text.into().into_bytes(), ..Self::default() }.with("Content-Type", "text/plain")
+    }
+
+    /// An answer in JSON.
+    pub fn json(status: u16, value: &serde_json::Value) -> Self {
+        Self { status, body: value.to_string().into_bytes(), ..Self::default() }
+            .with("Content-Type", "application/json; charset=utf-8")
+    }
+
+    /// The same with one more header.
+    pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Returns the first header of that name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+    }
+
+    /// Reads the body as text.
+    pub fn as_text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Reads the body as JSON; `null` when it is none.
+    pub fn as_json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+// === impl Server ===
+
+impl Server {
+    /// Listens on a free port of 127.0.0.1.
+    pub fn start(handler: Arc<dyn Handler>, controls: Arc<Controls>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+        let address = listener.local_addr().expect("the address of a bound listener");
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            handler,
+            controls,
+            sockets: Mutex::default(),
+            workers: Mutex::default(),
+        });
+        let acceptor = std::thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.accept(&listener)
+        });
+        Self { address, shared, acceptor: Some(acceptor) }
+    }
+
+    /// Returns `127.0.0.1:port`.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns `http://127.0.0.1:port`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        // Wakes the acceptor out of `accept`.
+        drop(TcpStream::connect(self.address));
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+        for socket in self.shared.sockets.lock().expect("no poison").drain(..) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        let workers = std::mem::take(&mut *self.shared.workers.lock().expect("no poison"));
+        for worker in workers {
+            let _ = worker.join();
+        }
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn accept(self: Arc<Self>, listener: &TcpListener) {
+        while let Ok((socket, _)) = listener.accept() {
+            if self.stop.load(Ordering::SeqCst) {
+                return;
+            }
+            let Ok(copy) = socket.try_clone() else { continue };
+            self.sockets.lock().expect("no poison").push(copy);
+            let shared = Arc::clone(&self);
+            let worker = std::thread::spawn(move || {
+                // A client that goes away is a part of many tests.
+                let _ = shared.converse(&socket);
+                let _ = socket.shutdown(Shutdown::Both);
+            });
+            self.workers.lock().expect("no poison").push(worker);
+        }
+    }
+
+    fn converse(&self, socket: &TcpStream) -> io::Result<()> {
+        socket.set_nodelay(true)?;
+        let mut reader = BufReader::new(socket);
+        while !self.stop.load(Ordering::SeqCst) {
+            let Some((mut request, framing)) = read_head(&mut reader)? else { return Ok(()) };
+            let close = request.header("connection").is_some_and(|v| v.eq_ignore_ascii_case("close"));
+            let verdict = self.controls.rules.judge(&request);
+            if request.header("expect").is_some_and(|v| v.eq_ignore_ascii_case("100-continue")) {
+                (&mut &*socket).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+            }
+            if let Some(Fault::CutUpload(bytes)) = verdict.fault {
+                let mut part = vec![0; bytes];
+                let _ = reader.read_exact(&mut part);
+                self.controls.log.add(&request, None, bytes);
+                return Ok(());
+            }
+            request.body = read_body(&mut reader, &framing)?;
+            if !self.answer(socket, &request, verdict)? || close {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers one request; `false` when the connection is to be closed.
+    fn answer(&self, socket: &TcpStream, request: &Request, verdict: Verdict) -> io::Result<bool> {
+        for callback in &verdict.callbacks {
+            callback(request);
+        }
+        let fault = match verdict.fault {
+            Some(Fault::DropBefore) => {
+                self.controls.log.add(request, None, request.body.len());
+                return Ok(false);
+            }
+            Some(Fault::Hang) => {
+                self.controls.log.add(request, None, request.body.len());
+                wait_for_the_end(socket);
+                return Ok(false);
+            }
+            Some(Fault::Answer(response)) => {
+                self.controls.log.add(request, Some(&response), request.body.len());
+                return write_response(socket, request, &response).map(|()| true);
+            }
+            other => other,
+        };
+        let response = if self.handler.is_write(request) {
+            self.controls.writes.around(request, || self.handler.handle(request))
+        } else {
+            Some(self.handler.handle(request))
+        };
+        self.controls.log.add(request, response.as_ref(), request.body.len());
+        let Some(response) = response else { return Ok(false) };
+        match fault {
+            None => write_response(socket, request, &response).map(|()| true),
+            Some(Fault::AnswerAfter(other)) => write_response(socket, request, &other).map(|()| true),
+            Some(Fault::CutAnswer(bytes)) => {
+                write_part(socket, request, &response, bytes)?;
+                Ok(false)
+            }
+            Some(Fault::Silent(bytes)) => {
+                write_part(socket, request, &response, bytes)?;
+                wait_for_the_end(socket);
+                Ok(false)
+            }
+            Some(Fault::Slow { bytes, pause }) => {
+                write_slowly(socket, request, &response, bytes, pause, &self.stop)?;
+                Ok(true)
+            }
+            // The others were dealt with before.
+            Some(_) => Ok(false),
+        }
+    }
+}
+
+/// Returns when the client hangs up or the server is dropped, which shuts the socket down.
+fn wait_for_the_end(mut socket: &TcpStream) {
+    let mut rest = [0];
+    let _ = socket.read(&mut rest);
+}
+
+fn bad(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason.to_owned())
+}
+
+fn read_head(reader: &mut impl BufRead) -> io::Result<Option<(Request, Framing)>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace();
+    let (Some(method), Some(target)) = (words.next(), words.next()) else {
+        return Err(bad("no request line"));
+    };
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let mut request = Request {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        query: query.to_owned(),
+        ..Request::default()
+    };
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Err(bad("the head ends too early"));
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(':').ok_or_else(|| bad("a header without a colon"))?;
+        request.headers.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    let framing = if request.header("transfer-encoding").is_some_and(|v| v.eq_ignore_ascii_case("chunked")) {
+        Framing::Chunked
+    } else {
+        let length = request.header("content-length").map_or(Ok(0), str::parse);
+        Framing::Length(length.map_err(|_| bad("a Content-Length that is no number"))?)
+    };
+    Ok(Some((request, framing)))
+}
+
+fn read_body(reader: &mut impl BufRead, framing: &Framing) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    match framing {
+        Framing::Length(length) => {
+            body.resize(*length, 0);
+            reader.read_exact(&mut body)?;
+        }
+        Framing::Chunked => loop {
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            let size = line.trim().split(';').next().unwrap_or_default();
+            let size = usize::from_str_radix(size, 16).map_err(|_| bad("a chunk without a size"))?;
+            let start = body.len();
+            body.resize(start + size, 0);
+            reader.read_exact(&mut body[start..])?;
+            let mut end = String::new();
+            reader.read_line(&mut end)?;
+            if size == 0 {
+                break;
+            }
+        },
+    }
+    Ok(body)
+}
+
+fn head_of(request: &Request, response: &Response) -> (Vec<u8>, bool) {
+    let bodiless = request.method == "HEAD" || matches!(response.status, 204 | 304);
+    let mut head = format!("HTTP/1.1 {} {}\r\n", response.status, reason(response.status));
+    for (name, value) in &response.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if !matches!(response.status, 204 | 304) {
+        head.push_str(&format!("Content-Length: {}\r\n", response.body.len()));
+    }
+    head.push_str("\r\n");
+    (head.into_bytes(), bodiless)
+}
+
+fn write_response(mut socket: &TcpStream, request: &Request, response: &Response) -> io::Result<()> {
+    let (mut bytes, bodiless) = head_of(request, response);
+    if !bodiless {
+        bytes.extend_from_slice(&response.body);
+    }
+    socket.write_all(&bytes)?;
+    socket.flush()
+}
+
+fn write_part(
+    mut socket: &TcpStream,
+    request: &Request,
+    response: &Response,
+    bytes: usize,
+) -> io::Result<()> {
+    let (head, _) = head_of(request, response);
+    socket.write_all(&head)?;
+    socket.write_all(&response.body[..bytes.min(response.body.len())])?;
+    socket.flush()
+}
+
+fn write_slowly(
+    mut socket: &TcpStream,
+    request: &Request,
+    response: &Response,
+    bytes: usize,
+    pause: Duration,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    let (head, _) = head_of(request, response);
+    socket.write_all(&head)?;
+    for part in response.body.chunks(bytes.max(1)) {
+        if stop.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        socket.write_all(part)?;
+        socket.flush()?;
+        std::thread::sleep(pause);
+    }
+    Ok(())
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        304 => "Not Modified",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        422 => "Unprocessable Entity",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        _ => "Status",
+    }
+}
+
+/// Decodes standard base64; `None` when it is none.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let (mut bits, mut count) = (0u32, 0);
+    for byte in text.bytes().filter(|byte| *byte != b'=') {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push(((bits >> count) & 0xff) as u8);
+        }
+    }
+    Some(out)
+}
+
+/// Sends one request on a connection of its own and reads the answer to its end.
+pub fn send(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> io::Result<Response> {
+    let mut socket = TcpStream::connect(address)?;
+    socket.set_read_timeout(Some(Duration::from_secs(20)))?;
+    let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+    socket.write_all(head.as_bytes())?;
+    socket.write_all(body)?;
+    let mut reader = BufReader::new(socket);
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server hung up without an answer"));
+    }
+    let status = line.split_whitespace().nth(1).and_then(|s| s.parse().ok());
+    let mut response =
+        Response { status: status.ok_or_else(|| bad("no status line"))?, ..Response::default() };
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        response.headers.push((name.to_owned(), value.trim().to_owned()));
+    }
+    if let Some(length) = response.header("content-length").and_then(|v| v.parse::<usize>().ok())
+        && method != "HEAD"
+    {
+        response.body.resize(length, 0);
+        reader.read_exact(&mut response.body)?;
+    }
+    Ok(response)
+}

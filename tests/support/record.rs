@@ -1,0 +1,67 @@
+//! Writes the API requests of a test binary as JSON lines, for `scripts/contract-check`.
+//!
+//! One file per test binary under Cargo's directory for test output; emptied when the binary starts. No header
+//! that carries a token is written.
+
+use std::{
+    fs::File,
+    io::Write,
+    path::PathBuf,
+    sync::{Mutex, OnceLock},
+};
+
+use serde_json::json;
+
+use super::http::{Request, Response};
+
+/// The headers that matter to the API's description.
+const HEADERS: [&str; 5] = ["accept", "content-type", "x-github-api-version", "if-none-match", "user-agent"];
+
+static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
+
+/// Writes requests to GitHub's API.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    /// What the paths of the API start with, which is left out.
+    pub prefix: &'static str,
+    /// The part of the API that is recorded; empty for all of it.
+    pub below: &'static str,
+}
+
+// === impl Recorder ===
+
+impl Recorder {
+    /// Appends a request and the status it was answered with.
+    pub fn write(&self, request: &Request, response: Option<&Response>) {
+        let target = request.target();
+        let Some(target) = target.strip_prefix(self.prefix) else { return };
+        // Addresses by number are GitHub's own, out of its `Link` headers, and not in its description.
+        if target.starts_with("/repositories/") || !target.starts_with(self.below) {
+            return;
+        }
+        let headers: serde_json::Map<String, serde_json::Value> = HEADERS
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), request.header(name)?.into())))
+            .collect();
+        let line = json!({
+            "method": request.method,
+            "path": target,
+            "headers": headers,
+            "body": serde_json::from_slice::<serde_json::Value>(&request.body).ok(),
+            "status": response.map(|r| r.status),
+        });
+        if let Some(file) = FILE.get_or_init(open) {
+            // A lost line is no reason to fail a test that is about something else.
+            let _ = writeln!(file.lock().expect("no poison"), "{line}");
+        }
+    }
+}
+
+fn open() -> Option<Mutex<File>> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("github-requests");
+    std::fs::create_dir_all(&folder).ok()?;
+    let program = std::env::current_exe().ok()?;
+    let stem = program.file_stem()?.to_str()?;
+    let name = stem.rsplit_once('-').map_or(stem, |(name, _)| name);
+    File::create(folder.join(format!("{name}.jsonl"))).ok().map(Mutex::new)
+}

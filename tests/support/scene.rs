@@ -1,0 +1,76 @@
+//! The usual scene of an end-to-end test: a host with one repository, a release feed, and the program's home.
+
+use std::sync::Arc;
+
+use super::{
+    feed::{Feed, Published, release},
+    github::{GitHub, Pull, Token},
+    process::{Home, Run},
+    repo::BareRepo,
+};
+
+/// The repository of the scene.
+pub const REPO: &str = "acme/config";
+/// The token that the program is given.
+pub const TOKEN: &str = "ghs_TheTokenThatNobodyMaySee0123456789";
+/// The branch of the first pull request.
+pub const PLATFORM: &str = "uplinker/default/platform";
+/// The branch of the second.
+pub const DATA_PLANE: &str = "uplinker/default/data-plane";
+
+/// A scene; everything in it ends with it.
+pub struct Scene {
+    pub github: GitHub,
+    pub feed: Feed,
+    pub home: Home,
+    pub repo: Arc<BareRepo>,
+}
+
+/// The releases of a plain scene: the pins' own, one in between, and the newest.
+pub fn releases() -> Vec<Published> {
+    vec![
+        release("edge-26.8.1", "2026-08-01T09:00:00Z"),
+        release("edge-26.8.2", "2026-08-08T09:00:00Z"),
+        release("edge-26.8.3", "2026-08-15T09:00:00Z"),
+    ]
+}
+
+// === impl Scene ===
+
+impl Scene {
+    /// Sets the scene: one commit on `main`, three releases, a workflow's token.
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        Self::made(|path| BareRepo::with_files(path, "main", files))
+    }
+
+    /// Sets the scene over a repository that the caller makes.
+    pub fn made(make: impl FnOnce(std::path::PathBuf) -> BareRepo) -> Self {
+        let github = GitHub::start();
+        let repo = github.add(REPO, make);
+        github.token(TOKEN, Token::actions());
+        Self { github, feed: Feed::start(&releases()), home: Home::new(), repo }
+    }
+
+    /// Prepares a command on the scene's repository and feed.
+    pub fn command(&self, name: &str) -> Run {
+        let run = self.home.run([name, "--repo", &self.github.url(REPO)]);
+        run.args(self.feed.flags()).args(["--forge", "github"]).env("UPLINKER_TOKEN", TOKEN)
+    }
+
+    /// Prepares `run`, with the write counter holding the process.
+    pub fn run(&self) -> Run {
+        self.command("run").victim(self.github.controls().writes.victim())
+    }
+
+    /// Returns the only pull request.
+    pub fn only_pull(&self) -> Pull {
+        let pulls = self.github.pulls(REPO);
+        assert_eq!(pulls.len(), 1, "{pulls:#?}");
+        pulls.into_iter().next().expect("one")
+    }
+
+    /// Returns what was asked of the host since the last call, as `METHOD target`.
+    pub fn requests(&self) -> Vec<String> {
+        self.github.controls().log.take().iter().map(super::controls::Entry::line).collect()
+    }
+}
