@@ -14,6 +14,7 @@ mod message;
 mod observe;
 pub mod ownership;
 pub mod reconcile;
+mod wanted;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,8 @@ pub use boxes::{CheckBox, Ticks};
 pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out};
 pub use content::Content;
 pub use message::{Message, commit_message};
-pub use reconcile::{History, Options, Update, Wanted};
+pub use reconcile::{Held, History, Options, Update};
+pub use wanted::{BLOCKED, Wanted};
 
 /// A pull request as a forge reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,6 +23,9 @@ pub(super) const BRANCH: &str = "uplinker/default/platform";
 pub(super) const PIN: &str = "pin.yaml";
 const APP: &str = "app.yaml";
 
+/// What somebody does while a run is between two requests.
+pub(super) type Meanwhile = Box<dyn FnOnce(&World)>;
+
 type Files = BTreeMap<String, String>;
 
 /// What becomes of one write.
@@ -47,7 +50,7 @@ pub(super) struct World {
     pub(super) writes: Cell<usize>,
     pub(super) fault: Cell<Option<(usize, Fault)>>,
     /// Runs once, just before the n-th read of a single pull request.
-    pub(super) meanwhile: RefCell<Option<Box<dyn FnOnce(&World)>>>,
+    pub(super) meanwhile: RefCell<Option<Meanwhile>>,
     pub(super) forbid_pulls: Cell<bool>,
     clock: Cell<i64>,
 }
@@ -203,12 +206,14 @@ impl World {
 
     pub(super) fn reopen(&self) {
         let tip = self.tip(BRANCH).map(|t| t.to_string());
-        if self.open_pull().is_none() {
-            if let Some((pull, _)) = self.pulls.borrow_mut().last_mut() {
-                if pull.state == PullState::Closed && tip.is_some_and(|t| t == pull.head) {
-                    pull.state = PullState::Open;
-                }
-            }
+        if self.open_pull().is_some() {
+            return;
+        }
+        let mut pulls = self.pulls.borrow_mut();
+        let last =
+            pulls.last_mut().filter(|(p, _)| p.state == PullState::Closed && Some(&p.head) == tip.as_ref());
+        if let Some((pull, _)) = last {
+            pull.state = PullState::Open;
         }
     }
 
@@ -259,7 +264,7 @@ impl World {
             files: vec![FileChange {
                 path: RepoPath::new(PIN).expect("a path"),
                 mode: Mode::File,
-                before_id: Some(hash(&[pin.clone()])),
+                before_id: Some(hash(std::slice::from_ref(&pin))),
                 before: pin.into_bytes(),
                 after: Some(to.to_string().into_bytes()),
             }],
@@ -360,7 +365,7 @@ impl Remote for World {
     fn tree(&self, id: CommitId) -> Result<Box<dyn Tree>, GitError> {
         let (mut entries, mut blobs) = (Vec::new(), BTreeMap::new());
         for (path, text) in self.files(id) {
-            let blob = hash(&[text.clone()]);
+            let blob = hash(std::slice::from_ref(&text));
             entries.push(Entry { path: RepoPath::new(path).expect("a path"), id: blob, mode: Mode::File });
             blobs.insert(blob, text);
         }

@@ -7,10 +7,7 @@ use model::{BRANCH, Fault, PIN, World, release};
 use proptest::prelude::*;
 
 use super::*;
-use crate::propose::{
-    Closer, ForgeError, History, PullState, Update,
-    reconcile::{BLOCKED, Held},
-};
+use crate::propose::{Closer, ForgeError, History, PullState, Update, reconcile::Held, wanted::BLOCKED};
 
 const APPEND: Options = Options { history: History::Append, update: Update::Conflict };
 
@@ -473,10 +470,14 @@ fn apply(world: &World, event: Event, to: &mut u32, options: Options) {
             world.fault.set(None);
         }
         Event::NextRelease => *to += 1,
-        Event::BaseElsewhere(n) => drop(world.commit("main", "app.yaml", &n.to_string())),
-        Event::BasePin(n) => drop(world.commit("main", PIN, &n.to_string())),
+        Event::BaseElsewhere(n) => {
+            world.commit("main", "app.yaml", &n.to_string());
+        }
+        Event::BasePin(n) => {
+            world.commit("main", PIN, &n.to_string());
+        }
         Event::PersonPushes(n) if world.tip(BRANCH).is_some() => {
-            drop(world.commit(BRANCH, "person", &n.to_string()))
+            world.commit(BRANCH, "person", &n.to_string());
         }
         Event::PersonPushes(_) => {}
         Event::Amend => world.amend(),

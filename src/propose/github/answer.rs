@@ -163,14 +163,9 @@ impl Reply {
     /// The permissions that would do, as GitHub tells them: `issues=write; pull_requests=write`.
     fn accepted(&self) -> Option<String> {
         let told = self.headers.get("x-accepted-github-permissions")?.to_str().ok()?;
-        let one = |p: &str| {
-            Some(
-                p.trim()
-                    .split_once('=')
-                    .map(|(name, level)| format!("{}: {level}", name.replace('_', "-")))?,
-            )
-        };
-        let all: Vec<String> = told.split([';', ',']).filter_map(one).collect();
+        let pair =
+            |p: &str| p.trim().split_once('=').map(|(n, level)| format!("{}: {level}", n.replace('_', "-")));
+        let all: Vec<String> = told.split([';', ',']).filter_map(pair).collect();
         (!all.is_empty()).then(|| all.join("` or `"))
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::propose::{Extras, Status};
 
 const TIP: CommitId = crate::scan::BlobId([1; 20]);
 const BASE: CommitId = crate::scan::BlobId([2; 20]);
@@ -188,15 +189,4 @@ fn titles_name_releases_as_words() {
     let named = |title: &str| names(title, release(3));
     assert!(named("Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)") && named("go to edge-26.8.3."));
     assert!(!named("edge-26.8.31") && !named("edge-26.8.3-spark") && !named("my-edge-26.8.3"));
-}
-
-#[test]
-fn hashes_keep_their_parts_apart() {
-    assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
-    let mut other = wanted();
-    other.extras.labels = vec!["x".into()];
-    let mut people = wanted();
-    people.extras.assignees = vec!["x".into()];
-    assert_ne!(other.extras_hash(), people.extras_hash());
-    assert_eq!(wanted().extras_hash(), None);
 }
