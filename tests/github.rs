@@ -287,6 +287,16 @@ fn the_setting_that_forbids_pull_requests_is_told_with_the_way_out() {
 }
 
 #[test]
+fn a_workflows_own_token_leaves_checks_waiting() {
+    for (token, lines) in [(Token::actions(), 1), (Token::app("uplinker"), 0), (Token::classic("ada"), 0)] {
+        let place = Place::new(token);
+        let forge = place.forge();
+        let opened = forge.open(&new()).expect("opened");
+        assert_eq!(forge.remarks(&opened).len(), lines);
+    }
+}
+
+#[test]
 fn an_archived_or_hidden_repository_is_told() {
     let place = Place::usual();
     place.fake.settings(REPO, |repo| repo.archived = true);

@@ -247,7 +247,7 @@ impl Run<'_> {
                 return self.push(*old, parents, *even_if_same, context);
             }
             Action::SetStatus => self.set_status(context)?,
-            Action::Open => self.open(context)?,
+            Action::Open => return self.open(context),
             Action::Decorate => self.decorate(context)?,
             Action::Unlabel => {
                 if let Some(pull) = &context.pull {
@@ -322,8 +322,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn open(&mut self, context: &mut Context) -> Result<(), ProposeError> {
-        let Some(Proposal { wanted, .. }) = self.wish.proposal() else { return Ok(()) };
+    fn open(&mut self, context: &mut Context) -> Result<bool, ProposeError> {
+        let Some(Proposal { wanted, .. }) = self.wish.proposal() else { return Ok(true) };
         let sign = self.marker(wanted, context);
         let new = NewPull {
             title: wanted.title.clone(),
@@ -342,9 +342,12 @@ impl Run<'_> {
             self.notes
                 .push("the pull request is not a draft: the repository does not support drafts".to_owned());
         }
+        self.notes.extend(self.desk.forge.remarks(&pull));
         self.opened = true;
+        // Somebody opened one from our branch in this very moment: it becomes ours.
+        let is_ours = body::same(&pull.body, &new.body);
         context.pull = Some(pull);
-        Ok(())
+        if is_ours { Ok(true) } else { self.write(context) }
     }
 
     fn decorate(&mut self, context: &mut Context) -> Result<(), ProposeError> {

@@ -9,11 +9,14 @@ use super::{
     Content, Extras, History, Marker, Status,
     body::{self, BodyError, Frame},
     content::stage_word,
+    markdown,
 };
 use crate::{plan::Plan, release::EdgeVersion};
 
 /// The label of a pull request that must not be merged as it is.
 pub const BLOCKED: &str = "uplinker: blocked";
+/// The most characters of a title; GitHub takes 256.
+const LONGEST_TITLE: usize = 250;
 
 /// The pull request that should be there.
 #[derive(Clone, Debug)]
@@ -61,7 +64,7 @@ impl Wanted {
             release: plan.to,
             fingerprint: plan.fingerprint.clone(),
             inputs: plan.inputs.clone(),
-            title,
+            title: markdown::plain(&title).chars().take(LONGEST_TITLE).collect(),
             text: body::text(content)?,
             extras,
             status: Status { success: blocks == 0, description },
