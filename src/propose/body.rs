@@ -82,11 +82,10 @@ impl Limits {
 /// Writes the text of a content: what a reviewer reads, without boxes and marker. It leaves room for those.
 pub fn text(content: &Content) -> Result<String, BodyError> {
     let mut limits = Limits::FULL;
+    let data = Value::from(Serde(content));
     loop {
-        let text = tidy(&render(
-            "pull_request",
-            context! { limits => Value::from(Serde(limits)), ..Value::from(Serde(content)) },
-        )?);
+        let text =
+            tidy(&render("pull_request", context! { limits => Value::from(Serde(limits)), ..data.clone() })?);
         if length(&text) <= LIMIT - FRAME || !(limits.tighten(4) || limits.tighten(1)) {
             return Ok(cut(&text, LIMIT - FRAME));
         }

@@ -11,7 +11,8 @@ use super::{
     body::{self, BodyError, Frame},
     commit_message, marker, observe,
     ownership::Ownership,
-    reconcile::{self, Action, Held, Observed, Options, Outcome, Question, Wanted, note_hash},
+    reconcile::{self, Action, Held, Observed, Options, Outcome, Question},
+    wanted::{BLOCKED, Wanted, note_hash},
 };
 use crate::{
     commit::{CommitId, GitError, NewCommit, RefUpdate, Refs, Remote, Signature},
@@ -246,11 +247,11 @@ impl Run<'_> {
                 return self.push(*old, parents, *even_if_same, context);
             }
             Action::SetStatus => self.set_status(context)?,
-            Action::Open => self.open(context)?,
+            Action::Open => return self.open(context),
             Action::Decorate => self.decorate(context)?,
             Action::Unlabel => {
                 if let Some(pull) = &context.pull {
-                    forge.unlabel(pull.number, reconcile::BLOCKED)?;
+                    forge.unlabel(pull.number, BLOCKED)?;
                 }
             }
             Action::Write => return self.write(context),
@@ -284,10 +285,10 @@ impl Run<'_> {
             author,
             date: parts.published.map_or(base.time, |published| published.max(base.time)),
         })?;
-        if let Some(tip) = old.filter(|_| !even_if_same) {
-            if remote.commit(tip)?.tree == remote.commit(new)?.tree {
-                return Ok(true);
-            }
+        if let Some(tip) = old.filter(|_| !even_if_same)
+            && remote.commit(tip)?.tree == remote.commit(new)?.tree
+        {
+            return Ok(true);
         }
         // The last look before the first write: a commit onto a base that has moved would be out of date at once.
         let now = remote.refs()?;
@@ -321,8 +322,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn open(&mut self, context: &mut Context) -> Result<(), ProposeError> {
-        let Some(Proposal { wanted, .. }) = self.wish.proposal() else { return Ok(()) };
+    fn open(&mut self, context: &mut Context) -> Result<bool, ProposeError> {
+        let Some(Proposal { wanted, .. }) = self.wish.proposal() else { return Ok(true) };
         let sign = self.marker(wanted, context);
         let new = NewPull {
             title: wanted.title.clone(),
@@ -341,9 +342,12 @@ impl Run<'_> {
             self.notes
                 .push("the pull request is not a draft: the repository does not support drafts".to_owned());
         }
+        self.notes.extend(self.desk.forge.remarks(&pull));
         self.opened = true;
+        // Somebody opened one from our branch in this very moment: it becomes ours.
+        let is_ours = body::same(&pull.body, &new.body);
         context.pull = Some(pull);
-        Ok(())
+        if is_ours { Ok(true) } else { self.write(context) }
     }
 
     fn decorate(&mut self, context: &mut Context) -> Result<(), ProposeError> {
@@ -371,19 +375,12 @@ impl Run<'_> {
         let extras = wanted.extras_hash();
         let asked = context.decorated || extras.is_none() || before.and_then(|m| m.extras.clone()) == extras;
         Marker {
-            fingerprint: wanted.fingerprint.clone(),
-            target: wanted.target.clone(),
-            stage: wanted.stage.to_owned(),
-            release: wanted.release,
-            inputs: wanted.inputs.clone(),
             head: context.head.map(|h| h.to_string()),
             base: base.map(|b| b.to_string()).or_else(|| before.and_then(|m| m.base.clone())),
             text: Some(wanted.text_hash()),
             status: Some(wanted.status_hash()),
             extras: extras.filter(|_| asked),
-            person: false,
-            closing: false,
-            declined: false,
+            ..wanted.marker()
         }
     }
 
@@ -427,8 +424,9 @@ impl Run<'_> {
 
     fn mark_closing(&mut self, number: u64, declined: Option<EdgeVersion>) -> Result<bool, ProposeError> {
         let fresh = self.desk.forge.pull(number)?;
-        let Some(before) =
-            marker::read(&fresh.body).or_else(|| self.adopted()).filter(|_| fresh.state == PullState::Open)
+        let Some(before) = marker::read(&fresh.body)
+            .or_else(|| self.wish.proposal().map(|p| p.wanted.marker()))
+            .filter(|_| fresh.state == PullState::Open)
         else {
             return Ok(false);
         };
@@ -436,26 +434,6 @@ impl Run<'_> {
         let sign = Marker { closing: true, declined: declined.is_some(), release, ..before };
         self.patch(&fresh, None, body::with_marker(&fresh.body, &sign))?;
         Ok(true)
-    }
-
-    /// The marker of a pull request on our branch that has none.
-    fn adopted(&self) -> Option<Marker> {
-        let wanted = &self.wish.proposal()?.wanted;
-        Some(Marker {
-            fingerprint: wanted.fingerprint.clone(),
-            target: wanted.target.clone(),
-            stage: wanted.stage.to_owned(),
-            release: wanted.release,
-            inputs: wanted.inputs.clone(),
-            head: None,
-            base: None,
-            text: None,
-            status: None,
-            extras: None,
-            person: false,
-            closing: false,
-            declined: false,
-        })
     }
 
     fn patch(&self, fresh: &PullRequest, title: Option<&str>, body: String) -> Result<(), ForgeError> {

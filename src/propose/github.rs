@@ -10,7 +10,10 @@ mod wire;
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, OnceLock},
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -53,6 +56,8 @@ pub struct GitHub<'h> {
     retry: ExponentialBuilder,
     kept: Mutex<HashMap<String, (String, Vec<u8>)>>,
     me: OnceLock<Option<Signature>>,
+    /// Whether a pull request was opened with the workflow's own token.
+    by_actions: AtomicBool,
 }
 
 /// A method and what is sent with it.
@@ -90,7 +95,15 @@ impl<'h> GitHub<'h> {
             .map_err(|_| fail("the client cannot be set up".to_owned()))?;
         let retry =
             ExponentialBuilder::default().with_min_delay(Duration::from_millis(500)).with_max_times(2);
-        Ok(Self { http, client, address, retry, kept: Mutex::default(), me: OnceLock::new() })
+        Ok(Self {
+            http,
+            client,
+            address,
+            retry,
+            kept: Mutex::default(),
+            me: OnceLock::new(),
+            by_actions: AtomicBool::default(),
+        })
     }
 
     /// Sets the first pause before a read is repeated.
@@ -219,6 +232,7 @@ impl<'h> GitHub<'h> {
             "draft": draft,
         });
         let made: Pull = self.put(&Method::Post(&body), &self.repo("/pulls"), &asked)?.json(&asked)?;
+        self.by_actions.store(made.is_by(ACTIONS.0), Ordering::Relaxed);
         Ok(made.into())
     }
 
@@ -396,6 +410,12 @@ impl Forge for GitHub<'_> {
             Err(error) => return Err(error),
         };
         Ok(self.me.get_or_init(|| me).clone())
+    }
+
+    fn remarks(&self, _: &PullRequest) -> Vec<String> {
+        let line = "its workflows wait until a person approves them, since the workflow's own token opened it; \
+                    a GitHub App's token or a personal one starts them at once";
+        Vec::from_iter(self.by_actions.load(Ordering::Relaxed).then(|| line.to_owned()))
     }
 
     fn compare_url(&self, base: &str, branch: &str) -> Option<String> {

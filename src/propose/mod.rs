@@ -6,7 +6,7 @@
 pub mod body;
 mod boxes;
 mod carry_out;
-mod content;
+pub mod content;
 pub mod directory;
 pub mod github;
 pub mod markdown;
@@ -15,6 +15,7 @@ mod message;
 mod observe;
 pub mod ownership;
 pub mod reconcile;
+mod wanted;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,8 @@ pub use boxes::{CheckBox, Ticks};
 pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out};
 pub use content::Content;
 pub use message::{Message, commit_message};
-pub use reconcile::{History, Options, Update, Wanted};
+pub use reconcile::{Held, History, Options, Update};
+pub use wanted::{BLOCKED, Wanted};
 
 /// A pull request as a forge reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +147,10 @@ pub trait Forge {
     fn status(&self, commit: CommitId, status: &Status) -> Result<bool, ForgeError>;
     /// Returns the identity to commit as; `None` where the forge has none.
     fn identity(&self) -> Result<Option<crate::commit::Signature>, ForgeError>;
+    /// Returns what a person should know of a pull request that was just opened, one line each.
+    fn remarks(&self, _opened: &PullRequest) -> Vec<String> {
+        Vec::new()
+    }
     /// Returns the page where a person can open the pull request by hand.
     fn compare_url(&self, base: &str, branch: &str) -> Option<String>;
     /// Lays the changes beside a pull request as a patch, which is made only where it is asked for; a forge that shows
@@ -176,8 +182,12 @@ pub enum ForgeError {
         /// The permission, in GitHub's words, such as `pull-requests: write`.
         permission: String,
     },
-    /// The repository's setting forbids Actions to open pull requests.
-    #[error("GitHub Actions is not permitted to create pull requests in this repository")]
+    /// The repository's or organisation's setting forbids Actions to open pull requests: its owner's.
+    #[error(
+        "GitHub Actions is not permitted to open pull requests in this repository; turn on \"Allow GitHub Actions to \
+         create and approve pull requests\" in its settings under Actions, General{}",
+        .compare.as_ref().map(|page| format!(", or open it by hand: {page}")).unwrap_or_default()
+    )]
     PullsForbidden {
         /// Where a person can open it.
         compare: Option<String>,

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use super::{
     Forge, Ticks,
     carry_out::{Desk, ProposeError},
+    content::stage_word,
     marker,
     ownership::{self, Evidence, Known, Merged},
     reconcile::{Head, Observed, Seen},
@@ -36,9 +37,7 @@ fn pulls(forge: &dyn Forge, desk: &Desk<'_>) -> Result<Vec<Seen>, ProposeError> 
     let mut pulls = forge.pulls(&desk.branch)?;
     pulls.sort_by_key(|p| std::cmp::Reverse(p.number));
     let see = |pull: super::PullRequest| {
-        let of_here = |m: &super::Marker| {
-            m.target == desk.target && m.stage == super::reconcile::stage_name(desk.stage)
-        };
+        let of_here = |m: &super::Marker| m.target == desk.target && m.stage == stage_word(desk.stage);
         let marker = marker::read(&pull.body).filter(of_here);
         Seen { ticks: Ticks::read(&pull.body), marker, closer: None, pull }
     };

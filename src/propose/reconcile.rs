@@ -34,18 +34,12 @@
 //! | no | that of one that we closed, ours | delete the branch |
 //! | no | any other | none |
 
-use sha2::{Digest, Sha256};
-
 use super::{
-    CheckBox, Closer, Extras, Marker, PullRequest, PullState, Status, Ticks,
-    body::{self, BodyError, Frame},
-    content::{Content, stage_word},
+    CheckBox, Closer, Marker, PullRequest, PullState, Ticks,
     ownership::Ownership,
+    wanted::{BLOCKED, Wanted, note_hash},
 };
-use crate::{commit::CommitId, release::EdgeVersion, scan::Stage};
-
-/// The label of a pull request that must not be merged as it is.
-pub const BLOCKED: &str = "uplinker: blocked";
+use crate::{commit::CommitId, release::EdgeVersion};
 
 /// How the branch grows (`branch.history`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,31 +68,6 @@ pub struct Options {
     pub history: History,
     /// `branch.update`.
     pub update: Update,
-}
-
-/// The pull request that should be there.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The target.
-    pub target: String,
-    /// The stage, as in branches.
-    pub stage: &'static str,
-    /// The release.
-    pub release: EdgeVersion,
-    /// The plan's fingerprint.
-    pub fingerprint: String,
-    /// The hash over (path, base blob) of the change set.
-    pub inputs: String,
-    /// The title.
-    pub title: String,
-    /// The text, as [`body::text`] writes it.
-    pub text: String,
-    /// Labels and people; with [`BLOCKED`] where something blocks.
-    pub extras: Extras,
-    /// The status of the head.
-    pub status: Status,
-    /// Whether to open it as a draft.
-    pub draft: bool,
 }
 
 /// What was seen of the branch and its pull requests.
@@ -214,117 +183,6 @@ pub struct Outcome {
     pub pull: Option<u64>,
 }
 
-// === impl Held ===
-
-impl std::fmt::Display for Held {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Declined { release, pull } => {
-                write!(f, "{release} was declined in #{pull}; the next release will be offered")
-            }
-            Self::BranchOccupied { tip } => write!(
-                f,
-                "branch-occupied: the branch is at {tip}, which is not a commit of uplinker, and no pull request is \
-                 open; delete or rename the branch"
-            ),
-            Self::PersonsBranch { pull } => {
-                write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
-            }
-        }
-    }
-}
-
-// === impl Wanted ===
-
-impl Wanted {
-    /// Writes what should be there, from a content; `extras` are the configured ones.
-    pub fn new(
-        plan: &crate::plan::Plan,
-        title: String,
-        content: &Content,
-        extras: &Extras,
-    ) -> Result<Self, BodyError> {
-        let blocks = content.blocks.len();
-        let mut extras = extras.clone();
-        if blocks > 0 {
-            extras.labels.push(BLOCKED.to_owned());
-        }
-        let description = match (blocks, content.warnings.len()) {
-            (0, 0) => "no check found anything to settle".to_owned(),
-            (0, n) => format!("{n} to check before merging"),
-            (n, _) => format!("{n} must be settled before this is merged"),
-        };
-        Ok(Self {
-            target: plan.target.clone(),
-            stage: stage_word(plan.stage),
-            release: plan.to,
-            fingerprint: plan.fingerprint.clone(),
-            inputs: plan.inputs.clone(),
-            title,
-            text: body::text(content)?,
-            extras,
-            status: Status { success: blocks == 0, description },
-            draft: false,
-        })
-    }
-
-    /// Returns what stands around the text.
-    pub fn frame(&self, history: History) -> Frame<'_> {
-        Frame {
-            target: &self.target,
-            stage: self.stage,
-            release: self.release,
-            person: false,
-            newer: None,
-            keeps_history: history == History::Append,
-            retry: self.extras != Extras::default(),
-        }
-    }
-
-    /// Returns the hash that tells whether the text changed since it was written.
-    pub fn text_hash(&self) -> String {
-        hash(&[&self.title, &self.text, &self.release.to_string()])
-    }
-
-    /// Returns the hash of the status.
-    pub fn status_hash(&self) -> String {
-        hash(&[if self.status.success { "success" } else { "failure" }, &self.status.description])
-    }
-
-    /// Returns the hash of labels and people; `None` where there are none.
-    pub fn extras_hash(&self) -> Option<String> {
-        let Extras { labels, reviewers, assignees } = &self.extras;
-        let lists = [labels, reviewers, assignees];
-        lists
-            .iter()
-            .any(|l| !l.is_empty())
-            .then(|| hash(&lists.map(|l| l.join("\n")).each_ref().map(String::as_str)))
-    }
-
-    fn blocked(&self) -> bool {
-        self.extras.labels.iter().any(|l| l == BLOCKED)
-    }
-}
-
-/// Returns the hash of the note on a person's branch.
-pub fn note_hash(newer: Option<EdgeVersion>) -> String {
-    hash(&["note", &newer.map(|r| r.to_string()).unwrap_or_default()])
-}
-
-/// Returns the stage's word, for those who place a proposal.
-pub fn stage_name(stage: Stage) -> &'static str {
-    stage_word(stage)
-}
-
-fn hash(parts: &[&str]) -> String {
-    let mut sha = Sha256::new();
-    for part in parts {
-        sha.update(part.len().to_be_bytes());
-        sha.update(part.as_bytes());
-    }
-    sha.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect()
-}
-
 /// Decides; `wanted` is `None` where the plan has nothing to do any more. On a hold, do not ask: all stays as it is.
 pub fn reconcile(wanted: Option<&Wanted>, seen: &Observed, options: Options) -> Result<Outcome, Question> {
     let (keep, strays) = open_pulls(seen);
@@ -371,10 +229,10 @@ fn close(open: &Seen, seen: &Observed, declined: Option<EdgeVersion>) -> Result<
         actions.push(Action::MarkClosing(number, declined));
     }
     actions.push(Action::Close(number));
-    if let Some(tip) = seen.tip {
-        if whose(seen)?.ownership != Ownership::Person {
-            actions.push(Action::DeleteBranch(tip));
-        }
+    if let Some(tip) = seen.tip
+        && whose(seen)?.ownership != Ownership::Person
+    {
+        actions.push(Action::DeleteBranch(tip));
     }
     Ok(actions)
 }
@@ -402,6 +260,26 @@ struct Case<'a> {
     wanted: &'a Wanted,
     seen: &'a Observed,
     options: Options,
+}
+
+// === impl Held ===
+
+impl std::fmt::Display for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Declined { release, pull } => {
+                write!(f, "{release} was declined in #{pull}; the next release will be offered")
+            }
+            Self::BranchOccupied { tip } => write!(
+                f,
+                "branch-occupied: the branch is at {tip}, which is not a commit of uplinker, and no pull request is \
+                 open; delete or rename the branch"
+            ),
+            Self::PersonsBranch { pull } => {
+                write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
+            }
+        }
+    }
 }
 
 // === impl Case ===
@@ -487,16 +365,23 @@ impl Case<'_> {
     }
 
     fn contains_base(&self, head: &Head, marker: Option<&Marker>) -> bool {
-        let base = self.seen.base_tip;
-        let of_this_head = |m: &Marker| head.chain.iter().any(|c| m.head == Some(c.to_string()));
-        head.parents.contains(&base)
-            || marker.is_some_and(|m| m.base == Some(base.to_string()) && of_this_head(m))
+        head.parents.contains(&self.seen.base_tip) || self.is_noted(head, marker)
+    }
+
+    /// The marker says that the head contains the base. What a parent contains, the tip contains: the marker may be
+    /// of the head before a push.
+    fn is_noted(&self, head: &Head, marker: Option<&Marker>) -> bool {
+        let base = Some(self.seen.base_tip.to_string());
+        let mut below = head.chain.iter().chain(&head.parents);
+        marker.is_some_and(|m| m.base == base && below.any(|c| m.head == Some(c.to_string())))
     }
 
     /// A commit on a branch with a tip, as `branch.history` says.
     fn grow(&self, tip: CommitId, marker: Option<&Marker>, even_if_same: bool) -> Action {
         let base = self.seen.base_tip;
-        let contained = self.seen.head.as_ref().is_some_and(|h| self.contains_base(h, marker));
+        // Only what is noted outside of the commits: if we are killed after the push, the new commit must still show
+        // that it contains the base, by the marker or by its parents.
+        let contained = self.seen.head.as_ref().is_some_and(|h| self.is_noted(h, marker));
         let parents = match self.options.history {
             History::Replace => vec![base],
             History::Append if contained => vec![tip],

@@ -11,8 +11,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::propose::ForgeError;
 
-/// How long to wait where GitHub only says that it was too much.
-const UNNAMED_WAIT: Duration = Duration::from_secs(60);
+/// How long to wait where GitHub only says that it was too much: it asks for a minute at the least.
+const UNNAMED_WAIT: Duration = Duration::from_secs(61);
 /// The most characters of GitHub's words in an error.
 const WORDS: usize = 400;
 
@@ -81,35 +81,40 @@ impl Reply {
         if !matches!(self.status, 403 | 429) {
             return None;
         }
-        let number = |name: &str| self.headers.get(name)?.to_str().ok()?.trim().parse::<i64>().ok();
+        let number = |name: &str| self.header(name)?.parse::<i64>().ok();
         let words = self.refusal().message.to_ascii_lowercase();
         let named = words.contains("rate limit") || words.contains("abuse detection");
         if self.status == 403 && !named && number("retry-after").is_none() {
             return None;
         }
-        let until = |reset: i64| reset.saturating_sub(self.now().as_second()).saturating_add(1);
-        let spent = number("x-ratelimit-remaining") == Some(0);
-        let seconds =
-            number("retry-after").or_else(|| number("x-ratelimit-reset").filter(|_| spent).map(until));
-        Some(
-            seconds.map_or(UNNAMED_WAIT + Duration::from_secs(1), |s| {
-                Duration::from_secs(s.max(0).unsigned_abs())
-            }),
-        )
+        let seconds = number("retry-after").or_else(|| {
+            let left = self.reset()?.as_second() - self.now()?.as_second();
+            Some(left.saturating_add(1))
+        });
+        Some(seconds.map_or(UNNAMED_WAIT, |s| Duration::from_secs(s.max(0).unsigned_abs())))
     }
 
     /// The error of a rate limit that takes too long.
     pub(super) fn limited(&self, host: &str) -> ForgeError {
-        let wait = self.rate_limit().and_then(|w| jiff::SignedDuration::try_from(w).ok());
-        let until = wait.and_then(|w| self.now().checked_add(w).ok());
+        let wait = || jiff::SignedDuration::try_from(self.rate_limit()?).ok();
+        let until = self.reset().or_else(|| self.now()?.checked_add(wait()?).ok());
         ForgeError::RateLimited { host: host.to_owned(), until }
     }
 
+    /// When the primary limit starts anew, where it is spent.
+    fn reset(&self) -> Option<Timestamp> {
+        let spent = self.header("x-ratelimit-remaining") == Some("0");
+        let reset = self.header("x-ratelimit-reset").filter(|_| spent)?.parse().ok()?;
+        Timestamp::from_second(reset).ok()
+    }
+
     /// The server's clock, since its times are by it.
-    fn now(&self) -> Timestamp {
-        let date = self.headers.get("date").and_then(|d| d.to_str().ok());
-        let read = date.and_then(|d| jiff::fmt::rfc2822::parse(d).ok()).map(|z| z.timestamp());
-        read.unwrap_or_else(Timestamp::now)
+    fn now(&self) -> Option<Timestamp> {
+        jiff::fmt::rfc2822::parse(self.header("date")?).ok().map(|z| z.timestamp())
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok().map(str::trim)
     }
 
     /// A 5xx is an error that may pass.
@@ -162,15 +167,10 @@ impl Reply {
 
     /// The permissions that would do, as GitHub tells them: `issues=write; pull_requests=write`.
     fn accepted(&self) -> Option<String> {
-        let told = self.headers.get("x-accepted-github-permissions")?.to_str().ok()?;
-        let one = |p: &str| {
-            Some(
-                p.trim()
-                    .split_once('=')
-                    .map(|(name, level)| format!("{}: {level}", name.replace('_', "-")))?,
-            )
-        };
-        let all: Vec<String> = told.split([';', ',']).filter_map(one).collect();
+        let told = self.header("x-accepted-github-permissions")?;
+        let pair =
+            |p: &str| p.trim().split_once('=').map(|(n, level)| format!("{}: {level}", n.replace('_', "-")));
+        let all: Vec<String> = told.split([';', ',']).filter_map(pair).collect();
         (!all.is_empty()).then(|| all.join("` or `"))
     }
 

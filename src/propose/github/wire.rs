@@ -29,6 +29,8 @@ pub(super) struct Pull {
     base: Side,
     #[serde(default)]
     labels: Vec<Label>,
+    #[serde(default)]
+    user: Option<User>,
 }
 
 /// Head or base.
@@ -87,6 +89,11 @@ impl Pull {
         let name = |side: &Side| side.repo.as_ref().map(|r| r.full_name.to_ascii_lowercase());
         // Compared with the base, not with our address: a renamed repository answers under its new name.
         self.head.branch == branch && name(&self.head).is_some() && name(&self.head) == name(&self.base)
+    }
+
+    /// Tells whether this login opened it.
+    pub(super) fn is_by(&self, login: &str) -> bool {
+        self.user.as_ref().is_some_and(|u| u.login == login)
     }
 }
 

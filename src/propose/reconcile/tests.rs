@@ -1,1 +1,192 @@
+use super::*;
+use crate::propose::{Extras, Status};
 
+const TIP: CommitId = crate::scan::BlobId([1; 20]);
+const BASE: CommitId = crate::scan::BlobId([2; 20]);
+const CONFLICT: Options = Options { history: History::Append, update: Update::Conflict };
+
+fn release(n: u32) -> EdgeVersion {
+    format!("edge-26.8.{n}").parse().expect("a release")
+}
+
+fn wanted() -> Wanted {
+    Wanted {
+        target: "default".into(),
+        stage: "platform",
+        release: release(3),
+        fingerprint: "f3".into(),
+        inputs: "i".into(),
+        title: format!("Linkerd → {}", release(3)),
+        text: "text".into(),
+        extras: Extras::default(),
+        status: Status { success: true, description: "fine".into() },
+        draft: false,
+    }
+}
+
+fn marker() -> Marker {
+    let wanted = wanted();
+    Marker {
+        fingerprint: "f3".into(),
+        release: release(3),
+        inputs: "i".into(),
+        head: Some(TIP.to_string()),
+        base: Some(BASE.to_string()),
+        text: Some(wanted.text_hash()),
+        status: Some(wanted.status_hash()),
+        ..crate::propose::marker::example()
+    }
+}
+
+fn pull(number: u64, state: PullState, marker: Option<Marker>) -> Seen {
+    let pull = PullRequest {
+        number,
+        url: String::new(),
+        state,
+        title: wanted().title,
+        body: String::new(),
+        head: TIP.to_string(),
+        base: "main".into(),
+        closed_at: None,
+        labels: Vec::new(),
+        draft: false,
+    };
+    Seen { pull, marker, ticks: Ticks::default(), closer: None }
+}
+
+fn seen(pulls: Vec<Seen>) -> Observed {
+    Observed { base: "main".into(), base_tip: BASE, tip: Some(TIP), head: None, pulls }
+}
+
+fn ours(plan: &str) -> Option<Head> {
+    let ownership = Ownership::Ours { plan: Some(plan.into()) };
+    Some(Head { ownership, parents: vec![BASE], chain: vec![TIP] })
+}
+
+fn decide(seen: &Observed) -> Result<Outcome, Question> {
+    reconcile(Some(&wanted()), seen, CONFLICT)
+}
+
+#[test]
+fn a_settled_pull_request_asks_for_nothing() {
+    let outcome = decide(&seen(vec![pull(1, PullState::Open, Some(marker()))])).expect("no question");
+    assert_eq!(outcome, Outcome { pull: Some(1), ..Outcome::default() });
+}
+
+#[test]
+fn each_difference_asks_whose_the_head_is() {
+    type Change = fn(&mut Marker);
+    let changes: [Change; 9] = [
+        |m| m.fingerprint = "f2".into(),
+        |m| m.inputs = "other".into(),
+        |m| m.release = release(2),
+        |m| m.head = Some(BASE.to_string()),
+        |m| m.text = None,
+        |m| m.status = None,
+        |m| m.extras = Some("somebody".into()),
+        |m| m.closing = true,
+        |m| m.declined = true,
+    ];
+    for (n, change) in changes.into_iter().enumerate() {
+        let mut marker = marker();
+        change(&mut marker);
+        assert_eq!(decide(&seen(vec![pull(1, PullState::Open, Some(marker))])), Err(Question::Head), "{n}");
+    }
+}
+
+#[test]
+fn other_rules_over_the_same_files_push_only_another_tree() {
+    let marker = Marker { fingerprint: "older rules".into(), ..marker() };
+    let mut seen = seen(vec![pull(1, PullState::Open, Some(marker))]);
+    seen.head = ours("older rules");
+    let outcome = decide(&seen).expect("no question");
+    let push = Action::Push { old: Some(TIP), parents: vec![TIP], even_if_same: false };
+    assert_eq!(outcome.actions, [push, Action::SetStatus, Action::Write]);
+}
+
+#[test]
+fn a_changed_base_branch_closes_what_leads_elsewhere() {
+    let mut old = pull(1, PullState::Open, Some(marker()));
+    old.pull.base = "master".into();
+    let mut seen = seen(vec![old]);
+    seen.head = ours("f3");
+    let outcome = decide(&seen).expect("no question");
+    assert_eq!(
+        outcome.actions,
+        [Action::MarkClosing(1, None), Action::Close(1), Action::SetStatus, Action::Open],
+        "and opens another from the same head"
+    );
+}
+
+#[test]
+fn one_opened_by_a_person_elsewhere_is_theirs() {
+    let mut theirs = pull(1, PullState::Open, None);
+    theirs.pull.base = "release".into();
+    let mut seen = seen(vec![theirs]);
+    seen.head = ours("f3");
+    assert_eq!(decide(&seen).expect("no question").actions, [Action::SetStatus, Action::Open]);
+    assert_eq!(reconcile(None, &seen, CONFLICT).expect("no question"), Outcome::default());
+}
+
+#[test]
+fn who_closed_is_asked_only_where_it_matters() {
+    let older = Marker { release: release(2), ..marker() };
+    let closing = Marker { closing: true, ..marker() };
+    let declined = Marker { closing: true, declined: true, ..marker() };
+    let closed = |m: Marker| seen(vec![pull(1, PullState::Closed, Some(m))]);
+    assert_eq!(decide(&closed(marker())), Err(Question::Closer(1)));
+    assert_eq!(decide(&closed(older)), Err(Question::Head), "an older release: not a no to this one");
+    assert_eq!(decide(&closed(closing)), Err(Question::Head), "closed by us");
+    let mut no = closed(declined);
+    no.tip = None;
+    let held = Some(Held::Declined { release: release(3), pull: 1 });
+    assert_eq!(decide(&no), Ok(Outcome { held, ..Outcome::default() }));
+}
+
+#[test]
+fn a_no_to_a_newer_release_stands_for_the_older_too() {
+    let mut closed = pull(1, PullState::Closed, Some(Marker { release: release(4), ..marker() }));
+    closed.closer = Some(Closer::Unknown);
+    let held = Some(Held::Declined { release: release(4), pull: 1 });
+    assert_eq!(decide(&seen(vec![closed])), Ok(Outcome { held, ..Outcome::default() }));
+}
+
+#[test]
+fn a_killed_close_is_finished() {
+    let closing = || Some(Marker { closing: true, ..marker() });
+    let mut open = seen(vec![pull(1, PullState::Open, closing())]);
+    open.head = ours("f3");
+    let actions = reconcile(None, &open, CONFLICT).expect("no question").actions;
+    assert_eq!(actions, [Action::Close(1), Action::DeleteBranch(TIP)]);
+    let mut closed = seen(vec![pull(1, PullState::Closed, closing())]);
+    closed.head = ours("f3");
+    assert_eq!(reconcile(None, &closed, CONFLICT).expect("no question").actions, [Action::DeleteBranch(TIP)]);
+    closed.head = Some(Head { ownership: Ownership::Person, parents: vec![], chain: vec![TIP] });
+    assert_eq!(reconcile(None, &closed, CONFLICT).expect("no question").actions, []);
+}
+
+#[test]
+fn nothing_wanted_and_nothing_of_ours_asks_for_nothing() {
+    for state in [PullState::Merged, PullState::Closed] {
+        assert_eq!(
+            reconcile(None, &seen(vec![pull(1, state, Some(marker()))]), CONFLICT),
+            Ok(Outcome::default())
+        );
+    }
+    assert_eq!(reconcile(None, &seen(vec![]), CONFLICT), Ok(Outcome::default()));
+}
+
+#[test]
+fn an_unticked_decline_is_taken_back() {
+    let declined = Marker { closing: true, declined: true, ..marker() };
+    let mut seen = seen(vec![pull(1, PullState::Open, Some(declined))]);
+    seen.head = ours("f3");
+    assert_eq!(decide(&seen).expect("no question").actions, [Action::Write]);
+}
+
+#[test]
+fn titles_name_releases_as_words() {
+    let named = |title: &str| names(title, release(3));
+    assert!(named("Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)") && named("go to edge-26.8.3."));
+    assert!(!named("edge-26.8.31") && !named("edge-26.8.3-spark") && !named("my-edge-26.8.3"));
+}

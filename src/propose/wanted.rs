@@ -1,0 +1,205 @@
+//! Step 8, propose: the pull request that should be there.
+//!
+//! In: a plan with its content. Out: a [`Wanted`], and hashes over its parts, by which a marker tells later whether
+//! there is anything new to say. Pure.
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    Content, Extras, History, Marker, Status,
+    body::{self, BodyError, Frame},
+    content::stage_word,
+    markdown,
+};
+use crate::{plan::Plan, release::EdgeVersion};
+
+/// The label of a pull request that must not be merged as it is.
+pub const BLOCKED: &str = "uplinker: blocked";
+/// The most characters of a title; GitHub takes 256.
+const LONGEST_TITLE: usize = 250;
+
+/// The pull request that should be there.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The target.
+    pub target: String,
+    /// The stage, as in branches.
+    pub stage: &'static str,
+    /// The release.
+    pub release: EdgeVersion,
+    /// The plan's fingerprint.
+    pub fingerprint: String,
+    /// The hash over (path, base blob) of the change set.
+    pub inputs: String,
+    /// The title.
+    pub title: String,
+    /// The text, as [`body::text`] writes it.
+    pub text: String,
+    /// Labels and people; with [`BLOCKED`] where something blocks.
+    pub extras: Extras,
+    /// The status of the head.
+    pub status: Status,
+    /// Whether to open it as a draft.
+    pub draft: bool,
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    /// Writes what should be there, from a content; `extras` are the configured ones.
+    pub fn new(plan: &Plan, title: String, content: &Content, extras: &Extras) -> Result<Self, BodyError> {
+        let blocks = content.blocks.len();
+        let mut extras = extras.clone();
+        if blocks > 0 {
+            extras.labels.push(BLOCKED.to_owned());
+        }
+        let description = match (blocks, content.warnings.len()) {
+            (0, 0) => "no check found anything to settle".to_owned(),
+            (0, n) => format!("{n} to check before merging"),
+            (n, _) => format!("{n} must be settled before this is merged"),
+        };
+        Ok(Self {
+            target: plan.target.clone(),
+            stage: stage_word(plan.stage),
+            release: plan.to,
+            fingerprint: plan.fingerprint.clone(),
+            inputs: plan.inputs.clone(),
+            title: markdown::plain(&title).chars().take(LONGEST_TITLE).collect(),
+            text: body::text(content)?,
+            extras,
+            status: Status { success: blocks == 0, description },
+            draft: false,
+        })
+    }
+
+    /// Returns what stands around the text.
+    pub fn frame(&self, history: History) -> Frame<'_> {
+        Frame {
+            target: &self.target,
+            stage: self.stage,
+            release: self.release,
+            person: false,
+            newer: None,
+            keeps_history: history == History::Append,
+            retry: self.extras != Extras::default(),
+        }
+    }
+
+    /// Returns what its marker says at the least.
+    pub fn marker(&self) -> Marker {
+        Marker {
+            fingerprint: self.fingerprint.clone(),
+            target: self.target.clone(),
+            stage: self.stage.to_owned(),
+            release: self.release,
+            inputs: self.inputs.clone(),
+            head: None,
+            base: None,
+            text: None,
+            status: None,
+            extras: None,
+            person: false,
+            closing: false,
+            declined: false,
+        }
+    }
+
+    /// Returns the hash that tells whether the text changed since it was written.
+    pub fn text_hash(&self) -> String {
+        hash(&[&self.title, &self.text, &self.release.to_string()])
+    }
+
+    /// Returns the hash of the status.
+    pub fn status_hash(&self) -> String {
+        hash(&[if self.status.success { "success" } else { "failure" }, &self.status.description])
+    }
+
+    /// Returns the hash of labels and people; `None` where there are none.
+    pub fn extras_hash(&self) -> Option<String> {
+        let Extras { labels, reviewers, assignees } = &self.extras;
+        let lists = [labels, reviewers, assignees];
+        lists
+            .iter()
+            .any(|l| !l.is_empty())
+            .then(|| hash(&lists.map(|l| l.join("\n")).each_ref().map(String::as_str)))
+    }
+
+    /// Tells whether it must not be merged as it is.
+    pub fn blocked(&self) -> bool {
+        self.extras.labels.iter().any(|l| l == BLOCKED)
+    }
+}
+
+/// Returns the hash of the note on a person's branch.
+pub fn note_hash(newer: Option<EdgeVersion>) -> String {
+    hash(&["note", &newer.map(|r| r.to_string()).unwrap_or_default()])
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update(part.len().to_be_bytes());
+        sha.update(part.as_bytes());
+    }
+    sha.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted() -> Wanted {
+        Wanted {
+            target: "default".into(),
+            stage: "platform",
+            release: "edge-26.8.3".parse().expect("a release"),
+            fingerprint: "f".into(),
+            inputs: "i".into(),
+            title: "Linkerd".into(),
+            text: "text".into(),
+            extras: Extras::default(),
+            status: Status { success: true, description: "fine".into() },
+            draft: false,
+        }
+    }
+
+    #[test]
+    fn hashes_keep_their_parts_apart() {
+        assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
+        let mut other = wanted();
+        other.extras.labels = vec!["x".into()];
+        let mut people = wanted();
+        people.extras.assignees = vec!["x".into()];
+        assert_ne!(other.extras_hash(), people.extras_hash());
+        assert_eq!(wanted().extras_hash(), None);
+    }
+
+    #[test]
+    fn a_block_shows_in_label_and_status() {
+        let block = super::super::content::Statement {
+            check: "parses".into(),
+            place: None,
+            reason: "no".into(),
+            mend: None,
+        };
+        let plan = Plan {
+            target: "default".into(),
+            stage: crate::scan::Stage::Platform,
+            from: Vec::new(),
+            to: "edge-26.8.3".parse().expect("a release"),
+            hop_towards: None,
+            published: None,
+            moves: Vec::new(),
+            stays: Vec::new(),
+            fingerprint: "f".into(),
+            inputs: "i".into(),
+        };
+        let make = |blocks| {
+            let content = Content { blocks, ..Content::default() };
+            Wanted::new(&plan, "Linkerd".into(), &content, &Extras::default()).expect("renders")
+        };
+        let (blocked, fine) = (make(vec![block]), make(Vec::new()));
+        assert!(blocked.blocked() && !blocked.status.success && blocked.extras.labels == [BLOCKED]);
+        assert!(!fine.blocked() && fine.status.success && fine.extras == Extras::default());
+    }
+}

@@ -1,0 +1,419 @@
+//! The GitHub adapter against a fake that answers as GitHub does: what it asks for, and what it makes of refusals,
+//! limits and broken connections.
+
+mod support;
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use support::{
+    controls::Fault,
+    github::{GitHub as Fake, Level, Merge, Token},
+    http::Response,
+    repo::{ADA, put},
+    scene::{PLATFORM, REPO, TOKEN},
+};
+use uplinker::{
+    propose::{
+        Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status,
+        github::{Address, GitHub},
+    },
+    scan::BlobId,
+    sys::http::Http,
+};
+
+/// A fake with one repository and a branch that is one commit ahead.
+struct Place {
+    fake: Fake,
+    http: Http,
+}
+
+// === impl Place ===
+
+impl Place {
+    fn new(token: Token) -> Self {
+        let fake = Fake::start();
+        let repo = fake.repo(REPO, &[("a.yaml", "a: 1\n")]);
+        repo.branch(PLATFORM, "main");
+        repo.commit(PLATFORM, &ADA, "Ahead", &[put("a.yaml", "a: 2\n")]);
+        fake.token(TOKEN, token);
+        fake.controls().log.take();
+        Self { fake, http: Http::new(None).expect("a client") }
+    }
+
+    fn usual() -> Self {
+        Self::new(Token::actions())
+    }
+
+    fn forge(&self) -> GitHub<'_> {
+        self.forge_with(TOKEN)
+    }
+
+    fn forge_with(&self, token: &str) -> GitHub<'_> {
+        let address = Address::of(&self.fake.url(REPO), None).expect("an address");
+        let forge =
+            GitHub::new(&self.http, address, Some(&SecretString::from(token.to_owned()))).expect("a forge");
+        forge.with_retry_delay(Duration::from_millis(5))
+    }
+
+    fn requests(&self) -> Vec<String> {
+        let target = |e: &support::controls::Entry| e.line().replace(&format!("/api/v3/repos/{REPO}"), "");
+        self.fake.controls().log.take().iter().map(target).collect()
+    }
+
+    fn fault(&self, method: &str, pattern: &str, fault: Fault) {
+        self.fake.controls().rules.fault(method, &format!("*{pattern}"), fault);
+    }
+
+    fn open(&self) -> PullRequest {
+        self.forge().open(&new()).expect("opened")
+    }
+}
+
+fn new() -> NewPull {
+    NewPull {
+        title: "Linkerd".into(),
+        body: "Body".into(),
+        head: PLATFORM.into(),
+        base: "main".into(),
+        draft: false,
+    }
+}
+
+fn list() -> String {
+    let head = format!("acme%3A{}", PLATFORM.replace('/', "%2F"));
+    format!("GET /pulls?state=all&head={head}&sort=created&direction=desc&per_page=100&page=1")
+}
+
+fn answer(status: u16, text: &str) -> Fault {
+    Fault::Answer(Response::text(status, text))
+}
+
+#[test]
+fn a_pull_request_lives_its_life() {
+    let place = Place::usual();
+    let forge = place.forge();
+    assert_eq!(forge.pulls(PLATFORM).expect("a list"), []);
+    let opened = forge.open(&new()).expect("opened");
+    assert_eq!((opened.number, opened.state, opened.body.as_str()), (1, PullState::Open, "Body"));
+    let patch = PullPatch { title: Some("Other".into()), body: Some("New".into()), state: None };
+    forge.update(1, &patch).expect("changed");
+    let read = forge.pull(1).expect("read");
+    assert_eq!((read.title.as_str(), read.body.as_str(), read.base.as_str()), ("Other", "New", "main"));
+    assert_eq!(read.head, place.fake.pull(REPO, 1).head_sha.to_string());
+    let close = PullPatch { state: Some(PullState::Closed), ..PullPatch::default() };
+    forge.update(1, &close).expect("closed");
+    let listed = forge.pulls(PLATFORM).expect("a list");
+    assert_eq!(listed.first().map(|p| p.state), Some(PullState::Closed));
+    assert_eq!(
+        place.requests(),
+        [
+            list(),
+            "POST /pulls".into(),
+            "PATCH /pulls/1".into(),
+            "GET /pulls/1".into(),
+            "PATCH /pulls/1".into(),
+            list()
+        ]
+    );
+}
+
+#[test]
+fn merged_ones_are_told_from_closed_ones() {
+    let place = Place::usual();
+    place.open();
+    place.fake.merge(REPO, 1, Merge::Squash, "ada", false);
+    let merged = place.forge().pulls(PLATFORM).expect("a list").remove(0);
+    assert_eq!(merged.state, PullState::Merged);
+    assert!(merged.closed_at.is_some());
+}
+
+#[test]
+fn only_our_own_branch_counts() {
+    let place = Place::usual();
+    let tip = git2::Oid::from_str(&place.open().head).expect("an id");
+    place.fake.fork_pull(REPO, "mallory", PLATFORM, "main", tip);
+    place.fake.fork_pull(REPO, "acme", "other", "main", tip);
+    let numbers: Vec<u64> = place.forge().pulls(PLATFORM).expect("a list").iter().map(|p| p.number).collect();
+    assert_eq!(numbers, [1]);
+}
+
+#[test]
+fn long_lists_are_read_to_their_end() {
+    let place = Place::usual();
+    for _ in 0..101 {
+        let number = place.fake.open_pull(REPO, "ada", PLATFORM, "main", "again");
+        place.fake.close(REPO, number, "ada");
+    }
+    let pulls = place.forge().pulls(PLATFORM).expect("a list");
+    assert_eq!((pulls.len(), pulls.first().map(|p| p.number)), (101, Some(101)), "newest first");
+    assert_eq!(place.requests(), [list(), list().replace("&page=1", "&page=2")]);
+}
+
+#[test]
+fn a_list_that_did_not_change_is_not_sent_again() {
+    let place = Place::usual();
+    place.open();
+    let forge = place.forge();
+    let first = forge.pulls(PLATFORM).expect("a list");
+    place.fake.controls().log.take();
+    assert_eq!(forge.pulls(PLATFORM).expect("a list"), first);
+    let entries = place.fake.controls().log.take();
+    assert_eq!(entries.iter().map(|e| (e.status, e.bytes_out)).collect::<Vec<_>>(), [(Some(304), 0)]);
+    place.fake.edit_body(REPO, 1, |_| "edited".into());
+    assert_eq!(forge.pulls(PLATFORM).expect("a list").remove(0).body, "edited");
+}
+
+#[test]
+fn who_closed_it_is_told() {
+    let place = Place::usual();
+    place.open();
+    place.fake.close(REPO, 1, "ada");
+    assert_eq!(place.forge().closer(1).expect("told"), Closer::Person("ada".into()));
+    place.fake.reopen(REPO, 1, "ada");
+    place.fake.close(REPO, 1, "stale[bot]");
+    assert_eq!(place.forge().closer(1).expect("told"), Closer::Bot("stale[bot]".into()));
+    place.fake.reopen(REPO, 1, "ada");
+    place.fake.delete_branch(REPO, "main", "ada");
+    assert_eq!(place.forge().closer(1).expect("told"), Closer::BaseGone);
+}
+
+#[test]
+fn opening_twice_is_opening_once() {
+    let place = Place::usual();
+    let first = place.open();
+    place.requests();
+    let second = place.forge().open(&new()).expect("the one that is there");
+    assert_eq!(second.number, first.number);
+    assert_eq!(place.requests(), ["POST /pulls".to_owned(), list()]);
+}
+
+#[test]
+fn a_502_after_it_was_opened_is_a_success() {
+    for fault in [
+        Fault::AnswerAfter(Response::text(502, "<html>Bad Gateway</html>")),
+        Fault::DropAfter,
+        Fault::CutAnswer(20),
+    ] {
+        let place = Place::usual();
+        place.fault("POST", "/pulls", fault.clone());
+        assert_eq!(place.forge().open(&new()).expect("found").number, 1, "{fault:?}");
+        assert_eq!(place.requests(), ["POST /pulls".to_owned(), list()], "{fault:?}: not sent twice");
+    }
+}
+
+#[test]
+fn a_write_that_failed_is_not_repeated() {
+    for fault in [answer(502, "<html>"), answer(500, ""), Fault::DropBefore] {
+        let place = Place::usual();
+        place.fault("POST", "/pulls", fault.clone());
+        let error = place.forge().open(&new()).expect_err("not opened");
+        assert!(matches!(error, ForgeError::Temporary { .. }), "{error}");
+        assert_eq!(place.fake.pulls(REPO).len(), 0);
+        assert_eq!(place.fake.controls().log.count("POST", "*/pulls"), 1, "{fault:?}");
+        place.open();
+        place.fault("PATCH", "/pulls/1", fault.clone());
+        let patch = PullPatch { body: Some("x".into()), ..PullPatch::default() };
+        assert!(matches!(place.forge().update(1, &patch), Err(ForgeError::Temporary { .. })));
+        assert_eq!(place.fake.controls().log.count("PATCH", "*"), 1, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_read_that_failed_is_repeated() {
+    for fault in [answer(502, "<html>"), Fault::DropBefore, Fault::CutAnswer(1)] {
+        let place = Place::usual();
+        place.fake.controls().rules.fault_nth("GET", "*/pulls?*", 0, 2, fault.clone());
+        assert_eq!(place.forge().pulls(PLATFORM).expect("in the end"), [], "{fault:?}");
+        assert_eq!(place.requests().len(), 3);
+        place.fake.controls().rules.fault_nth("GET", "*/pulls?*", 0, 9, fault.clone());
+        let error = place.forge().pulls(PLATFORM).expect_err("given up");
+        assert!(matches!(error, ForgeError::Temporary { .. }), "{error}");
+        assert_eq!(place.requests().len(), 3, "{fault:?}");
+    }
+}
+
+#[test]
+fn each_missing_permission_is_named() {
+    for token in [Token::actions(), Token::fine_grained("ada")] {
+        let place = Place::new(token.without("pull_requests"));
+        let error = place.forge().open(&new()).expect_err("refused").to_string();
+        assert_eq!(error, "127.0.0.1: the token lacks the permission `pull-requests: write`");
+    }
+    let mut reader = Token::actions();
+    reader.permissions.insert("pull_requests".into(), Level::Read);
+    let place = Place::new(reader);
+    assert!(place.forge().pulls(PLATFORM).is_ok());
+    assert!(matches!(place.forge().open(&new()), Err(ForgeError::Permission { .. })));
+}
+
+#[test]
+fn a_status_that_may_not_be_set_is_no_error() {
+    let place = Place::usual();
+    let tip = place.open().head;
+    let id = commit(&tip);
+    let status = Status { success: false, description: "x".repeat(200) };
+    assert!(place.forge().status(id, &status).expect("set"));
+    let set = place.fake.statuses(REPO, git2::Oid::from_str(&tip).expect("an id")).remove(0);
+    assert_eq!((set.context.as_str(), set.state.as_str()), ("uplinker/verify", "failure"));
+    let place = Place::new(Token::actions().without("statuses"));
+    let id = commit(&place.open().head);
+    assert!(!place.forge().status(id, &status).expect("refused"));
+    let unknown = Place::usual().forge().status(BlobId([9; 20]), &status).expect_err("not pushed yet");
+    assert!(matches!(unknown, ForgeError::Temporary { .. }), "{unknown}");
+}
+
+fn commit(hex: &str) -> BlobId {
+    let mut id = [0; 20];
+    for (n, byte) in id.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).expect("hexadecimal");
+    }
+    BlobId(id)
+}
+
+#[test]
+fn the_setting_that_forbids_pull_requests_is_told_with_the_way_out() {
+    let place = Place::usual();
+    place.fake.settings(REPO, |repo| repo.actions_may_open = false);
+    match place.forge().open(&new()) {
+        Err(ForgeError::PullsForbidden { compare: Some(page) }) => {
+            assert!(
+                page.ends_with("/acme/config/compare/main...uplinker/default/platform?expand=1"),
+                "{page}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_workflows_own_token_leaves_checks_waiting() {
+    for (token, lines) in [(Token::actions(), 1), (Token::app("uplinker"), 0), (Token::classic("ada"), 0)] {
+        let place = Place::new(token);
+        let forge = place.forge();
+        let opened = forge.open(&new()).expect("opened");
+        assert_eq!(forge.remarks(&opened).len(), lines);
+    }
+}
+
+#[test]
+fn an_archived_or_hidden_repository_is_told() {
+    let place = Place::usual();
+    place.fake.settings(REPO, |repo| repo.archived = true);
+    assert!(matches!(place.forge().open(&new()), Err(ForgeError::Archived(_))));
+    let mut blind = Token::actions();
+    blind.repos = Some(std::collections::BTreeSet::new());
+    let place = Place::new(blind);
+    assert!(matches!(place.forge().pulls(PLATFORM), Err(ForgeError::NotFound(_))));
+    let place = Place::usual();
+    match place.forge_with("wrong").pulls(PLATFORM) {
+        Err(ForgeError::Auth { reason, .. }) => assert_eq!(reason, "Bad credentials"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_draft_falls_back_where_there_are_none() {
+    let place = Place::usual();
+    place.fake.settings(REPO, |repo| repo.drafts = false);
+    let draft = NewPull { draft: true, ..new() };
+    assert!(!place.forge().open(&draft).expect("opened").draft);
+    let place = Place::usual();
+    place.fake.settings(REPO, |repo| repo.drafts = true);
+    assert!(place.forge().open(&draft).expect("opened").draft);
+}
+
+#[test]
+fn one_who_is_refused_does_not_keep_the_others() {
+    let place = Place::usual();
+    place.fake.settings(REPO, |repo| {
+        repo.collaborators.extend(["ada".to_owned(), "ben".to_owned()]);
+        repo.teams.insert("mesh".into());
+    });
+    let pull = place.open();
+    let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let extras = Extras {
+        labels: names(&["linkerd", "", "uplinker: blocked"]),
+        reviewers: names(&["ada", "stranger", "acme/mesh"]),
+        assignees: names(&["ben", "stranger"]),
+    };
+    let lines = place.forge().decorate(&pull, &extras).expect("decorated");
+    let seen = place.fake.pull(REPO, 1);
+    assert_eq!(seen.labels, ["linkerd", "uplinker: blocked"]);
+    assert_eq!(
+        (seen.reviewers, seen.teams, seen.assignees),
+        (names(&["ada"]), names(&["mesh"]), names(&["ben"]))
+    );
+    assert_eq!(lines.len(), 3, "{lines:#?}");
+    assert!(
+        lines[1].starts_with("`stranger` was not asked for a review: cannot ask people: Reviews may only")
+    );
+    place.forge().unlabel(1, "uplinker: blocked").expect("removed");
+    place.forge().unlabel(1, "uplinker: blocked").expect("gone already");
+    assert_eq!(place.fake.pull(REPO, 1).labels, ["linkerd"]);
+}
+
+#[test]
+fn commits_carry_the_tokens_user() {
+    let me = |token: Token| Place::new(token).forge().identity().expect("told").expect("somebody");
+    let actions = me(Token::actions());
+    assert_eq!(actions.name, "github-actions[bot]");
+    assert_eq!(actions.email, "41898282+github-actions[bot]@users.noreply.github.com");
+    let person = me(Token::classic("ada"));
+    assert_eq!(person.name, "ada Example");
+    assert!(person.email.ends_with("+ada@users.noreply.127.0.0.1"), "{}", person.email);
+}
+
+#[test]
+fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
+    let place = Place::usual();
+    let words = r#"{"message":"You have exceeded a secondary rate limit."}"#;
+    let short = Response::text(403, words).with("Retry-After", "1");
+    place.fault("POST", "/pulls", Fault::Answer(short));
+    let start = std::time::Instant::now();
+    assert_eq!(place.open().number, 1, "a refused request was not done, so it may be sent again");
+    assert!(start.elapsed() >= Duration::from_secs(1));
+    let long = Response::text(429, words).with("Retry-After", "600");
+    place.fault("PATCH", "/pulls/1", Fault::Answer(long));
+    let patch = PullPatch { body: Some("x".into()), ..PullPatch::default() };
+    let error = place.forge().update(1, &patch).expect_err("limited");
+    assert!(matches!(error, ForgeError::RateLimited { until: Some(_), .. }), "{error}");
+    let far = jiff::Timestamp::now().as_second() + 3_000;
+    place.fake.limit(0, far);
+    match place.forge().pulls(PLATFORM) {
+        Err(ForgeError::RateLimited { until: Some(until), .. }) => {
+            assert!((until.as_second() - far).abs() <= 2)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_limit_that_does_not_end_is_given_up() {
+    let place = Place::usual();
+    let again = Response::text(429, "{}").with("Retry-After", "0");
+    place.fake.controls().rules.fault_nth("GET", "*/pulls?*", 0, 9, Fault::Answer(again));
+    assert!(matches!(place.forge().pulls(PLATFORM), Err(ForgeError::RateLimited { .. })));
+    assert_eq!(place.requests().len(), 2);
+}
+
+#[test]
+fn a_web_page_in_place_of_json_is_told() {
+    let place = Place::usual();
+    place.fault("GET", "/pulls?*", answer(200, "<html><body>Sign in</body></html>"));
+    let error = place.forge().pulls(PLATFORM).expect_err("a page").to_string();
+    assert!(error.contains("web page"), "{error}");
+}
+
+#[test]
+fn the_token_is_in_no_error() {
+    let place = Place::usual();
+    place.fake.controls().rules.fault_nth("*", "*", 0, 9, Fault::DropBefore);
+    let error = place.forge().pulls(PLATFORM).expect_err("broken");
+    assert!(!format!("{error} {error:?}").contains(TOKEN));
+    let address = Address::of(&place.fake.url(REPO), None).expect("an address");
+    for token in ["", " ", "with space", "with\nline", "ümlaut"] {
+        let error = GitHub::new(&place.http, address.clone(), Some(&SecretString::from(token.to_owned())));
+        assert!(matches!(error.err(), Some(ForgeError::Auth { .. })), "{token:?}");
+    }
+}
