@@ -727,7 +727,7 @@ fn a_status_that_is_no_text_is_no_panic() {
 #[test]
 fn only_branches_under_the_prefix_are_written() {
     let scene = Scene::new();
-    let mut remote = scene.open();
+    let remote = scene.open();
     let ours = bump(&remote);
     scene.repo.branch("uplinker/base", "main");
     scene.repo.set_default_branch("uplinker/base");

@@ -82,7 +82,7 @@ impl Scene {
             })
             .unwrap();
         assert_eq!(pull.head, commit.to_string());
-        forge.attach(pull.number, &remote.patch(onto, commit).unwrap()).unwrap();
+        forge.attach(pull.number, &|| Ok(remote.patch(onto, commit).unwrap())).unwrap();
         pull.number
     }
 
