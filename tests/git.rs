@@ -1,4 +1,5 @@
 //! The Git adapter against a real Git server on loopback and against folders: what it asks, writes and refuses.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! The `directory:` forge beside a real bare repository: proposed, merged by hand, told apart from a close.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Scans whole repositories of many shapes and compares every pin and every skip with what is written beside them.
 //!
 //! `tests/scan/<name>/before` is a repository, `expected.json` what a scan must find there; `other` pins are not listed.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{
     collections::HashMap,
