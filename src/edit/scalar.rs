@@ -25,7 +25,7 @@ pub(super) fn write(
         return Err(Refusal::Written("it is no scalar"));
     };
     let value = patched(old, pieces).ok_or(Refusal::Overlap)?;
-    if style == Style::Plain && (!stays_plain(old, &value, pieces) || is_json(text)) {
+    if style == Style::Plain && old != value && (!stays_plain(old, &value, pieces) || is_json(text)) {
         return quoted(text, node, value);
     }
     let place = |piece: &Piece| match content(node) {
@@ -67,7 +67,6 @@ fn line_start(text: &str, content: usize) -> String {
 /// Tells whether a plain scalar needs no quotes after the change.
 fn stays_plain(old: &str, new: &str, pieces: &[Piece]) -> bool {
     match pieces {
-        _ if old == new => true,
         [piece] if piece.value == (0..old.len()) => core::is_plain_text(new) || changed_plainly(old, new),
         _ => pieces.iter().all(|p| core::is_plain_piece(&p.with)) && !core::is_typed(new),
     }
