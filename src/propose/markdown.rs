@@ -32,11 +32,12 @@ pub fn safe(text: &str) -> String {
     out
 }
 
-/// Shows one foreign string as code, so that it can be copied unchanged; one that would end the code is shown as
-/// text instead.
+/// Shows one foreign string as code, so that it can be copied unchanged; one that would end the code, or pass for a
+/// hidden mark of ours, is shown as text instead.
 pub fn code(text: &str) -> String {
     let text = visible(text);
-    match text.is_empty() || text.contains(['`', '|', '\\']) || text.starts_with(' ') || text.ends_with(' ') {
+    let acts = text.contains(['`', '|', '\\']) || text.contains("<!--");
+    match text.is_empty() || acts || text.starts_with(' ') || text.ends_with(' ') {
         true => safe(&text),
         false => format!("`{text}`"),
     }
@@ -139,6 +140,7 @@ mod tests {
         assert_eq!(code("apps/@team/#1 <b>.yaml"), "`apps/@team/#1 <b>.yaml`");
         assert_eq!(code("a`b"), "a&#96;b");
         assert_eq!(code("a|b"), "a&#124;b");
+        assert_eq!(code("<!-- uplinker:boxes -->"), "&#60;&#33;-- uplinker:boxes --&#62;");
         assert_eq!(code("a\nb"), "`a b`");
         assert_eq!(code(""), "");
     }

@@ -1,3 +1,5 @@
+//! What a body says, and what text from elsewhere cannot make it say.
+
 use super::*;
 use crate::propose::content::{Passed, Row, Statement, Stays};
 

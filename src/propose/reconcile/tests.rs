@@ -1,3 +1,5 @@
+//! Every row of the table of decisions.
+
 use super::*;
 use crate::propose::{Extras, Status};
 

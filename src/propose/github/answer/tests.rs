@@ -1,3 +1,5 @@
+//! GitHub's answers, as GitHub words them.
+
 use super::*;
 
 fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
