@@ -11,7 +11,8 @@ use super::{
     body::{self, BodyError, Frame},
     commit_message, marker, observe,
     ownership::Ownership,
-    reconcile::{self, Action, Held, Observed, Options, Outcome, Question},
+    options::Options,
+    reconcile::{self, Action, Held, Observed, Outcome, Question},
     wanted::{BLOCKED, Wanted, note_hash},
 };
 use crate::{

@@ -13,6 +13,7 @@ pub mod markdown;
 pub mod marker;
 mod message;
 mod observe;
+mod options;
 pub mod ownership;
 pub mod reconcile;
 mod wanted;
@@ -26,7 +27,8 @@ pub use boxes::{CheckBox, Ticks};
 pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out};
 pub use content::Content;
 pub use message::{Message, commit_message};
-pub use reconcile::{Held, History, Options, Update};
+pub use options::{History, Options, Update};
+pub use reconcile::Held;
 pub use wanted::{BLOCKED, Wanted};
 
 /// A pull request as a forge reports it.

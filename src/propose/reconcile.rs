@@ -35,40 +35,11 @@
 //! | no | any other | none |
 
 use super::{
-    CheckBox, Closer, Marker, PullRequest, PullState, Ticks,
+    CheckBox, Closer, History, Marker, Options, PullRequest, PullState, Ticks, Update,
     ownership::Ownership,
     wanted::{BLOCKED, Wanted, note_hash},
 };
 use crate::{commit::CommitId, release::EdgeVersion};
-
-/// How the branch grows (`branch.history`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum History {
-    /// A commit on top; never a forced push over an open pull request.
-    #[default]
-    Append,
-    /// One fresh commit.
-    Replace,
-}
-
-/// When the branch follows the base branch (`branch.update`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Update {
-    /// When a file of the change set changed there.
-    #[default]
-    Conflict,
-    /// Whenever it moved.
-    Behind,
-}
-
-/// What the configuration says of branches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// `branch.history`.
-    pub history: History,
-    /// `branch.update`.
-    pub update: Update,
-}
 
 /// What was seen of the branch and its pull requests.
 #[derive(Clone, Debug)]
