@@ -153,7 +153,7 @@ fn source(flag: &str, text: &str) -> Result<SourceSetting, Error> {
         Error::usage(format!("{flag}: `{}` {reason}", without_userinfo(text)))
             .hint("write a URL with https://, a file with file:///absolute/path, or `off`")
     };
-    match text.parse().map_err(|_| wrong("is not a feed's address"))? {
+    match text.parse().map_err(|_| wrong("is not a URL"))? {
         SourceSetting::Url(url) if !url.username().is_empty() || url.password().is_some() => {
             Err(wrong("carries a password, which other users of this machine could read"))
         }

@@ -10,8 +10,8 @@ use super::{
     Forge, ForgeError, Marker, Message, NewPull, PullPatch, PullRequest, PullState, Ticks,
     body::{self, BodyError, Frame},
     commit_message, marker, observe,
-    ownership::Ownership,
     options::Options,
+    ownership::Ownership,
     reconcile::{self, Action, Held, Observed, Outcome, Question},
     wanted::{BLOCKED, Wanted, note_hash},
 };

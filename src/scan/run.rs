@@ -4,7 +4,8 @@
 //! that pins read are traced last. Owns no rule of any shape.
 
 use super::{
-    Entry, Facts, Generator, Inventory, Pin, RepoPath, ScanOptions, SkipReason, Skipped, Tree, TreeError, chart,
+    Entry, Facts, Generator, Inventory, Pin, RepoPath, ScanOptions, SkipReason, Skipped, Tree, TreeError,
+    chart,
     context::Context,
     corpus::{Corpus, File, Unread},
     found::Found,

@@ -267,7 +267,9 @@ fn api_url(what: &str, text: &str) -> Result<Url, Error> {
     let plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
     let web = matches!(url.scheme(), "http" | "https") && url.host_str().is_some();
     if plain && web && !keeps_secrets(&url) {
-        return Err(Error::usage(format!("{what}: {url} would get the token unencrypted")).hint("use https://"));
+        return Err(
+            Error::usage(format!("{what}: {url} would get the token unencrypted")).hint("use https://")
+        );
     }
     if plain && web { Ok(url) } else { Err(wrong()) }
 }
