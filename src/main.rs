@@ -1,3 +1,7 @@
 //! The `uplinker` program: hands over to the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    uplinker::cli::main(std::env::args_os())
+}

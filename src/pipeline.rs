@@ -1,1 +1,118 @@
 //! The whole run on one screen; it owns no rule.
+//!
+//! In: a repository, its forge, and what the operator knows (catalog, time). Out: a [`RunReport`]. Each step is a call
+//! into the folder of its name; what is asked of the outside, and in which order, is decided here alone.
+
+mod base;
+mod draft;
+mod error;
+mod landed;
+mod propose;
+mod survey;
+
+use jiff::Timestamp;
+
+use crate::{
+    commit::git::{GitRemote, LocalHead},
+    config::{self, Config},
+    propose::Forge,
+    release::{Catalog, EdgeVersion},
+    report::{PinsReport, RunReport},
+    scan::{Stage, Tree},
+};
+
+pub use base::Base;
+pub use error::Error;
+
+use draft::Draft;
+use landed::{InHistory, Landed, OnRemote};
+use survey::Survey;
+
+/// How often a pass begins again when branches move under it, before it is left to the next run.
+const ATTEMPTS: usize = 4;
+
+/// What holds for every repository of one run.
+#[derive(Clone, Copy)]
+pub struct Operator<'a> {
+    /// What is known of releases.
+    pub catalog: &'a Catalog,
+    /// The chart repositories whose index was read.
+    pub indexes: &'a [String],
+    /// `--to`.
+    pub to: Option<EdgeVersion>,
+    /// The time.
+    pub now: Timestamp,
+    /// Told what is going on, for people who wait.
+    pub progress: &'a dyn Fn(&str),
+}
+
+/// Lists every pin and every skip of a tree, judged against a release where one is given.
+pub fn pins(tree: &dyn Tree, to: Option<EdgeVersion>) -> Result<PinsReport, Error> {
+    let config = config::read(tree)?;
+    let catalog = Catalog::default();
+    Ok(Survey::new(tree, &config, &catalog, &[])?.pins(to))
+}
+
+/// Says what a run would do for the commit that HEAD names in a clone. Reads nothing else, writes nothing.
+pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> Result<RunReport, Error> {
+    let (base, clone) = Base::of_head(head, repository);
+    let config = config::read(base.tree())?;
+    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
+    let drafts = draft_all(&survey, &base, operator, &InHistory(&clone))?;
+    Ok(survey.report(&base, drafts, operator.to))
+}
+
+/// Says what a run would do for a remote. Writes nothing.
+pub fn plan_remote(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<RunReport, Error> {
+    let (base, config) = Base::read(remote, operator)?;
+    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
+    let landed = OnRemote { remote, forge: None, base: &base, config: &config };
+    let drafts = draft_all(&survey, &base, operator, &landed)?;
+    Ok(survey.report(&base, drafts, operator.to))
+}
+
+/// Reads, decides, edits, verifies, pushes, proposes; begins again when a branch moves meanwhile.
+pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
+    for _ in 1..ATTEMPTS {
+        match pass(remote, forge, operator) {
+            Err(Error::Moved) => (operator.progress)("a branch moved, starting over"),
+            done => return done,
+        }
+    }
+    pass(remote, forge, operator)
+}
+
+fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
+    let (base, config) = Base::read(remote, operator)?;
+    remote.write_under(&config.branch.prefix)?;
+    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
+    let landed = OnRemote { remote, forge: Some(forge), base: &base, config: &config };
+    let mut drafts = draft_all(&survey, &base, operator, &landed)?;
+    let mut notes = Vec::new();
+    for draft in &mut drafts {
+        (operator.progress)(&format!("proposing {}", draft.report.target));
+        notes.extend(propose::carry_out(draft, &base, &config, remote, forge)?);
+    }
+    let mut report = survey.report(&base, drafts, operator.to);
+    report.writes = true;
+    report.notes.extend(notes);
+    Ok(report)
+}
+
+/// Decides, plans, edits and verifies the stages of every target, platform first.
+fn draft_all(
+    survey: &Survey<'_>,
+    base: &Base,
+    operator: &Operator<'_>,
+    landed: &dyn Landed,
+) -> Result<Vec<Draft>, Error> {
+    (operator.progress)("deciding");
+    let targets: &Config = survey.config();
+    let mut drafts = Vec::new();
+    for target in &targets.targets {
+        for stage in [Stage::Platform, Stage::DataPlane] {
+            drafts.extend(draft::draft(survey, target, stage, &base.branch, operator, landed)?);
+        }
+    }
+    Ok(drafts)
+}

@@ -1,6 +1,9 @@
 //! The GitHub adapter against a fake that answers as GitHub does: what it asks for, and what it makes of refusals,
 //! limits and broken connections.
 
+// The helpers of these tests fail by panicking, as the tests do.
+#![allow(clippy::expect_used)]
+
 mod support;
 
 use std::time::Duration;

@@ -3,6 +3,8 @@
 //! In: a change set and the observed refs. Out: a commit, pushed by compare-and-swap. The types and the trait at
 //! the edge are here; `git` is the adapter over git2. Commits are reproducible: same inputs, same object id.
 
+pub mod git;
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -72,7 +74,8 @@ pub struct Signature {
 pub struct RefUpdate {
     /// The branch, without `refs/heads/`; always under the prefix.
     pub branch: String,
-    /// What it was when it was observed; `None` when it was not there.
+    /// What it was when it was observed; `None` when it was not there. This is the lease: a commit that does not
+    /// descend from it replaces it (`branch.history: replace`), and any other value on the remote stops the push.
     pub old: Option<CommitId>,
     /// What it becomes; `None` deletes it.
     pub new: Option<CommitId>,
@@ -88,12 +91,30 @@ pub trait Remote {
     fn commit(&self, id: CommitId) -> Result<CommitInfo, GitError>;
     /// Opens the tree of a commit.
     fn tree(&self, id: CommitId) -> Result<Box<dyn Tree>, GitError>;
-    /// Tells whether `ancestor` is reachable from `descendant`, deepening as far as needed.
+    /// Tells whether `ancestor` is reachable from `descendant`, deepening `branch` as far as needed. After a yes,
+    /// `ancestor` can be read as well.
     fn is_ancestor(&self, ancestor: CommitId, branch: &str, descendant: CommitId) -> Result<bool, GitError>;
     /// Writes a commit into the cache; nothing leaves this machine.
     fn write(&self, commit: &NewCommit<'_>) -> Result<CommitId, GitError>;
-    /// Moves a branch, only from the value that was observed.
+    /// Moves a branch, only from the value that was observed. A branch that is where it was to go is a success: two
+    /// runs make the same commit, and an answer can be lost after the write.
     fn push(&self, update: &RefUpdate) -> Result<(), GitError>;
+    /// Moves a branch, and where the answer was lost looks whether the move took effect.
+    fn push_settled(&self, update: &RefUpdate) -> Result<(), GitError> {
+        let Err(error) = self.push(update) else { return Ok(()) };
+        if !matches!(error, GitError::Temporary { .. }) {
+            return Err(error);
+        }
+        let Ok(refs) = self.refs() else { return Err(error) };
+        let now = refs.branches.get(&update.branch).copied();
+        if now == update.new {
+            Ok(())
+        } else if now == update.old {
+            Err(error)
+        } else {
+            Err(GitError::Moved { branch: update.branch.clone() })
+        }
+    }
 }
 
 /// What can go wrong between us and a Git remote.
@@ -134,6 +155,26 @@ pub enum GitError {
         url: String,
         /// What happened.
         reason: String,
+    },
+    /// The address cannot be used as it was given; the operator mends it.
+    #[error("{url}: {reason}")]
+    Address {
+        /// The address, without credentials.
+        url: String,
+        /// What is wrong, and the mend.
+        reason: String,
+    },
+    /// The repository is archived; its owner can unarchive it.
+    #[error("{url}: the repository is archived, so it is read-only")]
+    Archived {
+        /// The remote, without credentials.
+        url: String,
+    },
+    /// The repository has no commit yet.
+    #[error("{url}: the repository is empty: it has no commit to read")]
+    Empty {
+        /// The repository.
+        url: String,
     },
     /// Anything else: the local repository, the disk, a defect.
     #[error("git: {0}")]

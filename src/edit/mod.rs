@@ -3,7 +3,26 @@
 //! In: texts and routes. Out: texts, and the [`ChangeSet`] of a plan. After each edit the text is parsed again
 //! and must be equal except at the target. Pure.
 
-use crate::scan::{BlobId, Mode, RepoPath};
+mod apply;
+mod chart_lock;
+mod entry;
+mod error;
+mod insert;
+mod locate;
+mod overlay;
+mod proof;
+mod replace;
+mod scalar;
+mod splice;
+
+use crate::scan::{BlobId, Mode, RepoPath, Site};
+
+pub use apply::apply;
+pub use chart_lock::digest;
+pub use error::{EditError, Refusal};
+pub use insert::insert;
+pub use overlay::{Overlay, blob_id};
+pub use replace::{replace, replace_all};
 
 /// All file changes of one target's stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,4 +44,15 @@ pub struct FileChange {
     pub before: Vec<u8>,
     /// The new content; `None` removes the file.
     pub after: Option<Vec<u8>>,
+}
+
+/// One edit of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// Where.
+    pub site: Site,
+    /// What must stand there.
+    pub old: String,
+    /// What comes in its place.
+    pub new: String,
 }

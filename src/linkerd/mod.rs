@@ -1,20 +1,28 @@
-//! Knowledge of Linkerd: names, annotations, milestones, required hops.
+//! Knowledge of Linkerd: names, annotations, values, milestones, required hops, notices.
 //!
-//! Data and pure functions only; every step may read it, it reads nothing but version types. Each fact names
-//! its source: L2 is the repository linkerd/linkerd2, WEB is linkerd/website.
+//! Data and pure functions only; every step may read it, it reads nothing but version types. Names are
+//! constants here; what changes with releases is in `data/linkerd.yaml`, which an operator may extend. Each
+//! fact names its source: L2 is the repository linkerd/linkerd2, WEB is linkerd/website.
 
-/// The chart repository of the edge channel (WEB tasks/install-helm).
-pub const EDGE_CHARTS: &str = "https://helm.linkerd.io/edge";
+mod annotations;
+mod guidance;
+mod hops;
+mod knowledge;
+mod milestones;
+mod names;
+mod notices;
+mod requirements;
+mod values;
 
-/// The registry and organisation of Linkerd's images (L2 charts, `cr.l5d.io/linkerd/...`).
-pub const IMAGES: &str = "cr.l5d.io/linkerd/";
-
-/// The annotation that fixes the injected proxy's version (L2 pkg/k8s/labels.go).
-pub const PROXY_VERSION: &str = "config.linkerd.io/proxy-version";
-
-/// The annotation that opts in or out of injection: `enabled`, `ingress`, `disabled`.
-pub const INJECT: &str = "linkerd.io/inject";
-
-/// The charts that are published with each edge release today (L2 bin/helm-build).
-pub const CHARTS: [&str; 5] =
-    ["linkerd-crds", "linkerd-control-plane", "linkerd-viz", "linkerd-multicluster", "linkerd2-cni"];
+pub use annotations::{INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT};
+pub use guidance::{Advice, Verdict};
+pub use hops::{Hop, HopReason, required_hop};
+pub use knowledge::{Knowledge, KnowledgeError, built_in};
+pub use milestones::Milestone;
+pub use names::{
+    CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, STABLE_CHARTS, VersionLine,
+    image, is_chart, retired_chart,
+};
+pub use notices::{Notice, NoticeKind};
+pub use requirements::{GatewayApi, Kubernetes};
+pub use values::{VALUES, Value, ValueLine, value};

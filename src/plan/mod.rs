@@ -1,14 +1,39 @@
 //! Step 4, plan: which pins of which target and stage become what.
 //!
-//! In: a policy decision and the inventory. Out: a [`Plan`] of moves with its fingerprint. Pure.
+//! In: a policy decision and the inventory. Out: a [`Plan`] of moves with its fingerprint. Pure: it reads no file
+//! and no clock, and it makes no text; `edit` does.
+//!
+//! What "blocks" means here: a pin that cannot be edited, or a file that cannot be read, does not stop the other
+//! pins of its stage from being planned. The proposal is made with what can be moved, a `block` finding of
+//! `verify` says in its first line what is missing, and `onBlock: hold` makes that no proposal at all. Only a
+//! stage in which nothing at all can be moved has no plan, and is [`PlanBlocked`].
+
+mod constraint;
+mod control_plane;
+mod fingerprint;
+mod judge;
+mod make;
+mod needs;
+mod target;
+mod title;
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use crate::{
-    policy::Needs,
     release::{Catalog, EdgeVersion},
     scan::{Inventory, Reason, RepoPath, Stage},
 };
+
+pub use constraint::{BadConstraint, Constraint};
+pub use control_plane::{ControlPlane, control_plane};
+pub use fingerprint::{RULES_VERSION, inputs};
+pub use judge::{edge_of, judge, resolve, set_aside};
+pub use make::{PlanBlocked, Stuck, plan};
+pub use needs::{mirror_is_read, needs};
+pub use target::{Assignment, Overlap, assign};
+pub use title::{stage_name, title};
 
 /// A named set of paths that move together.
 #[derive(Clone, Debug)]
@@ -19,8 +44,29 @@ pub struct Target {
     pub paths: globset::GlobSet,
     /// Globs of files that are not its.
     pub exclude: globset::GlobSet,
-    /// Whether `paths` was configured: an empty set means all files.
+    /// Whether it has every file that is not excluded, since `paths` was not configured.
     pub all: bool,
+}
+
+/// What the operator and the repository's configuration say of moves, beside the policy.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What becomes of proxy pins.
+    pub proxies: Proxies,
+    /// The chart repositories whose index was read, as the operator gave them; a mirror among them is verified.
+    pub indexes: Vec<String>,
+}
+
+/// What becomes of the pins of the data-plane stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Proxies {
+    /// They go to the release that is asked for.
+    #[default]
+    Follow,
+    /// `dataPlane.pins: ignore`.
+    Ignore,
+    /// They wait, since it is not known which release the control plane runs.
+    ControlPlaneUnknown,
 }
 
 /// What would become of one pin if its target went to a release.
@@ -41,6 +87,25 @@ pub enum NewText {
     Fixed(String),
     /// The digest recomputed over the edited `Chart.yaml` and `Chart.lock`.
     LockDigest,
+}
+
+/// What a plan is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// What the scan found, [resolved](resolve).
+    pub inventory: &'a Inventory,
+    /// Whose pins move.
+    pub target: &'a Target,
+    /// Which of its pins.
+    pub stage: Stage,
+    /// The release to go to.
+    pub to: EdgeVersion,
+    /// The release wanted in the end, and why `to` comes first, where `to` is a required hop.
+    pub hop_towards: Option<(EdgeVersion, &'static str)>,
+    /// What is known of releases.
+    pub catalog: &'a Catalog,
+    /// What the configuration says of moves.
+    pub options: &'a Options,
 }
 
 /// All moves of one target's stage: made and proposed together or not at all.
@@ -69,7 +134,7 @@ pub struct Plan {
 }
 
 /// The files of a change set in short, for texts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Touched {
     /// The file.
     pub path: RepoPath,
@@ -77,12 +142,18 @@ pub struct Touched {
     pub pins: usize,
 }
 
-/// Says of each pin of a target whether it would move to `to` and to which text.
-pub fn judge(_inventory: &Inventory, _target: &Target, _to: EdgeVersion) -> Vec<Move> {
-    Vec::new()
+// === impl Plan ===
+
+impl Plan {
+    /// Returns the files that the plan changes, ordered by path, with the number of pins that move in each.
+    pub fn touched(&self, inventory: &Inventory) -> Vec<Touched> {
+        let paths: Vec<&RepoPath> =
+            self.moves.iter().filter_map(|m| inventory.pins.get(m.pin)).map(|p| &p.path).collect();
+        let unique: BTreeSet<&RepoPath> = paths.iter().copied().collect();
+        let count = |path: &RepoPath| paths.iter().filter(|p| **p == path).count();
+        unique.into_iter().map(|path| Touched { path: path.clone(), pins: count(path) }).collect()
+    }
 }
 
-/// Fills the policy's needs from the pins of one target.
-pub fn needs(_inventory: &Inventory, _target: &Target, _stage: Stage, _catalog: &Catalog) -> Needs {
-    Needs::default()
-}
+#[cfg(test)]
+pub(crate) mod testing;

@@ -1,12 +1,24 @@
 //! Step 2, policy: which release to go to, or why not now.
 //!
-//! In: a [`Policy`], the [`Catalog`], the repository's [`Needs`] and the time. Out: a [`Decision`]. Pure: policy
-//! never sees a file, a clock or a network.
+//! In: a [`Policy`], the [`Catalog`](crate::release::Catalog), the repository's [`Needs`] and the time. Out: a
+//! [`Decision`]. Pure: policy never sees a file, a clock or a network.
+
+mod data_plane;
+mod decide;
+mod describe;
+mod eligible;
+mod quiet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::release::{Catalog, EdgeVersion};
+use crate::release::EdgeVersion;
+
+pub use data_plane::{ControlPlane, data_plane};
+pub use decide::{decide, passed_over};
+pub use describe::describe;
+pub use eligible::missing_charts;
+pub use quiet::BadSchedule;
 
 /// What the configuration allows, for one target.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +99,7 @@ pub struct Hold {
     pub until: Option<Timestamp>,
 }
 
-/// Why nothing is proposed now: a closed list. Each says until when or until what in its `Display`.
+/// Why nothing is proposed now: a closed list. [`describe()`] says of each until when, or until what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum HoldReason {
@@ -116,6 +128,11 @@ pub enum HoldReason {
     NotReady {
         /// The charts that are missing.
         charts: Vec<String>,
+    },
+    /// The chart index could not be read, so that readiness cannot be told.
+    IndexUnread {
+        /// Why it could not be read.
+        reason: String,
     },
     /// No release is eligible; why the newest is passed over.
     NoneEligible {
@@ -176,7 +193,5 @@ pub struct Freeze {
     pub reason: String,
 }
 
-/// Decides for one target.
-pub fn decide(_policy: &Policy, _catalog: &Catalog, _needs: &Needs, _now: Timestamp) -> Decision {
-    Decision::Hold(Hold { reason: HoldReason::UpToDate, release: None, until: None })
-}
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ pub mod body;
 mod boxes;
 mod carry_out;
 pub mod content;
+pub mod directory;
 pub mod github;
 pub mod markdown;
 pub mod marker;
@@ -152,7 +153,15 @@ pub trait Forge {
     }
     /// Returns the page where a person can open the pull request by hand.
     fn compare_url(&self, base: &str, branch: &str) -> Option<String>;
+    /// Lays the changes beside a pull request as a patch, which is made only where it is asked for; a forge that shows
+    /// the branch itself has nothing to do.
+    fn attach(&self, _number: u64, _patch: MakePatch<'_>) -> Result<(), ForgeError> {
+        Ok(())
+    }
 }
+
+/// Makes the patch of a pull request's changes.
+pub type MakePatch<'a> = &'a dyn Fn() -> Result<String, ForgeError>;
 
 /// What can go wrong between us and a forge.
 #[derive(Debug, thiserror::Error)]

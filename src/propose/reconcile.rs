@@ -179,8 +179,28 @@ pub struct Outcome {
     pub actions: Vec<Action>,
     /// Why nothing is proposed.
     pub held: Option<Held>,
-    /// The open pull request that this is about.
+    /// The pull request that this is about, which was open when it was observed.
     pub pull: Option<u64>,
+}
+
+// === impl Held ===
+
+impl std::fmt::Display for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Declined { release, pull } => {
+                write!(f, "{release} was declined in #{pull}; the next release will be offered")
+            }
+            Self::BranchOccupied { tip } => write!(
+                f,
+                "branch-occupied: the branch is at {tip}, which is not a commit of uplinker, and no pull request is \
+                 open; delete or rename the branch"
+            ),
+            Self::PersonsBranch { pull } => {
+                write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
+            }
+        }
+    }
 }
 
 /// Decides; `wanted` is `None` where the plan has nothing to do any more. On a hold, do not ask: all stays as it is.
@@ -211,11 +231,14 @@ fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
     if open.marker.is_none() {
         return Ok(Outcome::default());
     }
+    let pull = Some(open.pull.number);
     match seen.tip {
-        Some(_) if whose(seen)?.ownership == Ownership::Person => {
-            Ok(Outcome { held: Some(Held::PersonsBranch { pull: open.pull.number }), ..Outcome::default() })
-        }
-        _ => Ok(Outcome { actions: close(open, seen, open.ticks.skipped())?, ..Outcome::default() }),
+        Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Outcome {
+            held: Some(Held::PersonsBranch { pull: open.pull.number }),
+            pull,
+            ..Outcome::default()
+        }),
+        _ => Ok(Outcome { actions: close(open, seen, open.ticks.skipped())?, pull, ..Outcome::default() }),
     }
 }
 

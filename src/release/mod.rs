@@ -1,16 +1,28 @@
 //! Step 1, release: what Linkerd has released.
 //!
-//! In: the release feeds. Out: a [`Catalog`] of [`Release`]s. This file holds the types and the
-//! merge; one adapter a feed is named after it. Nothing here decides whether a release is taken.
+//! In: the release feeds. Out: a [`Catalog`] of [`Release`]s. This file holds the types; `load` asks the feeds
+//! and merges them, one adapter a feed is named after it. Nothing here decides whether a release is taken.
 
+mod advice;
+mod github_releases;
+mod helm_index;
+mod lenient;
+mod load;
+mod milestones;
+mod source;
 mod version;
+mod versioncheck;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+pub use load::{Purpose, ReleaseError, load};
+pub use source::{BadSource, SourceSetting, Sources};
 pub use version::{EdgeVersion, NotAnEdge};
+
+use crate::linkerd::{Knowledge, Notice};
 
 /// All releases that are known, by version.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +31,10 @@ pub struct Catalog {
     pub releases: BTreeMap<EdgeVersion, Release>,
     /// Which feeds were read, and which were off or failed; a hold names what is missing.
     pub feeds: Vec<Feed>,
+    /// Milestones, required stops, notices: the built-in facts, with the operator's.
+    pub knowledge: Knowledge,
+    /// What was odd in the feeds and passed over: entries without a version or digest, and the like.
+    pub remarks: Vec<String>,
 }
 
 /// One Linkerd edge release as far as the feeds tell.
@@ -41,7 +57,7 @@ pub struct Release {
 }
 
 /// One packaged chart of a release in a Helm index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chart {
     /// The chart's version, such as `2026.8.3`, or of an older scheme.
     pub version: String,
@@ -61,6 +77,9 @@ pub enum Guidance {
     Recommended {
         /// Where this was said.
         source: String,
+        /// Cautions that stand beside the recommendation, untrusted text.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cautions: Option<String>,
     },
     /// Advised against.
     NotRecommended {
@@ -111,6 +130,26 @@ impl Catalog {
         self.releases.get(&version)
     }
 
+    /// Returns the newest release that a feed names.
+    pub fn newest(&self) -> Option<&Release> {
+        self.releases.values().next_back()
+    }
+
+    /// Returns the releases above `from`, up to and with `to`, oldest first: what an upgrade brings.
+    pub fn between(&self, from: EdgeVersion, to: EdgeVersion) -> impl Iterator<Item = &Release> {
+        self.releases.values().filter(move |release| release.version > from && release.version <= to)
+    }
+
+    /// Returns what is to be known of the releases above `from`, up to and with `to`, oldest first.
+    pub fn notices_between(&self, from: EdgeVersion, to: EdgeVersion) -> impl Iterator<Item = &Notice> {
+        self.knowledge.notices_between(from, to)
+    }
+
+    /// Returns the milestone that a version belongs to, such as `2.20`, also where no feed names the version.
+    pub fn milestone_of(&self, version: EdgeVersion) -> Option<&str> {
+        self.knowledge.milestone_of(version).map(|milestone| milestone.name.as_str())
+    }
+
     /// Returns the edge release that a chart version belongs to: by its own scheme since
     /// edge-24.3.1, through the index's `appVersion` before.
     pub fn edge_of_chart(&self, chart: &str, version: &str) -> Option<EdgeVersion> {
@@ -119,5 +158,32 @@ impl Catalog {
             let ships = |r: &&Release| r.charts.get(chart).is_some_and(|c| c.version == version);
             self.releases.values().rev().find(ships).map(|r| r.version)
         })
+    }
+
+    /// Returns the state of a feed by its name.
+    pub fn feed(&self, name: &str) -> Option<&FeedState> {
+        self.feeds.iter().find(|feed| feed.name == name).map(|feed| &feed.state)
+    }
+
+    /// Returns the release of that version, and makes it known where it was not.
+    fn entry(&mut self, version: EdgeVersion) -> &mut Release {
+        self.releases.entry(version).or_insert_with(|| Release::new(version))
+    }
+}
+
+// === impl Release ===
+
+impl Release {
+    /// Makes a release of which nothing but the version is known.
+    pub fn new(version: EdgeVersion) -> Self {
+        Self {
+            version,
+            published: None,
+            charts: BTreeMap::new(),
+            milestone: None,
+            is_milestone: false,
+            guidance: Guidance::Unknown,
+            notes: None,
+        }
     }
 }

@@ -1,1 +1,361 @@
-//! Step 9, report: results as text, JSON and Markdown. Pure.
+//! Step 9, report: what a command found or did, as text, JSON or Markdown.
+//!
+//! In: plain structs of the steps before. Out: text, ready to print. Pure. Text that comes from a repository, a
+//! feed or a forge is escaped here, once, so that nothing in it can move a cursor or open a code fence.
+
+mod actions;
+mod diff;
+mod escape;
+mod pins;
+mod plan;
+mod releases;
+mod run;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    edit::ChangeSet,
+    plan::Plan,
+    policy::Hold,
+    propose::PullRequest,
+    release::{EdgeVersion, Feed, Release},
+    scan::{PinKind, Reason, RepoPath, Skipped, Stage},
+    verify::{Finding, Severity},
+};
+
+pub use actions::outputs;
+pub use escape::{for_json, for_markdown, for_terminal};
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people at a terminal.
+    #[default]
+    Text,
+    /// For programs; versioned by its `schema`.
+    Json,
+    /// For pages.
+    Markdown,
+}
+
+/// How a report is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// The form.
+    pub format: Format,
+    /// Whether text may be coloured.
+    pub color: bool,
+    /// Whether file changes are shown line by line.
+    pub diff: bool,
+}
+
+/// Every pin and every skip of a repository.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PinsReport {
+    /// The release that the pins were judged against; without one, `moves` means that a pin may move.
+    pub to: Option<EdgeVersion>,
+    /// The pins, ordered by path, then position.
+    pub pins: Vec<PinRow>,
+    /// The files that were not read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// One pin as reported; the fields and their order are those of `uplinker.pins/v1`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PinRow {
+    /// The file.
+    pub path: RepoPath,
+    /// The line of the scalar's first character, from 1.
+    pub line: usize,
+    /// Its column in characters, from 1.
+    pub column: usize,
+    /// Its document in the file, from 0.
+    pub document: usize,
+    /// The shape.
+    pub kind: PinKind,
+    /// The chart that it fixes.
+    pub chart: Option<String>,
+    /// The text as it stands.
+    pub value: String,
+    /// The release that it names; `None` for a digest.
+    pub version: Option<EdgeVersion>,
+    /// The text that it gets; `None` where it stays, and for a digest that is computed with the edit.
+    pub new: Option<String>,
+    /// The target that its file belongs to.
+    pub target: Option<String>,
+    /// When it moves.
+    pub stage: Stage,
+    /// Whether it moves; without a release, whether it may.
+    pub moves: bool,
+    /// Why it stays.
+    pub reason: Option<RowReason>,
+}
+
+/// Why a pin stays, as reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum RowReason {
+    /// For what it is.
+    Stays(Reason),
+    /// For where it is.
+    Outside(Outside),
+}
+
+/// The reason of a pin that no target has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outside {
+    /// No target's `paths` name its file.
+    NoTarget,
+}
+
+/// The catalog, newest first.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ReleasesReport {
+    /// The releases.
+    pub releases: Vec<ReleaseRow>,
+    /// What became of each feed.
+    pub feeds: Vec<Feed>,
+}
+
+/// One release as reported.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReleaseRow {
+    /// What is known of it.
+    #[serde(flatten)]
+    pub release: Release,
+    /// Why it is passed over; `None` for one that may be taken.
+    pub passed_over: Option<String>,
+}
+
+/// What `plan` would do, or what `run` did.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// The repository, without credentials.
+    pub repository: String,
+    /// The branch to propose against.
+    pub base: String,
+    /// The commit of that branch that was read.
+    pub base_commit: String,
+    /// Whether anything was to be written: `run`, not `plan`.
+    pub writes: bool,
+    /// The pins as judged, and the files that were not read.
+    pub pins: PinsReport,
+    /// One entry for each target and stage that has pins, in the order of the configuration, platform first.
+    pub stages: Vec<StageReport>,
+    /// What else a person should know: a feed that failed, another bot that manages the same pins.
+    pub notes: Vec<String>,
+}
+
+/// One target's stage.
+#[derive(Clone, Debug)]
+pub struct StageReport {
+    /// The target's name.
+    pub target: String,
+    /// The stage.
+    pub stage: Stage,
+    /// What was decided.
+    pub decision: StageDecision,
+    /// The file changes; empty on hold.
+    pub changes: ChangeSet,
+    /// What the checks say.
+    pub findings: Vec<Finding>,
+    /// The pull request as wanted; `None` where none is.
+    pub proposal: Option<Proposal>,
+    /// What became of it; `None` in a plan.
+    pub outcome: Option<Outcome>,
+}
+
+/// What was decided for a stage.
+#[derive(Clone, Debug)]
+pub enum StageDecision {
+    /// To propose this.
+    Propose(Box<Plan>),
+    /// To wait; `text` says until when or until what.
+    Hold {
+        /// The hold.
+        hold: Hold,
+        /// The hold in words.
+        text: String,
+    },
+    /// Not to propose, since a check blocks and the configuration says `onBlock: hold`.
+    Blocked(Box<Plan>),
+    /// Not to propose, since the stage's pins cannot all be edited; the findings say which.
+    Unplannable {
+        /// The release that was to be proposed.
+        release: EdgeVersion,
+        /// Why, in one sentence.
+        reason: String,
+    },
+}
+
+/// A pull request as wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Proposal {
+    /// The branch.
+    pub branch: String,
+    /// The branch to be merged into.
+    pub base: String,
+    /// The title.
+    pub title: String,
+    /// The body.
+    pub body: String,
+    /// Whether it opens as a draft.
+    pub draft: bool,
+}
+
+/// What became of a stage's pull request in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A pull request was opened.
+    Opened(PullRequest),
+    /// The open one was moved or its text renewed.
+    Updated(PullRequest),
+    /// The open one is as it should be.
+    Unchanged(PullRequest),
+    /// The open one was closed by us, since the base branch has what it proposes.
+    Closed(PullRequest),
+    /// Nothing was written: a person's refusal, a person's commit, an occupied branch.
+    LeftAlone {
+        /// Why, in one sentence.
+        reason: String,
+        /// The pull request that it is about.
+        pull: Option<PullRequest>,
+    },
+}
+
+// === impl PinsReport, ReleasesReport, RunReport ===
+
+impl PinsReport {
+    /// Returns the report in the style's form.
+    pub fn render(&self, style: Style) -> String {
+        match style.format {
+            Format::Text => pins::text(self, style.color),
+            Format::Json => pins::json(self),
+            Format::Markdown => pins::markdown(self),
+        }
+    }
+}
+
+impl ReleasesReport {
+    /// Returns the report in the style's form.
+    pub fn render(&self, style: Style) -> String {
+        match style.format {
+            Format::Text => releases::text(self, style.color),
+            Format::Json => releases::json(self),
+            Format::Markdown => releases::markdown(self),
+        }
+    }
+}
+
+impl RunReport {
+    /// Returns the report in the style's form.
+    pub fn render(&self, style: Style) -> String {
+        match style.format {
+            Format::Text => run::text(self, style),
+            Format::Json => plan::json(self),
+            Format::Markdown => run::markdown(self, style.diff),
+        }
+    }
+
+    /// Tells whether no pin was found at all.
+    pub fn is_without_pins(&self) -> bool {
+        self.pins.pins.is_empty()
+    }
+
+    /// Tells whether a pull request is open, was opened, or (in a plan) would be.
+    pub fn proposes(&self) -> bool {
+        self.stages.iter().any(|s| s.proposal.is_some())
+    }
+
+    /// Tells whether a pull request was opened, moved or closed.
+    pub fn wrote(&self) -> bool {
+        let changed =
+            |o: &Outcome| matches!(o, Outcome::Opened(_) | Outcome::Updated(_) | Outcome::Closed(_));
+        self.stages.iter().filter_map(|s| s.outcome.as_ref()).any(changed)
+    }
+
+    /// Tells whether a block kept a pull request from being proposed.
+    pub fn is_held_by_block(&self) -> bool {
+        let held = |s: &StageReport| {
+            matches!(s.decision, StageDecision::Blocked(_) | StageDecision::Unplannable { .. })
+        };
+        self.stages.iter().any(held)
+    }
+
+    /// Tells whether any check blocks.
+    pub fn has_block(&self) -> bool {
+        self.is_held_by_block()
+            || self.stages.iter().flat_map(|s| &s.findings).any(|f| f.severity == Severity::Block)
+    }
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// Returns the pull request that it is about.
+    pub fn pull(&self) -> Option<&PullRequest> {
+        match self {
+            Self::Opened(pull) | Self::Updated(pull) | Self::Unchanged(pull) | Self::Closed(pull) => {
+                Some(pull)
+            }
+            Self::LeftAlone { pull, .. } => pull.as_ref(),
+        }
+    }
+
+    /// Returns the outcome in one word, as programs read it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Opened(_) => "opened",
+            Self::Updated(_) => "updated",
+            Self::Unchanged(_) => "unchanged",
+            Self::Closed(_) => "closed",
+            Self::LeftAlone { .. } => "left-alone",
+        }
+    }
+}
+
+// === impl StageDecision ===
+
+impl StageDecision {
+    /// Returns the plan, where there is one.
+    pub fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Propose(plan) | Self::Blocked(plan) => Some(plan),
+            Self::Hold { .. } | Self::Unplannable { .. } => None,
+        }
+    }
+}
+
+// === impl RowReason ===
+
+impl fmt::Display for RowReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&word_of(self))
+    }
+}
+
+/// Returns the word that an enum is in JSON, so that text and JSON never differ.
+fn word_of(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn date(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d").to_string()
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}

@@ -3,7 +3,38 @@
 //! In: a [`Tree`]. Out: an [`Inventory`] of [`Pin`]s, and of files that were skipped. This file holds the types
 //! and the tree; one file a shape. A pin says what it is and whether it may move, not where to.
 
+mod annotation;
+mod argo;
+mod chart;
+mod context;
+mod corpus;
+mod env_file;
+mod flux;
+mod found;
+mod generator;
+pub mod git_tree;
+mod hold;
+mod image;
+mod index;
+mod kustomize;
+mod layout;
+mod manifest;
+mod marker;
+mod object;
+mod origin;
+mod other;
+mod parallel;
+mod patch;
 mod path;
+mod place;
+mod rendered;
+mod rivals;
+mod run;
+mod screen;
+mod template;
+mod values;
+mod variable;
+mod version_text;
 
 use std::{fmt, ops::Range};
 
@@ -11,7 +42,26 @@ use serde::Serialize;
 
 use crate::{release::EdgeVersion, yaml::Route};
 
+pub use git_tree::{GitTree, Listing};
 pub use path::RepoPath;
+pub use run::scan;
+
+/// What the operator and the repository say of a scan.
+#[derive(Clone, Debug)]
+pub struct ScanOptions {
+    /// Files that are left out (`ignore`).
+    pub ignore: globset::GlobSet,
+    /// Addresses, or beginnings of addresses, of chart mirrors whose index the operator has configured.
+    pub mirrors: Vec<String>,
+    /// The ceiling on one file, in bytes; a larger one is named and never loaded.
+    pub file_bytes: u64,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self { ignore: globset::GlobSet::empty(), mirrors: Vec::new(), file_bytes: 16 << 20 }
+    }
+}
 
 /// The content of one commit, read without a working tree.
 pub trait Tree: Sync {
@@ -19,6 +69,15 @@ pub trait Tree: Sync {
     fn entries(&self) -> &[Entry];
     /// Returns the content of a blob.
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
+    /// Returns how many bytes a blob has; a Git tree reads nothing of it for that.
+    fn size(&self, id: BlobId) -> Result<u64, TreeError> {
+        Ok(self.read(id)?.len() as u64)
+    }
+    /// Returns names that no [`RepoPath`] can hold (not UTF-8, `..`, twice in one folder), made printable: they are
+    /// not among the entries and can only be reported.
+    fn odd_names(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// A file, symlink or submodule of a tree.

@@ -2,4 +2,13 @@
 //!
 //! Nothing here decides anything about releases, pins or pull requests.
 
+pub mod actions;
+pub mod cache;
+pub mod clock;
+pub mod env;
+pub mod files;
+pub mod git_options;
 pub mod http;
+pub mod secrets;
+pub mod stop;
+pub mod terminal;

@@ -1,11 +1,71 @@
 //! Step 6, verify: what a reviewer must know before merging.
 //!
 //! In: the tree before, the change set, the plan and the catalog. Out: [`Finding`]s. One file a check; a
-//! check is pure, and says what it looked at.
+//! check is pure, and says what it looked at. A finding's weight does not decide whether a proposal is made:
+//! `onBlock` does, later in the flow.
+
+mod gateway_api;
+mod guidance;
+mod idempotent;
+mod kube_version;
+mod minimal_diff;
+mod mirror_unverified;
+mod order;
+mod parses;
+mod required_hop;
+mod rivals;
+mod skew;
+mod skipped;
+mod stale_generator;
+mod values_stale_override;
+mod version_agreement;
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::scan::RepoPath;
+use crate::{
+    edit::ChangeSet,
+    plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
+    release::{Catalog, EdgeVersion},
+    scan::{Inventory, Pin, Reason, RepoPath, Tree},
+};
+
+/// What is verified, and all that the checks may look at.
+#[derive(Clone, Copy)]
+pub struct Verification<'a> {
+    /// The base commit's content.
+    pub before: &'a dyn Tree,
+    /// What the scan found in it, [resolved](crate::plan::resolve).
+    pub inventory: &'a Inventory,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What was made of the plan.
+    pub changes: &'a ChangeSet,
+    /// What a scan finds after the change; `None` where it was not made, and the plan's word is taken.
+    pub after: Option<&'a Inventory>,
+    /// The plan's target.
+    pub target: &'a Target,
+    /// The target's `kubernetes`, as configured.
+    pub kubernetes: Option<&'a semver::Version>,
+    /// `dataPlane.controlPlane`, as configured.
+    pub control_plane: Option<EdgeVersion>,
+    /// What is known of releases.
+    pub catalog: &'a Catalog,
+    /// What the configuration says of moves.
+    pub options: &'a Options,
+}
+
+/// What one check saw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// The check's name.
+    pub check: &'static str,
+    /// What it looked at, one phrase.
+    pub looked_at: String,
+    /// What it found, the heaviest first.
+    pub findings: Vec<Finding>,
+}
 
 /// A verifier's statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,10 +95,136 @@ pub enum Severity {
 }
 
 /// A place in the repository.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
     /// The file.
     pub path: RepoPath,
     /// From 1, where known.
     pub line: Option<usize>,
 }
+
+/// What a check returns: the phrase that says what it looked at, and its findings.
+struct Checked {
+    looked_at: String,
+    findings: Vec<Finding>,
+}
+
+type Check = fn(&Verification<'_>) -> Checked;
+
+/// The checks by name, in the order in which they are shown.
+const CHECKS: [(&str, Check); 15] = [
+    (minimal_diff::NAME, minimal_diff::check),
+    (parses::NAME, parses::check),
+    (idempotent::NAME, idempotent::check),
+    (version_agreement::NAME, version_agreement::check),
+    (required_hop::NAME, required_hop::check),
+    (kube_version::NAME, kube_version::check),
+    (gateway_api::NAME, gateway_api::check),
+    (skew::NAME, skew::check),
+    (order::NAME, order::check),
+    (values_stale_override::NAME, values_stale_override::check),
+    (mirror_unverified::NAME, mirror_unverified::check),
+    (stale_generator::NAME, stale_generator::check),
+    (guidance::NAME, guidance::check),
+    (skipped::NAME, skipped::check),
+    (rivals::NAME, rivals::check),
+];
+
+/// Runs every check and returns what each looked at and found.
+pub fn outcomes(input: &Verification<'_>) -> Vec<Outcome> {
+    let run = |(check, run): &(&'static str, Check)| {
+        let Checked { looked_at, mut findings } = run(input);
+        findings.sort_by(|a, b| (b.severity, &a.place).cmp(&(a.severity, &b.place)));
+        findings.dedup();
+        Outcome { check, looked_at, findings }
+    };
+    CHECKS.iter().map(run).collect()
+}
+
+/// Runs every check and returns the findings: the heaviest first, then in the order of the checks, then by place.
+pub fn verify(input: &Verification<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = outcomes(input).into_iter().flat_map(|o| o.findings).collect();
+    findings.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    findings
+}
+
+// === impl Verification ===
+
+impl<'a> Verification<'a> {
+    /// Returns the moving pins with the text that each gets.
+    fn moving(&self) -> impl Iterator<Item = (&'a Pin, &'a NewText)> + use<'a> {
+        let (inventory, plan) = (self.inventory, self.plan);
+        plan.moves.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.new.as_ref()?)))
+    }
+
+    /// Returns the pins of the plan's stage that stay, each with its reason.
+    fn staying(&self) -> impl Iterator<Item = (&'a Pin, Reason)> + use<'a> {
+        let (inventory, plan) = (self.inventory, self.plan);
+        plan.stays.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.reason?)))
+    }
+
+    /// Returns the inventory after the change: as scanned, else as the plan says it.
+    fn projected(&self) -> Cow<'a, Inventory> {
+        if let Some(after) = self.after {
+            return Cow::Borrowed(after);
+        }
+        let mut inventory = self.inventory.clone();
+        for entry in &self.plan.moves {
+            if let (Some(pin), Some(NewText::Fixed(text))) = (inventory.pins.get_mut(entry.pin), &entry.new) {
+                pin.value.clone_from(text);
+                pin.version = Some(self.plan.to);
+            }
+        }
+        Cow::Owned(inventory)
+    }
+
+    /// Returns the control plane of the target, as an inventory of it shows.
+    fn control_plane_in(&self, inventory: &Inventory) -> ControlPlane {
+        control_plane(inventory, self.target, self.control_plane)
+    }
+}
+
+// === impl Finding ===
+
+impl Finding {
+    fn new(check: &'static str, severity: Severity, reason: impl Into<String>) -> Self {
+        Self { check, severity, place: None, reason: reason.into(), mend: None }
+    }
+
+    fn block(check: &'static str, reason: impl Into<String>) -> Self {
+        Self::new(check, Severity::Block, reason)
+    }
+
+    fn warn(check: &'static str, reason: impl Into<String>) -> Self {
+        Self::new(check, Severity::Warn, reason)
+    }
+
+    fn info(check: &'static str, reason: impl Into<String>) -> Self {
+        Self::new(check, Severity::Info, reason)
+    }
+
+    fn at(self, path: &RepoPath, line: impl Into<Option<usize>>) -> Self {
+        Self { place: Some(Place { path: path.clone(), line: line.into() }), ..self }
+    }
+
+    fn at_pin(self, pin: &Pin) -> Self {
+        self.at(&pin.path, pin.site.line)
+    }
+
+    fn mend(self, mend: impl Into<String>) -> Self {
+        Self { mend: Some(mend.into()), ..self }
+    }
+}
+
+/// Counts a thing in words: `1 file`, `2 files`.
+fn count(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+#[cfg(test)]
+mod flow_tests;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -9,16 +9,19 @@
 /// assert!(!is_plain_text("1_000") && !is_plain_text("yes") && !is_plain_text("2026.8"));
 /// ```
 pub fn is_plain_text(text: &str) -> bool {
-    let first = text.chars().next();
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | '+' | '~');
-    text.chars().all(|c| safe(c) || c == ':')
+    is_plain_piece(text)
         && !text.ends_with(':')
-        && first.is_some_and(|c| c.is_ascii_alphanumeric())
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && !is_typed(text)
 }
 
+/// Tells whether a text may stand inside a plain scalar without meaning anything to YAML.
+pub fn is_plain_piece(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | '+' | '~' | ':'))
+}
+
 /// Tells whether YAML 1.1 reads a plain scalar as null, a boolean, a number or a timestamp.
-fn is_typed(text: &str) -> bool {
+pub fn is_typed(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let word =
         matches!(lower.as_str(), "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" | "nan");

@@ -7,13 +7,21 @@
 mod build;
 pub mod core;
 mod embedded;
+mod encrypted;
+mod node;
+mod position;
 mod route;
+mod source_map;
 
-use std::{collections::HashMap, ops::Range};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 pub use build::{Ceilings, YamlError};
 pub use embedded::Embedded;
+pub use encrypted::{encrypted, sealed};
+pub use node::{Node, Shape};
+pub use position::position;
 pub use route::{Route, Step};
+pub use source_map::SourceMap;
 
 /// All documents of one text.
 #[derive(Clone, Debug)]
@@ -29,6 +37,10 @@ pub struct Stream {
 pub struct Document {
     /// Its number in the stream, from 0.
     pub index: usize,
+    /// The whole text of the stream, in which most scalars find their values.
+    text: Arc<str>,
+    /// The bytes of `---`, where the document begins with it.
+    marker: Option<Range<usize>>,
     nodes: Vec<RawNode>,
     anchors: HashMap<usize, NodeId>,
     root: Option<NodeId>,
@@ -52,16 +64,27 @@ struct RawNode {
     kind: RawKind,
     span: Range<usize>,
     anchor: Option<usize>,
-    tag: Option<String>,
+    tag: Option<Box<str>>,
     parent: Option<NodeId>,
+    /// Its position among the items or entries of its parent.
+    place: u32,
 }
 
 #[derive(Clone, Debug)]
 enum RawKind {
-    Scalar { value: String, style: Style },
+    Scalar { value: Value, style: Style },
     Sequence { items: Vec<NodeId>, flow: bool },
     Mapping { entries: Vec<(NodeId, NodeId)>, flow: bool },
     Alias(usize),
+}
+
+/// A scalar's value.
+#[derive(Clone, Debug)]
+enum Value {
+    /// It stands in the text as it is: no copy is kept.
+    Source(Range<usize>),
+    /// It differs from its source: folded, escaped, a block.
+    Own(Box<str>),
 }
 
 /// How a scalar is written.
@@ -77,13 +100,6 @@ pub enum Style {
     Literal,
     /// A block scalar, `>`.
     Folded,
-}
-
-/// A node of a document: a cheap cursor.
-#[derive(Clone, Copy)]
-pub struct Node<'a> {
-    document: &'a Document,
-    id: NodeId,
 }
 
 // === impl Stream ===
@@ -106,8 +122,8 @@ impl Stream {
 
     /// Returns the comment that stands behind the byte position on its line in `text`.
     pub fn comment_behind(&self, text: &str, position: usize) -> Option<&Comment> {
-        let end =
-            memchr::memchr(b'\n', text.as_bytes().get(position..)?).map_or(text.len(), |n| position + n);
+        let end = memchr::memchr2(b'\n', b'\r', text.as_bytes().get(position..)?)
+            .map_or(text.len(), |n| position + n);
         let first = self.comments.partition_point(|c| c.span.start < position);
         self.comments.get(first).filter(|c| c.span.start < end)
     }
@@ -118,11 +134,36 @@ impl Stream {
         for step in &route.steps {
             node = match step {
                 Step::Key(key) => node.own_entry(key)?,
-                Step::Index(index) => node.items().nth(*index)?,
+                Step::Index(index) => node.item(*index)?,
                 Step::Text(_) => return Some(node),
             };
         }
         Some(node)
+    }
+
+    /// Lists the aliases that change when the node on the route changes: those of its own anchor, of an
+    /// anchored collection around it, and of anchored collections that hold such an alias.
+    pub fn aliases_through(&self, route: &Route) -> Vec<Route> {
+        let Some(node) = self.find(route) else { return Vec::new() };
+        let document = node.document();
+        let mut anchors = Vec::new();
+        let mut aliases = Vec::new();
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            let around = std::iter::successors(Some(node), |n| n.parent()).filter_map(Node::anchor);
+            for anchor in around {
+                if anchors.contains(&anchor) {
+                    continue;
+                }
+                anchors.push(anchor);
+                let found = document.nodes().filter(|n| n.shape() == Shape::Alias(anchor));
+                let found: Vec<_> = found.collect();
+                aliases.extend(found.iter().map(|n| n.route()));
+                open.extend(found);
+            }
+        }
+        aliases.sort();
+        aliases
     }
 }
 
@@ -139,163 +180,19 @@ impl Document {
         (0..self.nodes.len()).map(|n| Node { document: self, id: NodeId(n as u32) })
     }
 
-    /// Counts the aliases that stand for the anchor of `node`, directly or through a parent.
+    /// Returns the bytes of the `---` that the document begins with.
+    pub fn marker(&self) -> Option<Range<usize>> {
+        self.marker.clone()
+    }
+
+    /// Returns the aliases that stand for the anchor of `node` itself.
     pub fn aliases_of(&self, node: Node<'_>) -> Vec<Node<'_>> {
-        let Some(anchor) = self.raw(node.id).anchor else { return Vec::new() };
-        self.nodes().filter(|n| matches!(self.raw(n.id).kind, RawKind::Alias(to) if to == anchor)).collect()
+        let Some(anchor) = node.anchor() else { return Vec::new() };
+        self.nodes().filter(|n| n.shape() == Shape::Alias(anchor)).collect()
     }
 
     fn raw(&self, id: NodeId) -> &RawNode {
         &self.nodes[id.0 as usize]
-    }
-}
-
-// === impl Node ===
-
-impl<'a> Node<'a> {
-    /// Returns the bytes of the node in the text: quotes and block indicators included, anchor and tag not.
-    pub fn span(self) -> Range<usize> {
-        self.raw().span.clone()
-    }
-
-    /// Returns the document that the node is in.
-    pub fn document(self) -> &'a Document {
-        self.document
-    }
-
-    /// Follows an alias to its anchored node; every other node is returned as it is.
-    pub fn resolved(self) -> Self {
-        match self.raw().kind {
-            RawKind::Alias(to) => self.document.anchors.get(&to).map_or(self, |id| self.at(*id)),
-            _ => self,
-        }
-    }
-
-    /// Tells whether this is an alias, `*name`.
-    pub fn is_alias(self) -> bool {
-        matches!(self.raw().kind, RawKind::Alias(_))
-    }
-
-    /// Tells whether an anchor stands before this node.
-    pub fn has_anchor(self) -> bool {
-        self.raw().anchor.is_some()
-    }
-
-    /// Returns the explicit tag, such as `tag:yaml.org,2002:str`.
-    pub fn tag(self) -> Option<&'a str> {
-        self.raw().tag.as_deref()
-    }
-
-    /// Returns a scalar's value as text, aliases followed; `None` for a collection.
-    pub fn as_str(self) -> Option<&'a str> {
-        match &self.resolved().raw().kind {
-            RawKind::Scalar { value, .. } => Some(value),
-            _ => None,
-        }
-    }
-
-    /// Returns how a scalar is written, aliases followed.
-    pub fn style(self) -> Option<Style> {
-        match &self.resolved().raw().kind {
-            RawKind::Scalar { style, .. } => Some(*style),
-            _ => None,
-        }
-    }
-
-    /// Tells whether this is a mapping, aliases followed.
-    pub fn is_mapping(self) -> bool {
-        matches!(self.resolved().raw().kind, RawKind::Mapping { .. })
-    }
-
-    /// Tells whether this is a sequence, aliases followed.
-    pub fn is_sequence(self) -> bool {
-        matches!(self.resolved().raw().kind, RawKind::Sequence { .. })
-    }
-
-    /// Tells whether a collection is in flow style (`{}`, `[]`).
-    pub fn is_flow(self) -> bool {
-        matches!(
-            self.resolved().raw().kind,
-            RawKind::Mapping { flow: true, .. } | RawKind::Sequence { flow: true, .. }
-        )
-    }
-
-    /// Returns the value under a key: the last duplicate wins, then merge keys (`<<`), as Go's YAML reads it.
-    pub fn get(self, key: &str) -> Option<Node<'a>> {
-        self.own_entry(key).or_else(|| self.merged().find_map(|m| m.get(key)))
-    }
-
-    /// Walks down a path of keys, aliases and merge keys followed.
-    pub fn path(self, keys: &[&str]) -> Option<Node<'a>> {
-        keys.iter().try_fold(self, |node, key| node.get(key))
-    }
-
-    /// Returns the scalar text under a path of keys.
-    pub fn text(self, keys: &[&str]) -> Option<&'a str> {
-        self.path(keys)?.as_str()
-    }
-
-    /// Returns keys and values in order as written, `<<` entries and duplicates included.
-    pub fn entries(self) -> impl Iterator<Item = (Node<'a>, Node<'a>)> {
-        let node = self.resolved();
-        let entries: &[(NodeId, NodeId)] = match &node.raw().kind {
-            RawKind::Mapping { entries, .. } => entries,
-            _ => &[],
-        };
-        entries.iter().map(move |(k, v)| (node.at(*k), node.at(*v)))
-    }
-
-    /// Returns the items of a sequence in order.
-    pub fn items(self) -> impl Iterator<Item = Node<'a>> {
-        let node = self.resolved();
-        let items: &[NodeId] = match &node.raw().kind {
-            RawKind::Sequence { items, .. } => items,
-            _ => &[],
-        };
-        items.iter().map(move |id| node.at(*id))
-    }
-
-    /// Tells whether a key is written more than once in this mapping.
-    pub fn is_duplicated(self, key: &str) -> bool {
-        self.entries().filter(|(k, _)| k.as_str() == Some(key)).count() > 1
-    }
-
-    /// Returns the mapping or sequence that contains this node.
-    pub fn parent(self) -> Option<Node<'a>> {
-        self.raw().parent.map(|id| self.at(id))
-    }
-
-    /// Returns the way from the document's root to this node.
-    pub fn route(self) -> Route {
-        route::of(self)
-    }
-
-    fn own_entry(self, key: &str) -> Option<Node<'a>> {
-        self.entries().filter(|(k, _)| k.as_str() == Some(key)).last().map(|(_, v)| v)
-    }
-
-    fn merged(self) -> impl Iterator<Item = Node<'a>> {
-        let sources =
-            self.entries().filter(|(k, _)| k.as_str() == Some("<<") && k.style() == Some(Style::Plain));
-        sources.flat_map(|(_, v)| {
-            let v = v.resolved();
-            let list: Vec<Node<'a>> = if v.is_sequence() { v.items().collect() } else { vec![v] };
-            list.into_iter().filter(|n| n.is_mapping())
-        })
-    }
-
-    fn at(self, id: NodeId) -> Self {
-        Node { document: self.document, id }
-    }
-
-    fn raw(self) -> &'a RawNode {
-        self.document.raw(self.id)
-    }
-}
-
-impl std::fmt::Debug for Node<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} at {:?}", self.raw().kind, self.raw().span)
     }
 }
 
@@ -320,11 +217,76 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_ends_in_mid_line_adds_no_line_break() {
+        let value = |text: &str| {
+            Stream::parse(text).unwrap().roots().next().unwrap().text(&["v"]).unwrap().to_owned()
+        };
+        assert_eq!(value("v: |\n  x"), "x");
+        assert_eq!(value("v: |+\n  x"), "x");
+        assert_eq!(value("v: >\n  x\n  y"), "x y");
+        assert_eq!(value("v: |\n  x\n  "), "x\n");
+        assert_eq!(value("v: |-\n  x"), "x");
+        assert_eq!(value("v: |\n  x\n"), "x\n");
+    }
+
+    #[test]
+    fn merge_keys_that_go_in_circles_end() {
+        let text = "a: &a\n  <<: *a\n  x: 1\nb: &b\n  <<: [*a, *b]\n";
+        let stream = Stream::parse(text).unwrap();
+        let root = stream.roots().next().unwrap();
+        assert_eq!(root.path(&["a", "none"]).map(Node::span), None);
+        assert_eq!(root.text(&["b", "x"]), Some("1"));
+        let mut bomb = String::from("a0: &a0 {x: 1}\n");
+        (1..60).for_each(|n| bomb.push_str(&format!("a{n}: &a{n} {{<<: [*a{0}, *a{0}]}}\n", n - 1)));
+        let stream = Stream::parse(&bomb).unwrap();
+        let last = stream.roots().next().unwrap().get("a59").unwrap();
+        assert_eq!((last.text(&["x"]), last.get("y").map(Node::span)), (Some("1"), None));
+    }
+
+    #[test]
+    fn the_last_duplicate_counts_and_then_what_is_merged() {
+        let text = "d: &d {v: merged, w: merged}\na: {v: 1, <<: *d, v: 2}\n";
+        let stream = Stream::parse(text).unwrap();
+        let a = stream.roots().next().unwrap().get("a").unwrap();
+        assert_eq!((a.text(&["v"]), a.text(&["w"])), (Some("2"), Some("merged")));
+        assert!(a.is_duplicated("v") && !a.is_duplicated("w"));
+    }
+
+    #[test]
+    fn aliases_that_change_with_a_node_are_found_through_all_collections() {
+        let text = "a: &a\n  v: &v 1\nb: &b {c: *a}\nd: *v\ne: [*b]\nf: &f 2\ng: *f\n";
+        let stream = Stream::parse(text).unwrap();
+        let v = stream.roots().next().unwrap().path(&["a", "v"]).unwrap().route();
+        let routes: Vec<_> = stream.aliases_through(&v).iter().map(Route::display).collect();
+        assert_eq!(routes, ["b.c", "d", "e[0]"]);
+    }
+
+    #[test]
+    fn block_scalars_begin_at_their_header() {
+        let text = "a: &x !!str |2- # c |\n\n   x\n-: >\n b\n--- |\n c\n";
+        let stream = Stream::parse(text).unwrap();
+        let root = stream.roots().next().unwrap();
+        assert!(text[root.get("a").unwrap().span()].starts_with("|2- # c"));
+        assert_eq!(&text[root.get("-").unwrap().span()], ">\n b\n");
+        assert_eq!(&text[stream.roots().nth(1).unwrap().span()], "|\n c\n");
+    }
+
+    #[test]
+    fn ceilings_hold() {
+        let tight = Ceilings { bytes: 40, documents: 2, nodes: 6, depth: 3 };
+        let parse = |text: &str| Stream::parse_within(text, &tight).map(|_| ());
+        assert_eq!(parse("[[[a]]]"), Ok(()));
+        assert!(parse("[[[[a]]]]").is_err());
+        assert_eq!(parse("a\n---\nb\n---\nc\n"), Err(YamlError::TooLarge { what: "documents", limit: 2 }));
+        assert_eq!(parse("[a, b, c, d, e, f]"), Err(YamlError::TooLarge { what: "nodes", limit: 6 }));
+        assert_eq!(parse(&"a".repeat(41)), Err(YamlError::TooLarge { what: "bytes", limit: 40 }));
+    }
+
+    #[test]
     fn block_scalars_map_back_to_the_file() {
         let text = "a:\n  v: |\n    x: 1\n\n    y:\n      z: edge-26.8.2 # c\n  w: 2\n";
         let stream = Stream::parse(text).unwrap();
         let node = stream.roots().next().unwrap().path(&["a", "v"]).unwrap();
-        println!("{:?} {:?}", node, &text[node.span()]);
         let inner = Embedded::parse(text, node).unwrap().unwrap();
         let z = inner.stream.roots().next().unwrap().path(&["y", "z"]).unwrap();
         assert_eq!(&text[inner.in_file(z.span()).unwrap()], "edge-26.8.2");

@@ -46,11 +46,11 @@ pub(super) fn of(node: Node<'_>) -> Route {
     let mut child = node;
     while let Some(parent) = child.parent() {
         let step = match &parent.raw().kind {
-            RawKind::Sequence { items, .. } => items.iter().position(|i| *i == child.id).map(Step::Index),
-            _ => parent
-                .entries()
-                .find(|(k, v)| v.id == child.id || k.id == child.id)
-                .and_then(|(k, _)| Some(Step::Key(k.as_str()?.to_owned()))),
+            RawKind::Sequence { .. } => Some(Step::Index(child.place())),
+            RawKind::Mapping { entries, .. } => entries
+                .get(child.place())
+                .and_then(|(key, _)| Some(Step::Key(parent.at(*key).as_str()?.to_owned()))),
+            RawKind::Scalar { .. } | RawKind::Alias(_) => None,
         };
         steps.extend(step);
         child = parent;

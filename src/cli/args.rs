@@ -1,0 +1,158 @@
+//! What was typed: groups of arguments that several commands share. Nothing here looks at anything.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
+
+use crate::{
+    release::EdgeVersion,
+    report::Format,
+    sys::{
+        env::{self, Environment},
+        terminal::{ColorChoice, Terminal, Verbosity},
+    },
+};
+
+/// How results are shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(super) struct OutputArgs {
+    /// The form of the result on standard output
+    #[arg(long, value_enum, global = true, env = env::FORMAT, hide_env_values = true)]
+    format: Option<FormatArg>,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, value_enum, global = true, env = env::COLOR, hide_env_values = true, default_value = "auto", value_name = "WHEN")]
+    color: ColorArg,
+    /// Print results and errors alone
+    #[arg(short, long, global = true, env = env::QUIET, hide_env_values = true, value_parser = BoolishValueParser::new())]
+    quiet: bool,
+    /// Tell what is being done; twice for more
+    #[arg(short, long, global = true, env = env::VERBOSE, hide_env_values = true, action = ArgAction::Count)]
+    verbose: u8,
+}
+
+/// The repository and how to reach it.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Repository")]
+pub(super) struct RepositoryArgs {
+    /// The repository: a URL, or a path [default: the workflow's repository in GitHub Actions, else this folder]
+    #[arg(long, env = env::REPO, hide_env_values = true, value_name = "URL|PATH")]
+    pub repo: Option<String>,
+    #[command(flatten)]
+    pub access: AccessArgs,
+}
+
+/// How a repository is reached, whichever it is.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Repository")]
+pub(super) struct AccessArgs {
+    /// Where pull requests live: `github`, or `directory:PATH` for folders of files [default: by the URL]
+    #[arg(long, env = env::FORGE, hide_env_values = true, value_name = "FORGE")]
+    pub forge: Option<String>,
+    /// The API of GitHub Enterprise Server [default: https://HOST/api/v3]
+    #[arg(long, env = env::GITHUB_API_URL, hide_env_values = true, value_name = "URL")]
+    pub github_api_url: Option<String>,
+    /// A file with the token [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
+    #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
+/// Where releases are learnt from, and how the network is used.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Feeds and network")]
+pub(super) struct NetworkArgs {
+    /// The feed that names the newest release: a URL, file://..., or `off`
+    #[arg(long, env = env::VERSIONCHECK_URL, hide_env_values = true, value_name = "URL", default_value = super::request::VERSIONCHECK)]
+    pub versioncheck_url: String,
+    /// The Helm index that serves the charts: a URL, file://..., or `off`
+    #[arg(long, env = env::CHARTS_URL, hide_env_values = true, value_name = "URL", default_value = super::request::CHARTS)]
+    pub charts_url: String,
+    /// The feed of dates, notes and advice: a URL, file://..., or `off`
+    #[arg(long, env = env::RELEASES_URL, hide_env_values = true, value_name = "URL", default_value = super::request::RELEASES)]
+    pub releases_url: String,
+    /// Milestones and notices beside the built-in ones: a URL, file://..., or `off`
+    #[arg(long, env = env::MILESTONES_URL, hide_env_values = true, value_name = "URL", default_value = "off")]
+    pub milestones_url: String,
+    /// The folder of the cache; it may be deleted at any time [default: uplinker in the user's cache folder]
+    #[arg(long, env = env::CACHE_DIR, hide_env_values = true, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// Keep nothing on disk between runs
+    #[arg(long, env = env::NO_CACHE, hide_env_values = true, value_parser = BoolishValueParser::new())]
+    pub no_cache: bool,
+    /// A PEM file with certificate authorities beside the system's
+    #[arg(long, env = env::CA_FILE, hide_env_values = true, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+}
+
+/// The release to go to.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ToArgs {
+    /// The release to go to, such as edge-26.8.3; holds, required hops and the ban on downgrades still apply
+    #[arg(long, env = env::TO, hide_env_values = true, value_name = "RELEASE", value_parser = release)]
+    pub to: Option<EdgeVersion>,
+}
+
+/// What counts as a failure.
+#[derive(Clone, Debug, Args)]
+pub(super) struct FailOnArgs {
+    /// End with exit code 4 also where a pull request says that it must not be merged
+    #[arg(long, value_enum, env = env::FAIL_ON, hide_env_values = true, value_name = "SEVERITY")]
+    pub fail_on: Option<FailOnArg>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum FailOnArg {
+    Block,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum FormatArg {
+    Text,
+    Json,
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ColorArg {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Reads a release, and knows what a chart version was meant to be.
+fn release(text: &str) -> Result<EdgeVersion, String> {
+    let near = EdgeVersion::from_chart(text).or_else(|| format!("edge-{text}").parse().ok());
+    text.parse().map_err(|error: crate::release::NotAnEdge| match near {
+        Some(near) => format!("{error}; did you mean `{near}`?"),
+        None => error.to_string(),
+    })
+}
+
+// === impl OutputArgs ===
+
+impl OutputArgs {
+    /// Returns the format, where one was given.
+    pub(super) fn format(&self) -> Option<Format> {
+        self.format.map(|f| match f {
+            FormatArg::Text => Format::Text,
+            FormatArg::Json => Format::Json,
+            FormatArg::Markdown => Format::Markdown,
+        })
+    }
+
+    /// Sets up the streams.
+    pub(super) fn terminal(&self, environment: &Environment) -> Terminal {
+        let verbosity = match (self.quiet, self.verbose) {
+            (_, 2..) => Verbosity::Debug,
+            (_, 1) => Verbosity::Verbose,
+            (true, 0) => Verbosity::Quiet,
+            (false, 0) => Verbosity::Normal,
+        };
+        let color = match self.color {
+            ColorArg::Auto => ColorChoice::Auto,
+            ColorArg::Always => ColorChoice::Always,
+            ColorArg::Never => ColorChoice::Never,
+        };
+        Terminal::of_process(verbosity, color, environment.get("NO_COLOR").is_some())
+    }
+}

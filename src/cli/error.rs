@@ -1,0 +1,271 @@
+//! What a command ends with: an exit code, or an error that knows its exit code and what to do.
+
+use jiff::Timestamp;
+
+use crate::{
+    commit::GitError,
+    config::{ConfigErrors, ReadError},
+    pipeline,
+    propose::ForgeError,
+    release::ReleaseError,
+    scan::TreeError,
+    sys::{http::HttpSetup, secrets::TokenError},
+};
+
+/// How a command ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done, nothing to do, or proposed.
+    Done,
+    /// Failed.
+    Failed,
+    /// Wrong usage or configuration.
+    Usage,
+    /// No pin was found.
+    NoPin,
+    /// A check blocked the change.
+    Blocked,
+    /// Something outside failed for now.
+    Temporary,
+    /// `plan --exit-code`: a change would be proposed.
+    Changes,
+}
+
+/// An error with all that a person needs; rendered once, at the top.
+#[derive(Debug)]
+pub struct Error {
+    /// What it means for the exit code.
+    pub kind: Kind,
+    /// What happened.
+    pub message: String,
+    /// Why, from the nearest cause to the first.
+    pub causes: Vec<String>,
+    /// What to do.
+    pub hints: Vec<String>,
+    /// The mistakes of a configuration file, which are shown with their lines.
+    pub config: Option<Box<ConfigErrors>>,
+    /// When trying again makes sense, where the other side said so.
+    pub retry_at: Option<Timestamp>,
+}
+
+/// What an error means for the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It failed, and would again.
+    Failed,
+    /// The person's command or configuration is wrong.
+    Usage,
+    /// A check blocked.
+    Blocked,
+    /// The network or a service; later it may work.
+    Temporary,
+}
+
+// === impl Exit ===
+
+impl Exit {
+    /// Returns the code.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NoPin => 3,
+            Self::Blocked => 4,
+            Self::Temporary => 5,
+            Self::Changes => 10,
+        }
+    }
+}
+
+// === impl Error ===
+
+impl Error {
+    /// It failed, and would again.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(Kind::Failed, message)
+    }
+
+    /// The person's command or configuration is wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// The network or a service; later it may work.
+    pub fn temporary(message: impl Into<String>) -> Self {
+        Self::new(Kind::Temporary, message)
+    }
+
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+            config: None,
+            retry_at: None,
+        }
+    }
+
+    /// Adds a cause, with its own causes.
+    #[must_use = "the error is returned, not changed in place"]
+    pub fn because(mut self, cause: impl std::error::Error) -> Self {
+        let mut next: Option<&dyn std::error::Error> = Some(&cause);
+        while let Some(error) = next {
+            self.causes.push(error.to_string());
+            next = error.source();
+        }
+        self
+    }
+
+    /// Adds what to do.
+    #[must_use = "the error is returned, not changed in place"]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns the exit code.
+    pub fn exit(&self) -> Exit {
+        match self.kind {
+            Kind::Failed => Exit::Failed,
+            Kind::Usage => Exit::Usage,
+            Kind::Blocked => Exit::Blocked,
+            Kind::Temporary => Exit::Temporary,
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<ConfigErrors> for Error {
+    fn from(errors: ConfigErrors) -> Self {
+        let count = errors.errors.len();
+        let what = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
+        let message = format!("the configuration of the repository has {what}");
+        let hint = "`uplinker schema` prints a JSON Schema that editors check the file against";
+        Self { config: Some(Box::new(errors)), ..Self::usage(message).hint(hint) }
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Config(errors) => errors.into(),
+            ReadError::Tree(error) => error.into(),
+        }
+    }
+}
+
+impl From<TreeError> for Error {
+    fn from(error: TreeError) -> Self {
+        Self::failed(error.to_string()).hint("check the repository with `git fsck`, or remove the cache")
+    }
+}
+
+impl From<TokenError> for Error {
+    fn from(error: TokenError) -> Self {
+        let hint =
+            "a token file holds the token and nothing else; variables are UPLINKER_TOKEN and GITHUB_TOKEN";
+        Self::usage(error.to_string()).hint(hint)
+    }
+}
+
+impl From<HttpSetup> for Error {
+    fn from(error: HttpSetup) -> Self {
+        Self::usage(error.to_string()).hint("`--ca-file` takes a PEM file with one or more certificates")
+    }
+}
+
+impl From<GitError> for Error {
+    fn from(error: GitError) -> Self {
+        let message = error.to_string();
+        match error {
+            GitError::Moved { .. } => Self::temporary(message).hint("run it again: another run or a person was quicker"),
+            GitError::Refused { .. } => Self::failed(message).hint(
+                "look for a ruleset, a protected branch or a hook that covers this branch, or set another \
+                 `branch.prefix` in uplinker.yaml",
+            ),
+            GitError::Auth { .. } => Self::failed(message)
+                .hint("set UPLINKER_TOKEN (or GITHUB_TOKEN) to a token that may write `contents` of this repository"),
+            GitError::NotFound { .. } => Self::failed(message)
+                .hint("check the address; GitHub says the same of a repository that the token was not given"),
+            GitError::Temporary { .. } => Self::temporary(message).hint("try again later"),
+            GitError::Address { .. } => Self::usage(message),
+            GitError::Archived { .. } => Self::failed(message)
+                .hint("unarchive the repository, or take it out of the list of repositories"),
+            GitError::Empty { .. } => Self::failed(message).hint("push a first commit"),
+            GitError::Other(_) => Self::failed(message),
+        }
+    }
+}
+
+impl From<pipeline::Error> for Error {
+    fn from(error: pipeline::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            pipeline::Error::Config(errors) => errors.into(),
+            pipeline::Error::Git(error) => error.into(),
+            pipeline::Error::Forge(error) => error.into(),
+            pipeline::Error::Tree(error) => error.into(),
+            pipeline::Error::BaseDisagrees { .. } | pipeline::Error::NoBranch { .. } => Self::usage(message),
+            pipeline::Error::Empty { .. } => Self::failed(message).hint("push a first commit"),
+            pipeline::Error::Moved => Self::temporary(message),
+            pipeline::Error::Defect(_) => {
+                Self::failed(message).hint("this is a defect of uplinker; please report it with the command")
+            }
+        }
+    }
+}
+
+impl From<ReleaseError> for Error {
+    fn from(error: ReleaseError) -> Self {
+        let message = error.to_string();
+        match &error {
+            ReleaseError::AllOff => Self::usage(message),
+            error if error.is_temporary() => Self::temporary(message).hint("try again later"),
+            ReleaseError::NoFeed { .. } => {
+                Self::failed(message).hint("check the addresses of the feeds, or mirror them and name a file")
+            }
+        }
+    }
+}
+
+impl From<ForgeError> for Error {
+    fn from(error: ForgeError) -> Self {
+        let message = error.to_string();
+        match error {
+            ForgeError::Auth { .. } => Self::failed(message)
+                .hint("the token is missing, wrong or expired: set UPLINKER_TOKEN to a valid one"),
+            ForgeError::Permission { permission, .. } => Self::failed(message).hint(format!(
+                "give the token `{permission}`; in a workflow, under `permissions:` of the job"
+            )),
+            ForgeError::PullsForbidden { compare } => {
+                let setting = "turn on Settings > Actions > General > \"Allow GitHub Actions to create and approve \
+                               pull requests\", or use another token";
+                let error = Self::failed(message).hint(setting);
+                match compare {
+                    Some(link) => error.hint(format!("the branch is there; open the pull request at {link}")),
+                    None => error,
+                }
+            }
+            ForgeError::NotFound(_) => Self::failed(message)
+                .hint("check the address; GitHub says the same of a repository that the token was not given"),
+            ForgeError::Archived(_) => {
+                Self::failed(message).hint("remove it from the schedule, or unarchive it")
+            }
+            ForgeError::Rejected { .. } | ForgeError::Directory { .. } => Self::failed(message),
+            ForgeError::RateLimited { until, .. } => {
+                let error = Self::temporary(message).hint("wait, or use a token with a limit of its own");
+                Self { retry_at: until, ..error }
+            }
+            ForgeError::Temporary { .. } => Self::temporary(message).hint("try again later"),
+        }
+    }
+}

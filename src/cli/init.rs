@@ -1,0 +1,123 @@
+//! `uplinker init`: a first configuration and a workflow.
+
+mod suggest;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, builder::BoolishValueParser};
+
+use super::{
+    Context, Error, Exit,
+    request::{PinsRequest, Repository},
+    session::Session,
+};
+use crate::{
+    config,
+    report::PinsReport,
+    sys::{env, files},
+};
+
+/// Write a first uplinker.yaml with the targets it saw, and a GitHub workflow
+///
+/// The configuration is all comments and changes nothing by itself: without one, uplinker has a single target of all
+/// files. The workflow runs every hour with the least permissions. Files that are there are left, unless --force is
+/// given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  uplinker init
+  uplinker init ../mesh-config --force
+
+Exit codes: 0 written, 1 failed, 2 a file is there already.")]
+pub(super) struct InitArgs {
+    /// The folder of a clone
+    #[arg(value_name = "PATH", default_value = ".")]
+    path: PathBuf,
+    /// Replace files that are there
+    #[arg(long, env = env::FORCE, hide_env_values = true, value_parser = BoolishValueParser::new())]
+    force: bool,
+}
+
+const CONFIG: &str = include_str!("../../templates/init/uplinker.yaml");
+const WORKFLOW: &str = include_str!("../../templates/init/workflow.yml");
+const WORKFLOW_PATH: &str = ".github/workflows/uplinker.yml";
+
+/// Runs the command.
+pub(super) fn execute(args: &InitArgs, context: &Context) -> Result<Exit, Error> {
+    let [config_path, other_config] = config::PATHS;
+    if files::is_there(&args.path.join(other_config)) {
+        return Err(Error::usage(format!(
+            "{other_config} is there already, and only one configuration may be"
+        ))
+        .hint(format!("edit it, or remove it and run `uplinker init` again to get {config_path}")));
+    }
+    let wanted = [config_path, WORKFLOW_PATH];
+    let there: Vec<&str> = wanted.into_iter().filter(|p| files::is_there(&args.path.join(p))).collect();
+    if !there.is_empty() && !args.force {
+        let verb = if there.len() == 1 { "is" } else { "are" };
+        return Err(Error::usage(format!(
+            "{} {verb} there already; nothing was written",
+            there.join(" and ")
+        ))
+        .hint("`--force` replaces them"));
+    }
+    let request = PinsRequest {
+        repository: Repository::Path(args.path.clone()),
+        token: None,
+        ca_file: None,
+        cache_dir: None,
+        to: None,
+    };
+    let pins = Session::open(None, &context.terminal)?.pins(&request)?;
+    for (path, text) in [(config_path, configuration(&pins)), (WORKFLOW_PATH, workflow())] {
+        write(&args.path, path, &text)?;
+        context.note(&format!("wrote {}", args.path.join(path).display()));
+    }
+    let repository =
+        "Settings > Actions > General > \"Allow GitHub Actions to create and approve pull requests\"";
+    context.note(&format!("next: commit both files, and turn on {repository}"));
+    Ok(Exit::Done)
+}
+
+fn write(folder: &Path, path: &str, text: &str) -> Result<(), Error> {
+    files::replace_below(folder, path, text)
+        .map_err(|e| Error::failed(format!("cannot write {}", folder.join(path).display())).because(e))
+}
+
+/// Fills the template of the configuration.
+fn configuration(pins: &PinsReport) -> String {
+    let paths: Vec<&str> = pins.pins.iter().map(|p| p.path.as_str()).collect();
+    CONFIG.replace("# <targets>\n", &suggest::targets(&paths))
+}
+
+fn workflow() -> String {
+    WORKFLOW.replace("<version>", env!("CARGO_PKG_VERSION"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_a_configuration_that_changes_nothing() {
+        let text = configuration(&PinsReport::default());
+        let config = config::parse("uplinker.yaml", &text).unwrap();
+        assert_eq!(config.targets.len(), 1);
+        assert!(config.targets[0].target.all);
+        assert_eq!(config.branch, config::BranchConfig::default());
+    }
+
+    #[test]
+    fn every_commented_line_is_a_valid_key() {
+        let targets = suggest::targets(&["clusters/a/x.yaml", "clusters/b/x.yaml"]);
+        let text = CONFIG.replace("# <targets>\n", &targets);
+        // One space behind `#` begins an explanation; anything else behind it is a setting.
+        let setting = |l: &'_ str| {
+            l.strip_prefix('#').is_some_and(|r| !r.is_empty() && (!r.starts_with(' ') || r.starts_with("  ")))
+        };
+        let live: Vec<&str> = text.lines().map(|l| if setting(l) { &l[1..] } else { l }).collect();
+        let live = live.join("\n");
+        let config = config::parse("uplinker.yaml", &live).unwrap_or_else(|e| panic!("{e}\n{live}"));
+        assert_eq!(config.targets.len(), 2);
+    }
+}

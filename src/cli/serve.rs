@@ -1,0 +1,176 @@
+//! `uplinker serve`: many repositories, again and again.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::{
+    Context, Error, Exit, Kind,
+    args::{AccessArgs, NetworkArgs},
+    render,
+    request::{Repository, RunRequest, ServeRequest},
+    session::{self, Session},
+};
+use crate::{
+    config,
+    release::{Catalog, Purpose},
+    serve::{self, Next, Pace},
+    sys::{env, files, stop::Stop},
+};
+
+/// How many repositories are worked on at once.
+const WORKERS: usize = 4;
+
+/// Poll many repositories
+///
+/// Makes a pass over each repository, one after the other, waits, and begins again. Stops cleanly on SIGTERM and
+/// SIGINT: the pass that is going on ends first. What a repository wants is in its own uplinker.yaml.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ServeArgs {
+    /// The repositories: URLs or paths
+    #[arg(value_name = "URL|PATH")]
+    repositories: Vec<String>,
+    /// A file with more of them, one a line; `#` begins a comment
+    #[arg(long, env = env::REPOS_FILE, hide_env_values = true, value_name = "FILE")]
+    repos_file: Option<PathBuf>,
+    /// The time from one pass to the next, such as 15m; a tenth more or less, so that many do not ask at once
+    #[arg(long, env = env::INTERVAL, hide_env_values = true, value_name = "DURATION", default_value = "15m", value_parser = interval)]
+    interval: Duration,
+    #[command(flatten)]
+    access: AccessArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
+}
+
+/// The largest list that is read, in bytes.
+const MAX_LIST: u64 = 4 << 20;
+
+const EXAMPLES: &str = "\
+Examples:
+  UPLINKER_TOKEN=... uplinker serve https://github.com/acme/mesh https://github.com/acme/edge
+  uplinker serve --repos-file /etc/uplinker/repositories --interval 30m --token-file /run/secrets/token
+
+Exit codes: 0 stopped by a signal, 1 failed, 2 usage or configuration.";
+
+/// Runs the command.
+pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error> {
+    let request = request(args, context)?;
+    request.runs.iter().filter_map(|r| r.token.as_ref()).take(1).for_each(|t| context.terminal.hide(t));
+    let failed = |e: std::io::Error| Error::failed("cannot listen for signals").because(e);
+    let Some(first) = request.runs.first() else { return Ok(Exit::Done) };
+    let session = Session::open(first.network.ca_file.as_deref(), &context.terminal)?;
+    let stop = Stop::on_signals().map_err(failed)?;
+    let feeds = SharedCatalog { session: &session, request: &request, last: Mutex::new(None) };
+    let names: Vec<String> = request.runs.iter().map(|run| run.repository.to_string()).collect();
+    let pace = Pace { interval: request.interval, workers: WORKERS };
+    serve::serve(&names, pace, &stop, |n| match request.runs.get(n) {
+        Some(run) => pass(run, &session, &feeds, context),
+        None => Next::Interval,
+    });
+    context.terminal.note("stopped");
+    Ok(Exit::Done)
+}
+
+/// One pass; what happened is printed, and where nothing did, only the log says so.
+fn pass(run: &RunRequest, session: &Session<'_>, feeds: &SharedCatalog<'_>, context: &Context) -> Next {
+    let done = feeds.get().and_then(|catalog| session.run(run, &catalog));
+    context.terminal.clear();
+    match done {
+        Ok(report) if report.wrote() => match context.print(&report.render(context.style(false))) {
+            Ok(()) => Next::Interval,
+            Err(error) => failed(&error, run, context),
+        },
+        Ok(_) => {
+            tracing::info!(repository = %run.repository, "nothing to do");
+            Next::Interval
+        }
+        Err(error) => failed(&error, run, context),
+    }
+}
+
+fn failed(error: &Error, run: &RunRequest, context: &Context) -> Next {
+    context.terminal.note(&format!("{}:", run.repository));
+    context.terminal.error(&render::error(error, context.terminal.color_err()));
+    let wait = error.retry_at.and_then(|at| Duration::try_from(at.duration_since(Timestamp::now())).ok());
+    match (wait, error.kind) {
+        (Some(wait), _) => Next::NotBefore(wait),
+        (None, Kind::Temporary) => Next::Retry,
+        (None, _) => Next::Interval,
+    }
+}
+
+/// The catalog that all repositories of a daemon share, read again when half an interval has passed.
+struct SharedCatalog<'a> {
+    session: &'a Session<'a>,
+    request: &'a ServeRequest,
+    last: Mutex<Option<(Instant, Arc<Catalog>)>>,
+}
+
+// === impl SharedCatalog ===
+
+impl SharedCatalog<'_> {
+    fn get(&self) -> Result<Arc<Catalog>, Error> {
+        // Held while the feeds are read, so that they are read once however many passes wait for them.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((read, catalog)) =
+            last.as_ref().filter(|(read, _)| read.elapsed() < self.request.interval / 2)
+        {
+            tracing::debug!(age = read.elapsed().as_secs(), "the catalog is fresh enough");
+            return Ok(Arc::clone(catalog));
+        }
+        let Some(first) = self.request.runs.first() else { return Ok(Arc::default()) };
+        let token = self.request.runs.iter().find_map(session::releases_token);
+        let catalog =
+            self.session.catalog(&first.network, token, Purpose::Run { since: None }).map(Arc::new)?;
+        *last = Some((Instant::now(), Arc::clone(&catalog)));
+        Ok(catalog)
+    }
+}
+
+fn request(args: ServeArgs, context: &Context) -> Result<ServeRequest, Error> {
+    let mut names = args.repositories;
+    if let Some(path) = &args.repos_file {
+        let text = files::read_text(path, MAX_LIST)
+            .map_err(|e| Error::usage(format!("cannot read {}", path.display())).because(e))?;
+        names.extend(listed(&text));
+    }
+    if names.is_empty() {
+        return Err(Error::usage("no repository is named").hint("name some, or a list with --repos-file"));
+    }
+    let run = |name: &String| {
+        let repository = Repository::parse(name)?;
+        RunRequest::of(repository, &args.access, args.network.clone(), None, &context.environment)
+    };
+    Ok(ServeRequest { runs: names.iter().map(run).collect::<Result<_, _>>()?, interval: args.interval })
+}
+
+fn listed(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned)
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = config::duration(text).map_err(|(reason, mend)| format!("{reason}; {mend}"))?;
+    match Duration::try_from(interval) {
+        Ok(interval) if interval >= Duration::from_secs(60) => Ok(interval),
+        _ => Err("shorter than a minute".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_have_comments_and_blank_lines() {
+        let names: Vec<_> = listed("# ours\n\n https://h/o/n \r\n/srv/x.git\n").collect();
+        assert_eq!(names, ["https://h/o/n", "/srv/x.git"]);
+        assert!(interval("0m").is_err() && interval("15").is_err());
+        assert_eq!(interval("15m").unwrap(), Duration::from_secs(900));
+    }
+}

@@ -1,0 +1,236 @@
+//! From a request to the pipeline: opens the client, the feeds, the remote and the forge that the request names.
+//!
+//! In: ready requests. Out: reports. One session serves many requests with one client and one catalog.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use secrecy::SecretString;
+
+use super::{
+    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest, Source,
+    request::{Feeds, ReleasesRequest},
+};
+use crate::{
+    commit::{
+        Remote,
+        git::{GitRemote, RemoteOptions, open_path},
+    },
+    pipeline::{self, Operator},
+    policy::{self, Needs, Policy},
+    propose::{
+        directory::{Access, DirectoryForge},
+        github::{Address, GitHub},
+    },
+    release::{self, Catalog, Purpose, SourceSetting, Sources},
+    report::{PinsReport, ReleaseRow, ReleasesReport, RunReport},
+    sys::{
+        cache::Cache,
+        git_options::{self, GitOptions},
+        http::Http,
+        secrets::Token,
+        terminal::Terminal,
+    },
+};
+
+/// The host of the API of github.com.
+const API: &str = "api.github.com";
+
+/// What is opened once for all requests of a process.
+pub(super) struct Session<'t> {
+    http: Http,
+    terminal: &'t Terminal,
+}
+
+/// Where a request's commits come from and go to.
+enum Place {
+    /// A remote, by URL or by the path of a bare folder.
+    Remote(String),
+    /// The HEAD commit of a clone.
+    Head(Box<crate::commit::git::LocalHead>),
+}
+
+// === impl Session ===
+
+impl<'t> Session<'t> {
+    /// Sets up Git and HTTP for this process; called before any thread starts.
+    pub fn open(ca_file: Option<&Path>, terminal: &'t Terminal) -> Result<Self, Error> {
+        let options = GitOptions { ca_file: ca_file.map(Path::to_owned), ..GitOptions::default() };
+        git_options::apply(&options).map_err(|e| {
+            Error::usage(e.to_string()).hint("`--ca-file` takes a PEM file with one or more certificates")
+        })?;
+        Ok(Self { http: Http::new(ca_file)?, terminal })
+    }
+
+    /// Reads the feeds.
+    pub fn catalog(
+        &self,
+        network: &Network,
+        token: Option<&Token>,
+        purpose: Purpose,
+    ) -> Result<Catalog, Error> {
+        self.terminal.progress("reading releases");
+        let sources = sources(&network.feeds, token);
+        let cache = network.cache_dir.as_deref().and_then(|dir| Cache::open(&dir.join("feeds")));
+        Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
+    }
+
+    /// One pass that proposes.
+    pub fn run(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
+        let url = match self.place(&request.repository, true)? {
+            Place::Remote(url) => url,
+            Place::Head(_) => return Err(no_origin(&request.repository)),
+        };
+        let remote = self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
+        match choose_forge(request, &url)? {
+            Forge::Directory(folder) => {
+                let forge = DirectoryForge::new(&folder, &remote, Access::Write);
+                self.operate(request, catalog, |operator| pipeline::run(&remote, &forge, operator))
+            }
+            Forge::Github { api, .. } => {
+                let forge = self.github(&url, &api, request.token.as_ref())?;
+                self.operate(request, catalog, |operator| pipeline::run(&remote, &forge, operator))
+            }
+        }
+    }
+
+    /// The same with no write.
+    pub fn plan(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
+        match self.place(&request.repository, false)? {
+            Place::Head(head) => {
+                let name = request.repository.to_string();
+                self.operate(request, catalog, |operator| pipeline::plan_head(*head, &name, operator))
+            }
+            Place::Remote(url) => {
+                let remote =
+                    self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
+                self.operate(request, catalog, |operator| pipeline::plan_remote(&remote, operator))
+            }
+        }
+    }
+
+    /// Every pin and every skip.
+    pub fn pins(&self, request: &PinsRequest) -> Result<PinsReport, Error> {
+        match self.place(&request.repository, false)? {
+            Place::Head(head) => Ok(pipeline::pins(&head.tree, request.to)?),
+            Place::Remote(url) => {
+                let remote = self.remote(&url, request.cache_dir.as_deref(), request.token.as_ref())?;
+                let refs = remote.refs()?;
+                let tip =
+                    refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
+                let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
+                remote.fetch(&[(branch, tip)])?;
+                Ok(pipeline::pins(remote.tree(tip)?.as_ref(), request.to)?)
+            }
+        }
+    }
+
+    /// The catalog, with the reason for each release that is passed over.
+    pub fn releases(&self, request: &ReleasesRequest) -> Result<ReleasesReport, Error> {
+        let catalog = self.catalog(&request.network, request.token.as_ref(), Purpose::Everything)?;
+        let passed = policy::passed_over(&Policy::default(), &catalog, &Needs::default(), Timestamp::now());
+        let row = |release: &release::Release| ReleaseRow {
+            passed_over: passed.iter().find(|(v, _)| *v == release.version).map(|(_, why)| why.clone()),
+            release: release.clone(),
+        };
+        Ok(ReleasesReport {
+            releases: catalog.releases.values().rev().map(row).collect(),
+            feeds: catalog.feeds,
+        })
+    }
+
+    fn operate(
+        &self,
+        request: &RunRequest,
+        catalog: &Catalog,
+        work: impl FnOnce(&Operator<'_>) -> Result<RunReport, pipeline::Error>,
+    ) -> Result<RunReport, Error> {
+        let indexes: Vec<String> = match &request.network.feeds.charts {
+            Source::Url(url) => vec![url.as_str().trim_end_matches("/index.yaml").to_owned()],
+            Source::File(_) | Source::Off => Vec::new(),
+        };
+        let progress = |doing: &str| self.terminal.progress(doing);
+        let operator = Operator {
+            catalog,
+            indexes: &indexes,
+            to: request.to,
+            now: Timestamp::now(),
+            progress: &progress,
+        };
+        Ok(work(&operator)?)
+    }
+
+    /// A path is a remote where it is a bare folder, and for a run where it has an `origin`.
+    fn place(&self, repository: &Repository, writes: bool) -> Result<Place, Error> {
+        let path = match repository {
+            Repository::Remote(url) => return Ok(Place::Remote(url.as_str().to_owned())),
+            Repository::Path(path) => path,
+        };
+        let head = open_path(path)?;
+        if writes && head.is_bare {
+            return Ok(Place::Remote(path.display().to_string()));
+        }
+        match head.origin.clone().filter(|_| writes) {
+            Some(origin) => Ok(Place::Remote(origin)),
+            None => Ok(Place::Head(Box::new(head))),
+        }
+    }
+
+    fn remote(&self, url: &str, cache: Option<&Path>, token: Option<&Token>) -> Result<GitRemote<'_>, Error> {
+        let cache = cache.map(|dir| dir.join("git"));
+        let options = RemoteOptions { cache, token: token.map(Token::secret), ..RemoteOptions::default() };
+        Ok(GitRemote::open(url, options, &self.http)?)
+    }
+
+    fn github(&self, url: &str, api: &url::Url, token: Option<&Token>) -> Result<GitHub<'_>, Error> {
+        let address = Address::of(url, Some(api)).map_err(|e| Error::usage(e.to_string()))?;
+        let Some(token) = token else {
+            return Err(Error::usage(format!("no token for {}", address.host()))
+                .hint("set UPLINKER_TOKEN, or name a file with --token-file; it needs `contents: write` and `pull-requests: write`"));
+        };
+        let token: SecretString = token.secret();
+        Ok(GitHub::new(&self.http, address, Some(&token))?)
+    }
+}
+
+/// A clone without `origin` says nothing of where to push.
+fn no_origin(repository: &Repository) -> Error {
+    Error::usage(format!("{repository} is a clone without a remote `origin`, so there is nowhere to push to"))
+        .hint("name the remote with --repo; `uplinker plan` works on the clone")
+}
+
+/// A bare folder on this machine has no forge but a directory.
+fn choose_forge(request: &RunRequest, url: &str) -> Result<Forge, Error> {
+    if let Some(folder) = request.forge.named_directory() {
+        return Ok(Forge::Directory(folder.to_owned()));
+    }
+    if Path::new(url).is_dir() {
+        return Err(Error::usage(format!("{url} is a folder, and no forge is named"))
+            .hint("name one with `--forge directory:PATH`"));
+    }
+    request.forge.choose(&RemoteUrl::parse(url)?)
+}
+
+fn sources(feeds: &Feeds, token: Option<&Token>) -> Sources {
+    let setting = |source: &Source| match source {
+        Source::Url(url) => SourceSetting::Url(url.clone()),
+        Source::File(path) => SourceSetting::File(path.clone()),
+        Source::Off => SourceSetting::Off,
+    };
+    Sources {
+        versioncheck: setting(&feeds.versioncheck),
+        charts: setting(&feeds.charts),
+        releases: setting(&feeds.releases),
+        milestones: setting(&feeds.milestones),
+        releases_token: token.map(Token::secret),
+    }
+}
+
+/// Keeps a token from the release list unless both are of github.com.
+pub(super) fn releases_token<'k>(request: &'k RunRequest) -> Option<&'k Token> {
+    let Repository::Remote(url) = &request.repository else { return None };
+    let of_github = url.host().as_deref() == Some("github.com");
+    let asks_github =
+        matches!(&request.network.feeds.releases, Source::Url(url) if url.host_str() == Some(API));
+    request.token.as_ref().filter(|_| of_github && asks_github)
+}

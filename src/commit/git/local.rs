@@ -1,0 +1,177 @@
+//! Step 7, commit: a remote that is a folder of this machine.
+//!
+//! In: a path. Out: its branches, read where they are, and branches moved under the repository's own locks. Nothing
+//! is copied to be read. Hooks of the folder are not run: a program of the repository is never started.
+
+use std::path::{Path, PathBuf};
+
+use git2::{BranchType, ErrorCode, Repository, RepositoryOpenFlags};
+
+use super::{
+    store::{self, Store, id, oid},
+    wire::Pushed,
+};
+use crate::commit::{CommitId, GitError, RefUpdate, Refs};
+
+/// What is written beside a moved ref where the repository keeps a log.
+const LOG: &str = "uplinker";
+
+/// A repository on this machine.
+pub struct LocalRemote {
+    repo: Repository,
+    path: PathBuf,
+}
+
+// === impl LocalRemote ===
+
+impl LocalRemote {
+    /// Opens exactly this folder; a folder above it is not looked at.
+    pub fn open(path: &Path) -> Result<Self, GitError> {
+        let repo = open_repository(path)?;
+        Ok(Self { repo, path: path.to_owned() })
+    }
+
+    /// Returns the path as it may be printed.
+    pub fn shown(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Returns where its objects are; a linked worktree has them elsewhere.
+    pub fn objects(&self) -> PathBuf {
+        self.repo.commondir().join("objects")
+    }
+
+    /// Lists the branches.
+    pub fn refs(&self) -> Result<Refs, GitError> {
+        let mut refs = Refs::default();
+        for branch in self.repo.branches(Some(BranchType::Local)).map_err(|e| self.failed(&e))? {
+            let (branch, _) = branch.map_err(|e| self.failed(&e))?;
+            // A name that is not UTF-8 is none of ours, and no base branch either.
+            if let (Ok(Some(name)), Some(target)) = (branch.name(), branch.get().target()) {
+                refs.branches.insert(name.to_owned(), id(target));
+            }
+        }
+        let head = self.repo.find_reference("HEAD").ok();
+        refs.default_branch = head
+            .as_ref()
+            .and_then(|head| head.symbolic_target().ok().flatten())
+            .and_then(|name| name.strip_prefix("refs/heads/"))
+            .filter(|name| refs.branches.contains_key(*name))
+            .map(str::to_owned);
+        Ok(refs)
+    }
+
+    /// Moves a branch from the value that was observed; the ref's lock makes it one step.
+    pub fn push(&self, store: &Store, update: &RefUpdate) -> Result<Pushed, GitError> {
+        if self.at(&update.branch) == update.new {
+            return Ok(Pushed::Done);
+        }
+        if self.at(&update.branch) != update.old {
+            return Ok(Pushed::Moved);
+        }
+        let name = format!("refs/heads/{}", update.branch);
+        let moved = match (update.old, update.new) {
+            (None, None) => return Ok(Pushed::Done),
+            (Some(_), None) => {
+                let found = self.repo.find_reference(&name);
+                found.and_then(|mut reference| reference.delete())
+            }
+            (old, Some(new)) => {
+                self.refuse_checked_out(&name, &update.branch)?;
+                self.send_objects(store, new)?;
+                let new = oid(new)?;
+                match old {
+                    Some(old) => self.repo.reference_matching(&name, new, true, oid(old)?, LOG).map(drop),
+                    None => self.repo.reference(&name, new, false, LOG).map(drop),
+                }
+            }
+        };
+        match moved {
+            Ok(()) => Ok(Pushed::Done),
+            Err(_) if self.at(&update.branch) == update.new => Ok(Pushed::Done),
+            Err(_) if self.at(&update.branch) != update.old => Ok(Pushed::Moved),
+            Err(error) => Ok(Pushed::Rejected(error.message().to_owned())),
+        }
+    }
+
+    fn at(&self, branch: &str) -> Option<CommitId> {
+        self.repo.refname_to_id(&format!("refs/heads/{branch}")).ok().map(id)
+    }
+
+    /// Writes what the remote lacks as one pack, before any ref names it.
+    fn send_objects(&self, store: &Store, new: CommitId) -> Result<(), GitError> {
+        let send = || -> Result<(), git2::Error> {
+            let mut walk = store.repo().revwalk()?;
+            walk.push(git2::Oid::from_bytes(&new.0)?)?;
+            for branch in self.repo.branches(Some(BranchType::Local))? {
+                if let Some(target) = branch?.0.get().target() {
+                    walk.hide(target)?;
+                }
+            }
+            let mut pack = store.repo().packbuilder()?;
+            pack.insert_walk(&mut walk)?;
+            if pack.object_count() == 0 {
+                return Ok(());
+            }
+            let odb = self.repo.odb()?;
+            let mut writer = odb.packwriter()?;
+            let mut failure = None;
+            pack.foreach(|bytes| match std::io::Write::write_all(&mut writer, bytes) {
+                Ok(()) => true,
+                Err(error) => {
+                    failure = Some(error);
+                    false
+                }
+            })
+            .map_err(|error| failure.map_or(error, |f| git2::Error::from_str(&f.to_string())))?;
+            writer.commit().map(drop)
+        };
+        send().map_err(|e| self.failed(&e))
+    }
+
+    /// A branch that somebody has checked out would differ from the files beside it.
+    fn refuse_checked_out(&self, name: &str, branch: &str) -> Result<(), GitError> {
+        let held = |repo: &Repository| {
+            repo.head().is_ok_and(|head| !repo.is_bare() && head.name().ok() == Some(name))
+        };
+        let worktrees = self.repo.worktrees().map_err(|e| self.failed(&e))?;
+        let linked = worktrees.iter().flatten().flatten().any(|worktree| {
+            let worktree = self.repo.find_worktree(worktree);
+            worktree.and_then(|w| Repository::open_from_worktree(&w)).is_ok_and(|repo| held(&repo))
+        });
+        if held(&self.repo) || linked {
+            let reason = "it is checked out there; switch to another branch".to_owned();
+            return Err(GitError::Refused { branch: branch.to_owned(), reason });
+        }
+        Ok(())
+    }
+
+    fn failed(&self, error: &git2::Error) -> GitError {
+        GitError::Other(format!("{}: {}", self.path.display(), error.message()))
+    }
+}
+
+/// Opens a repository on this machine: bare, with a working tree, or a linked worktree. Its folder must be given,
+/// not one inside it.
+pub fn open_repository(path: &Path) -> Result<Repository, GitError> {
+    let none: [&std::ffi::OsStr; 0] = [];
+    let url = path.display().to_string();
+    Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none).map_err(|error| match error.code() {
+        ErrorCode::NotFound if path.exists() => GitError::Address {
+            url,
+            reason: "is not the top folder of a Git repository; give the folder that holds `.git`, or a bare repository"
+                .into(),
+        },
+        ErrorCode::NotFound => GitError::NotFound { url },
+        ErrorCode::Owner => GitError::Address {
+            reason: format!(
+                "belongs to another user; if you trust it: git config --global --add safe.directory {url}"
+            ),
+            url,
+        },
+        _ => {
+            let GitError::Other(reason) = store::other(&error) else { return store::other(&error) };
+            GitError::Address { url, reason: format!("cannot be opened: {reason}") }
+        }
+    })
+}

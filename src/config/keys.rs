@@ -1,0 +1,301 @@
+//! The table of every key: the checks, the JSON Schema and the reference page are made from it.
+
+/// One key of the configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Where it stands: `policy.soak`; items of a list are written `targets[]`.
+    pub path: &'static str,
+    /// What may be written there.
+    pub shape: Shape,
+    /// What holds without it, for people.
+    pub default: &'static str,
+    /// What it does, for people; Markdown.
+    pub meaning: &'static str,
+    /// Whether it works.
+    pub state: State,
+}
+
+/// What may be written under a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Keys of its own.
+    Section,
+    /// A list of sections.
+    Sections,
+    /// The keys of another section.
+    Like(&'static str),
+    /// The number of the format.
+    Format,
+    /// `true` or `false`.
+    Bool,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// One text.
+    Text(Text),
+    /// A list of texts.
+    Texts(Text),
+    /// Anything: the key is refused before its value is looked at.
+    Any,
+}
+
+/// What a text must look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// Any text.
+    Free,
+    /// A branch.
+    Branch,
+    /// A number and a unit: `90m`, `12h`, `3d`, `2w`.
+    Duration,
+    /// A release: `edge-26.8.3`.
+    Edge,
+    /// A range of releases.
+    Range,
+    /// Five fields of cron.
+    Cron,
+    /// An IANA time zone.
+    Zone,
+    /// A date, or a date with a time.
+    Moment,
+    /// A path with wildcards.
+    Glob,
+    /// A target's name.
+    Name,
+    /// A Kubernetes version.
+    Kubernetes,
+    /// A user, or a team as `org/team`.
+    Account,
+    /// `Name <address>`.
+    Author,
+    /// A text with placeholders.
+    Wording,
+}
+
+/// Whether a key works in this version of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It works.
+    Ready,
+    /// It is planned: writing it is an error, never a silent nothing.
+    Later,
+}
+
+const fn key(path: &'static str, shape: Shape, default: &'static str, meaning: &'static str) -> Key {
+    Key { path, shape, default, meaning, state: State::Ready }
+}
+
+const fn later(path: &'static str, meaning: &'static str) -> Key {
+    Key { path, shape: Shape::Any, default: "", meaning, state: State::Later }
+}
+
+/// Every key, in the order of the reference page.
+pub const KEYS: &[Key] = &[
+    key("version", Shape::Format, "`1`", "The number of this format."),
+    key("base", Shape::Text(Text::Branch), "the remote's default branch", "The branch to propose against."),
+    key("paused", Shape::Text(Text::Free), "", "A reason. Nothing is proposed while it stands."),
+    key("freeze", Shape::Sections, "", "Periods in which nothing is proposed."),
+    key("freeze[].from", Shape::Text(Text::Moment), "required", "When it begins."),
+    key(
+        "freeze[].to",
+        Shape::Text(Text::Moment),
+        "required",
+        "When it ends; a date without a time is included.",
+    ),
+    key("freeze[].reason", Shape::Text(Text::Free), "required", "Why, in words for the people who wait."),
+    key("policy", Shape::Section, "", "Which release is taken, and when."),
+    key(
+        "policy.channel",
+        Shape::Word(&["edge", "recommended", "milestone"]),
+        "`edge`",
+        "`edge` takes the newest release that Linkerd does not advise against, `recommended` only those that it \
+         recommends, `milestone` only the 2.x milestones.",
+    ),
+    key(
+        "policy.soak",
+        Shape::Text(Text::Duration),
+        "`0d`",
+        "The age that a release must have, from its publication.",
+    ),
+    key("policy.range", Shape::Text(Text::Range), "", "Stay inside these releases."),
+    key("policy.skip", Shape::Texts(Text::Edge), "", "Releases to leave out."),
+    key(
+        "policy.schedule",
+        Shape::Text(Text::Cron),
+        "always",
+        "When pull requests may be opened or moved: every minute that the cron expression matches is inside the window.",
+    ),
+    key(
+        "policy.timezone",
+        Shape::Text(Text::Zone),
+        "`UTC`",
+        "The time zone of the schedule, and of dates in `freeze` that name none.",
+    ),
+    key(
+        "targets",
+        Shape::Sections,
+        "one, `default`, of all files",
+        "Files that move together: an environment, a cluster.",
+    ),
+    key("targets[].name", Shape::Text(Text::Name), "required", "Its name, as shown in branches and titles."),
+    key(
+        "targets[].paths",
+        Shape::Texts(Text::Glob),
+        "all files",
+        "Its files. No file may belong to two targets.",
+    ),
+    key("targets[].exclude", Shape::Texts(Text::Glob), "", "Files that are not its."),
+    key(
+        "targets[].kubernetes",
+        Shape::Text(Text::Kubernetes),
+        "",
+        "The Kubernetes version that it runs, checked against what the charts accept.",
+    ),
+    key(
+        "targets[].policy",
+        Shape::Like("policy"),
+        "as above",
+        "Keys of `policy` that differ for this target.",
+    ),
+    later("targets[].after", "Promotion from one target to the next."),
+    key("dataPlane", Shape::Section, "", "What becomes of proxy pins."),
+    key(
+        "dataPlane.pins",
+        Shape::Word(&["follow", "ignore"]),
+        "`follow`",
+        "`follow` moves proxy pins in a pull request of their own, `ignore` leaves them.",
+    ),
+    key(
+        "dataPlane.after",
+        Shape::Text(Text::Duration),
+        "`1d`",
+        "How long the platform change must have been on the base branch before proxies follow.",
+    ),
+    key(
+        "dataPlane.controlPlane",
+        Shape::Text(Text::Edge),
+        "found in the files",
+        "The release that the control plane runs, where it is not in this repository. Without it such pins are held.",
+    ),
+    later("dataPlane.restart", "Restarts of workloads."),
+    later("dataPlane.waves", "Restarts in waves."),
+    later("gates", "Conditions that must hold before a release is proposed."),
+    later("render", "How committed manifests were rendered."),
+    later("drift", "What becomes of manual changes in rendered manifests."),
+    key(
+        "onBlock",
+        Shape::Word(&["propose", "hold"]),
+        "`propose`",
+        "What becomes of a change that a check blocks: a pull request that says so, or none.",
+    ),
+    key("pullRequest", Shape::Section, "", "How pull requests look."),
+    key("pullRequest.labels", Shape::Texts(Text::Free), "", "Labels to add."),
+    key(
+        "pullRequest.reviewers",
+        Shape::Texts(Text::Account),
+        "",
+        "Users, or teams as `org/team`, to ask for review.",
+    ),
+    key("pullRequest.assignees", Shape::Texts(Text::Account), "", "Users to assign."),
+    key("pullRequest.draft", Shape::Bool, "`false`", "Whether they open as drafts."),
+    key(
+        "pullRequest.title",
+        Shape::Text(Text::Wording),
+        "`Linkerd {from} → {to} ({target}, {stage})`",
+        "The title, with placeholders.",
+    ),
+    key("commit", Shape::Section, "", "How commits look."),
+    key(
+        "commit.author",
+        Shape::Text(Text::Author),
+        "the token's user",
+        "Author and committer, as `Name <address>`.",
+    ),
+    key(
+        "commit.message",
+        Shape::Text(Text::Wording),
+        "as the title",
+        "Subject and body, with placeholders; the program's own trailers follow it.",
+    ),
+    key("commit.signOff", Shape::Bool, "`false`", "Whether a `Signed-off-by` trailer is added."),
+    key("branch", Shape::Section, "", "How branches are named and moved."),
+    key(
+        "branch.prefix",
+        Shape::Text(Text::Branch),
+        "`uplinker/`",
+        "What the branches begin with; ends with `/` or `-`. The program writes to no other branch.",
+    ),
+    key(
+        "branch.history",
+        Shape::Word(&["append", "replace"]),
+        "`append`",
+        "`append` adds commits and never force-pushes, `replace` keeps one commit.",
+    ),
+    key(
+        "branch.update",
+        Shape::Word(&["conflict", "behind"]),
+        "`conflict`",
+        "When an open branch follows the base branch: when one of its files changed there, or whenever it is behind.",
+    ),
+    key("ignore", Shape::Texts(Text::Glob), "", "Files that are not looked at."),
+];
+
+/// Returns the keys directly under a section (`""` is the file).
+pub fn children(section: &str) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| {
+        let below = match section {
+            "" => Some(key.path),
+            section => key.path.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')),
+        };
+        below.is_some_and(|rest| !rest.contains('.'))
+    })
+}
+
+// === impl Key ===
+
+impl Key {
+    /// Returns the last part of the path.
+    pub fn name(&self) -> &'static str {
+        self.path.rsplit_once('.').map_or(self.path, |(_, name)| name)
+    }
+}
+
+// === impl Shape ===
+
+impl Shape {
+    /// Returns what is expected, to finish the sentence "this must be ...".
+    pub fn expected(self) -> String {
+        match self {
+            Self::Section | Self::Like(_) => "a section with keys of its own".to_owned(),
+            Self::Sections => "a list of sections".to_owned(),
+            Self::Format => "the number 1".to_owned(),
+            Self::Bool => "`true` or `false`".to_owned(),
+            Self::Word(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(" or "),
+            Self::Text(_) => "one text".to_owned(),
+            Self::Texts(_) => "a list of texts".to_owned(),
+            Self::Any => "anything".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_stands_under_a_section_that_is_there() {
+        for key in KEYS {
+            let Some((section, _)) = key.path.rsplit_once('.') else { continue };
+            let parent = KEYS.iter().find(|k| k.path == section.trim_end_matches("[]")).unwrap();
+            let listed = section.ends_with("[]");
+            assert_eq!(parent.shape, if listed { Shape::Sections } else { Shape::Section }, "{}", key.path);
+        }
+    }
+
+    #[test]
+    fn children_are_one_level() {
+        let names: Vec<_> = children("freeze[]").map(Key::name).collect();
+        assert_eq!(names, ["from", "to", "reason"]);
+        assert!(children("").any(|k| k.name() == "targets"));
+        assert!(!children("").any(|k| k.path.contains('.')));
+    }
+}

@@ -1,0 +1,429 @@
+//! The configuration as written: texts with their places, every structural mistake noted.
+//!
+//! In: text. Out: [`Raw`]. Unknown and repeated keys, wrong types and keys that do not work yet are found here,
+//! against the table of keys; what the texts mean is not looked at.
+
+use std::{cell::RefCell, ops::Range};
+
+use crate::yaml::{Ceilings, Node, Stream, Style, YamlError};
+
+use super::{
+    error::Mistakes,
+    keys::{self, Key, Shape, State, Text},
+    locate::MAX_BYTES,
+    nearest,
+};
+
+/// The longest text and the longest list that are read.
+const MAX_TEXT: usize = 4096;
+const MAX_ITEMS: usize = 1000;
+
+/// A value and the bytes that it was written in.
+#[derive(Clone, Debug)]
+pub(super) struct Spanned<T> {
+    pub value: T,
+    pub span: Range<usize>,
+}
+
+pub(super) type Word = Option<Spanned<String>>;
+pub(super) type Words = Option<Vec<Spanned<String>>>;
+
+/// The whole file as written.
+#[derive(Debug, Default)]
+pub(super) struct Raw {
+    pub version: Word,
+    pub base: Word,
+    pub paused: Word,
+    pub freeze: Vec<RawFreeze>,
+    pub policy: RawPolicy,
+    pub targets: Option<Spanned<Vec<RawTarget>>>,
+    pub data_plane_pins: Word,
+    pub data_plane_after: Word,
+    pub control_plane: Word,
+    pub on_block: Word,
+    pub labels: Words,
+    pub reviewers: Words,
+    pub assignees: Words,
+    pub draft: Word,
+    pub title: Word,
+    pub author: Word,
+    pub message: Word,
+    pub sign_off: Word,
+    pub prefix: Word,
+    pub history: Word,
+    pub update: Word,
+    pub ignore: Words,
+}
+
+/// One period.
+#[derive(Debug)]
+pub(super) struct RawFreeze {
+    pub span: Range<usize>,
+    pub from: Word,
+    pub to: Word,
+    pub reason: Word,
+}
+
+/// `policy`, of the file or of a target.
+#[derive(Debug, Default)]
+pub(super) struct RawPolicy {
+    pub channel: Word,
+    pub soak: Word,
+    pub range: Word,
+    pub skip: Words,
+    pub schedule: Word,
+    pub timezone: Word,
+}
+
+/// One target.
+#[derive(Debug)]
+pub(super) struct RawTarget {
+    pub span: Range<usize>,
+    pub name: Word,
+    pub paths: Words,
+    pub exclude: Words,
+    pub kubernetes: Word,
+    pub policy: RawPolicy,
+}
+
+/// A mapping of the file, checked against the table.
+struct Section<'r, 'a> {
+    text: &'a str,
+    node: Option<Node<'a>>,
+    path: &'static str,
+    mistakes: &'r RefCell<&'r mut Mistakes>,
+}
+
+/// Parses the text as YAML; a text that is none is one mistake.
+pub(super) fn document(text: &str, mistakes: &mut Mistakes) -> Option<Stream> {
+    let ceilings = Ceilings { bytes: MAX_BYTES, documents: 100, nodes: 50_000, depth: 32 };
+    match Stream::parse_within(text, &ceilings) {
+        Ok(stream) => Some(stream),
+        Err(YamlError::Syntax { line, column, reason }) => {
+            let at = offset(text, line, column);
+            mistakes.add(at..at, "", format!("this is not YAML: {reason}"), "check indentation and quotes");
+            None
+        }
+        Err(error @ YamlError::TooLarge { .. }) => {
+            mistakes.add(0..0, "", format!("the file is too large: {error}"), "shorten it");
+            None
+        }
+    }
+}
+
+/// Returns where a key such as `branch.prefix` is written; the beginning of the text where it is not.
+pub(super) fn place_of(text: &str, key: &str) -> Range<usize> {
+    let keys: Vec<&str> = key.split('.').collect();
+    let stream = Stream::parse(text).ok();
+    let node = stream.as_ref().and_then(|s| s.roots().next()).and_then(|root| root.path(&keys));
+    node.map_or(0..0, Node::span)
+}
+
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let rest = text.get(start..).unwrap_or_default();
+    let within: usize =
+        rest.chars().take(column.saturating_sub(1)).take_while(|c| *c != '\n').map(char::len_utf8).sum();
+    start + within
+}
+
+// === impl Raw ===
+
+impl Raw {
+    /// Reads a parsed file.
+    pub(super) fn read(text: &str, stream: &Stream, mistakes: &mut Mistakes) -> Self {
+        if let Some(second) =
+            stream.documents.get(1).map(|d| d.root().map_or(text.len()..text.len(), Node::span))
+        {
+            mistakes.add(
+                second,
+                "",
+                "the file has more than one document",
+                "keep one, without `---` below it",
+            );
+        }
+        let root = stream.documents.first().and_then(|d| d.root()).filter(|root| !is_null(text, *root));
+        if let Some(root) = root.filter(|root| !root.is_mapping()) {
+            mistakes.add(root.span(), "", "the file must hold keys and values", "begin with `version: 1`");
+            return Self::default();
+        }
+        let mistakes = RefCell::new(mistakes);
+        let file = Section::open(text, root, "", &mistakes);
+        let (data_plane, pull_request) = (file.section("dataPlane"), file.section("pullRequest"));
+        let (commit, branch) = (file.section("commit"), file.section("branch"));
+        Self {
+            version: file.word("version"),
+            base: file.word("base"),
+            paused: file.word("paused"),
+            freeze: file
+                .sections("freeze")
+                .map(|s| s.value)
+                .unwrap_or_default()
+                .iter()
+                .map(RawFreeze::read)
+                .collect(),
+            policy: RawPolicy::read(&file.section("policy")),
+            targets: file
+                .sections("targets")
+                .map(|s| Spanned { span: s.span, value: s.value.iter().map(RawTarget::read).collect() }),
+            data_plane_pins: data_plane.word("pins"),
+            data_plane_after: data_plane.word("after"),
+            control_plane: data_plane.word("controlPlane"),
+            on_block: file.word("onBlock"),
+            labels: pull_request.words("labels"),
+            reviewers: pull_request.words("reviewers"),
+            assignees: pull_request.words("assignees"),
+            draft: pull_request.word("draft"),
+            title: pull_request.word("title"),
+            author: commit.word("author"),
+            message: commit.word("message"),
+            sign_off: commit.word("signOff"),
+            prefix: branch.word("prefix"),
+            history: branch.word("history"),
+            update: branch.word("update"),
+            ignore: file.words("ignore"),
+        }
+    }
+}
+
+impl RawFreeze {
+    fn read(section: &Section<'_, '_>) -> Self {
+        Self {
+            span: section.span(),
+            from: section.word("from"),
+            to: section.word("to"),
+            reason: section.word("reason"),
+        }
+    }
+}
+
+impl RawPolicy {
+    fn read(section: &Section<'_, '_>) -> Self {
+        Self {
+            channel: section.word("channel"),
+            soak: section.word("soak"),
+            range: section.word("range"),
+            skip: section.words("skip"),
+            schedule: section.word("schedule"),
+            timezone: section.word("timezone"),
+        }
+    }
+}
+
+impl RawTarget {
+    fn read(section: &Section<'_, '_>) -> Self {
+        Self {
+            span: section.span(),
+            name: section.word("name"),
+            paths: section.words("paths"),
+            exclude: section.words("exclude"),
+            kubernetes: section.word("kubernetes"),
+            policy: RawPolicy::read(&section.section("policy")),
+        }
+    }
+}
+
+// === impl Section ===
+
+impl<'r, 'a> Section<'r, 'a> {
+    /// Opens a mapping and notes every structural mistake in its own entries.
+    fn open(
+        text: &'a str,
+        node: Option<Node<'a>>,
+        path: &'static str,
+        mistakes: &'r RefCell<&'r mut Mistakes>,
+    ) -> Self {
+        let section = Self { text, node, path, mistakes };
+        let entries: Vec<_> = node.into_iter().flat_map(Node::entries).take(MAX_ITEMS).collect();
+        for (n, (key, value)) in entries.iter().enumerate() {
+            let Some(name) = key.as_str() else {
+                section.wrong(*key, path, "a key must be a name", "");
+                continue;
+            };
+            if entries.iter().take(n).any(|(k, _)| k.as_str() == Some(name)) {
+                section.wrong(
+                    *key,
+                    &section.full(name),
+                    format!("`{name}` is written twice"),
+                    "keep one of them",
+                );
+            } else {
+                section.check(name, *key, *value);
+            }
+        }
+        section
+    }
+
+    fn check(&self, name: &str, key: Node<'a>, value: Node<'a>) {
+        let full = self.full(name);
+        match keys::children(self.path).find(|k| k.name() == name) {
+            Some(Key { state: State::Later, .. }) => {
+                self.wrong(key, &full, format!("`{full}` does not work in this version yet"), "remove it");
+            }
+            Some(known) => {
+                if let Some(reason) = self.shape_fault(known.shape, value) {
+                    let mend = format!("it must be {}", known.shape.expected());
+                    self.wrong(value, &full, format!("`{full}` {reason}"), mend);
+                }
+                if let Shape::Texts(_) = known.shape {
+                    self.check_items(&full, value);
+                }
+            }
+            None if name == "<<" => {
+                self.wrong(key, &full, "merge keys are not read in this file", "write the keys out");
+            }
+            None => self.wrong(key, &full, format!("`{full}` is not a key"), self.suggestion(name)),
+        }
+    }
+
+    fn check_items(&self, full: &str, list: Node<'a>) {
+        for item in list.items().take(MAX_ITEMS) {
+            if let Some(reason) = self.shape_fault(Shape::Text(Text::Free), item) {
+                self.wrong(item, full, format!("an item of `{full}` {reason}"), "it must be one text");
+            }
+        }
+    }
+
+    /// Says what is wrong with the type of a value, as the end of a sentence.
+    fn shape_fault(&self, shape: Shape, value: Node<'a>) -> Option<String> {
+        let typed = self.typed(value);
+        match shape {
+            _ if typed == "nothing" => Some("has no value".to_owned()),
+            Shape::Any => None,
+            Shape::Section | Shape::Like(_) => (typed != "a section").then(|| format!("is {typed}")),
+            Shape::Sections | Shape::Texts(_) if value.items().count() > MAX_ITEMS => {
+                Some(format!("has more than {MAX_ITEMS} items"))
+            }
+            Shape::Sections | Shape::Texts(_) => (typed != "a list").then(|| format!("is {typed}")),
+            Shape::Format => (value.as_str().is_none()).then(|| format!("is {typed}")),
+            Shape::Bool => (typed != "a boolean").then(|| format!("is {typed}")),
+            Shape::Word(words) => match value.as_str() {
+                Some(word) => (!words.contains(&word)).then(|| format!("cannot be `{word}`")),
+                None => Some(format!("is {typed}")),
+            },
+            // A version such as 1.30 is a number to YAML, and its text is what counts.
+            Shape::Text(Text::Kubernetes) if typed == "a number" => None,
+            Shape::Text(_) => match value.as_str() {
+                Some(word) if word.len() > MAX_TEXT => Some(format!("is longer than {MAX_TEXT} bytes")),
+                _ => (typed != "a text").then(|| format!("is {typed}")),
+            },
+        }
+    }
+
+    /// Returns what YAML takes a node for.
+    fn typed(&self, node: Node<'a>) -> &'static str {
+        if node.is_mapping() {
+            return "a section";
+        }
+        if node.is_sequence() {
+            return "a list";
+        }
+        if node.style() != Some(Style::Plain) || node.resolved().tag().is_some() {
+            return "a text";
+        }
+        match serde_yaml::from_str(node.as_str().unwrap_or_default()) {
+            Ok(serde_yaml::Value::Null) => "nothing",
+            Ok(serde_yaml::Value::Bool(_)) => "a boolean",
+            Ok(serde_yaml::Value::Number(_)) => "a number",
+            _ => "a text",
+        }
+    }
+
+    fn suggestion(&self, name: &str) -> String {
+        let names: Vec<&str> = keys::children(self.path).map(Key::name).collect();
+        if let Some(near) = nearest(name, names.iter().copied()) {
+            return format!("did you mean `{}`?", self.full(near));
+        }
+        if let Some(elsewhere) = keys::KEYS.iter().find(|k| k.name() == name) {
+            return format!("did you mean `{}`?", elsewhere.path);
+        }
+        let ready = keys::children(self.path).filter(|k| k.state == State::Ready);
+        format!("there are {}", ready.map(|k| format!("`{}`", k.name())).collect::<Vec<_>>().join(", "))
+    }
+
+    /// Returns one text; `None` where there is none or where its type was noted as wrong.
+    fn word(&self, name: &str) -> Word {
+        let (shape, value) = self.entry(name)?;
+        let sound = self.shape_fault(shape, value).is_none();
+        sound.then(|| value.as_str().map(|v| Spanned { value: v.to_owned(), span: value.span() }))?
+    }
+
+    /// Returns a list of texts, without the items whose type was noted as wrong.
+    fn words(&self, name: &str) -> Words {
+        let (shape, value) = self.entry(name)?;
+        if self.shape_fault(shape, value).is_some() {
+            return None;
+        }
+        let sound = |item: &Node<'a>| self.shape_fault(Shape::Text(Text::Free), *item).is_none();
+        let spanned = |item: Node<'a>| Some(Spanned { value: item.as_str()?.to_owned(), span: item.span() });
+        Some(value.items().filter(sound).filter_map(spanned).collect())
+    }
+
+    /// Opens the section under a key; an empty one where there is none.
+    fn section(&self, name: &str) -> Section<'r, 'a> {
+        let Some(key) = keys::children(self.path).find(|k| k.name() == name) else {
+            return Section { text: self.text, node: None, path: "", mistakes: self.mistakes };
+        };
+        let path = match key.shape {
+            Shape::Like(other) => other,
+            _ => key.path,
+        };
+        let node = self.entry(name).map(|(_, value)| value).filter(|v| v.is_mapping());
+        Section::open(self.text, node, path, self.mistakes)
+    }
+
+    /// Opens each section of a list.
+    fn sections(&self, name: &str) -> Option<Spanned<Vec<Section<'r, 'a>>>> {
+        let (shape, list) = self.entry(name)?;
+        if self.shape_fault(shape, list).is_some() {
+            return None;
+        }
+        let path = match name {
+            "freeze" => "freeze[]",
+            _ => "targets[]",
+        };
+        let mut sections = Vec::new();
+        for item in list.items() {
+            match item.is_mapping() {
+                true => sections.push(Section::open(self.text, Some(item), path, self.mistakes)),
+                false => {
+                    let reason = format!("an item of `{name}` is {}", self.typed(item));
+                    self.wrong(item, name, reason, "it must be a section with keys of its own");
+                }
+            }
+        }
+        Some(Spanned { value: sections, span: list.span() })
+    }
+
+    fn entry(&self, name: &str) -> Option<(Shape, Node<'a>)> {
+        let known = keys::children(self.path).find(|k| k.name() == name && k.state == State::Ready)?;
+        // The first of a repeated key, as that is the one whose type was checked.
+        let (_, value) = self.node?.entries().find(|(k, _)| k.as_str() == Some(name))?;
+        Some((known.shape, value))
+    }
+
+    fn span(&self) -> Range<usize> {
+        // A section's own span reaches over all its lines; its first key is where to look.
+        self.node.and_then(|n| n.entries().next()).map_or(0..0, |(key, _)| key.span())
+    }
+
+    fn full(&self, name: &str) -> String {
+        match self.path {
+            "" => name.to_owned(),
+            path => format!("{path}.{name}"),
+        }
+    }
+
+    fn wrong(&self, node: Node<'_>, key: &str, reason: impl Into<String>, mend: impl Into<String>) {
+        let span = node.span();
+        // Only the first line of a collection is marked.
+        let shown =
+            self.text.get(span.clone()).and_then(|t| t.find('\n')).map_or(span.end, |n| span.start + n);
+        self.mistakes.borrow_mut().add(span.start..shown, key, reason, mend);
+    }
+}
+
+fn is_null(text: &str, node: Node<'_>) -> bool {
+    node.style() == Some(Style::Plain)
+        && matches!(text.get(node.span()), Some("" | "~" | "null" | "Null" | "NULL"))
+}

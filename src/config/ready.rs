@@ -1,0 +1,335 @@
+//! From the file as written to ready values: one conversion that notes every mistake and goes on.
+
+use globset::{GlobSet, GlobSetBuilder};
+use jiff::tz::TimeZone;
+
+use crate::{
+    plan::Target,
+    policy::{Channel, Freeze, Policy, Schedule},
+    propose::Extras,
+};
+
+use super::{
+    BranchConfig, CommitConfig, Config, DataPlane, History, OnBlock, ProxyPins, PullRequestConfig,
+    TargetConfig, Update, Wording,
+    error::Mistakes,
+    raw::{Raw, RawFreeze, RawPolicy, RawTarget, Spanned, Word, Words},
+    refname,
+    values::{self, Fault},
+};
+
+/// Trailers that the program writes itself; a message that brings its own could pass for the program's work.
+const TRAILERS: [&str; 4] = ["linkerd-version:", "uplinker-", "chart-digest:", "signed-off-by:"];
+
+/// Converts; the result is meaningful only where no mistake was noted.
+pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
+    let mut to = Conversion { mistakes };
+    if let Some(version) = raw.version.as_ref().filter(|v| v.value != "1") {
+        let mend = "write `version: 1`, or use a newer uplinker";
+        to.add(version, "version", format!("format `{}` is not known to this version", version.value), mend);
+    }
+    let branch = to.branch(raw);
+    let base = to.base(raw, &branch.prefix);
+    Config {
+        targets: to.targets(raw),
+        data_plane: to.data_plane(raw),
+        on_block: match word(&raw.on_block) {
+            Some("hold") => OnBlock::Hold,
+            _ => OnBlock::Propose,
+        },
+        pull_request: to.pull_request(raw),
+        commit: to.commit(raw),
+        ignore: to.globs(&raw.ignore, "ignore"),
+        base,
+        branch,
+        origin: None,
+    }
+}
+
+struct Conversion<'m> {
+    mistakes: &'m mut Mistakes,
+}
+
+fn word(word: &Word) -> Option<&str> {
+    word.as_ref().map(|w| w.value.as_str())
+}
+
+// === impl Conversion ===
+
+impl Conversion<'_> {
+    fn add(&mut self, at: &Spanned<String>, key: &str, reason: impl Into<String>, mend: &str) {
+        self.mistakes.add(at.span.clone(), key, reason, mend);
+    }
+
+    /// Reads one text; a fault is noted.
+    fn value<T>(&mut self, word: &Word, key: &str, read: impl Fn(&str) -> Result<T, Fault>) -> Option<T> {
+        let word = word.as_ref()?;
+        read(&word.value).map_err(|(reason, mend)| self.add(word, key, reason, &mend)).ok()
+    }
+
+    /// Reads every text of a list.
+    fn values<T>(&mut self, words: &Words, key: &str, read: impl Fn(&str) -> Result<T, Fault>) -> Vec<T> {
+        let mut values = Vec::new();
+        for word in words.iter().flatten() {
+            match read(&word.value) {
+                Ok(value) => values.push(value),
+                Err((reason, mend)) => self.add(word, key, reason, &mend),
+            }
+        }
+        values
+    }
+
+    fn required(&mut self, word: &Word, section: &std::ops::Range<usize>, key: &str, what: &str) {
+        if word.is_none() {
+            let name = key.rsplit('.').next().unwrap_or(key);
+            self.mistakes.add(
+                section.clone(),
+                key,
+                format!("{what} has no `{name}`"),
+                format!("add `{name}:`"),
+            );
+        }
+    }
+
+    fn globs(&mut self, words: &Words, key: &str) -> GlobSet {
+        let mut set = GlobSetBuilder::new();
+        for glob in self.values(words, key, values::globs).into_iter().flatten() {
+            set.add(glob);
+        }
+        let built = set.build();
+        if let (Err(error), Some(first)) = (&built, words.iter().flatten().next()) {
+            self.add(
+                first,
+                key,
+                format!("these globs are too large together: {}", error.kind()),
+                "use fewer",
+            );
+        }
+        built.unwrap_or_else(|_| GlobSet::empty())
+    }
+
+    fn base(&mut self, raw: &Raw, prefix: &str) -> Option<String> {
+        let read = |text: &str| match refname::branch_fault(text) {
+            Some(reason) => Err((
+                format!("`{text}` cannot be a branch: {reason}"),
+                "write its name, such as `main`".to_owned(),
+            )),
+            None => match refname::clash(prefix, text) {
+                Some(reason) => Err((reason, "choose another `branch.prefix`".to_owned())),
+                None => Ok(text.to_owned()),
+            },
+        };
+        self.value(&raw.base, "base", read)
+    }
+
+    fn branch(&mut self, raw: &Raw) -> BranchConfig {
+        let default = BranchConfig::default();
+        let read = |text: &str| match refname::prefix_fault(text) {
+            Some(reason) => Err((
+                format!("`{text}` cannot begin a branch: {reason}"),
+                "write one such as `uplinker/`".to_owned(),
+            )),
+            None => Ok(text.to_owned()),
+        };
+        BranchConfig {
+            prefix: self.value(&raw.prefix, "branch.prefix", read).unwrap_or(default.prefix),
+            history: match word(&raw.history) {
+                Some("replace") => History::Replace,
+                _ => History::Append,
+            },
+            update: match word(&raw.update) {
+                Some("behind") => Update::Behind,
+                _ => Update::Conflict,
+            },
+        }
+    }
+
+    fn data_plane(&mut self, raw: &Raw) -> DataPlane {
+        let default = DataPlane::default();
+        let pins = match word(&raw.data_plane_pins) {
+            Some("ignore") => ProxyPins::Ignore,
+            _ => ProxyPins::Follow,
+        };
+        if let (ProxyPins::Ignore, Some(after)) = (pins, &raw.data_plane_after) {
+            let reason = "`dataPlane.after` has no effect, since `dataPlane.pins` is `ignore`";
+            self.add(after, "dataPlane.after", reason, "remove one of the two");
+        }
+        DataPlane {
+            pins,
+            after: self
+                .value(&raw.data_plane_after, "dataPlane.after", values::duration)
+                .unwrap_or(default.after),
+            control_plane: self.value(&raw.control_plane, "dataPlane.controlPlane", values::edge),
+        }
+    }
+
+    fn pull_request(&mut self, raw: &Raw) -> PullRequestConfig {
+        let label = |text: &str| match text.chars().count() {
+            1..=50 if !text.contains(|c: char| c.is_control() || c == ',') && text.trim() == text => {
+                Ok(text.to_owned())
+            }
+            _ => {
+                Err((format!("`{text}` is not a label"), "use 1 to 50 characters without commas".to_owned()))
+            }
+        };
+        let title = |text: &str| match text.chars().count() {
+            1..=200 if !text.contains(char::is_control) => {
+                Wording::parse(text).map_err(|reason| (reason, String::new()))
+            }
+            _ => Err((
+                "the title is empty, or longer than one line of 200 characters".to_owned(),
+                "shorten it".to_owned(),
+            )),
+        };
+        PullRequestConfig {
+            extras: Extras {
+                labels: self.values(&raw.labels, "pullRequest.labels", label),
+                reviewers: self.values(&raw.reviewers, "pullRequest.reviewers", |t| values::account(t, true)),
+                assignees: self
+                    .values(&raw.assignees, "pullRequest.assignees", |t| values::account(t, false)),
+            },
+            draft: word(&raw.draft) == Some("true"),
+            title: self.value(&raw.title, "pullRequest.title", title),
+        }
+    }
+
+    fn commit(&mut self, raw: &Raw) -> CommitConfig {
+        let message = |text: &str| {
+            let own = |line: &str| TRAILERS.iter().any(|t| line.trim().to_ascii_lowercase().starts_with(t));
+            if let Some(line) = text.lines().find(|l| own(l)) {
+                let reason = format!("`{}` is a trailer that the program writes itself", line.trim());
+                return Err((reason, "remove the line".to_owned()));
+            }
+            if text.trim().is_empty() || text.contains(|c: char| c.is_control() && c != '\n') {
+                return Err((
+                    "the message is empty, or has control characters".to_owned(),
+                    "write plain text".to_owned(),
+                ));
+            }
+            Wording::parse(text).map_err(|reason| (reason, String::new()))
+        };
+        CommitConfig {
+            author: self.value(&raw.author, "commit.author", values::author),
+            message: self.value(&raw.message, "commit.message", message),
+            sign_off: word(&raw.sign_off) == Some("true"),
+        }
+    }
+
+    fn targets(&mut self, raw: &Raw) -> Vec<TargetConfig> {
+        let zone = self.value(&raw.policy.timezone, "policy.timezone", values::zone);
+        let zone = zone.unwrap_or(TimeZone::UTC);
+        let freeze = raw.freeze.iter().filter_map(|f| self.freeze(f, &zone)).collect();
+        let general = Policy { paused: self.paused(raw), freeze, ..Policy::default() };
+        let general = self.policy(&raw.policy, general, "policy");
+        let Some(targets) = &raw.targets else {
+            return vec![TargetConfig { policy: general, ..TargetConfig::default() }];
+        };
+        if targets.value.is_empty() {
+            let mend = "remove the key: one target then has all files";
+            self.mistakes.add(targets.span.clone(), "targets", "the list of targets is empty", mend);
+        }
+        let mut names = Vec::new();
+        for (n, target) in targets.value.iter().enumerate() {
+            self.target_place(target, n, targets.value.len(), &mut names);
+        }
+        targets.value.iter().map(|target| self.target(target, &general)).collect()
+    }
+
+    /// Checks a target against its siblings.
+    fn target_place(&mut self, target: &RawTarget, n: usize, count: usize, names: &mut Vec<String>) {
+        self.required(&target.name, &target.span, "targets[].name", "the target");
+        if let Some(name) = &target.name {
+            // Branch names that differ in case alone are one on some servers.
+            let folded = name.value.to_lowercase();
+            if names.contains(&folded) {
+                let reason = format!("two targets are called `{}`", name.value);
+                self.add(name, "targets[].name", reason, "rename one of them");
+            }
+            names.push(folded);
+        }
+        if target.paths.is_none() && count > 1 {
+            let reason =
+                format!("target {} has no `paths`, so it has all files, and there are other targets", n + 1);
+            self.mistakes.add(target.span.clone(), "targets[].paths", reason, "add `paths:`");
+        }
+    }
+
+    fn target(&mut self, raw: &RawTarget, general: &Policy) -> TargetConfig {
+        if raw.paths.as_ref().is_some_and(Vec::is_empty) {
+            let mend = "remove the key, or name the target's files";
+            self.mistakes.add(
+                raw.span.clone(),
+                "targets[].paths",
+                "`paths` is empty, so the target has no file",
+                mend,
+            );
+        }
+        let place = raw.paths.iter().flatten().next().map_or(raw.span.clone(), |p| p.span.clone());
+        TargetConfig {
+            target: Target {
+                name: self.value(&raw.name, "targets[].name", values::name).unwrap_or_default(),
+                paths: self.globs(&raw.paths, "targets[].paths"),
+                exclude: self.globs(&raw.exclude, "targets[].exclude"),
+                all: raw.paths.is_none(),
+            },
+            policy: self.policy(&raw.policy, general.clone(), "targets[].policy"),
+            kubernetes: self.value(&raw.kubernetes, "targets[].kubernetes", values::kubernetes),
+            span: place,
+        }
+    }
+
+    /// Puts the keys that are written over those that hold already.
+    fn policy(&mut self, raw: &RawPolicy, under: Policy, section: &str) -> Policy {
+        let key = |name: &str| format!("{section}.{name}");
+        let channel = match word(&raw.channel) {
+            Some("edge") => Channel::Edge,
+            Some("recommended") => Channel::Recommended,
+            Some("milestone") => Channel::Milestone,
+            _ => under.channel,
+        };
+        if section != "policy" {
+            self.value(&raw.timezone, &key("timezone"), values::zone);
+        }
+        let (expression, zone) = under.schedule.map(|s| (s.expression, s.timezone)).unzip();
+        let expression = self.value(&raw.schedule, &key("schedule"), values::cron).or(expression);
+        let timezone = word(&raw.timezone).map(str::to_owned).or(zone).unwrap_or_else(|| "UTC".to_owned());
+        let skip = match &raw.skip {
+            Some(_) => self.values(&raw.skip, &key("skip"), values::edge),
+            None => under.skip,
+        };
+        Policy {
+            channel,
+            soak: self.value(&raw.soak, &key("soak"), values::duration).unwrap_or(under.soak),
+            range: self.value(&raw.range, &key("range"), values::range).or(under.range),
+            skip,
+            schedule: expression.map(|expression| Schedule { expression, timezone }),
+            paused: under.paused,
+            freeze: under.freeze,
+            to: None,
+        }
+    }
+
+    fn paused(&mut self, raw: &Raw) -> Option<String> {
+        let read = |text: &str| match text.trim() {
+            "" => Err(("the reason is empty".to_owned(), "say why, or remove the key".to_owned())),
+            text => Ok(text.to_owned()),
+        };
+        self.value(&raw.paused, "paused", read)
+    }
+
+    fn freeze(&mut self, raw: &RawFreeze, zone: &TimeZone) -> Option<Freeze> {
+        let keys = ["freeze[].from", "freeze[].to", "freeze[].reason"];
+        for (key, word) in keys.into_iter().zip([&raw.from, &raw.to, &raw.reason]) {
+            self.required(word, &raw.span, key, "the freeze");
+        }
+        let from = self.value(&raw.from, keys[0], |t| values::moment(t, zone, false));
+        let to = self.value(&raw.to, keys[1], |t| values::moment(t, zone, true));
+        let (from, to) = (from?, to?);
+        if let Some(word) = raw.to.as_ref().filter(|_| from >= to) {
+            let start = raw.from.as_ref().map_or("", |f| f.value.as_str());
+            let reason = format!("the freeze ends (`{}`) before it begins (`{start}`)", word.value);
+            self.add(word, keys[1], reason, "swap the two");
+        }
+        Some(Freeze { from, to, reason: word(&raw.reason)?.to_owned() })
+    }
+}

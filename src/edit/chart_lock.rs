@@ -1,0 +1,238 @@
+//! The digest of a `Chart.lock`, computed as Helm does, so that `helm dependency build` accepts the lock.
+//!
+//! Helm hashes the JSON of two lists, the dependencies of `Chart.yaml` and those of `Chart.lock`, with the
+//! fields of its Go type in their order. The legacy `requirements.yaml` and `.lock` are hashed in the same way.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::{EditError, Refusal};
+use crate::yaml::{Node, Stream, Style, core};
+
+/// Computes the digest over the dependencies of a `Chart.yaml` and its `Chart.lock`.
+///
+/// ```
+/// let chart = "dependencies:\n- {name: a, version: ~1.2.0, repository: 'https://x'}\n";
+/// let lock = "dependencies:\n- {name: a, version: 1.2.3, repository: 'https://x'}\n";
+/// let digest = uplinker::edit::digest(chart, lock)?;
+/// assert!(digest.starts_with("sha256:") && digest.len() == 71);
+/// # Ok::<(), uplinker::edit::EditError>(())
+/// ```
+pub fn digest(chart_yaml: &str, chart_lock: &str) -> Result<String, EditError> {
+    let json = format!("[{},{}]", dependencies(chart_yaml)?, dependencies(chart_lock)?);
+    let hash = Sha256::digest(json.as_bytes());
+    Ok(hash.iter().fold("sha256:".to_owned(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    }))
+}
+
+fn dependencies(text: &str) -> Result<String, EditError> {
+    let stream = Stream::parse(text).map_err(|e| EditError::syntax(text, e))?;
+    let list = stream.roots().next().and_then(|root| root.get("dependencies"));
+    match list {
+        None => Ok("null".to_owned()),
+        Some(list) if is_null(list) => Ok("null".to_owned()),
+        Some(list) if list.is_sequence() => {
+            let items = list.items().map(|item| dependency(text, item));
+            Ok(format!("[{}]", items.collect::<Result<Vec<_>, _>>()?.join(",")))
+        }
+        Some(other) => Err(malformed(text, other, "`dependencies` is not a list")),
+    }
+}
+
+/// Writes one dependency with the fields of Helm's type in their order; that type leaves out empty fields,
+/// except name and repository.
+fn dependency(text: &str, item: Node<'_>) -> Result<String, EditError> {
+    if is_null(item) {
+        return Ok("null".to_owned());
+    }
+    if !item.is_mapping() {
+        return Err(malformed(text, item, "a dependency is not a mapping"));
+    }
+    let string = |key| item.get(key).map_or(Ok(String::new()), |node| string(text, node));
+    let field = |key: &str, value: String| format!("\"{key}\":{value}");
+    let filled = |key: &str, value: String| (!value.is_empty()).then(|| field(key, quoted(&value)));
+    let list = |key| item.get(key).filter(|n| n.items().next().is_some());
+    let enabled = item.get("enabled").is_some_and(|n| Value::of(n) == Value::Bool(true));
+    let tags = list("tags").map(|n| n.items().map(|tag| self::string(text, tag)).collect());
+    let tags = tags.transpose()?.map(|tags: Vec<_>| array(tags.iter().map(|tag| quoted(tag))));
+    let fields = [
+        Some(field("name", quoted(&string("name")?))),
+        filled("version", string("version")?),
+        Some(field("repository", quoted(&string("repository")?))),
+        filled("condition", string("condition")?),
+        tags.map(|tags| field("tags", tags)),
+        enabled.then(|| field("enabled", "true".to_owned())),
+        list("import-values").map(|n| field("import-values", array(n.items().map(json)))),
+        filled("alias", string("alias")?),
+    ];
+    let fields: Vec<_> = fields.into_iter().flatten().collect();
+    Ok(format!("{{{}}}", fields.join(",")))
+}
+
+fn malformed(text: &str, node: Node<'_>, what: &str) -> EditError {
+    EditError::at(text, node.span().start, Refusal::Lock(what.to_owned()))
+}
+
+/// A scalar as Helm's YAML reader types it.
+#[derive(Debug, PartialEq)]
+enum Value<'a> {
+    Null,
+    Bool(bool),
+    /// A number, in Go's decimal form.
+    Number(String),
+    Text(&'a str),
+}
+
+// === impl Value ===
+
+impl<'a> Value<'a> {
+    fn of(node: Node<'a>) -> Self {
+        let text = node.as_str().unwrap_or_default();
+        let node = node.resolved();
+        if node.style() != Some(Style::Plain) || node.tag() == Some("tag:yaml.org,2002:str") {
+            return Self::Text(text);
+        }
+        match text.to_ascii_lowercase().as_str() {
+            "" | "~" | "null" => Self::Null,
+            "true" | "yes" | "on" | "y" => Self::Bool(true),
+            "false" | "no" | "off" | "n" => Self::Bool(false),
+            _ => Self::number(text).map_or(Self::Text(text), Self::Number),
+        }
+    }
+
+    fn number(text: &str) -> Option<String> {
+        let digits = text.replace('_', "");
+        let (sign, bare) = digits.strip_prefix('-').map_or(("", &*digits), |bare| ("-", bare));
+        let based = |prefix: &str, base| i64::from_str_radix(bare.strip_prefix(prefix)?, base).ok();
+        let whole = based("0x", 16).or_else(|| based("0b", 2)).or_else(|| based("0o", 8));
+        let whole = whole.or_else(|| based("0", 8)).or_else(|| bare.parse().ok());
+        match whole {
+            Some(number) => Some(format!("{sign}{number}")),
+            None if !core::is_typed(text) => None,
+            None => digits.parse::<f64>().ok().filter(|n| n.is_finite()).map(|n| n.to_string()),
+        }
+    }
+}
+
+fn is_null(node: Node<'_>) -> bool {
+    node.as_str().is_some() && Value::of(node) == Value::Null
+}
+
+/// Reads a scalar into a Go string, which takes numbers and booleans too.
+fn string(text: &str, node: Node<'_>) -> Result<String, EditError> {
+    if node.as_str().is_none() {
+        return Err(malformed(text, node, "a field of a dependency is not text"));
+    }
+    Ok(match Value::of(node) {
+        Value::Null => String::new(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number,
+        Value::Text(text) => text.to_owned(),
+    })
+}
+
+/// Writes an entry of `import-values`: text, or a mapping of child to parent, with sorted keys as Go has them.
+fn json(node: Node<'_>) -> String {
+    if node.as_str().is_none() {
+        // Deeper nesting means nothing to Helm, and an alias of itself could go on for ever.
+        let mut entries: Vec<_> = node.entries().filter_map(|(k, v)| Some((k.as_str()?, v))).collect();
+        entries.sort_by_key(|(key, _)| *key);
+        let entries = entries.iter().map(|(key, value)| format!("{}:{}", quoted(key), scalar(*value)));
+        return format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
+    }
+    scalar(node)
+}
+
+fn scalar(node: Node<'_>) -> String {
+    match Value::of(node) {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number,
+        Value::Text(text) => quoted(text),
+    }
+}
+
+fn array(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
+/// Writes a JSON string as Go does, which escapes what could mean something in HTML or JavaScript.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(list: &str) -> String {
+        dependencies(&format!("dependencies:\n{list}")).unwrap()
+    }
+
+    #[test]
+    fn fields_come_in_the_order_of_the_type() {
+        let list = "- {alias: x, tags: [b, a], condition: c.d, name: dep, import-values: [data, {parent: p, child: \
+                    k}], enabled: true, version: 1.2.3, repository: r}";
+        let json = "[{\"name\":\"dep\",\"version\":\"1.2.3\",\"repository\":\"r\",\"condition\":\"c.d\",\
+                    \"tags\":[\"b\",\"a\"],\"enabled\":true,\"import-values\":[\"data\",{\"child\":\"k\",\
+                    \"parent\":\"p\"}],\"alias\":\"x\"}]";
+        assert_eq!(of(list), json);
+    }
+
+    #[test]
+    fn empty_fields_are_left_out_except_name_and_repository() {
+        let list = "- {name: dep, version: '', tags: [], enabled: false, import-values: [], alias: ~}";
+        assert_eq!(of(list), r#"[{"name":"dep","repository":""}]"#);
+    }
+
+    #[test]
+    fn what_could_mean_something_in_html_is_escaped() {
+        let json = r#"[{"name":"dep","version":"\u003e=1 \u003c2 \u0026","repository":"\"\\é\u2028"}]"#;
+        assert_eq!(of(r#"- {name: dep, version: ">=1 <2 &", repository: "\"\\é\u2028"}"#), json);
+    }
+
+    #[test]
+    fn numbers_and_booleans_become_text() {
+        assert_eq!(
+            of(
+                "- {name: yes, version: 1.10, repository: 010}\n- {name: 1_000, version: '1.10', repository: ~}"
+            ),
+            r#"[{"name":"true","version":"1.1","repository":"8"},{"name":"1000","version":"1.10","repository":""}]"#
+        );
+    }
+
+    #[test]
+    fn a_missing_list_is_not_an_empty_one() {
+        assert_eq!(dependencies("name: x\n").unwrap(), "null");
+        assert_eq!(dependencies("").unwrap(), "null");
+        assert_eq!(dependencies("dependencies: []\n").unwrap(), "[]");
+    }
+
+    #[test]
+    fn another_form_is_an_error_with_its_place() {
+        let error = digest("name: a\ndependencies: 7\n", "").unwrap_err();
+        assert_eq!((error.line, error.column), (2, 15));
+        assert!(digest("dependencies: [[]]\n", "").is_err());
+        assert!(digest("dependencies: [{name: []}]\n", "").is_err());
+        assert!(digest("a: [\n", "").is_err());
+    }
+}

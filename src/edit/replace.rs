@@ -1,0 +1,212 @@
+//! Replacing values in a text: all of them in one pass, with one proof at the end.
+
+use std::ops::Range;
+
+use super::{
+    EditError, Refusal, Replacement,
+    locate::Places,
+    proof::{Changes, prove},
+    scalar::{Piece, content, write},
+    splice::{Splice, same_outside, spliced},
+};
+use crate::{
+    scan::Site,
+    yaml::{Node, Route, SourceMap, Step, Stream, encrypted},
+};
+
+/// A replacement in one text, which is the file or a text inside one of its scalars.
+#[derive(Clone)]
+struct Target<'r> {
+    /// The bytes in this text.
+    span: Range<usize>,
+    /// The way in this text; `None` for a marker, which is found by its bytes alone.
+    route: Option<&'r Route>,
+    edit: &'r Replacement,
+}
+
+/// Replaces the text at one site and proves that nothing else has changed.
+///
+/// The quote style stays; quotes are added only where YAML 1.1 would read the new value as another type.
+pub fn replace(text: &str, site: &Site, expected_old: &str, new: &str) -> Result<String, EditError> {
+    let edit = Replacement { site: site.clone(), old: expected_old.to_owned(), new: new.to_owned() };
+    replace_all(text, std::slice::from_ref(&edit))
+}
+
+/// Replaces the text at several sites of one file, all or none.
+pub fn replace_all(text: &str, edits: &[Replacement]) -> Result<String, EditError> {
+    if encrypted(text.as_bytes()) {
+        return Err(EditError::whole(Refusal::Encrypted));
+    }
+    let target = |edit| {
+        let edit: &Replacement = edit;
+        Target { span: edit.site.span.clone(), route: edit.site.route.as_ref(), edit }
+    };
+    let mut targets: Vec<_> = edits.iter().map(target).collect();
+    targets.sort_by_key(|t| (t.span.start, t.span.end));
+    targets.dedup_by(|a, b| a.edit == b.edit);
+    if let Some(pair) = targets.windows(2).find(|pair| pair[1].span.start < pair[0].span.end) {
+        return Err(pair[1].refused(Refusal::Overlap));
+    }
+    for target in &targets {
+        if target.edit.new.is_empty() || target.edit.new.contains(char::is_control) {
+            return Err(target.refused(Refusal::Written("the new value is empty or has control characters")));
+        }
+    }
+    let splices = match targets.iter().any(|t| t.route.is_some()) {
+        true => in_yaml(text, &targets)?,
+        false => in_lines(text, &targets)?,
+    };
+    spliced(text, &splices).ok_or_else(|| EditError::whole(Refusal::Overlap))
+}
+
+/// Replaces in a text that need not be YAML: only the bytes can be compared.
+fn in_lines(text: &str, targets: &[Target<'_>]) -> Result<Vec<Splice>, EditError> {
+    let splices: Vec<_> = targets.iter().map(|t| raw(text, t)).collect::<Result<_, _>>()?;
+    match spliced(text, &splices) {
+        Some(new) if same_outside(text, &new, &splices) => Ok(splices),
+        _ => Err(EditError::whole(Refusal::NotProven("bytes outside the value differ"))),
+    }
+}
+
+/// Replaces in YAML or JSON and proves it; the splices are those of `text`.
+fn in_yaml(text: &str, targets: &[Target<'_>]) -> Result<Vec<Splice>, EditError> {
+    let before = Stream::parse(text).map_err(|e| EditError::syntax(text, e))?;
+    let mut places = Places::new(text, &before)?;
+    let mut splices = Vec::new();
+    let mut changes = Changes::new();
+    let mut rest = targets;
+    while let Some(first) = rest.first() {
+        let Some(node) = first.node(&mut places)? else {
+            splices.push(raw(text, first)?);
+            rest = &rest[1..];
+            continue;
+        };
+        // Targets are ordered by position, so those in one scalar are neighbours.
+        let end = node.span().end;
+        let (here, others) = rest.split_at(rest.partition_point(|t| t.span.start < end));
+        for target in here.iter().skip(1) {
+            target.node(&mut places)?;
+        }
+        let (written, change) = in_scalar(text, node, here)?;
+        splices.extend(written);
+        changes.insert((node.document().index, node.number()), change);
+        rest = others;
+    }
+    let refused = |why| match targets.first() {
+        Some(target) => target.refused(why),
+        None => EditError::whole(why),
+    };
+    let overlap = |_| refused(Refusal::Overlap);
+    let new = spliced(text, &splices).ok_or(()).map_err(overlap)?;
+    let after = Stream::parse(&new).map_err(|_| refused(Refusal::NotProven("it would no longer be YAML")))?;
+    let proof = prove((text, &before), (&new, &after), &splices, &changes);
+    proof.map_err(|what| refused(Refusal::NotProven(what)))?;
+    Ok(splices)
+}
+
+/// Replaces inside one scalar.
+fn in_scalar(
+    text: &str,
+    node: Node<'_>,
+    targets: &[Target<'_>],
+) -> Result<(Vec<Splice>, super::proof::Change), EditError> {
+    let Some(first) = targets.first() else { return Err(EditError::whole(Refusal::Overlap)) };
+    if text.get(node.span()).is_some_and(|t| t.contains(['\u{85}', '\u{2028}', '\u{2029}'])) {
+        return Err(first.refused(Refusal::Written("it holds a line break that only YAML 1.1 knows")));
+    }
+    // A whole value is written anew, so its source need not be understood.
+    let map = SourceMap::of(text, node);
+    let inner: Vec<_> = targets.iter().filter_map(|t| Some((t, t.inner_route()?))).collect();
+    let pieces = match inner.len() {
+        0 => {
+            let piece = |t| piece(text, node, map.as_ref(), t);
+            targets.iter().map(piece).collect::<Result<Vec<_>, _>>()?
+        }
+        n if n == targets.len() => embedded(node, map.as_ref(), &inner)?,
+        _ => return Err(first.refused(Refusal::Overlap)),
+    };
+    write(text, node, map.as_ref(), &pieces).map_err(|why| first.refused(why))
+}
+
+/// Replaces in the text that a scalar holds.
+fn embedded(
+    node: Node<'_>,
+    map: Option<&SourceMap>,
+    targets: &[(&Target<'_>, &Route)],
+) -> Result<Vec<Piece>, EditError> {
+    let mut inner = Vec::with_capacity(targets.len());
+    for (target, route) in targets {
+        let span = map.and_then(|m| m.in_value(target.span.clone()));
+        let across = Refusal::Written("it stands across a fold or an escape");
+        let span = span.ok_or_else(|| target.refused(across))?;
+        inner.push(Target { span, route: Some(route), edit: target.edit });
+    }
+    let value = node.as_str().unwrap_or_default();
+    let splices = in_yaml(value, &inner).map_err(|e| match (&e.refusal, inner.first()) {
+        // These count lines of the inner text, which nobody sees.
+        (Refusal::Syntax(_) | Refusal::Template, Some(first)) => first.refused(e.refusal),
+        _ => e,
+    })?;
+    Ok(splices.into_iter().map(|s| Piece { value: s.span, with: s.with }).collect())
+}
+
+/// Turns a replacement in a scalar's source into one of its value.
+fn piece(
+    text: &str,
+    node: Node<'_>,
+    map: Option<&SourceMap>,
+    target: &Target<'_>,
+) -> Result<Piece, EditError> {
+    let with = target.edit.new.clone();
+    if node.tag().is_some_and(|tag| !matches!(tag, "tag:yaml.org,2002:str" | "!")) {
+        return Err(target.refused(Refusal::Written("it has a tag")));
+    }
+    let value = node.as_str().unwrap_or_default();
+    let whole = content(node).is_some_and(|content| content == target.span) || node.span() == target.span;
+    if whole && value == target.edit.old {
+        return Ok(Piece { value: 0..value.len(), with });
+    }
+    target.expect_old(text)?;
+    let value = map.and_then(|m| m.in_value(target.span.clone()));
+    let across = Refusal::Written("it stands across a fold or an escape");
+    value.map(|value| Piece { value, with }).ok_or_else(|| target.refused(across))
+}
+
+/// Replaces bytes as they are.
+fn raw(text: &str, target: &Target<'_>) -> Result<Splice, EditError> {
+    target.expect_old(text)?;
+    Ok(Splice { span: target.span.clone(), with: target.edit.new.clone() })
+}
+
+// === impl Target ===
+
+impl<'r> Target<'r> {
+    /// Finds the scalar to edit; `None` for a marker's text that is in no scalar.
+    fn node<'a>(&self, places: &mut Places<'a>) -> Result<Option<Node<'a>>, EditError> {
+        match self.route {
+            Some(route) => places.on_route(&self.span, route).map(Some).map_err(|why| self.refused(why)),
+            None => Ok(places.around(&self.span)),
+        }
+    }
+
+    fn inner_route(&self) -> Option<&'r Route> {
+        self.route?.steps.iter().find_map(|step| match step {
+            Step::Text(route) => Some(&**route),
+            _ => None,
+        })
+    }
+
+    fn expect_old(&self, text: &str) -> Result<(), EditError> {
+        match text.get(self.span.clone()) {
+            Some(found) if found == self.edit.old => Ok(()),
+            found => Err(self.refused(Refusal::Changed {
+                expected: self.edit.old.clone(),
+                found: found.unwrap_or_default().to_owned(),
+            })),
+        }
+    }
+
+    fn refused(&self, refusal: Refusal) -> EditError {
+        EditError { path: None, line: self.edit.site.line, column: self.edit.site.column, refusal }
+    }
+}

@@ -1,0 +1,16 @@
+//! Annotations that Linkerd reads from, or writes to, pods and namespaces (L2 pkg/k8s/labels.go).
+//!
+//! Constants only.
+
+/// Fixes the injected proxy's version. Read when a pod is created: from the pod (so from a pod template),
+/// else from its namespace; on a workload's own metadata it has no effect.
+pub const PROXY_VERSION: &str = "config.linkerd.io/proxy-version";
+
+/// Fixes the injected proxy's image name, without a tag.
+pub const PROXY_IMAGE: &str = "config.linkerd.io/proxy-image";
+
+/// What the injector wrote: the version that a pod got. It is a result and is never edited in a workload.
+pub const PROXY_VERSION_RESULT: &str = "linkerd.io/proxy-version";
+
+/// The annotation that opts in or out of injection: `enabled`, `ingress`, `disabled`.
+pub const INJECT: &str = "linkerd.io/inject";

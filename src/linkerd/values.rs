@@ -1,0 +1,103 @@
+//! Values of Linkerd's charts that hold a version (L2 values.yaml of each chart).
+//!
+//! A table and a look-up only. No chart has a values schema: a key that the chart no longer knows is accepted
+//! in silence, so the table says since when a key is dead.
+
+/// The values that hold a version, by chart and path.
+pub const VALUES: &[Value] = &[
+    // Empty or stamped with the release by default. A stale `linkerdVersion` keeps every image old.
+    edge("linkerd-control-plane", "linkerdVersion"),
+    edge("linkerd-control-plane", "controllerImageVersion"),
+    // Also sets the proxies of the control plane itself.
+    edge("linkerd-control-plane", "proxy.image.version"),
+    edge("linkerd-control-plane", "debugContainer.image.version"),
+    // The policy controller moved into the controller image (L2 #14348).
+    dead("linkerd-control-plane", "policyController.image.version", ValueLine::Edge, "edge-25.8.3"),
+    // proxy-init became a part of the proxy image (L2 #14577).
+    dead("linkerd-control-plane", "proxyInit.image.version", ValueLine::Own("proxy-init"), "edge-25.11.3"),
+    edge("linkerd-viz", "linkerdVersion"),
+    edge("linkerd-viz", "metricsAPI.image.tag"),
+    edge("linkerd-viz", "tap.image.tag"),
+    edge("linkerd-viz", "tapInjector.image.tag"),
+    edge("linkerd-viz", "dashboard.image.tag"),
+    own("linkerd-viz", "namespaceMetadata.image.tag", "extension-init"),
+    own("linkerd-viz", "prometheus.image.tag", "prometheus"),
+    edge("linkerd-multicluster", "linkerdVersion"),
+    edge("linkerd-multicluster", "localServiceMirror.image.version"),
+    edge("linkerd-multicluster", "controllerDefaults.image.version"),
+    own("linkerd-multicluster", "namespaceMetadata.image.tag", "extension-init"),
+    edge("linkerd-jaeger", "linkerdVersion"),
+    edge("linkerd-jaeger", "webhook.image.version"),
+    own("linkerd-jaeger", "namespaceMetadata.image.tag", "extension-init"),
+    own("linkerd2-cni", "image.version", "cni-plugin"),
+];
+
+/// One value of one chart that holds a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The chart.
+    pub chart: &'static str,
+    /// The path of keys, joined by dots.
+    pub path: &'static str,
+    /// What the version counts.
+    pub line: ValueLine,
+    /// The first release whose chart no longer reads the key.
+    pub dead_since: Option<&'static str>,
+}
+
+/// What the version in a value counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueLine {
+    /// The edge release: it defaults to the chart's own and moves with it.
+    Edge,
+    /// The releases of the part named here, which do not follow the edge version.
+    Own(&'static str),
+}
+
+/// Returns what the value at that path of a chart holds, where it holds a version.
+///
+/// ```
+/// use uplinker::linkerd::{ValueLine, value};
+/// let line = value("linkerd-viz", "tap.image.tag").map(|v| v.line);
+/// assert_eq!(line, Some(ValueLine::Edge));
+/// assert_eq!(value("linkerd-viz", "tap.replicas"), None);
+/// ```
+pub fn value(chart: &str, path: &str) -> Option<Value> {
+    VALUES.iter().copied().find(|v| v.chart == chart && v.path == path)
+}
+
+const fn edge(chart: &'static str, path: &'static str) -> Value {
+    Value { chart, path, line: ValueLine::Edge, dead_since: None }
+}
+
+const fn own(chart: &'static str, path: &'static str, part: &'static str) -> Value {
+    Value { chart, path, line: ValueLine::Own(part), dead_since: None }
+}
+
+const fn dead(chart: &'static str, path: &'static str, line: ValueLine, since: &'static str) -> Value {
+    Value { chart, path, line, dead_since: Some(since) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{linkerd::is_chart, release::EdgeVersion};
+
+    #[test]
+    fn every_row_names_a_chart_once_and_a_real_release() {
+        for (at, row) in VALUES.iter().enumerate() {
+            assert!(is_chart(row.chart), "{}", row.chart);
+            assert!(row.dead_since.is_none_or(|since| since.parse::<EdgeVersion>().is_ok()));
+            let again = VALUES.iter().skip(at + 1).any(|v| v.chart == row.chart && v.path == row.path);
+            assert!(!again, "{} {} twice", row.chart, row.path);
+        }
+    }
+
+    #[test]
+    fn the_cni_image_has_a_line_of_its_own() {
+        assert_eq!(
+            value("linkerd2-cni", "image.version").map(|v| v.line),
+            Some(ValueLine::Own("cni-plugin"))
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! What one target's stage should become: policy, plan, edit, verify. Nothing is written.
+
+use jiff::SignedDuration;
+
+use crate::{
+    config::{Fields, OnBlock, TargetConfig, Wording},
+    edit::{self, ChangeSet, Overlay},
+    pipeline::{Error, Operator, landed::Landed, survey::Survey},
+    plan::{self, Plan},
+    policy::{self, Decision, Hold, HoldReason, Policy},
+    propose::{self, Content, Wanted},
+    release::EdgeVersion,
+    report::{Proposal, StageDecision, StageReport},
+    scan::{Inventory, Pin, Stage},
+    verify::{self, Finding, Severity, Verification},
+};
+
+/// How often a stage is planned again without a pin whose edit was refused.
+const REFUSALS: usize = 1000;
+
+/// What a stage should become, for people and for the forge.
+pub(super) struct Draft {
+    /// For people.
+    pub report: StageReport,
+    /// For the forge, where something is proposed.
+    pub wanted: Option<Wanted>,
+    /// The charts that move.
+    pub charts: Vec<String>,
+}
+
+/// What a plan became when it was applied.
+enum Applied {
+    Done { plan: Box<Plan>, changes: ChangeSet, inventory: Inventory },
+    Nothing,
+    Stuck(String),
+}
+
+/// Drafts one stage; nothing where the target has no pins of it.
+pub(super) fn draft(
+    survey: &Survey<'_>,
+    target: &TargetConfig,
+    stage: Stage,
+    base: &str,
+    operator: &Operator<'_>,
+    landed: &dyn Landed,
+) -> Result<Option<Draft>, Error> {
+    let mine = |p: &Pin| p.stage == stage && target.target.covers(&p.path);
+    if !survey.inventory.pins.iter().any(mine) {
+        return Ok(None);
+    }
+    let drafting = Drafting { survey, target, stage };
+    let decision = drafting.decide(operator, landed)?;
+    let (to, hop) = match decision {
+        Decision::Hold(hold) => return Ok(Some(drafting.without_proposal(held(hold)))),
+        Decision::Target { version, hop_towards } => (version, hop_towards),
+    };
+    match drafting.apply(to, hop) {
+        Applied::Nothing => {
+            let hold = Hold { reason: HoldReason::UpToDate, release: Some(to), until: None };
+            Ok(Some(drafting.without_proposal(held(hold))))
+        }
+        Applied::Stuck(reason) => {
+            Ok(Some(drafting.without_proposal(StageDecision::Unplannable { release: to, reason })))
+        }
+        Applied::Done { plan, changes, inventory } => {
+            drafting.finish(*plan, changes, &inventory, base).map(Some)
+        }
+    }
+}
+
+/// Puts a hold into words.
+fn held(hold: Hold) -> StageDecision {
+    let text = policy::describe(&hold);
+    StageDecision::Hold { hold, text }
+}
+
+struct Drafting<'a> {
+    survey: &'a Survey<'a>,
+    target: &'a TargetConfig,
+    stage: Stage,
+}
+
+// === impl Drafting ===
+
+impl Drafting<'_> {
+    fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
+        let Self { survey, target, stage } = *self;
+        let data_plane = &survey.config().data_plane;
+        let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
+        let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
+        if stage == Stage::Platform {
+            return Ok(policy::decide(&policy, survey.catalog, &needs, operator.now));
+        }
+        let plane = plan::control_plane(&survey.inventory, &target.target, data_plane.control_plane);
+        let at_once =
+            policy::ControlPlane { release: plane.ceiling(), landed: None, after: SignedDuration::ZERO };
+        let decision = policy::data_plane(&policy, &needs, at_once, operator.now);
+        // When it landed costs a request, so it is asked for only where everything else says go.
+        match (plane.ceiling(), &decision) {
+            (Some(release), Decision::Target { .. }) if !data_plane.after.is_zero() => {
+                let landed = landed.since(release, &target.target, &survey.inventory)?;
+                let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };
+                Ok(policy::data_plane(&policy, &needs, plane, operator.now))
+            }
+            _ => Ok(decision),
+        }
+    }
+
+    /// Plans and applies; a pin whose edit is refused is set aside, and the checks name it.
+    fn apply(&self, to: EdgeVersion, hop_towards: Option<(EdgeVersion, &'static str)>) -> Applied {
+        let Self { survey, target, stage } = *self;
+        let mut inventory = survey.inventory.clone();
+        for _ in 0..REFUSALS {
+            let request = plan::Request {
+                inventory: &inventory,
+                target: &target.target,
+                stage,
+                to,
+                hop_towards,
+                catalog: survey.catalog,
+                options: &survey.options,
+            };
+            let plan = match plan::plan(&request) {
+                Ok(Some(plan)) => plan,
+                Ok(None) => return Applied::Nothing,
+                Err(blocked) => return Applied::Stuck(blocked.to_string()),
+            };
+            let error = match edit::apply(&plan, &inventory, survey.tree) {
+                Ok(changes) => return Applied::Done { plan: Box::new(plan), changes, inventory },
+                Err(error) => error,
+            };
+            let aside =
+                error.path.as_ref().is_some_and(|path| plan::set_aside(&mut inventory, path, error.line));
+            if !aside {
+                return Applied::Stuck(error.to_string());
+            }
+        }
+        Applied::Stuck("too many edits were refused".to_owned())
+    }
+
+    fn finish(
+        &self,
+        plan: Plan,
+        changes: ChangeSet,
+        inventory: &Inventory,
+        base: &str,
+    ) -> Result<Draft, Error> {
+        let findings = self.verify(&plan, &changes, inventory)?;
+        let config = self.survey.config();
+        let blocked = findings.iter().any(|f| f.severity == Severity::Block);
+        if blocked && config.on_block == OnBlock::Hold {
+            let draft = self.without_proposal(StageDecision::Blocked(Box::new(plan)));
+            return Ok(Draft { report: StageReport { changes, findings, ..draft.report }, ..draft });
+        }
+        let content = Content::of(&plan, inventory, &findings, self.survey.catalog);
+        let title = self.worded(config.pull_request.title.as_ref(), &plan);
+        let wanted = Wanted::new(&plan, title, &content, &config.pull_request.extras);
+        let wanted =
+            Wanted { draft: config.pull_request.draft, ..wanted.map_err(|e| Error::Defect(e.to_string()))? };
+        let proposal = Proposal {
+            branch: propose::branch(&config.branch.prefix, &plan.target, plan.stage),
+            base: base.to_owned(),
+            title: wanted.title.clone(),
+            body: wanted.text.clone(),
+            draft: wanted.draft,
+        };
+        let mut charts: Vec<String> = plan
+            .moves
+            .iter()
+            .filter_map(|m| inventory.pins.get(m.pin))
+            .filter_map(|p| p.chart.clone())
+            .collect();
+        charts.sort_unstable();
+        charts.dedup();
+        let draft = self.without_proposal(StageDecision::Propose(Box::new(plan)));
+        let report = StageReport { changes, findings, proposal: Some(proposal), ..draft.report };
+        Ok(Draft { report, wanted: Some(wanted), charts })
+    }
+
+    fn verify(&self, plan: &Plan, changes: &ChangeSet, inventory: &Inventory) -> Result<Vec<Finding>, Error> {
+        let survey = self.survey;
+        let after = survey.scan(&Overlay::new(survey.tree, changes))?;
+        Ok(verify::verify(&Verification {
+            before: survey.tree,
+            inventory,
+            plan,
+            changes,
+            after: Some(&after),
+            target: &self.target.target,
+            kubernetes: self.target.kubernetes.as_ref(),
+            control_plane: survey.config().data_plane.control_plane,
+            catalog: survey.catalog,
+            options: &survey.options,
+        }))
+    }
+
+    /// Fills a configured wording, or returns the built-in title.
+    fn worded(&self, wording: Option<&Wording>, plan: &Plan) -> String {
+        match wording {
+            Some(wording) => fill(wording, plan),
+            None => plan::title(plan, self.survey.config().targets.len() > 1),
+        }
+    }
+
+    fn without_proposal(&self, decision: StageDecision) -> Draft {
+        let report = StageReport {
+            target: self.target.target.name.clone(),
+            stage: self.stage,
+            decision,
+            changes: ChangeSet::default(),
+            findings: Vec::new(),
+            proposal: None,
+            outcome: None,
+        };
+        Draft { report, wanted: None, charts: Vec::new() }
+    }
+}
+
+/// Fills a wording from a plan.
+pub(super) fn fill(wording: &Wording, plan: &Plan) -> String {
+    let from: Vec<String> = plan.from.iter().map(ToString::to_string).collect();
+    wording.fill(&Fields {
+        from: &from.join(", "),
+        to: &plan.to.to_string(),
+        target: &plan.target,
+        stage: plan::stage_name(plan.stage),
+    })
+}

@@ -1,0 +1,77 @@
+//! What ends a pass, sorted by who can mend it.
+
+use crate::{
+    commit::GitError,
+    config::{ConfigErrors, ReadError},
+    propose::ForgeError,
+    scan::TreeError,
+};
+
+/// Why a pass ended without a report.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The configuration is wrong: the repository's owner mends it.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// The default branch sends us to a base branch whose own configuration names another.
+    #[error(
+        "`base` on `{default}` names the branch `{branch}`, whose own configuration names another; make the two agree"
+    )]
+    BaseDisagrees {
+        /// The default branch.
+        default: String,
+        /// The branch that it names.
+        branch: String,
+    },
+    /// The base branch is not there.
+    #[error("{url}: there is no branch `{branch}`; change `base`, or create the branch")]
+    NoBranch {
+        /// The repository.
+        url: String,
+        /// The branch.
+        branch: String,
+    },
+    /// The repository has no commit yet.
+    #[error("{url}: the repository is empty: it has no commit to read")]
+    Empty {
+        /// The repository.
+        url: String,
+    },
+    /// A branch moved in every attempt: the next run will do.
+    #[error(
+        "branches moved while this run was working, several times over; the next run begins from where they are"
+    )]
+    Moved,
+    /// Git.
+    #[error(transparent)]
+    Git(GitError),
+    /// The forge.
+    #[error(transparent)]
+    Forge(#[from] ForgeError),
+    /// An object of the repository cannot be read: the cache or the disk.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// A template of this program is broken: a defect.
+    #[error("{0}")]
+    Defect(String),
+}
+
+// === impl Error ===
+
+impl From<GitError> for Error {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::Moved { .. } => Self::Moved,
+            error => Self::Git(error),
+        }
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Config(errors) => Self::Config(errors),
+            ReadError::Tree(error) => Self::Tree(error),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A tree, scanned: its pins, whose they are, and how they are reported.
+
+use crate::{
+    config::{Config, ProxyPins},
+    linkerd,
+    pipeline::{Base, Error, draft::Draft},
+    plan::{self, Move, Proxies, Target},
+    release::{Catalog, EdgeVersion, FeedState},
+    report::{PinsReport, RunReport},
+    scan::{self, Inventory, RepoPath, ScanOptions, Tree},
+};
+
+/// What is known of a tree.
+pub(super) struct Survey<'a> {
+    pub tree: &'a dyn Tree,
+    pub catalog: &'a Catalog,
+    pub inventory: Inventory,
+    pub options: plan::Options,
+    config: &'a Config,
+    scanning: ScanOptions,
+}
+
+// === impl Survey ===
+
+impl<'a> Survey<'a> {
+    /// Scans a tree and gives each pin to its target.
+    pub fn new(
+        tree: &'a dyn Tree,
+        config: &'a Config,
+        catalog: &'a Catalog,
+        indexes: &[String],
+    ) -> Result<Self, Error> {
+        let scanning = ScanOptions {
+            ignore: config.ignore.clone(),
+            mirrors: indexes.to_vec(),
+            ..ScanOptions::default()
+        };
+        let proxies = match config.data_plane.pins {
+            ProxyPins::Follow => Proxies::Follow,
+            ProxyPins::Ignore => Proxies::Ignore,
+        };
+        let options = plan::Options { proxies, indexes: indexes.to_vec() };
+        let mut survey = Self { tree, catalog, inventory: Inventory::default(), options, config, scanning };
+        survey.inventory = survey.scan(tree)?;
+        let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
+        plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
+        Ok(survey)
+    }
+
+    /// Scans another tree of the same repository, such as the one after a change.
+    pub fn scan(&self, tree: &dyn Tree) -> Result<Inventory, Error> {
+        let mut inventory = scan::scan(tree, &self.scanning)?;
+        plan::resolve(&mut inventory, self.catalog);
+        Ok(inventory)
+    }
+
+    /// Returns the repository's configuration.
+    pub fn config(&self) -> &'a Config {
+        self.config
+    }
+
+    /// Reports the pins, judged against a release where one is given.
+    pub fn pins(&self, to: Option<EdgeVersion>) -> PinsReport {
+        let knowledge = linkerd::built_in();
+        let judge = |to| -> Vec<Move> {
+            let of = |t: &Target| plan::judge(&self.inventory, t, to, knowledge, &self.options);
+            self.config.targets.iter().flat_map(|t| of(&t.target)).collect()
+        };
+        let judged = to.map(|to| (to, judge(to)));
+        let judged = judged.as_ref().map(|(to, moves)| (*to, moves.as_slice()));
+        PinsReport::new(&self.inventory, |path| self.target_of(path), judged)
+    }
+
+    /// Reports what was decided. The pins are judged by the drafts, and where a stage is on hold by none.
+    pub fn report(&self, base: &Base, drafts: Vec<Draft>, to: Option<EdgeVersion>) -> RunReport {
+        let release =
+            to.or_else(|| drafts.iter().filter_map(|d| d.report.decision.plan()).map(|p| p.to).max());
+        let moves: Vec<Move> =
+            drafts.iter().filter_map(|d| d.report.decision.plan()).flat_map(all_of).collect();
+        let judged = release.map(|to| (to, moves.as_slice()));
+        let failed = self.catalog.feeds.iter().filter_map(|feed| match &feed.state {
+            FeedState::Failed(reason) => {
+                Some(format!("the feed `{}` could not be read: {reason}", feed.name))
+            }
+            FeedState::Read | FeedState::Off => None,
+        });
+        let rivals = self.inventory.facts.rivals.iter().map(|r| {
+            format!("{} in {} may manage the same pins; this rule ends the duel: {}", r.bot, r.path, r.rule)
+        });
+        RunReport {
+            repository: base.repository.clone(),
+            base: base.branch.clone(),
+            base_commit: base.tip.id.to_string(),
+            writes: false,
+            pins: PinsReport::new(&self.inventory, |path| self.target_of(path), judged),
+            notes: failed.chain(rivals).collect(),
+            stages: drafts.into_iter().map(|d| d.report).collect(),
+        }
+    }
+
+    fn target_of(&self, path: &RepoPath) -> Option<String> {
+        self.config.targets.iter().find(|t| t.target.covers(path)).map(|t| t.target.name.clone())
+    }
+
+    /// Places an overlap at the later of the targets that claim a file.
+    fn overlap(&self, overlap: &plan::Overlap) -> Error {
+        let last = overlap.files.first().and_then(|(_, names)| names.last()).map_or("", String::as_str);
+        self.config
+            .target_error(last, &overlap.to_string(), "narrow `paths`, or name the files in `exclude`")
+            .into()
+    }
+}
+
+fn all_of(plan: &plan::Plan) -> impl Iterator<Item = Move> {
+    plan.moves.iter().chain(&plan.stays).cloned()
+}

@@ -1,0 +1,143 @@
+//! Step 4, plan: which release the control plane runs, as far as the repository shows.
+//!
+//! In: the inventory, a target, the configured release. Out: a [`ControlPlane`]. Proxies must never be ahead of
+//! their control plane, so where pins disagree the oldest is the safe one.
+
+use super::{Target, edge_of};
+use crate::{
+    release::EdgeVersion,
+    scan::{Form, Inventory, Pin, PinKind, Reason},
+    yaml::{Route, Step},
+};
+
+const CHART: &str = "linkerd-control-plane";
+
+/// The release of the control plane that a target's proxies talk to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlPlane {
+    /// All pins, or the configuration, name this release.
+    Known(EdgeVersion),
+    /// Pins name different releases.
+    Mixed {
+        /// The oldest of them.
+        lowest: EdgeVersion,
+        /// The newest of them.
+        highest: EdgeVersion,
+    },
+    /// Neither the repository nor the configuration tells.
+    Unknown,
+}
+
+// === impl ControlPlane ===
+
+impl ControlPlane {
+    /// Returns the newest release that proxies may go to; `None` where that cannot be told.
+    pub fn ceiling(self) -> Option<EdgeVersion> {
+        match self {
+            Self::Known(version) => Some(version),
+            Self::Mixed { lowest, .. } => Some(lowest),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Finds the control plane of a target: from its own pins, else as configured, else from the whole repository.
+///
+/// Counted are the versions of the chart, locked versions, and the values that choose the controllers' images.
+/// Pins of another channel, without effect, or without a version (a range) say nothing.
+pub fn control_plane(
+    inventory: &Inventory,
+    target: &Target,
+    configured: Option<EdgeVersion>,
+) -> ControlPlane {
+    let of = |mine: bool| -> Vec<EdgeVersion> {
+        let pins = inventory.pins.iter().filter(|p| !mine || target.covers(&p.path));
+        pins.filter(|p| says_what_runs(p)).filter_map(edge_of).collect()
+    };
+    sum(&of(true))
+        .or(configured.map(ControlPlane::Known))
+        .or_else(|| sum(&of(false)))
+        .unwrap_or(ControlPlane::Unknown)
+}
+
+fn sum(versions: &[EdgeVersion]) -> Option<ControlPlane> {
+    let (lowest, highest) = (*versions.iter().min()?, *versions.iter().max()?);
+    Some(match lowest == highest {
+        true => ControlPlane::Known(lowest),
+        false => ControlPlane::Mixed { lowest, highest },
+    })
+}
+
+fn says_what_runs(pin: &Pin) -> bool {
+    let silent = matches!(
+        pin.stays,
+        Some(
+            Reason::Channel
+                | Reason::NoEffect
+                | Reason::OwnVersion
+                | Reason::NotDeployed
+                | Reason::Range
+                | Reason::RetiredChart
+                | Reason::Digest
+        )
+    );
+    let controllers = pin.kind == PinKind::HelmValues
+        && pin.site.route.as_ref().and_then(last_key).is_some_and(chooses_controllers);
+    pin.chart.as_deref() == Some(CHART) && !silent && (pin.form == Form::Chart || controllers)
+}
+
+/// `proxy.image.version` is not among them: it chooses proxies, and the controllers stay as the chart says.
+fn chooses_controllers(key: &str) -> bool {
+    matches!(key, "linkerdVersion" | "controllerImageVersion")
+}
+
+fn last_key(route: &Route) -> Option<&str> {
+    match route.steps.last()? {
+        Step::Key(key) => Some(key),
+        Step::Text(inner) => last_key(inner),
+        Step::Index(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::{Build, edge, target};
+
+    #[test]
+    fn all_pins_that_agree_are_known_and_others_are_mixed() {
+        let one = Build::default()
+            .chart("a.yaml", CHART, "2026.8.3")
+            .chart("crds.yaml", "linkerd-crds", "2026.1.1")
+            .chart("legacy.yaml", CHART, "1.16.11")
+            .stays(Reason::Channel);
+        let all = Target::default_all();
+        let known = control_plane(&one.clone().inventory(), &all, None);
+        assert_eq!(known, ControlPlane::Known(edge("edge-26.8.3")));
+        let two = one.chart("b.yaml", CHART, "2026.8.2").inventory();
+        let mixed = control_plane(&two, &all, None);
+        assert_eq!(mixed.ceiling(), Some(edge("edge-26.8.2")), "proxies must suit the oldest");
+    }
+
+    #[test]
+    fn a_value_that_keeps_controllers_old_counts_and_one_for_proxies_does_not() {
+        let build = Build::default().chart("a.yaml", CHART, "2026.8.3");
+        let all = Target::default_all();
+        let held = build.clone().value("v.yaml", CHART, "linkerdVersion", "edge-26.8.2").inventory();
+        assert_eq!(control_plane(&held, &all, None).ceiling(), Some(edge("edge-26.8.2")));
+        let proxy = build.value("v.yaml", CHART, "proxy.image.version", "edge-26.8.2").inventory();
+        assert_eq!(control_plane(&proxy, &all, None), ControlPlane::Known(edge("edge-26.8.3")));
+    }
+
+    #[test]
+    fn own_pins_come_before_the_configuration_and_that_before_the_rest_of_the_tree() {
+        let inventory = Build::default().chart("infra/a.yaml", CHART, "2026.8.2").inventory();
+        let infra = target("infra", &["infra"], &[]);
+        let apps = target("apps", &["apps"], &[]);
+        let configured = Some(edge("edge-26.8.3"));
+        assert_eq!(control_plane(&inventory, &infra, configured).ceiling(), Some(edge("edge-26.8.2")));
+        assert_eq!(control_plane(&inventory, &apps, configured).ceiling(), configured);
+        assert_eq!(control_plane(&inventory, &apps, None).ceiling(), Some(edge("edge-26.8.2")));
+        assert_eq!(control_plane(&Inventory::default(), &apps, None), ControlPlane::Unknown);
+    }
+}

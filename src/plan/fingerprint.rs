@@ -1,0 +1,129 @@
+//! Step 4, plan: the fingerprint of a plan's inputs.
+//!
+//! In: what a plan was made from. Out: SHA-256 in hexadecimal. Only inputs count, never anything rendered, so that
+//! a second run over an open pull request sees that nothing is to do. Each field is written with its length, so
+//! that no two different inputs give the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use super::{Move, Request};
+use crate::scan::{BlobId, Inventory, RepoPath};
+
+/// The version of our rules. It goes up whenever the same inputs would give another change set.
+pub const RULES_VERSION: u32 = 1;
+
+/// Hashes (path, base blob) of the files that moves change.
+pub fn inputs(inventory: &Inventory, moves: &[Move]) -> String {
+    let mut hash = Fields::default();
+    for (path, blob) in files(inventory, moves) {
+        hash.add(path.as_str().as_bytes()).add(&blob.0);
+    }
+    hash.finish()
+}
+
+/// Hashes all that decides a change set: its files, target, stage, release, the digests of the release's charts
+/// that its pins fix, and the version of our rules.
+pub(super) fn fingerprint(request: &Request<'_>, moves: &[Move]) -> String {
+    let mut hash = Fields::default();
+    hash.add(&RULES_VERSION.to_be_bytes())
+        .add(request.target.name.as_bytes())
+        .add(super::stage_name(request.stage).as_bytes())
+        .add(request.to.to_string().as_bytes())
+        .add(inputs(request.inventory, moves).as_bytes());
+    let pins = moves.iter().filter_map(|m| request.inventory.pins.get(m.pin));
+    let charts: BTreeSet<&str> = pins.filter_map(|p| p.chart.as_deref()).collect();
+    let release = request.catalog.get(request.to);
+    for chart in charts {
+        let digest = release.and_then(|r| r.charts.get(chart)).and_then(|c| c.digest.as_deref());
+        hash.add(chart.as_bytes()).add(digest.unwrap_or_default().as_bytes());
+    }
+    hash.finish()
+}
+
+fn files<'a>(inventory: &'a Inventory, moves: &[Move]) -> BTreeMap<&'a RepoPath, BlobId> {
+    moves.iter().filter_map(|m| inventory.pins.get(m.pin)).map(|p| (&p.path, p.blob)).collect()
+}
+
+#[derive(Default)]
+struct Fields(Sha256);
+
+// === impl Fields ===
+
+impl Fields {
+    fn add(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.update((bytes.len() as u64).to_be_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    fn finish(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        plan::{Options, Plan, Target, plan, testing::*},
+        release::Catalog,
+        scan::{BlobId, Inventory, Stage},
+    };
+
+    fn build() -> Build {
+        Build::default()
+            .chart("a.yaml", "linkerd-crds", "2026.8.2")
+            .chart("b.yaml", "linkerd-control-plane", "2026.8.2")
+            .chart("held.yaml", "linkerd-viz", "2026.8.2")
+            .stays(crate::scan::Reason::Held)
+    }
+
+    fn made(inventory: &Inventory, catalog: &Catalog, to: &str) -> Plan {
+        let (target, options) = (Target::default_all(), Options::default());
+        let (stage, to) = (Stage::Platform, edge(to));
+        let request =
+            Request { inventory, target: &target, stage, to, hop_towards: None, catalog, options: &options };
+        plan(&request).unwrap().unwrap()
+    }
+
+    #[test]
+    fn the_same_inputs_give_the_same_fingerprint_and_each_input_counts() {
+        let catalog = catalog(&["edge-26.8.3", "edge-26.8.4"]);
+        let inventory = build().inventory();
+        let first = made(&inventory, &catalog, "edge-26.8.3");
+        let again = made(&inventory, &catalog, "edge-26.8.3");
+        assert_eq!((&first.fingerprint, &first.inputs), (&again.fingerprint, &again.inputs));
+        assert_eq!(first.fingerprint.len(), 64);
+
+        let newer = made(&inventory, &catalog, "edge-26.8.4");
+        assert_ne!(first.fingerprint, newer.fingerprint);
+        assert_eq!(first.inputs, newer.inputs, "the release is no part of the inputs");
+
+        let mut other = catalog.clone();
+        let release = other.releases.get_mut(&edge("edge-26.8.3")).unwrap();
+        release.charts.get_mut("linkerd-crds").unwrap().digest = Some("other".into());
+        assert_ne!(first.fingerprint, made(&inventory, &other, "edge-26.8.3").fingerprint);
+        release_charts_not_needed_do_not_count(&inventory, catalog, &first);
+    }
+
+    fn release_charts_not_needed_do_not_count(inventory: &Inventory, mut catalog: Catalog, first: &Plan) {
+        let release = catalog.releases.get_mut(&edge("edge-26.8.3")).unwrap();
+        release.charts.get_mut("linkerd-multicluster").unwrap().digest = Some("other".into());
+        assert_eq!(first.fingerprint, made(inventory, &catalog, "edge-26.8.3").fingerprint);
+    }
+
+    #[test]
+    fn a_changed_file_of_the_change_set_counts_and_another_does_not() {
+        let catalog = catalog(&["edge-26.8.3"]);
+        let mut inventory = build().inventory();
+        let first = made(&inventory, &catalog, "edge-26.8.3");
+        let held = inventory.pins.iter().position(|p| p.path.as_str() == "held.yaml").unwrap();
+        inventory.pins[held].blob = BlobId([9; 20]);
+        assert_eq!(first.fingerprint, made(&inventory, &catalog, "edge-26.8.3").fingerprint);
+        inventory.pins[0].blob = BlobId([9; 20]);
+        let moved = made(&inventory, &catalog, "edge-26.8.3");
+        assert!(first.fingerprint != moved.fingerprint && first.inputs != moved.inputs);
+    }
+}

@@ -1,0 +1,205 @@
+//! Step 4, plan: what becomes of each pin.
+//!
+//! In: an inventory, a target and a release. Out: one [`Move`] for each pin of the target. Works without a
+//! catalog too, for `uplinker pins PATH --to X`. It does not choose the release and does not edit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Constraint, Move, NewText, Options, Proxies, Target};
+use crate::{
+    linkerd::Knowledge,
+    release::{Catalog, EdgeVersion},
+    scan::{Form, Inventory, Pin, PinKind, Reason, RepoPath, Stage},
+};
+
+/// The last release whose charts had versions of their own, written in the present scheme (L2 c2eb296df).
+const LAST_OF_OLD_CHARTS: &str = "2024.2.5";
+
+/// Fills in the releases of charts of the old schemes, which only the index knows through `appVersion`.
+pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
+    for pin in inventory.pins.iter_mut().filter(|p| p.version.is_none() && p.form == Form::Chart) {
+        pin.version = pin.chart.as_deref().and_then(|chart| catalog.edge_of_chart(chart, &pin.value));
+    }
+}
+
+/// Marks the pins at a place that an editor refused, so that a new plan leaves them out and the checks name them.
+/// Where no pin begins on that line, all pins of the file are set aside. Returns whether any pin was still to move;
+/// if none was, planning again would meet the same refusal.
+pub fn set_aside(inventory: &mut Inventory, path: &RepoPath, line: usize) -> bool {
+    let movable = |pin: &&mut Pin| pin.path == *path && pin.stays.is_none();
+    let on_line = inventory.pins.iter_mut().filter(movable).any(|pin| pin.site.line == line);
+    let mut any = false;
+    for pin in inventory.pins.iter_mut().filter(movable).filter(|pin| !on_line || pin.site.line == line) {
+        (pin.stays, any) = (Some(Reason::Uneditable), true);
+    }
+    any
+}
+
+/// Returns the release that a pin stands at for comparisons. An exact chart version of an old scheme that no index
+/// explained counts as the last release before the present scheme: it is that or older.
+pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
+    let unexplained = || {
+        let exact = semver::Version::parse(pin.value.trim_start_matches('v')).is_ok();
+        if pin.form == Form::Chart && exact { EdgeVersion::from_chart(LAST_OF_OLD_CHARTS) } else { None }
+    };
+    pin.version.or_else(unexplained)
+}
+
+/// Says of each pin of a target what becomes of it if the target goes to `to`, ordered as in the inventory.
+///
+/// `knowledge` has the required stops: the catalog's, or the built-in ones where there is no catalog.
+pub fn judge(
+    inventory: &Inventory,
+    target: &Target,
+    to: EdgeVersion,
+    knowledge: &Knowledge,
+    options: &Options,
+) -> Vec<Move> {
+    let mine: Vec<usize> =
+        inventory.pins.iter().enumerate().filter(|(_, p)| target.covers(&p.path)).map(|(n, _)| n).collect();
+    let judge = Judge { inventory, to, knowledge, options };
+    let mut moves: Vec<Move> = mine.into_iter().map(|pin| judge.one(pin)).collect();
+    judge.follow_dependencies(&mut moves);
+    judge.follow_locks(&mut moves);
+    moves
+}
+
+struct Judge<'a> {
+    inventory: &'a Inventory,
+    to: EdgeVersion,
+    knowledge: &'a Knowledge,
+    options: &'a Options,
+}
+
+// === impl Judge ===
+
+impl<'a> Judge<'a> {
+    fn one(&self, position: usize) -> Move {
+        let stay = |reason| Move { pin: position, new: None, reason: Some(reason) };
+        match self.pin(position) {
+            Some(pin) => match self.verdict(pin) {
+                Ok(new) => Move { pin: position, new: Some(new), reason: None },
+                Err(reason) => stay(reason),
+            },
+            None => stay(Reason::Uneditable),
+        }
+    }
+
+    fn verdict(&self, pin: &Pin) -> Result<NewText, Reason> {
+        let names_it = edge_of(pin).is_some_and(|version| version >= self.to);
+        match pin.stays {
+            // Nothing is wrong with a pin that cannot be edited and need not be.
+            Some(reason) if obstructs(reason) && names_it => return Err(Reason::UpToDate),
+            Some(reason) => return Err(reason),
+            None => {}
+        }
+        match pin.kind {
+            PinKind::RenderedManifest => return Err(Reason::Uneditable),
+            PinKind::Other => return Err(Reason::NotDeployed),
+            _ => {}
+        }
+        if pin.stage == Stage::DataPlane {
+            match self.options.proxies {
+                Proxies::Follow => {}
+                Proxies::Ignore => return Err(Reason::Ignored),
+                Proxies::ControlPlaneUnknown => return Err(Reason::ControlPlaneUnknown),
+            }
+        }
+        if names_it {
+            return Err(Reason::UpToDate);
+        }
+        if self.is_too_far(pin) {
+            return Err(Reason::RequiredHop);
+        }
+        match pin.form {
+            Form::Edge => Ok(NewText::Fixed(self.to.to_string())),
+            Form::Chart if Some(self.to) > EdgeVersion::from_chart(LAST_OF_OLD_CHARTS) => {
+                Ok(NewText::Fixed(self.to.chart()))
+            }
+            // The charts of such a release have versions of their own, one for each chart.
+            Form::Chart => Err(Reason::Uneditable),
+            Form::LockDigest => Ok(NewText::LockDigest),
+            Form::Opaque => Err(Reason::Uneditable),
+        }
+    }
+
+    /// A proxy has no hop: what a hop protects (CRDs and their owners) is the platform's.
+    fn is_too_far(&self, pin: &Pin) -> bool {
+        pin.stage == Stage::Platform
+            && edge_of(pin).is_some_and(|from| self.knowledge.hop(from, self.to).is_some())
+    }
+
+    /// A locked version stays inside what `Chart.yaml` asks for: where the dependency is held, or its range does not
+    /// take the release, Helm would call the lock out of date.
+    fn follow_dependencies(&self, moves: &mut [Move]) {
+        let reasons: BTreeMap<(&RepoPath, &str, usize), Reason> = self.dependency_reasons(moves);
+        let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
+        for entry in moves.iter_mut() {
+            let Some((pin, chart)) = self.chart_of(entry, PinKind::ChartLock) else { continue };
+            let nth = seen.entry((&pin.path, chart)).or_default();
+            let reason = reasons.iter().find(|((path, name, n), _)| {
+                path.folder() == pin.path.folder() && *name == chart && n == nth
+            });
+            *nth += 1;
+            if let (Some((_, reason)), true) = (reason, entry.new.is_some()) {
+                (entry.new, entry.reason) = (None, Some(*reason));
+            }
+        }
+    }
+
+    /// Returns the dependencies that their locks must not outrun, with why.
+    fn dependency_reasons(&self, moves: &[Move]) -> BTreeMap<(&'a RepoPath, &'a str, usize), Reason> {
+        let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
+        let mut reasons = BTreeMap::new();
+        for entry in moves {
+            let Some((pin, chart)) = self.chart_of(entry, PinKind::ChartDependency) else { continue };
+            let nth = seen.entry((&pin.path, chart)).or_default();
+            let takes = || Constraint::parse(&pin.value).is_ok_and(|range| range.allows(&self.to.chart()));
+            let reason = match entry.reason {
+                None | Some(Reason::UpToDate) => None,
+                Some(Reason::Range) => (!takes()).then_some(Reason::Range),
+                Some(reason) => Some(reason),
+            };
+            reasons.extend(reason.map(|reason| ((&pin.path, chart, *nth), reason)));
+            *nth += 1;
+        }
+        reasons
+    }
+
+    /// The digest of a lock moves if, and only if, one of its versions does.
+    fn follow_locks(&self, moves: &mut [Move]) {
+        let moving: BTreeSet<&RepoPath> = moves
+            .iter()
+            .filter(|m| matches!(m.new, Some(NewText::Fixed(_))))
+            .filter_map(|m| self.pin(m.pin))
+            .filter(|p| p.kind == PinKind::ChartLock)
+            .map(|p| &p.path)
+            .collect();
+        for entry in moves.iter_mut().filter(|m| m.new == Some(NewText::LockDigest)) {
+            if self.pin(entry.pin).is_none_or(|p| !moving.contains(&p.path)) {
+                (entry.new, entry.reason) = (None, Some(Reason::UpToDate));
+            }
+        }
+    }
+
+    fn chart_of(&self, entry: &Move, kind: PinKind) -> Option<(&'a Pin, &'a str)> {
+        let pin = self.pin(entry.pin).filter(|p| p.kind == kind)?;
+        Some((pin, pin.chart.as_deref()?))
+    }
+
+    fn pin(&self, position: usize) -> Option<&'a Pin> {
+        self.inventory.pins.get(position)
+    }
+}
+
+/// Tells whether a reason means that a pin should move and cannot be edited.
+pub(super) fn obstructs(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Uneditable | Reason::DuplicateKey | Reason::Encrypted | Reason::NeedsWorkflowsScope
+    )
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,210 @@
+use super::*;
+use crate::{linkerd::built_in, plan::testing::*};
+
+const TO: &str = "edge-26.8.3";
+
+fn judged(build: Build, options: &Options) -> Vec<(String, Option<String>, Option<Reason>)> {
+    judged_to(build, TO, options)
+}
+
+fn judged_to(build: Build, to: &str, options: &Options) -> Vec<(String, Option<String>, Option<Reason>)> {
+    let inventory = build.inventory();
+    let moves = judge(&inventory, &Target::default_all(), edge(to), built_in(), options);
+    let text = |new: NewText| match new {
+        NewText::Fixed(text) => text,
+        NewText::LockDigest => "digest".to_owned(),
+    };
+    moves.into_iter().map(|m| (inventory.pins[m.pin].path.to_string(), m.new.map(text), m.reason)).collect()
+}
+
+fn only(build: Build) -> (Option<String>, Option<Reason>) {
+    let mut all = judged(build, &Options::default());
+    assert_eq!(all.len(), 1);
+    let (_, new, reason) = all.remove(0);
+    assert_ne!(new.is_some(), reason.is_some(), "a pin either moves or says why it stays");
+    (new, reason)
+}
+
+fn moved(text: &str) -> (Option<String>, Option<Reason>) {
+    (Some(text.to_owned()), None)
+}
+
+fn stayed(reason: Reason) -> (Option<String>, Option<Reason>) {
+    (None, Some(reason))
+}
+
+#[test]
+fn a_pin_gets_the_text_of_its_form() {
+    assert_eq!(only(Build::default().chart("a.yaml", "linkerd-crds", "2026.8.2")), moved("2026.8.3"));
+    assert_eq!(only(Build::default().proxy("a.yaml", "edge-26.8.2")), moved("edge-26.8.3"));
+}
+
+#[test]
+fn a_pin_at_the_release_or_newer_stays() {
+    for value in ["2026.8.3", "2026.9.1", "2027.1.1"] {
+        let pin = Build::default().chart("a.yaml", "linkerd-crds", value);
+        assert_eq!(only(pin), stayed(Reason::UpToDate), "{value}");
+    }
+    let tenth = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.10");
+    assert_eq!(only(tenth), stayed(Reason::UpToDate), "10 is more than 3");
+}
+
+#[test]
+fn the_scans_reason_stands() {
+    for reason in [Reason::Held, Reason::Channel, Reason::OptedOut, Reason::NoEffect, Reason::Alias] {
+        let pin = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.2").stays(reason);
+        assert_eq!(only(pin), stayed(reason));
+    }
+    let broken =
+        |value| only(Build::default().chart("a.yaml", "linkerd-crds", value).stays(Reason::DuplicateKey)).1;
+    assert_eq!(broken("2026.8.2"), Some(Reason::DuplicateKey));
+    assert_eq!(broken("2026.8.3"), Some(Reason::UpToDate), "there is nothing to edit");
+}
+
+#[test]
+fn prose_rendered_output_and_opaque_texts_never_move() {
+    let other = Build::default().pin("README.md", PinKind::Other, "edge-26.8.2");
+    assert_eq!(only(other), stayed(Reason::NotDeployed));
+    let rendered = Build::default().pin("out.yaml", PinKind::RenderedManifest, "edge-26.8.2");
+    assert_eq!(only(rendered), stayed(Reason::Uneditable));
+    let opaque = Build::default().pin("a.yaml", PinKind::FluxHelmRelease, "latest");
+    assert_eq!(only(opaque), stayed(Reason::Uneditable));
+}
+
+#[test]
+fn proxies_follow_unless_they_are_ignored_or_must_wait() {
+    let build =
+        || Build::default().proxy("a.yaml", "edge-26.8.2").chart("b.yaml", "linkerd-crds", "2026.8.2");
+    let with = |proxies| judged(build(), &Options { proxies, ..Options::default() });
+    assert_eq!(with(Proxies::Ignore)[0].2, Some(Reason::Ignored));
+    assert_eq!(with(Proxies::ControlPlaneUnknown)[0].2, Some(Reason::ControlPlaneUnknown));
+    assert_eq!(with(Proxies::Follow)[0].1.as_deref(), Some(TO));
+    assert!(with(Proxies::Ignore)[1].1.is_some(), "the platform is not asked");
+}
+
+#[test]
+fn a_platform_pin_below_the_hop_does_not_jump_over_it() {
+    let old = || Build::default().chart("a.yaml", "linkerd-crds", "2024.11.8");
+    assert_eq!(only(old()), stayed(Reason::RequiredHop));
+    let hop = judged_to(old(), "edge-25.9.3", &Options::default());
+    assert_eq!(hop[0].1.as_deref(), Some("2025.9.3"), "the hop itself is one step away");
+    let proxy = Build::default().proxy("a.yaml", "edge-24.11.8");
+    assert_eq!(only(proxy), moved(TO), "a hop is about CRDs, not about proxies");
+}
+
+#[test]
+fn charts_of_old_schemes_are_placed_by_the_index_and_without_it_are_old() {
+    let old = || Build::default().chart("a.yaml", "linkerd-control-plane", "1.16.9-edge");
+    assert_eq!(only(old()), stayed(Reason::RequiredHop));
+    let hop = judged_to(old(), "edge-25.9.3", &Options::default());
+    assert_eq!(hop[0].1.as_deref(), Some("2025.9.3"));
+    let range = Build::default().chart("a.yaml", "linkerd-crds", "1.x");
+    assert_eq!(only(range), stayed(Reason::Uneditable), "what is not exact is not old");
+
+    let mut catalog = catalog(&["edge-23.10.2"]);
+    let release = catalog.releases.get_mut(&edge("edge-23.10.2")).unwrap();
+    release.charts.get_mut("linkerd-control-plane").unwrap().version = "1.16.9-edge".into();
+    let mut inventory = old().inventory();
+    resolve(&mut inventory, &catalog);
+    assert_eq!(inventory.pins[0].version, Some(edge("edge-23.10.2")));
+}
+
+#[test]
+fn no_chart_version_is_made_up_for_a_release_of_the_old_schemes() {
+    let build = Build::default().with_old_release();
+    let moves = judged_to(build, "edge-24.2.4", &Options::default());
+    assert_eq!(moves[0].2, Some(Reason::Uneditable), "2024.2.4 was never a chart version");
+}
+
+impl Build {
+    fn with_old_release(self) -> Self {
+        let at = Some(edge("edge-23.10.2"));
+        self.chart("a.yaml", "linkerd-control-plane", "1.16.9-edge").with(|p| p.version = at)
+    }
+}
+
+fn umbrella(dependency: &str, reason: Option<Reason>, locked: &str) -> Build {
+    let build =
+        Build::default().pin("mesh/Chart.yaml", PinKind::ChartDependency, dependency).of("linkerd-viz");
+    let build = match reason {
+        Some(reason) => build.stays(reason),
+        None => build,
+    };
+    let digest = "sha256:00";
+    build.pin("mesh/Chart.lock", PinKind::ChartLock, locked).of("linkerd-viz").pin(
+        "mesh/Chart.lock",
+        PinKind::ChartLock,
+        digest,
+    )
+}
+
+fn lock(build: Build) -> Vec<(Option<String>, Option<Reason>)> {
+    let all = judged(build, &Options::default()).into_iter();
+    all.filter(|(path, ..)| path.ends_with("Chart.lock")).map(|(_, new, reason)| (new, reason)).collect()
+}
+
+#[test]
+fn a_locks_digest_moves_with_its_versions_only() {
+    assert_eq!(lock(umbrella("2026.8.2", None, "2026.8.2")), [moved("2026.8.3"), moved("digest")]);
+    let still = [stayed(Reason::UpToDate), stayed(Reason::UpToDate)];
+    assert_eq!(lock(umbrella("2026.8.3", None, "2026.8.3")), still);
+    let elsewhere = umbrella("2026.8.3", None, "2026.8.3")
+        .pin("other/Chart.lock", PinKind::ChartLock, "2026.8.2")
+        .of("linkerd-viz");
+    assert_eq!(lock(elsewhere)[..2], still, "the lock of another chart does not count");
+}
+
+#[test]
+fn a_lock_stays_inside_the_range_that_its_chart_asks_for() {
+    let range = Some(Reason::Range);
+    assert_eq!(lock(umbrella("~2026.8.0", range, "2026.8.2")), [moved("2026.8.3"), moved("digest")]);
+    assert_eq!(
+        lock(umbrella("~2026.7.0", range, "2026.7.2")),
+        [stayed(Reason::Range), stayed(Reason::UpToDate)]
+    );
+    assert_eq!(
+        lock(umbrella("2026.8.2", Some(Reason::Held), "2026.8.2")),
+        [stayed(Reason::Held), stayed(Reason::UpToDate)]
+    );
+}
+
+#[test]
+fn one_chart_twice_in_a_lock_is_told_apart_by_its_place() {
+    let build = Build::default()
+        .pin("mesh/Chart.yaml", PinKind::ChartDependency, "~2026.7.0")
+        .of("linkerd-viz")
+        .stays(Reason::Range)
+        .pin("mesh/Chart.yaml", PinKind::ChartDependency, "~2026.8.0")
+        .of("linkerd-viz")
+        .stays(Reason::Range)
+        .pin("mesh/Chart.lock", PinKind::ChartLock, "2026.7.2")
+        .of("linkerd-viz")
+        .pin("mesh/Chart.lock", PinKind::ChartLock, "2026.8.2")
+        .of("linkerd-viz");
+    assert_eq!(lock(build), [stayed(Reason::Range), moved("2026.8.3")]);
+}
+
+#[test]
+fn what_an_editor_refuses_is_set_aside_until_nothing_is_left() {
+    let build = Build::default()
+        .chart("a.yaml", "linkerd-crds", "2026.8.2")
+        .chart("a.yaml", "linkerd-viz", "2026.8.2")
+        .chart("b.yaml", "linkerd-viz", "2026.8.2");
+    let mut inventory = build.inventory();
+    let reasons = |inventory: &Inventory| inventory.pins.iter().map(|p| p.stays).collect::<Vec<_>>();
+    let aside = Some(Reason::Uneditable);
+    assert!(set_aside(&mut inventory, &path("a.yaml"), 2));
+    assert_eq!(reasons(&inventory), [None, aside, None]);
+    assert!(set_aside(&mut inventory, &path("a.yaml"), 0), "the whole file is meant");
+    assert_eq!(reasons(&inventory), [aside, aside, None]);
+    assert!(!set_aside(&mut inventory, &path("a.yaml"), 0));
+}
+
+#[test]
+fn only_the_pins_of_the_target_are_judged() {
+    let build = Build::default().proxy("apps/a.yaml", "edge-26.8.2").proxy("infra/b.yaml", "edge-26.8.2");
+    let inventory = build.inventory();
+    let apps = target("apps", &["apps"], &[]);
+    let moves = judge(&inventory, &apps, edge(TO), built_in(), &Options::default());
+    assert_eq!(moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [0]);
+}

@@ -1,0 +1,180 @@
+//! Step 4, plan: the plan of one target's stage.
+//!
+//! In: a [`Request`]. Out: a [`Plan`], nothing where every pin is where it should be, or [`PlanBlocked`] where pins
+//! should move and none can. It does not decide whether a plan with obstacles is proposed: `verify` names them,
+//! and `onBlock` decides.
+
+use std::{collections::BTreeSet, fmt};
+
+use super::{Move, Plan, Request, edge_of, fingerprint, judge, judge::obstructs, stage_name};
+use crate::{
+    release::EdgeVersion,
+    scan::{Inventory, Reason, RepoPath, Stage},
+};
+
+/// A stage in which pins should move and none can be edited. The repository must be mended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct PlanBlocked {
+    /// The target's name.
+    pub target: String,
+    /// The stage.
+    pub stage: Stage,
+    /// The release that the pins should go to.
+    pub to: EdgeVersion,
+    /// The pins that cannot be edited.
+    pub stuck: Vec<Stuck>,
+}
+
+/// A pin that should move and cannot be edited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The file.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// The text as it stands.
+    pub value: String,
+    /// Why it cannot be edited.
+    pub reason: Reason,
+}
+
+/// Plans the moves of one target's stage.
+pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
+    let Request { inventory, target, stage, to, .. } = *request;
+    let of_stage = |m: &Move| inventory.pins.get(m.pin).is_some_and(|p| p.stage == stage);
+    let judged = judge(inventory, target, to, &request.catalog.knowledge, request.options)
+        .into_iter()
+        .filter(of_stage);
+    let (moves, stays): (Vec<Move>, Vec<Move>) = judged.partition(|m| m.new.is_some());
+    if moves.is_empty() {
+        let stuck = stuck(inventory, &stays);
+        let blocked = PlanBlocked { target: target.name.clone(), stage, to, stuck };
+        return if blocked.stuck.is_empty() { Ok(None) } else { Err(blocked) };
+    }
+    let from: BTreeSet<EdgeVersion> =
+        moves.iter().filter_map(|m| inventory.pins.get(m.pin)).filter_map(edge_of).collect();
+    Ok(Some(Plan {
+        target: target.name.clone(),
+        stage,
+        from: from.into_iter().collect(),
+        to,
+        hop_towards: request.hop_towards,
+        published: request.catalog.get(to).and_then(|r| r.published),
+        fingerprint: fingerprint::fingerprint(request, &moves),
+        inputs: fingerprint::inputs(inventory, &moves),
+        moves,
+        stays,
+    }))
+}
+
+/// Returns the pins of a stage that are known to be behind and cannot be edited. Where a pin's release cannot be
+/// read (it is encrypted), nothing shows that it is behind.
+fn stuck(inventory: &Inventory, stays: &[Move]) -> Vec<Stuck> {
+    let behind = |m: &&Move| m.reason.is_some_and(obstructs);
+    let pins = stays.iter().filter(behind).filter_map(|m| Some((inventory.pins.get(m.pin)?, m.reason?)));
+    pins.filter(|(pin, _)| edge_of(pin).is_some())
+        .map(|(pin, reason)| Stuck {
+            path: pin.path.clone(),
+            line: pin.site.line,
+            value: pin.value.clone(),
+            reason,
+        })
+        .collect()
+}
+
+// === impl PlanBlocked ===
+
+impl fmt::Display for PlanBlocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, to, .. } = self;
+        let stage = stage_name(self.stage);
+        write!(f, "no pin of target `{target}`, stage {stage}, can be moved to {to}; edit by hand or hold:")?;
+        self.stuck.iter().try_for_each(|stuck| write!(f, "\n  {stuck}"))
+    }
+}
+
+// === impl Stuck ===
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, value, reason } = self;
+        write!(f, "{path}:{line}: `{value}` cannot be edited: {}", why(*reason))
+    }
+}
+
+/// Says in words why a pin cannot be edited.
+fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::DuplicateKey => "its key is written twice",
+        Reason::Encrypted => "the file is encrypted",
+        Reason::NeedsWorkflowsScope => {
+            "a file under .github/workflows needs a token with the workflows scope"
+        }
+        _ => "its shape cannot be edited safely",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Options, Target, testing::*};
+
+    fn made(inventory: &Inventory, stage: Stage, to: &str) -> Result<Option<Plan>, PlanBlocked> {
+        let (target, options, catalog) = (Target::default_all(), Options::default(), catalog(&[to]));
+        let (catalog, options) = (&catalog, &options);
+        let request =
+            Request { inventory, target: &target, stage, to: edge(to), hop_towards: None, catalog, options };
+        plan(&request)
+    }
+
+    #[test]
+    fn a_plan_has_the_moves_of_its_stage_and_the_pins_that_stay() {
+        let inventory = Build::default()
+            .chart("a.yaml", "linkerd-crds", "2026.8.2")
+            .chart("b.yaml", "linkerd-viz", "2026.6.3")
+            .chart("c.yaml", "linkerd-control-plane", "2026.8.3")
+            .proxy("d.yaml", "edge-26.8.2")
+            .inventory();
+        let plan = made(&inventory, Stage::Platform, "edge-26.8.3").unwrap().unwrap();
+        assert_eq!(plan.from, [edge("edge-26.6.3"), edge("edge-26.8.2")]);
+        assert_eq!(plan.moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(
+            plan.stays.iter().map(|m| (m.pin, m.reason)).collect::<Vec<_>>(),
+            [(2, Some(Reason::UpToDate))]
+        );
+        assert_eq!(plan.published, Some("2026-08-21T00:00:00Z".parse().unwrap()));
+        let touched: Vec<_> = plan.touched(&inventory).iter().map(|t| (t.path.to_string(), t.pins)).collect();
+        assert_eq!(touched, [("a.yaml".to_owned(), 1), ("b.yaml".to_owned(), 1)]);
+        let proxies = made(&inventory, Stage::DataPlane, "edge-26.8.3").unwrap().unwrap();
+        assert_eq!(proxies.moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn nothing_to_do_is_no_plan() {
+        let inventory = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.3").inventory();
+        assert!(made(&inventory, Stage::Platform, "edge-26.8.3").unwrap().is_none());
+        assert!(made(&inventory, Stage::DataPlane, "edge-26.8.3").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_stage_in_which_nothing_can_move_is_blocked_and_says_where() {
+        let build = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.2").stays(Reason::DuplicateKey);
+        let text = made(&build.clone().inventory(), Stage::Platform, "edge-26.8.3").unwrap_err().to_string();
+        assert!(text.contains("a.yaml:1: `2026.8.2`") && text.contains("written twice"), "{text}");
+        let there = made(&build.clone().inventory(), Stage::Platform, "edge-26.8.2").unwrap();
+        assert!(there.is_none(), "a pin that is where it should be blocks nothing");
+        let held = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.2").stays(Reason::Held);
+        assert!(made(&held.inventory(), Stage::Platform, "edge-26.8.3").unwrap().is_none());
+    }
+
+    #[test]
+    fn one_pin_that_cannot_be_edited_leaves_the_others_planned() {
+        let inventory = Build::default()
+            .chart("a.yaml", "linkerd-crds", "2026.8.2")
+            .stays(Reason::Uneditable)
+            .chart("b.yaml", "linkerd-viz", "2026.8.2")
+            .inventory();
+        let plan = made(&inventory, Stage::Platform, "edge-26.8.3").unwrap().unwrap();
+        assert_eq!((plan.moves.len(), plan.stays.len()), (1, 1));
+    }
+}

@@ -1,0 +1,93 @@
+//! Step 4, plan: what a target's pins ask of a release.
+//!
+//! In: the inventory and a target. Out: [`Needs`], the policy's own type, so that policy never sees a file.
+
+use std::collections::BTreeSet;
+
+use super::{Options, Target, edge_of};
+use crate::{
+    policy::{ChartNeed, Needs},
+    scan::{Form, Inventory, Pin, Reason, Stage},
+};
+
+/// Fills the policy's needs from the pins of one target's stage.
+///
+/// Pins that may move and pins that are held count; the others say nothing of what this target runs from the edge
+/// channel. A chart counts as unverified if one of its pins comes from a mirror whose index was not read.
+pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Options) -> Needs {
+    let mine = || inventory.pins.iter().filter(|p| p.stage == stage && target.covers(&p.path));
+    let moving = || mine().filter(|p| p.stays.is_none());
+    let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
+    for pin in moving().filter(|p| p.form == Form::Chart) {
+        let Some(chart) = pin.chart.clone() else { continue };
+        let unverified_mirror = !mirror_is_read(pin, options);
+        charts.insert(ChartNeed { chart, unverified_mirror });
+    }
+    // `false` sorts first: of a chart from both places only the one that cannot be told is kept.
+    let doubtful: BTreeSet<String> =
+        charts.iter().filter(|c| c.unverified_mirror).map(|c| c.chart.clone()).collect();
+    charts.retain(|c| c.unverified_mirror || !doubtful.contains(&c.chart));
+    let highest = mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(edge_of).max();
+    Needs { charts: charts.into_iter().collect(), lowest: moving().filter_map(edge_of).min(), highest }
+}
+
+/// Tells whether the index that serves a pin's chart was read; true for the edge repository itself.
+pub fn mirror_is_read(pin: &Pin, options: &Options) -> bool {
+    let Some(mirror) = &pin.mirror else { return true };
+    options.indexes.iter().any(|index| repository(index) == repository(mirror))
+}
+
+fn repository(url: &str) -> String {
+    url.trim_end_matches('/').trim_end_matches("/index.yaml").trim_end_matches('/').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::{Build, edge};
+
+    #[test]
+    fn lowest_moves_highest_counts_held_pins_too() {
+        let inventory = Build::default()
+            .chart("a.yaml", "linkerd-crds", "2026.8.2")
+            .chart("b.yaml", "linkerd-control-plane", "2026.6.3")
+            .chart("c.yaml", "linkerd-viz", "2026.8.3")
+            .stays(Reason::Held)
+            .chart("d.yaml", "linkerd-viz", "2026.9.9")
+            .stays(Reason::Channel)
+            .proxy("e.yaml", "edge-26.1.1")
+            .inventory();
+        let needs = needs(&inventory, &Target::default_all(), Stage::Platform, &Options::default());
+        assert_eq!((needs.lowest, needs.highest), (Some(edge("edge-26.6.3")), Some(edge("edge-26.8.3"))));
+        let charts: Vec<&str> = needs.charts.iter().map(|c| c.chart.as_str()).collect();
+        assert_eq!(charts, ["linkerd-control-plane", "linkerd-crds"], "a held chart asks for nothing");
+    }
+
+    #[test]
+    fn a_mirror_is_unverified_until_its_index_is_read() {
+        let inventory = Build::default()
+            .chart("a.yaml", "linkerd-crds", "2026.8.2")
+            .chart("b.yaml", "linkerd-crds", "2026.8.2")
+            .mirror("https://charts.example.com/linkerd/")
+            .inventory();
+        let all = Target::default_all();
+        let unread = needs(&inventory, &all, Stage::Platform, &Options::default());
+        let doubtful = ChartNeed { chart: "linkerd-crds".into(), unverified_mirror: true };
+        assert_eq!(unread.charts, [doubtful], "one chart from two places is named once, as doubtful");
+        let indexes = vec!["https://charts.example.com/linkerd/index.yaml".to_owned()];
+        let read = needs(&inventory, &all, Stage::Platform, &Options { indexes, ..Options::default() });
+        assert!(read.charts.iter().all(|c| !c.unverified_mirror));
+    }
+
+    #[test]
+    fn the_data_plane_has_needs_of_its_own() {
+        let inventory = Build::default()
+            .chart("a.yaml", "linkerd-crds", "2026.8.3")
+            .proxy("e.yaml", "edge-26.8.2")
+            .proxy("f.yaml", "edge-26.6.3")
+            .inventory();
+        let needs = needs(&inventory, &Target::default_all(), Stage::DataPlane, &Options::default());
+        assert_eq!((needs.lowest, needs.highest), (Some(edge("edge-26.6.3")), Some(edge("edge-26.8.2"))));
+        assert!(needs.charts.is_empty());
+    }
+}

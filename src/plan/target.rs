@@ -1,0 +1,124 @@
+//! Step 4, plan: which target a file belongs to.
+//!
+//! In: targets and an inventory. Out: its [`Assignment`]. A file in two
+//! targets would be changed by two pull requests, so an overlap is an error and never a choice.
+
+use std::{collections::BTreeMap, fmt};
+
+use globset::GlobSet;
+
+use super::Target;
+use crate::scan::{Inventory, RepoPath};
+
+/// The target of a repository that configures none.
+const DEFAULT: &str = "default";
+
+/// How many files an [`Overlap`] names before it counts the rest.
+const NAMED: usize = 10;
+
+/// The targets of the pins of an inventory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assignment {
+    /// For each pin the position of its target; `None` outside all of them.
+    pub targets: Vec<Option<usize>>,
+    /// The pins in no target, by position.
+    pub outside: Vec<usize>,
+}
+
+/// Files that more than one target claims. The configuration is at fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Overlap {
+    /// The files and the names of the targets that claim each.
+    pub files: Vec<(RepoPath, Vec<String>)>,
+}
+
+// === impl Target ===
+
+impl Target {
+    /// Returns the target of a repository that configures none: every file.
+    pub fn default_all() -> Self {
+        Self { name: DEFAULT.to_owned(), paths: GlobSet::empty(), exclude: GlobSet::empty(), all: true }
+    }
+
+    /// Tells whether a file belongs to this target.
+    pub fn covers(&self, path: &RepoPath) -> bool {
+        (self.all || self.paths.is_match(path.as_str())) && !self.exclude.is_match(path.as_str())
+    }
+}
+
+/// Gives each pin to the one target that covers its file. Files that were skipped are checked for overlap too.
+pub fn assign(inventory: &Inventory, targets: &[Target]) -> Result<Assignment, Overlap> {
+    let mut claims: BTreeMap<&RepoPath, Vec<usize>> = BTreeMap::new();
+    let files = inventory.pins.iter().map(|p| &p.path).chain(inventory.skipped.iter().map(|s| &s.path));
+    for path in files {
+        claims.entry(path).or_insert_with(|| {
+            let covering = targets.iter().enumerate().filter(|(_, target)| target.covers(path));
+            covering.map(|(n, _)| n).collect()
+        });
+    }
+    let names = |by: &[usize]| by.iter().filter_map(|n| targets.get(*n)).map(|t| t.name.clone()).collect();
+    let claimed_twice = claims.iter().filter(|(_, by)| by.len() > 1);
+    let files: Vec<_> = claimed_twice.map(|(path, by)| ((*path).clone(), names(by))).collect();
+    if !files.is_empty() {
+        return Err(Overlap { files });
+    }
+    let of = |path: &RepoPath| claims.get(path).and_then(|by| by.first().copied());
+    let targets: Vec<Option<usize>> = inventory.pins.iter().map(|pin| of(&pin.path)).collect();
+    let outside = targets.iter().enumerate().filter(|(_, t)| t.is_none()).map(|(n, _)| n).collect();
+    Ok(Assignment { targets, outside })
+}
+
+// === impl Overlap ===
+
+impl fmt::Display for Overlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a file may belong to one target only; narrow `paths`, or use `exclude`:")?;
+        for (path, targets) in self.files.iter().take(NAMED) {
+            write!(f, "\n  {path}: {}", targets.join(", "))?;
+        }
+        match self.files.len().checked_sub(NAMED) {
+            Some(more) if more > 0 => write!(f, "\n  and {more} more"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::{Build, path, target};
+
+    #[test]
+    fn a_target_without_paths_has_every_file_but_the_excluded() {
+        let all = target("default", &[], &["legacy"]);
+        assert!(all.covers(&path("a/b.yaml")) && !all.covers(&path("legacy/b.yaml")));
+        assert!(Target::default_all().covers(&path("legacy/b.yaml")));
+    }
+
+    #[test]
+    fn each_pin_has_one_target_and_pins_in_none_are_outside() {
+        let inventory = Build::default()
+            .chart("staging/cp.yaml", "linkerd-control-plane", "2026.8.2")
+            .chart("prod/cp.yaml", "linkerd-control-plane", "2026.8.2")
+            .chart("lab/cp.yaml", "linkerd-control-plane", "2026.8.2")
+            .inventory();
+        let targets = [target("staging", &["staging"], &[]), target("prod", &["prod"], &[])];
+        let found = assign(&inventory, &targets).unwrap();
+        assert_eq!(found.targets, [None, Some(1), Some(0)], "pins are ordered by path: lab, prod, staging");
+        assert_eq!(found.outside, [0]);
+    }
+
+    #[test]
+    fn an_overlap_names_the_files_and_the_targets() {
+        let inventory = Build::default()
+            .chart("prod/cp.yaml", "linkerd-control-plane", "2026.8.2")
+            .skip("prod/broken.yaml", crate::scan::SkipReason::Syntax, &[])
+            .inventory();
+        let targets = [target("all", &[], &[]), target("prod", &["prod"], &[])];
+        let text = assign(&inventory, &targets).unwrap_err().to_string();
+        assert!(text.contains("prod/cp.yaml: all, prod"), "{text}");
+        assert!(text.contains("prod/broken.yaml"), "a skipped file counts too: {text}");
+        let excluded = [target("all", &[], &["prod"]), target("prod", &["prod"], &[])];
+        assert!(assign(&inventory, &excluded).is_ok());
+    }
+}

@@ -1,0 +1,147 @@
+//! Inventories and catalogs made by hand, for the tests of `plan` and `verify`.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    linkerd::CHARTS,
+    plan::Target,
+    release::{Catalog, Chart, EdgeVersion, Feed, FeedState, Guidance, Release},
+    scan::{BlobId, Form, Inventory, Pin, PinKind, Reason, RepoPath, Site, SkipReason, Skipped, Stage},
+    yaml::{Route, Step},
+};
+
+/// Reads an edge version.
+pub fn edge(text: &str) -> EdgeVersion {
+    text.parse().unwrap()
+}
+
+/// Reads a path.
+pub fn path(text: &str) -> RepoPath {
+    RepoPath::new(text).unwrap()
+}
+
+/// Makes a target of folders; none means all files.
+pub fn target(name: &str, folders: &[&str], exclude: &[&str]) -> Target {
+    let globs = |folders: &[&str]| {
+        let mut set = globset::GlobSetBuilder::new();
+        for folder in folders {
+            set.add(globset::Glob::new(&format!("{folder}/**")).unwrap());
+        }
+        set.build().unwrap()
+    };
+    let (paths, exclude) = (globs(folders), globs(exclude));
+    Target { name: name.to_owned(), paths, exclude, all: folders.is_empty() }
+}
+
+/// An inventory in the making; modifiers such as [`Build::stays`] change the pin that was added last.
+#[derive(Clone, Default)]
+pub struct Build(Inventory);
+
+impl Build {
+    /// Adds a pin of any shape; its line is one more than the number of pins of its file so far.
+    pub fn pin(mut self, file: &str, kind: PinKind, value: &str) -> Self {
+        let path = path(file);
+        let line = 1 + self.0.pins.iter().filter(|p| p.path == path).count();
+        let digest = value.starts_with("sha256:");
+        let (form, version) = match (value.parse(), EdgeVersion::from_chart(value)) {
+            (Ok(edge), _) => (Form::Edge, Some(edge)),
+            (_, Some(edge)) => (Form::Chart, Some(edge)),
+            _ if digest && kind == PinKind::ChartLock => (Form::LockDigest, None),
+            _ if semver::Version::parse(value).is_ok() => (Form::Chart, None),
+            _ => (Form::Opaque, None),
+        };
+        let stage = match kind {
+            PinKind::ProxyAnnotation | PinKind::Image => Stage::DataPlane,
+            _ => Stage::Platform,
+        };
+        let site = Site { span: 0..value.len(), line, column: 1, document: 0, route: None };
+        let blob = BlobId([file.len() as u8; 20]);
+        let (value, chart, mirror) = (value.to_owned(), None, None);
+        let stays = None;
+        self.0.pins.push(Pin { path, blob, site, kind, chart, mirror, value, form, version, stage, stays });
+        self
+    }
+
+    /// Adds the version of a chart in a HelmRelease.
+    pub fn chart(self, file: &str, chart: &str, value: &str) -> Self {
+        self.pin(file, PinKind::FluxHelmRelease, value).of(chart)
+    }
+
+    /// Adds a proxy annotation.
+    pub fn proxy(self, file: &str, value: &str) -> Self {
+        self.pin(file, PinKind::ProxyAnnotation, value)
+    }
+
+    /// Adds a value of a chart under a dotted key.
+    pub fn value(self, file: &str, chart: &str, key: &str, value: &str) -> Self {
+        let steps = key.split('.').map(|k| Step::Key(k.to_owned())).collect();
+        self.pin(file, PinKind::HelmValues, value)
+            .of(chart)
+            .with(|p| p.site.route = Some(Route { document: 0, steps }))
+    }
+
+    /// Says which chart the last pin is of.
+    pub fn of(self, chart: &str) -> Self {
+        self.with(|pin| pin.chart = Some(chart.to_owned()))
+    }
+
+    /// Says why the last pin stays.
+    pub fn stays(self, reason: Reason) -> Self {
+        self.with(|pin| pin.stays = Some(reason))
+    }
+
+    /// Says which mirror serves the last pin's chart.
+    pub fn mirror(self, url: &str) -> Self {
+        self.with(|pin| pin.mirror = Some(url.to_owned()))
+    }
+
+    /// Changes the last pin.
+    pub fn with(mut self, change: impl FnOnce(&mut Pin)) -> Self {
+        change(self.0.pins.last_mut().unwrap());
+        self
+    }
+
+    /// Adds a file that was skipped.
+    pub fn skip(mut self, file: &str, reason: SkipReason, versions: &[&str]) -> Self {
+        let versions = versions.iter().map(|v| edge(v)).collect();
+        self.0.skipped.push(Skipped { path: path(file), reason, detail: None, versions });
+        self
+    }
+
+    /// Changes the facts.
+    pub fn facts(mut self, change: impl FnOnce(&mut crate::scan::Facts)) -> Self {
+        change(&mut self.0.facts);
+        self
+    }
+
+    /// Returns the inventory, ordered as a scan orders it.
+    pub fn inventory(mut self) -> Inventory {
+        self.0.pins.sort_by(|a, b| (&a.path, a.site.line).cmp(&(&b.path, b.site.line)));
+        self.0
+    }
+}
+
+/// Makes a catalog of releases with all charts, published on the 21st of their month.
+pub fn catalog(versions: &[&str]) -> Catalog {
+    let releases = versions.iter().map(|v| (edge(v), release(edge(v)))).collect();
+    Catalog { releases, feeds: vec![Feed { name: "charts", state: FeedState::Read }], ..Catalog::default() }
+}
+
+fn release(version: EdgeVersion) -> Release {
+    let chart = |name: &str| Chart {
+        version: version.chart(),
+        url: format!("https://helm.linkerd.io/edge/{name}-{}.tgz", version.chart()),
+        digest: Some(format!("digest of {name} {version}")),
+        kube_version: Some(">=1.31.0-0".into()),
+    };
+    let (year, month, _) = version.triple();
+    Release {
+        version,
+        published: Some(format!("20{year}-{month:02}-21T00:00:00Z").parse().unwrap()),
+        charts: CHARTS.iter().map(|name| ((*name).to_owned(), chart(name))).collect::<BTreeMap<_, _>>(),
+        milestone: None,
+        is_milestone: false,
+        guidance: Guidance::Unknown,
+        notes: None,
+    }
+}

@@ -1,0 +1,59 @@
+//! The decision for a target's data-plane stage: proxies follow the control plane, some time behind it.
+//!
+//! In: where the control plane is and since when, what the proxy pins name, the policy, the time. Out: a
+//! [`Decision`]. Pure. Proxies never go ahead of the control plane: Linkerd supports the reverse only.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    Decision, Hold, HoldReason, Needs, Policy,
+    quiet::{by_hand, by_schedule},
+};
+use crate::release::EdgeVersion;
+
+/// The control plane as the repository's base branch has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlPlane {
+    /// The release that it runs, from its pins or from `dataPlane.controlPlane`.
+    pub release: Option<EdgeVersion>,
+    /// When the change to that release reached the base branch.
+    pub landed: Option<Timestamp>,
+    /// `dataPlane.after`.
+    pub after: SignedDuration,
+}
+
+/// Decides for the proxy pins of one target. They go to the control plane's release, or to `--to` where that is
+/// older; channel, range and soak have been applied when the control plane went there. A pin that is ahead
+/// already does not keep the others back: it is judged, and stays, by itself.
+pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane, now: Timestamp) -> Decision {
+    let hold = |reason, release, until| Decision::Hold(Hold { reason, release, until });
+    let Some(running) = plane.release else {
+        return hold(HoldReason::ControlPlaneUnknown, policy.to, None);
+    };
+    let version = policy.to.map_or(running, |to| to.min(running));
+    if let Some(lowest) = proxies.lowest.filter(|lowest| *lowest > version) {
+        // Without `--to` proxies that are all ahead have nothing to follow.
+        if policy.to.is_some_and(|to| to == version) {
+            return hold(HoldReason::Downgrade { running: lowest }, Some(version), None);
+        }
+    }
+    if proxies.lowest.is_none_or(|lowest| lowest >= version) {
+        return match policy.to {
+            Some(to) if to > running => hold(HoldReason::ControlPlaneBehind { running }, Some(to), None),
+            _ => hold(HoldReason::UpToDate, Some(version), None),
+        };
+    }
+    if let Some((reason, until)) = by_hand(policy, now) {
+        return hold(reason, Some(version), until);
+    }
+    if plane.after.is_positive() {
+        let due = plane.landed.and_then(|landed| landed.checked_add(plane.after).ok());
+        if due.is_none_or(|due| due > now) {
+            return hold(HoldReason::DataPlaneWait, Some(version), due);
+        }
+    }
+    match by_schedule(policy, now) {
+        Some((reason, until)) => hold(reason, Some(version), until),
+        None => Decision::Target { version, hop_towards: None },
+    }
+}

@@ -1,0 +1,82 @@
+//! Holds in plain words.
+//!
+//! In: a [`Hold`]. Out: one sentence without its full stop, which always says until when, or until what. Pure.
+
+use std::fmt;
+
+use jiff::{Timestamp, tz::TimeZone};
+
+use super::{Hold, HoldReason};
+
+/// Describes a hold: why, and until when or until what.
+pub fn describe(hold: &Hold) -> String {
+    let release = hold.release.map_or_else(|| "the release".to_owned(), |release| release.to_string());
+    let until =
+        |what: &str| hold.until.map_or_else(|| format!("until {what}"), |at| format!("until {}", time(at)));
+    match &hold.reason {
+        HoldReason::UpToDate => {
+            format!("up to date at {release}; nothing to do until a newer release is out")
+        }
+        HoldReason::Paused { reason } => {
+            format!("paused ({reason}) until `paused` is taken out of the configuration")
+        }
+        HoldReason::Frozen { reason } => {
+            format!("frozen ({reason}) {}", until("`freeze` is taken out of the configuration"))
+        }
+        HoldReason::Schedule => {
+            format!("{release} waits, outside the schedule, {}", until("`policy.schedule` is corrected"))
+        }
+        HoldReason::Soak => {
+            format!("{release} is younger than `policy.soak`; it waits {}", until("`policy.soak` is shorter"))
+        }
+        HoldReason::NoDate { missing } => {
+            format!("{release} waits until its publish date is known, which `policy.soak` needs ({missing})")
+        }
+        HoldReason::NotReady { charts } => {
+            format!("{release} waits until the chart index has {} for it", charts.join(", "))
+        }
+        HoldReason::IndexUnread { reason } => {
+            format!("{release} waits until the chart index can be read ({reason})")
+        }
+        HoldReason::NoneEligible { reason } => {
+            format!(
+                "no release is eligible until a newer one is out or the policy changes ({release}: {reason})"
+            )
+        }
+        HoldReason::Downgrade { running } => {
+            format!(
+                "{release} is below {running}, which runs; nothing goes down, so this holds until `--to` is newer"
+            )
+        }
+        HoldReason::UnknownRelease => format!("no feed names {release}; it waits until one does"),
+        HoldReason::HopUnavailable { hop, reason } => {
+            format!("{release} waits until the required stop {hop} can be taken ({reason})")
+        }
+        HoldReason::DataPlaneWait => {
+            let what = "it is known since when it is on the base branch, or `dataPlane.after` is 0d";
+            format!("the control plane's {release} is to prove itself first; proxies wait {}", until(what))
+        }
+        HoldReason::ControlPlaneUnknown => {
+            "proxies wait until the control plane's release is known; `dataPlane.controlPlane` can name it"
+                .to_owned()
+        }
+        HoldReason::ControlPlaneBehind { running } => {
+            format!("proxies wait until the control plane, now at {running}, is at {release}")
+        }
+    }
+}
+
+/// Shows an instant to the minute, rounded up so that it is not early.
+fn time(at: Timestamp) -> String {
+    let second = at.as_second();
+    let up = Timestamp::from_second(second + (60 - second.rem_euclid(60)) % 60).unwrap_or(at);
+    up.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+// === impl Hold ===
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&describe(self))
+    }
+}

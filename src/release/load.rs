@@ -1,0 +1,285 @@
+//! Asks the feeds and merges their answers into the catalog.
+//!
+//! In: the operator's sources. Out: a [`Catalog`]. A feed that fails is recorded and the rest goes on; only when
+//! no feed can tell any release is it an error.
+//!
+//! A warm run makes two requests here, both conditional: the index and the first page of GitHub's releases.
+//! `versioncheck` names one release that the list of releases names too, earlier and with its date, so it is
+//! asked only where that list is off or failed. The built-in milestones and notices need no request.
+
+use std::time::Duration;
+
+use super::{
+    BadSource, Catalog, EdgeVersion, Feed, FeedState, Guidance, SourceSetting, Sources, github_releases,
+    helm_index, milestones, versioncheck,
+};
+use crate::{
+    linkerd::{Advice, Knowledge, Verdict, built_in},
+    sys::{
+        cache::Cache,
+        http::{FeedRequest, Fetched, Http, HttpError, shown},
+    },
+};
+use url::Url;
+
+/// The longest that one attempt at a feed may take.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// More remarks than this are counted, not listed.
+const REMARKS: usize = 20;
+
+/// How far back GitHub's list is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// For a run: the first page, and further ones only back to the release that the repository runs.
+    Run {
+        /// The oldest release that is of interest, where it is known.
+        since: Option<EdgeVersion>,
+    },
+    /// For a list of all releases.
+    Everything,
+}
+
+/// No release can be told.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ReleaseError {
+    /// Every feed is off: the operator's fault.
+    #[error("every release feed is off; turn on `charts`, `releases` or `versioncheck`")]
+    AllOff,
+    /// No feed that is on could be read, or none names a release.
+    #[error("no release feed could be read:{}", list(.feeds))]
+    NoFeed {
+        /// Each feed with its reason.
+        feeds: Vec<Feed>,
+        /// Whether the same run may succeed later with nothing changed.
+        temporary: bool,
+    },
+}
+
+/// A feed that could not be read.
+#[derive(Clone, Debug)]
+pub(super) struct FeedError {
+    reason: String,
+    temporary: bool,
+}
+
+/// Reads the feeds.
+///
+/// # Errors
+///
+/// When no feed tells any release.
+pub fn load(
+    http: &Http,
+    cache: Option<&Cache>,
+    sources: &Sources,
+    purpose: Purpose,
+) -> Result<Catalog, ReleaseError> {
+    let feeds = [&sources.versioncheck, &sources.charts, &sources.releases];
+    if feeds.iter().all(|source| source.is_off()) {
+        return Err(ReleaseError::AllOff);
+    }
+    let mut reader = Reader { http, cache, catalog: Catalog::default(), temporary: false };
+    let operators = reader.knowledge(&sources.milestones);
+    reader.charts(&sources.charts);
+    let listed = reader.releases(sources, purpose);
+    if !listed || sources.versioncheck.is_off() {
+        reader.versioncheck(&sources.versioncheck);
+    }
+    let Reader { mut catalog, temporary, .. } = reader;
+    if catalog.releases.is_empty() {
+        return Err(ReleaseError::NoFeed { feeds: catalog.feeds, temporary });
+    }
+    annotate(&mut catalog, operators.as_ref());
+    Ok(catalog)
+}
+
+/// The catalog while it is filled.
+struct Reader<'a> {
+    http: &'a Http,
+    cache: Option<&'a Cache>,
+    catalog: Catalog,
+    temporary: bool,
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// Adds the operator's facts to the built-in ones and returns them.
+    fn knowledge(&mut self, source: &SourceSetting) -> Option<Knowledge> {
+        let read = source.address().map(|address| {
+            let address = address?;
+            let page = self.get(&address, milestones::LIMIT)?;
+            milestones::read(&page.body).map_err(|reason| FeedError::content(&address, &reason))
+        });
+        let more = self.record("milestones", read)?;
+        self.catalog.knowledge = built_in().extended_by(more.clone());
+        Some(more)
+    }
+
+    fn charts(&mut self, source: &SourceSetting) {
+        let read = source.address().map(|address| self.packages(&address?));
+        let Some(found) = self.record("charts", read) else { return };
+        for package in found.packages {
+            self.catalog.entry(package.edge).charts.insert(package.name, package.chart);
+        }
+        let more = found.remarks.len().saturating_sub(REMARKS);
+        self.catalog.remarks.extend(found.remarks.into_iter().take(REMARKS));
+        if more > 0 {
+            self.catalog.remarks.push(format!("and {more} more entries of the chart index"));
+        }
+    }
+
+    /// Gets the index; what was once worked out from the same bytes is not worked out again.
+    fn packages(&self, address: &Url) -> Result<helm_index::Packages, FeedError> {
+        let page = self.get(address, helm_index::LIMIT)?;
+        let origin = format!("{}/{}", page.hash, helm_index::RULES);
+        let derived = self.cache.and_then(|cache| cache.load_derived(address.as_str(), &origin));
+        if let Some(known) = derived.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+            return Ok(known);
+        }
+        let found = helm_index::read(&page.body, address).map_err(|e| FeedError::content(address, &e))?;
+        if let (Some(cache), Ok(bytes)) = (self.cache, serde_json::to_vec(&found)) {
+            cache.store_derived(address.as_str(), &origin, &bytes);
+        }
+        Ok(found)
+    }
+
+    /// Reads GitHub's list and says whether it named any release.
+    fn releases(&mut self, sources: &Sources, purpose: Purpose) -> bool {
+        let read = sources.releases.address().map(|address| {
+            let address = address?;
+            let list = github_releases::List { address: &address, token: sources.releases_token.as_ref() };
+            list.read(self.http, self.cache, purpose)
+        });
+        let Some(all) = self.record("releases", read) else { return false };
+        let any = !all.is_empty();
+        for published in all {
+            let release = self.catalog.entry(published.version);
+            release.published = published.date;
+            release.notes = published.notes;
+            release.guidance = published.guidance;
+        }
+        any
+    }
+
+    fn versioncheck(&mut self, source: &SourceSetting) {
+        let read = source.address().map(|address| {
+            let address = address?;
+            let page = self.get(&address, versioncheck::LIMIT)?;
+            versioncheck::read(&page.body).map_err(|reason| FeedError::content(&address, &reason))
+        });
+        if let Some(newest) = self.record("versioncheck", read) {
+            self.catalog.entry(newest);
+        }
+    }
+
+    fn get(&self, url: &Url, limit: u64) -> Result<Fetched, FeedError> {
+        let request = FeedRequest { url, accept: "*/*", token: None, limit, timeout: TIMEOUT };
+        Ok(self.http.get(&request, self.cache)?)
+    }
+
+    /// Notes what became of a feed.
+    fn record<T>(&mut self, name: &'static str, read: Option<Result<T, FeedError>>) -> Option<T> {
+        let (state, value) = match read {
+            None => (FeedState::Off, None),
+            Some(Ok(value)) => (FeedState::Read, Some(value)),
+            Some(Err(error)) => {
+                self.temporary |= error.temporary;
+                (FeedState::Failed(error.reason), None)
+            }
+        };
+        self.catalog.feeds.push(Feed { name, state });
+        value
+    }
+}
+
+/// Adds milestones and advice. The operator's word goes first, then a release's own notes, then the built-in
+/// advice, which was published elsewhere.
+fn annotate(catalog: &mut Catalog, operators: Option<&Knowledge>) {
+    for release in catalog.releases.values_mut() {
+        let version = release.version;
+        if let Some(milestone) = catalog.knowledge.milestone_of(version) {
+            release.milestone = Some(milestone.name.clone());
+            release.is_milestone = milestone.first == version;
+        }
+        if let Some(advice) = operators.and_then(|known| known.guidance.get(&version)) {
+            release.guidance = advice.into();
+        } else if release.guidance == Guidance::Unknown
+            && let Some(advice) = built_in().guidance.get(&version)
+        {
+            release.guidance = advice.into();
+        }
+    }
+}
+
+fn list(feeds: &[Feed]) -> String {
+    let lines = feeds.iter().map(|feed| match &feed.state {
+        FeedState::Read => format!("\n  {}: names no release", feed.name),
+        FeedState::Off => format!("\n  {}: off", feed.name),
+        FeedState::Failed(reason) => format!("\n  {}: {reason}", feed.name),
+    });
+    lines.collect()
+}
+
+// === impl ReleaseError ===
+
+impl ReleaseError {
+    /// Says whether the same run may succeed later with nothing changed on our side.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::NoFeed { temporary: true, .. })
+    }
+}
+
+// === impl FeedError ===
+
+impl FeedError {
+    /// A body that is not what the feed should be.
+    pub(super) fn content(address: &Url, reason: &str) -> Self {
+        Self { reason: format!("{}: {reason}", shown(address)), temporary: false }
+    }
+}
+
+impl From<BadSource> for FeedError {
+    fn from(error: BadSource) -> Self {
+        Self { reason: error.to_string(), temporary: false }
+    }
+}
+
+impl From<HttpError> for FeedError {
+    fn from(error: HttpError) -> Self {
+        Self { reason: error.to_string(), temporary: error.is_temporary() }
+    }
+}
+
+// === impl Purpose ===
+
+impl Purpose {
+    /// Says whether a list that goes back to `oldest` goes back far enough.
+    pub(super) fn is_enough(self, oldest: Option<EdgeVersion>) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Run { since: None } => true,
+            // A page without any edge says nothing of how far back it goes.
+            Self::Run { since: Some(since) } => oldest.is_some_and(|oldest| oldest <= since),
+        }
+    }
+}
+
+// === impl Guidance ===
+
+impl From<&Advice> for Guidance {
+    fn from(advice: &Advice) -> Self {
+        let (note, source) = (advice.note.clone(), advice.source.clone());
+        match advice.verdict {
+            Verdict::Recommended => {
+                Self::Recommended { source, cautions: Some(note).filter(|note| !note.is_empty()) }
+            }
+            Verdict::NotRecommended => Self::NotRecommended { instead: advice.instead.clone(), note, source },
+            Verdict::Caution => Self::Caution { note, source },
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

@@ -1,0 +1,173 @@
+//! The pins and skips of a repository.
+
+use serde::Serialize;
+
+use super::{
+    Outside, PinRow, PinsReport, RowReason,
+    escape::{code, for_markdown, for_terminal, json as to_json},
+    plural,
+    table::Table,
+    word_of,
+};
+use crate::{
+    plan::{Move, NewText},
+    release::EdgeVersion,
+    scan::{Inventory, Pin, RepoPath, Skipped},
+};
+
+/// `uplinker.pins/v1`.
+#[derive(Serialize)]
+struct Document<'r> {
+    schema: &'static str,
+    #[serde(flatten)]
+    report: &'r PinsReport,
+}
+
+// === impl PinsReport ===
+
+impl PinsReport {
+    /// Makes the report. `target_of` names the target of a file; `judged` are the moves of all targets to a release.
+    pub fn new(
+        inventory: &Inventory,
+        target_of: impl Fn(&RepoPath) -> Option<String>,
+        judged: Option<(EdgeVersion, &[Move])>,
+    ) -> Self {
+        let row = |(n, pin): (usize, &Pin)| {
+            let target = target_of(&pin.path);
+            let judged = judged.map(|(_, moves)| moves.iter().find(|m| m.pin == n));
+            let (moves, new, reason) = match (&target, judged) {
+                (None, _) => (
+                    false,
+                    None,
+                    pin.stays.map(RowReason::Stays).or(Some(RowReason::Outside(Outside::NoTarget))),
+                ),
+                (Some(_), None | Some(None)) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
+                (Some(_), Some(Some(judged))) => {
+                    let new = match &judged.new {
+                        Some(NewText::Fixed(text)) => Some(text.clone()),
+                        Some(NewText::LockDigest) | None => None,
+                    };
+                    (judged.new.is_some(), new, judged.reason.map(RowReason::Stays))
+                }
+            };
+            PinRow {
+                path: pin.path.clone(),
+                line: pin.site.line,
+                column: pin.site.column,
+                document: pin.site.document,
+                kind: pin.kind,
+                chart: pin.chart.clone(),
+                value: pin.value.clone(),
+                version: pin.version,
+                new,
+                target,
+                stage: pin.stage,
+                moves,
+                reason,
+            }
+        };
+        let pins = inventory.pins.iter().enumerate().map(row).collect();
+        Self { to: judged.map(|(to, _)| to), pins, skipped: inventory.skipped.clone() }
+    }
+
+    fn sum(&self) -> String {
+        let (moving, files) = (self.pins.iter().filter(|p| p.moves).count(), self.files());
+        let verb = match self.to {
+            Some(to) => format!("{moving} would move to {to}"),
+            None => format!("{moving} may move"),
+        };
+        let skipped = match self.skipped.len() {
+            0 => String::new(),
+            n => format!("; {} not read", plural(n, "file")),
+        };
+        format!("{} in {}: {verb}{skipped}.", plural(self.pins.len(), "pin"), plural(files, "file"))
+    }
+
+    fn files(&self) -> usize {
+        self.pins.iter().map(|p| &p.path).collect::<std::collections::BTreeSet<_>>().len()
+    }
+}
+
+/// Returns the report as JSON.
+pub(super) fn json(report: &PinsReport) -> String {
+    to_json(&Document { schema: "uplinker.pins/v1", report })
+}
+
+/// Returns the report for a terminal.
+pub(super) fn text(report: &PinsReport, color: bool) -> String {
+    let mut out = String::new();
+    if !report.pins.is_empty() {
+        let mut table = Table::new(["pin", "kind", "chart", "value", "new", "target", "stage"]);
+        for pin in &report.pins {
+            table.row([
+                place(pin),
+                word_of(&pin.kind),
+                pin.chart.clone().unwrap_or_else(|| "-".to_owned()),
+                pin.value.clone(),
+                becomes(pin),
+                pin.target.clone().unwrap_or_else(|| "-".to_owned()),
+                word_of(&pin.stage),
+            ]);
+        }
+        out.push_str(&table.text(color));
+        out.push('\n');
+    }
+    if !report.skipped.is_empty() {
+        out.push_str("Not read:\n");
+        for file in &report.skipped {
+            out.push_str(&format!("  {}\n", for_terminal(&skipped(file))));
+        }
+        out.push('\n');
+    }
+    out + &report.sum() + "\n"
+}
+
+/// Returns the report as Markdown.
+pub(super) fn markdown(report: &PinsReport) -> String {
+    let mut out = format!("{}\n", report.sum());
+    if !report.pins.is_empty() {
+        let mut table = Table::new(["pin", "kind", "chart", "value", "new", "target", "stage"]);
+        for pin in &report.pins {
+            table.row([
+                code(&place(pin)),
+                word_of(&pin.kind),
+                pin.chart.as_deref().map(for_markdown).unwrap_or_default(),
+                code(&pin.value),
+                for_markdown(&becomes(pin)),
+                pin.target.as_deref().map(for_markdown).unwrap_or_default(),
+                word_of(&pin.stage),
+            ]);
+        }
+        out.push_str(&format!("\n{}", table.markdown()));
+    }
+    if !report.skipped.is_empty() {
+        out.push_str("\nNot read:\n\n");
+        for file in &report.skipped {
+            out.push_str(&format!("- {}: {}\n", code(file.path.as_str()), for_markdown(&why(file))));
+        }
+    }
+    out
+}
+
+fn place(pin: &PinRow) -> String {
+    format!("{}:{}:{}", pin.path, pin.line, pin.column)
+}
+
+/// Says in one cell what becomes of a pin.
+fn becomes(pin: &PinRow) -> String {
+    match (&pin.new, &pin.reason) {
+        (Some(new), _) => new.clone(),
+        (None, Some(reason)) => format!("stays: {reason}"),
+        (None, None) if pin.moves => "moves".to_owned(),
+        (None, None) => "stays".to_owned(),
+    }
+}
+
+fn skipped(file: &Skipped) -> String {
+    format!("{}: {}", file.path, why(file))
+}
+
+fn why(file: &Skipped) -> String {
+    let reason = word_of(&file.reason);
+    file.detail.as_ref().map_or(reason.clone(), |detail| format!("{reason}, {detail}"))
+}

@@ -1,0 +1,169 @@
+//! A plan or a run for people.
+
+use super::{
+    Outcome, Proposal, RunReport, StageDecision, StageReport, Style, diff,
+    escape::{code, fenced, for_markdown, for_terminal, lines_for_terminal},
+    plural, word_of,
+};
+use crate::{
+    plan::{Move, NewText, Plan},
+    verify::{Finding, Severity},
+};
+
+/// Returns the report for a terminal.
+pub(super) fn text(report: &RunReport, style: Style) -> String {
+    let bold = |text: &str| if style.color { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() };
+    let short: String = report.base_commit.chars().take(12).collect();
+    let mut out =
+        format!("{} ({} at {short})\n", for_terminal(&report.repository), for_terminal(&report.base));
+    if report.is_without_pins() {
+        out.push_str("\nNo pin was found.\n");
+    }
+    for stage in &report.stages {
+        let title = format!("{}, {}: {}", stage.target, word_of(&stage.stage), verdict(stage, report.writes));
+        out.push_str(&format!("\n{}\n", bold(&for_terminal(&title))));
+        for line in details(report, stage) {
+            out.push_str(&format!("  {}\n", for_terminal(&line)));
+        }
+        if style.diff && !stage.changes.files.is_empty() {
+            out.push_str(&format!("\n{}", diff::unified(&stage.changes, style.color)));
+        }
+        if let Some(proposal) = stage.proposal.as_ref().filter(|_| style.diff && !report.writes) {
+            out.push_str(&format!("\n{}", page(proposal)));
+        }
+    }
+    let notes = report.notes.iter().map(|n| format!("note: {}", for_terminal(n)));
+    let unread = report.pins.skipped.len();
+    let unread = (unread > 0).then(|| {
+        format!(
+            "note: {} could not be read; `uplinker pins` names each with its reason",
+            plural(unread, "file")
+        )
+    });
+    let after: Vec<String> = notes.chain(unread).collect();
+    if !after.is_empty() {
+        out.push_str(&format!("\n{}\n", after.join("\n")));
+    }
+    out
+}
+
+/// Returns the report as Markdown.
+pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
+    let mut out = format!("## uplinker: {}\n", for_markdown(&report.repository));
+    if report.is_without_pins() {
+        out.push_str("\nNo pin was found.\n");
+    }
+    for stage in &report.stages {
+        let title = format!("{}, {}: {}", stage.target, word_of(&stage.stage), verdict(stage, report.writes));
+        out.push_str(&format!("\n### {}\n\n", for_markdown(&title)));
+        for line in details(report, stage) {
+            out.push_str(&format!("- {}\n", for_markdown(line.trim_start())));
+        }
+        if let Some(pull) = stage.outcome.as_ref().and_then(Outcome::pull) {
+            // The address comes from the forge that the operator named; angle brackets keep it one link.
+            let url: String =
+                pull.url.chars().filter(|c| !matches!(c, '<' | '>' | ' ') && !c.is_control()).collect();
+            out.push_str(&format!("\n<{url}>\n"));
+        }
+        if with_diff && !stage.changes.files.is_empty() {
+            let changes = fenced(&diff::unified(&stage.changes, false), "diff");
+            out.push_str(&format!("\n<details><summary>Changes</summary>\n\n{changes}\n</details>\n"));
+        }
+    }
+    if !report.notes.is_empty() {
+        out.push('\n');
+        out.extend(report.notes.iter().map(|n| format!("- {}\n", for_markdown(n))));
+    }
+    for file in &report.pins.skipped {
+        out.push_str(&format!("- not read: {}, {}\n", code(file.path.as_str()), word_of(&file.reason)));
+    }
+    out
+}
+
+/// Says in one line what a stage comes to.
+fn verdict(stage: &StageReport, writes: bool) -> String {
+    let what = match &stage.decision {
+        StageDecision::Propose(plan) => versions(plan),
+        StageDecision::Hold { text, .. } => return format!("on hold: {text}"),
+        StageDecision::Blocked(plan) => {
+            return format!("{}: not proposed, a check blocks it", versions(plan));
+        }
+        StageDecision::Unplannable { release, reason } => {
+            return format!("{release}: not proposed, {reason}");
+        }
+    };
+    match &stage.outcome {
+        None if writes => format!("{what}: nothing written"),
+        None => format!("{what}: would be proposed"),
+        Some(Outcome::Opened(pull)) => format!("{what}: opened {}", pull.url),
+        Some(Outcome::Updated(pull)) => format!("{what}: updated {}", pull.url),
+        Some(Outcome::Unchanged(pull)) => format!("{what}: nothing to do, {} is up to date", pull.url),
+        Some(Outcome::Closed(pull)) => format!("{what}: closed {}", pull.url),
+        Some(Outcome::LeftAlone { reason, pull }) => {
+            let about = pull.as_ref().map(|p| format!(" ({})", p.url)).unwrap_or_default();
+            format!("{what}: left alone, {reason}{about}")
+        }
+    }
+}
+
+fn versions(plan: &Plan) -> String {
+    let from: Vec<String> = plan.from.iter().map(ToString::to_string).collect();
+    match from.as_slice() {
+        [] => format!("→ {}", plan.to),
+        from => format!("{} → {}", from.join(", "), plan.to),
+    }
+}
+
+/// The lines below a stage's verdict.
+fn details(report: &RunReport, stage: &StageReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    let ordered = [Severity::Block, Severity::Warn, Severity::Info];
+    let findings = ordered.iter().flat_map(|s| stage.findings.iter().filter(move |f| f.severity == *s));
+    lines.extend(findings.map(finding));
+    if let StageDecision::Hold { hold, .. } = &stage.decision {
+        lines.extend(hold.release.map(|release| format!("release: {release}")));
+    }
+    let Some(plan) = stage.decision.plan() else { return lines };
+    if let Some((towards, why)) = plan.hop_towards {
+        lines.push(format!("{} comes before {towards}: {why}", plan.to));
+    }
+    if let Some(proposal) = &stage.proposal {
+        lines.push(format!("title: {}", proposal.title));
+        lines.push(format!("branch: {} into {}", proposal.branch, proposal.base));
+    }
+    let files = stage.changes.files.len();
+    lines.push(format!("{} in {}:", plural(plan.moves.len(), "pin"), plural(files, "file")));
+    lines.extend(plan.moves.iter().filter_map(|m| moved(report, m)).map(|l| format!("  {l}")));
+    if !plan.stays.is_empty() {
+        lines.push(format!("{}:", if plan.stays.len() == 1 { "1 pin stays" } else { "pins that stay" }));
+        lines.extend(plan.stays.iter().filter_map(|m| moved(report, m)).map(|l| format!("  {l}")));
+    }
+    lines
+}
+
+fn moved(report: &RunReport, moved: &Move) -> Option<String> {
+    let pin = report.pins.pins.get(moved.pin)?;
+    let place = format!("{}:{} {}", pin.path, pin.line, word_of(&pin.kind));
+    Some(match (&moved.new, moved.reason) {
+        (Some(NewText::Fixed(new)), _) => format!("{place}: {} → {new}", pin.value),
+        (Some(NewText::LockDigest), _) => format!("{place}: computed anew"),
+        (None, Some(reason)) => format!("{place}: {} ({})", pin.value, word_of(&reason)),
+        (None, None) => format!("{place}: {}", pin.value),
+    })
+}
+
+fn finding(finding: &Finding) -> String {
+    let place = finding.place.as_ref().map(|p| match p.line {
+        Some(line) => format!("{}:{line}: ", p.path),
+        None => format!("{}: ", p.path),
+    });
+    let mend = finding.mend.as_ref().map(|m| format!(" {m}")).unwrap_or_default();
+    let place = place.unwrap_or_default();
+    format!("{} {}: {place}{}{mend}", word_of(&finding.severity), finding.check, finding.reason)
+}
+
+/// The pull request's text as a reader of the terminal sees it.
+fn page(proposal: &Proposal) -> String {
+    let body = lines_for_terminal(&proposal.body);
+    format!("{}\n\n{}\n", for_terminal(&proposal.title), body.trim_end())
+}

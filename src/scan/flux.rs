@@ -1,0 +1,178 @@
+//! Step 3, scan: shapes `flux-helm-release`, `flux-helm-chart` and `flux-oci-repository`.
+//!
+//! In: Flux objects, and patches in their form. Out: pins. A release is tied to its source by kind, name and
+//! namespace; a release without a chart is a patch and is known by the release that it patches.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Deployment, PinKind, Reason,
+    context::{Context, NamedChart, oci_chart},
+    found::{Found, Spec},
+    kustomize,
+    object::Object,
+    origin::Ours,
+    place::Place,
+    values::{self, ReadBy},
+    variable,
+    version_text::Expects,
+};
+use crate::yaml::Node;
+
+/// Takes the pins of a Flux object.
+pub(super) fn object(context: &Context<'_>, place: Place<'_>, object: &Object<'_>, found: &mut Found) {
+    let Some(spec) = object.node.get("spec") else { return };
+    let namespaces = context.namespaces(&place.file.path, object);
+    match (object.group, object.kind) {
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+            helm_release(context, place, object, spec, &namespaces, found);
+        }
+        ("source.toolkit.fluxcd.io", "HelmChart") => helm_chart(context, place, spec, &namespaces, found),
+        ("source.toolkit.fluxcd.io", "OCIRepository") => oci_repository(context, place, object, spec, found),
+        ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
+            let target = spec.text(&["targetNamespace"]).map(str::to_owned).into_iter().collect();
+            kustomize::images(place, spec, found);
+            kustomize::patches(context, place, spec, &target, found);
+        }
+        _ => {}
+    }
+}
+
+fn helm_release(
+    context: &Context<'_>,
+    place: Place<'_>,
+    object: &Object<'_>,
+    spec: Node<'_>,
+    namespaces: &BTreeSet<String>,
+    found: &mut Found,
+) {
+    let template = spec.path(&["chart", "spec"]);
+    let version = template.and_then(|t| t.get("version"));
+    let text = version.and_then(Node::as_str).unwrap_or_default();
+    let named = release_chart(context, place, object, spec, namespaces);
+    let read_by = named.as_ref().map_or(ReadBy::Other, |named| ReadBy::judge(context, named, text));
+    if let ReadBy::Ours(ours) = &read_by {
+        if let Some(version) = version {
+            found.scalar(
+                place,
+                version,
+                &ours.fill(Spec::platform(PinKind::FluxHelmRelease, Expects::Chart)),
+            );
+        }
+        let full = template.is_some_and(|t| t.get("chart").is_some()) || spec.get("chartRef").is_some();
+        if full {
+            found.deployments.push(deployment(place, object, spec, ours));
+        }
+    }
+    let target: BTreeSet<String> = match spec.text(&["targetNamespace"]) {
+        Some(target) => BTreeSet::from([target.to_owned()]),
+        None => namespaces.clone(),
+    };
+    if let Some(values) = spec.get("values") {
+        values::walk(context, place, values, &read_by, &target, found);
+    }
+    for from in spec.get("valuesFrom").into_iter().flat_map(Node::items) {
+        variable::values_from(context, from, &read_by, namespaces, found);
+    }
+    for renderer in spec.get("postRenderers").into_iter().flat_map(Node::items) {
+        if let Some(node) = renderer.get("kustomize") {
+            kustomize::images(place, node, found);
+            kustomize::patches(context, place, node, &target, found);
+        }
+    }
+}
+
+/// Says which chart a release deploys.
+fn release_chart(
+    context: &Context<'_>,
+    place: Place<'_>,
+    object: &Object<'_>,
+    spec: Node<'_>,
+    namespaces: &BTreeSet<String>,
+) -> Option<NamedChart> {
+    let path = &place.file.path;
+    let reference = |node: Node<'_>| {
+        let (kind, name) = (node.text(&["kind"])?.to_owned(), node.text(&["name"])?.to_owned());
+        Some((kind, name, node.text(&["namespace"]).map(str::to_owned)))
+    };
+    if let Some((kind, name, namespace)) = spec.get("chartRef").and_then(reference) {
+        return context.referenced_chart(path, &kind, &name, namespace.as_deref(), namespaces);
+    }
+    let template = spec.path(&["chart", "spec"]);
+    let chart = template.and_then(|t| t.text(&["chart"]));
+    let source = template.and_then(|t| t.get("sourceRef")).and_then(reference);
+    match (chart, source) {
+        (Some(chart), Some((kind, name, namespace))) => {
+            let origin = context.origin(path, &kind, &name, namespace.as_deref(), namespaces);
+            Some(NamedChart { chart: chart.to_owned(), origin })
+        }
+        _ => {
+            let patched = context.patched_chart(path, "HelmRelease", object.name?, namespaces);
+            // A patch may name the chart itself without its source.
+            let own =
+                chart.map(|c| NamedChart { chart: c.to_owned(), origin: super::origin::Origin::Unknown });
+            patched.or(own)
+        }
+    }
+}
+
+fn deployment(place: Place<'_>, object: &Object<'_>, spec: Node<'_>, ours: &Ours) -> Deployment {
+    let on = |node: Node<'_>| {
+        let name = node.text(&["name"])?;
+        Some(node.text(&["namespace"]).map_or(name.to_owned(), |n| format!("{n}/{name}")))
+    };
+    let depends_on = spec.get("dependsOn").into_iter().flat_map(Node::items).filter_map(on).collect();
+    Deployment {
+        path: place.file.path.clone(),
+        line: place.file.position(object.node.span().start).0,
+        chart: ours.chart.clone(),
+        name: object.name.unwrap_or_default().to_owned(),
+        namespace: object.namespace.map(str::to_owned),
+        depends_on: Some(depends_on),
+        sync_wave: None,
+    }
+}
+
+fn helm_chart(
+    context: &Context<'_>,
+    place: Place<'_>,
+    spec: Node<'_>,
+    namespaces: &BTreeSet<String>,
+    found: &mut Found,
+) {
+    let Some((chart, version)) = spec.text(&["chart"]).zip(spec.get("version")) else { return };
+    let kind = spec.text(&["sourceRef", "kind"]).unwrap_or("HelmRepository");
+    let name = spec.text(&["sourceRef", "name"]).unwrap_or_default();
+    let origin = context.origin(&place.file.path, kind, name, None, namespaces);
+    let text = version.as_str().unwrap_or_default();
+    if let Some(ours) = Ours::judge(chart, &origin, text, &context.options.mirrors) {
+        found.scalar(place, version, &ours.fill(Spec::platform(PinKind::FluxHelmChart, Expects::Chart)));
+    }
+}
+
+fn oci_repository(
+    context: &Context<'_>,
+    place: Place<'_>,
+    object: &Object<'_>,
+    spec: Node<'_>,
+    found: &mut Found,
+) {
+    let named = spec.text(&["url"]).and_then(oci_chart).or_else(|| {
+        let own = context.namespaces(&place.file.path, object);
+        context.referenced_chart(&place.file.path, "OCIRepository", object.name?, None, &own)
+    });
+    let Some((named, reference)) = named.zip(spec.get("ref")) else { return };
+    let digest = reference.text(&["digest"]).filter(|d| !d.is_empty()).map(|_| Reason::Digest);
+    for key in ["tag", "semver", "digest"] {
+        let Some(node) = reference.get(key) else { continue };
+        let text = node.as_str().unwrap_or_default();
+        let version = if key == "digest" { "" } else { text };
+        let judged = Ours::judge(&named.chart, &named.origin, version, &context.options.mirrors);
+        if let Some(ours) = judged {
+            // Flux reads the digest first, then the constraint, then the tag.
+            let shadowed = (key == "tag" && reference.get("semver").is_some()).then_some(Reason::NoEffect);
+            let spec = Spec::platform(PinKind::FluxOciRepository, Expects::Chart);
+            found.scalar(place, node, &ours.fill(spec.staying(digest).staying(shadowed)));
+        }
+    }
+}

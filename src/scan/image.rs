@@ -1,0 +1,174 @@
+//! Step 3, scan: shape `image`, and what other shapes ask of an image's name.
+//!
+//! In: image references. Out: pins that are reported and stay: what `linkerd inject --manual` wrote is made again
+//! with the CLI, not edited. Registries are compared, never contacted.
+
+use std::ops::Range;
+
+use super::{
+    Form, PinKind, Reason, Stage,
+    found::{Found, Spec, opaque},
+    object::Object,
+    place::Place,
+    version_text::{Expects, VersionText},
+};
+use crate::{
+    linkerd::{self, VersionLine},
+    release::EdgeVersion,
+    yaml::Node,
+};
+
+/// An image reference in its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reference<'a> {
+    /// The name, registry included.
+    pub name: &'a str,
+    /// The bytes of the tag.
+    pub tag: Option<Range<usize>>,
+    /// Whether a digest follows.
+    pub digest: bool,
+}
+
+/// One of Linkerd's images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LinkerdImage {
+    /// Why its tag stays.
+    pub stays: Option<Reason>,
+}
+
+/// The image that no release has since edge-25.8.3.
+const RETIRED: &str = "policy-controller";
+
+// === impl Reference ===
+
+impl<'a> Reference<'a> {
+    /// Splits `registry:port/name:tag@sha256:digest`.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        if text.is_empty() || text.contains(char::is_whitespace) {
+            return None;
+        }
+        let (named, digest) = text.split_once('@').map_or((text, false), |(n, _)| (n, true));
+        let after_slash = named.rfind('/').map_or(0, |n| n + 1);
+        let colon = named.get(after_slash..)?.find(':').map(|n| after_slash + n);
+        let name = named.get(..colon.unwrap_or(named.len()))?;
+        Some(Self { name, tag: colon.map(|c| c + 1..named.len()), digest })
+    }
+}
+
+/// Recognises an image by its name: Linkerd's own registries, or a mirror that keeps `linkerd/<image>`.
+pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
+    let image = linkerd::image(name).or_else(|| {
+        let (rest, last) = name.rsplit_once('/')?;
+        let organised = rest.rsplit('/').next() == Some("linkerd") && rest.contains('/');
+        let sound = !name.contains('@') && !name.starts_with("169.254.") && !name.starts_with("[fe80:");
+        (organised && sound).then(|| linkerd::image(&format!("{}{last}", linkerd::IMAGES)))?
+    })?;
+    let stays = match image.line {
+        VersionLine::Own => Some(Reason::OwnVersion),
+        VersionLine::Edge if image.name == RETIRED => Some(Reason::NoEffect),
+        VersionLine::Edge => None,
+    };
+    Some(LinkerdImage { stays })
+}
+
+/// Tells whether a new name for a Linkerd image is a mirror of it rather than somebody's own build: it ends in the
+/// image's name, alone or behind a dash (`registry.example.com/linkerd-proxy`).
+pub(super) fn is_mirror_name(official: &str, new: &str) -> bool {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let (official, new) = (last(official), last(new));
+    let fork = new.to_ascii_lowercase().contains("fork");
+    !fork && (new == official || new.ends_with(&format!("-{official}")))
+}
+
+/// Takes the Linkerd images in the containers of an object.
+pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
+    let mut images = Vec::new();
+    container_images(object.node, &mut images);
+    for node in images {
+        let Some(reference) = node.as_str().and_then(Reference::parse) else { continue };
+        let Some(image) = linkerd_image(reference.name) else { continue };
+        let digest = reference.digest.then_some(Reason::Digest);
+        let stays = image.stays.or(digest).unwrap_or(Reason::ManualInjection);
+        let spec = Spec {
+            stage: Stage::DataPlane,
+            ..Spec::platform(PinKind::Image, Expects::Edge).staying(Some(stays))
+        };
+        let text = node.as_str().unwrap_or_default();
+        let tag = reference.tag.clone().and_then(|t| text.get(t));
+        let version = tag.and_then(|t| t.parse::<EdgeVersion>().ok());
+        let read = match (reference.tag, version) {
+            (Some(span), Some(version)) => {
+                VersionText { span, form: Form::Edge, version: Some(version), stays: None }
+            }
+            (Some(span), None) => VersionText { span, ..opaque(0, stays) },
+            (None, _) => opaque(text.len(), stays),
+        };
+        found.version(place, node, &spec, read);
+    }
+}
+
+/// Takes a whole image reference that a deployer reads, with its tag as the pin.
+pub(super) fn reference(place: Place<'_>, node: Node<'_>, spec: &Spec, found: &mut Found) {
+    let Some(text) = node.as_str() else { return };
+    // kustomize's short form for Argo CD: `name=mirror:tag`.
+    let (old, start) = text.split_once('=').map_or((None, 0), |(old, _)| (Some(old), old.len() + 1));
+    let Some(parsed) = text.get(start..).and_then(Reference::parse) else { return };
+    let official = old.and_then(linkerd_image);
+    let Some(image) = official.or_else(|| linkerd_image(parsed.name)) else { return };
+    let foreign = old.filter(|old| linkerd_image(parsed.name).is_none() && !is_mirror_name(old, parsed.name));
+    let stays = image.stays.or(parsed.digest.then_some(Reason::Digest));
+    let spec = spec.clone().staying(stays).staying(foreign.map(|_| Reason::Channel));
+    match parsed.tag {
+        Some(tag) => found.part(place, node, start + tag.start..start + tag.end, &spec),
+        None if parsed.digest => found.version(place, node, &spec, opaque(text.len(), Reason::Digest)),
+        None => {}
+    }
+}
+
+fn container_images<'a>(node: Node<'a>, found: &mut Vec<Node<'a>>) {
+    if node.is_alias() {
+        return;
+    }
+    for (key, value) in node.entries() {
+        match key.as_str() {
+            Some("containers" | "initContainers" | "ephemeralContainers") => {
+                found.extend(value.items().filter_map(|c| c.get("image")));
+            }
+            // An application's values have rules of their own.
+            Some("values" | "valuesObject") => {}
+            _ => container_images(value, found),
+        }
+    }
+    node.items().for_each(|item| container_images(item, found));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_split() {
+        let text = "registry.example.com:5000/linkerd/proxy:edge-26.8.2@sha256:ab";
+        let parsed = Reference::parse(text).unwrap();
+        assert_eq!(parsed.name, "registry.example.com:5000/linkerd/proxy");
+        assert_eq!((&text[parsed.tag.unwrap()], parsed.digest), ("edge-26.8.2", true));
+        assert_eq!(Reference::parse("localhost:5000/a").unwrap().tag, None);
+    }
+
+    #[test]
+    fn mirrors_are_linkerd_s_and_forks_are_not() {
+        assert_eq!(linkerd_image("cr.l5d.io/linkerd/proxy").unwrap().stays, None);
+        assert_eq!(linkerd_image("registry.example.com/mirror/linkerd/controller").unwrap().stays, None);
+        assert_eq!(linkerd_image("cr.l5d.io/linkerd/proxy-init").unwrap().stays, Some(Reason::OwnVersion));
+        assert_eq!(
+            linkerd_image("cr.l5d.io/linkerd/policy-controller").unwrap().stays,
+            Some(Reason::NoEffect)
+        );
+        for other in ["ghcr.io/acme/linkerd-proxy", "ghcr.io/acme-linkerd/proxy", "linkerd/proxy", "proxy"] {
+            assert_eq!(linkerd_image(other), None, "{other}");
+        }
+        assert!(is_mirror_name("cr.l5d.io/linkerd/proxy", "harbor.example.com/l5d/linkerd-proxy"));
+        assert!(!is_mirror_name("cr.l5d.io/linkerd/proxy", "ghcr.io/acme/linkerd-proxy-fork"));
+        assert!(!is_mirror_name("cr.l5d.io/linkerd/proxy", "ghcr.io/acme/envoy"));
+    }
+}

@@ -1,0 +1,161 @@
+//! Step 3, scan: shape `marker`, a line of any text file with `uplinker: edge` or `uplinker: chart` in a comment.
+//!
+//! In: a text. Out: a pin at each release name of that form that stands before the comment on its line.
+
+use std::ops::Range;
+
+use super::{
+    BlobId, Form, Pin, PinKind, Reason, RepoPath, Site, Stage, hold,
+    version_text::{Token, tokens},
+};
+
+/// What starts a comment in one language or another.
+const SIGNS: [&str; 6] = ["#", "//", "<!--", "/*", ";", "--"];
+
+/// A text file that need not be YAML.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextFile<'a> {
+    /// Where it is.
+    pub path: &'a RepoPath,
+    /// Its blob.
+    pub blob: BlobId,
+    /// Its text.
+    pub text: &'a str,
+    /// Whether it is under SOPS.
+    pub sealed: bool,
+}
+
+/// Finds the markers of a text.
+pub(super) fn pins(file: &TextFile<'_>) -> Vec<Pin> {
+    let mut found = Vec::new();
+    let finder = memchr::memmem::Finder::new("uplinker");
+    if finder.find(file.text.as_bytes()).is_none() {
+        return found;
+    }
+    let mut start = 0;
+    let mut above: Option<&str> = None;
+    for (number, line) in file.text.split_inclusive('\n').enumerate() {
+        if let Some((comment, form)) = marked(line) {
+            let code = line.get(..comment).unwrap_or_default();
+            for token in tokens(code).into_iter().filter(|t| t.form == form) {
+                let held =
+                    hold_in(line.get(comment..).unwrap_or_default()) || above.is_some_and(is_hold_line);
+                found.push(pin(file, start, number + 1, line, &token, held));
+            }
+        }
+        above = Some(line);
+        start += line.len();
+    }
+    found
+}
+
+/// Makes a pin of a release name in a text that is not walked as YAML.
+pub(super) fn text_pin(
+    file: &TextFile<'_>,
+    kind: PinKind,
+    span: Range<usize>,
+    (line, column): (usize, usize),
+    token: &Token,
+    stays: Option<Reason>,
+) -> Pin {
+    Pin {
+        path: file.path.clone(),
+        blob: file.blob,
+        value: file.text.get(span.clone()).unwrap_or_default().to_owned(),
+        site: Site { span, line, column, document: 0, route: None },
+        kind,
+        chart: None,
+        mirror: None,
+        form: token.form,
+        version: Some(token.version),
+        stage: Stage::Platform,
+        stays,
+    }
+}
+
+fn pin(file: &TextFile<'_>, start: usize, number: usize, line: &str, token: &Token, held: bool) -> Pin {
+    let span = start + token.span.start..start + token.span.end;
+    let column =
+        line.get(..token.span.start).unwrap_or_default().trim_start_matches('\u{feff}').chars().count() + 1;
+    let workflow = file.path.as_str().starts_with(".github/workflows/");
+    let stays = held
+        .then_some(Reason::Held)
+        .or(file.sealed.then_some(Reason::Encrypted))
+        .or(workflow.then_some(Reason::NeedsWorkflowsScope));
+    text_pin(file, PinKind::Marker, span, (number, column), token, stays)
+}
+
+/// Finds the comment of a line that marks it, and the form that it asks for.
+fn marked(line: &str) -> Option<(usize, Form)> {
+    for (at, _) in line.match_indices("uplinker:") {
+        let word = line.get(at + "uplinker:".len()..)?.trim_start_matches(' ');
+        let form = [("edge", Form::Edge), ("chart", Form::Chart)].into_iter().find(|(name, _)| {
+            let rest = word.strip_prefix(name);
+            rest.is_some_and(|r| !r.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_'))
+        });
+        let sign = comment_sign(line.get(..at)?);
+        if let (Some((_, form)), Some(sign)) = (form, sign) {
+            return Some((sign, form));
+        }
+    }
+    None
+}
+
+/// Returns where the comment starts whose text ends the given piece of a line; only space, or other comment text
+/// behind a sign of its own, stands between the sign and the marker.
+fn comment_sign(before: &str) -> Option<usize> {
+    let trimmed = before.trim_end();
+    let sign = SIGNS.iter().find(|sign| trimmed.ends_with(**sign))?;
+    let at = trimmed.len() - sign.len();
+    let apart =
+        trimmed.get(..at)?.chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'`,;)]}>".contains(c));
+    apart.then_some(at)
+}
+
+fn hold_in(comment: &str) -> bool {
+    SIGNS.iter().any(|sign| comment.split(sign).any(hold::holds))
+}
+
+fn is_hold_line(line: &str) -> bool {
+    let line = line.trim();
+    SIGNS.iter().any(|sign| line.strip_prefix(sign).is_some_and(hold::holds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(usize, usize, String, Option<Reason>)> {
+        let path = RepoPath::new("a/Makefile").unwrap();
+        let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+        pins(&file).into_iter().map(|p| (p.site.line, p.site.column, p.value, p.stays)).collect()
+    }
+
+    #[test]
+    fn the_release_before_the_comment_is_the_pin() {
+        let text = "x\nLINKERD ?= edge-26.8.2 # uplinker: edge\nARG V=2026.8.2 // uplinker: chart\n<a v=\"edge-26.8.2\"/> <!-- uplinker: edge -->\n";
+        let sites: Vec<(usize, usize)> = found(text).iter().map(|f| (f.0, f.1)).collect();
+        assert_eq!(sites, [(2, 12), (3, 7), (4, 7)]);
+        assert_eq!(found("SET v = 'edge-26.8.2' -- uplinker: edge").len(), 1);
+        assert_eq!(found("v = edge-26.8.2 ; uplinker: edge").len(), 1);
+    }
+
+    #[test]
+    fn other_words_and_forms_are_no_marker() {
+        for text in [
+            "A line with `# uplinker: edge` moves.",
+            "v: 2026.8.2 # uplinker: edge",
+            "v: edge-26.8.2 uplinker: edge",
+            "v: edge-26.8.2 # uplinker: edges",
+            "v: x # edge-26.8.2 # uplinker-edge",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_marked_line_can_be_held() {
+        assert_eq!(found("# uplinker: hold\nv=edge-26.8.2 # uplinker: edge\n")[0].3, Some(Reason::Held));
+        assert_eq!(found("v=edge-26.8.2 # uplinker: edge # uplinker: hold\n")[0].3, Some(Reason::Held));
+    }
+}

@@ -1,0 +1,199 @@
+//! Step 3, scan: whether a chart is Linkerd's, by its name, where it comes from, and its version scheme together.
+//!
+//! In: a chart's name, the address of its repository, the version text. Out: [`Ours`], or `None` for a chart of
+//! somebody else. An address is only compared, never contacted.
+
+use url::Url;
+
+use super::{
+    Reason,
+    found::Spec,
+    version_text::{Expects, Judged, judge},
+};
+use crate::linkerd::{CHARTS, EDGE_CHARTS, retired_chart};
+
+/// Where a chart is said to come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A chart repository or registry.
+    Address(String),
+    /// The repository does not say.
+    Unknown,
+    /// The same tree, or something that is no chart repository.
+    Local,
+}
+
+/// A chart of Linkerd's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ours {
+    /// Its name.
+    pub chart: String,
+    /// The mirror that it comes from, if any.
+    pub mirror: Option<String>,
+    /// Why it stays, whatever its version.
+    pub stays: Option<Reason>,
+}
+
+/// The prefix of Buoyant Enterprise for Linkerd's charts.
+const ENTERPRISE: &str = "linkerd-enterprise";
+
+// === impl Ours ===
+
+impl Ours {
+    /// Judges a chart.
+    pub fn judge(chart: &str, origin: &Origin, version: &str, mirrors: &[String]) -> Option<Self> {
+        let current = CHARTS.contains(&chart);
+        let retired = retired_chart(chart).is_some();
+        if chart.starts_with(ENTERPRISE) {
+            return Some(Self::staying(chart, Reason::Channel));
+        }
+        // A chart called `jaeger` is Linkerd's nowhere but in Linkerd's repository.
+        let generic = !chart.contains("linkerd");
+        let own = |origin: &Origin| matches!(origin, Origin::Address(url) if is_edge(url));
+        if !(current || retired) || (generic && !own(origin)) {
+            return None;
+        }
+        let retirement = retired.then_some(Reason::RetiredChart);
+        let (mirror, stays) = match origin {
+            Origin::Local => return None,
+            Origin::Address(url) if is_edge(url) => (None, None),
+            Origin::Address(url) if is_other_channel(url) || is_disguised(url) => {
+                (None, Some(Reason::Channel))
+            }
+            Origin::Address(url) => {
+                let known = mirrors.iter().any(|m| normal(url).starts_with(&normal(m)));
+                let stays = (!known && !has_our_scheme(version)).then_some(Reason::Channel);
+                (Some(url.clone()), stays)
+            }
+            Origin::Unknown => (None, (!has_our_scheme(version)).then_some(Reason::Channel)),
+        };
+        Some(Self { chart: chart.to_owned(), mirror, stays: retirement.or(stays) })
+    }
+
+    /// Fills in a spec.
+    pub fn fill(&self, spec: Spec) -> Spec {
+        Spec { chart: Some(self.chart.clone()), mirror: self.mirror.clone(), ..spec }.staying(self.stays)
+    }
+
+    fn staying(chart: &str, reason: Reason) -> Self {
+        Self { chart: chart.to_owned(), mirror: None, stays: Some(reason) }
+    }
+}
+
+/// Tells whether an address is the edge channel's repository itself.
+fn is_edge(url: &str) -> bool {
+    let plain = normal(url);
+    plain == EDGE_CHARTS || plain.strip_prefix("http://") == EDGE_CHARTS.strip_prefix("https://")
+}
+
+/// Tells whether an address is one of Linkerd's or Buoyant's that is not the edge channel.
+fn is_other_channel(url: &str) -> bool {
+    let host = Url::parse(url).ok().and_then(|u| u.host_str().map(str::to_owned)).unwrap_or_default();
+    host == "helm.linkerd.io"
+        || host == "buoyant.io"
+        || host.ends_with(".buoyant.io")
+        || host == "helm.buoyant.cloud"
+}
+
+/// Tells whether an address hides its host behind `user@` or is link-local.
+fn is_disguised(url: &str) -> bool {
+    let full = if url.contains("://") { url.to_owned() } else { format!("oci://{url}") };
+    let Ok(parsed) = Url::parse(&full) else { return true };
+    let host = parsed.host_str().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
+    let authority = full.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.contains('@')
+        || authority.contains('\\')
+        || host.starts_with("169.254.")
+        || host.starts_with("fe80:")
+}
+
+/// Tells whether a version, or what a constraint or variable may become, counts as the edge charts do.
+fn has_our_scheme(version: &str) -> bool {
+    match judge(version, Expects::Chart) {
+        Judged::Version(text) => match text.stays {
+            None => text.version.is_some() || version.trim_end().ends_with("-edge"),
+            Some(reason) => reason != Reason::Channel,
+        },
+        Judged::Reads(_) | Judged::Nothing => true,
+    }
+}
+
+fn normal(url: &str) -> String {
+    let trimmed = url.trim().trim_end_matches('/');
+    match trimmed.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_once('/').map_or((rest, None), |(h, p)| (h, Some(p)));
+            let host = format!("{}://{}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase());
+            path.map_or(host.clone(), |p| format!("{host}/{p}"))
+        }
+        None => trimmed.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(chart: &str, url: &str, version: &str) -> Option<Ours> {
+        Ours::judge(
+            chart,
+            &Origin::Address(url.to_owned()),
+            version,
+            &["https://mirror.example/l5d".to_owned()],
+        )
+    }
+
+    fn stays(chart: &str, url: &str, version: &str) -> Option<Reason> {
+        at(chart, url, version).unwrap().stays
+    }
+
+    #[test]
+    fn name_address_and_scheme_decide_together() {
+        assert_eq!(stays("linkerd-viz", "https://helm.linkerd.io/edge/", "2026.8.2"), None);
+        assert_eq!(stays("linkerd-viz", "HTTPS://Helm.Linkerd.io/edge", "1.9.5-edge"), None);
+        assert_eq!(stays("linkerd-viz", "https://helm.linkerd.io/stable", "30.12.11"), Some(Reason::Channel));
+        assert_eq!(stays("linkerd-viz", "https://charts.example.com/all", "30.12.11"), Some(Reason::Channel));
+        assert_eq!(stays("linkerd-viz", "https://mirror.example/l5d/x", "30.12.11"), None);
+        assert_eq!(
+            stays("linkerd-enterprise-crds", "https://helm.buoyant.cloud", "2.18.0"),
+            Some(Reason::Channel)
+        );
+        assert_eq!(at("billing-calendar", "https://helm.linkerd.io/edge", "2026.8.2"), None);
+        let mirror = at("linkerd-crds", "https://charts.example.com/all", "2026.8.2").unwrap();
+        assert_eq!((mirror.mirror.as_deref(), mirror.stays), (Some("https://charts.example.com/all"), None));
+    }
+
+    #[test]
+    fn disguised_hosts_are_not_ours() {
+        for url in [
+            "https://helm.linkerd.io@evil.example/edge",
+            "https://x:y@charts.example.com",
+            "http://169.254.169.254/edge",
+            "oci://[fe80::1]/charts",
+            "https://helm.linkerd.io\\@evil.example/edge",
+        ] {
+            assert_eq!(stays("linkerd-crds", url, "2026.8.2"), Some(Reason::Channel), "{url}");
+        }
+    }
+
+    #[test]
+    fn retired_charts_stay_and_a_generic_name_needs_the_edge_repository() {
+        assert_eq!(
+            stays("linkerd-jaeger", "https://helm.linkerd.io/edge", "2025.9.4"),
+            Some(Reason::RetiredChart)
+        );
+        assert_eq!(stays("jaeger", "https://helm.linkerd.io/edge", "2.1.0"), Some(Reason::RetiredChart));
+        assert_eq!(at("jaeger", "https://jaegertracing.github.io/helm-charts", "3.1.0"), None);
+        assert!(at("linkerd2-cni", "https://helm.linkerd.io/edge", "2026.8.2").unwrap().stays.is_none());
+    }
+
+    #[test]
+    fn without_an_address_name_and_scheme_decide() {
+        let unknown = |version| Ours::judge("linkerd-crds", &Origin::Unknown, version, &[]).unwrap().stays;
+        assert_eq!(unknown("2026.8.2"), None);
+        assert_eq!(unknown("1.16.11"), Some(Reason::Channel));
+        assert_eq!(unknown("${linkerd}"), None);
+        assert_eq!(Ours::judge("linkerd-crds", &Origin::Local, "2026.8.2", &[]), None);
+    }
+}

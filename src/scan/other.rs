@@ -1,0 +1,153 @@
+//! Step 3, scan: files that are no manifest: prose, scripts, other tools.
+//!
+//! In: a file's name and text. Out: what kind of file it is; `other` pins, which are reported and never moved; the
+//! lines of scripts that would render or install an old release again.
+
+use super::{
+    Generator, Pin, PinKind, Reason, RepoPath, SkipReason,
+    marker::{self, TextFile},
+    screen::is_kustomization,
+    version_text::{Token, releases, tokens},
+};
+
+/// How many places of one file are reported as `other`.
+const REPORTED: usize = 20;
+
+/// What a file is by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// YAML or JSON that a deployer may read.
+    Manifest,
+    /// Something that runs: a Makefile, a shell script, a CI pipeline.
+    Script,
+    /// Text for people.
+    Prose,
+    /// A language that is named and not read.
+    Foreign(SkipReason),
+    /// Anything else.
+    Unknown,
+}
+
+/// Judges a file by its name.
+pub(super) fn class(path: &RepoPath) -> Class {
+    let (whole, name) = (path.as_str(), path.name());
+    let lower = name.to_ascii_lowercase();
+    let ending = lower.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if is_pipeline(whole) {
+        return Class::Script;
+    }
+    if lower.starts_with("helmfile") || whole.split('/').any(|part| part == "helmfile.d") {
+        return Class::Foreign(SkipReason::Helmfile);
+    }
+    if matches!(lower.as_str(), "fleet.yaml" | "fleet.yml") {
+        return Class::Foreign(SkipReason::Fleet);
+    }
+    if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock") {
+        return Class::Manifest;
+    }
+    let script =
+        ["makefile", "gnumakefile", "justfile", "jenkinsfile", "tiltfile", "earthfile", "vagrantfile"];
+    if script.contains(&lower.as_str()) || lower.starts_with("dockerfile") || lower.starts_with("makefile") {
+        return Class::Script;
+    }
+    match ending {
+        "yaml" | "yml" | "json" => Class::Manifest,
+        "tf" | "tfvars" | "hcl" => Class::Foreign(SkipReason::Terraform),
+        "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
+        "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt"
+        | "nix" | "ts" | "pkl" | "bicep" => Class::Foreign(SkipReason::UnknownShape),
+        "md" | "markdown" | "txt" | "rst" | "adoc" | "html" => Class::Prose,
+        "mk" | "sh" | "bash" | "zsh" | "ps1" | "py" | "rb" | "pl" | "env" | "go" | "js" | "just"
+        | "groovy" => Class::Script,
+        _ => Class::Unknown,
+    }
+}
+
+/// Tells whether a file lies among the templates of a chart.
+pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> bool) -> bool {
+    let mut folder = path.folder();
+    loop {
+        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+        if name == "templates" && has_chart(above) {
+            return true;
+        }
+        if above.is_empty() {
+            return false;
+        }
+        folder = above;
+    }
+}
+
+/// Reports the release names of a text as `other`: one a line.
+pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
+    let taken = |span: &std::ops::Range<usize>| known.iter().any(|p| p.site.span == *span);
+    let mut found = Vec::new();
+    each_line(file.text, |number, start, line| {
+        let token = tokens(line).into_iter().next();
+        let span = token.as_ref().map(|t| start + t.span.start..start + t.span.end);
+        if let (Some(token), Some(span)) = (token, span.filter(|s| !taken(s)))
+            && found.len() < REPORTED
+        {
+            let column = line.get(..token.span.start).map_or(1, |l| l.chars().count() + 1);
+            let at = (number, column);
+            found.push(marker::text_pin(file, PinKind::Other, span, at, &token, Some(Reason::NotDeployed)));
+        }
+    });
+    found
+}
+
+/// Finds the lines of a script that name a release and are not marked; comments are history.
+pub(super) fn generators(file: &TextFile<'_>, markers: &[Pin]) -> Vec<Generator> {
+    let mut found: Vec<Generator> = Vec::new();
+    each_line(file.text, |number, start, line| {
+        let code = line.trim_start();
+        let comment = code.starts_with('#') || code.starts_with("//");
+        let marked = |t: &Token| markers.iter().any(|m| m.site.span.start == start + t.span.start);
+        let token = tokens(line).into_iter().find(|t| !marked(t));
+        if let Some(token) = token.filter(|_| !comment) {
+            found.push(Generator { path: file.path.clone(), line: number, version: token.version });
+        }
+    });
+    found
+}
+
+/// Returns the releases that a text names outside the given pins.
+pub(super) fn unmarked_releases(text: &str, markers: &[Pin]) -> Vec<crate::release::EdgeVersion> {
+    if markers.is_empty() {
+        return releases(text);
+    }
+    let free = |t: &Token| !markers.iter().any(|m| m.site.span.start == t.span.start);
+    let mut found: Vec<_> = tokens(text).into_iter().filter(free).map(|t| t.version).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn is_pipeline(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    path.starts_with(".github/workflows/")
+        || path.starts_with(".circleci/")
+        || path.starts_with(".tekton/")
+        || path.starts_with(".buildkite/")
+        || matches!(
+            name,
+            ".gitlab-ci.yml"
+                | "azure-pipelines.yml"
+                | "bitbucket-pipelines.yml"
+                | ".drone.yml"
+                | "cloudbuild.yaml"
+                | "Taskfile.yml"
+                | "Taskfile.yaml"
+                | "skaffold.yaml"
+                | "docker-compose.yml"
+                | "docker-compose.yaml"
+        )
+}
+
+fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
+    let mut start = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        visit(number + 1, start, line);
+        start += line.len();
+    }
+}

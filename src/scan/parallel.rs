@@ -1,0 +1,51 @@
+//! Step 3, scan: work over many files on all cores.
+//!
+//! In: items and a function. Out: the results in the order of the items. Knows nothing of files.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+/// Items that one thread takes at a time: enough that the counter is not contended.
+const BATCH: usize = 64;
+
+/// Applies `work` to each item; the results stand in the order of the items.
+pub(super) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(2, usize::from).clamp(1, 16);
+    if items.len() <= BATCH || threads == 1 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    let Some(rest) = items.get(start..) else { break };
+                    let results: Vec<R> = rest.iter().take(BATCH).map(&work).collect();
+                    if results.is_empty() {
+                        break;
+                    }
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((start, results));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(start, _)| *start);
+    done.into_iter().flat_map(|(_, results)| results).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn results_keep_the_order_of_the_items() {
+        let items: Vec<usize> = (0..1000).collect();
+        assert_eq!(super::map(&items, |n| n * 2), items.iter().map(|n| n * 2).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,133 @@
+//! Step 3, scan: where a node stands in its file, also through YAML that is embedded in a scalar.
+//!
+//! In: a parsed file. Out: [`Place`]s to walk, and the [`Site`] of a node. Knows bytes and comments, no shapes.
+
+use std::ops::Range;
+
+use super::{Reason, Site, corpus::File, hold};
+use crate::yaml::{Embedded, Node, Route, Step, Stream, Style};
+
+/// A text being walked: a file's, or one inside a scalar of another place.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// The text at hand.
+    pub text: &'a str,
+    /// Its documents.
+    pub stream: &'a Stream,
+    outer: Option<&'a Outer<'a>>,
+}
+
+/// The scalar that a text stands in.
+struct Outer<'a> {
+    place: Place<'a>,
+    embedded: &'a Embedded,
+    node: Node<'a>,
+}
+
+/// A site, and whether its bytes stand in the file as they are read.
+pub(super) struct Located {
+    /// The site.
+    pub site: Site,
+    /// `false` where the text is folded or escaped, so that it cannot be edited in place.
+    pub editable: bool,
+}
+
+// === impl Place ===
+
+impl<'a> Place<'a> {
+    /// Stands at the top of a file.
+    pub fn of(file: &'a File) -> Self {
+        Self { file, text: &file.text, stream: &file.stream, outer: None }
+    }
+
+    /// Steps into the text of a scalar; `None` where it is no YAML.
+    pub fn inside<R>(self, node: Node<'a>, walk: impl FnOnce(Place<'_>) -> R) -> Option<R> {
+        let embedded = Embedded::parse(self.text, node)?.ok()?;
+        let outer = Outer { place: self, embedded: &embedded, node: node.resolved() };
+        Some(walk(Place {
+            file: self.file,
+            text: &embedded.text,
+            stream: &embedded.stream,
+            outer: Some(&outer),
+        }))
+    }
+
+    /// Locates a scalar, and the part of its value that is a pin.
+    pub fn locate(self, node: Node<'_>, part: Range<usize>) -> Located {
+        let node = node.resolved();
+        let route = self.route(node.route());
+        let first = node.span().start;
+        let start = self.in_file(first..first + 1).or_else(|| self.in_file(first..first));
+        let span = value_bytes(self.text, node, part).and_then(|span| self.in_file(span));
+        let (line, column) = self.file.position(start.unwrap_or_else(|| self.outermost_start(node)).start);
+        let editable = span.is_some();
+        let span = span.unwrap_or_else(|| self.outermost_start(node));
+        Located { site: Site { span, line, column, document: route.document, route: Some(route) }, editable }
+    }
+
+    /// Returns what the comments around a node say: held, or managed by Flux.
+    pub fn word(self, node: Node<'_>) -> Option<Reason> {
+        let node = node.resolved();
+        let own = hold::word(self.stream, self.text, node.span().start);
+        own.or_else(|| self.outer.filter(|o| is_line(o.node)).and_then(|o| o.place.word(o.node)))
+    }
+
+    /// Returns a number that tells an alias of this text from those of every other text of the file.
+    pub fn alias_start(self, alias: Node<'_>) -> usize {
+        let start = alias.span().start;
+        // An alias cannot be longer than the scalar that it stands in, so the sum is never another scalar's.
+        self.outer.map_or(start, |o| o.place.alias_start(o.node) + start)
+    }
+
+    fn in_file(self, span: Range<usize>) -> Option<Range<usize>> {
+        match self.outer {
+            None => Some(span),
+            Some(outer) => outer.place.in_file(outer.embedded.in_file(span)?),
+        }
+    }
+
+    fn route(self, inner: Route) -> Route {
+        match self.outer {
+            None => inner,
+            Some(outer) => {
+                let mut route = outer.node.route();
+                route.steps.push(Step::Text(Box::new(inner)));
+                outer.place.route(route)
+            }
+        }
+    }
+
+    fn outermost_start(self, node: Node<'_>) -> Range<usize> {
+        match self.outer {
+            None => node.span(),
+            Some(outer) => outer.place.outermost_start(outer.node),
+        }
+    }
+}
+
+fn is_line(node: Node<'_>) -> bool {
+    !matches!(node.style(), Some(Style::Literal | Style::Folded))
+}
+
+/// Finds the bytes of a part of a scalar's value in the text; `None` where they are not there as they are read.
+fn value_bytes(text: &str, node: Node<'_>, part: Range<usize>) -> Option<Range<usize>> {
+    let span = node.span();
+    let (source, value) = (text.get(span.clone())?, node.as_str()?);
+    let start = match node.style()? {
+        Style::Plain => (source == value).then_some(span.start)?,
+        Style::SingleQuoted | Style::DoubleQuoted => {
+            let inner = source.get(1..source.len().checked_sub(1)?)?;
+            (inner == value).then_some(span.start + 1)?
+        }
+        Style::Literal | Style::Folded => {
+            let wanted = value.get(part.clone())?;
+            let mut places = source.match_indices(wanted);
+            let (at, _) = places.next()?;
+            // Twice in one block: which of them is meant is not known here.
+            return places.next().is_none().then_some(span.start + at..span.start + at + wanted.len());
+        }
+    };
+    Some(start + part.start..start + part.end)
+}

@@ -1,0 +1,224 @@
+//! Step 3, scan: the order in which the shapes look at a repository.
+//!
+//! In: a tree and options. Out: the [`Inventory`]. The files are screened, indexed, then read shape by shape; variables
+//! that pins read are traced last. Owns no rule of any shape.
+
+use super::{
+    Entry, Facts, Generator, Inventory, Pin, ScanOptions, SkipReason, Skipped, Tree, TreeError, chart,
+    context::Context,
+    corpus::{Corpus, File, Unread},
+    found::Found,
+    index::Index,
+    kustomize,
+    layout::Layout,
+    manifest,
+    marker::{self, TextFile},
+    object::Object,
+    other::{self, Class},
+    parallel, patch,
+    place::Place,
+    rendered, rivals,
+    screen::{self, Hit, is_kustomization},
+    values, variable,
+};
+
+/// What one file gave.
+#[derive(Default)]
+struct FileResult {
+    found: Found,
+    skipped: Vec<Skipped>,
+    generators: Vec<Generator>,
+}
+
+/// Finds every place in a tree that fixes a Linkerd version.
+///
+/// Fails only where the repository itself cannot be read; a file that cannot be understood is named in
+/// [`Inventory::skipped`].
+pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> {
+    let screened = screen::screen(tree, options)?;
+    let mut inventory = Inventory { skipped: screened.skipped, ..Inventory::default() };
+    // Without a file that names a release or Linkerd there is nothing to tie together.
+    if !screened.hits.iter().any(|h| h.named) {
+        return Ok(inventory);
+    }
+    let corpus = Corpus::new(tree, options);
+    let index = index(tree, &corpus, &screened.hits);
+    let layout = Layout::new(&index);
+    let context = Context { corpus: &corpus, index: &index, layout: &layout, options };
+    let results = parallel::map(&screened.hits, |hit| {
+        tree.entries().get(hit.entry).map_or_else(FileResult::default, |entry| look(&context, entry, hit))
+    });
+    let mut found = Found::default();
+    for result in results {
+        found.append(result.found);
+        inventory.skipped.extend(result.skipped);
+        inventory.facts.generators.extend(result.generators);
+    }
+    trace_variables(&context, &mut found);
+    found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
+    (inventory.pins, inventory.facts.deployments) = found.into_pins();
+    inventory.facts = Facts { rivals: rivals::find(&corpus, &inventory.pins), ..inventory.facts };
+    inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
+    corpus.failure().map_or(Ok(inventory), Err)
+}
+
+fn index(tree: &dyn Tree, corpus: &Corpus<'_>, hits: &[Hit]) -> Index {
+    let parts = parallel::map(hits, |hit| {
+        let entry = tree.entries().get(hit.entry)?;
+        let manifest = matches!(other::class(&entry.path), Class::Manifest);
+        let file = manifest.then(|| corpus.open(entry).ok())??;
+        Some(Index::of(&file))
+    });
+    let mut index = Index::default();
+    parts.into_iter().flatten().for_each(|part| index.absorb(part));
+    index
+}
+
+fn trace_variables(context: &Context<'_>, found: &mut Found) {
+    // A definition may read another variable; two rounds cover what Flux itself resolves.
+    for _ in 0..2 {
+        let mut readers = std::mem::take(&mut found.readers);
+        readers.sort_by(|a, b| (&a.path, &a.variable).cmp(&(&b.path, &b.variable)));
+        readers.dedup_by(|a, b| {
+            (&a.path, &a.variable) == (&b.path, &b.variable)
+                && a.spec.expects == b.spec.expects
+                && a.spec.stage == b.spec.stage
+        });
+        for reader in &readers {
+            variable::trace(context, reader, found);
+        }
+    }
+}
+
+/// Reads one file that passed the screen.
+fn look(context: &Context<'_>, entry: &Entry, hit: &Hit) -> FileResult {
+    let mut result = FileResult::default();
+    match other::class(&entry.path) {
+        Class::Manifest => match context.corpus.open(entry) {
+            Ok(file) => manifest_file(context, &file, hit, &mut result),
+            Err(unread) if hit.named => unreadable(context, entry, hit, unread, &mut result),
+            Err(_) => {}
+        },
+        class if hit.named => match context.corpus.text(entry) {
+            Ok(text) => text_file(entry, &text, class, hit, &mut result),
+            Err(unread) => unreadable(context, entry, hit, unread, &mut result),
+        },
+        _ => {}
+    }
+    result
+}
+
+fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut FileResult) {
+    let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
+    let markers = marker::pins(&text);
+    let place = Place::of(file);
+    let templated = file.text.contains("{{")
+        && other::is_chart_template(&file.path, |folder| {
+            let chart =
+                if folder.is_empty() { "Chart.yaml".to_owned() } else { format!("{folder}/Chart.yaml") };
+            context.corpus.entry(&chart).is_some()
+        });
+    let skip = if templated {
+        hit.linkerd.then_some((SkipReason::HelmTemplate, None))
+    } else {
+        rendered::recognise(place).map(|what| (SkipReason::RenderedManifest, Some(what)))
+    };
+    if let Some((reason, detail)) = skip {
+        let versions = other::unmarked_releases(&file.text, &markers);
+        result.skipped.push(Skipped { path: file.path.clone(), reason, detail, versions });
+    } else if !templated {
+        shapes(context, file, &mut result.found);
+    }
+    take_markers(markers, &mut result.found);
+}
+
+/// Lets every shape look at a file.
+fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
+    let place = Place::of(file);
+    let name = file.path.name();
+    manifest::objects(context, place, found);
+    for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
+        variable::unread(place, object, found);
+    }
+    for root in file.stream.roots() {
+        if is_kustomization(name) {
+            kustomize::kustomization(context, place, root, found);
+            variable::replacements(context, place, root, found);
+        } else if matches!(name, "Chart.yaml" | "requirements.yaml") {
+            chart::dependencies(context, place, root, found);
+        } else if matches!(name, "Chart.lock" | "requirements.lock") {
+            chart::lock(context, place, root, found);
+        } else if root.is_sequence() && context.layout.folders_above(&file.path).is_empty() {
+            patch::node(context, place, root, &patch::Target::default(), &Default::default(), found);
+        } else if root.is_mapping() && root.get("kind").is_none() {
+            plain_values(context, place, root, found);
+        }
+    }
+    reported(file, found);
+}
+
+/// Reads a mapping that is no object: values of a chart, or data of somebody's.
+fn plain_values(context: &Context<'_>, place: Place<'_>, root: crate::yaml::Node<'_>, found: &mut Found) {
+    let path = &place.file.path;
+    let values = path.name().to_ascii_lowercase().contains("values");
+    let own_chart = context.local_chart(path.folder()).is_some_and(|c| !c.dependencies.is_empty());
+    if values && own_chart {
+        chart::own_values(context, place, root, found);
+    } else if values {
+        values::unclaimed(context, place, root, found);
+    } else {
+        let nowhere = Default::default();
+        values::walk(context, place, root, &values::ReadBy::Other, &nowhere, found);
+    }
+}
+
+/// Reports what a small file without objects names and no shape took.
+fn reported(file: &File, found: &mut Found) {
+    let bare = file.stream.roots().all(|r| r.get("kind").is_none() && r.get("dependencies").is_none());
+    let linkerd = file.text.contains("inkerd") && file.text.len() < 1 << 16;
+    if bare && linkerd && !is_kustomization(file.path.name()) {
+        let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
+        let own: Vec<Pin> = found.pins.iter().filter(|p| p.path == file.path).cloned().collect();
+        found.pins.extend(other::pins(&text, &own));
+    }
+}
+
+fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut FileResult) {
+    let sealed = crate::yaml::encrypted(text.as_bytes());
+    let file = TextFile { path: &entry.path, blob: entry.id, text, sealed };
+    let markers = marker::pins(&file);
+    let linkerd = hit.linkerd;
+    match class {
+        Class::Prose if linkerd => result.found.pins.extend(other::pins(&file, &markers)),
+        Class::Script if linkerd => {
+            result.generators.extend(other::generators(&file, &markers));
+            result.found.pins.extend(other::pins(&file, &markers));
+        }
+        Class::Foreign(reason) if linkerd => {
+            let versions = other::unmarked_releases(text, &markers);
+            result.skipped.push(Skipped { path: entry.path.clone(), reason, detail: None, versions });
+        }
+        _ => {}
+    }
+    take_markers(markers, &mut result.found);
+}
+
+/// Names a file that mentions Linkerd and cannot be read; its markers are read all the same.
+fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, result: &mut FileResult) {
+    let text = unread.text.or_else(|| context.corpus.text(entry).ok());
+    let markers = text.as_deref().map(|text| {
+        let sealed = crate::yaml::encrypted(text.as_bytes());
+        marker::pins(&TextFile { path: &entry.path, blob: entry.id, text, sealed })
+    });
+    let markers = markers.unwrap_or_default();
+    if hit.linkerd {
+        let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
+        let path = entry.path.clone();
+        result.skipped.push(Skipped { path, reason: unread.reason, detail: unread.detail, versions });
+    }
+    take_markers(markers, &mut result.found);
+}
+
+fn take_markers(markers: Vec<Pin>, found: &mut Found) {
+    found.pins.extend(markers);
+}

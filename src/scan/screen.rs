@@ -1,0 +1,154 @@
+//! Step 3, scan: which files are worth parsing, judged by their bytes.
+//!
+//! In: a tree. Out: [`Hit`]s, and what can be skipped without a look inside. Every blob is read once and dropped;
+//! a blob over the ceiling is known by its header and never loaded.
+
+use memchr::memmem::Finder;
+
+use super::{Entry, Mode, ScanOptions, SkipReason, Skipped, Tree, TreeError, parallel};
+
+/// A file that may hold a pin, or tie one to its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hit {
+    /// The entry's position in the tree.
+    pub entry: usize,
+    /// Whether the file itself names Linkerd, a release, or a marker; else it only holds the repository together.
+    pub named: bool,
+    /// Whether the bytes name Linkerd.
+    pub linkerd: bool,
+}
+
+/// What the screen leaves.
+#[derive(Debug, Default)]
+pub(super) struct Screened {
+    /// Files to read, in the order of the tree.
+    pub hits: Vec<Hit>,
+    /// Entries that are skipped unread.
+    pub skipped: Vec<Skipped>,
+}
+
+enum Seen {
+    Nothing,
+    Hit(Hit),
+    Skipped(Skipped),
+}
+
+struct Needles {
+    linkerd: Finder<'static>,
+    upper: Finder<'static>,
+    edge: Finder<'static>,
+    century: Finder<'static>,
+    marker: Finder<'static>,
+    flux: Finder<'static>,
+    argo: Finder<'static>,
+}
+
+/// Endings of files that hold no text, so that a large one needs no mention.
+const BINARY: [&str; 16] = [
+    "png", "jpg", "jpeg", "gif", "ico", "pdf", "zip", "gz", "tgz", "xz", "zst", "bz2", "jar", "mp4", "woff2",
+    "so",
+];
+
+/// Screens all entries that are not ignored.
+pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened, TreeError> {
+    let needles = Needles::new();
+    let entries: Vec<(usize, &Entry)> = tree
+        .entries()
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| !options.ignore.is_match(e.path.as_str()))
+        .collect();
+    let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry));
+    let mut screened = Screened::default();
+    for seen in seen {
+        match seen? {
+            Seen::Nothing => {}
+            Seen::Hit(hit) => screened.hits.push(hit),
+            Seen::Skipped(skipped) => screened.skipped.push(skipped),
+        }
+    }
+    Ok(screened)
+}
+
+/// Tells whether a file is a kustomization by its name.
+pub(super) fn is_kustomization(name: &str) -> bool {
+    matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization")
+}
+
+impl Needles {
+    fn new() -> Self {
+        Self {
+            linkerd: Finder::new("inkerd"),
+            upper: Finder::new("INKERD"),
+            edge: Finder::new("edge-"),
+            century: Finder::new("202"),
+            marker: Finder::new("uplinker"),
+            flux: Finder::new("fluxcd.io"),
+            argo: Finder::new("argoproj.io"),
+        }
+    }
+
+    fn look(
+        &self,
+        tree: &dyn Tree,
+        options: &ScanOptions,
+        at: usize,
+        entry: &Entry,
+    ) -> Result<Seen, TreeError> {
+        let skip = |reason, detail: Option<String>| {
+            let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
+            Seen::Skipped(Skipped { path: entry.path.clone(), reason, detail, versions })
+        };
+        let named = |text: &str| text.contains("inkerd");
+        match entry.mode {
+            Mode::Submodule if named(entry.path.as_str()) => return Ok(skip(SkipReason::Submodule, None)),
+            Mode::Submodule => return Ok(Seen::Nothing),
+            Mode::Symlink if tree.size(entry.id)? > 4096 => return Ok(skip(SkipReason::Symlink, None)),
+            Mode::Symlink => {
+                let target = String::from_utf8_lossy(&tree.read(entry.id)?).into_owned();
+                let ours = named(entry.path.as_str()) || named(&target);
+                let detail = format!("points to {target}");
+                return Ok(if ours { skip(SkipReason::Symlink, Some(detail)) } else { Seen::Nothing });
+            }
+            Mode::File | Mode::Executable => {}
+        }
+        let size = tree.size(entry.id)?;
+        if size > options.file_bytes {
+            let ending = entry.path.name().rsplit('.').next().unwrap_or_default();
+            let binary = BINARY.contains(&ending.to_ascii_lowercase().as_str());
+            let detail = format!("{size} bytes, over the ceiling of {}", options.file_bytes);
+            return Ok(if binary { Seen::Nothing } else { skip(SkipReason::TooLarge, Some(detail)) });
+        }
+        let bytes = tree.read(entry.id)?;
+        if bytes.starts_with(b"\0GITCRYPT\0") {
+            return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
+        }
+        Ok(self.hit(at, entry, &bytes).map_or(Seen::Nothing, Seen::Hit))
+    }
+
+    fn hit(&self, at: usize, entry: &Entry, bytes: &[u8]) -> Option<Hit> {
+        let linkerd =
+            self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
+        let named = linkerd || self.names_a_release(bytes) || self.marker.find(bytes).is_some();
+        let ties = named
+            || is_kustomization(entry.path.name())
+            || self.flux.find(bytes).is_some()
+            || self.argo.find(bytes).is_some();
+        ties.then_some(Hit { entry: at, named, linkerd })
+    }
+
+    fn names_a_release(&self, bytes: &[u8]) -> bool {
+        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        let dot = |at: usize| bytes.get(at) == Some(&b'.');
+        self.edge.find_iter(bytes).any(|at| digit(at + 5) && digit(at + 6) && dot(at + 7))
+            || self.century.find_iter(bytes).any(|at| digit(at + 3) && dot(at + 4) && digit(at + 5))
+    }
+}
+
+/// Finds the name in UTF-16, which would otherwise be missed without a word.
+fn in_utf16(bytes: &[u8]) -> bool {
+    let wide = |order: fn(u16) -> [u8; 2]| -> Vec<u8> { "inkerd".encode_utf16().flat_map(order).collect() };
+    (bytes.starts_with(&[0xFF, 0xFE]) && memchr::memmem::find(bytes, &wide(u16::to_le_bytes)).is_some())
+        || (bytes.starts_with(&[0xFE, 0xFF])
+            && memchr::memmem::find(bytes, &wide(u16::to_be_bytes)).is_some())
+}

@@ -1,0 +1,275 @@
+//! Step 3, scan: what a piece of text says about a version.
+//!
+//! In: the text of a scalar, or a line. Out: whether it names a release exactly, floats, reads a variable, or is
+//! none of that; and the release names in free text. Knows no shape.
+
+use std::ops::Range;
+
+use super::{Form, Reason};
+use crate::release::EdgeVersion;
+
+/// Which scheme the place expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expects {
+    /// A chart version or constraint.
+    Chart,
+    /// An image tag.
+    Edge,
+    /// Either; text that is neither is no version at all.
+    Either,
+}
+
+/// What the text says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// A version, exact or not.
+    Version(VersionText),
+    /// It reads Flux substitution variables.
+    Reads(Vec<VariableRead>),
+    /// Nothing that concerns a version.
+    Nothing,
+}
+
+/// A version in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct VersionText {
+    /// The bytes of the text that name the version.
+    pub span: Range<usize>,
+    /// How it names it.
+    pub form: Form,
+    /// The release, where it is one.
+    pub version: Option<EdgeVersion>,
+    /// Why it stays.
+    pub stays: Option<Reason>,
+}
+
+/// `${name}` or `${name:=default}` in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct VariableRead {
+    /// The variable.
+    pub name: String,
+    /// The bytes of the default, where there is one.
+    pub default: Option<Range<usize>>,
+}
+
+/// A release name in free text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    /// Its bytes.
+    pub span: Range<usize>,
+    /// How it names the release.
+    pub form: Form,
+    /// The release.
+    pub version: EdgeVersion,
+}
+
+/// Judges the text of a scalar.
+pub(super) fn judge(text: &str, expects: Expects) -> Judged {
+    let trimmed = text.trim();
+    if trimmed.is_empty() || trimmed.contains("{{") {
+        return Judged::Nothing;
+    }
+    let reads = variable_reads(text);
+    if !reads.is_empty() {
+        return Judged::Reads(reads);
+    }
+    let start = text.len() - text.trim_start().len();
+    let whole = start..start + trimmed.len();
+    let found = match expects {
+        Expects::Chart => Some(chart_version(trimmed, start)),
+        Expects::Edge => Some(tag(trimmed, start)),
+        Expects::Either if trimmed.parse::<EdgeVersion>().is_ok() => Some(tag(trimmed, start)),
+        Expects::Either => EdgeVersion::from_chart(trimmed).is_some().then(|| chart_version(trimmed, start)),
+    };
+    found.map_or(Judged::Nothing, |mut found| {
+        if found.form == Form::Opaque {
+            found.span = whole;
+        }
+        Judged::Version(found)
+    })
+}
+
+/// Finds the release names in a line or a whole text: `edge-26.8.2` and `2026.8.2`, each standing alone.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    for start in memchr::memmem::find_iter(bytes, b"edge-").chain(memchr::memmem::find_iter(bytes, b"20")) {
+        let end = token_end(bytes, start);
+        let glued = start.checked_sub(1).and_then(|n| bytes.get(n));
+        let Some(word) = text.get(start..end) else { continue };
+        let read = match word.parse::<EdgeVersion>() {
+            Ok(version) if !glued.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')) => {
+                Some((Form::Edge, version))
+            }
+            Ok(_) => None,
+            // A chart package is called `linkerd-viz-2026.8.2`: only digits and dots glue here.
+            Err(_) if glued.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')) => None,
+            Err(_) => EdgeVersion::from_chart(word).map(|version| (Form::Chart, version)),
+        };
+        found.extend(read.map(|(form, version)| Token { span: start..end, form, version }));
+    }
+    found.sort_by_key(|t| t.span.start);
+    found
+}
+
+/// Returns the releases that a text names, each once, oldest first.
+pub(super) fn releases(text: &str) -> Vec<EdgeVersion> {
+    let mut found: Vec<EdgeVersion> = tokens(text).into_iter().map(|t| t.version).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Finds where a word of letters, digits, dots and dashes ends; a full stop at its end is punctuation.
+fn token_end(bytes: &[u8], start: usize) -> usize {
+    let inside = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'+');
+    let length = bytes.get(start..).map_or(0, |rest| rest.iter().take_while(|b| inside(b)).count());
+    let word = bytes.get(start..start + length).unwrap_or_default();
+    let stops = word.iter().rev().take_while(|b| matches!(b, b'.' | b'-')).count();
+    // `linkerd-viz-2026.8.2.tgz`: the name of a package ends in its version.
+    let word = word.strip_suffix(b".tgz").map_or(length - stops, <[u8]>::len);
+    start + word
+}
+
+/// Judges a chart's version or constraint.
+fn chart_version(text: &str, start: usize) -> VersionText {
+    let opaque = |stays| VersionText {
+        span: start..start + text.len(),
+        form: Form::Opaque,
+        version: None,
+        stays: Some(stays),
+    };
+    let exact = text.strip_prefix('=').map_or(text, str::trim_start);
+    if is_range(exact) {
+        return opaque(Reason::Range);
+    }
+    if exact.starts_with("sha256:") {
+        return opaque(Reason::Digest);
+    }
+    let from = start + (text.len() - exact.len());
+    let span = from..from + exact.len();
+    if let Some(version) = EdgeVersion::from_chart(exact) {
+        return VersionText { span, form: Form::Chart, version: Some(version), stays: None };
+    }
+    match semver::Version::parse(exact) {
+        // Before edge-24.3.1 the edge charts counted by themselves: `1.18.11-edge`, or `21.12.3`.
+        Ok(v) if v.pre.as_str() == "edge" || (18..=22).contains(&v.major) => {
+            VersionText { span, form: Form::Chart, version: None, stays: None }
+        }
+        Ok(_) => opaque(Reason::Channel),
+        Err(_) if exact.parse::<EdgeVersion>().is_ok() || is_v_version(exact) => opaque(Reason::Uneditable),
+        Err(_) => opaque(Reason::Channel),
+    }
+}
+
+/// Judges an image tag.
+fn tag(text: &str, start: usize) -> VersionText {
+    let span = start..start + text.len();
+    if let Ok(version) = text.parse::<EdgeVersion>() {
+        return VersionText { span, form: Form::Edge, version: Some(version), stays: None };
+    }
+    let stays = if text.contains("sha256:") { Reason::Digest } else { Reason::Channel };
+    VersionText { span, form: Form::Opaque, version: None, stays: Some(stays) }
+}
+
+fn is_v_version(text: &str) -> bool {
+    text.strip_prefix('v').is_some_and(|t| semver::Version::parse(t).is_ok())
+}
+
+/// Tells whether a constraint admits more than one version: operators, wildcards, or too few numbers.
+fn is_range(text: &str) -> bool {
+    let core = text.split(['-', '+']).next().unwrap_or(text);
+    let parts: Vec<&str> = core.strip_prefix('v').unwrap_or(core).split('.').collect();
+    let numeric = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let wild = |part: &&str| matches!(*part, "x" | "X" | "*");
+    text.contains(['~', '^', '<', '>', '*', '|', ',', '!', ' '])
+        || parts.iter().any(wild)
+        || (parts.len() < 3 && parts.iter().all(numeric))
+}
+
+/// Finds Flux's `${name}`, `${name:=default}` and their relatives.
+fn variable_reads(text: &str) -> Vec<VariableRead> {
+    let mut reads = Vec::new();
+    for start in memchr::memmem::find_iter(text.as_bytes(), b"${") {
+        // `$${name}` is Flux's escape.
+        if text.get(..start).is_some_and(|t| t.ends_with('$')) {
+            continue;
+        }
+        let Some(inner) = text.get(start + 2..).and_then(|t| t.split('}').next()) else { continue };
+        let length = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let (name, rest) = inner.split_at(length);
+        if name.is_empty() {
+            continue;
+        }
+        let operator = [":=", ":-", "=", "-"].into_iter().find(|o| rest.starts_with(o));
+        let default = operator.map(|o| start + 2 + length + o.len()..start + 2 + inner.len());
+        reads.push(VariableRead { name: name.to_owned(), default });
+    }
+    reads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stays(text: &str, expects: Expects) -> Option<Reason> {
+        match judge(text, expects) {
+            Judged::Version(v) => v.stays,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn exact_versions_move_and_partial_ones_are_ranges() {
+        for exact in ["2026.8.2", "=2026.8.2", "1.18.11-edge", "30.12.1-edge", " 2026.8.2 "] {
+            assert_eq!(stays(exact, Expects::Chart), None, "{exact}");
+        }
+        for range in [
+            "~2026.8.0",
+            "^2026.8.2",
+            ">=2026.1.0 <2027.0.0",
+            "2026.8",
+            "2026",
+            "2026.x",
+            "2026.8.*",
+            "*",
+            "2026.8.2 || 2026.8.3",
+            "2026.8.1 - 2026.8.3",
+            "v2026.8",
+            "1.x",
+        ] {
+            assert_eq!(stays(range, Expects::Chart), Some(Reason::Range), "{range}");
+        }
+        assert_eq!(stays("v2026.8.2", Expects::Chart), Some(Reason::Uneditable));
+        assert_eq!(stays("1.16.11", Expects::Chart), Some(Reason::Channel));
+        assert_eq!(stays("2026.8.2-fork.1", Expects::Chart), Some(Reason::Channel));
+    }
+
+    #[test]
+    fn tags_of_other_channels_stay() {
+        assert_eq!(stays("edge-26.8.2", Expects::Edge), None);
+        assert_eq!(stays("stable-2.14.10", Expects::Edge), Some(Reason::Channel));
+        assert_eq!(stays("edge-26.8.2-spark", Expects::Edge), Some(Reason::Channel));
+        assert_eq!(stays("sha256:abc", Expects::Edge), Some(Reason::Digest));
+        assert_eq!(judge("", Expects::Edge), Judged::Nothing);
+        assert_eq!(judge("{{ .edge }}", Expects::Edge), Judged::Nothing);
+        assert_eq!(judge("v1.2.1", Expects::Either), Judged::Nothing);
+    }
+
+    #[test]
+    fn substitution_variables_are_read() {
+        let Judged::Reads(reads) = judge("a-${l5d:=edge-26.8.2}${b}$${c}", Expects::Edge) else { panic!() };
+        assert_eq!(reads.len(), 2);
+        assert_eq!(reads[0], VariableRead { name: "l5d".to_owned(), default: Some(9..20) });
+        assert_eq!(reads[1].default, None);
+    }
+
+    #[test]
+    fn release_names_stand_alone_in_text() {
+        let found =
+            |text: &str| tokens(text).iter().map(|t| text[t.span.clone()].to_owned()).collect::<Vec<_>>();
+        assert_eq!(found("We run `edge-26.8.2`, chart 2026.8.2."), ["edge-26.8.2", "2026.8.2"]);
+        assert_eq!(found("linkerd-viz-2026.8.2.tgz"), ["2026.8.2"]);
+        assert_eq!(found("edge-26.8.2-spark ledge-26.8.2 12026.8.2 2026.8.2.1 v2026.8.2x"), [""; 0]);
+    }
+}

@@ -1,0 +1,200 @@
+//! Environment variables: one table of all that the program reads, and the only place that reads them.
+//!
+//! An empty variable counts as unset, since a workflow passes an input that nobody gave as an empty text.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+};
+
+/// One variable that the program reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// The flag that says the same; the flag wins.
+    pub flag: Option<&'static str>,
+    /// What it is for; Markdown.
+    pub meaning: &'static str,
+}
+
+/// The repository, a URL or a path.
+pub const REPO: &str = "UPLINKER_REPO";
+/// The forge.
+pub const FORGE: &str = "UPLINKER_FORGE";
+/// The API of GitHub Enterprise Server.
+pub const GITHUB_API_URL: &str = "UPLINKER_GITHUB_API_URL";
+/// The token.
+pub const TOKEN: &str = "UPLINKER_TOKEN";
+/// The file with the token.
+pub const TOKEN_FILE: &str = "UPLINKER_TOKEN_FILE";
+/// The file with certificate authorities.
+pub const CA_FILE: &str = "UPLINKER_CA_FILE";
+/// The release to go to.
+pub const TO: &str = "UPLINKER_TO";
+/// What makes a run end with exit code 4.
+pub const FAIL_ON: &str = "UPLINKER_FAIL_ON";
+/// Whether `plan` shows the diff.
+pub const DIFF: &str = "UPLINKER_DIFF";
+/// Whether `plan` ends with exit code 10.
+pub const EXIT_CODE: &str = "UPLINKER_EXIT_CODE";
+/// The feed that names the newest release.
+pub const VERSIONCHECK_URL: &str = "UPLINKER_VERSIONCHECK_URL";
+/// The Helm index.
+pub const CHARTS_URL: &str = "UPLINKER_CHARTS_URL";
+/// The feed of release notes.
+pub const RELEASES_URL: &str = "UPLINKER_RELEASES_URL";
+/// The milestones and notices of the operator.
+pub const MILESTONES_URL: &str = "UPLINKER_MILESTONES_URL";
+/// The cache's folder.
+pub const CACHE_DIR: &str = "UPLINKER_CACHE_DIR";
+/// Whether nothing is cached.
+pub const NO_CACHE: &str = "UPLINKER_NO_CACHE";
+/// The list of repositories of `serve`.
+pub const REPOS_FILE: &str = "UPLINKER_REPOS_FILE";
+/// The time between two passes of `serve`.
+pub const INTERVAL: &str = "UPLINKER_INTERVAL";
+/// Whether `init` replaces files.
+pub const FORCE: &str = "UPLINKER_FORCE";
+/// The folder of `demo`.
+pub const DIRECTORY: &str = "UPLINKER_DIRECTORY";
+/// The output format.
+pub const FORMAT: &str = "UPLINKER_FORMAT";
+/// Colours.
+pub const COLOR: &str = "UPLINKER_COLOR";
+/// Less output.
+pub const QUIET: &str = "UPLINKER_QUIET";
+/// More output.
+pub const VERBOSE: &str = "UPLINKER_VERBOSE";
+
+/// The token that GitHub Actions and many tools hand out.
+pub const GITHUB_TOKEN: &str = "GITHUB_TOKEN";
+/// Set to `true` inside GitHub Actions.
+pub const GITHUB_ACTIONS: &str = "GITHUB_ACTIONS";
+/// The repository of the workflow, `owner/name`.
+pub const GITHUB_REPOSITORY: &str = "GITHUB_REPOSITORY";
+/// The server of the workflow.
+pub const GITHUB_SERVER_URL: &str = "GITHUB_SERVER_URL";
+/// The API of that server.
+pub const GITHUB_SERVER_API_URL: &str = "GITHUB_API_URL";
+/// The file that takes the step's summary.
+pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+/// The file that takes the step's outputs.
+pub const GITHUB_OUTPUT: &str = "GITHUB_OUTPUT";
+
+const fn flag(name: &'static str, flag: &'static str, meaning: &'static str) -> Variable {
+    Variable { name, flag: Some(flag), meaning }
+}
+
+const fn bare(name: &'static str, meaning: &'static str) -> Variable {
+    Variable { name, flag: None, meaning }
+}
+
+/// Every variable, in the order of the reference page.
+pub const VARIABLES: &[Variable] = &[
+    flag(REPO, "--repo", "The repository: a URL, or a path."),
+    flag(FORGE, "--forge", "`github`, or `directory:PATH`."),
+    flag(GITHUB_API_URL, "--github-api-url", "The API of GitHub Enterprise Server."),
+    bare(
+        TOKEN,
+        "The token for Git and the forge. There is no flag, as other users of a machine can read a command line.",
+    ),
+    flag(TOKEN_FILE, "--token-file", "A file with the token."),
+    flag(CA_FILE, "--ca-file", "A PEM file with further certificate authorities."),
+    flag(TO, "--to", "The release to go to."),
+    flag(
+        FAIL_ON,
+        "--fail-on",
+        "`block`: exit code 4 also where a pull request says that it must not be merged.",
+    ),
+    flag(DIFF, "--diff", "`true`: show the changes line by line."),
+    flag(EXIT_CODE, "--exit-code", "`true`: exit code 10 where a change would be proposed."),
+    flag(VERSIONCHECK_URL, "--versioncheck-url", "The feed that names the newest release."),
+    flag(CHARTS_URL, "--charts-url", "The Helm index."),
+    flag(RELEASES_URL, "--releases-url", "The feed of dates, notes and advice."),
+    flag(MILESTONES_URL, "--milestones-url", "Further milestones and notices."),
+    flag(CACHE_DIR, "--cache-dir", "The folder of the cache."),
+    flag(NO_CACHE, "--no-cache", "`true`: cache nothing on disk."),
+    flag(REPOS_FILE, "--repos-file", "The list of repositories that `serve` polls."),
+    flag(INTERVAL, "--interval", "The time between two passes of `serve`."),
+    flag(FORCE, "--force", "`true`: `init` replaces files that are there."),
+    flag(DIRECTORY, "--directory", "The folder that `demo` works in."),
+    flag(FORMAT, "--format", "`text`, `json` or `markdown`."),
+    flag(COLOR, "--color", "`auto`, `always` or `never`."),
+    flag(QUIET, "--quiet", "`true`: print results and errors alone."),
+    flag(VERBOSE, "--verbose", "How much is told, 0 to 2."),
+    bare(GITHUB_TOKEN, "The token, where `UPLINKER_TOKEN` is not set."),
+    bare(GITHUB_ACTIONS, "`true` inside GitHub Actions; the variables below count only then."),
+    bare(GITHUB_REPOSITORY, "The repository, where no other is named."),
+    bare(GITHUB_SERVER_URL, "The server of that repository."),
+    bare(GITHUB_SERVER_API_URL, "The API of that server."),
+    bare(GITHUB_STEP_SUMMARY, "The file that gets the report as Markdown."),
+    bare(GITHUB_OUTPUT, "The file that gets the outputs `proposed`, `url`, `release` and `exit`."),
+    bare("NO_COLOR", "Set: no colours, unless `--color always` asks for them."),
+    bare("XDG_CACHE_HOME", "Where the cache is by default, in `uplinker`."),
+    bare("HOME", "Where the cache is without that, in `.cache/uplinker`."),
+];
+
+/// The variables that are set; made once, passed on by reference.
+#[derive(Clone, Default)]
+pub struct Environment(BTreeMap<String, OsString>);
+
+/// Tells whether a variable is there and empty.
+pub fn is_set_to_nothing(name: &OsStr) -> bool {
+    std::env::var_os(name).is_some_and(|value| value.is_empty())
+}
+
+// === impl Environment ===
+
+impl Environment {
+    /// Reads the variables of the table from the process.
+    pub fn of_process() -> Self {
+        Self::of(VARIABLES.iter().filter_map(|v| Some((v.name, std::env::var_os(v.name)?))))
+    }
+
+    /// Takes variables from a list.
+    pub fn of<'n>(variables: impl IntoIterator<Item = (&'n str, impl Into<OsString>)>) -> Self {
+        let set = variables.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+        Self(set.filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// Returns a variable as text; `None` where it is unset, empty, or not Unicode.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.to_str()
+    }
+
+    /// Returns a variable as a path.
+    pub fn path(&self, name: &str) -> Option<std::path::PathBuf> {
+        self.0.get(name).map(Into::into)
+    }
+
+    /// Tells whether this is a step of GitHub Actions.
+    pub fn in_actions(&self) -> bool {
+        self.get(GITHUB_ACTIONS) == Some("true")
+    }
+}
+
+// Values may be secrets, so names alone are shown.
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_counts_as_unset_and_values_are_not_shown() {
+        let env = Environment::of([(TOKEN, "s3cret"), (TO, "")]);
+        assert_eq!((env.get(TOKEN), env.get(TO)), (Some("s3cret"), None));
+        assert_eq!(format!("{env:?}"), "{\"UPLINKER_TOKEN\"}");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: std::collections::BTreeSet<_> = VARIABLES.iter().map(|v| v.name).collect();
+        assert_eq!(names.len(), VARIABLES.len());
+    }
+}

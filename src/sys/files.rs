@@ -1,0 +1,150 @@
+//! Files that the operator named: read up to a ceiling, written whole or not at all.
+//!
+//! Nothing here follows a path that a repository's content named; below a folder no symbolic link is followed.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::{Component, Path, PathBuf},
+};
+
+/// A file that could not be read or written: the operator's fault, or the machine's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// The system refused; its words.
+    #[error("{}: {reason}", path.display())]
+    System {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// Larger than its purpose allows.
+    #[error("{}: larger than {limit} bytes", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The ceiling.
+        limit: u64,
+    },
+}
+
+/// Reads a file of at most `limit` bytes; a pipe or device that never ends is cut off there too.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|e| system(path, &e))?;
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| system(path, &e))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= limit) {
+        Ok(bytes)
+    } else {
+        Err(FileError::TooLarge { path: path.to_owned(), limit })
+    }
+}
+
+/// Writes a file so that a reader sees the old content or the new, and never a part.
+pub fn replace(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|e| system(path, &e))?;
+    for part in parts {
+        file.write_all(part).map_err(|e| system(path, &e))?;
+    }
+    file.persist(path).map_err(|e| system(path, &e.error))?;
+    Ok(())
+}
+
+fn system(path: &Path, error: &io::Error) -> FileError {
+    FileError::System { path: path.to_owned(), reason: error.to_string() }
+}
+
+/// Tells whether something is at a path, be it a link to nothing.
+pub fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Reads a text of at most `limit` bytes.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(limit.saturating_add(1)).read_to_string(&mut text)?;
+    match text.len() as u64 > limit {
+        true => Err(io::Error::other(format!("more than {limit} bytes"))),
+        false => Ok(text),
+    }
+}
+
+/// Writes a file below a folder, whole or not at all; missing folders are made. No symbolic link is followed below
+/// the folder, so that a link in it cannot lead elsewhere.
+pub fn replace_below(folder: &Path, path: &str, text: &str) -> io::Result<()> {
+    let mut place = PathBuf::from(folder);
+    let parts: Vec<Component<'_>> = Path::new(path).components().collect();
+    let (name, parents) = parts.split_last().ok_or(io::ErrorKind::InvalidInput)?;
+    for part in parents {
+        place.push(only_name(part)?);
+        match place.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => return Err(io::Error::other(format!("{} is not a folder", place.display()))),
+            Err(_) => fs::create_dir(&place)?,
+        }
+    }
+    let mut file = tempfile::Builder::new().prefix(".uplinker-").permissions(mode()).tempfile_in(&place)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(place.join(only_name(name)?)).map(drop).map_err(|e| e.error)
+}
+
+fn only_name<'p>(part: &Component<'p>) -> io::Result<&'p std::ffi::OsStr> {
+    match part {
+        Component::Normal(name) => Ok(name),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// As for a file that an editor makes; the system takes away what the person's mask forbids.
+fn mode() -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o644)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ceiling_is_the_last_size_that_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a file");
+        replace(&path, &[b"12", b"345"]).unwrap();
+        assert_eq!(read(&path, 5).unwrap(), b"12345");
+        assert!(matches!(read(&path, 4), Err(FileError::TooLarge { limit: 4, .. })));
+        assert!(matches!(read(Path::new("/dev/zero"), 1000), Err(FileError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn a_missing_file_or_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("none").join("file");
+        assert!(read(&path, 5).unwrap_err().to_string().contains("none/file"));
+        assert!(replace(&path, &[b"x"]).is_err());
+    }
+
+    #[test]
+    fn what_is_read_is_bounded() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"abc").unwrap();
+        assert_eq!(read_text(file.path(), 3).unwrap(), "abc");
+        assert!(read_text(file.path(), 2).is_err() && read_text(Path::new("/dev/zero"), 1 << 16).is_err());
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join(".github")).unwrap();
+        assert!(replace_below(folder.path(), ".github/x.yml", "a").is_err());
+        std::os::unix::fs::symlink(elsewhere.path().join("y"), folder.path().join("y")).unwrap();
+        replace_below(folder.path(), "y", "b").unwrap();
+        replace_below(folder.path(), "d/e/f", "c").unwrap();
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(folder.path().join("d/e/f")).unwrap(), "c");
+        assert!(
+            replace_below(folder.path(), "../z", "c").is_err()
+                && replace_below(folder.path(), "", "c").is_err()
+        );
+    }
+}

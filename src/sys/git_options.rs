@@ -1,0 +1,106 @@
+//! libgit2's process-wide options: time limits, certificate authorities, and what it verifies.
+//!
+//! The one place of the program with `unsafe`: libgit2 keeps these options in plain C globals, so that git2 declares
+//! their setters `unsafe`. [`apply`] is called once, first thing in `main`, before any thread is started.
+#![allow(unsafe_code)]
+
+use std::{path::PathBuf, sync::OnceLock, time::Duration};
+
+use git2::opts;
+
+/// What every Git connection of this process is bounded by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitOptions {
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+    /// How long a server may stay silent, in a handshake as in mid-pack.
+    pub silence_timeout: Duration,
+    /// An operator's certificate authorities (PEM), trusted beside the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Whether a repository on this machine must belong to the user who runs the program (or be named by
+    /// `safe.directory`).
+    pub owner_validation: bool,
+}
+
+/// Options that libgit2 did not accept: the operator's file, or a second call with other options.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot set up Git: {0}")]
+pub struct GitSetup(pub String);
+
+static APPLIED: OnceLock<GitOptions> = OnceLock::new();
+
+// === impl GitOptions ===
+
+impl Default for GitOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            silence_timeout: Duration::from_secs(30),
+            ca_file: None,
+            owner_validation: true,
+        }
+    }
+}
+
+/// Sets the options for the whole process. A second call with the same options does nothing, with others it is an
+/// error.
+///
+/// Objects are then read without computing their hash again, which halves the time of a scan. Nothing is trusted by
+/// that: a pack is hashed when it arrives, and what is read later is this machine's own disk.
+///
+/// # Safety of the calls inside
+///
+/// The setters write C globals without a lock. That is sound while no other thread is inside libgit2, so this
+/// function belongs at the start of `main`; the `OnceLock` keeps a later call from writing again.
+pub fn apply(options: &GitOptions) -> Result<(), GitSetup> {
+    let mut first = false;
+    let applied = APPLIED.get_or_init(|| {
+        first = true;
+        options.clone()
+    });
+    if !first {
+        return if applied == options {
+            Ok(())
+        } else {
+            Err(GitSetup("the options of this process are set already, to other values".into()))
+        };
+    }
+    opts::strict_hash_verification(false);
+    // SAFETY: no other thread is in libgit2 yet (this function's contract), and the values are plain integers.
+    unsafe {
+        opts::set_server_connect_timeout_in_milliseconds(milliseconds(options.connect_timeout))
+            .and_then(|()| opts::set_server_timeout_in_milliseconds(milliseconds(options.silence_timeout)))
+            .and_then(|()| opts::set_verify_owner_validation(options.owner_validation))
+            .map_err(|e| GitSetup(e.message().to_owned()))?;
+    }
+    if let Some(path) = &options.ca_file {
+        // SAFETY: as above; libgit2 copies the path and reads the file before it returns.
+        unsafe { opts::set_ssl_cert_file(path) }
+            .map_err(|e| GitSetup(format!("{}: {}", path.display(), e.message())))?;
+    }
+    Ok(())
+}
+
+fn milliseconds(duration: Duration) -> i32 {
+    i32::try_from(duration.as_millis()).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_call_must_agree() {
+        let options = GitOptions { silence_timeout: Duration::from_secs(20), ..GitOptions::default() };
+        apply(&options).unwrap();
+        apply(&options).unwrap();
+        let other = GitOptions { silence_timeout: Duration::from_secs(21), ..options };
+        assert!(apply(&other).unwrap_err().to_string().contains("already"));
+    }
+
+    #[test]
+    fn a_time_limit_beyond_the_type_is_the_longest() {
+        assert_eq!(milliseconds(Duration::from_secs(u64::MAX)), i32::MAX);
+        assert_eq!(milliseconds(Duration::from_secs(2)), 2000);
+    }
+}

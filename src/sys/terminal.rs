@@ -1,0 +1,198 @@
+//! The terminal: data to standard output, everything else to standard error, colour and progress only where a
+//! person looks.
+//!
+//! In: texts that are safe to print (the caller escapes repository content). Nothing here decides what is said.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+
+use super::secrets::{Token, without_userinfo};
+
+/// How much is told on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors alone.
+    Quiet,
+    /// What a person should know.
+    Normal,
+    /// The steps.
+    Verbose,
+    /// The details of the steps.
+    Debug,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The two streams of the process.
+pub struct Terminal {
+    verbosity: Verbosity,
+    color_out: bool,
+    color_err: bool,
+    progress: bool,
+    /// The length of the progress line that stands on the terminal.
+    line: Mutex<usize>,
+    secrets: Secrets,
+}
+
+/// The tokens that no stream may show.
+#[derive(Clone, Default)]
+struct Secrets(Arc<Mutex<Vec<Token>>>);
+
+/// Standard error for the log, without the tokens.
+struct LogWriter(Secrets);
+
+// === impl Terminal ===
+
+impl Terminal {
+    /// Looks at the process's streams.
+    pub fn of_process(verbosity: Verbosity, color: ColorChoice, no_color: bool) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+        let colored = |terminal: bool| match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => terminal && !no_color && !dumb,
+        };
+        let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        Self {
+            verbosity,
+            color_out: colored(out),
+            color_err: colored(err),
+            progress: err && !dumb && verbosity == Verbosity::Normal,
+            line: Mutex::new(0),
+            secrets: Secrets::default(),
+        }
+    }
+
+    /// Keeps a token out of everything that is written from now on.
+    pub fn hide(&self, token: &Token) {
+        self.secrets.0.lock().unwrap_or_else(PoisonError::into_inner).push(token.clone());
+    }
+
+    /// Tells whether standard output takes colours.
+    pub fn color_out(&self) -> bool {
+        self.color_out
+    }
+
+    /// Tells whether standard error takes colours.
+    pub fn color_err(&self) -> bool {
+        self.color_err
+    }
+
+    /// Returns how much is told.
+    pub fn verbosity(&self) -> Verbosity {
+        self.verbosity
+    }
+
+    /// Writes data. A reader that has left (`| head`) is no error.
+    pub fn data(&self, text: &str) -> io::Result<()> {
+        self.clear();
+        let mut out = io::stdout().lock();
+        match out.write_all(self.secrets.cut(text).as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Writes lines for the person, unless quiet.
+    pub fn note(&self, text: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.error(text);
+        }
+    }
+
+    /// Writes lines for the person, however quiet.
+    pub fn error(&self, text: &str) {
+        self.clear();
+        // Nothing can be told where standard error is gone.
+        let _ = writeln!(io::stderr().lock(), "{}", self.secrets.cut(text));
+    }
+
+    /// Shows what is being done, on one line that the next one replaces; nothing where no person looks.
+    pub fn progress(&self, doing: &str) {
+        if !self.progress {
+            return;
+        }
+        let shown: String = self.secrets.cut(doing).chars().filter(|c| !c.is_control()).take(78).collect();
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let width = shown.chars().count();
+        let _ = write!(io::stderr().lock(), "\r{shown}{}", " ".repeat(line.saturating_sub(width)));
+        let _ = io::stderr().lock().flush();
+        *line = width;
+    }
+
+    /// Removes the progress line.
+    pub fn clear(&self) {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        if *line > 0 {
+            let _ = write!(io::stderr().lock(), "\r{}\r", " ".repeat(*line));
+            *line = 0;
+        }
+    }
+
+    /// Sends the program's own events to standard error, as far as `-v` asks for them. Events of libraries stay
+    /// out: they may carry headers.
+    pub fn install_log(&self) {
+        let level = match self.verbosity {
+            Verbosity::Quiet | Verbosity::Normal => tracing::Level::WARN,
+            Verbosity::Verbose => tracing::Level::INFO,
+            Verbosity::Debug => tracing::Level::DEBUG,
+        };
+        let secrets = self.secrets.clone();
+        let events = tracing_subscriber::fmt::layer()
+            .with_writer(move || LogWriter(secrets.clone()))
+            .with_ansi(self.color_err)
+            .with_target(false)
+            .without_time();
+        let only_ours = Targets::new().with_target("uplinker", level);
+        // A second call, as tests make it, finds the first log in place and leaves it.
+        let _ = tracing_subscriber::registry().with(only_ours).with(events).try_init();
+    }
+}
+
+// === impl Secrets, LogWriter ===
+
+impl Secrets {
+    /// Returns the text without tokens and without what stands before `@` in a URL.
+    fn cut(&self, text: &str) -> String {
+        let tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.iter().fold(without_userinfo(text), |text, token| token.redact(&text).into_owned())
+    }
+}
+
+impl Write for LogWriter {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        // The log writes each event whole, so a token is never split over two calls.
+        io::stderr().lock().write_all(self.0.cut(&String::from_utf8_lossy(event)).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().lock().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_and_credentials_are_cut() {
+        let secrets = Secrets::default();
+        secrets.0.lock().unwrap().push(Token::new("gh_s3cret", "x").unwrap());
+        assert_eq!(secrets.cut("see https://u:p@h/x with gh_s3cret"), "see https://***@h/x with ***");
+    }
+}

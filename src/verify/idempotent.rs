@@ -1,0 +1,81 @@
+//! Step 6, verify: a second pass changes nothing.
+//!
+//! In: the inventory after the change. Out: a `block` for each pin that would move again, and for each that moved and
+//! can no longer be found where it was.
+
+use super::{Checked, Finding, Verification, count};
+use crate::{
+    plan::{NewText, edge_of, judge},
+    scan::{Inventory, Pin},
+};
+
+pub(super) const NAME: &str = "idempotent";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let Some(after) = input.after else {
+        return Checked { looked_at: "nothing: the result was not scanned".to_owned(), findings: Vec::new() };
+    };
+    let plan = input.plan;
+    let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
+    let again = judged.iter().filter(|m| m.new.is_some()).filter_map(|m| after.pins.get(m.pin));
+    let mut findings: Vec<Finding> = again
+        .filter(|pin| pin.stage == plan.stage)
+        .map(|pin| {
+            let reason = format!("`{}` would move to {} again in a second run", pin.value, plan.to);
+            Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it")
+        })
+        .collect();
+    let fixed = input.moving().filter(|(_, new)| matches!(new, NewText::Fixed(_)));
+    for (pin, _) in fixed.filter(|(pin, _)| !is_at(after, pin, input)) {
+        let reason =
+            format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
+        findings.push(Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it"));
+    }
+    Checked { looked_at: format!("a second scan, {}", count(after.pins.len(), "pin")), findings }
+}
+
+fn is_at(after: &Inventory, moved: &Pin, input: &Verification<'_>) -> bool {
+    let same_place = |pin: &&Pin| {
+        pin.path == moved.path
+            && pin.kind == moved.kind
+            && (pin.site.document, pin.site.line) == (moved.site.document, moved.site.line)
+    };
+    after.pins.iter().filter(same_place).any(|pin| edge_of(pin) == Some(input.plan.to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{plan::testing::edge, verify::testing::*};
+
+    fn case() -> Case {
+        Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                .chart("b.yaml", "linkerd-viz", "2026.8.2")
+                .proxy("ns.yaml", "edge-26.8.2")
+        })
+    }
+
+    #[test]
+    fn pins_that_are_where_they_should_be_pass() {
+        assert_eq!(case().rescanned(|_| ()).check(NAME), [], "and the other stage is not asked");
+    }
+
+    #[test]
+    fn a_pin_that_would_move_again_is_found() {
+        let found = case()
+            .rescanned(|after| {
+                after.pins[1].value = "2026.8.2".into();
+                after.pins[1].version = Some(edge("edge-26.8.2"));
+            })
+            .check(NAME);
+        assert_eq!(found.len(), 2, "it would move, and it is not at the release: {found:?}");
+        assert!(found.iter().all(|f| f.place.as_ref().unwrap().path.as_str() == "b.yaml"));
+    }
+
+    #[test]
+    fn a_pin_that_is_no_longer_seen_is_found() {
+        let found = case().rescanned(|after| after.pins.retain(|p| p.path.as_str() != "a.yaml")).check(NAME);
+        assert!(found.len() == 1 && found[0].reason.contains("not found there"), "{found:?}");
+    }
+}

@@ -1,0 +1,108 @@
+//! Step 6, verify: the cluster's Kubernetes is one that the charts accept.
+//!
+//! In: the target's `kubernetes` and the charts' `kubeVersion`. Out: a `block` where a chart would refuse to be
+//! installed; where the cluster's version is not configured, a `warn` if the charts ask for more than before.
+
+use std::collections::BTreeSet;
+
+use semver::Version;
+
+use super::{Checked, Finding, Verification, count};
+use crate::{
+    plan::Constraint,
+    release::EdgeVersion,
+    scan::{Form, Stage},
+};
+
+pub(super) const NAME: &str = "kube-version";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    if input.plan.stage == Stage::DataPlane {
+        return Checked { looked_at: "nothing: no chart moves".to_owned(), findings: Vec::new() };
+    }
+    let charts: BTreeSet<&str> = input
+        .moving()
+        .filter(|(pin, _)| pin.form == Form::Chart)
+        .filter_map(|(pin, _)| pin.chart.as_deref())
+        .collect();
+    let to = input.plan.to;
+    let findings = match input.kubernetes {
+        Some(cluster) => charts.iter().filter_map(|chart| refused(input, chart, cluster)).collect(),
+        None => asks_for_more(input, &charts).into_iter().collect(),
+    };
+    Checked { looked_at: format!("kubeVersion of {} of {to}", count(charts.len(), "chart")), findings }
+}
+
+fn refused(input: &Verification<'_>, chart: &str, cluster: &Version) -> Option<Finding> {
+    let to = input.plan.to;
+    let range = range(input, chart, to)?;
+    let Ok(constraint) = Constraint::parse(&range) else {
+        return Some(Finding::info(
+            NAME,
+            format!("the kubeVersion of {chart}, `{range}`, could not be read"),
+        ));
+    };
+    if constraint.allows_version(cluster) {
+        return None;
+    }
+    let reason = format!("{chart} of {to} needs Kubernetes {range}, and this target runs {cluster}");
+    Some(Finding::block(NAME, reason).mend("upgrade the cluster first, and then `kubernetes` of the target"))
+}
+
+fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Finding> {
+    let (from, to) = (*input.plan.from.first()?, input.plan.to);
+    let differing = |chart: &&str| {
+        let (old, new) = (range(input, chart, from)?, range(input, chart, to)?);
+        (old != new).then_some((old, new))
+    };
+    let (old, new) = charts.iter().find_map(differing)?;
+    let reason = format!("{to} needs Kubernetes {new}; {from} needed {old}");
+    let mend =
+        "check the cluster's version, or set `kubernetes` of the target so that this is checked for you";
+    Some(Finding::warn(NAME, reason).mend(mend))
+}
+
+/// The index has the chart's own word; where it is not at hand, what is known of the release stands in.
+fn range(input: &Verification<'_>, chart: &str, version: EdgeVersion) -> Option<String> {
+    let index = || input.catalog.get(version)?.charts.get(chart)?.kube_version.clone();
+    let known = || input.catalog.knowledge.kubernetes_of(version).map(|k| k.range.clone());
+    index().or_else(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity::*, testing::*};
+
+    fn case() -> Case {
+        Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2"))
+    }
+
+    #[test]
+    fn a_cluster_that_the_charts_accept_passes() {
+        assert_eq!(case().check(NAME), []);
+        assert_eq!(case().kubernetes("1.31.0").check(NAME), []);
+        assert_eq!(case().kubernetes("1.33.4-eks-1").check(NAME), []);
+    }
+
+    #[test]
+    fn a_cluster_that_is_too_old_blocks() {
+        let found = case().kubernetes("1.30.0").check(NAME);
+        assert_eq!(severities(&found), [Block]);
+        assert!(found[0].reason.contains("needs Kubernetes >=1.31.0-0, and this target runs 1.30.0"));
+    }
+
+    #[test]
+    fn without_the_clusters_version_a_higher_demand_is_a_warning() {
+        let from_old = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.4.1"));
+        let found = from_old.check(NAME);
+        assert_eq!(severities(&found), [Warn], "edge-26.5.1 raised it: {found:?}");
+        assert!(found[0].reason.contains("edge-26.4.1 needed >=1.23"), "{found:?}");
+    }
+
+    #[test]
+    fn proxies_are_no_charts() {
+        let proxies = Case::default().data_plane().pins(|b| b.proxy("a.yaml", "edge-26.4.1"));
+        assert_eq!(proxies.kubernetes("1.20.0").check(NAME), []);
+    }
+}

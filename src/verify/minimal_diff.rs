@@ -1,0 +1,185 @@
+//! Step 6, verify: the change set is the plan's pins and nothing else.
+//!
+//! In: the change set. Out: a `block` for each byte that changed outside a pin. This is computed again from the
+//! bytes, so that a defect of the editor cannot pass its own proof.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Checked, Finding, Verification, count};
+use crate::{
+    edit::FileChange,
+    plan::NewText,
+    scan::{Mode, Pin, RepoPath},
+};
+
+pub(super) const NAME: &str = "minimal-diff";
+
+const OURS: &str = "this is a defect of uplinker; do not merge, and report it";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let mut pins: BTreeMap<&RepoPath, Vec<(&Pin, &NewText)>> = BTreeMap::new();
+    input.moving().for_each(|(pin, new)| pins.entry(&pin.path).or_default().push((pin, new)));
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut changed: BTreeSet<&RepoPath> = BTreeSet::new();
+    for file in &input.changes.files {
+        if !changed.insert(&file.path) {
+            findings.push(defect(&file.path, None, "the file is changed twice"));
+        }
+        match pins.get(&file.path) {
+            Some(pins) => findings.extend(file_findings(input, file, pins)),
+            None => findings.push(defect(&file.path, None, "the file is changed and no pin of it moves")),
+        }
+    }
+    for (path, pins) in pins.iter().filter(|(path, _)| !changed.contains(*path)) {
+        let line = pins.first().map(|(pin, _)| pin.site.line);
+        findings.push(defect(path, line, "a pin of the file was to move and the file is not changed"));
+    }
+    let looked_at = format!("every byte of {}", count(input.changes.files.len(), "changed file"));
+    Checked { looked_at, findings }
+}
+
+fn defect(path: &RepoPath, line: Option<usize>, reason: &str) -> Finding {
+    Finding::block(NAME, reason).at(path, line).mend(OURS)
+}
+
+fn file_findings(input: &Verification<'_>, file: &FileChange, pins: &[(&Pin, &NewText)]) -> Option<Finding> {
+    let flaw = |reason: &str| Some(defect(&file.path, None, reason));
+    let entries = input.before.entries();
+    let entry = entries.binary_search_by(|e| e.path.cmp(&file.path)).ok().and_then(|n| entries.get(n));
+    let sound = entry.is_some_and(|e| {
+        Some(e.id) == file.before_id
+            && e.mode == file.mode
+            && matches!(e.mode, Mode::File | Mode::Executable)
+            && pins.iter().all(|(pin, _)| pin.blob == e.id)
+    });
+    if !sound {
+        return flaw("the change was not made from the file of the base commit");
+    }
+    if input.before.read(entry?.id).ok().as_deref() != Some(file.before.as_slice()) {
+        return flaw("the content that is replaced is not the file's");
+    }
+    let Some(after) = &file.after else { return flaw("the file is removed") };
+    let at = first_stray_byte(&file.before, after, pins)?;
+    let line = 1 + file.before.iter().take(at).filter(|b| **b == b'\n').count();
+    let reason = format!("the file changes outside its pins, near byte {at}");
+    Some(defect(&file.path, Some(line), &reason))
+}
+
+/// Walks both texts: what lies between pins must be equal, and each pin must hold its new text, in quotes or not.
+/// Returns the byte of the old text from where that is not so.
+fn first_stray_byte(before: &[u8], after: &[u8], pins: &[(&Pin, &NewText)]) -> Option<usize> {
+    // Two readers of one value are two pins with one span.
+    let spans: BTreeMap<(usize, usize), &NewText> =
+        pins.iter().map(|(pin, new)| ((pin.site.span.start, pin.site.span.end), *new)).collect();
+    let (mut old, mut rest) = (0, after);
+    for ((start, end), new) in spans {
+        let Some(kept) = before.get(old..start) else { return Some(start) };
+        let Some(behind) = rest.strip_prefix(kept).and_then(|rest| strip_new(rest, new)) else {
+            return Some(old);
+        };
+        if before.get(start..end).is_none() {
+            return Some(start);
+        }
+        (old, rest) = (end, behind);
+    }
+    (before.get(old..) != Some(rest)).then_some(old)
+}
+
+fn strip_new<'t>(text: &'t [u8], new: &NewText) -> Option<&'t [u8]> {
+    let NewText::Fixed(new) = new else { return strip_digest(text) };
+    let quoted = |quote: &[u8]| text.strip_prefix(quote)?.strip_prefix(new.as_bytes())?.strip_prefix(quote);
+    text.strip_prefix(new.as_bytes()).or_else(|| quoted(b"\"")).or_else(|| quoted(b"'"))
+}
+
+fn strip_digest(text: &[u8]) -> Option<&[u8]> {
+    let (hex, rest) = text.strip_prefix(b"sha256:")?.split_at_checked(64)?;
+    hex.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::testing::*;
+
+    fn case() -> Case {
+        Case::default().file("a.yaml", "crds: 2026.8.2 # keep\r\ncp:   '2026.8.2'\r\n").pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("a.yaml", "linkerd-viz", "2026.8.2")
+        })
+    }
+
+    fn after(text: &'static str) -> Case {
+        case().tamper(move |changes| changes.files[0].after = Some(text.into()))
+    }
+
+    #[test]
+    fn a_change_of_the_pins_alone_passes() {
+        assert_eq!(case().check(NAME), []);
+        assert_eq!(after("crds: \"2026.8.3\" # keep\r\ncp:   '2026.8.3'\r\n").check(NAME), [], "quotes");
+    }
+
+    #[test]
+    fn any_other_byte_is_found() {
+        for (text, line) in [
+            ("crds: 2026.8.3 # kept\r\ncp:   '2026.8.3'\r\n", 1),
+            ("crds: 2026.8.3 # keep\ncp:   '2026.8.3'\r\n", 1),
+            ("crds: 2026.8.3 # keep\r\ncp: '2026.8.3'\r\n", 1),
+            ("crds: 2026.8.3 # keep\r\ncp:   '2026.8.3'", 2),
+            ("crds: 2026.8.3 # keep\r\ncp:   '2026.8.3'\r\n\r\n", 2),
+            ("crds: 2026.8.3 # keep\r\ncp:   '2026.8.2'\r\n", 1),
+            ("crds: '2026.8.3\" # keep\r\ncp:   '2026.8.3'\r\n", 1),
+            ("", 1),
+        ] {
+            let found = after(text).check(NAME);
+            assert_eq!(severities(&found), [crate::verify::Severity::Block], "{text:?}");
+            assert_eq!(found[0].place.as_ref().unwrap().line, Some(line), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_exactly_those_of_the_plan() {
+        let extra = case().tamper(|changes| {
+            let mut other = changes.files[0].clone();
+            other.path = crate::plan::testing::path("b.yaml");
+            changes.files.push(other);
+        });
+        assert!(extra.check(NAME)[0].reason.contains("no pin of it moves"));
+        let missing = case().tamper(|changes| changes.files.clear());
+        assert!(missing.check(NAME)[0].reason.contains("is not changed"));
+        let twice = case().tamper(|changes| changes.files.push(changes.files[0].clone()));
+        assert!(twice.check(NAME)[0].reason.contains("twice"));
+        let removed = case().tamper(|changes| changes.files[0].after = None);
+        assert!(removed.check(NAME)[0].reason.contains("removed"));
+    }
+
+    #[test]
+    fn the_change_must_be_made_from_the_base_commits_file() {
+        let id = case().tamper(|changes| changes.files[0].before_id = None);
+        let mode = case().tamper(|changes| changes.files[0].mode = Mode::Executable);
+        let text = case().tamper(|changes| changes.files[0].before = b"other".to_vec());
+        for case in [id, mode, text] {
+            assert_eq!(case.check(NAME).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_lock_digest_is_a_digest() {
+        let digest = |digest: String| {
+            let old = format!("sha256:{}", "0".repeat(64));
+            let text = format!("version: 2026.8.2\ndigest: {old}\n");
+            Case::default()
+                .file("Chart.lock", &text)
+                .pins(|b| {
+                    let lock = crate::scan::PinKind::ChartLock;
+                    b.pin("Chart.lock", lock, "2026.8.2").of("linkerd-crds").pin("Chart.lock", lock, &old)
+                })
+                .tamper(move |changes| {
+                    changes.files[0].after =
+                        Some(format!("version: 2026.8.3\ndigest: {digest}\n").into_bytes());
+                })
+                .check(NAME)
+        };
+        assert_eq!(digest(format!("sha256:{}", "a1".repeat(32))), []);
+        assert_eq!(digest(format!("sha256:{}", "a1".repeat(31))).len(), 1);
+        assert_eq!(digest("2026.8.3".to_owned()).len(), 1);
+    }
+}

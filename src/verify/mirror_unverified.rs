@@ -1,0 +1,70 @@
+//! Step 6, verify: charts from a mirror that could not be asked.
+//!
+//! In: moving pins whose chart comes from a mirror. Out: a `warn` with chart and version for each chart of a mirror
+//! whose index the operator did not configure; such an index is never contacted.
+
+use std::collections::BTreeMap;
+
+use super::{Checked, Finding, Verification, count};
+use crate::{
+    plan::{NewText, mirror_is_read},
+    scan::Pin,
+};
+
+pub(super) const NAME: &str = "mirror-unverified";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let mirrored: Vec<(&Pin, &str, &str)> = input
+        .moving()
+        .filter_map(|(pin, new)| match new {
+            NewText::Fixed(text) => Some((pin, pin.mirror.as_deref()?, text.as_str())),
+            NewText::LockDigest => None,
+        })
+        .collect();
+    let mut doubtful: BTreeMap<(&str, &str, &str), &Pin> = BTreeMap::new();
+    for (pin, mirror, text) in mirrored.iter().filter(|(pin, ..)| !mirror_is_read(pin, input.options)) {
+        doubtful.entry((mirror, pin.chart.as_deref().unwrap_or("the chart"), text)).or_insert(pin);
+    }
+    let findings = doubtful.iter().map(|((mirror, chart, text), pin)| {
+        let reason = format!("{chart} {text} comes from {mirror}, whose index was not read");
+        let mend = format!("check that {chart} {text} is there before you merge");
+        Finding::warn(NAME, reason).at_pin(pin).mend(mend)
+    });
+    let findings = findings.collect();
+    Checked { looked_at: format!("{} from mirrors", count(mirrored.len(), "moving pin")), findings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity::*, testing::*};
+
+    const MIRROR: &str = "oci://registry.example.com/linkerd";
+
+    fn case() -> Case {
+        Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                .mirror(MIRROR)
+                .chart("b.yaml", "linkerd-crds", "2026.8.2")
+                .mirror(MIRROR)
+                .chart("c.yaml", "linkerd-viz", "2026.8.2")
+                .chart("d.yaml", "linkerd-viz", "2026.8.3")
+                .mirror(MIRROR)
+        })
+    }
+
+    #[test]
+    fn a_mirror_that_was_not_read_is_named_once_for_each_chart() {
+        let found = case().check(NAME);
+        assert_eq!(severities(&found), [Warn]);
+        assert!(
+            found[0].reason.contains("linkerd-crds 2026.8.3 comes from oci://registry.example.com/linkerd")
+        );
+    }
+
+    #[test]
+    fn a_mirror_whose_index_was_read_passes() {
+        let read = case().options(|options| options.indexes.push(MIRROR.to_owned()));
+        assert_eq!(read.check(NAME), []);
+    }
+}

@@ -1,0 +1,165 @@
+//! Step 6, verify: CRDs are applied before the control plane.
+//!
+//! In: what the repository says of the order of Linkerd's releases and applications. Out: a `warn` where a control
+//! plane does not wait for its CRDs. An order that a parent sets (a Flux Kustomization, an app of apps) is not seen
+//! here, so across folders it is only an `info`.
+
+use std::collections::BTreeSet;
+
+use super::{Checked, Finding, Severity, Verification, count};
+use crate::scan::{Deployment, Stage};
+
+pub(super) const NAME: &str = "order";
+
+const CRDS: &str = "linkerd-crds";
+const CONTROL_PLANE: &str = "linkerd-control-plane";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let moves = input.moving().any(|(pin, _)| pin.chart.as_deref().is_none_or(|chart| chart == CRDS));
+    if input.plan.stage == Stage::DataPlane || !moves {
+        return Checked { looked_at: "nothing: no CRDs move".to_owned(), findings: Vec::new() };
+    }
+    let all: Vec<&Deployment> =
+        input.inventory.facts.deployments.iter().filter(|d| input.target.covers(&d.path)).collect();
+    let control_planes: Vec<&Deployment> = all.iter().copied().filter(|d| d.chart == CONTROL_PLANE).collect();
+    let findings = control_planes.iter().filter_map(|d| finding(d, &all)).collect();
+    let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));
+    Checked { looked_at, findings }
+}
+
+fn finding(control_plane: &Deployment, all: &[&Deployment]) -> Option<Finding> {
+    let crds: Vec<&Deployment> = all.iter().copied().filter(|d| d.chart == CRDS).collect();
+    let near: Vec<&Deployment> =
+        crds.iter().copied().filter(|d| d.path.folder() == control_plane.path.folder()).collect();
+    let (candidates, severity) =
+        if near.is_empty() { (crds, Severity::Info) } else { (near, Severity::Warn) };
+    // One application with both charts is applied by kind, CRDs first.
+    let one_object = |d: &Deployment| d.path == control_plane.path && d.name == control_plane.name;
+    if candidates.is_empty() || candidates.iter().any(|d| one_object(d)) {
+        return None;
+    }
+    let place = |finding: Finding| finding.at(&control_plane.path, control_plane.line);
+    if let Some(depends_on) = &control_plane.depends_on {
+        let waited_for = reachable(control_plane, depends_on, all);
+        let waits = candidates.iter().any(|d| waited_for.contains(d.name.as_str()));
+        let name = candidates.first().map_or(CRDS, |d| d.name.as_str());
+        let reason = format!("`{}` does not wait for `{name}`, which brings its CRDs", control_plane.name);
+        let finding = Finding::new(NAME, severity, reason).mend(format!("name `{name}` under `dependsOn`"));
+        return (!waits).then(|| place(finding));
+    }
+    let wave = control_plane.sync_wave?;
+    let first = candidates.iter().filter_map(|d| d.sync_wave).min()?;
+    let reason = format!(
+        "`{}` is in sync wave {wave} and its CRDs in wave {first}, so they may be applied after it",
+        control_plane.name
+    );
+    let mend = format!("give the CRDs a wave below {wave}");
+    (first >= wave).then(|| place(Finding::new(NAME, severity, reason).mend(mend)))
+}
+
+/// Names that a release waits for, directly or through other releases of Linkerd's charts.
+fn reachable<'d>(
+    from: &'d Deployment,
+    depends_on: &'d [String],
+    all: &[&'d Deployment],
+) -> BTreeSet<&'d str> {
+    let bare = |name: &'d String| name.rsplit('/').next().unwrap_or(name);
+    let mut waiting: Vec<&str> = depends_on.iter().map(bare).collect();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    while let Some(name) = waiting.pop() {
+        if seen.insert(name) && name != from.name {
+            let named = all.iter().filter(|d| d.name == name);
+            waiting.extend(named.filter_map(|d| d.depends_on.as_ref()).flatten().map(bare));
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        plan::testing::path,
+        verify::{Severity::*, testing::*},
+    };
+
+    fn flux(file: &str, chart: &str, depends_on: &[&str]) -> Deployment {
+        Deployment {
+            path: path(file),
+            line: 3,
+            chart: chart.into(),
+            name: chart.into(),
+            namespace: None,
+            depends_on: Some(depends_on.iter().map(|n| (*n).to_owned()).collect()),
+            sync_wave: None,
+        }
+    }
+
+    fn argo(file: &str, chart: &str, wave: i64) -> Deployment {
+        Deployment { depends_on: None, sync_wave: Some(wave), ..flux(file, chart, &[]) }
+    }
+
+    fn found(deployments: Vec<Deployment>) -> Vec<Finding> {
+        Case::default()
+            .pins(|b| {
+                b.chart("mesh/crds.yaml", CRDS, "2026.8.2")
+                    .chart("mesh/cp.yaml", CONTROL_PLANE, "2026.8.2")
+                    .facts(|facts| facts.deployments = deployments)
+            })
+            .check(NAME)
+    }
+
+    #[test]
+    fn a_control_plane_that_waits_passes() {
+        let crds = || flux("mesh/crds.yaml", CRDS, &[]);
+        assert_eq!(found(vec![crds(), flux("mesh/cp.yaml", CONTROL_PLANE, &["linkerd-crds"])]), []);
+        let namespaced = flux("mesh/cp.yaml", CONTROL_PLANE, &["linkerd/linkerd-crds"]);
+        assert_eq!(found(vec![crds(), namespaced]), []);
+        let cni = flux("mesh/cni.yaml", "linkerd2-cni", &["linkerd-crds"]);
+        let through = flux("mesh/cp.yaml", CONTROL_PLANE, &["linkerd2-cni"]);
+        assert_eq!(found(vec![crds(), cni, through]), [], "it waits through another release");
+        let waves = vec![argo("mesh/crds.yaml", CRDS, -1), argo("mesh/cp.yaml", CONTROL_PLANE, 0)];
+        assert_eq!(found(waves), []);
+    }
+
+    #[test]
+    fn a_control_plane_that_does_not_wait_is_found() {
+        let none = vec![flux("mesh/crds.yaml", CRDS, &[]), flux("mesh/cp.yaml", CONTROL_PLANE, &["certs"])];
+        let found_flux = found(none);
+        assert_eq!(severities(&found_flux), [Warn]);
+        assert!(found_flux[0].mend.as_ref().unwrap().contains("`linkerd-crds` under `dependsOn`"));
+        let waves = vec![argo("mesh/crds.yaml", CRDS, 0), argo("mesh/cp.yaml", CONTROL_PLANE, 0)];
+        assert_eq!(severities(&found(waves)), [Warn], "one wave is ordered by name, control plane first");
+    }
+
+    #[test]
+    fn an_order_that_a_parent_may_set_is_only_mentioned() {
+        let apart = vec![flux("a/crds.yaml", CRDS, &[]), flux("b/cp.yaml", CONTROL_PLANE, &[])];
+        assert_eq!(severities(&found(apart)), [Info]);
+    }
+
+    #[test]
+    fn circles_end_and_lone_control_planes_are_quiet() {
+        assert_eq!(found(vec![flux("mesh/cp.yaml", CONTROL_PLANE, &[])]), []);
+        let circle = vec![
+            flux("mesh/crds.yaml", CRDS, &[CONTROL_PLANE]),
+            flux("mesh/cp.yaml", CONTROL_PLANE, &["linkerd-viz"]),
+            flux("mesh/viz.yaml", "linkerd-viz", &[CONTROL_PLANE]),
+        ];
+        assert_eq!(severities(&found(circle)), [Warn]);
+        let mut one = vec![argo("mesh/app.yaml", CRDS, 0), argo("mesh/app.yaml", CONTROL_PLANE, 0)];
+        one.iter_mut().for_each(|d| d.name = "linkerd".into());
+        assert_eq!(found(one), [], "one application with two sources");
+    }
+
+    #[test]
+    fn without_moving_crds_the_order_does_not_matter() {
+        let case = Case::default().pins(|b| {
+            b.chart("mesh/viz.yaml", "linkerd-viz", "2026.8.2").facts(|facts| {
+                facts.deployments =
+                    vec![flux("mesh/crds.yaml", CRDS, &[]), flux("mesh/cp.yaml", CONTROL_PLANE, &[])];
+            })
+        });
+        assert_eq!(case.check(NAME), []);
+    }
+}

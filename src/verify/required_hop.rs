@@ -1,0 +1,83 @@
+//! Step 6, verify: no pin passes a release that it must stop at.
+//!
+//! In: the plan's moves. Out: a `block` for a jump that is too far, and a line that says why an intermediate release
+//! comes first.
+
+use super::{Checked, Finding, Verification, count};
+use crate::{
+    plan::edge_of,
+    scan::{Pin, Reason, Stage},
+};
+
+pub(super) const NAME: &str = "required-hop";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let plan = input.plan;
+    if plan.stage == Stage::DataPlane {
+        let looked_at = "nothing: proxies have no required stops".to_owned();
+        return Checked { looked_at, findings: Vec::new() };
+    }
+    let left = input.staying().filter(|(_, reason)| *reason == Reason::RequiredHop).map(|(pin, _)| pin);
+    let too_far: Vec<&Pin> = input.moving().map(|(pin, _)| pin).chain(left).collect();
+    let mut findings: Vec<Finding> = too_far.iter().filter_map(|pin| jump(input, pin)).collect();
+    if let Some((wanted, why)) = plan.hop_towards {
+        let reason = format!("{} comes first on the way to {wanted}, because {why}", plan.to);
+        let mend = format!("merge this and let it be applied; {wanted} is proposed after it");
+        findings.push(Finding::warn(NAME, reason).mend(mend));
+    }
+    let looked_at = format!("the steps of {} to {}", count(too_far.len(), "pin"), plan.to);
+    Checked { looked_at, findings }
+}
+
+fn jump(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
+    let to = input.plan.to;
+    let hop = input.catalog.knowledge.hop(edge_of(pin)?, to)?;
+    let stop = hop.via.first().map_or_else(|| "an intermediate release".to_owned(), ToString::to_string);
+    let reason = format!("`{}` cannot go to {to} in one step: {}", pin.value, hop.why.text());
+    Some(Finding::block(NAME, reason).at_pin(pin).mend(format!("go to {stop} first; see {}", hop.source)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        plan::testing::edge,
+        verify::{Severity::*, testing::*},
+    };
+
+    #[test]
+    fn steps_inside_the_rules_pass() {
+        let case = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2"));
+        assert_eq!(case.check(NAME), []);
+        let hop = Case::default().to("edge-25.9.3").pins(|b| b.chart("a.yaml", "linkerd-crds", "2024.11.8"));
+        assert_eq!(hop.check(NAME), []);
+    }
+
+    #[test]
+    fn a_pin_left_behind_a_stop_is_found() {
+        let case = Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("b.yaml", "linkerd-crds", "2024.11.8")
+        });
+        let found = case.check(NAME);
+        assert_eq!(severities(&found), [Block]);
+        assert!(found[0].reason.contains("Gateway API"), "{found:?}");
+        assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), "b.yaml");
+    }
+
+    #[test]
+    fn a_stop_says_where_it_leads() {
+        let case = Case::default()
+            .to("edge-25.9.3")
+            .pins(|b| b.chart("a.yaml", "linkerd-crds", "2024.11.8"))
+            .change_plan(|plan| plan.hop_towards = Some((edge("edge-26.8.3"), "of a reason")));
+        let found = case.check(NAME);
+        assert_eq!(severities(&found), [Warn]);
+        assert!(found[0].reason.contains("on the way to edge-26.8.3, because of a reason"));
+    }
+
+    #[test]
+    fn proxies_have_no_stops() {
+        let case = Case::default().data_plane().pins(|b| b.proxy("a.yaml", "edge-24.11.8"));
+        assert_eq!(case.check(NAME), []);
+    }
+}

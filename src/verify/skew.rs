@@ -1,0 +1,166 @@
+//! Step 6, verify: control plane and proxies stay within what Linkerd supports.
+//!
+//! In: the pins after the change. Out: proxies more than one milestone behind their control plane, or ahead of it:
+//! `block` where this change brings it about, `warn` where it was so before. Only what is certain is said: where
+//! control planes differ, a proxy is behind if it is behind the oldest and ahead if it is ahead of the newest.
+
+use std::collections::BTreeMap;
+
+use super::{Checked, Finding, Severity, Verification, count};
+use crate::{
+    plan::{ControlPlane, edge_of},
+    release::EdgeVersion,
+    scan::{Inventory, Pin, Reason, RepoPath, Stage},
+};
+
+pub(super) const NAME: &str = "skew";
+
+/// A proxy pin that does not go with its control plane.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fault {
+    /// Newer than the control plane.
+    Ahead,
+    /// Older by more than one milestone.
+    Behind,
+}
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let after = input.projected();
+    let was = faults(input, input.inventory);
+    let faults = faults(input, &after);
+    let findings = faults.iter().map(|(place, (fault, pin))| {
+        let known = was.get(place).is_some_and(|(old, _)| old == fault);
+        finding(input, &after, *fault, pin, if known { Severity::Warn } else { Severity::Block })
+    });
+    let proxies = proxies(input, &after).count();
+    let looked_at = match input.control_plane_in(&after) {
+        ControlPlane::Unknown => "nothing: the control plane's release is not known".to_owned(),
+        _ => format!("{} against the control plane", count(proxies, "proxy pin")),
+    };
+    Checked { looked_at, findings: findings.collect() }
+}
+
+type Place<'p> = (&'p RepoPath, usize, usize);
+
+fn faults<'p>(input: &Verification<'_>, inventory: &'p Inventory) -> BTreeMap<Place<'p>, (Fault, &'p Pin)> {
+    let (lowest, highest) = match input.control_plane_in(inventory) {
+        ControlPlane::Known(version) => (version, version),
+        ControlPlane::Mixed { lowest, highest } => (lowest, highest),
+        ControlPlane::Unknown => return BTreeMap::new(),
+    };
+    let fault = |version: EdgeVersion| {
+        if version > highest {
+            Some(Fault::Ahead)
+        } else if milestone(input, lowest) > milestone(input, version) + 1 {
+            Some(Fault::Behind)
+        } else {
+            None
+        }
+    };
+    let faults = proxies(input, inventory).filter_map(|(pin, version)| Some((pin, fault(version)?)));
+    faults.map(|(pin, fault)| ((&pin.path, pin.site.line, pin.site.column), (fault, pin))).collect()
+}
+
+fn proxies<'p>(
+    input: &Verification<'_>,
+    inventory: &'p Inventory,
+) -> impl Iterator<Item = (&'p Pin, EdgeVersion)> {
+    let target = input.target;
+    let unmeshed = |pin: &Pin| {
+        matches!(pin.stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
+    };
+    let mine = inventory.pins.iter().filter(|p| p.stage == Stage::DataPlane && target.covers(&p.path));
+    mine.filter(move |p| !unmeshed(p)).filter_map(|p| Some((p, edge_of(p)?)))
+}
+
+/// Numbers the milestones from 1; what is older than all of them is 0.
+fn milestone(input: &Verification<'_>, version: EdgeVersion) -> usize {
+    input.catalog.knowledge.milestones.iter().filter(|m| m.first <= version).count()
+}
+
+fn finding(
+    input: &Verification<'_>,
+    after: &Inventory,
+    fault: Fault,
+    pin: &Pin,
+    severity: Severity,
+) -> Finding {
+    let value = &pin.value;
+    let control_plane = match (input.control_plane_in(after), fault) {
+        (ControlPlane::Mixed { highest, .. }, Fault::Ahead) => highest.to_string(),
+        (other, _) => other.ceiling().map_or_else(String::new, |version| version.to_string()),
+    };
+    let (reason, mend) = match fault {
+        Fault::Ahead => (
+            format!("the proxy pin `{value}` is ahead of the control plane, {control_plane}"),
+            "let the control plane reach this release first",
+        ),
+        Fault::Behind => (
+            format!(
+                "the proxy pin `{value}` is more than one milestone behind the control plane, {control_plane}"
+            ),
+            "move this proxy first, or take the control plane there in steps of one milestone with `--to`",
+        ),
+    };
+    Finding::new(NAME, severity, reason).at_pin(pin).mend(mend)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity::*, testing::*};
+
+    const CP: &str = "linkerd-control-plane";
+
+    fn platform(chart: &'static str, proxy: &'static str) -> Vec<Finding> {
+        Case::default().pins(|b| b.chart("cp.yaml", CP, chart).proxy("ns.yaml", proxy)).check(NAME)
+    }
+
+    #[test]
+    fn one_milestone_apart_is_supported() {
+        assert_eq!(platform("2026.8.2", "edge-26.8.2"), []);
+        assert_eq!(platform("2026.8.2", "edge-26.1.1"), [], "2.19 under 2.20");
+    }
+
+    #[test]
+    fn two_milestones_apart_block_if_this_change_does_it() {
+        let found = platform("2026.6.2", "edge-25.4.4");
+        assert_eq!(severities(&found), [Block], "from 2.19 to 2.20 with proxies of 2.18");
+        assert_eq!(severities(&platform("2026.8.2", "edge-25.4.4")), [Warn], "it was so before");
+    }
+
+    #[test]
+    fn proxies_ahead_are_found() {
+        assert_eq!(severities(&platform("2026.8.2", "edge-26.9.1")), [Warn]);
+        let data_plane = Case::default()
+            .data_plane()
+            .pins(|b| b.chart("cp.yaml", CP, "2026.8.2").proxy("ns.yaml", "edge-26.6.3"));
+        let found = data_plane.check(NAME);
+        assert_eq!(severities(&found), [Block]);
+        assert!(found[0].reason.contains("ahead of the control plane, edge-26.8.2"), "{found:?}");
+    }
+
+    #[test]
+    fn a_data_plane_that_catches_up_passes() {
+        let case = Case::default()
+            .data_plane()
+            .pins(|b| b.chart("cp.yaml", CP, "2026.8.3").proxy("ns.yaml", "edge-26.8.2"));
+        assert_eq!(case.check(NAME), []);
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_said() {
+        let unknown = Case::default().data_plane().pins(|b| b.proxy("ns.yaml", "edge-26.8.2"));
+        assert_eq!(unknown.check(NAME), []);
+        let opted_out = Case::default().pins(|b| {
+            b.chart("cp.yaml", CP, "2026.6.2").proxy("ns.yaml", "edge-24.4.4").stays(Reason::OptedOut)
+        });
+        assert_eq!(opted_out.check(NAME), []);
+        let mixed = Case::default().data_plane().pins(|b| {
+            b.chart("prod.yaml", CP, "2026.8.3")
+                .chart("lab.yaml", CP, "2026.9.1")
+                .proxy("ns.yaml", "edge-26.8.2")
+        });
+        assert_eq!(mixed.check(NAME), []);
+    }
+}

@@ -1,0 +1,143 @@
+//! Step 6, verify: files that mention Linkerd and were not read.
+//!
+//! In: the inventory's skips. Out: a `block` for an unreadable file that holds one of the stage's old releases, since a
+//! pin may be left behind in it; a `warn` for a shape that is known and not moved yet; one `info` for the rest of
+//! each reason.
+
+use std::collections::BTreeMap;
+
+use super::{Checked, Finding, Severity, Verification, count};
+use crate::{
+    release::EdgeVersion,
+    scan::{SkipReason, Skipped},
+};
+
+pub(super) const NAME: &str = "skipped";
+
+/// How many files one line names before it counts the rest.
+const NAMED: usize = 5;
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let mine: Vec<&Skipped> =
+        input.inventory.skipped.iter().filter(|s| input.target.covers(&s.path)).collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut rest: BTreeMap<SkipReason, Vec<&Skipped>> = BTreeMap::new();
+    for skipped in &mine {
+        let old = skipped.versions.iter().find(|v| input.plan.from.contains(v));
+        match (old, weight(skipped.reason)) {
+            (Some(old), severity @ (Severity::Block | Severity::Warn)) => {
+                findings.push(left_behind(input, skipped, *old, severity));
+            }
+            _ => rest.entry(skipped.reason).or_default().push(skipped),
+        }
+    }
+    findings.extend(rest.iter().map(|(reason, files)| not_read(*reason, files)));
+    Checked { looked_at: format!("{} that could not be read", count(mine.len(), "file")), findings }
+}
+
+/// How much it weighs that a file of this sort holds an old release.
+fn weight(reason: SkipReason) -> Severity {
+    match reason {
+        SkipReason::HelmTemplate
+        | SkipReason::Syntax
+        | SkipReason::TooLarge
+        | SkipReason::NotUtf8
+        | SkipReason::Encrypted => Severity::Block,
+        // These can be read; moving them is not there yet, and people who use them know how to.
+        SkipReason::RenderedManifest
+        | SkipReason::Helmfile
+        | SkipReason::Terraform
+        | SkipReason::Fleet
+        | SkipReason::UnknownShape => Severity::Warn,
+        SkipReason::Symlink | SkipReason::Submodule => Severity::Info,
+    }
+}
+
+fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, severity: Severity) -> Finding {
+    let (what, to) = (words(skipped.reason), input.plan.to);
+    let reason = format!("this file names {old} and {what}, so it stays as it is");
+    let mend = match skipped.reason {
+        SkipReason::RenderedManifest => format!("render it again with {to}, in this branch"),
+        _ => format!("if it fixes a release, set it to {to} by hand in this branch"),
+    };
+    Finding::new(NAME, severity, reason).at(&skipped.path, None).mend(mend)
+}
+
+fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
+    let names: Vec<&str> = files.iter().take(NAMED).map(|s| s.path.as_str()).collect();
+    let more = match files.len().checked_sub(NAMED) {
+        Some(more) if more > 0 => format!(" and {more} more"),
+        _ => String::new(),
+    };
+    let number = count(files.len(), "file");
+    let verb = if files.len() == 1 { "mentions" } else { "mention" };
+    let text = format!("{number} {verb} Linkerd and {}: {}{more}", words(reason), names.join(", "));
+    Finding::info(NAME, text)
+}
+
+/// Completes "a file that mentions Linkerd and".
+fn words(reason: SkipReason) -> &'static str {
+    match reason {
+        SkipReason::HelmTemplate => "has Helm template expressions",
+        SkipReason::Syntax => "could not be parsed",
+        SkipReason::TooLarge => "was over the size limit",
+        SkipReason::NotUtf8 => "held no UTF-8 text",
+        SkipReason::Encrypted => "was encrypted",
+        SkipReason::Symlink => "was a symbolic link",
+        SkipReason::Submodule => "was a submodule",
+        SkipReason::RenderedManifest => "held rendered manifests, which are not made again yet",
+        SkipReason::Helmfile => "belonged to helmfile, which is not edited yet",
+        SkipReason::Terraform => "belonged to Terraform, which is not edited yet",
+        SkipReason::Fleet => "belonged to Fleet, which is not edited yet",
+        SkipReason::UnknownShape => "had a shape that is not known",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity::*, testing::*};
+
+    fn found(reason: SkipReason, versions: &'static [&str]) -> Vec<Finding> {
+        Case::default()
+            .pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2").skip("x.yaml", reason, versions))
+            .check(NAME)
+    }
+
+    #[test]
+    fn an_unreadable_file_with_an_old_release_of_the_stage_blocks() {
+        for reason in
+            [SkipReason::HelmTemplate, SkipReason::Syntax, SkipReason::Encrypted, SkipReason::TooLarge]
+        {
+            let blocked = found(reason, &["edge-26.1.1", "edge-26.8.2"]);
+            assert_eq!(severities(&blocked), [Block], "{reason:?}");
+            assert!(blocked[0].reason.contains("names edge-26.8.2"));
+        }
+    }
+
+    #[test]
+    fn any_other_unreadable_file_is_mentioned() {
+        assert_eq!(severities(&found(SkipReason::Syntax, &["edge-26.1.1"])), [Info], "no pin names that");
+        assert_eq!(severities(&found(SkipReason::Syntax, &[])), [Info]);
+        assert_eq!(severities(&found(SkipReason::Symlink, &["edge-26.8.2"])), [Info]);
+    }
+
+    #[test]
+    fn a_shape_that_is_not_moved_yet_is_a_warning() {
+        let found = found(SkipReason::RenderedManifest, &["edge-26.8.2"]);
+        assert_eq!(severities(&found), [Warn]);
+        assert!(found[0].mend.as_ref().unwrap().contains("render it again with edge-26.8.3"));
+    }
+
+    #[test]
+    fn many_files_are_one_line_and_other_targets_are_not_ours() {
+        let case = Case::default().target(&["apps"]).pins(|b| {
+            let b = b.chart("apps/a.yaml", "linkerd-crds", "2026.8.2");
+            let b = b.skip("infra/x.yaml", SkipReason::Syntax, &["edge-26.8.2"]);
+            (0..7).fold(b, |b, n| b.skip(&format!("apps/t{n}.yaml"), SkipReason::HelmTemplate, &[]))
+        });
+        let found = case.check(NAME);
+        assert_eq!(severities(&found), [Info]);
+        assert!(found[0].reason.contains("apps/t4.yaml and 2 more"), "{}", found[0].reason);
+    }
+}

@@ -1,0 +1,60 @@
+//! Step 6, verify: scripts that would bring an old release back.
+//!
+//! In: lines of Makefiles and scripts that name a release. Out: a `warn` for each that names an older one than the
+//! plan's; a later run of it would undo this change.
+
+use super::{Checked, Finding, Verification, count};
+use crate::scan::{Generator, Stage};
+
+pub(super) const NAME: &str = "stale-generator";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    if input.plan.stage == Stage::DataPlane {
+        let looked_at = "nothing: scripts render the platform".to_owned();
+        return Checked { looked_at, findings: Vec::new() };
+    }
+    let all: Vec<&Generator> =
+        input.inventory.facts.generators.iter().filter(|g| input.target.covers(&g.path)).collect();
+    let findings = all
+        .iter()
+        .filter(|g| g.version < input.plan.to)
+        .map(|g| {
+            let reason = format!("this line names {}; the next run of it would bring that back", g.version);
+            let mend = format!("set it to {}, or mark it with `# uplinker: edge`", input.plan.to);
+            Finding::warn(NAME, reason).at(&g.path, g.line).mend(mend)
+        })
+        .collect();
+    Checked { looked_at: count(all.len(), "line of a script or Makefile"), findings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        plan::testing::{edge, path},
+        verify::{Severity::*, testing::*},
+    };
+
+    fn found(version: &str) -> Vec<Finding> {
+        let generator = Generator { path: path("Makefile"), line: 4, version: edge(version) };
+        Case::default()
+            .pins(|b| {
+                b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                    .facts(|facts| facts.generators = vec![generator])
+            })
+            .check(NAME)
+    }
+
+    #[test]
+    fn a_script_at_an_old_release_is_found() {
+        let old = found("edge-26.8.2");
+        assert_eq!(severities(&old), [Warn]);
+        assert_eq!(old[0].place.as_ref().unwrap().line, Some(4));
+        assert_eq!(severities(&found("edge-26.1.1")), [Warn], "also at one that no pin names");
+    }
+
+    #[test]
+    fn a_script_at_the_release_is_quiet() {
+        assert_eq!(found("edge-26.8.3"), []);
+    }
+}

@@ -1,0 +1,169 @@
+//! Step 6, verify: the pins of a stage name one release after the change.
+//!
+//! In: the plan's moves and stays. Out: a `block` for a pin that is left behind since it cannot be edited; held pins
+//! are exempt and listed; what another hand or another rule moves is named where a reviewer would miss it.
+
+use super::{Checked, Finding, Severity, Verification, count};
+use crate::{
+    linkerd::retired_chart,
+    plan::{NewText, edge_of},
+    release::EdgeVersion,
+    scan::{Form, Pin, Reason},
+};
+
+pub(super) const NAME: &str = "version-agreement";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let to = input.plan.to;
+    let wrong = input.moving().filter(|(_, new)| !names(new, to)).map(|(pin, _)| {
+        let reason = format!("`{}` would move to a text that does not name {to}", pin.value);
+        Finding::block(NAME, reason)
+            .at_pin(pin)
+            .mend("this is a defect of uplinker; do not merge, and report it")
+    });
+    let left = input.staying().filter_map(|(pin, reason)| left_behind(pin, reason, to));
+    let findings = wrong.chain(left).collect();
+    let (moves, stays) = (input.plan.moves.len(), input.plan.stays.len());
+    let looked_at = format!("{} that move and {stays} that stay", count(moves, "pin"));
+    Checked { looked_at, findings }
+}
+
+fn names(new: &NewText, to: EdgeVersion) -> bool {
+    match new {
+        NewText::Fixed(text) => text.parse() == Ok(to) || EdgeVersion::from_chart(text) == Some(to),
+        NewText::LockDigest => true,
+    }
+}
+
+fn left_behind(pin: &Pin, reason: Reason, to: EdgeVersion) -> Option<Finding> {
+    let at = edge_of(pin);
+    if at == Some(to) {
+        return None;
+    }
+    let found = |severity, text: String| Finding::new(NAME, severity, text).at_pin(pin);
+    let value = &pin.value;
+    let finding = match reason {
+        Reason::Uneditable | Reason::DuplicateKey | Reason::Encrypted | Reason::NeedsWorkflowsScope => {
+            cannot_be_edited(pin, reason, at, to)
+        }
+        Reason::Held => found(Severity::Info, format!("`{value}` is held by a comment and stays")),
+        // Only a hop, or a target that was ahead in part, leads here; a downgrade would be worse.
+        Reason::UpToDate if pin.form != Form::LockDigest => found(
+            Severity::Warn,
+            format!("`{value}` is ahead of {to} and stays, since nothing is downgraded"),
+        )
+        .mend("let the pins of this target meet at a newer release, or make it two targets"),
+        Reason::Digest => {
+            found(Severity::Warn, format!("`{value}` is fixed by a digest and stays, whatever release it is"))
+                .mend(format!("set the digest of {to} by hand, or remove it"))
+        }
+        Reason::Range if pin.form != Form::LockDigest => {
+            found(Severity::Info, format!("`{value}` is a range, and moves by itself or not at all"))
+        }
+        Reason::ManagedByFlux => {
+            found(Severity::Info, format!("`{value}` is left to Flux's image automation"))
+        }
+        Reason::ManualInjection => found(Severity::Warn, format!("`{value}` was injected by hand and stays"))
+            .mend("make this manifest again with `linkerd inject --manual`"),
+        Reason::RetiredChart => found(Severity::Warn, format!("`{value}` stays: {}", retired(pin)))
+            .mend("plan its removal; it is not tested with later releases"),
+        _ => return None,
+    };
+    Some(finding)
+}
+
+fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: EdgeVersion) -> Finding {
+    let why = match reason {
+        Reason::DuplicateKey => "its key is written twice",
+        Reason::Encrypted => "its file is encrypted",
+        Reason::NeedsWorkflowsScope => "the token may not write under .github/workflows",
+        _ => "its shape cannot be edited safely",
+    };
+    let mend = format!("set it to {to} by hand in this branch, or hold it with `# uplinker: hold`");
+    let text = match at {
+        Some(_) => format!("`{}` stays behind: {why}", pin.value),
+        None => format!("a pin here cannot be read, so whether it names {to} is not known: {why}"),
+    };
+    // What cannot be read may be right already.
+    let severity = if at.is_some() { Severity::Block } else { Severity::Warn };
+    Finding::new(NAME, severity, text).at_pin(pin).mend(mend)
+}
+
+fn retired(pin: &Pin) -> String {
+    let known = pin.chart.as_deref().and_then(|name| Some((name, retired_chart(name)?)));
+    known.map_or("its chart is no longer published".to_owned(), |(name, chart)| {
+        format!("{name} is no longer published; {}", chart.instead)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity::*, testing::*};
+
+    fn stays(reason: Reason, value: &str) -> Vec<Finding> {
+        Case::default()
+            .pins(|b| {
+                b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                    .chart("b.yaml", "linkerd-viz", value)
+                    .stays(reason)
+            })
+            .check(NAME)
+    }
+
+    #[test]
+    fn pins_that_move_together_agree() {
+        let case =
+            Case::default().pins(|b| {
+                b.chart("a.yaml", "linkerd-crds", "2026.6.3")
+                    .chart("b.yaml", "linkerd-viz", "2026.8.2")
+                    .chart("c.yaml", "linkerd-viz", "2026.8.3")
+            });
+        assert_eq!(case.check(NAME), []);
+    }
+
+    #[test]
+    fn a_pin_that_cannot_be_edited_blocks() {
+        for reason in
+            [Reason::Uneditable, Reason::DuplicateKey, Reason::Encrypted, Reason::NeedsWorkflowsScope]
+        {
+            let found = stays(reason, "2026.8.2");
+            assert_eq!(severities(&found), [Block], "{reason:?}");
+            assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), "b.yaml");
+            assert_eq!(stays(reason, "2026.8.3"), [], "{reason:?}: there is nothing to edit");
+        }
+        assert_eq!(severities(&stays(Reason::Encrypted, "ENC[AES256]")), [Warn], "it cannot be told");
+    }
+
+    #[test]
+    fn held_pins_are_exempt_and_listed() {
+        let found = stays(Reason::Held, "2026.8.2");
+        assert_eq!(severities(&found), [Info]);
+        assert!(found[0].reason.contains("held"));
+    }
+
+    #[test]
+    fn what_a_reviewer_would_miss_is_named() {
+        assert_eq!(severities(&stays(Reason::Digest, "sha256:00")), [Warn]);
+        assert_eq!(severities(&stays(Reason::ManualInjection, "edge-26.8.2")), [Warn]);
+        assert_eq!(severities(&stays(Reason::Range, ">=2026.1.0")), [Info]);
+        let ahead = Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("b.yaml", "linkerd-viz", "2026.9.1")
+        });
+        assert_eq!(severities(&ahead.check(NAME)), [Warn]);
+        let jaeger = Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                .chart("b.yaml", "linkerd-jaeger", "2025.9.4")
+                .stays(Reason::RetiredChart)
+        });
+        assert!(jaeger.check(NAME)[0].reason.contains("linkerd-jaeger is no longer published"));
+    }
+
+    #[test]
+    fn pins_that_were_never_to_agree_are_quiet() {
+        for reason in [Reason::Channel, Reason::NoEffect, Reason::OptedOut, Reason::OwnVersion, Reason::Alias]
+        {
+            assert_eq!(stays(reason, "2026.8.2"), [], "{reason:?}");
+        }
+    }
+}

@@ -1,0 +1,562 @@
+//! Generated YAML: an edit changes the bytes of its target alone, and other parsers read the rest as before.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use serde_json::Value as Json;
+use serde_yaml::Value;
+use uplinker::{
+    edit::{Refusal, Replacement, insert, replace_all},
+    scan::Site,
+    yaml::{Node, Route, Shape, SourceMap, Step, Stream, Style, position},
+};
+
+use crate::other_parsers::{pyyaml, yaml_serde};
+
+/// Turns bytes into choices; when they run out, the simplest one is made.
+struct Choices<'a>(std::slice::Iter<'a, u8>);
+
+impl Choices<'_> {
+    fn below(&mut self, n: usize) -> usize {
+        self.0.next().map_or(0, |b| usize::from(*b)) % n
+    }
+
+    fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == one_in - 1
+    }
+
+    fn pick<'t>(&mut self, from: &[&'t str]) -> &'t str {
+        from[self.below(from.len())]
+    }
+}
+
+/// Writes a file with every kind of node; each scalar value holds a token that stands nowhere else.
+struct Writer<'a, 'b> {
+    choices: &'a mut Choices<'b>,
+    out: String,
+    count: usize,
+    anchors: Vec<String>,
+}
+
+impl Writer<'_, '_> {
+    fn token(&mut self) -> String {
+        self.count += 1;
+        format!("edge-26.8.{}", 100 + self.count)
+    }
+
+    fn stream(&mut self) {
+        let documents = 1 + self.choices.below(3);
+        for n in 0..documents {
+            self.anchors.clear();
+            if self.choices.chance(6) && (n == 0 || self.out.ends_with("...\n")) {
+                self.out.push_str("%YAML 1.1\n---\n");
+            } else if n > 0 || self.choices.chance(3) {
+                self.out.push_str(self.choices.pick(&["---\n", "--- # document\n", "---\n# c\n\n"]));
+            }
+            match self.choices.chance(4) {
+                true => self.block_sequence(0),
+                false => self.block_mapping(0, 4),
+            }
+            if self.choices.chance(4) {
+                self.out.push_str("...\n");
+            }
+        }
+    }
+
+    fn line_end(&mut self) {
+        let comment = ["", "", "", " # c", "  # edge-26.8.2 is 'old'", "   # x: y", "   "];
+        let comment = self.choices.pick(&comment);
+        self.out.push_str(comment);
+        self.out.push('\n');
+        if self.choices.chance(6) {
+            self.out.push_str(self.choices.pick(&["\n", "# at the margin\n", "          # deep\n", "  \n"]));
+        }
+    }
+
+    fn key(&mut self) -> String {
+        self.count += 1;
+        let n = self.count;
+        match self.choices.below(6) {
+            0 => format!("'key {n}'"),
+            1 => format!("\"k\\u00e9y/{n}\""),
+            2 => format!("config.linkerd.io/key-{n}"),
+            3 => format!("日本🚀{n}"),
+            _ => format!("key{n}"),
+        }
+    }
+
+    fn block_mapping(&mut self, indent: usize, entries: usize) {
+        for n in 0..1 + self.choices.below(entries) {
+            // A mapping inside a sequence begins behind its dash.
+            if n > 0 || !self.out.ends_with("- ") {
+                let _ = write!(self.out, "{:indent$}", "");
+            }
+            let key = self.key();
+            let _ = write!(self.out, "{key}{}:", self.choices.pick(&["", "", " "]));
+            self.block_value(indent, false);
+        }
+    }
+
+    fn block_sequence(&mut self, indent: usize) {
+        for n in 0..1 + self.choices.below(3) {
+            if n > 0 || !self.out.ends_with("- ") {
+                let _ = write!(self.out, "{:indent$}", "");
+            }
+            self.out.push('-');
+            if indent < 12 && self.choices.chance(3) {
+                self.out.push(' ');
+                match self.choices.chance(3) {
+                    true => self.block_sequence(indent + 2),
+                    false => self.block_mapping(indent + 2, 3),
+                }
+            } else {
+                self.block_value(indent, true);
+            }
+        }
+    }
+
+    /// Writes what stands behind `:` or `-` of a collection with that indentation.
+    fn block_value(&mut self, indent: usize, in_sequence: bool) {
+        if !self.anchors.is_empty() && self.choices.chance(8) {
+            let anchor = self.anchors[self.choices.below(self.anchors.len())].clone();
+            let _ = write!(self.out, " *{anchor}");
+            return self.line_end();
+        }
+        let anchor = self.choices.chance(6).then(|| {
+            self.count += 1;
+            format!("a{}", self.count)
+        });
+        if let Some(anchor) = &anchor {
+            let _ = write!(self.out, " &{anchor}");
+        }
+        let kind = self.choices.below(if indent < 12 { 12 } else { 10 });
+        if kind < 7 && self.choices.chance(8) {
+            self.out.push_str(" !!str");
+        }
+        match kind {
+            0..=3 => self.flow_scalar_line(indent),
+            4..=6 => self.block_scalar(indent),
+            7 | 8 => {
+                self.out.push(' ');
+                self.flow(2, indent + 2);
+                self.line_end();
+            }
+            9 if anchor.is_none() => {
+                self.out.push_str(self.choices.pick(&["", " ~", " null", " 12", " yes", " 1.5"]));
+                self.line_end();
+            }
+            10 => {
+                self.line_end();
+                let deeper = 1 + self.choices.below(4);
+                self.block_mapping(indent + deeper, 3);
+            }
+            11 => {
+                self.line_end();
+                let deeper = if in_sequence { 1 } else { 0 } + self.choices.below(3);
+                self.block_sequence(indent + deeper);
+            }
+            _ => self.flow_scalar_line(indent),
+        }
+        self.anchors.extend(anchor);
+    }
+
+    fn flow_scalar_line(&mut self, indent: usize) {
+        match self.choices.chance(6) {
+            true => {
+                self.out.push('\n');
+                let _ = write!(self.out, "{:1$}", "", indent + 1);
+            }
+            false => self.out.push_str(self.choices.pick(&[" ", " ", "  ", "    "])),
+        }
+        self.flow_scalar(false, indent + 1);
+        self.line_end();
+    }
+
+    fn flow_scalar(&mut self, in_flow: bool, indent: usize) {
+        let token = self.token();
+        // A flow scalar may go on over lines that are indented deeply enough.
+        let fold = match self.choices.below(8) {
+            6 => format!("\n{:indent$}", ""),
+            7 => format!("  \n\n{:1$}", "", indent + 1),
+            _ => " ".to_owned(),
+        };
+        let text = match self.choices.below(8) {
+            0 => format!("'{token}'"),
+            1 => format!("\"{token}\""),
+            2 => format!("'it''s{fold}{token}: # \"x\" \\n'"),
+            3 => format!("\"a\\t\\\"b\\\" \\u00e9é{fold}{token} \\\\ 'q' # \\x41\""),
+            4 if !in_flow => format!("cr.l5d.io/x:{token}{fold}--flag=[1] it's #not"),
+            5 => format!("x{fold}{token} é🚀"),
+            _ => token,
+        };
+        self.out.push_str(&text);
+    }
+
+    fn flow(&mut self, depth: usize, indent: usize) {
+        let mapping = self.choices.chance(2);
+        self.out.push(if mapping { '{' } else { '[' });
+        for n in 0..self.choices.below(4) {
+            if n > 0 {
+                self.out.push(',');
+            }
+            match self.choices.below(6) {
+                0 if n > 0 => {}
+                1 => {
+                    let _ = write!(self.out, " # in flow\n{:indent$}", "");
+                }
+                2 => {
+                    let _ = write!(self.out, "\n{:indent$}", "");
+                }
+                _ => self.out.push(' '),
+            }
+            if mapping {
+                let key = self.key();
+                let _ = write!(self.out, "{key}: ");
+            }
+            match depth > 0 && self.choices.chance(4) {
+                true => self.flow(depth - 1, indent),
+                false => self.flow_scalar(true, indent),
+            }
+        }
+        self.out.push_str(self.choices.pick(&["", " "]));
+        self.out.push(if mapping { '}' } else { ']' });
+    }
+
+    fn block_scalar(&mut self, indent: usize) {
+        let (a, b) = (self.token(), self.token());
+        let style = self.choices.pick(&["|", "|", ">"]);
+        let chomp = self.choices.pick(&["", "-", "+"]);
+        let deeper = 1 + self.choices.below(4);
+        // At the margin, the parsers count an indicator from different places.
+        let explicit = indent > 0 && self.choices.chance(3);
+        let digit = if explicit { deeper.to_string() } else { String::new() };
+        let comment = self.choices.pick(&["", "", " # header |"]);
+        let _ = writeln!(self.out, " {style}{digit}{chomp}{comment}");
+        let lead = if explicit { self.choices.pick(&["", "  ", " "]) } else { "" };
+        let pad = format!("{:1$}", "", indent + deeper);
+        let lines = [
+            format!("{pad}{lead}# text {a}"),
+            self.choices.pick(&["", "", "\n"]).to_owned(),
+            format!("{pad}  more: \"indented\""),
+            format!("{pad}tag: {b} 'é' \\n"),
+            format!("{pad}end # no comment"),
+        ];
+        let from = usize::from(lead.is_empty() && self.choices.chance(3)) * 3;
+        let kept = 1 + self.choices.below(lines.len() - from);
+        for line in &lines[from..from + kept] {
+            match line.as_str() {
+                "" => continue,
+                "\n" => self.out.push('\n'),
+                line => {
+                    let _ = writeln!(self.out, "{line}");
+                }
+            }
+        }
+        self.out.push_str(self.choices.pick(&["", "", "\n", "\n\n"]));
+    }
+}
+
+fn generate(bytes: &[u8]) -> String {
+    let mut choices = Choices(bytes.iter());
+    let (crlf, mark, bare) = (choices.chance(4), choices.chance(6), choices.chance(5));
+    let mut writer = Writer { choices: &mut choices, out: String::new(), count: 0, anchors: Vec::new() };
+    writer.stream();
+    let mut text = writer.out;
+    if bare {
+        text.truncate(text.trim_end_matches('\n').len());
+    }
+    if crlf {
+        text = text.replace('\n', "\r\n");
+    }
+    if mark { format!("\u{feff}{text}") } else { text }
+}
+
+/// A token in a scalar, with what an edit of it may touch.
+struct Target {
+    edit: Replacement,
+    /// The whole node, which gets quotes where they are needed.
+    node: std::ops::Range<usize>,
+    style: Style,
+}
+
+/// Lists the tokens of a text: each as the part of its scalar, or as the whole where it is that.
+fn targets(text: &str, stream: &Stream) -> Vec<Target> {
+    let mut found = Vec::new();
+    for node in stream.documents.iter().flat_map(|d| d.nodes()) {
+        let Shape::Scalar(value, style) = node.shape() else { continue };
+        if node.is_key() {
+            continue;
+        }
+        let map = SourceMap::of(text, node).expect("a value that its source does not explain");
+        for (at, _) in value.match_indices("edge-26.8.1") {
+            let token = &value[at..at
+                + value[at..]
+                    .find(|c: char| !c.is_ascii_alphanumeric() && !"-.".contains(c))
+                    .unwrap_or(value.len() - at)];
+            let span = map.in_file(at..at + token.len()).expect("a token that is not in the file");
+            assert_eq!(&text[span.clone()], token);
+            found.push(Target {
+                edit: replacement(text, node, node.route(), span),
+                node: node.span(),
+                style,
+            });
+        }
+    }
+    found
+}
+
+fn replacement(text: &str, node: Node<'_>, route: Route, span: std::ops::Range<usize>) -> Replacement {
+    let (line, column) = position(text, span.start);
+    let old = text[span.clone()].to_owned();
+    let site = Site { span, line, column, document: node.document().index, route: Some(route) };
+    Replacement { site, old, new: String::new() }
+}
+
+/// Values with and without need for quotes.
+const NEW: [&str; 12] = [
+    "edge-26.8.3",
+    "2026.8.3",
+    "yes",
+    "1_000",
+    "it's",
+    "a: b",
+    "null",
+    "0123",
+    "2026-08-03",
+    "say \"hi\\\"",
+    "x #y",
+    "é🚀",
+];
+
+fn renamed(text: &str, edits: &[Target]) -> String {
+    edits.iter().fold(text.to_owned(), |text, t| text.replace(&t.edit.old, &t.edit.new))
+}
+
+fn expected_value(value: &Value, edits: &[Target]) -> Value {
+    match value {
+        Value::String(text) => Value::String(renamed(text, edits)),
+        Value::Sequence(items) => items.iter().map(|v| expected_value(v, edits)).collect(),
+        Value::Mapping(map) => {
+            let entries = map.iter().map(|(k, v)| (k.clone(), expected_value(v, edits)));
+            Value::Mapping(entries.collect())
+        }
+        Value::Tagged(tagged) => {
+            let mut tagged = tagged.clone();
+            tagged.value = expected_value(&tagged.value, edits);
+            Value::Tagged(tagged)
+        }
+        other => other.clone(),
+    }
+}
+
+/// Compares PyYAML's events: equal, except that an edited scalar has its new text and may have got quotes.
+fn same_events(before: &[Json], after: &[Json], edits: &[Target]) -> Result<(), TestCaseError> {
+    prop_assert_eq!(before.len(), after.len());
+    for (old, new) in before.iter().zip(after) {
+        let mut wanted = old.clone();
+        if let Some(value) = old[3].as_str() {
+            let value_after = renamed(value, edits);
+            if value != value_after {
+                wanted[4] = new[4].clone();
+            }
+            wanted[3] = Json::String(value_after);
+        }
+        prop_assert_eq!(&wanted, new);
+    }
+    Ok(())
+}
+
+fn bytes_outside_are_the_same(before: &str, after: &str, edits: &[Target]) -> Result<(), TestCaseError> {
+    let (mut old, mut new) = (0, 0);
+    for (n, target) in edits.iter().enumerate() {
+        let touched =
+            |t: &Target| if t.style == Style::Plain { t.node.clone() } else { t.edit.site.span.clone() };
+        let span = touched(target);
+        if span.start < old {
+            continue;
+        }
+        let kept = &before[old..span.start];
+        prop_assert!(after[new..].starts_with(kept), "bytes differ before {:?}", target.edit.old);
+        let next = edits[n + 1..].iter().map(touched).find(|s| s.start >= span.end);
+        let until = next.map_or(before.len(), |s| s.start);
+        let behind = &before[span.end..until];
+        let at = new + kept.len();
+        let found = match until == before.len() {
+            true => after.len().checked_sub(behind.len()).filter(|n| after[*n..] == *behind),
+            false => after[at..].find(behind).map(|n| at + n),
+        };
+        prop_assert!(found.is_some(), "bytes differ behind {:?}", target.edit.old);
+        (old, new) = (span.end, found.unwrap_or(at));
+    }
+    prop_assert_eq!(&before[old..], &after[new..]);
+    Ok(())
+}
+
+fn check(bytes: &[u8], picks: &[(u8, u8)]) -> Result<(), TestCaseError> {
+    let before = generate(bytes);
+    let stream = Stream::parse(&before);
+    prop_assert!(stream.is_ok(), "{:?} in {before}", stream.err());
+    let stream = stream.unwrap();
+    let mut all = targets(&before, &stream);
+    let mut edits: Vec<Target> = Vec::new();
+    for (which, new) in picks {
+        if all.is_empty() {
+            break;
+        }
+        let mut target = all.swap_remove(usize::from(*which) % all.len());
+        target.edit.new = NEW[usize::from(*new) % NEW.len()].to_owned();
+        edits.push(target);
+    }
+    edits.sort_by_key(|t| t.edit.site.span.start);
+    let list: Vec<_> = edits.iter().map(|t| t.edit.clone()).collect();
+    let after = match replace_all(&before, &list) {
+        Ok(after) => after,
+        // The only fair refusal: quotes around a plain scalar of several lines.
+        Err(e) => {
+            let lines = |t: &Target| t.style == Style::Plain && before[t.node.clone()].contains('\n');
+            let fair = matches!(e.refusal, Refusal::Written(_)) && edits.iter().any(lines);
+            prop_assert!(fair, "{e}\n{before}");
+            return Ok(());
+        }
+    };
+    bytes_outside_are_the_same(&before, &after, &edits)?;
+    let read = |text: &str| (pyyaml(text), yaml_serde(text));
+    let ((old_py, old_serde), (new_py, new_serde)) = (read(&before), read(&after));
+    prop_assert!(old_py.is_ok() && old_serde.is_ok(), "{:?} {:?}\n{before}", old_py.err(), old_serde.err());
+    prop_assert!(new_py.is_ok() && new_serde.is_ok(), "{:?} {:?}\n{after}", new_py.err(), new_serde.err());
+    same_events(&old_py.unwrap(), &new_py.unwrap(), &edits)?;
+    let wanted: Vec<_> = old_serde.unwrap().iter().map(|d| expected_value(d, &edits)).collect();
+    prop_assert_eq!(wanted, new_serde.unwrap());
+    Ok(())
+}
+
+/// As many cases as take a few seconds; `PROPTEST_CASES` asks for more.
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
+    ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() }
+}
+
+/// Reads the file as PyYAML does, node by node.
+fn same_reading(text: &str, stream: &Stream, events: &[Json]) -> Result<(), TestCaseError> {
+    let mut own = Vec::new();
+    for node in stream.documents.iter().flat_map(|d| d.nodes()) {
+        own.push(match node.shape() {
+            Shape::Scalar(value, _) => format!("={value}"),
+            Shape::Sequence { flow } => format!("sequence {flow}"),
+            Shape::Mapping { flow } => format!("mapping {flow}"),
+            Shape::Alias(_) => "alias".to_owned(),
+        });
+    }
+    let other: Vec<_> = events
+        .iter()
+        .filter_map(|e| match e[0].as_str()? {
+            "ScalarEvent" => Some(format!("={}", e[3].as_str()?)),
+            "SequenceStartEvent" => Some(format!("sequence {}", e[4] == true)),
+            "MappingStartEvent" => Some(format!("mapping {}", e[4])),
+            "AliasEvent" => Some("alias".to_owned()),
+            _ => None,
+        })
+        .collect();
+    prop_assert_eq!(own, other, "{}", text);
+    Ok(())
+}
+
+fn check_insertion(bytes: &[u8], pick: usize) -> Result<(), TestCaseError> {
+    let before = generate(bytes);
+    let stream = Stream::parse(&before).unwrap();
+    let old = pyyaml(&before).unwrap();
+    same_reading(&before, &stream, &old)?;
+    let mappings: Vec<_> =
+        stream.documents.iter().flat_map(|d| d.nodes()).filter(|n| n.is_mapping() && !n.is_alias()).collect();
+    let Some(node) = mappings.get(pick % mappings.len().max(1)) else { return Ok(()) };
+    let after = match insert(&before, &node.route(), "config.linkerd.io/new-key", "2026.8") {
+        Ok(after) => after,
+        Err(e) => {
+            prop_assert!(matches!(e.refusal, Refusal::Shared { .. }), "{e}\n{before}");
+            return Ok(());
+        }
+    };
+    let new = pyyaml(&after);
+    prop_assert!(new.is_ok(), "{:?}\n{after}", new.err());
+    let new = new.unwrap();
+    let at = new.iter().position(|e| e[3] == "config.linkerd.io/new-key");
+    prop_assert!(at.is_some());
+    let at = at.unwrap();
+    prop_assert_eq!(&new[at + 1][3], "2026.8");
+    prop_assert_eq!(&new[at + 1][4], "\"");
+    let rest: Vec<_> = new[..at].iter().chain(&new[at + 2..]).cloned().collect();
+    prop_assert_eq!(rest, old, "{}", after);
+    prop_assert!(yaml_serde(&after).is_ok());
+    let common = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
+    prop_assert_eq!(&after.as_bytes()[after.len() - (before.len() - common)..], &before.as_bytes()[common..]);
+    prop_assert_eq!(after.contains("\r\n"), before.contains("\r\n"));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn an_insertion_adds_one_entry_alone(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        pick in any::<usize>(),
+    ) {
+        check_insertion(&bytes, pick)?;
+    }
+
+    #[test]
+    fn an_edit_changes_its_target_alone(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        picks in proptest::collection::vec(any::<(u8, u8)>(), 1..5),
+    ) {
+        check(&bytes, &picks)?;
+    }
+}
+
+#[test]
+fn the_generator_writes_every_kind_of_node() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = proptest::collection::vec(any::<u8>(), 200..300);
+    let mut all = String::new();
+    for _ in 0..200 {
+        use proptest::strategy::ValueTree;
+        all.push_str(&generate(&strategy.new_tree(&mut runner).unwrap().current()));
+    }
+    for part in [
+        "\r\n",
+        "\u{feff}",
+        " &a",
+        " *a",
+        "|2+",
+        ">-",
+        "!!str",
+        "{",
+        "[",
+        "- - ",
+        "...\n",
+        "%YAML",
+        " # in flow",
+        "''s",
+        "\\x41",
+    ] {
+        assert!(all.contains(part), "no {part:?} in 200 files");
+    }
+}
+
+#[test]
+fn text_inside_scalars_is_edited_with_all_that_is_around_it() {
+    let before = "a: |\n  x: edge-26.8.2\nb: \"y: edge-26.8.2\\nz: 1\"\n";
+    let stream = Stream::parse(before).unwrap();
+    let root = stream.roots().next().unwrap();
+    let edit = |outer: &str, inner: &str, nth: usize| {
+        let node = root.get(outer).unwrap();
+        let (at, old) = before.match_indices("edge-26.8.2").nth(nth).unwrap();
+        let inner = Route { document: 0, steps: vec![Step::Key(inner.into())] };
+        let mut route = node.route();
+        route.steps.push(Step::Text(Box::new(inner)));
+        Replacement { new: "yes".into(), ..replacement(before, node, route, at..at + old.len()) }
+    };
+    let after = replace_all(before, &[edit("b", "y", 1), edit("a", "x", 0)]).unwrap();
+    assert_eq!(after, "a: |\n  x: \"yes\"\nb: \"y: \\\"yes\\\"\\nz: 1\"\n");
+    assert_eq!(yaml_serde(&after).unwrap()[0]["b"], Value::from("y: \"yes\"\nz: 1"));
+}
