@@ -1,4 +1,5 @@
 //! The configuration as files: valid ones are read, invalid ones give exactly the errors beside them.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{fs, path::PathBuf};
 

@@ -1,4 +1,5 @@
 //! Edits: a corpus of hard files, generated files read by other parsers, and input that nobody would write.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "edit/apply.rs"]
 mod apply;

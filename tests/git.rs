@@ -1,4 +1,5 @@
 //! The Git adapter against a real Git server on loopback and against folders: what it asks, writes and refuses.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
 
@@ -432,11 +433,11 @@ fn a_cache_that_lost_an_old_pack_is_made_again() {
     let packs = std::fs::read_dir(cache.path().join("git")).unwrap().filter_map(Result::ok);
     let packs = packs.map(|e| e.path().join("objects/pack")).find(|p| p.is_dir()).unwrap();
     let old: Vec<_> = std::fs::read_dir(&packs).unwrap().map(|e| e.unwrap().path()).collect();
-    scene.repo.commit("main", &ADA, "More", &[put("b.txt", "new\n")]);
+    scene.repo.commit("main", &ADA, "More", &[put("b.txt", "new\n"), put("a/new.yaml", "x\n")]);
     let head = base(&scene.cached(cache.path()));
     old.iter().for_each(|path| std::fs::remove_file(path).unwrap());
 
-    // The commit and its root tree are in the new pack; `a/crds.yaml` was only in the old one.
+    // The commit and all of its folders are in the new pack; `a/crds.yaml` was only in the old one.
     let remote = scene.cached(cache.path());
     assert_eq!(base(&remote), head);
     let tree = remote.tree(head).unwrap();
@@ -476,6 +477,23 @@ fn two_at_once_do_not_share_a_cache_and_no_secret_is_stored() {
             }
         }
     }
+}
+
+#[test]
+fn what_stands_in_a_cache_s_configuration_has_no_say() {
+    let scene = Scene::new();
+    let cache = TempDir::new().unwrap();
+    base(&scene.cached(cache.path()));
+    let folders = std::fs::read_dir(cache.path().join("git")).unwrap().filter_map(Result::ok);
+    let repo = folders.map(|e| e.path()).find(|p| p.is_dir()).unwrap();
+    let url = scene.server.url(NAME);
+    git(&repo, &["config", "url.http://127.0.0.1:1/.insteadOf", &url]);
+    git(&repo, &["config", "http.proxy", "http://127.0.0.1:1"]);
+    let head = id(scene.repo.commit("main", &ADA, "More", &[put("b.txt", "new\n")]));
+    let remote = scene.cached(cache.path());
+    assert_eq!(base(&remote), head);
+    let ours = bump(&remote);
+    remote.push(&update(None, Some(ours))).unwrap();
 }
 
 #[test]
@@ -704,13 +722,13 @@ fn a_status_that_is_no_text_is_no_panic() {
         .with("Content-Type", "application/x-git-receive-pack-result");
     scene.server.controls().rules.fault("POST", "*/git-receive-pack", Fault::Answer(answer));
     let error = remote.push(&update(None, Some(ours))).unwrap_err();
-    assert!(matches!(error, GitError::Refused { .. }), "{error}");
+    assert!(matches!(&error, GitError::Refused { reason, .. } if reason.contains("UTF-8")), "{error}");
 }
 
 #[test]
 fn only_branches_under_the_prefix_are_written() {
     let scene = Scene::new();
-    let mut remote = scene.open();
+    let remote = scene.open();
     let ours = bump(&remote);
     scene.repo.branch("uplinker/base", "main");
     scene.repo.set_default_branch("uplinker/base");
@@ -908,6 +926,10 @@ fn a_path_is_read_at_its_head_commit_and_nothing_else() {
     assert_eq!(open_path(&work).unwrap().origin.as_deref(), Some("https://git.example.com/o/r"));
     git(&work, &["remote", "set-url", "origin", "git@git.example.com:o/r.git"]);
     assert_eq!(open_path(&work).unwrap().origin.as_deref(), Some("git@git.example.com:o/r.git"));
+
+    git(&work, &["remote", "set-url", "origin", "../config.git"]);
+    let origin = open_path(&work).unwrap().origin.unwrap();
+    assert!(Path::new(&origin).is_absolute() && origin.ends_with("work/../config.git"), "{origin}");
 
     let bare = open_path(scene.repo.path()).unwrap();
     assert_eq!((bare.origin, bare.branch.as_deref()), (None, Some("main")));

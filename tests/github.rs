@@ -1,8 +1,6 @@
 //! The GitHub adapter against a fake that answers as GitHub does: what it asks for, and what it makes of refusals,
 //! limits and broken connections.
-
-// The helpers of these tests fail by panicking, as the tests do.
-#![allow(clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! The layout keeps its promises: import directions, file sizes, and paths named in the documents.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,5 @@
 //! Tests of the support itself: the servers answer real clients, and the faults really happen.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
 

@@ -104,7 +104,6 @@ mod tests {
     use super::*;
     use crate::{
         edit::ChangeSet,
-        release::Purpose,
         report::{PinRow, PinsReport, StageDecision, StageReport},
         scan::{PinKind, RepoPath, Stage},
         verify::{Finding, Severity},

@@ -227,7 +227,7 @@ fn sources(feeds: &Feeds, token: Option<&Token>) -> Sources {
 }
 
 /// Keeps a token from the release list unless both are of github.com.
-pub(super) fn releases_token<'k>(request: &'k RunRequest) -> Option<&'k Token> {
+pub(super) fn releases_token(request: &RunRequest) -> Option<&Token> {
     let Repository::Remote(url) = &request.repository else { return None };
     let of_github = url.host().as_deref() == Some("github.com");
     let asks_github =

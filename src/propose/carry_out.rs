@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use super::{
     Forge, ForgeError, Marker, Message, NewPull, PullPatch, PullRequest, PullState, Ticks,
     body::{self, BodyError, Frame},
-    commit_message, marker, observe,
+    commit_message, marker,
+    observe::{self, Observed, Question},
     ownership::Ownership,
-    reconcile::{self, Action, Held, Observed, Options, Outcome, Question},
+    reconcile::{self, Action, Held, Options, Outcome},
     wanted::{BLOCKED, Wanted, note_hash},
 };
 use crate::{

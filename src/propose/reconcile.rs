@@ -35,7 +35,8 @@
 //! | no | any other | none |
 
 use super::{
-    CheckBox, Closer, Marker, PullRequest, PullState, Ticks,
+    CheckBox, Closer, Marker, PullState,
+    observe::{Head, Observed, Question, Seen},
     ownership::Ownership,
     wanted::{BLOCKED, Wanted, note_hash},
 };
@@ -68,54 +69,6 @@ pub struct Options {
     pub history: History,
     /// `branch.update`.
     pub update: Update,
-}
-
-/// What was seen of the branch and its pull requests.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    /// The base branch.
-    pub base: String,
-    /// Its tip.
-    pub base_tip: CommitId,
-    /// Our branch's tip.
-    pub tip: Option<CommitId>,
-    /// Whose it is, once that was asked for.
-    pub head: Option<Head>,
-    /// The pull requests whose head is our branch, newest first.
-    pub pulls: Vec<Seen>,
-}
-
-/// What the commits of the branch told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// Whose it is.
-    pub ownership: Ownership,
-    /// The tip's parents.
-    pub parents: Vec<CommitId>,
-    /// The tip and its first parents that were read, down to our commit.
-    pub chain: Vec<CommitId>,
-}
-
-/// A pull request as it was seen.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// As the forge reports it.
-    pub pull: PullRequest,
-    /// Our marker, where it is one for this target and stage.
-    pub marker: Option<Marker>,
-    /// The boxes that are ticked.
-    pub ticks: Ticks,
-    /// Who closed it, once that was asked for.
-    pub closer: Option<Closer>,
-}
-
-/// What must be read before this can be decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Whose the tip of the branch is.
-    Head,
-    /// Who closed this pull request.
-    Closer(u64),
 }
 
 /// One step; each leaves the branch and the pull request in a state that this table knows.
@@ -181,26 +134,6 @@ pub struct Outcome {
     pub held: Option<Held>,
     /// The pull request that this is about, which was open when it was observed.
     pub pull: Option<u64>,
-}
-
-// === impl Held ===
-
-impl std::fmt::Display for Held {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Declined { release, pull } => {
-                write!(f, "{release} was declined in #{pull}; the next release will be offered")
-            }
-            Self::BranchOccupied { tip } => write!(
-                f,
-                "branch-occupied: the branch is at {tip}, which is not a commit of uplinker, and no pull request is \
-                 open; delete or rename the branch"
-            ),
-            Self::PersonsBranch { pull } => {
-                write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
-            }
-        }
-    }
 }
 
 /// Decides; `wanted` is `None` where the plan has nothing to do any more. On a hold, do not ask: all stays as it is.
@@ -283,6 +216,26 @@ struct Case<'a> {
     wanted: &'a Wanted,
     seen: &'a Observed,
     options: Options,
+}
+
+// === impl Held ===
+
+impl std::fmt::Display for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Declined { release, pull } => {
+                write!(f, "{release} was declined in #{pull}; the next release will be offered")
+            }
+            Self::BranchOccupied { tip } => write!(
+                f,
+                "branch-occupied: the branch is at {tip}, which is not a commit of uplinker, and no pull request is \
+                 open; delete or rename the branch"
+            ),
+            Self::PersonsBranch { pull } => {
+                write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
+            }
+        }
+    }
 }
 
 // === impl Case ===

@@ -35,19 +35,28 @@ pub(super) fn object(
         ("Namespace", Some(name)) => BTreeSet::from([name.to_owned()]),
         _ => namespaces.clone(),
     };
-    within(context, place, object.kind, &[], object.node, &own, found);
+    within(context, place, &Part { kind: object.kind, path: &[], node: object.node }, &own, found);
 }
 
-/// Takes the annotations in a part of an object: `path` leads from the object to `node`.
+/// A part of an object of that kind: `path` leads from the object to `node`.
+pub(super) struct Part<'a> {
+    /// The object's kind.
+    pub kind: &'a str,
+    /// The keys above the node.
+    pub path: &'a [&'a str],
+    /// The node.
+    pub node: Node<'a>,
+}
+
+/// Takes the annotations in a part of an object.
 pub(super) fn within(
     context: &Context<'_>,
     place: Place<'_>,
-    kind: &str,
-    path: &[&str],
-    node: Node<'_>,
+    part: &Part<'_>,
     namespaces: &BTreeSet<String>,
     found: &mut Found,
 ) {
+    let Part { kind, path, node } = *part;
     if let (Some((&PROXY_VERSION, map)), Some(_)) = (path.split_last(), node.as_str()) {
         let out = context.layout.opted_out(&place.file.path, namespaces).then_some(Reason::OptedOut);
         let stays = if effect(kind, map) == Effect::None { Some(Reason::NoEffect) } else { out };

@@ -108,6 +108,12 @@ pub(super) fn source_chart(
         (None, Some(url)) if url.starts_with("oci://") => oci_chart(url),
         (None, Some(_)) => None,
         (None, None) if source.text(&["path"]).is_some() => None,
+        (None, None) if object.kind == "ApplicationSet" => {
+            // A template's patch is for the chart of the template.
+            let template = object.node.path(&["spec", "template", "spec"])?;
+            let own = argo_sources(template).into_iter().find(|s| s.get("repoURL").is_some())?;
+            source_chart(context, place, object, own)
+        }
         (None, None) => {
             let name = object.name?;
             context.patched_chart(&place.file.path, object.kind, name, &BTreeSet::new())
@@ -115,7 +121,8 @@ pub(super) fn source_chart(
     }
 }
 
-fn helm(
+/// Takes the Helm parameters and values of a source, for the chart that reads them.
+pub(super) fn helm(
     context: &Context<'_>,
     place: Place<'_>,
     source: Node<'_>,

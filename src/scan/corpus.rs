@@ -14,7 +14,7 @@ use super::{BlobId, Entry, Mode, RepoPath, ScanOptions, SkipReason, Tree, TreeEr
 use crate::yaml::{self, Ceilings, Stream, YamlError};
 
 /// Bytes of text whose trees are kept; a tree takes some ten times its text.
-const KEPT_BYTES: usize = 3 << 20;
+const KEPT_BYTES: usize = 2 << 20;
 
 /// A YAML or JSON file of the repository, parsed.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Unread {
     pub reason: SkipReason,
     /// Where and what.
     pub detail: Option<String>,
-    /// Its text, where it is text.
+    /// Its text, where it is text; what is not UTF-8 is replaced, so that its bytes do not count.
     pub text: Option<String>,
 }
 
@@ -138,7 +138,8 @@ impl<'t> Corpus<'t> {
         let bytes = self.bytes(entry).ok_or_else(|| unread(SkipReason::TooLarge, None))?;
         String::from_utf8(bytes).map_err(|e| {
             let at = e.utf8_error().valid_up_to();
-            unread(SkipReason::NotUtf8, Some(format!("byte {at} is not UTF-8")))
+            let text = Some(String::from_utf8_lossy(e.as_bytes()).into_owned());
+            Unread { text, ..unread(SkipReason::NotUtf8, Some(format!("byte {at} is not UTF-8"))) }
         })
     }
 

@@ -9,9 +9,10 @@ use super::{
     Deployment, PinKind, Reason,
     context::{Context, NamedChart, oci_chart},
     found::{Found, Spec},
+    index::clean_folder,
     kustomize,
     object::Object,
-    origin::Ours,
+    origin::{Origin, Ours},
     place::Place,
     values::{self, ReadBy},
     variable,
@@ -61,7 +62,7 @@ fn helm_release(
         }
         let full = template.is_some_and(|t| t.get("chart").is_some()) || spec.get("chartRef").is_some();
         if full {
-            found.deployments.push(deployment(place, object, spec, ours));
+            found.deployments.push(deployment(place, object, spec, ours, namespaces));
         }
     }
     let target: BTreeSet<String> = match spec.text(&["targetNamespace"]) {
@@ -70,6 +71,12 @@ fn helm_release(
     };
     if let Some(values) = spec.get("values") {
         values::walk(context, place, values, &read_by, &target, found);
+    }
+    let files = template.and_then(|t| t.get("valuesFiles")).into_iter().flat_map(Node::items);
+    if matches!(read_by, ReadBy::Umbrella(_)) {
+        for file in files.filter_map(Node::as_str) {
+            values::file(context, &clean_folder(file), &read_by, &target, found);
+        }
     }
     for from in spec.get("valuesFrom").into_iter().flat_map(Node::items) {
         variable::values_from(context, from, &read_by, namespaces, found);
@@ -96,7 +103,11 @@ fn release_chart(
         Some((kind, name, node.text(&["namespace"]).map(str::to_owned)))
     };
     if let Some((kind, name, namespace)) = spec.get("chartRef").and_then(reference) {
-        return context.referenced_chart(path, &kind, &name, namespace.as_deref(), namespaces);
+        let known = context.referenced_chart(path, &kind, &name, namespace.as_deref(), namespaces);
+        // A source that is made elsewhere is known by its name alone.
+        let by_name =
+            || crate::linkerd::is_chart(&name).then_some(NamedChart { chart: name, origin: Origin::Unknown });
+        return known.or_else(by_name);
     }
     let template = spec.path(&["chart", "spec"]);
     let chart = template.and_then(|t| t.text(&["chart"]));
@@ -109,14 +120,19 @@ fn release_chart(
         _ => {
             let patched = context.patched_chart(path, "HelmRelease", object.name?, namespaces);
             // A patch may name the chart itself without its source.
-            let own =
-                chart.map(|c| NamedChart { chart: c.to_owned(), origin: super::origin::Origin::Unknown });
+            let own = chart.map(|c| NamedChart { chart: c.to_owned(), origin: Origin::Unknown });
             patched.or(own)
         }
     }
 }
 
-fn deployment(place: Place<'_>, object: &Object<'_>, spec: Node<'_>, ours: &Ours) -> Deployment {
+fn deployment(
+    place: Place<'_>,
+    object: &Object<'_>,
+    spec: Node<'_>,
+    ours: &Ours,
+    namespaces: &BTreeSet<String>,
+) -> Deployment {
     let on = |node: Node<'_>| {
         let name = node.text(&["name"])?;
         Some(node.text(&["namespace"]).map_or(name.to_owned(), |n| format!("{n}/{name}")))
@@ -127,7 +143,7 @@ fn deployment(place: Place<'_>, object: &Object<'_>, spec: Node<'_>, ours: &Ours
         line: place.file.position(object.node.span().start).0,
         chart: ours.chart.clone(),
         name: object.name.unwrap_or_default().to_owned(),
-        namespace: object.namespace.map(str::to_owned),
+        namespace: namespaces.first().filter(|_| namespaces.len() == 1).cloned(),
         depends_on: Some(depends_on),
         sync_wave: None,
     }

@@ -71,7 +71,8 @@ pub(super) fn pins(
         for element in &elements {
             element.visit(place, |at, node, values| {
                 let others = Others { elements: &elements, sources: &sources };
-                one(context, at, place, node, values, &reading, *source, &others, found);
+                let scope = Scope { place: at, node, set: place, values };
+                one(context, &scope, &reading, *source, &others, found);
             });
         }
     }
@@ -83,23 +84,19 @@ struct Others<'a, 'n> {
     sources: &'a [Node<'n>],
 }
 
-#[allow(clippy::too_many_arguments)]
+/// Takes what one source reads from one element.
 fn one(
     context: &Context<'_>,
-    at: Place<'_>,
-    set: Place<'_>,
-    node: Node<'_>,
-    values: Option<Node<'_>>,
+    scope: &Scope<'_>,
     reading: &Reading<'_>,
     source: Node<'_>,
     others: &Others<'_, '_>,
     found: &mut Found,
 ) {
-    let scope = Scope { place: at, node, set, values };
     let fields: Vec<(Place<'_>, Node<'_>)> =
         template::reads(reading.version).iter().filter_map(|path| scope.field(path)).collect();
     let version = fields.first().and_then(|(_, n)| n.as_str()).unwrap_or(reading.version);
-    let Some((named, sure)) = scope.chart(reading, others, set) else { return };
+    let Some((named, sure)) = scope.chart(reading, others, scope.set) else { return };
     let mirrors = &context.options.mirrors;
     let ours = named.as_ref().and_then(|n| Ours::judge(&n.chart, &n.origin, version, mirrors));
     if let Some(ours) = &ours {
@@ -120,7 +117,11 @@ fn one(
         (None, Some(_)) => ReadBy::Other,
         (None, None) => ReadBy::local(context, source.text(&["path"]).unwrap_or(".")),
     };
-    helm_reads(context, &scope, source, &read_by, found);
+    if reading.chart.is_some_and(|c| c.contains("{{")) {
+        // Only here is it known whose values they are.
+        argo::helm(context, scope.set, source, &read_by, &Default::default(), found);
+    }
+    helm_reads(context, scope, source, &read_by, found);
 }
 
 /// Takes the fields that Helm parameters and values of the template read.
@@ -274,8 +275,7 @@ impl Element {
         match &self.file {
             Some(file) => {
                 if let Some(node) = file.stream.find(&self.route) {
-                    // Two places of one lifetime: the set's is shortened to the file's by the call.
-                    visit_in(file, set, node, values, &mut visit);
+                    visit(Place::of(file), node, values);
                 }
             }
             None => {
@@ -285,16 +285,6 @@ impl Element {
             }
         }
     }
-}
-
-fn visit_in(
-    file: &File,
-    _set: Place<'_>,
-    node: Node<'_>,
-    values: Option<Node<'_>>,
-    visit: &mut impl FnMut(Place<'_>, Node<'_>, Option<Node<'_>>),
-) {
-    visit(Place::of(file), node, values);
 }
 
 /// Walks nested keys; a key may hold dots itself.

@@ -256,14 +256,14 @@ mod tests {
 
     const FILE: u32 = 0o100_644;
 
-    fn repository() -> (tempfile::TempDir, git2::Repository) {
+    fn repository() -> (tempfile::TempDir, Repository) {
         let dir = tempfile::tempdir().unwrap();
-        let repo = git2::Repository::init_bare(dir.path()).unwrap();
+        let repo = Repository::init_bare(dir.path()).unwrap();
         (dir, repo)
     }
 
     /// Writes a tree object byte for byte, as a hostile server could.
-    fn tree(repo: &git2::Repository, entries: &[(u32, &[u8], Oid)]) -> Oid {
+    fn tree(repo: &Repository, entries: &[(u32, &[u8], Oid)]) -> Oid {
         let mut bytes = Vec::new();
         for (mode, name, id) in entries {
             bytes.extend_from_slice(format!("{mode:o} ").as_bytes());

@@ -138,7 +138,7 @@ pub(super) struct Map {
     pub cluster: bool,
 }
 
-// === impl Origin of dependencies ===
+// === impl Dependency ===
 
 impl Dependency {
     /// Says whose chart it is.

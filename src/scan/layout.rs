@@ -3,12 +3,15 @@
 //! In: the [`Index`]. Out: which kustomizations and roots take a file in, its namespaces, and whether they are opted
 //! out. Nothing is built: only what kustomizations list is followed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use super::{
     RepoPath,
     corpus::Corpus,
-    index::{Index, Root, nearest},
+    index::{Index, Namespace, Root, nearest},
     object::Object,
     place::Place,
 };
@@ -21,6 +24,17 @@ pub(super) struct Layout<'i> {
     index: &'i Index,
     /// The folders whose kustomization takes in this file or folder.
     takers: HashMap<String, Vec<&'i str>>,
+    roots: HashMap<&'i str, Vec<&'i Root>>,
+    namespaces: HashMap<&'i str, Vec<&'i Namespace>>,
+    /// The objects that a kustomization's folder takes in, listed when first asked for.
+    taken: Mutex<HashMap<String, Arc<Vec<Taken>>>>,
+}
+
+/// An object that a kustomization takes in.
+struct Taken {
+    kind: String,
+    name: Option<String>,
+    namespace: Option<String>,
 }
 
 // === impl Layout ===
@@ -38,7 +52,11 @@ impl<'i> Layout<'i> {
                 takers.entry(path.unwrap_or_default()).or_default().push(folder);
             }
         }
-        Self { index, takers }
+        let mut roots: HashMap<&str, Vec<&Root>> = HashMap::new();
+        index.roots.iter().for_each(|r| roots.entry(&r.folder).or_default().push(r));
+        let mut namespaces: HashMap<&str, Vec<&Namespace>> = HashMap::new();
+        index.namespaces.iter().for_each(|n| namespaces.entry(&n.name).or_default().push(n));
+        Self { index, takers, roots, namespaces, taken: Mutex::default() }
     }
 
     /// Returns the folders whose kustomization takes the file in, directly or through others.
@@ -62,10 +80,14 @@ impl<'i> Layout<'i> {
 
     /// Returns the Flux Kustomizations and Argo CD applications that apply the file.
     pub fn roots_above(&self, path: &RepoPath) -> Vec<&'i Root> {
-        let folders = self.folders_above(path);
-        let applies =
-            |root: &&Root| is_under(path.as_str(), &root.folder) || folders.contains(root.folder.as_str());
-        self.index.roots.iter().filter(applies).collect()
+        let mut folders: BTreeSet<&str> = self.folders_above(path).into_iter().collect();
+        let text = path.as_str();
+        folders.extend(text.match_indices('/').filter_map(|(at, _)| text.get(..at)));
+        folders.insert("");
+        let mut found: Vec<&Root> =
+            folders.iter().filter_map(|folder| self.roots.get(folder)).flatten().copied().collect();
+        found.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
+        found
     }
 
     /// Returns the namespaces in which an object of the file may end.
@@ -101,7 +123,7 @@ impl<'i> Layout<'i> {
     pub fn opted_out(&self, path: &RepoPath, namespaces: &BTreeSet<String>) -> bool {
         !namespaces.is_empty()
             && namespaces.iter().all(|name| {
-                let same = self.index.namespaces.iter().filter(|n| n.name == *name);
+                let same = self.namespaces.get(name.as_str()).into_iter().flatten().copied();
                 let namespace = nearest(same.filter(|n| n.inject.is_some()), path, |n| &n.path);
                 namespace.is_some_and(|n| n.inject.as_deref() == Some("disabled"))
             })
@@ -133,29 +155,35 @@ impl<'i> Layout<'i> {
         folder: &str,
         wanted: Option<(&str, &str)>,
     ) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        for path in self.taken_by(folder) {
-            let Some(file) = corpus.file(path.as_str()) else { continue };
+        let of_that_name = |taken: &&Taken| {
+            wanted.is_none_or(|(kind, name)| {
+                taken.kind == kind && (name.is_empty() || taken.name.as_deref() == Some(name))
+            })
+        };
+        let objects = self.objects_within(corpus, folder);
+        objects.iter().filter(of_that_name).filter_map(|taken| taken.namespace.clone()).collect()
+    }
+
+    fn objects_within(&self, corpus: &Corpus<'_>, folder: &str) -> Arc<Vec<Taken>> {
+        let known = self.taken.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let mut objects = Vec::new();
+        for file in self.taken_by(folder).iter().filter_map(|path| corpus.file(path.as_str())) {
             for object in Object::all(Place::of(&file)) {
-                let of_that_name = wanted.is_none_or(|(kind, name)| {
-                    object.kind == kind && (name.is_empty() || object.name == Some(name))
-                });
-                let namespaced = if object.kind == "Namespace" { object.name } else { object.namespace };
-                if of_that_name {
-                    found.extend(namespaced.map(str::to_owned));
-                }
+                let namespace = if object.kind == "Namespace" { object.name } else { object.namespace };
+                let (kind, name) = (object.kind.to_owned(), object.name.map(str::to_owned));
+                objects.push(Taken { kind, name, namespace: namespace.map(str::to_owned) });
             }
         }
-        found
+        let objects = Arc::new(objects);
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.insert(folder.to_owned(), objects.clone());
+        objects
     }
 }
 
 fn todo_as<'i>(folders: &[&str], index: &'i Index) -> Vec<&'i str> {
     folders.iter().filter_map(|f| index.kustomizations.get_key_value(*f)).map(|(k, _)| k.as_str()).collect()
-}
-
-/// Tells whether a path lies in a folder; everything lies in the root.
-pub(super) fn is_under(path: &str, folder: &str) -> bool {
-    folder.is_empty()
-        || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -8,6 +8,7 @@ use super::{
     annotation, argo, context::Context, flux, found::Found, image, kustomize, object::Object, patch,
     place::Place,
 };
+use crate::linkerd::PROXY_VERSION;
 
 /// Takes the pins of all objects of a text.
 pub(super) fn objects(context: &Context<'_>, place: Place<'_>, found: &mut Found) {
@@ -40,7 +41,8 @@ pub(super) fn object(
 /// target is.
 fn namespaces(context: &Context<'_>, place: Place<'_>, object: &Object<'_>) -> BTreeSet<String> {
     let said = context.namespaces(&place.file.path, object);
-    if !said.is_empty() {
+    // Only injection asks for more, and what is asked for is not free.
+    if !said.is_empty() || !place.text.contains(PROXY_VERSION) {
         return said;
     }
     let target = patch::Target { kind: object.kind, name: object.name, namespace: None };

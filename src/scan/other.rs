@@ -151,3 +151,38 @@ fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
         start += line.len();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::BlobId;
+
+    #[test]
+    fn names_say_what_a_file_is() {
+        let class = |path: &str| class(&RepoPath::new(path).unwrap());
+        assert_eq!(class("a/b.yml"), Class::Manifest);
+        assert_eq!(class("a/Chart.lock"), Class::Manifest);
+        assert_eq!(class(".github/workflows/a.yaml"), Class::Script);
+        assert_eq!(class("helmfile.d/10-mesh.yaml"), Class::Foreign(SkipReason::Helmfile));
+        assert_eq!(class("x/main.tf"), Class::Foreign(SkipReason::Terraform));
+        assert_eq!(class("README.md"), Class::Prose);
+        assert_eq!(class("LICENSE"), Class::Unknown);
+    }
+
+    #[test]
+    fn only_files_of_a_chart_are_its_templates() {
+        let has = |folder: &str| folder == "charts/a";
+        let template = |path: &str| is_chart_template(&RepoPath::new(path).unwrap(), has);
+        assert!(template("charts/a/templates/x.yaml") && template("charts/a/templates/sub/x.yaml"));
+        assert!(!template("templates/x.yaml") && !template("charts/a/values.yaml"));
+    }
+
+    #[test]
+    fn a_script_s_comments_and_marked_lines_bring_nothing_back() {
+        let path = RepoPath::new("Makefile").unwrap();
+        let text = "# was edge-26.7.1\nA = edge-26.8.2 # uplinker: edge\nB = 2026.8.1\n";
+        let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+        let lines: Vec<usize> = generators(&file, &marker::pins(&file)).iter().map(|g| g.line).collect();
+        assert_eq!(lines, [3]);
+    }
+}

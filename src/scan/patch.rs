@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    PinKind, annotation,
+    PinKind,
+    annotation::{self, Part},
     context::Context,
     found::{Found, Spec},
     manifest,
@@ -119,7 +120,8 @@ fn operation(
     let segments: Vec<String> =
         pointer.split('/').skip(1).map(|s| s.replace("~1", "/").replace("~0", "~")).collect();
     let path: Vec<&str> = segments.iter().map(String::as_str).collect();
-    annotation::within(context, place, target.kind, &path, value, namespaces, found);
+    let part = Part { kind: target.kind, path: &path, node: value };
+    annotation::within(context, place, &part, namespaces, found);
     let Some(named) = target.name.and_then(|name| patched(context, place, target, name, namespaces)) else {
         return;
     };

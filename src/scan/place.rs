@@ -59,8 +59,12 @@ impl<'a> Place<'a> {
         let node = node.resolved();
         let route = self.route(node.route());
         let first = node.span().start;
-        let start = self.in_file(first..first + 1).or_else(|| self.in_file(first..first));
         let span = value_bytes(self.text, node, part).and_then(|span| self.in_file(span));
+        // A block scalar's first character is below its header.
+        let start = match &span {
+            Some(span) if !is_line(node) => Some(span.clone()),
+            _ => self.in_file(first..first + 1).or_else(|| self.in_file(first..first)),
+        };
         let (line, column) = self.file.position(start.unwrap_or_else(|| self.outermost_start(node)).start);
         let editable = span.is_some();
         let span = span.unwrap_or_else(|| self.outermost_start(node));

@@ -62,3 +62,38 @@ fn source_chart(comment: &str) -> Option<&str> {
     let chart = before.rsplit('/').next()?;
     crate::linkerd::is_chart(chart).then_some(chart)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        scan::{BlobId, RepoPath, corpus::File},
+        yaml::Ceilings,
+    };
+
+    fn made_by(text: &str) -> Option<String> {
+        let path = RepoPath::new("a.yaml").unwrap();
+        let file = File::parse(path, BlobId([0; 20]), text.to_owned(), &Ceilings::default()).unwrap();
+        recognise(Place::of(&file))
+    }
+
+    #[test]
+    fn objects_of_a_chart_are_recognised_one_by_one() {
+        let crd = "kind: CustomResourceDefinition\nmetadata:\n  labels: {helm.sh/chart: linkerd-crds-2026.8.2}\n  annotations: {linkerd.io/created-by: 'linkerd/helm %!s(<nil>)'}\n";
+        assert_eq!(made_by(crd).unwrap(), "linkerd-crds 2026.8.2");
+        let viz = "kind: Role\nmetadata:\n  labels: {linkerd.io/extension: viz}\n  annotations: {linkerd.io/created-by: linkerd/helm edge-26.6.3}\n";
+        assert_eq!(made_by(viz).unwrap(), "linkerd-viz edge-26.6.3");
+        let below_an_umbrella = "# Source: mesh/charts/linkerd-crds/templates/a.yaml\nkind: Role\n";
+        assert!(made_by(below_an_umbrella).is_some());
+    }
+
+    #[test]
+    fn what_was_injected_by_hand_is_no_render() {
+        let by = "{linkerd.io/created-by: linkerd/cli edge-25.10.7}";
+        assert_eq!(made_by(&format!("kind: Pod\nmetadata: {{annotations: {by}}}\n")), None);
+        let template = format!("kind: Deployment\nspec: {{template: {{metadata: {{annotations: {by}}}}}}}\n");
+        assert_eq!(made_by(&template), None);
+        assert_eq!(made_by("kind: A\nmetadata: {labels: {helm.sh/chart: billing-2026.8.2}}\n"), None);
+        assert_eq!(made_by("# Source: linkerd-crds/templates/a.yaml\n"), None);
+    }
+}

@@ -206,7 +206,7 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
 /// Names a file that mentions Linkerd and cannot be read; its markers are read all the same.
 fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, result: &mut FileResult) {
     let text = unread.text.or_else(|| context.corpus.text(entry).ok());
-    let markers = text.as_deref().map(|text| {
+    let markers = text.as_deref().filter(|_| unread.reason != SkipReason::NotUtf8).map(|text| {
         let sealed = crate::yaml::encrypted(text.as_bytes());
         marker::pins(&TextFile { path: &entry.path, blob: entry.id, text, sealed })
     });

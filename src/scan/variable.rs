@@ -31,15 +31,7 @@ pub(super) fn trace(context: &Context<'_>, reader: &Reader, found: &mut Found) {
             }
         });
         for name in &root.substitute_from {
-            entry_of_map(
-                context,
-                name,
-                root.namespace.as_deref(),
-                &root.path,
-                &reader.variable,
-                &spec,
-                found,
-            );
+            entry_of_map(context, name, root, &reader.variable, &spec, found);
         }
     }
 }
@@ -219,20 +211,12 @@ fn substitutes(context: &Context<'_>, root: &Root, mut visit: impl FnMut(Place<'
     }
 }
 
-fn entry_of_map(
-    context: &Context<'_>,
-    name: &str,
-    namespace: Option<&str>,
-    near: &RepoPath,
-    key: &str,
-    spec: &Spec,
-    found: &mut Found,
-) {
+fn entry_of_map(context: &Context<'_>, name: &str, root: &Root, key: &str, spec: &Spec, found: &mut Found) {
     let tied = |map: &&Map| {
         let there = context.layout.namespaces(&map.path, map.namespace.as_deref());
-        map.name == name && namespace.is_none_or(|n| there.is_empty() || there.contains(n))
+        map.name == name && root.namespace.as_ref().is_none_or(|n| there.is_empty() || there.contains(n))
     };
-    if let Some(map) = nearest(context.index.maps.iter().filter(tied), near, |m| &m.path) {
+    if let Some(map) = nearest(context.index.maps.iter().filter(tied), &root.path, |m| &m.path) {
         with_entry(context, map, key, |place, node| found.scalar(place, node, spec));
     }
     generated_entry(context, name, key, spec, found);

@@ -4,7 +4,11 @@
 //! their setters `unsafe`. [`apply`] is called once, first thing in `main`, before any thread is started.
 #![allow(unsafe_code)]
 
-use std::{path::PathBuf, sync::OnceLock, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use git2::opts;
 
@@ -27,7 +31,7 @@ pub struct GitOptions {
 #[error("cannot set up Git: {0}")]
 pub struct GitSetup(pub String);
 
-static APPLIED: OnceLock<GitOptions> = OnceLock::new();
+static APPLIED: Mutex<Option<GitOptions>> = Mutex::new(None);
 
 // === impl GitOptions ===
 
@@ -51,19 +55,15 @@ impl Default for GitOptions {
 /// # Safety of the calls inside
 ///
 /// The setters write C globals without a lock. That is sound while no other thread is inside libgit2, so this
-/// function belongs at the start of `main`; the `OnceLock` keeps a later call from writing again.
+/// function belongs at the start of `main`; the lock around it keeps a later call from writing again.
 pub fn apply(options: &GitOptions) -> Result<(), GitSetup> {
-    let mut first = false;
-    let applied = APPLIED.get_or_init(|| {
-        first = true;
-        options.clone()
-    });
-    if !first {
-        return if applied == options {
-            Ok(())
-        } else {
-            Err(GitSetup("the options of this process are set already, to other values".into()))
-        };
+    let mut applied = APPLIED.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*applied {
+        Some(before) if before == options => return Ok(()),
+        Some(_) => {
+            return Err(GitSetup("the options of this process are set already, to other values".into()));
+        }
+        None => {}
     }
     opts::strict_hash_verification(false);
     // SAFETY: no other thread is in libgit2 yet (this function's contract), and the values are plain integers.
@@ -78,6 +78,7 @@ pub fn apply(options: &GitOptions) -> Result<(), GitSetup> {
         unsafe { opts::set_ssl_cert_file(path) }
             .map_err(|e| GitSetup(format!("{}: {}", path.display(), e.message())))?;
     }
+    *applied = Some(options.clone());
     Ok(())
 }
 
@@ -92,6 +93,8 @@ mod tests {
     #[test]
     fn a_second_call_must_agree() {
         let options = GitOptions { silence_timeout: Duration::from_secs(20), ..GitOptions::default() };
+        let absent = GitOptions { ca_file: Some("/nowhere/ca.pem".into()), ..options.clone() };
+        assert!(apply(&absent).unwrap_err().to_string().contains("/nowhere/ca.pem"));
         apply(&options).unwrap();
         apply(&options).unwrap();
         let other = GitOptions { silence_timeout: Duration::from_secs(21), ..options };

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    address,
+    address::{self, Address},
     local::open_repository,
     object::parse_commit,
     store::{id, other},
@@ -58,11 +58,20 @@ pub fn open_path(path: &Path) -> Result<LocalHead, GitError> {
     let name = head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten();
     let origin = repo.find_remote("origin").ok();
     let clone = LocalClone { path: path.to_owned(), tip: commit.id };
-    let origin = origin.and_then(|remote| remote.url().ok().map(without_credentials));
+    let origin = origin.and_then(|remote| remote.url().ok().map(|url| resolved(url, &repo)));
     Ok(LocalHead { commit, branch: name, tree, origin, is_bare: repo.is_bare(), clone })
 }
 
-/// Drops user and password where they are credentials; in `ssh://git@host` the user is a part of the address.
-fn without_credentials(url: &str) -> String {
-    if url.starts_with("http") { address::shown(url) } else { url.to_owned() }
+/// Drops user and password where they are credentials (in `ssh://git@host` the user is a part of the address), and
+/// makes a path whole: Git reads it from the top folder.
+fn resolved(url: &str, repo: &git2::Repository) -> String {
+    if url.starts_with("http") {
+        return address::shown(url);
+    }
+    match Address::parse(url, false, false) {
+        Ok(Address::Local(path)) if path.is_relative() => {
+            repo.workdir().unwrap_or(repo.path()).join(path).display().to_string()
+        }
+        _ => url.to_owned(),
+    }
 }

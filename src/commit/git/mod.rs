@@ -73,6 +73,8 @@ pub struct GitRemote<'h> {
     observed: RefCell<Option<Refs>>,
     /// What was fetched by this value, to be fetched again should the cache have to be renewed.
     fetched: RefCell<BTreeMap<String, CommitId>>,
+    /// What was found whole by this value, so that it is looked through once.
+    whole: RefCell<HashSet<CommitId>>,
 }
 
 /// How the remote is reached.
@@ -107,6 +109,7 @@ impl<'h> GitRemote<'h> {
             prefix: RefCell::new(PREFIX.into()),
             observed: RefCell::default(),
             fetched: RefCell::default(),
+            whole: RefCell::default(),
         })
     }
 
@@ -165,6 +168,15 @@ impl<'h> GitRemote<'h> {
 
     fn store(&self) -> Ref<'_, Store> {
         self.store.borrow()
+    }
+
+    fn is_whole(&self, id: CommitId) -> bool {
+        let known = self.whole.borrow().contains(&id);
+        let whole = known || self.store().is_complete(id);
+        if whole {
+            self.whole.borrow_mut().insert(id);
+        }
+        whole
     }
 
     fn branch_at(&self, id: CommitId) -> Option<String> {
@@ -250,6 +262,7 @@ impl<'h> GitRemote<'h> {
 
     fn transfer_afresh(&self) -> Result<(), GitError> {
         self.store.borrow_mut().renew()?;
+        self.whole.borrow_mut().clear();
         let fetched = self.fetched.borrow().clone();
         let wanted: Vec<_> = fetched.iter().map(|(branch, id)| (branch.as_str(), Some(*id))).collect();
         self.transfer_once(&wanted, 1)
@@ -274,7 +287,7 @@ impl<'h> GitRemote<'h> {
             if wire::kept(store.repo(), branch) != Some(*id) {
                 return Err(GitError::Moved { branch: (*branch).to_owned() });
             }
-            if !store.is_complete(*id) {
+            if !self.is_whole(*id) {
                 return Err(GitError::Other(format!("{}: the fetched commit {id} is not whole", self.url())));
             }
         }
@@ -355,7 +368,7 @@ impl Remote for GitRemote<'_> {
     }
 
     fn fetch(&self, branches: &[(&str, CommitId)]) -> Result<(), GitError> {
-        let absent = |(_, id): &(&str, CommitId)| !self.store().is_complete(*id);
+        let absent = |(_, id): &(&str, CommitId)| !self.is_whole(*id);
         let missing: Vec<_> = branches.iter().copied().filter(absent).collect();
         match (missing.first(), &self.link) {
             (None, _) => Ok(()),

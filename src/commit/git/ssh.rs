@@ -32,7 +32,7 @@ impl SshOptions {
             // libgit2 asks again after each refusal, without end.
             asked += 1;
             if asked > 1 {
-                let reason = "the SSH key was refused; give one that may read and write the repository";
+                let reason = "no SSH key was accepted; give a key file, or an agent with a key that may read and write";
                 return Err(Error::new(ErrorCode::Auth, ErrorClass::Ssh, reason));
             }
             match &key_file {

@@ -244,7 +244,13 @@ pub fn by_class(url: String, error: &git2::Error) -> GitError {
     let reason = printable(error.message(), 300);
     match (error.code(), error.class()) {
         (ErrorCode::Auth, _) => GitError::Auth { url, reason },
-        (ErrorCode::Certificate, _) => GitError::Address { url, reason },
+        (ErrorCode::Certificate, ErrorClass::Ssh) => {
+            let mend = "check the key and put it into the list of known hosts";
+            GitError::Address { url, reason: format!("{reason}; {mend}") }
+        }
+        (ErrorCode::Certificate, _) => {
+            GitError::Address { url, reason: format!("{reason}; give the server's authority as the CA file") }
+        }
         (ErrorCode::Timeout | ErrorCode::Eof, _)
         | (_, ErrorClass::Net | ErrorClass::Http | ErrorClass::Ssl | ErrorClass::Ssh | ErrorClass::Os) => {
             GitError::Temporary { url, reason }

@@ -173,27 +173,29 @@ pub fn pull(urls: &Urls, name: &str, repo: &Repo, pull: &Pull, full: bool) -> Va
         "auto_merge": null,
         "active_lock_reason": null,
     });
-    if full {
-        let fields = json!({
-            "merged": pull.merged_at.is_some(),
-            // GitHub computes it in the background and says null until then.
-            "mergeable": null,
-            "rebaseable": null,
-            "mergeable_state": "unknown",
-            "merged_by": pull.merged_by.as_ref().map(|login| user(urls, login)),
-            "comments": 0,
-            "review_comments": 0,
-            "maintainer_can_modify": false,
-            "commits": repo.bare.ahead(&pull.base_sha.to_string(), &pull.head_sha.to_string()),
-            "additions": 0,
-            "deletions": 0,
-            "changed_files": repo.bare.changed(&pull.base_sha.to_string(), &pull.head_sha.to_string()).len(),
-        });
-        if let (Some(value), Value::Object(fields)) = (value.as_object_mut(), fields) {
-            value.extend(fields);
-        }
+    if full && let (Some(value), Value::Object(fields)) = (value.as_object_mut(), details(urls, repo, pull)) {
+        value.extend(fields);
     }
     value
+}
+
+/// What only a single pull request has.
+fn details(urls: &Urls, repo: &Repo, pull: &Pull) -> Value {
+    json!({
+        "merged": pull.merged_at.is_some(),
+        // GitHub computes it in the background and says null until then.
+        "mergeable": null,
+        "rebaseable": null,
+        "mergeable_state": "unknown",
+        "merged_by": pull.merged_by.as_ref().map(|login| user(urls, login)),
+        "comments": 0,
+        "review_comments": 0,
+        "maintainer_can_modify": false,
+        "commits": repo.bare.ahead(&pull.base_sha.to_string(), &pull.head_sha.to_string()),
+        "additions": 0,
+        "deletions": 0,
+        "changed_files": repo.bare.changed(&pull.base_sha.to_string(), &pull.head_sha.to_string()).len(),
+    })
 }
 
 fn team(urls: &Urls, slug: &str) -> Value {

@@ -1,3 +1,5 @@
+//! GitHub's refusals and limits, and what becomes of them.
+
 use super::*;
 
 fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {

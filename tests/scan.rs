@@ -1,0 +1,246 @@
+//! Scans whole repositories of many shapes and compares every pin and every skip with what is written beside them.
+//!
+//! `tests/scan/<name>/before` is a repository, `expected.json` what a scan must find there; `other` pins are not listed.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use uplinker::scan::{
+    BlobId, Entry, GitTree, Inventory, Mode, PinKind, RepoPath, ScanOptions, SkipReason, Tree, TreeError,
+    scan,
+};
+
+/// A tree in memory.
+#[derive(Default)]
+struct MemoryTree {
+    entries: Vec<Entry>,
+    blobs: HashMap<BlobId, Vec<u8>>,
+}
+
+// === impl MemoryTree ===
+
+impl MemoryTree {
+    fn of(files: &[(&str, &[u8])]) -> Self {
+        let mut tree = Self::default();
+        for (path, bytes) in files {
+            let mut id = BlobId([0; 20]);
+            id.0[..8].copy_from_slice(&(tree.entries.len() as u64).to_be_bytes());
+            tree.entries.push(Entry { path: RepoPath::new(*path).unwrap(), id, mode: Mode::File });
+            tree.blobs.insert(id, bytes.to_vec());
+        }
+        tree.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        tree
+    }
+
+    fn of_folder(folder: &Path) -> Self {
+        let mut files = Vec::new();
+        collect(folder, folder, &mut files);
+        let files: Vec<(&str, &[u8])> = files.iter().map(|(p, b)| (p.as_str(), b.as_slice())).collect();
+        Self::of(&files)
+    }
+}
+
+impl Tree for MemoryTree {
+    fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        let missing = || TreeError { id, reason: "no such object".to_owned() };
+        self.blobs.get(&id).cloned().ok_or_else(missing)
+    }
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            files.push((name, fs::read(&path).unwrap()));
+        }
+    }
+}
+
+fn repositories() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scan");
+    let mut found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn described(inventory: &Inventory) -> Value {
+    let pins: Vec<Value> = inventory
+        .pins
+        .iter()
+        .filter(|p| p.kind != PinKind::Other)
+        .map(|p| {
+            let place = format!("{}:{}:{}", p.path, p.site.line, p.site.column);
+            let fate = p.stays.map_or(json!("moves"), |reason| json!(reason));
+            json!([place, p.kind, p.stage, p.value, fate])
+        })
+        .collect();
+    let skipped: Vec<Value> = inventory.skipped.iter().map(|s| json!([s.path, s.reason])).collect();
+    json!({ "pins": pins, "skipped": skipped })
+}
+
+#[test]
+fn every_repository_gives_its_pins() {
+    let repositories = repositories();
+    assert!(repositories.len() >= 6);
+    for repository in repositories {
+        let tree = MemoryTree::of_folder(&repository.join("before"));
+        let found = described(&scan(&tree, &ScanOptions::default()).unwrap());
+        let expected = fs::read_to_string(repository.join("expected.json")).unwrap();
+        let expected: Value = serde_json::from_str(&expected).unwrap();
+        for key in ["pins", "skipped"] {
+            let lines =
+                |v: &Value| v[key].as_array().unwrap().iter().map(Value::to_string).collect::<Vec<_>>();
+            assert_eq!(lines(&found), lines(&expected), "{key} of {}", repository.display());
+        }
+    }
+}
+
+#[test]
+fn every_span_holds_the_value_that_is_replaced() {
+    for repository in repositories() {
+        let tree = MemoryTree::of_folder(&repository.join("before"));
+        let inventory = scan(&tree, &ScanOptions::default()).unwrap();
+        for pin in inventory.pins.iter().filter(|p| p.stays.is_none()) {
+            let bytes = tree.read(pin.blob).unwrap();
+            let text = std::str::from_utf8(&bytes).unwrap();
+            assert_eq!(&text[pin.site.span.clone()], pin.value, "{}:{}", pin.path, pin.site.line);
+        }
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(folder).args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
+    let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn head(folder: &Path) -> BlobId {
+    let hex = git(folder, &["rev-parse", "HEAD"]);
+    let mut id = [0; 20];
+    for (at, byte) in id.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&hex[at * 2..at * 2 + 2], 16).unwrap();
+    }
+    BlobId(id)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_git_tree_is_read_without_following_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    git(at, &["init", "-q"]);
+    fs::write(at.join("outside.txt"), "linkerd edge-26.8.2").unwrap();
+    std::os::unix::fs::symlink("/etc/linkerd-values.yaml", at.join("link.yaml")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", at.join("other.yaml")).unwrap();
+    fs::create_dir_all(at.join("größe und mehr")).unwrap();
+    let namespace =
+        "kind: Namespace\nmetadata: {name: a, annotations: {config.linkerd.io/proxy-version: edge-26.8.2}}\n";
+    fs::write(at.join("größe und mehr/ns 1.yaml"), namespace).unwrap();
+    fs::write(at.join("huge.yaml"), format!("linkerd: edge-26.8.2\n{}", "#\n".repeat(20_000))).unwrap();
+    git(at, &["add", "."]);
+    let commit = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c";
+    git(at, &["update-index", "--add", "--cacheinfo", &format!("160000,{commit},vendor/linkerd2")]);
+    git(at, &["commit", "-qm", "x"]);
+    git(at, &["gc", "-q"]);
+    let tree = GitTree::open(at, head(at)).unwrap();
+    let options = ScanOptions { file_bytes: 10_000, ..ScanOptions::default() };
+    let found = scan(&tree, &options).unwrap();
+    let skipped: Vec<(&str, SkipReason)> =
+        found.skipped.iter().map(|s| (s.path.as_str(), s.reason)).collect();
+    assert_eq!(
+        skipped,
+        [
+            ("huge.yaml", SkipReason::TooLarge),
+            ("link.yaml", SkipReason::Symlink),
+            ("vendor/linkerd2", SkipReason::Submodule),
+        ]
+    );
+    let moving: Vec<&str> =
+        found.pins.iter().filter(|p| p.stays.is_none()).map(|p| p.path.as_str()).collect();
+    assert_eq!(moving, ["größe und mehr/ns 1.yaml"]);
+}
+
+#[test]
+fn a_missing_object_fails_the_scan() {
+    let mut tree = MemoryTree::of(&[("a.yaml", b"linkerd: edge-26.8.2")]);
+    tree.blobs.clear();
+    assert!(scan(&tree, &ScanOptions::default()).is_err());
+}
+
+#[test]
+fn ignored_files_give_no_pins_even_when_they_are_referred_to() {
+    let chart = b"resources: []\nhelmCharts:\n- {name: linkerd-crds, repo: 'https://helm.linkerd.io/edge', version: 2026.8.2, valuesFile: v/a.yaml}\n";
+    let files: [(&str, &[u8]); 2] =
+        [("kustomization.yaml", chart), ("v/a.yaml", b"linkerdVersion: edge-26.8.2\n")];
+    let mut ignore = globset::GlobSetBuilder::new();
+    ignore.add(globset::Glob::new("v/**").unwrap());
+    let options = ScanOptions { ignore: ignore.build().unwrap(), ..ScanOptions::default() };
+    let found = scan(&MemoryTree::of(&files), &options).unwrap();
+    assert!(found.pins.iter().all(|p| p.path.as_str() == "kustomization.yaml"));
+}
+
+#[test]
+fn a_thousand_files_give_the_same_pins_in_the_same_order() {
+    let text =
+        "kind: Namespace\nmetadata: {name: a, annotations: {config.linkerd.io/proxy-version: edge-26.8.2}}\n";
+    let padded = format!("{text}# {}\n", "x".repeat(8_000));
+    let names: Vec<String> = (0..1000).map(|n| format!("n{n:04}.yaml")).collect();
+    let files: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), padded.as_bytes())).collect();
+    let found = scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap();
+    let paths: Vec<&str> = found.pins.iter().map(|p| p.path.as_str()).collect();
+    assert_eq!(paths, names);
+}
+
+/// Names that lead a text to each shape.
+const NAMES: [&str; 8] = [
+    "kustomization.yaml",
+    "Chart.yaml",
+    "Chart.lock",
+    "values.yaml",
+    "a.json",
+    "Makefile",
+    "renovate.json",
+    ".github/dependabot.yml",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_content_makes_the_scan_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), name in 0..NAMES.len()) {
+        let mut content = b"linkerd: edge-26.8.2 # uplinker: edge\n".to_vec();
+        content.extend(&bytes);
+        let tree = MemoryTree::of(&[(NAMES[name], &content), ("b.yaml", &bytes)]);
+        prop_assert!(scan(&tree, &ScanOptions::default()).is_ok());
+    }
+
+    #[test]
+    fn no_cut_of_a_real_repository_makes_the_scan_panic(seed in any::<u64>(), cut in 0.0..1.0_f64, junk in "[\\PC\\n]{0,12}") {
+        let repositories = repositories();
+        let at = usize::try_from(seed).unwrap_or_default() % repositories.len();
+        let mut tree = MemoryTree::of_folder(&repositories[at].join("before"));
+        for (n, bytes) in tree.blobs.values_mut().enumerate() {
+            if (seed >> (n % 60)) & 1 == 1 {
+                let keep = (bytes.len() as f64 * cut) as usize;
+                bytes.splice(keep.., junk.bytes());
+            }
+        }
+        prop_assert!(scan(&tree, &ScanOptions::default()).is_ok());
+    }
+}

@@ -1,0 +1,1 @@
+{ chart: 'linkerd-crds', targetRevision: '2026.8.2' }

@@ -1,0 +1,4 @@
+locals {
+  linkerd = "2026.8.2" # uplinker: chart
+  edge    = "edge-26.8.2" // uplinker: edge
+}
