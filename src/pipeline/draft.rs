@@ -8,7 +8,7 @@ use crate::{
     pipeline::{Error, Operator, landed::Landed, survey::Survey},
     plan::{self, Plan},
     policy::{self, Decision, Hold, HoldReason, Policy},
-    propose::{self, Content, Message, Wanted},
+    propose::{self, Content, Wanted},
     release::EdgeVersion,
     report::{Proposal, StageDecision, StageReport},
     scan::{Inventory, Pin, Stage},
@@ -24,7 +24,7 @@ pub(super) struct Draft {
     pub report: StageReport,
     /// For the forge, where something is proposed.
     pub wanted: Option<Wanted>,
-    /// The charts that move, with version and digest.
+    /// The charts that move.
     pub charts: Vec<String>,
 }
 
@@ -164,15 +164,14 @@ impl Drafting<'_> {
             body: wanted.text.clone(),
             draft: wanted.draft,
         };
-        let mut names: Vec<String> = plan
+        let mut charts: Vec<String> = plan
             .moves
             .iter()
             .filter_map(|m| inventory.pins.get(m.pin))
             .filter_map(|p| p.chart.clone())
             .collect();
-        names.sort_unstable();
-        names.dedup();
-        let charts = Message::charts_of(self.survey.catalog, plan.to, &names);
+        charts.sort_unstable();
+        charts.dedup();
         let draft = self.without_proposal(StageDecision::Propose(Box::new(plan)));
         let report = StageReport { changes, findings, proposal: Some(proposal), ..draft.report };
         Ok(Draft { report, wanted: Some(wanted), charts })

@@ -12,8 +12,7 @@ pub mod github;
 pub mod markdown;
 pub mod marker;
 mod message;
-mod observe;
-mod options;
+pub mod observe;
 pub mod ownership;
 pub mod reconcile;
 mod wanted;
@@ -27,8 +26,7 @@ pub use boxes::{CheckBox, Ticks};
 pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out};
 pub use content::Content;
 pub use message::{Message, commit_message};
-pub use options::{History, Options, Update};
-pub use reconcile::Held;
+pub use reconcile::{Held, History, Options, Update};
 pub use wanted::{BLOCKED, Wanted};
 
 /// A pull request as a forge reports it.

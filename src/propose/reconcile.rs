@@ -35,58 +35,40 @@
 //! | no | any other | none |
 
 use super::{
-    CheckBox, Closer, History, Marker, Options, PullRequest, PullState, Ticks, Update,
+    CheckBox, Closer, Marker, PullState,
+    observe::{Head, Observed, Question, Seen},
     ownership::Ownership,
     wanted::{BLOCKED, Wanted, note_hash},
 };
 use crate::{commit::CommitId, release::EdgeVersion};
 
-/// What was seen of the branch and its pull requests.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    /// The base branch.
-    pub base: String,
-    /// Its tip.
-    pub base_tip: CommitId,
-    /// Our branch's tip.
-    pub tip: Option<CommitId>,
-    /// Whose it is, once that was asked for.
-    pub head: Option<Head>,
-    /// The pull requests whose head is our branch, newest first.
-    pub pulls: Vec<Seen>,
+/// How the branch grows (`branch.history`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// A commit on top; never a forced push over an open pull request.
+    #[default]
+    Append,
+    /// One fresh commit.
+    Replace,
 }
 
-/// What the commits of the branch told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// Whose it is.
-    pub ownership: Ownership,
-    /// The tip's parents.
-    pub parents: Vec<CommitId>,
-    /// The tip and its first parents that were read, down to our commit.
-    pub chain: Vec<CommitId>,
+/// When the branch follows the base branch (`branch.update`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Update {
+    /// When a file of the change set changed there.
+    #[default]
+    Conflict,
+    /// Whenever it moved.
+    Behind,
 }
 
-/// A pull request as it was seen.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// As the forge reports it.
-    pub pull: PullRequest,
-    /// Our marker, where it is one for this target and stage.
-    pub marker: Option<Marker>,
-    /// The boxes that are ticked.
-    pub ticks: Ticks,
-    /// Who closed it, once that was asked for.
-    pub closer: Option<Closer>,
-}
-
-/// What must be read before this can be decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Whose the tip of the branch is.
-    Head,
-    /// Who closed this pull request.
-    Closer(u64),
+/// What the configuration says of branches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `branch.history`.
+    pub history: History,
+    /// `branch.update`.
+    pub update: Update,
 }
 
 /// One step; each leaves the branch and the pull request in a state that this table knows.
@@ -150,7 +132,7 @@ pub struct Outcome {
     pub actions: Vec<Action>,
     /// Why nothing is proposed.
     pub held: Option<Held>,
-    /// The open pull request that this is about.
+    /// The pull request that this is about, which was open when it was observed.
     pub pull: Option<u64>,
 }
 
@@ -182,11 +164,14 @@ fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
     if open.marker.is_none() {
         return Ok(Outcome::default());
     }
+    let pull = Some(open.pull.number);
     match seen.tip {
-        Some(_) if whose(seen)?.ownership == Ownership::Person => {
-            Ok(Outcome { held: Some(Held::PersonsBranch { pull: open.pull.number }), ..Outcome::default() })
-        }
-        _ => Ok(Outcome { actions: close(open, seen, open.ticks.skipped())?, ..Outcome::default() }),
+        Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Outcome {
+            held: Some(Held::PersonsBranch { pull: open.pull.number }),
+            pull,
+            ..Outcome::default()
+        }),
+        _ => Ok(Outcome { actions: close(open, seen, open.ticks.skipped())?, pull, ..Outcome::default() }),
     }
 }
 

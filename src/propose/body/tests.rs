@@ -1,4 +1,4 @@
-//! What a body says, and what text from elsewhere cannot make it say.
+//! What a body says, keeps and fits into, whatever it is given.
 
 use super::*;
 use crate::propose::content::{Passed, Row, Statement, Stays};
