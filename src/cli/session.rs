@@ -69,7 +69,8 @@ impl<'t> Session<'t> {
         purpose: Purpose,
     ) -> Result<Catalog, Error> {
         self.terminal.progress("reading releases");
-        let sources = Sources { releases_token: token.map(Token::secret), ..network.feeds.clone() };
+        let releases_token = token.filter(|_| asks_github(&network.feeds)).map(Token::secret);
+        let sources = Sources { releases_token, ..network.feeds.clone() };
         let cache = network.cache_dir.as_deref().and_then(|dir| Cache::open(&dir.join("feeds")));
         Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
     }
@@ -210,11 +211,27 @@ fn choose_forge(request: &RunRequest, url: &str) -> Result<Forge, Error> {
     request.forge.choose(&RemoteUrl::parse(url)?)
 }
 
-/// Keeps a token from the release list unless both are of github.com.
+/// Keeps the token of another server from github.com.
 pub(super) fn releases_token(request: &RunRequest) -> Option<&Token> {
     let Repository::Remote(url) = &request.repository else { return None };
-    let of_github = url.host().as_deref() == Some("github.com");
-    let asks_github =
-        matches!(&request.network.feeds.releases, SourceSetting::Url(url) if url.host_str() == Some(API));
-    request.token.as_ref().filter(|_| of_github && asks_github)
+    request.token.as_ref().filter(|_| url.host().as_deref() == Some("github.com"))
+}
+
+/// A mirror of the release list gets no token: it was given for github.com.
+fn asks_github(feeds: &Sources) -> bool {
+    matches!(&feeds.releases, SourceSetting::Url(url) if url.host_str() == Some(API) && url.scheme() == "https")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mirror_of_the_releases_gets_no_token() {
+        let feeds = |releases: &str| Sources { releases: releases.parse().unwrap(), ..Sources::default() };
+        assert!(asks_github(&Sources::default()));
+        for other in ["https://mirror.example/releases", "http://api.github.com/x", "off", "file:///r.json"] {
+            assert!(!asks_github(&feeds(other)), "{other}");
+        }
+    }
 }
