@@ -9,6 +9,7 @@ use crate::{
     },
     policy::HoldReason,
     propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Message, ProposeError, Wish},
+    release::Catalog,
     report::{Outcome, StageDecision},
 };
 
@@ -19,10 +20,11 @@ pub(super) fn carry_out(
     config: &Config,
     remote: &GitRemote<'_>,
     forge: &dyn Forge,
+    catalog: &Catalog,
 ) -> Result<Vec<String>, Error> {
     let (target, stage) = (draft.report.target.clone(), draft.report.stage);
     let branch = propose::branch(&config.branch.prefix, &target, stage);
-    let Some(wish) = wish(draft, base, config, &branch) else { return Ok(Vec::new()) };
+    let Some(wish) = wish(draft, base, config, &branch, catalog) else { return Ok(Vec::new()) };
     let desk = Desk {
         forge,
         remote,
@@ -45,7 +47,13 @@ pub(super) fn carry_out(
 }
 
 /// What is wished for; nothing on a hold, which leaves an open pull request as it is.
-fn wish<'a>(draft: &'a Draft, base: &Base, config: &Config, branch: &str) -> Option<Wish<'a>> {
+fn wish<'a>(
+    draft: &'a Draft,
+    base: &Base,
+    config: &Config,
+    branch: &str,
+    catalog: &Catalog,
+) -> Option<Wish<'a>> {
     match (&draft.report.decision, &draft.wanted) {
         (StageDecision::Propose(plan), Some(wanted)) => {
             let worded = config.commit.message.as_ref().map(|wording| fill(wording, plan));
@@ -59,7 +67,7 @@ fn wish<'a>(draft: &'a Draft, base: &Base, config: &Config, branch: &str) -> Opt
                 body,
                 release: plan.to,
                 fingerprint: plan.fingerprint.clone(),
-                charts: draft.charts.clone(),
+                charts: Message::charts_of(catalog, plan.to, &draft.charts),
                 sign_off: config.commit.sign_off,
             };
             let commit = CommitParts {

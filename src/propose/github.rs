@@ -31,7 +31,7 @@ use self::{
 use super::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status};
 use crate::{
     commit::{CommitId, Signature},
-    sys::http::Http,
+    sys::{clock::Clock, http::Http},
 };
 
 /// The context of our status.
@@ -172,8 +172,12 @@ impl<'h> GitHub<'h> {
             }
             body.extend_from_slice(&chunk);
         }
-        let mut reply =
-            Reply { status: response.status().as_u16(), headers: response.headers().clone(), body };
+        let mut reply = Reply {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body,
+            received: Clock::System.now(),
+        };
         match (reply.status, cached) {
             (304, Some((_, body))) => (reply.status, reply.body) = (200, body),
             (200, _) if matches!(method, Method::Get) => self.keep(path, &reply),

@@ -57,7 +57,9 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
         let title = format!("{}, {}: {}", stage.target, word_of(&stage.stage), verdict(stage, report.writes));
         out.push_str(&format!("\n### {}\n\n", for_markdown(&title)));
         for line in details(report, stage) {
-            out.push_str(&format!("- {}\n", for_markdown(line.trim_start())));
+            // What is indented for a terminal is a list below its line on a page.
+            let indent = if line.starts_with(' ') { "  " } else { "" };
+            out.push_str(&format!("{indent}- {}\n", for_markdown(line.trim_start())));
         }
         if let Some(pull) = stage.outcome.as_ref().and_then(Outcome::pull) {
             // The address comes from the forge that the operator named; angle brackets keep it one link.
@@ -157,7 +159,7 @@ fn finding(finding: &Finding) -> String {
         Some(line) => format!("{}:{line}: ", p.path),
         None => format!("{}: ", p.path),
     });
-    let mend = finding.mend.as_ref().map(|m| format!(" {m}")).unwrap_or_default();
+    let mend = finding.mend.as_ref().map(|m| format!("; {m}")).unwrap_or_default();
     let place = place.unwrap_or_default();
     format!("{} {}: {place}{}{mend}", word_of(&finding.severity), finding.check, finding.reason)
 }

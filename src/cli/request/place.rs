@@ -242,7 +242,10 @@ impl ForgeSettings {
         let api = match (known, host) {
             (Some(api), _) => api,
             (None, _) if is_dot_com => api_url("GitHub", "https://api.github.com")?,
-            (None, Some(host)) => api_url("--forge", &format!("https://{host}/api/v3"))?,
+            (None, Some(host)) => {
+                let scheme = if remote.0.starts_with("http://") { "http" } else { "https" };
+                api_url("--forge", &format!("{scheme}://{host}/api/v3"))?
+            }
             (None, None) => {
                 return Err(Error::usage(format!("{remote} is not on GitHub"))
                     .hint("name the API with --github-api-url, or use `--forge directory:PATH`"));
