@@ -49,6 +49,10 @@ impl Tree for Overlay<'_> {
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         self.contents.get(&id).map_or_else(|| self.base.read(id), |content| Ok(content.clone()))
     }
+
+    fn size(&self, id: BlobId) -> Result<u64, TreeError> {
+        self.contents.get(&id).map_or_else(|| self.base.size(id), |content| Ok(content.len() as u64))
+    }
 }
 
 /// Computes the id that Git gives a content.
