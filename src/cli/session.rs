@@ -52,13 +52,11 @@ enum Place {
 // === impl Session ===
 
 impl<'t> Session<'t> {
-    /// Sets up Git and HTTP for this process; called before any thread starts.
+    /// Sets up HTTP and Git for this process, in this order; called before any thread starts.
     pub fn open(ca_file: Option<&Path>, terminal: &'t Terminal) -> Result<Self, Error> {
-        let options = GitOptions { ca_file: ca_file.map(Path::to_owned), ..GitOptions::default() };
-        git_options::apply(&options).map_err(|e| {
-            Error::usage(e.to_string()).hint("`--ca-file` takes a PEM file with one or more certificates")
-        })?;
-        Ok(Self { http: Http::new(ca_file)?, terminal })
+        let http = Http::new(ca_file);
+        set_up_git(ca_file)?;
+        Ok(Self { http: http?, terminal })
     }
 
     /// Reads the feeds.
@@ -109,20 +107,14 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Every pin and every skip.
-    pub fn pins(&self, request: &PinsRequest) -> Result<PinsReport, Error> {
-        match self.place(&request.repository, false)? {
-            Place::Head(head) => Ok(pipeline::pins(&head.tree, request.to)?),
-            Place::Remote(url) => {
-                let remote = self.remote(&url, request.cache_dir.as_deref(), request.token.as_ref())?;
-                let refs = remote.refs()?;
-                let tip =
-                    refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
-                let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
-                remote.fetch(&[(branch, tip)])?;
-                Ok(pipeline::pins(remote.tree(tip)?.as_ref(), request.to)?)
-            }
-        }
+    /// Every pin and every skip of a remote.
+    fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
+        let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref())?;
+        let refs = remote.refs()?;
+        let tip = refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
+        let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
+        remote.fetch(&[(branch, tip)])?;
+        Ok(pipeline::pins(remote.tree(tip)?.as_ref(), request.to)?)
     }
 
     /// The catalog, with the reason for each release that is passed over.
@@ -191,6 +183,27 @@ impl<'t> Session<'t> {
         let token: SecretString = token.secret();
         Ok(GitHub::new(&self.http, address, Some(&token))?)
     }
+}
+
+/// Every pin and every skip. A path is read without a client, which takes longer to set up than a small repository to
+/// read.
+pub(super) fn pins(request: &PinsRequest, terminal: &Terminal) -> Result<PinsReport, Error> {
+    match &request.repository {
+        Repository::Path(path) => {
+            set_up_git(request.ca_file.as_deref())?;
+            Ok(pipeline::pins(&open_path(path)?.tree, request.to)?)
+        }
+        Repository::Remote(url) => {
+            Session::open(request.ca_file.as_deref(), terminal)?.pins(url.as_str(), request)
+        }
+    }
+}
+
+fn set_up_git(ca_file: Option<&Path>) -> Result<(), Error> {
+    let options = GitOptions { ca_file: ca_file.map(Path::to_owned), ..GitOptions::default() };
+    git_options::apply(&options).map_err(|e| {
+        Error::usage(e.to_string()).hint("`--ca-file` takes a PEM file with one or more certificates")
+    })
 }
 
 /// A clone without `origin` says nothing of where to push.

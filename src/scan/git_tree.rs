@@ -4,6 +4,8 @@
 //! link is followed, no submodule is entered. A name that no [`RepoPath`] can hold is not an entry; it is listed in
 //! [`Tree::odd_names`].
 
+mod places;
+
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -115,6 +117,10 @@ impl Tree for GitTree {
 
     fn odd_names(&self) -> &[String] {
         &self.listing.odd_names
+    }
+
+    fn places(&self) -> Vec<u64> {
+        places::places(&self.objects, self.listing.entries.iter().map(|entry| entry.id))
     }
 }
 
