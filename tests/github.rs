@@ -52,9 +52,7 @@ impl Place {
 
     fn forge_with(&self, token: &str) -> GitHub<'_> {
         let address = Address::of(&self.fake.url(REPO), None).expect("an address");
-        let forge =
-            GitHub::new(&self.http, address, Some(&SecretString::from(token.to_owned()))).expect("a forge");
-        forge.with_retry_delay(Duration::from_millis(5))
+        GitHub::new(&self.http, address, Some(&SecretString::from(token.to_owned()))).expect("a forge")
     }
 
     fn requests(&self) -> Vec<String> {

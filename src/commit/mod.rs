@@ -99,22 +99,6 @@ pub trait Remote {
     /// Moves a branch, only from the value that was observed. A branch that is where it was to go is a success: two
     /// runs make the same commit, and an answer can be lost after the write.
     fn push(&self, update: &RefUpdate) -> Result<(), GitError>;
-    /// Moves a branch, and where the answer was lost looks whether the move took effect.
-    fn push_settled(&self, update: &RefUpdate) -> Result<(), GitError> {
-        let Err(error) = self.push(update) else { return Ok(()) };
-        if !matches!(error, GitError::Temporary { .. }) {
-            return Err(error);
-        }
-        let Ok(refs) = self.refs() else { return Err(error) };
-        let now = refs.branches.get(&update.branch).copied();
-        if now == update.new {
-            Ok(())
-        } else if now == update.old {
-            Err(error)
-        } else {
-            Err(GitError::Moved { branch: update.branch.clone() })
-        }
-    }
 }
 
 /// What can go wrong between us and a Git remote.

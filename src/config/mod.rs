@@ -222,13 +222,7 @@ impl Config {
 
 impl Default for TargetConfig {
     fn default() -> Self {
-        let (paths, exclude) = (GlobSet::empty(), GlobSet::empty());
-        Self {
-            target: Target { name: "default".to_owned(), paths, exclude, all: true },
-            policy: Policy::default(),
-            kubernetes: None,
-            span: 0..0,
-        }
+        Self { target: Target::default_all(), policy: Policy::default(), kubernetes: None, span: 0..0 }
     }
 }
 

@@ -42,6 +42,8 @@ const PAGES: usize = 10;
 const LARGEST: usize = 32 << 20;
 /// The longest wait for a rate limit to end.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The pause before a read is repeated; the second is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The most answers that are kept for conditional requests.
 const KEPT: usize = 64;
 /// The workflow token's user: it may not ask who it is.
@@ -53,7 +55,6 @@ pub struct GitHub<'h> {
     http: &'h Http,
     client: Octocrab,
     address: Address,
-    retry: ExponentialBuilder,
     kept: Mutex<HashMap<String, (String, Vec<u8>)>>,
     me: OnceLock<Option<Signature>>,
     /// Whether a pull request was opened with the workflow's own token.
@@ -95,24 +96,14 @@ impl<'h> GitHub<'h> {
         let client = http
             .block_on(async { builder.build_with_reqwest(client) })
             .map_err(|_| fail("the client cannot be set up".to_owned()))?;
-        let retry =
-            ExponentialBuilder::default().with_min_delay(Duration::from_millis(500)).with_max_times(2);
         Ok(Self {
             http,
             client,
             address,
-            retry,
             kept: Mutex::default(),
             me: OnceLock::new(),
             by_actions: AtomicBool::default(),
         })
-    }
-
-    /// Sets the first pause before a read is repeated.
-    #[must_use = "this returns the changed adapter"]
-    pub fn with_retry_delay(mut self, delay: Duration) -> Self {
-        self.retry = self.retry.with_min_delay(delay).with_max_delay(delay);
-        self
     }
 
     fn repo(&self, rest: &str) -> String {
@@ -122,7 +113,8 @@ impl<'h> GitHub<'h> {
     /// Reads, with the last answer's ETag, and tries again where that may help.
     fn get(&self, path: &str, asked: &Asked<'_>) -> Result<Reply, ForgeError> {
         let read = || self.send(&Method::Get, path, asked);
-        let reply = read.retry(self.retry).when(|e| matches!(e, ForgeError::Temporary { .. })).call()?;
+        let pauses = ExponentialBuilder::default().with_min_delay(FIRST_PAUSE).with_max_times(2);
+        let reply = read.retry(pauses).when(|e| matches!(e, ForgeError::Temporary { .. })).call()?;
         reply.accept(asked)
     }
 
