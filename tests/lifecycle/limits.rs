@@ -14,7 +14,8 @@ fn play_with(token: Token) -> Play {
 
 #[test]
 fn the_workflows_own_token_leaves_workflows_waiting() {
-    let waits = "note: its workflows wait until a person approves them, since the workflow's own token opened it";
+    let waits =
+        "note: its workflows wait until a person approves them, since the workflow's own token opened it";
     Play::new().run().exits(0).prints(&["opened http://", waits]);
     for token in [Token::app("uplinker"), Token::fine_grained("ada"), Token::classic("ada")] {
         let play = play_with(token);
@@ -27,10 +28,10 @@ fn the_workflows_own_token_leaves_workflows_waiting() {
 #[test]
 fn a_token_that_may_not_set_statuses_goes_on() {
     let play = play_with(Token::actions().without("statuses"));
-    play.run()
-        .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
-        .prints(&["opened http://", "note: the status `uplinker/verify` was not set: the token may not write statuses"]);
+    play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN]).prints(&[
+        "opened http://",
+        "note: the status `uplinker/verify` was not set: the token may not write statuses",
+    ]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert!(play.statuses(PLATFORM).is_empty());
     play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
@@ -132,10 +133,12 @@ fn refused_by(github: &GitHub, sentence: &str) {
 fn a_ruleset_over_our_prefix_is_named() {
     let play = Play::new();
     refused_by(&play.scene.github, "Cannot create ref due to creations being restricted.");
-    play.run()
-        .exits(1)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH])
-        .complains(&["uplinker/default/platform", "creations being restricted", "GH013", "hint: "]);
+    play.run().exits(1).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH]).complains(&[
+        "uplinker/default/platform",
+        "creations being restricted",
+        "GH013",
+        "hint: ",
+    ]);
     assert_eq!(play.scene.repo.branches().len(), 1);
     assert!(play.scene.github.pulls(REPO).is_empty());
     play.settles(1);

@@ -29,7 +29,10 @@ fn a_newer_release_moves_the_open_pull_request() {
     assert_eq!(play.statuses(PLATFORM), success());
     let body = play.body(1);
     assert!(body.contains("| **`2026.8.4`** |") && !body.contains("| **`2026.8.3`** |"), "{body}");
-    assert!(body.contains("[edge-26.8.3](") && body.contains("[edge-26.8.4]("), "both are on the way:\n{body}");
+    assert!(
+        body.contains("[edge-26.8.3](") && body.contains("[edge-26.8.4]("),
+        "both are on the way:\n{body}"
+    );
     assert!(body.contains("uplinker:skip edge-26.8.4") && !body.contains("skip edge-26.8.3"), "{body}");
     assert_eq!(play.scene.github.events(REPO, 1), ["renamed"]);
     play.settles(0);
@@ -107,7 +110,12 @@ fn a_base_that_moves_between_read_and_push_starts_the_run_over() {
     let (first, repo) = (play.tip("main"), Arc::clone(&play.scene.repo));
     let files = replaced(&play.files("main"), &["crds.yaml"], "# moved by", "# taken along by");
     play.scene.github.controls().rules.before("GET", "/api/v3/user", move |_| {
-        repo.commit("main", &BEN, "Meanwhile", &[put("crds.yaml", std::str::from_utf8(&files["crds.yaml"]).unwrap())]);
+        repo.commit(
+            "main",
+            &BEN,
+            "Meanwhile",
+            &[put("crds.yaml", std::str::from_utf8(&files["crds.yaml"]).unwrap())],
+        );
     });
     play.run()
         .exits(0)

@@ -28,8 +28,14 @@ fn a_persons_commit_is_never_overwritten() {
     assert!(body.starts_with("<!-- uplinker:note -->\n> ") && body.contains(NOTE), "{body}");
     assert!(body.contains("- [ ] Hand this branch back to uplinker <!-- uplinker:retake -->"), "{body}");
     assert!(body.contains("replaces what was changed on it by hand, in every file"), "{body}");
-    assert!(body.contains("| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:12` |"), "the text stays:\n{body}");
-    assert_eq!((&marker(&pull)["person"], &marker(&pull)["head"]), (&true.into(), &theirs.to_string().into()));
+    assert!(
+        body.contains("| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:12` |"),
+        "the text stays:\n{body}"
+    );
+    assert_eq!(
+        (&marker(&pull)["person"], &marker(&pull)["head"]),
+        (&true.into(), &theirs.to_string().into())
+    );
     play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
     play.settles(0);
 
@@ -105,7 +111,10 @@ fn a_persons_commit_that_is_taken_away_again_leaves_no_note() {
     play.commit(PLATFORM, "docs/notes.md", "Ada was here.\n");
     play.run().exits(0).prints(&["has commits of a person"]);
     play.scene.repo.set_tip(PLATFORM, ours);
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)]).prints(&["updated http://"]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)])
+        .prints(&["updated http://"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert!(!play.body(1).contains(NOTE));
     play.settles(0);
@@ -162,9 +171,14 @@ fn the_third_box_asks_again() {
     play.scene.github.settings(REPO, |repo| drop(repo.collaborators.insert("ben".to_owned())));
     play.settles(0);
     play.scene.github.tick(REPO, 1, "Ask again for labels, people and status");
-    play.run()
-        .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), STATUS, &ask(1, "requested_reviewers"), &read(1), &write(1)]);
+    play.run().exits(0).asks(&[
+        LOOK,
+        &list(PLATFORM),
+        STATUS,
+        &ask(1, "requested_reviewers"),
+        &read(1),
+        &write(1),
+    ]);
     assert_eq!(play.pull(1).reviewers, ["ben"]);
     assert!(!play.body(1).contains("[x]"), "{}", play.body(1));
     play.settles(0);
@@ -205,12 +219,17 @@ fn a_no_ticked_between_our_read_and_our_write_is_heard() {
 #[test]
 fn a_persons_words_stay_until_there_is_news() {
     let play = Play::opened();
-    play.scene.github.edit_body(REPO, 1, |body| body.replace("### Releases", "Ada: fine by me.\n\n### Releases"));
+    play.scene
+        .github
+        .edit_body(REPO, 1, |body| body.replace("### Releases", "Ada: fine by me.\n\n### Releases"));
     play.settles(0);
     assert!(play.body(1).contains("Ada: fine by me."));
     // A body whose marker is gone is written anew, since nothing else says what the pull request is.
     play.scene.github.edit_body(REPO, 1, |_| "Ada cleared this.".to_owned());
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)]).prints(&["updated http://"]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)])
+        .prints(&["updated http://"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     play.settles(0);
 }
