@@ -7,6 +7,8 @@ mod apply;
 mod corpus;
 #[path = "edit/generated.rs"]
 mod generated;
+#[path = "edit/generator.rs"]
+mod generator;
 #[path = "edit/hostile.rs"]
 mod hostile;
 #[path = "edit/other_parsers.rs"]

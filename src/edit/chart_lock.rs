@@ -189,6 +189,19 @@ mod tests {
     }
 
     #[test]
+    fn the_digest_is_that_of_the_two_lists() {
+        let chart = "name: umbrella\ndependencies:\n- name: linkerd-crds\n  version: 2026.8.2\n  repository: \
+                     https://helm.linkerd.io/edge\n- name: cache\n  alias: store\n  version: '>=1.0.0 <2'\n  \
+                     repository: https://charts.example.org\n  condition: cache.enabled\n  tags: [a&b]\n  \
+                     import-values: [data, {parent: p, child: c}]\n";
+        let lock = "dependencies:\n- name: linkerd-crds\n  repository: https://helm.linkerd.io/edge\n  version: \
+                    2026.8.2\n- name: cache\n  repository: https://charts.example.org\n  version: 1.4.2\ndigest: \
+                    sha256:0\ngenerated: \"2026-08-13T09:14:31.5Z\"\n";
+        let expected = "sha256:cde2332355133803035974fdb50925da1e4c29fdc9ad8770f2d5a9c96c8eceb3";
+        assert_eq!(digest(chart, lock).unwrap(), expected);
+    }
+
+    #[test]
     fn fields_come_in_the_order_of_the_type() {
         let list = "- {alias: x, tags: [b, a], condition: c.d, name: dep, import-values: [data, {parent: p, child: \
                     k}], enabled: true, version: 1.2.3, repository: r}";

@@ -1,6 +1,6 @@
 //! The proof behind each edit: the new text reads as the old one did, except where it was meant to change.
 
-use std::{collections::HashMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
 use super::splice::{Shift, Splice, same_outside};
 use crate::yaml::{Document, Node, Shape, Stream, Style};
@@ -15,7 +15,7 @@ pub(super) struct Change {
 }
 
 /// What is to change in a stream: for document and node number, the scalar's new form.
-pub(super) type Changes = HashMap<(usize, usize), Change>;
+pub(super) type Changes = BTreeMap<(usize, usize), Change>;
 
 /// Compares two readings of a text, before and after its splices.
 ///
@@ -58,9 +58,10 @@ fn same_document(
     }
     same_length(old.nodes().count(), new.nodes().count(), "the number of nodes differs")?;
     let mut changed = 0;
+    let mut here = changes.range((old.index, 0)..(old.index + 1, 0)).peekable();
     for (old_node, new_node) in old.nodes().zip(new.nodes()) {
-        let wanted = match changes.get(&(old.index, old_node.number())) {
-            Some(change) => {
+        let wanted = match here.next_if(|((_, number), _)| *number == old_node.number()) {
+            Some((_, change)) => {
                 changed += 1;
                 Shape::Scalar(&change.value, change.style)
             }
@@ -196,7 +197,8 @@ fn same_properties(
     if old.anchor() != new.anchor() || old.tag() != new.tag() {
         return Err("an anchor or a tag differs");
     }
-    if parent(old).map(number) != parent(new) || old.is_key() != new.is_key() {
+    // Nodes come in document order, so their parents say all about their places, keys and values included.
+    if parent(old).map(number) != parent(new) {
         return Err("a value is in another collection");
     }
     Ok(())

@@ -5,13 +5,13 @@ use std::ops::Range;
 use super::{
     EditError, Refusal, Replacement,
     locate::Places,
-    proof::{Changes, prove},
+    proof::{Change, Changes, prove},
     scalar::{Piece, content, write},
     splice::{Splice, same_outside, spliced},
 };
 use crate::{
     scan::Site,
-    yaml::{Node, Route, SourceMap, Step, Stream, YamlError, encrypted, parse_covered},
+    yaml::{Node, Route, SourceMap, Step, Stream, Style, YamlError, encrypted, parse_covered},
 };
 
 /// A replacement in one text, which is the file or a text inside one of its scalars.
@@ -75,7 +75,26 @@ fn in_yaml(
     parse: fn(&str) -> Result<Stream, YamlError>,
 ) -> Result<Vec<Splice>, EditError> {
     let before = parse(text).map_err(|e| EditError::syntax(text, e))?;
-    let mut places = Places::new(text, &before)?;
+    let (splices, changes) = splices_of(text, &before, targets)?;
+    let refused = |why| match targets.first() {
+        Some(target) => target.refused(why),
+        None => EditError::whole(why),
+    };
+    let new = spliced(text, &splices).ok_or_else(|| refused(Refusal::Overlap))?;
+    let unread = |_| refused(Refusal::NotProven("it would no longer be YAML"));
+    let after = parse(&new).map_err(unread)?;
+    let proof = prove((text, &before), (&new, &after), &splices, &changes);
+    proof.map_err(|what| refused(Refusal::NotProven(what)))?;
+    Ok(splices)
+}
+
+/// Finds the scalar of each target and how it is written anew.
+fn splices_of(
+    text: &str,
+    before: &Stream,
+    targets: &[Target<'_>],
+) -> Result<(Vec<Splice>, Changes), EditError> {
+    let mut places = Places::new(text, before)?;
     let mut splices = Vec::new();
     let mut changes = Changes::new();
     let mut rest = targets;
@@ -96,27 +115,20 @@ fn in_yaml(
         changes.insert((node.document().index, node.number()), change);
         rest = others;
     }
-    let refused = |why| match targets.first() {
-        Some(target) => target.refused(why),
-        None => EditError::whole(why),
-    };
-    let overlap = |_| refused(Refusal::Overlap);
-    let new = spliced(text, &splices).ok_or(()).map_err(overlap)?;
-    let after = parse(&new).map_err(|_| refused(Refusal::NotProven("it would no longer be YAML")))?;
-    let proof = prove((text, &before), (&new, &after), &splices, &changes);
-    proof.map_err(|what| refused(Refusal::NotProven(what)))?;
-    Ok(splices)
+    Ok((splices, changes))
 }
 
 /// Replaces inside one scalar.
-fn in_scalar(
-    text: &str,
-    node: Node<'_>,
-    targets: &[Target<'_>],
-) -> Result<(Vec<Splice>, super::proof::Change), EditError> {
+fn in_scalar(text: &str, node: Node<'_>, targets: &[Target<'_>]) -> Result<(Vec<Splice>, Change), EditError> {
     let Some(first) = targets.first() else { return Err(EditError::whole(Refusal::Overlap)) };
     if text.get(node.span()).is_some_and(|t| t.contains(['\u{85}', '\u{2028}', '\u{2029}'])) {
         return Err(first.refused(Refusal::Written("it holds a line break that only YAML 1.1 knows")));
+    }
+    if node.style() == Some(Style::Plain)
+        && in_flow(node)
+        && node.as_str().is_some_and(|t| t.starts_with(['?', ':']))
+    {
+        return Err(first.refused(Refusal::Written("it begins with an indicator that readers disagree on")));
     }
     // A whole value is written anew, so its source need not be understood.
     let map = SourceMap::of(text, node);
@@ -130,6 +142,10 @@ fn in_scalar(
         _ => return Err(first.refused(Refusal::Overlap)),
     };
     write(text, node, map.as_ref(), &pieces).map_err(|why| first.refused(why))
+}
+
+fn in_flow(node: Node<'_>) -> bool {
+    node.parent().is_some_and(Node::is_flow)
 }
 
 /// Replaces in the text that a scalar holds.

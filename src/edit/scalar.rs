@@ -25,7 +25,7 @@ pub(super) fn write(
         return Err(Refusal::Written("it is no scalar"));
     };
     let value = patched(old, pieces).ok_or(Refusal::Overlap)?;
-    if style == Style::Plain && (!stays_plain(old, &value, pieces) || is_json(text)) {
+    if style == Style::Plain && old != value && (!stays_plain(old, &value, pieces) || is_json(text)) {
         return quoted(text, node, value);
     }
     let place = |piece: &Piece| match content(node) {
@@ -67,9 +67,21 @@ fn line_start(text: &str, content: usize) -> String {
 /// Tells whether a plain scalar needs no quotes after the change.
 fn stays_plain(old: &str, new: &str, pieces: &[Piece]) -> bool {
     match pieces {
-        [piece] if piece.value == (0..old.len()) => core::is_plain_text(new),
+        [piece] if piece.value == (0..old.len()) => core::is_plain_text(new) || changed_plainly(old, new),
         _ => pieces.iter().all(|p| core::is_plain_piece(&p.with)) && !core::is_typed(new),
     }
+}
+
+/// Tells whether a plain scalar that needs no quotes is changed only in a part that needs none either.
+fn changed_plainly(old: &str, new: &str) -> bool {
+    let same = |(a, b): &(char, char)| a == b;
+    let start: usize = old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let ends = old[start..].chars().rev().zip(new[start..].chars().rev());
+    let end: usize = ends.take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let middle = &new[start..new.len() - end];
+    let begins = start > 0 || middle.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let ends = end > 0 || middle.ends_with(|c: char| c.is_ascii_alphanumeric());
+    begins && ends && !middle.contains(':') && core::is_plain_piece(middle) && !core::is_typed(new)
 }
 
 /// Tells whether a text is JSON, where every string has quotes.

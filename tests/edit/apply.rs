@@ -90,7 +90,7 @@ fn fixed(text: &str) -> NewText {
     NewText::Fixed(text.to_owned())
 }
 
-/// Helm 3 wrote this digest for these two lists.
+/// Stands for the digest before the edit.
 const OLD_DIGEST: &str = "sha256:OLD";
 
 fn chart(version: &str) -> String {
