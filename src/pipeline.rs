@@ -91,7 +91,7 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     let mut notes = Vec::new();
     for draft in &mut drafts {
         (operator.progress)(&format!("proposing {}", draft.report.target));
-        notes.extend(propose::carry_out(draft, &base, &config, remote, forge)?);
+        notes.extend(propose::carry_out(draft, &base, &config, remote, forge, operator.catalog)?);
     }
     let mut report = survey.report(&base, drafts, operator.to);
     report.writes = true;

@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use super::{
-    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest, Source,
-    request::{Feeds, ReleasesRequest},
+    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest, request::ReleasesRequest,
 };
 use crate::{
     commit::{
@@ -68,7 +67,8 @@ impl<'t> Session<'t> {
         purpose: Purpose,
     ) -> Result<Catalog, Error> {
         self.terminal.progress("reading releases");
-        let sources = sources(&network.feeds, token);
+        let releases_token = token.filter(|_| asks_github(&network.feeds)).map(Token::secret);
+        let sources = Sources { releases_token, ..network.feeds.clone() };
         let cache = network.cache_dir.as_deref().and_then(|dir| Cache::open(&dir.join("feeds")));
         Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
     }
@@ -138,8 +138,8 @@ impl<'t> Session<'t> {
         work: impl FnOnce(&Operator<'_>) -> Result<RunReport, pipeline::Error>,
     ) -> Result<RunReport, Error> {
         let indexes: Vec<String> = match &request.network.feeds.charts {
-            Source::Url(url) => vec![url.as_str().trim_end_matches("/index.yaml").to_owned()],
-            Source::File(_) | Source::Off => Vec::new(),
+            SourceSetting::Url(url) => vec![url.as_str().trim_end_matches("/index.yaml").to_owned()],
+            SourceSetting::File(_) | SourceSetting::Off => Vec::new(),
         };
         let progress = |doing: &str| self.terminal.progress(doing);
         let operator = Operator {
@@ -224,26 +224,27 @@ fn choose_forge(request: &RunRequest, url: &str) -> Result<Forge, Error> {
     request.forge.choose(&RemoteUrl::parse(url)?)
 }
 
-fn sources(feeds: &Feeds, token: Option<&Token>) -> Sources {
-    let setting = |source: &Source| match source {
-        Source::Url(url) => SourceSetting::Url(url.clone()),
-        Source::File(path) => SourceSetting::File(path.clone()),
-        Source::Off => SourceSetting::Off,
-    };
-    Sources {
-        versioncheck: setting(&feeds.versioncheck),
-        charts: setting(&feeds.charts),
-        releases: setting(&feeds.releases),
-        milestones: setting(&feeds.milestones),
-        releases_token: token.map(Token::secret),
-    }
-}
-
-/// Keeps a token from the release list unless both are of github.com.
+/// Keeps the token of another server from github.com.
 pub(super) fn releases_token(request: &RunRequest) -> Option<&Token> {
     let Repository::Remote(url) = &request.repository else { return None };
-    let of_github = url.host().as_deref() == Some("github.com");
-    let asks_github =
-        matches!(&request.network.feeds.releases, Source::Url(url) if url.host_str() == Some(API));
-    request.token.as_ref().filter(|_| of_github && asks_github)
+    request.token.as_ref().filter(|_| url.host().as_deref() == Some("github.com"))
+}
+
+/// A mirror of the release list gets no token: it was given for github.com.
+fn asks_github(feeds: &Sources) -> bool {
+    matches!(&feeds.releases, SourceSetting::Url(url) if url.host_str() == Some(API) && url.scheme() == "https")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mirror_of_the_releases_gets_no_token() {
+        let feeds = |releases: &str| Sources { releases: releases.parse().unwrap(), ..Sources::default() };
+        assert!(asks_github(&Sources::default()));
+        for other in ["https://mirror.example/releases", "http://api.github.com/x", "off", "file:///r.json"] {
+            assert!(!asks_github(&feeds(other)), "{other}");
+        }
+    }
 }

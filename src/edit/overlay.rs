@@ -53,6 +53,10 @@ impl Tree for Overlay<'_> {
     fn size(&self, id: BlobId) -> Result<u64, TreeError> {
         self.contents.get(&id).map_or_else(|| self.base.size(id), |content| Ok(content.len() as u64))
     }
+
+    fn odd_names(&self) -> &[String] {
+        self.base.odd_names()
+    }
 }
 
 /// Computes the id that Git gives a content.

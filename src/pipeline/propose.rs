@@ -2,13 +2,14 @@
 
 use crate::{
     commit::{CommitId, git::GitRemote},
-    config::{Config, History, Update},
+    config::Config,
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
     },
     policy::HoldReason,
     propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Message, ProposeError, Wish},
+    release::Catalog,
     report::{Outcome, StageDecision},
 };
 
@@ -19,10 +20,11 @@ pub(super) fn carry_out(
     config: &Config,
     remote: &GitRemote<'_>,
     forge: &dyn Forge,
+    catalog: &Catalog,
 ) -> Result<Vec<String>, Error> {
     let (target, stage) = (draft.report.target.clone(), draft.report.stage);
     let branch = propose::branch(&config.branch.prefix, &target, stage);
-    let Some(wish) = wish(draft, base, config, &branch) else { return Ok(Vec::new()) };
+    let Some(wish) = wish(draft, base, config, &branch, catalog) else { return Ok(Vec::new()) };
     let desk = Desk {
         forge,
         remote,
@@ -30,7 +32,7 @@ pub(super) fn carry_out(
         base: base.branch.clone(),
         target,
         stage,
-        options: options(config),
+        options: config.branch.options,
     };
     let carried = propose::carry_out(&desk, &wish, &base.refs).map_err(error)?;
     if carried.done == Done::StartOver {
@@ -45,7 +47,13 @@ pub(super) fn carry_out(
 }
 
 /// What is wished for; nothing on a hold, which leaves an open pull request as it is.
-fn wish<'a>(draft: &'a Draft, base: &Base, config: &Config, branch: &str) -> Option<Wish<'a>> {
+fn wish<'a>(
+    draft: &'a Draft,
+    base: &Base,
+    config: &Config,
+    branch: &str,
+    catalog: &Catalog,
+) -> Option<Wish<'a>> {
     match (&draft.report.decision, &draft.wanted) {
         (StageDecision::Propose(plan), Some(wanted)) => {
             let worded = config.commit.message.as_ref().map(|wording| fill(wording, plan));
@@ -59,7 +67,7 @@ fn wish<'a>(draft: &'a Draft, base: &Base, config: &Config, branch: &str) -> Opt
                 body,
                 release: plan.to,
                 fingerprint: plan.fingerprint.clone(),
-                charts: draft.charts.clone(),
+                charts: Message::charts_of(catalog, plan.to, &draft.charts),
                 sign_off: config.commit.sign_off,
             };
             let commit = CommitParts {
@@ -76,19 +84,6 @@ fn wish<'a>(draft: &'a Draft, base: &Base, config: &Config, branch: &str) -> Opt
             base.refs.branches.contains_key(branch).then_some(Wish::Withdraw)
         }
         _ => None,
-    }
-}
-
-fn options(config: &Config) -> propose::Options {
-    propose::Options {
-        history: match config.branch.history {
-            History::Append => propose::History::Append,
-            History::Replace => propose::History::Replace,
-        },
-        update: match config.branch.update {
-            Update::Conflict => propose::Update::Conflict,
-            Update::Behind => propose::Update::Behind,
-        },
     }
 }
 

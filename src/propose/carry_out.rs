@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use super::{
     Forge, ForgeError, Marker, Message, NewPull, PullPatch, PullRequest, PullState, Ticks,
     body::{self, BodyError, Frame},
-    commit_message, marker, observe,
+    commit_message, marker,
+    observe::{self, Observed, Question},
     ownership::Ownership,
-    reconcile::{self, Action, Held, Observed, Options, Outcome, Question},
+    reconcile::{self, Action, Held, Options, Outcome},
     wanted::{BLOCKED, Wanted, note_hash},
 };
 use crate::{
@@ -206,12 +207,12 @@ impl Run<'_> {
                 return Ok(self.end(Done::StartOver, context.pull));
             }
         }
-        let closes = outcome.actions.iter().any(|a| matches!(a, Action::Close(_) | Action::DeleteBranch(_)));
+        let withdrawn = self.wish.proposal().is_none();
         let done = match outcome.held {
             Some(held) => Done::Held(held),
             None if self.opened => Done::Opened,
-            None if closes && context.pull.is_none() => Done::Closed,
-            None if outcome.actions.is_empty() && !self.wrote => Done::Unchanged,
+            None if !self.wrote => Done::Unchanged,
+            None if withdrawn => Done::Closed,
             None => Done::Updated,
         };
         Ok(self.end(done, context.pull))
@@ -258,8 +259,11 @@ impl Run<'_> {
             Action::Note(newer) => return self.note(*newer, context),
             Action::MarkClosing(number, declined) => return self.mark_closing(*number, *declined),
             Action::Close(number) => {
-                forge
-                    .update(*number, &PullPatch { state: Some(PullState::Closed), ..PullPatch::default() })?;
+                let closed = PullPatch { state: Some(PullState::Closed), ..PullPatch::default() };
+                forge.update(*number, &closed)?;
+                if let Some(pull) = context.pull.as_mut().filter(|p| p.number == *number) {
+                    pull.state = PullState::Closed;
+                }
             }
             Action::DeleteBranch(tip) => self.delete_branch(*tip)?,
         }
@@ -384,7 +388,7 @@ impl Run<'_> {
         }
     }
 
-    fn write(&mut self, context: &Context) -> Result<bool, ProposeError> {
+    fn write(&mut self, context: &mut Context) -> Result<bool, ProposeError> {
         let (Some(Proposal { wanted, .. }), Some(pull)) = (self.wish.proposal(), &context.pull) else {
             return Ok(true);
         };
@@ -395,7 +399,8 @@ impl Run<'_> {
         let ticks = new_ticks(&fresh, context);
         let frame = wanted.frame(self.desk.options.history);
         let body = body::compose(&wanted.text, &frame, &ticks, &self.marker(wanted, context))?;
-        self.patch(&fresh, Some(&wanted.title), body)?;
+        self.patch(&fresh, Some(&wanted.title), &body)?;
+        context.pull = Some(PullRequest { title: wanted.title.clone(), body, ..fresh });
         Ok(true)
     }
 
@@ -418,7 +423,7 @@ impl Run<'_> {
             ..before
         };
         let ticks = new_ticks(&fresh, context);
-        self.patch(&fresh, None, body::annotate(&fresh.body, &frame, &ticks, &sign)?)?;
+        self.patch(&fresh, None, &body::annotate(&fresh.body, &frame, &ticks, &sign)?)?;
         Ok(true)
     }
 
@@ -432,14 +437,14 @@ impl Run<'_> {
         };
         let release = declined.unwrap_or(before.release);
         let sign = Marker { closing: true, declined: declined.is_some(), release, ..before };
-        self.patch(&fresh, None, body::with_marker(&fresh.body, &sign))?;
+        self.patch(&fresh, None, &body::with_marker(&fresh.body, &sign))?;
         Ok(true)
     }
 
-    fn patch(&self, fresh: &PullRequest, title: Option<&str>, body: String) -> Result<(), ForgeError> {
+    fn patch(&self, fresh: &PullRequest, title: Option<&str>, body: &str) -> Result<(), ForgeError> {
         let patch = PullPatch {
             title: title.filter(|t| *t != fresh.title).map(str::to_owned),
-            body: Some(body).filter(|b| !body::same(b, &fresh.body)),
+            body: Some(body).filter(|b| !body::same(b, &fresh.body)).map(str::to_owned),
             state: None,
         };
         match patch == PullPatch::default() {

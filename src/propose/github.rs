@@ -31,7 +31,7 @@ use self::{
 use super::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status};
 use crate::{
     commit::{CommitId, Signature},
-    sys::http::Http,
+    sys::{clock::Clock, http::Http},
 };
 
 /// The context of our status.
@@ -88,7 +88,8 @@ impl<'h> GitHub<'h> {
         }
         builder =
             builder.add_header(HeaderName::from_static("accept"), "application/vnd.github+json".to_owned());
-        let client = http.client().clone();
+        // A redirect is not followed: it would turn a POST into a GET, and could lead to a host that nobody configured.
+        let client = http.staying_client().clone();
         // octocrab starts a task of its own, so it needs the runtime.
         let client = http
             .block_on(async { builder.build_with_reqwest(client) })
@@ -172,8 +173,12 @@ impl<'h> GitHub<'h> {
             }
             body.extend_from_slice(&chunk);
         }
-        let mut reply =
-            Reply { status: response.status().as_u16(), headers: response.headers().clone(), body };
+        let mut reply = Reply {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body,
+            received: Clock::System.now(),
+        };
         match (reply.status, cached) {
             (304, Some((_, body))) => (reply.status, reply.body) = (200, body),
             (200, _) if matches!(method, Method::Get) => self.keep(path, &reply),

@@ -12,7 +12,7 @@ pub mod github;
 pub mod markdown;
 pub mod marker;
 mod message;
-mod observe;
+pub mod observe;
 pub mod ownership;
 pub mod reconcile;
 mod wanted;

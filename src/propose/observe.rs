@@ -5,12 +5,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Forge, Ticks,
+    Closer, Forge, Marker, PullRequest, Ticks,
     carry_out::{Desk, ProposeError},
     content::stage_word,
     marker,
-    ownership::{self, Evidence, Known, Merged},
-    reconcile::{Head, Observed, Seen},
+    ownership::{self, Evidence, Known, Merged, Ownership},
 };
 use crate::{
     commit::{CommitId, GitError, Refs, Remote},
@@ -19,6 +18,54 @@ use crate::{
 
 /// How many merges of the base branch on top of ours are looked through.
 const MERGES: usize = 30;
+
+/// What was seen of the branch and its pull requests.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The base branch.
+    pub base: String,
+    /// Its tip.
+    pub base_tip: CommitId,
+    /// Our branch's tip.
+    pub tip: Option<CommitId>,
+    /// Whose it is, once that was asked for.
+    pub head: Option<Head>,
+    /// The pull requests whose head is our branch, newest first.
+    pub pulls: Vec<Seen>,
+}
+
+/// What the commits of the branch told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Whose it is.
+    pub ownership: Ownership,
+    /// The tip's parents.
+    pub parents: Vec<CommitId>,
+    /// The tip and its first parents that were read, down to our commit.
+    pub chain: Vec<CommitId>,
+}
+
+/// A pull request as it was seen.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// As the forge reports it.
+    pub pull: PullRequest,
+    /// Our marker, where it is one for this target and stage.
+    pub marker: Option<Marker>,
+    /// The boxes that are ticked.
+    pub ticks: Ticks,
+    /// Who closed it, once that was asked for.
+    pub closer: Option<Closer>,
+}
+
+/// What must be read before this can be decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whose the tip of the branch is.
+    Head,
+    /// Who closed this pull request.
+    Closer(u64),
+}
 
 /// Reads the pull requests of the branch; no request where nothing is wanted and there is no branch.
 pub(super) fn observe(desk: &Desk<'_>, refs: &Refs, wanted: bool) -> Result<Observed, ProposeError> {
@@ -36,8 +83,8 @@ pub(super) fn observe(desk: &Desk<'_>, refs: &Refs, wanted: bool) -> Result<Obse
 fn pulls(forge: &dyn Forge, desk: &Desk<'_>) -> Result<Vec<Seen>, ProposeError> {
     let mut pulls = forge.pulls(&desk.branch)?;
     pulls.sort_by_key(|p| std::cmp::Reverse(p.number));
-    let see = |pull: super::PullRequest| {
-        let of_here = |m: &super::Marker| m.target == desk.target && m.stage == stage_word(desk.stage);
+    let see = |pull: PullRequest| {
+        let of_here = |m: &Marker| m.target == desk.target && m.stage == stage_word(desk.stage);
         let marker = marker::read(&pull.body).filter(of_here);
         Seen { ticks: Ticks::read(&pull.body), marker, closer: None, pull }
     };

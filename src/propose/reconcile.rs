@@ -35,7 +35,8 @@
 //! | no | any other | none |
 
 use super::{
-    CheckBox, Closer, Marker, PullRequest, PullState, Ticks,
+    CheckBox, Closer, Marker, PullState,
+    observe::{Head, Observed, Question, Seen},
     ownership::Ownership,
     wanted::{BLOCKED, Wanted, note_hash},
 };
@@ -68,54 +69,6 @@ pub struct Options {
     pub history: History,
     /// `branch.update`.
     pub update: Update,
-}
-
-/// What was seen of the branch and its pull requests.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    /// The base branch.
-    pub base: String,
-    /// Its tip.
-    pub base_tip: CommitId,
-    /// Our branch's tip.
-    pub tip: Option<CommitId>,
-    /// Whose it is, once that was asked for.
-    pub head: Option<Head>,
-    /// The pull requests whose head is our branch, newest first.
-    pub pulls: Vec<Seen>,
-}
-
-/// What the commits of the branch told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// Whose it is.
-    pub ownership: Ownership,
-    /// The tip's parents.
-    pub parents: Vec<CommitId>,
-    /// The tip and its first parents that were read, down to our commit.
-    pub chain: Vec<CommitId>,
-}
-
-/// A pull request as it was seen.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// As the forge reports it.
-    pub pull: PullRequest,
-    /// Our marker, where it is one for this target and stage.
-    pub marker: Option<Marker>,
-    /// The boxes that are ticked.
-    pub ticks: Ticks,
-    /// Who closed it, once that was asked for.
-    pub closer: Option<Closer>,
-}
-
-/// What must be read before this can be decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Whose the tip of the branch is.
-    Head,
-    /// Who closed this pull request.
-    Closer(u64),
 }
 
 /// One step; each leaves the branch and the pull request in a state that this table knows.
@@ -179,7 +132,7 @@ pub struct Outcome {
     pub actions: Vec<Action>,
     /// Why nothing is proposed.
     pub held: Option<Held>,
-    /// The open pull request that this is about.
+    /// The pull request that this is about, which was open when it was observed.
     pub pull: Option<u64>,
 }
 
@@ -211,11 +164,14 @@ fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
     if open.marker.is_none() {
         return Ok(Outcome::default());
     }
+    let pull = Some(open.pull.number);
     match seen.tip {
-        Some(_) if whose(seen)?.ownership == Ownership::Person => {
-            Ok(Outcome { held: Some(Held::PersonsBranch { pull: open.pull.number }), ..Outcome::default() })
-        }
-        _ => Ok(Outcome { actions: close(open, seen, open.ticks.skipped())?, ..Outcome::default() }),
+        Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Outcome {
+            held: Some(Held::PersonsBranch { pull: open.pull.number }),
+            pull,
+            ..Outcome::default()
+        }),
+        _ => Ok(Outcome { actions: close(open, seen, open.ticks.skipped())?, pull, ..Outcome::default() }),
     }
 }
 

@@ -119,7 +119,7 @@ fn stage(outcome: Option<Outcome>) -> StageReport {
             severity: Severity::Warn,
             place: Some(Place { path: path("Makefile"), line: Some(4) }),
             reason: HOSTILE.to_owned(),
-            mend: Some("Change it too.".to_owned()),
+            mend: Some("change it too".to_owned()),
         }],
         proposal: Some(Proposal {
             branch: "uplinker/default/platform".to_owned(),
@@ -294,7 +294,7 @@ fn a_plan_reads_from_the_verdict_down() {
 https://github.com/o/n (main at 0123456789ab)
 
 default, platform: edge-26.8.2 → edge-26.8.3: would be proposed
-  warn stale-generator: Makefile:4: a\\u{1b}[31m|`x`<b>@all\\u{202e} Change it too.
+  warn stale-generator: Makefile:4: a\\u{1b}[31m|`x`<b>@all\\u{202e}; change it too
   title: Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)
   branch: uplinker/default/platform into main
   1 pin in 1 file:

@@ -19,6 +19,8 @@ use super::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
 
 /// How many entries, folders included, one tree may have. A tree that names itself over and over in few bytes ends here.
 const MAX_ENTRIES: usize = 2_000_000;
+/// How many bytes all paths together may have: a few objects that name each other can spell out gigabytes.
+const MAX_PATH_BYTES: usize = 256 << 20;
 /// How long a path may be, as on most file systems; also bounds how deep folders nest.
 const MAX_PATH: usize = 4096;
 
@@ -131,7 +133,7 @@ impl Listing {
     pub fn read(odb: &Odb<'_>, tree: BlobId) -> Result<Self, TreeError> {
         let mut listing = Self::default();
         let mut path = String::new();
-        let mut seen = 0_usize;
+        let (mut seen, mut spelled) = (0_usize, 0_usize);
         let mut stack = vec![Frame { bytes: read(odb, tree, ObjectType::Tree)?, at: 0, parent_path: 0 }];
         while let Some(frame) = stack.last_mut() {
             if frame.at == frame.bytes.len() {
@@ -144,6 +146,11 @@ impl Listing {
             seen += 1;
             if seen > MAX_ENTRIES {
                 return Err(TreeError { id: tree, reason: format!("more than {MAX_ENTRIES} entries") });
+            }
+            spelled += path.len() + entry.name.len();
+            if spelled > MAX_PATH_BYTES {
+                let reason = format!("its paths have more than {MAX_PATH_BYTES} bytes");
+                return Err(TreeError { id: tree, reason });
             }
             let Some((full, parent_path)) = child_path(&mut path, entry.name) else {
                 listing.odd_names.push(format!("{path}{}", String::from_utf8_lossy(entry.name)));

@@ -332,6 +332,8 @@ pub enum SkipReason {
     Symlink,
     /// A submodule.
     Submodule,
+    /// A name that is no path: not UTF-8, `..`, twice in one folder, or too long.
+    OddName,
     /// Rendered output, not regenerated yet.
     RenderedManifest,
     /// A shape that is named but not moved yet.

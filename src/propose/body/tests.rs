@@ -1,3 +1,5 @@
+//! What a body says, keeps and fits into, whatever it is given.
+
 use super::*;
 use crate::propose::content::{Passed, Row, Statement, Stays};
 

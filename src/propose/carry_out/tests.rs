@@ -64,7 +64,11 @@ fn a_new_release_is_proposed_once() {
 fn a_newer_release_moves_the_open_one() {
     let world = open_world();
     let first = world.tip(BRANCH);
-    assert_eq!(run(&world, 3).done, Done::Updated);
+    let moved = run(&world, 3);
+    assert_eq!(
+        (moved.done, moved.pull.map(|p| p.title)),
+        (Done::Updated, Some(format!("Linkerd → {}", release(3))))
+    );
     assert_eq!(log(&world), "fetch push status update");
     assert_eq!(world.info(world.tip(BRANCH).expect("a tip")).parents, Vec::from_iter(first));
     let pull = world.open_pull().expect("open");
@@ -256,7 +260,8 @@ fn a_close_by_a_bot_or_with_the_base_is_not_a_no() {
 fn pins_changed_by_hand_close_it_and_that_is_not_a_no() {
     let world = open_world();
     world.commit("main", PIN, "2");
-    assert_eq!(run(&world, 2).done, Done::Closed);
+    let closed = run(&world, 2);
+    assert_eq!((closed.done, closed.pull.map(|p| p.state)), (Done::Closed, Some(PullState::Closed)));
     assert_eq!(log(&world), "fetch update close delete");
     assert_eq!(world.tip(BRANCH), None);
     assert_settled(&world, 2, APPEND);

@@ -1,3 +1,5 @@
+//! The folder as a forge: what people write into it, and two processes at once.
+
 use std::{cell::RefCell, collections::BTreeMap};
 
 use tempfile::TempDir;
@@ -101,7 +103,10 @@ fn labels_people_status_and_texts_are_kept_and_so_is_what_people_add() {
     forge.unlabel(1, "a").unwrap();
     let status = Status { success: false, description: "2 blocks".into() };
     assert!(forge.status(BlobId([1; 20]), &status).unwrap());
-    assert!(!forge.status(BlobId([2; 20]), &status).unwrap());
+    assert!(
+        forge.status(BlobId([2; 20]), &status).unwrap(),
+        "before there is a proposal, its body says the same"
+    );
     let patch = PullPatch { title: Some("Two".into()), body: Some("New\n".into()), state: None };
     forge.update(1, &patch).unwrap();
     let pull = forge.pull(1).unwrap();

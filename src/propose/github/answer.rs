@@ -22,6 +22,8 @@ pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
+    /// When it came, by our clock.
+    pub(super) received: Timestamp,
 }
 
 /// What was asked, for messages.
@@ -88,7 +90,7 @@ impl Reply {
             return None;
         }
         let seconds = number("retry-after").or_else(|| {
-            let left = self.reset()?.as_second() - self.now()?.as_second();
+            let left = self.reset()?.as_second().saturating_sub(self.now().as_second());
             Some(left.saturating_add(1))
         });
         Some(seconds.map_or(UNNAMED_WAIT, |s| Duration::from_secs(s.max(0).unsigned_abs())))
@@ -97,7 +99,7 @@ impl Reply {
     /// The error of a rate limit that takes too long.
     pub(super) fn limited(&self, host: &str) -> ForgeError {
         let wait = || jiff::SignedDuration::try_from(self.rate_limit()?).ok();
-        let until = self.reset().or_else(|| self.now()?.checked_add(wait()?).ok());
+        let until = self.reset().or_else(|| self.now().checked_add(wait()?).ok());
         ForgeError::RateLimited { host: host.to_owned(), until }
     }
 
@@ -108,9 +110,10 @@ impl Reply {
         Timestamp::from_second(reset).ok()
     }
 
-    /// The server's clock, since its times are by it.
-    fn now(&self) -> Option<Timestamp> {
-        jiff::fmt::rfc2822::parse(self.header("date")?).ok().map(|z| z.timestamp())
+    /// The server's clock where it tells, since its times are by it.
+    fn now(&self) -> Timestamp {
+        let date = self.header("date").and_then(|d| jiff::fmt::rfc2822::parse(d).ok());
+        date.map_or(self.received, |z| z.timestamp())
     }
 
     fn header(&self, name: &str) -> Option<&str> {

@@ -1,5 +1,7 @@
+//! The rows of the decision table that need no run to be seen.
+
 use super::*;
-use crate::propose::{Extras, Status};
+use crate::propose::{Extras, PullRequest, Status, Ticks};
 
 const TIP: CommitId = crate::scan::BlobId([1; 20]);
 const BASE: CommitId = crate::scan::BlobId([2; 20]);

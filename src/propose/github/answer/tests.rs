@@ -1,10 +1,13 @@
+//! GitHub's refusals and limits, and what becomes of them.
+
 use super::*;
 
 fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
     let header = |(name, value): &(&'static str, &str)| {
         (reqwest::header::HeaderName::from_static(name), value.parse().expect("a header"))
     };
-    Reply { status, headers: headers.iter().map(header).collect(), body: body.as_bytes().to_vec() }
+    let headers = headers.iter().map(header).collect();
+    Reply { status, headers, body: body.as_bytes().to_vec(), received: Timestamp::UNIX_EPOCH }
 }
 
 fn asked() -> Asked<'static> {
@@ -105,7 +108,11 @@ fn rate_limits_say_how_long() {
     let secondary = r#"{"message":"You have exceeded a secondary rate limit. Please wait."}"#;
     assert_eq!(wait(403, &[("retry-after", "5")], secondary), Some(Duration::from_secs(5)));
     assert_eq!(wait(403, &[], secondary), Some(Duration::from_secs(61)), "too long to wait for");
-    assert_eq!(wait(403, &primary[..2], words), Some(Duration::from_secs(61)), "no clock, no short wait");
+    assert_eq!(
+        wait(403, &primary[..2], words),
+        Some(Duration::from_secs(1_787_616_031)),
+        "by our own clock where the server tells none"
+    );
     assert_eq!(
         wait(
             403,
