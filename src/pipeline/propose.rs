@@ -2,7 +2,7 @@
 
 use crate::{
     commit::{CommitId, git::GitRemote},
-    config::{Config, History, Update},
+    config::Config,
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
@@ -32,7 +32,7 @@ pub(super) fn carry_out(
         base: base.branch.clone(),
         target,
         stage,
-        options: options(config),
+        options: config.branch.options,
     };
     let carried = propose::carry_out(&desk, &wish, &base.refs).map_err(error)?;
     if carried.done == Done::StartOver {
@@ -84,19 +84,6 @@ fn wish<'a>(
             base.refs.branches.contains_key(branch).then_some(Wish::Withdraw)
         }
         _ => None,
-    }
-}
-
-fn options(config: &Config) -> propose::Options {
-    propose::Options {
-        history: match config.branch.history {
-            History::Append => propose::History::Append,
-            History::Replace => propose::History::Replace,
-        },
-        update: match config.branch.update {
-            Update::Conflict => propose::Update::Conflict,
-            Update::Behind => propose::Update::Behind,
-        },
     }
 }
 
