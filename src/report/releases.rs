@@ -31,7 +31,8 @@ pub(super) fn text(report: &ReleasesReport, color: bool) -> String {
         table.row(cells(row));
     }
     let feeds = report.feeds.iter().map(|f| format!("{}\n", for_terminal(&feed(f))));
-    table.text(color) + "\n" + &feeds.collect::<String>()
+    let remarks = report.remarks.iter().map(|r| format!("note: {}\n", for_terminal(r)));
+    table.text(color) + "\n" + &feeds.chain(remarks).collect::<String>()
 }
 
 /// Returns the report as Markdown.
@@ -41,7 +42,8 @@ pub(super) fn markdown(report: &ReleasesReport) -> String {
         table.row(cells(row).map(|c| for_markdown(&c)));
     }
     let feeds = report.feeds.iter().map(|f| format!("- {}\n", for_markdown(&feed(f))));
-    table.markdown() + "\n" + &feeds.collect::<String>()
+    let remarks = report.remarks.iter().map(|r| format!("- note: {}\n", for_markdown(r)));
+    table.markdown() + "\n" + &feeds.chain(remarks).collect::<String>()
 }
 
 fn cells(row: &ReleaseRow) -> [String; 6] {
