@@ -51,7 +51,7 @@ fn files_below(folder: &Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
 #[test]
 fn pins_as_json_are_the_contract() {
     let home = Home::new();
-    let folder = clone(&home, &mesh_and(&[("chart.yaml", "linkerd: {{ .Values.x }}\n")]));
+    let folder = clone(&home, &mesh_and(&[("broken.yaml", "linkerd: [unclosed\n")]));
     let report = home.run(["pins", "--format", "json", "--to", "edge-26.8.3"]).arg(&folder).done().exits(0).json();
     assert_eq!(keys(&report), ["schema", "to", "pins", "skipped"]);
     assert_eq!((report["schema"].as_str(), report["to"].as_str()), (Some("uplinker.pins/v1"), Some("edge-26.8.3")));
@@ -126,8 +126,8 @@ fn a_plan_says_what_a_run_does_and_writes_nothing() {
     let text = plan(&[]).exits(0).prints(&["edge-26.8.3", "linkerd/crds.yaml"]);
     assert!(!text.stdout.contains("+      version"), "no diff unless asked\n{text}");
     let diff = plan(&["--diff"]).exits(0);
-    let _ = diff.prints(&["-      version: \"2026.8.2\"", "+      version: \"2026.8.3\"", "uplinker:boxes"]);
-    let _ = plan(&["--format", "markdown"]).exits(0).prints(&["edge-26.8.3", "|"]);
+    let _ = diff.prints(&["-      version: \"2026.8.2\"", "+      version: \"2026.8.3\"", "Releases on the way"]);
+    let _ = plan(&["--format", "markdown"]).exits(0).prints(&["### default, platform: edge-26.8.2 → edge-26.8.3", "- 3 pins in 2 files:"]);
     let _ = plan(&["--exit-code"]).exits(10);
     let json = plan(&["--format", "json"]).exits(0).json();
     for key in ["schema", "decision", "pins", "findings", "changes", "pull_requests"] {
@@ -305,7 +305,7 @@ fn the_demo_proposes_and_its_printed_command_finds_nothing_to_do() {
     let home = Home::new();
     let folder = home.path().join("it's a demo");
     let done = home.run(["demo", "--directory"]).arg(&folder).done().exits(0);
-    let _ = done.clone().prints(&["edge-26.8.3"]).complains(&["uplinker:boxes", &folder.display().to_string()]);
+    let _ = done.clone().prints(&["edge-26.8.3"]).complains(&["Releases on the way", &folder.display().to_string()]);
     let command = done.stderr.lines().rev().map(str::trim).find(|line| line.starts_with("uplinker run "));
     let command = command.unwrap_or_else(|| panic!("no command is printed\n{done}")).to_owned();
     let proposals = files_below(&folder.join("proposals"));
