@@ -9,7 +9,7 @@ use serde_json::Value;
 use support::{
     mesh::{MESH, mesh_and},
     process::{Done, Home, Run},
-    repo::{BareRepo, ADA, put},
+    repo::{ADA, BareRepo, put},
     scene::{PLATFORM, REPO, Scene, TOKEN},
 };
 
@@ -52,12 +52,17 @@ fn files_below(folder: &Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
 fn pins_as_json_are_the_contract() {
     let home = Home::new();
     let folder = clone(&home, &mesh_and(&[("broken.yaml", "linkerd: [unclosed\n")]));
-    let report = home.run(["pins", "--format", "json", "--to", "edge-26.8.3"]).arg(&folder).done().exits(0).json();
+    let report =
+        home.run(["pins", "--format", "json", "--to", "edge-26.8.3"]).arg(&folder).done().exits(0).json();
     assert_eq!(keys(&report), ["schema", "to", "pins", "skipped"]);
-    assert_eq!((report["schema"].as_str(), report["to"].as_str()), (Some("uplinker.pins/v1"), Some("edge-26.8.3")));
+    assert_eq!(
+        (report["schema"].as_str(), report["to"].as_str()),
+        (Some("uplinker.pins/v1"), Some("edge-26.8.3"))
+    );
     let pins = report["pins"].as_array().unwrap();
     let fields = [
-        "path", "line", "column", "document", "kind", "chart", "value", "version", "new", "target", "stage", "moves", "reason",
+        "path", "line", "column", "document", "kind", "chart", "value", "version", "new", "target", "stage",
+        "moves", "reason",
     ];
     for pin in pins {
         assert_eq!(keys(pin), fields);
@@ -111,7 +116,8 @@ fn pins_of_a_remote_are_those_of_a_clone() {
     let folder = clone(&scene.home, MESH);
     let here = scene.home.run(["pins", "--format", "json"]).arg(&folder).done().exits(0).stdout;
     let url = scene.github.url(REPO);
-    let there = scene.home.run(["pins", "--format", "json", &url]).env("UPLINKER_TOKEN", TOKEN).done().exits(0);
+    let there =
+        scene.home.run(["pins", "--format", "json", &url]).env("UPLINKER_TOKEN", TOKEN).done().exits(0);
     assert_eq!(there.stdout, here);
     assert_eq!(scene.github.controls().writes.count(), 0);
 }
@@ -126,15 +132,24 @@ fn a_plan_says_what_a_run_does_and_writes_nothing() {
     let text = plan(&[]).exits(0).prints(&["edge-26.8.3", "linkerd/crds.yaml"]);
     assert!(!text.stdout.contains("+      version"), "no diff unless asked\n{text}");
     let diff = plan(&["--diff"]).exits(0);
-    let _ = diff.prints(&["-      version: \"2026.8.2\"", "+      version: \"2026.8.3\"", "Releases on the way"]);
-    let _ = plan(&["--format", "markdown"]).exits(0).prints(&["### default, platform: edge-26.8.2 → edge-26.8.3", "- 3 pins in 2 files:"]);
+    let _ =
+        diff.prints(&["-      version: \"2026.8.2\"", "+      version: \"2026.8.3\"", "Releases on the way"]);
+    let _ = plan(&["--format", "markdown"])
+        .exits(0)
+        .prints(&["### default, platform: edge-26.8.2 → edge-26.8.3", "- 3 pins in 2 files:"]);
     let _ = plan(&["--exit-code"]).exits(10);
     let json = plan(&["--format", "json"]).exits(0).json();
     for key in ["schema", "decision", "pins", "findings", "changes", "pull_requests"] {
         assert!(keys(&json).contains(&key), "{key}");
     }
     assert_eq!(json["schema"], "uplinker.plan/v1");
-    let change = json["changes"].as_array().unwrap().iter().find(|c| c["path"] == "linkerd/crds.yaml").unwrap().clone();
+    let change = json["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|c| c["path"] == "linkerd/crds.yaml")
+        .unwrap()
+        .clone();
     let (before, after) = (change["before"].as_str().unwrap(), change["after"].as_str().unwrap());
     let pull = &json["pull_requests"][0];
     assert_eq!((pull["branch"].as_str(), pull["base"].as_str()), (Some(PLATFORM), Some("main")));
@@ -155,7 +170,8 @@ fn a_plan_says_what_a_run_does_and_writes_nothing() {
 fn a_plan_with_nothing_to_do_ends_well() {
     let scene = Scene::new(&[("README.md", "x")]);
     let _ = scene.command("plan").arg("--exit-code").done().exits(3);
-    let current: Vec<(&str, String)> = MESH.iter().map(|(p, t)| (*p, t.replace("26.8.2", "26.8.3"))).collect();
+    let current: Vec<(&str, String)> =
+        MESH.iter().map(|(p, t)| (*p, t.replace("26.8.2", "26.8.3"))).collect();
     let current: Vec<(&str, &str)> = current.iter().map(|(p, t)| (*p, t.as_str())).collect();
     let _ = Scene::new(&current).command("plan").arg("--exit-code").done().exits(0).prints(&["up to date"]);
 }
@@ -180,7 +196,9 @@ fn a_plan_of_a_clone_is_the_plan_of_its_head() {
 #[test]
 fn releases_in_three_forms() {
     let scene = mesh();
-    let run = |format: &str| scene.home.run(["releases", "--format", format]).args(scene.feed.flags()).done().exits(0);
+    let run = |format: &str| {
+        scene.home.run(["releases", "--format", format]).args(scene.feed.flags()).done().exits(0)
+    };
     let _ = run("text").prints(&["RELEASE", "edge-26.8.3  2026-08-15  5 at 2026.8.3", "feed charts: read"]);
     let _ = run("markdown").prints(&["edge-26.8.3"]);
     let json = run("json").json();
@@ -200,15 +218,20 @@ fn init(home: &Home, folder: &Path) -> Run {
 #[test]
 fn init_writes_two_files_and_never_over_others() {
     let home = Home::new();
-    let folder = clone(&home, &[("clusters/a/crds.yaml", MESH[1].1), ("clusters/b/crds.yaml", MESH[1].1), MESH[0]]);
-    let _ = init(&home, &folder).done().exits(0).complains(&["wrote", "uplinker.yaml", "uplinker.yml", "next:"]);
+    let folder =
+        clone(&home, &[("clusters/a/crds.yaml", MESH[1].1), ("clusters/b/crds.yaml", MESH[1].1), MESH[0]]);
+    let _ =
+        init(&home, &folder).done().exits(0).complains(&["wrote", "uplinker.yaml", "uplinker.yml", "next:"]);
     let config = fs::read_to_string(folder.join("uplinker.yaml")).unwrap();
     let parsed = uplinker::config::parse("uplinker.yaml", &config).expect("a sound configuration");
     assert_eq!(parsed.targets.len(), 1, "it changes nothing by itself");
     assert!(config.contains("#  - name: a") && config.contains("#  - name: b"), "{config}");
 
     let before = files_below(&folder);
-    let _ = init(&home, &folder).done().exits(2).complains(&["are there already; nothing was written", "--force"]);
+    let _ = init(&home, &folder)
+        .done()
+        .exits(2)
+        .complains(&["are there already; nothing was written", "--force"]);
     assert_eq!(files_below(&folder), before);
     fs::write(folder.join("uplinker.yaml"), "mine").unwrap();
     fs::remove_file(folder.join(".github/workflows/uplinker.yml")).unwrap();
@@ -266,7 +289,11 @@ fn init_where_there_is_no_repository() {
 fn the_committed_schema_is_the_one_that_is_printed() {
     let home = Home::new();
     let printed = home.run(["schema"]).done().exits(0).stdout;
-    assert_eq!(printed, include_str!("../schema/uplinker.schema.json"), "cargo run -- schema > schema/uplinker.schema.json");
+    assert_eq!(
+        printed,
+        include_str!("../schema/uplinker.schema.json"),
+        "cargo run -- schema > schema/uplinker.schema.json"
+    );
     let schema: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(schema["additionalProperties"], Value::Bool(false), "a misspelt key is found by an editor");
     for key in uplinker_keys() {
@@ -305,7 +332,10 @@ fn the_demo_proposes_and_its_printed_command_finds_nothing_to_do() {
     let home = Home::new();
     let folder = home.path().join("it's a demo");
     let done = home.run(["demo", "--directory"]).arg(&folder).done().exits(0);
-    let _ = done.clone().prints(&["edge-26.8.3"]).complains(&["Releases on the way", &folder.display().to_string()]);
+    let _ = done
+        .clone()
+        .prints(&["edge-26.8.3"])
+        .complains(&["Releases on the way", &folder.display().to_string()]);
     let command = done.stderr.lines().rev().map(str::trim).find(|line| line.starts_with("uplinker run "));
     let command = command.unwrap_or_else(|| panic!("no command is printed\n{done}")).to_owned();
     let proposals = files_below(&folder.join("proposals"));
@@ -344,7 +374,8 @@ fn shell(home: &Home, command: &str) -> (Option<i32>, String) {
         .current_dir(home.path())
         .output()
         .unwrap();
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (output.status.code(), text)
 }
 
@@ -395,7 +426,14 @@ fn a_step_that_fails_still_has_its_outputs() {
 #[test]
 fn empty_inputs_count_for_nothing() {
     let scene = mesh();
-    let empty = ["UPLINKER_TO", "UPLINKER_REPO", "UPLINKER_FORGE", "UPLINKER_CHARTS_URL", "UPLINKER_FORMAT", "UPLINKER_TOKEN"];
+    let empty = [
+        "UPLINKER_TO",
+        "UPLINKER_REPO",
+        "UPLINKER_FORGE",
+        "UPLINKER_CHARTS_URL",
+        "UPLINKER_FORMAT",
+        "UPLINKER_TOKEN",
+    ];
     let run = empty.iter().fold(in_actions(&scene, "run"), |run, name| run.env(name, ""));
     let _: Done = run.done().exits(0);
     assert_eq!(scene.only_pull().head_ref, PLATFORM);

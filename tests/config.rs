@@ -3,7 +3,8 @@
 
 use std::{fs, path::PathBuf};
 
-use uplinker::config::{self, Config, History, OnBlock, ProxyPins, Update, keys, reference, schema};
+use uplinker::config::{self, Config, OnBlock, ProxyPins, keys, reference, schema};
+use uplinker::propose::{History, Options, Update};
 
 fn files(kind: &str) -> Vec<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/config").join(kind);
@@ -74,7 +75,7 @@ fn nothing_written_is_the_default() {
         assert_eq!((config.on_block, config.data_plane.pins), (OnBlock::Propose, ProxyPins::Follow));
         assert_eq!(config.data_plane.after.as_hours(), 24);
         assert_eq!(config.branch.prefix, "uplinker/");
-        assert_eq!((config.branch.history, config.branch.update), (History::Append, Update::Conflict));
+        assert_eq!(config.branch.options, Options { history: History::Append, update: Update::Conflict });
         assert!(config.ignore.is_empty() && config.base.is_none() && target.policy.soak.is_zero());
     }
 }
@@ -101,7 +102,7 @@ fn every_key_arrives() {
     assert_eq!(config.pull_request.extras.reviewers, ["ann", "acme/mesh"]);
     assert_eq!(config.commit.author.as_ref().unwrap().email, "mesh@example.com");
     assert!(config.commit.sign_off && config.pull_request.draft);
-    assert_eq!((config.branch.history, config.branch.update), (History::Replace, Update::Behind));
+    assert_eq!(config.branch.options, Options { history: History::Replace, update: Update::Behind });
     assert!(config.ignore.is_match("archive/a/b") && !config.ignore.is_match("docs/a.md"));
 }
 

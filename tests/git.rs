@@ -322,7 +322,10 @@ fn what_is_no_git_server_and_what_is_down_are_told() {
         Fault::CutAnswer(40),
     ] {
         rules.clear();
+        // Once is not enough: a read that fails is done once more.
         rules.fault("GET", "*", fault.clone());
+        scene.open().refs().unwrap();
+        rules.fault_nth("GET", "*", 0, 2, fault.clone());
         let error = scene.open().refs().unwrap_err();
         assert!(matches!(error, GitError::Temporary { .. }), "{fault:?}: {error}");
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
 
 use crate::{
-    release::EdgeVersion,
+    release::{self, EdgeVersion},
     report::Format,
     sys::{
         env::{self, Environment},
@@ -62,13 +62,13 @@ pub(super) struct AccessArgs {
 #[command(next_help_heading = "Feeds and network")]
 pub(super) struct NetworkArgs {
     /// The feed that names the newest release: a URL, file://..., or `off`
-    #[arg(long, env = env::VERSIONCHECK_URL, hide_env_values = true, value_name = "URL", default_value = super::request::VERSIONCHECK)]
+    #[arg(long, env = env::VERSIONCHECK_URL, hide_env_values = true, value_name = "URL", default_value = release::VERSIONCHECK)]
     pub versioncheck_url: String,
     /// The Helm index that serves the charts: a URL, file://..., or `off`
-    #[arg(long, env = env::CHARTS_URL, hide_env_values = true, value_name = "URL", default_value = super::request::CHARTS)]
+    #[arg(long, env = env::CHARTS_URL, hide_env_values = true, value_name = "URL", default_value = release::CHARTS)]
     pub charts_url: String,
     /// The feed of dates, notes and advice: a URL, file://..., or `off`
-    #[arg(long, env = env::RELEASES_URL, hide_env_values = true, value_name = "URL", default_value = super::request::RELEASES)]
+    #[arg(long, env = env::RELEASES_URL, hide_env_values = true, value_name = "URL", default_value = release::RELEASES)]
     pub releases_url: String,
     /// Milestones and notices beside the built-in ones: a URL, file://..., or `off`
     #[arg(long, env = env::MILESTONES_URL, hide_env_values = true, value_name = "URL", default_value = "off")]
@@ -122,7 +122,7 @@ pub(super) enum ColorArg {
 /// Reads a release, and knows what a chart version was meant to be.
 fn release(text: &str) -> Result<EdgeVersion, String> {
     let near = EdgeVersion::from_chart(text).or_else(|| format!("edge-{text}").parse().ok());
-    text.parse().map_err(|error: crate::release::NotAnEdge| match near {
+    text.parse().map_err(|error: release::NotAnEdge| match near {
         Some(near) => format!("{error}; did you mean `{near}`?"),
         None => error.to_string(),
     })

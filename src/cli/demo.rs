@@ -8,10 +8,13 @@ use clap::Args;
 
 use super::{
     Context, Error, Exit,
-    request::{Demo, Feeds, ForgeSettings, Network, Repository, RunRequest, Source},
+    request::{Demo, ForgeSettings, Network, Repository, RunRequest},
     run,
 };
-use crate::sys::env;
+use crate::{
+    release::{SourceSetting, Sources},
+    sys::env,
+};
 
 /// See it work, without network or token
 ///
@@ -58,11 +61,12 @@ fn prepare(directory: Option<&Path>) -> Result<Demo, Error> {
         forge: ForgeSettings::directory(directory.join("proposals")),
         token: None,
         network: Network {
-            feeds: Feeds {
-                versioncheck: Source::File(feeds.join("version.json")),
-                charts: Source::File(feeds.join("index.yaml")),
-                releases: Source::File(feeds.join("releases.json")),
-                milestones: Source::Off,
+            feeds: Sources {
+                versioncheck: SourceSetting::File(feeds.join("version.json")),
+                charts: SourceSetting::File(feeds.join("index.yaml")),
+                releases: SourceSetting::File(feeds.join("releases.json")),
+                milestones: SourceSetting::Off,
+                releases_token: None,
             },
             cache_dir: Some(directory.join("cache")),
             ca_file: None,

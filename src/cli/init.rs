@@ -9,7 +9,7 @@ use clap::{Args, builder::BoolishValueParser};
 use super::{
     Context, Error, Exit,
     request::{PinsRequest, Repository},
-    session::Session,
+    session,
 };
 use crate::{
     config,
@@ -68,7 +68,7 @@ pub(super) fn execute(args: &InitArgs, context: &Context) -> Result<Exit, Error>
         cache_dir: None,
         to: None,
     };
-    let pins = Session::open(None, &context.terminal)?.pins(&request)?;
+    let pins = session::pins(&request, &context.terminal)?;
     for (path, text) in [(config_path, configuration(&pins)), (WORKFLOW_PATH, workflow())] {
         write(&args.path, path, &text)?;
         context.note(&format!("wrote {}", args.path.join(path).display()));

@@ -33,8 +33,8 @@ use crate::{
 
 pub use error::{Error, Exit, Kind};
 pub use request::{
-    Demo, Feeds, Forge, ForgeSettings, Network, PinsRequest, PlanRequest, ReleasesRequest, RemoteUrl,
-    Repository, RunRequest, ServeRequest, Source,
+    Demo, Forge, ForgeSettings, Network, PinsRequest, PlanRequest, ReleasesRequest, RemoteUrl, Repository,
+    RunRequest, ServeRequest,
 };
 
 /// Keeps Linkerd current in a GitOps repository, one reviewed pull request at a time.

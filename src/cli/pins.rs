@@ -8,7 +8,7 @@ use super::{
     Context, Error, Exit,
     args::ToArgs,
     request::{self, PinsRequest, Repository},
-    session::Session,
+    session,
 };
 use crate::sys::env;
 
@@ -50,7 +50,7 @@ Exit codes: 0 listed, 1 failed, 2 usage or configuration, 3 no pin found, 5 temp
 pub(super) fn execute(args: PinsArgs, context: &Context) -> Result<Exit, Error> {
     let request = request(args, context)?;
     request.token.iter().for_each(|token| context.terminal.hide(token));
-    let report = Session::open(request.ca_file.as_deref(), &context.terminal)?.pins(&request)?;
+    let report = session::pins(&request, &context.terminal)?;
     context.print(&report.render(context.style(false)))?;
     Ok(if report.pins.is_empty() { Exit::NoPin } else { Exit::Done })
 }

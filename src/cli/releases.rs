@@ -37,6 +37,9 @@ Exit codes: 0 listed, 1 failed, 2 usage, 5 temporary failure outside.";
 /// Runs the command.
 pub(super) fn execute(args: ReleasesArgs, context: &Context) -> Result<Exit, Error> {
     let token = request::token(args.token_file.as_deref(), &context.environment)?;
+    // The token of a workflow on GitHub Enterprise Server is of no use to github.com, and none of its business.
+    let server = context.environment.get(env::GITHUB_SERVER_URL).filter(|_| context.environment.in_actions());
+    let token = token.filter(|_| server.is_none_or(|server| server == "https://github.com"));
     token.iter().for_each(|token| context.terminal.hide(token));
     let request = ReleasesRequest { network: Network::of(args.network, &context.environment)?, token };
     let report = Session::open(request.network.ca_file.as_deref(), &context.terminal)?.releases(&request)?;

@@ -9,25 +9,19 @@ use std::{
     time::Duration,
 };
 
-use url::Url;
-
 use super::{
     Error,
     args::{AccessArgs, NetworkArgs, RepositoryArgs},
 };
 use crate::{
-    release::EdgeVersion,
-    sys::{env::Environment, secrets::Token},
+    release::{EdgeVersion, SourceSetting, Sources},
+    sys::{
+        env::Environment,
+        secrets::{Token, without_userinfo},
+    },
 };
 
 pub use place::{Forge, ForgeSettings, RemoteUrl, Repository};
-
-/// Where Linkerd says which release is the newest.
-pub(super) const VERSIONCHECK: &str = "https://versioncheck.linkerd.io/version.json";
-/// Where Linkerd serves the charts of the edge channel.
-pub(super) const CHARTS: &str = "https://helm.linkerd.io/edge/index.yaml";
-/// Where Linkerd publishes releases.
-pub(super) const RELEASES: &str = "https://api.github.com/repos/linkerd/linkerd2/releases";
 
 /// One pass: read, decide, edit, verify, push, propose.
 #[derive(Clone, Debug)]
@@ -97,35 +91,11 @@ pub struct Demo {
 #[derive(Clone, Debug)]
 pub struct Network {
     /// Where releases are learnt from.
-    pub feeds: Feeds,
+    pub feeds: Sources,
     /// The cache's folder; `None` keeps nothing on disk.
     pub cache_dir: Option<PathBuf>,
     /// Certificate authorities beside the system's.
     pub ca_file: Option<PathBuf>,
-}
-
-/// Where releases are learnt from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Feeds {
-    /// Names the newest release.
-    pub versioncheck: Source,
-    /// The Helm index.
-    pub charts: Source,
-    /// Dates, notes and advice.
-    pub releases: Source,
-    /// Milestones and notices beside the built-in ones.
-    pub milestones: Source,
-}
-
-/// Where one feed is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// At this address.
-    Url(Url),
-    /// In this file.
-    File(PathBuf),
-    /// Nowhere: it is not read.
-    Off,
 }
 
 // === impl RunRequest ===
@@ -160,42 +130,34 @@ impl RunRequest {
     }
 }
 
-// === impl Network, Source ===
+// === impl Network ===
 
 impl Network {
     /// Makes the settings of what was typed.
     pub(super) fn of(args: NetworkArgs, environment: &Environment) -> Result<Self, Error> {
-        let feeds = Feeds {
-            versioncheck: Source::of("--versioncheck-url", &args.versioncheck_url)?,
-            charts: Source::of("--charts-url", &args.charts_url)?,
-            releases: Source::of("--releases-url", &args.releases_url)?,
-            milestones: Source::of("--milestones-url", &args.milestones_url)?,
+        let feeds = Sources {
+            versioncheck: source("--versioncheck-url", &args.versioncheck_url)?,
+            charts: source("--charts-url", &args.charts_url)?,
+            releases: source("--releases-url", &args.releases_url)?,
+            milestones: source("--milestones-url", &args.milestones_url)?,
+            releases_token: None,
         };
         let cache_dir = cache_dir(args.cache_dir.as_deref(), args.no_cache, environment);
         Ok(Self { feeds, cache_dir, ca_file: args.ca_file })
     }
 }
 
-impl Source {
-    fn of(flag: &str, text: &str) -> Result<Self, Error> {
-        if text == "off" {
-            return Ok(Self::Off);
+/// Reads where a feed is.
+fn source(flag: &str, text: &str) -> Result<SourceSetting, Error> {
+    let wrong = |reason: &str| {
+        Error::usage(format!("{flag}: `{}` {reason}", without_userinfo(text)))
+            .hint("write a URL with https://, a file with file:///absolute/path, or `off`")
+    };
+    match text.parse().map_err(|_| wrong("is not a URL"))? {
+        SourceSetting::Url(url) if !url.username().is_empty() || url.password().is_some() => {
+            Err(wrong("carries a password, which other users of this machine could read"))
         }
-        let wrong = |reason: &str| {
-            let shown = crate::sys::secrets::without_userinfo(text);
-            Error::usage(format!("{flag}: `{shown}` {reason}"))
-                .hint("write a URL with https://, a file with file:///absolute/path, or `off`")
-        };
-        let url = Url::parse(text).map_err(|_| wrong("is not a URL"))?;
-        match url.scheme() {
-            "file" => url.to_file_path().map(Self::File).map_err(|()| wrong("is not a file on this machine")),
-            "http" | "https" if url.host_str().is_none() => Err(wrong("has no host")),
-            "http" | "https" if !url.username().is_empty() || url.password().is_some() => {
-                Err(wrong("carries a password, which other users of this machine could read"))
-            }
-            "http" | "https" => Ok(Self::Url(url)),
-            _ => Err(wrong("has a scheme that is not read")),
-        }
+        setting => Ok(setting),
     }
 }
 
@@ -220,10 +182,10 @@ mod tests {
 
     #[test]
     fn feeds_are_addresses_files_or_off() {
-        let of = |text: &str| Source::of("--charts-url", text);
-        assert_eq!(of("off").unwrap(), Source::Off);
-        assert_eq!(of("file:///a/b%20c").unwrap(), Source::File("/a/b c".into()));
-        assert!(matches!(of("https://h/index.yaml").unwrap(), Source::Url(_)));
+        let of = |text: &str| source("--charts-url", text);
+        assert_eq!(of("off").unwrap(), SourceSetting::Off);
+        assert_eq!(of("file:///a/b%20c").unwrap(), SourceSetting::File("/a/b c".into()));
+        assert!(matches!(of("https://h/index.yaml").unwrap(), SourceSetting::Url(_)));
         for bad in ["", "index.yaml", "ftp://h/x", "/a/b", "https://"] {
             assert_eq!(of(bad).unwrap_err().exit().code(), 2, "{bad}");
         }

@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use super::{
-    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest, Source,
-    request::{Feeds, ReleasesRequest},
+    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest, request::ReleasesRequest,
 };
 use crate::{
     commit::{
@@ -53,13 +52,11 @@ enum Place {
 // === impl Session ===
 
 impl<'t> Session<'t> {
-    /// Sets up Git and HTTP for this process; called before any thread starts.
+    /// Sets up HTTP and Git for this process, in this order; called before any thread starts.
     pub fn open(ca_file: Option<&Path>, terminal: &'t Terminal) -> Result<Self, Error> {
-        let options = GitOptions { ca_file: ca_file.map(Path::to_owned), ..GitOptions::default() };
-        git_options::apply(&options).map_err(|e| {
-            Error::usage(e.to_string()).hint("`--ca-file` takes a PEM file with one or more certificates")
-        })?;
-        Ok(Self { http: Http::new(ca_file)?, terminal })
+        let http = Http::new(ca_file);
+        set_up_git(ca_file)?;
+        Ok(Self { http: http?, terminal })
     }
 
     /// Reads the feeds.
@@ -70,7 +67,8 @@ impl<'t> Session<'t> {
         purpose: Purpose,
     ) -> Result<Catalog, Error> {
         self.terminal.progress("reading releases");
-        let sources = sources(&network.feeds, token);
+        let releases_token = token.filter(|_| asks_github(&network.feeds)).map(Token::secret);
+        let sources = Sources { releases_token, ..network.feeds.clone() };
         let cache = network.cache_dir.as_deref().and_then(|dir| Cache::open(&dir.join("feeds")));
         Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
     }
@@ -109,20 +107,14 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Every pin and every skip.
-    pub fn pins(&self, request: &PinsRequest) -> Result<PinsReport, Error> {
-        match self.place(&request.repository, false)? {
-            Place::Head(head) => Ok(pipeline::pins(&head.tree, request.to)?),
-            Place::Remote(url) => {
-                let remote = self.remote(&url, request.cache_dir.as_deref(), request.token.as_ref())?;
-                let refs = remote.refs()?;
-                let tip =
-                    refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
-                let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
-                remote.fetch(&[(branch, tip)])?;
-                Ok(pipeline::pins(remote.tree(tip)?.as_ref(), request.to)?)
-            }
-        }
+    /// Every pin and every skip of a remote.
+    fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
+        let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref())?;
+        let refs = remote.refs()?;
+        let tip = refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
+        let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
+        remote.fetch(&[(branch, tip)])?;
+        Ok(pipeline::pins(remote.tree(tip)?.as_ref(), request.to)?)
     }
 
     /// The catalog, with the reason for each release that is passed over.
@@ -147,8 +139,8 @@ impl<'t> Session<'t> {
         work: impl FnOnce(&Operator<'_>) -> Result<RunReport, pipeline::Error>,
     ) -> Result<RunReport, Error> {
         let indexes: Vec<String> = match &request.network.feeds.charts {
-            Source::Url(url) => vec![url.as_str().trim_end_matches("/index.yaml").to_owned()],
-            Source::File(_) | Source::Off => Vec::new(),
+            SourceSetting::Url(url) => vec![url.as_str().trim_end_matches("/index.yaml").to_owned()],
+            SourceSetting::File(_) | SourceSetting::Off => Vec::new(),
         };
         let progress = |doing: &str| self.terminal.progress(doing);
         let operator = Operator {
@@ -194,6 +186,27 @@ impl<'t> Session<'t> {
     }
 }
 
+/// Every pin and every skip. A path is read without a client, which takes longer to set up than a small repository to
+/// read.
+pub(super) fn pins(request: &PinsRequest, terminal: &Terminal) -> Result<PinsReport, Error> {
+    match &request.repository {
+        Repository::Path(path) => {
+            set_up_git(request.ca_file.as_deref())?;
+            Ok(pipeline::pins(&open_path(path)?.tree, request.to)?)
+        }
+        Repository::Remote(url) => {
+            Session::open(request.ca_file.as_deref(), terminal)?.pins(url.as_str(), request)
+        }
+    }
+}
+
+fn set_up_git(ca_file: Option<&Path>) -> Result<(), Error> {
+    let options = GitOptions { ca_file: ca_file.map(Path::to_owned), ..GitOptions::default() };
+    git_options::apply(&options).map_err(|e| {
+        Error::usage(e.to_string()).hint("`--ca-file` takes a PEM file with one or more certificates")
+    })
+}
+
 /// A clone without `origin` says nothing of where to push.
 fn no_origin(repository: &Repository) -> Error {
     Error::usage(format!("{repository} is a clone without a remote `origin`, so there is nowhere to push to"))
@@ -212,26 +225,27 @@ fn choose_forge(request: &RunRequest, url: &str) -> Result<Forge, Error> {
     request.forge.choose(&RemoteUrl::parse(url)?)
 }
 
-fn sources(feeds: &Feeds, token: Option<&Token>) -> Sources {
-    let setting = |source: &Source| match source {
-        Source::Url(url) => SourceSetting::Url(url.clone()),
-        Source::File(path) => SourceSetting::File(path.clone()),
-        Source::Off => SourceSetting::Off,
-    };
-    Sources {
-        versioncheck: setting(&feeds.versioncheck),
-        charts: setting(&feeds.charts),
-        releases: setting(&feeds.releases),
-        milestones: setting(&feeds.milestones),
-        releases_token: token.map(Token::secret),
-    }
-}
-
-/// Keeps a token from the release list unless both are of github.com.
+/// Keeps the token of another server from github.com.
 pub(super) fn releases_token(request: &RunRequest) -> Option<&Token> {
     let Repository::Remote(url) = &request.repository else { return None };
-    let of_github = url.host().as_deref() == Some("github.com");
-    let asks_github =
-        matches!(&request.network.feeds.releases, Source::Url(url) if url.host_str() == Some(API));
-    request.token.as_ref().filter(|_| of_github && asks_github)
+    request.token.as_ref().filter(|_| url.host().as_deref() == Some("github.com"))
+}
+
+/// A mirror of the release list gets no token: it was given for github.com.
+fn asks_github(feeds: &Sources) -> bool {
+    matches!(&feeds.releases, SourceSetting::Url(url) if url.host_str() == Some(API) && url.scheme() == "https")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mirror_of_the_releases_gets_no_token() {
+        let feeds = |releases: &str| Sources { releases: releases.parse().unwrap(), ..Sources::default() };
+        assert!(asks_github(&Sources::default()));
+        for other in ["https://mirror.example/releases", "http://api.github.com/x", "off", "file:///r.json"] {
+            assert!(!asks_github(&feeds(other)), "{other}");
+        }
+    }
 }

@@ -22,7 +22,13 @@ use std::ops::Range;
 use globset::GlobSet;
 use jiff::SignedDuration;
 
-use crate::{commit::Signature, plan::Target, policy::Policy, propose::Extras, release::EdgeVersion};
+use crate::{
+    commit::Signature,
+    plan::Target,
+    policy::Policy,
+    propose::{Extras, Options},
+    release::EdgeVersion,
+};
 
 pub use error::{ConfigError, ConfigErrors};
 pub use locate::{PATHS, ReadError, read};
@@ -122,28 +128,8 @@ pub struct CommitConfig {
 pub struct BranchConfig {
     /// What every branch of ours begins with.
     pub prefix: String,
-    /// How a branch moves to a newer release.
-    pub history: History,
-    /// When a branch follows the base branch.
-    pub update: Update,
-}
-
-/// How a branch moves to a newer release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum History {
-    /// A commit on top; never a forced push.
-    Append,
-    /// One commit, replaced.
-    Replace,
-}
-
-/// When a branch follows the base branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Update {
-    /// When one of its files changed there.
-    Conflict,
-    /// Whenever it is behind.
-    Behind,
+    /// How they move to a newer release, and when they follow the base branch.
+    pub options: Options,
 }
 
 /// The file that a configuration was read from.
@@ -256,6 +242,6 @@ impl Default for DataPlane {
 
 impl Default for BranchConfig {
     fn default() -> Self {
-        Self { prefix: "uplinker/".to_owned(), history: History::Append, update: Update::Conflict }
+        Self { prefix: "uplinker/".to_owned(), options: Options::default() }
     }
 }

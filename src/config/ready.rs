@@ -6,12 +6,12 @@ use jiff::tz::TimeZone;
 use crate::{
     plan::Target,
     policy::{Channel, Freeze, Policy, Schedule},
-    propose::Extras,
+    propose::{Extras, History, Options, Update},
 };
 
 use super::{
-    BranchConfig, CommitConfig, Config, DataPlane, History, OnBlock, ProxyPins, PullRequestConfig,
-    TargetConfig, Update, Wording,
+    BranchConfig, CommitConfig, Config, DataPlane, OnBlock, ProxyPins, PullRequestConfig, TargetConfig,
+    Wording,
     error::Mistakes,
     raw::{Raw, RawFreeze, RawPolicy, RawTarget, Spanned, Word, Words},
     refname,
@@ -133,13 +133,15 @@ impl Conversion<'_> {
         };
         BranchConfig {
             prefix: self.value(&raw.prefix, "branch.prefix", read).unwrap_or(default.prefix),
-            history: match word(&raw.history) {
-                Some("replace") => History::Replace,
-                _ => History::Append,
-            },
-            update: match word(&raw.update) {
-                Some("behind") => Update::Behind,
-                _ => Update::Conflict,
+            options: Options {
+                history: match word(&raw.history) {
+                    Some("replace") => History::Replace,
+                    _ => History::Append,
+                },
+                update: match word(&raw.update) {
+                    Some("behind") => Update::Behind,
+                    _ => Update::Conflict,
+                },
             },
         }
     }

@@ -49,6 +49,14 @@ impl Tree for Overlay<'_> {
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         self.contents.get(&id).map_or_else(|| self.base.read(id), |content| Ok(content.clone()))
     }
+
+    fn size(&self, id: BlobId) -> Result<u64, TreeError> {
+        self.contents.get(&id).map_or_else(|| self.base.size(id), |content| Ok(content.len() as u64))
+    }
+
+    fn odd_names(&self) -> &[String] {
+        self.base.odd_names()
+    }
 }
 
 /// Computes the id that Git gives a content.

@@ -2,13 +2,13 @@
 
 use crate::{
     commit::{CommitId, git::GitRemote},
-    config::{Config, History, Update},
+    config::Config,
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
     },
     policy::HoldReason,
-    propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Message, ProposeError, Wish},
+    propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Held, Message, ProposeError, Wish},
     release::Catalog,
     report::{Outcome, StageDecision},
 };
@@ -32,14 +32,14 @@ pub(super) fn carry_out(
         base: base.branch.clone(),
         target,
         stage,
-        options: options(config),
+        options: config.branch.options,
     };
     let carried = propose::carry_out(&desk, &wish, &base.refs).map_err(error)?;
     if carried.done == Done::StartOver {
         return Err(Error::Moved);
     }
     attach(&carried, base.tip.id, &branch, remote, forge)?;
-    draft.report.outcome = outcome(carried.done, carried.pull);
+    draft.report.outcome = outcome(carried.done, carried.pull, &branch);
     if matches!(draft.report.outcome, Some(Outcome::LeftAlone { pull: None, .. })) {
         draft.report.proposal = None;
     }
@@ -87,19 +87,6 @@ fn wish<'a>(
     }
 }
 
-fn options(config: &Config) -> propose::Options {
-    propose::Options {
-        history: match config.branch.history {
-            History::Append => propose::History::Append,
-            History::Replace => propose::History::Replace,
-        },
-        update: match config.branch.update {
-            Update::Conflict => propose::Update::Conflict,
-            Update::Behind => propose::Update::Behind,
-        },
-    }
-}
-
 fn attach(
     carried: &Carried,
     base: CommitId,
@@ -120,8 +107,12 @@ fn attach(
     Ok(forge.attach(pull.number, &patch)?)
 }
 
-fn outcome(done: Done, pull: Option<propose::PullRequest>) -> Option<Outcome> {
+fn outcome(done: Done, pull: Option<propose::PullRequest>, branch: &str) -> Option<Outcome> {
     match (done, pull) {
+        // Its last word is `branch`, and without a pull request nothing else in the report names it.
+        (Done::Held(held @ Held::BranchOccupied { .. }), pull) => {
+            Some(Outcome::LeftAlone { reason: format!("{held} `{branch}`"), pull })
+        }
         (Done::Held(held), pull) => Some(Outcome::LeftAlone { reason: held.to_string(), pull }),
         (Done::Opened, Some(pull)) => Some(Outcome::Opened(pull)),
         (Done::Updated, Some(pull)) => Some(Outcome::Updated(pull)),

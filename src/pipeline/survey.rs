@@ -50,7 +50,8 @@ impl<'a> Survey<'a> {
 
     /// Scans another tree of the same repository, such as the one after a change.
     pub fn scan(&self, tree: &dyn Tree) -> Result<Inventory, Error> {
-        let mut inventory = scan::scan(tree, &self.scanning)?;
+        let scanning = ScanOptions { quiet: self.inventory.quiet.clone(), ..self.scanning.clone() };
+        let mut inventory = scan::scan(tree, &scanning)?;
         plan::resolve(&mut inventory, self.catalog);
         Ok(inventory)
     }

@@ -1,3 +1,5 @@
+//! Which pins move, and why others stay.
+
 use super::*;
 use crate::{linkerd::built_in, plan::testing::*};
 

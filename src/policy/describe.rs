@@ -70,7 +70,9 @@ pub fn describe(hold: &Hold) -> String {
 pub fn describe_proxies(hold: &Hold) -> String {
     match (&hold.reason, hold.release) {
         (HoldReason::UpToDate, Some(release)) => {
-            format!("up to date at {release}; proxies move once the control plane's own move is on the base branch")
+            format!(
+                "up to date at {release}; proxies move once the control plane's own move is on the base branch"
+            )
         }
         _ => describe(hold),
     }

@@ -6,9 +6,22 @@
 /// The most characters that one foreign string may show.
 const LONGEST: usize = 300;
 
-/// Makes one foreign string harmless in running text or in a table cell; it becomes one line.
+/// Makes one foreign string harmless in running text or in a table cell; it becomes one line of bounded length.
 pub fn safe(text: &str) -> String {
-    let text = visible(text);
+    harmless(&visible(text, LONGEST))
+}
+
+/// The same for a sentence that may be as long as it is.
+///
+/// ```
+/// use uplinker::propose::markdown::whole;
+/// assert_eq!(whole("<b>@all|"), "&#60;b&#62;@&#8203;all&#124;");
+/// ```
+pub fn whole(text: &str) -> String {
+    harmless(&visible(text, usize::MAX))
+}
+
+fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let chars: Vec<char> = text.chars().collect();
     for (i, &c) in chars.iter().enumerate() {
@@ -32,19 +45,20 @@ pub fn safe(text: &str) -> String {
     out
 }
 
-/// Shows one foreign string as code, so that it can be copied unchanged; one that would end the code is shown as
-/// text instead.
+/// Shows one foreign string as code, so that it can be copied unchanged; one that would end the code, or pass for a
+/// hidden mark of ours, is shown as text instead.
 pub fn code(text: &str) -> String {
-    let text = visible(text);
-    match text.is_empty() || text.contains(['`', '|', '\\']) || text.starts_with(' ') || text.ends_with(' ') {
-        true => safe(&text),
+    let text = visible(text, LONGEST);
+    let acts = text.contains(['`', '|', '\\']) || text.contains("<!--");
+    match text.is_empty() || acts || text.starts_with(' ') || text.ends_with(' ') {
+        true => harmless(&text),
         false => format!("`{text}`"),
     }
 }
 
 /// Makes one foreign string harmless in a commit message: one line, no mention, no reference.
 pub fn plain(text: &str) -> String {
-    let text = visible(text);
+    let text = visible(text, LONGEST);
     let mut out = String::with_capacity(text.len());
     let chars: Vec<char> = text.chars().collect();
     for (i, &c) in chars.iter().enumerate() {
@@ -60,10 +74,10 @@ pub fn plain(text: &str) -> String {
 }
 
 /// Shows what hides: control and format characters become their names, line ends become spaces.
-fn visible(text: &str) -> String {
+fn visible(text: &str, longest: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.trim().chars();
-    for c in chars.by_ref().take(LONGEST) {
+    for c in chars.by_ref().take(longest) {
         match c {
             '\n' | '\r' | '\t' => out.push(' '),
             c if is_hidden(c) => out.push_str(&format!("‹U+{:04X}›", c as u32)),
@@ -76,7 +90,8 @@ fn visible(text: &str) -> String {
     out
 }
 
-fn is_hidden(c: char) -> bool {
+/// Tells whether a character could move a cursor, hide text, or turn its direction.
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}')
         || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
@@ -139,6 +154,7 @@ mod tests {
         assert_eq!(code("apps/@team/#1 <b>.yaml"), "`apps/@team/#1 <b>.yaml`");
         assert_eq!(code("a`b"), "a&#96;b");
         assert_eq!(code("a|b"), "a&#124;b");
+        assert_eq!(code("<!-- uplinker:boxes -->"), "&#60;&#33;-- uplinker:boxes --&#62;");
         assert_eq!(code("a\nb"), "`a b`");
         assert_eq!(code(""), "");
     }

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use load::{Purpose, ReleaseError, load};
-pub use source::{BadSource, SourceSetting, Sources};
+pub use source::{BadSource, CHARTS, RELEASES, SourceSetting, Sources, VERSIONCHECK};
 pub use version::{EdgeVersion, NotAnEdge};
 
 use crate::linkerd::{Knowledge, Notice};

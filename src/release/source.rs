@@ -9,9 +9,12 @@ use url::Url;
 
 use crate::sys::http::shown;
 
-const VERSIONCHECK: &str = "https://versioncheck.linkerd.io/version.json";
-const CHARTS: &str = "https://helm.linkerd.io/edge/index.yaml";
-const RELEASES: &str = "https://api.github.com/repos/linkerd/linkerd2/releases";
+/// Where Linkerd says which release is the newest.
+pub const VERSIONCHECK: &str = "https://versioncheck.linkerd.io/version.json";
+/// Where Linkerd serves the charts of the edge channel.
+pub const CHARTS: &str = "https://helm.linkerd.io/edge/index.yaml";
+/// Where Linkerd publishes releases.
+pub const RELEASES: &str = "https://api.github.com/repos/linkerd/linkerd2/releases";
 
 /// Where one feed is read from.
 ///

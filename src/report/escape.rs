@@ -2,13 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-/// Tells whether a character could move a cursor, hide text, or turn its direction.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
+use crate::propose::markdown::is_hidden;
 
 /// Shows hidden characters by their number, so that text of a repository cannot steer a terminal.
 ///
@@ -33,40 +27,6 @@ pub fn for_terminal(text: &str) -> Cow<'_, str> {
 pub(super) fn lines_for_terminal(text: &str) -> String {
     let line = |line: &str| line.split('\t').map(for_terminal).collect::<Vec<_>>().join("\t");
     text.split('\n').map(|l| line(l.strip_suffix('\r').unwrap_or(l))).collect::<Vec<_>>().join("\n")
-}
-
-/// Makes text plain in Markdown, also inside a table: no link, mention, HTML, code or hidden character.
-///
-/// ```
-/// use uplinker::report::for_markdown;
-/// assert_eq!(for_markdown("<b>@all|`x`"), "&lt;b&gt;&#64;all\\|\\`x\\`");
-/// ```
-pub fn for_markdown(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' => out.push(' '),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            // GitHub makes mentions and references of these even where Markdown does not.
-            '@' => out.push_str("&#64;"),
-            '#' => out.push_str("&#35;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '|' | '~' | '!' => out.extend(['\\', c]),
-            c if is_hidden(c) => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
-    }
-    out.replace("://", ":&#47;&#47;")
-}
-
-/// Puts text into a code span of Markdown, whatever backticks it holds.
-pub(super) fn code(text: &str) -> String {
-    let shown = for_terminal(text).replace('|', "\\|");
-    let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let pad = if shown.is_empty() || shown.starts_with('`') || shown.ends_with('`') { " " } else { "" };
-    format!("{fence}{pad}{shown}{pad}{fence}")
 }
 
 /// Puts text of several lines into a fence of Markdown that the text cannot close.
@@ -126,9 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn code_and_fences_cannot_be_closed() {
-        assert_eq!(code("a``b"), "```a``b```");
-        assert_eq!(code("`"), "`` ` ``");
+    fn a_fence_cannot_be_closed() {
         assert_eq!(fenced("x\n```\ny", "diff"), "````diff\nx\n```\ny\n````\n");
     }
 }

@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub use actions::outputs;
-pub use escape::{for_json, for_markdown, for_terminal};
+pub use escape::{for_json, for_terminal};
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,13 +4,14 @@ use serde::Serialize;
 
 use super::{
     Outside, PinRow, PinsReport, RowReason,
-    escape::{code, for_markdown, for_terminal, json as to_json},
+    escape::{for_terminal, json as to_json},
     plural,
     table::Table,
     word_of,
 };
 use crate::{
     plan::{Move, NewText},
+    propose::markdown,
     release::EdgeVersion,
     scan::{Inventory, Pin, RepoPath, Skipped},
 };
@@ -129,12 +130,12 @@ pub(super) fn markdown(report: &PinsReport) -> String {
         let mut table = Table::new(["pin", "kind", "chart", "value", "new", "target", "stage"]);
         for pin in &report.pins {
             table.row([
-                code(&place(pin)),
+                markdown::code(&place(pin)),
                 word_of(&pin.kind),
-                pin.chart.as_deref().map(for_markdown).unwrap_or_default(),
-                code(&pin.value),
-                for_markdown(&becomes(pin)),
-                pin.target.as_deref().map(for_markdown).unwrap_or_default(),
+                pin.chart.as_deref().map(markdown::whole).unwrap_or_default(),
+                markdown::code(&pin.value),
+                markdown::whole(&becomes(pin)),
+                pin.target.as_deref().map(markdown::whole).unwrap_or_default(),
                 word_of(&pin.stage),
             ]);
         }
@@ -143,7 +144,11 @@ pub(super) fn markdown(report: &PinsReport) -> String {
     if !report.skipped.is_empty() {
         out.push_str("\nNot read:\n\n");
         for file in &report.skipped {
-            out.push_str(&format!("- {}: {}\n", code(file.path.as_str()), for_markdown(&why(file))));
+            out.push_str(&format!(
+                "- {}: {}\n",
+                markdown::code(file.path.as_str()),
+                markdown::whole(&why(file))
+            ));
         }
     }
     out

@@ -4,10 +4,13 @@ use serde::Serialize;
 
 use super::{
     ReleaseRow, ReleasesReport, date,
-    escape::{for_markdown, for_terminal, json as to_json},
+    escape::{for_terminal, json as to_json},
     table::Table,
 };
-use crate::release::{Feed, FeedState, Guidance};
+use crate::{
+    propose::markdown,
+    release::{Feed, FeedState, Guidance},
+};
 
 /// `uplinker.releases/v1`.
 #[derive(Serialize)]
@@ -39,10 +42,10 @@ pub(super) fn text(report: &ReleasesReport, color: bool) -> String {
 pub(super) fn markdown(report: &ReleasesReport) -> String {
     let mut table = Table::new(HEAD);
     for row in &report.releases {
-        table.row(cells(row).map(|c| for_markdown(&c)));
+        table.row(cells(row).map(|c| markdown::whole(&c)));
     }
-    let feeds = report.feeds.iter().map(|f| format!("- {}\n", for_markdown(&feed(f))));
-    let remarks = report.remarks.iter().map(|r| format!("- note: {}\n", for_markdown(r)));
+    let feeds = report.feeds.iter().map(|f| format!("- {}\n", markdown::whole(&feed(f))));
+    let remarks = report.remarks.iter().map(|r| format!("- note: {}\n", markdown::whole(r)));
     table.markdown() + "\n" + &feeds.chain(remarks).collect::<String>()
 }
 

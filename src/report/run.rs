@@ -2,11 +2,12 @@
 
 use super::{
     Outcome, Proposal, RunReport, StageDecision, StageReport, Style, diff,
-    escape::{code, fenced, for_markdown, for_terminal, lines_for_terminal},
+    escape::{fenced, for_terminal, lines_for_terminal},
     plural, word_of,
 };
 use crate::{
     plan::{Move, NewText, Plan},
+    propose::markdown,
     verify::{Finding, Severity},
 };
 
@@ -49,17 +50,17 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
 
 /// Returns the report as Markdown.
 pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
-    let mut out = format!("## uplinker: {}\n", for_markdown(&report.repository));
+    let mut out = format!("## uplinker: {}\n", markdown::whole(&report.repository));
     if report.is_without_pins() {
         out.push_str("\nNo pin was found.\n");
     }
     for stage in &report.stages {
         let title = format!("{}, {}: {}", stage.target, word_of(&stage.stage), verdict(stage, report.writes));
-        out.push_str(&format!("\n### {}\n\n", for_markdown(&title)));
+        out.push_str(&format!("\n### {}\n\n", markdown::whole(&title)));
         for line in details(report, stage) {
             // What is indented for a terminal is a list below its line on a page.
             let indent = if line.starts_with(' ') { "  " } else { "" };
-            out.push_str(&format!("{indent}- {}\n", for_markdown(line.trim_start())));
+            out.push_str(&format!("{indent}- {}\n", markdown::whole(line.trim_start())));
         }
         if let Some(pull) = stage.outcome.as_ref().and_then(Outcome::pull) {
             // The address comes from the forge that the operator named; angle brackets keep it one link.
@@ -74,10 +75,14 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
     }
     if !report.notes.is_empty() {
         out.push('\n');
-        out.extend(report.notes.iter().map(|n| format!("- {}\n", for_markdown(n))));
+        out.extend(report.notes.iter().map(|n| format!("- {}\n", markdown::whole(n))));
     }
     for file in &report.pins.skipped {
-        out.push_str(&format!("- not read: {}, {}\n", code(file.path.as_str()), word_of(&file.reason)));
+        out.push_str(&format!(
+            "- not read: {}, {}\n",
+            markdown::code(file.path.as_str()),
+            word_of(&file.reason)
+        ));
     }
     out
 }

@@ -4,6 +4,8 @@
 //! link is followed, no submodule is entered. A name that no [`RepoPath`] can hold is not an entry; it is listed in
 //! [`Tree::odd_names`].
 
+mod places;
+
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -15,6 +17,8 @@ use super::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
 
 /// How many entries, folders included, one tree may have. A tree that names itself over and over in few bytes ends here.
 const MAX_ENTRIES: usize = 2_000_000;
+/// How many bytes all paths together may have: a few objects that name each other can spell out gigabytes.
+const MAX_PATH_BYTES: usize = 256 << 20;
 /// How long a path may be, as on most file systems; also bounds how deep folders nest.
 const MAX_PATH: usize = 4096;
 
@@ -114,6 +118,10 @@ impl Tree for GitTree {
     fn odd_names(&self) -> &[String] {
         &self.listing.odd_names
     }
+
+    fn places(&self) -> Vec<u64> {
+        places::places(&self.objects, self.listing.entries.iter().map(|entry| entry.id))
+    }
 }
 
 // === impl Listing ===
@@ -123,7 +131,7 @@ impl Listing {
     pub fn read(odb: &Odb<'_>, tree: BlobId) -> Result<Self, TreeError> {
         let mut listing = Self::default();
         let mut path = String::new();
-        let mut seen = 0_usize;
+        let (mut seen, mut spelled) = (0_usize, 0_usize);
         let mut stack = vec![Frame { bytes: read(odb, tree, ObjectType::Tree)?, at: 0, parent_path: 0 }];
         while let Some(frame) = stack.last_mut() {
             if frame.at == frame.bytes.len() {
@@ -136,6 +144,11 @@ impl Listing {
             seen += 1;
             if seen > MAX_ENTRIES {
                 return Err(TreeError { id: tree, reason: format!("more than {MAX_ENTRIES} entries") });
+            }
+            spelled += path.len() + entry.name.len();
+            if spelled > MAX_PATH_BYTES {
+                let reason = format!("its paths have more than {MAX_PATH_BYTES} bytes");
+                return Err(TreeError { id: tree, reason });
             }
             let Some((full, parent_path)) = child_path(&mut path, entry.name) else {
                 listing.odd_names.push(format!("{path}{}", String::from_utf8_lossy(entry.name)));

@@ -10,24 +10,28 @@ use std::{
     thread,
 };
 
-/// Items that one thread takes at a time: enough that the counter is not contended.
-const BATCH: usize = 64;
+/// The most items that one thread takes at a time: neighbours are cheaper together, and the last ones still spread
+/// over all threads.
+const BATCH: usize = 512;
+/// Fewer items than this are not worth a thread.
+const FEW: usize = 32;
 
 /// Applies `work` to each item; the results stand in the order of the items.
 pub(super) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(2, usize::from).clamp(1, 16);
-    if items.len() <= BATCH || threads == 1 {
+    if items.len() <= FEW || threads == 1 {
         return items.iter().map(work).collect();
     }
+    let batch = (items.len() / threads / 16).clamp(1, BATCH);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
-                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    let start = next.fetch_add(batch, Ordering::Relaxed);
                     let Some(rest) = items.get(start..) else { break };
-                    let results: Vec<R> = rest.iter().take(BATCH).map(&work).collect();
+                    let results: Vec<R> = rest.iter().take(batch).map(&work).collect();
                     if results.is_empty() {
                         break;
                     }

@@ -4,7 +4,8 @@
 //! that pins read are traced last. Owns no rule of any shape.
 
 use super::{
-    Entry, Facts, Generator, Inventory, Pin, ScanOptions, SkipReason, Skipped, Tree, TreeError, chart,
+    Entry, Facts, Generator, Inventory, Pin, RepoPath, ScanOptions, SkipReason, Skipped, Tree, TreeError,
+    chart,
     context::Context,
     corpus::{Corpus, File, Unread},
     found::Found,
@@ -22,6 +23,11 @@ use super::{
     values, variable,
 };
 
+/// More names that are no path are not listed.
+const ODD_NAMES: usize = 100;
+/// What stands for a name of which no part can be shown.
+const ODD_NAME: &str = "(a name that is no path)";
+
 /// What one file gave.
 #[derive(Default)]
 struct FileResult {
@@ -36,7 +42,9 @@ struct FileResult {
 /// [`Inventory::skipped`].
 pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> {
     let screened = screen::screen(tree, options)?;
-    let mut inventory = Inventory { skipped: screened.skipped, ..Inventory::default() };
+    let mut inventory =
+        Inventory { skipped: screened.skipped, quiet: screened.quiet, ..Inventory::default() };
+    inventory.skipped.extend(odd_names(tree));
     // Without a file that names a release or Linkerd there is nothing to tie together.
     if !screened.hits.iter().any(|h| h.named) {
         return Ok(inventory);
@@ -60,6 +68,17 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
     inventory.facts = Facts { rivals: rivals::find(&corpus, &inventory.pins), ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
     corpus.failure().map_or(Ok(inventory), Err)
+}
+
+/// What has such a name cannot be read, so that nobody can tell whether it mentions Linkerd: it is named all the same.
+fn odd_names(tree: &dyn Tree) -> impl Iterator<Item = Skipped> + '_ {
+    tree.odd_names().iter().take(ODD_NAMES).filter_map(|name| {
+        let sound = |part: &&str| RepoPath::new(*part).is_some();
+        let shown: Vec<&str> = name.split('/').filter(sound).collect();
+        let path = RepoPath::new(if shown.is_empty() { ODD_NAME.to_owned() } else { shown.join("/") })?;
+        let detail = Some(format!("its name is {name:?}"));
+        Some(Skipped { path, reason: SkipReason::OddName, detail, versions: Vec::new() })
+    })
 }
 
 fn index(tree: &dyn Tree, corpus: &Corpus<'_>, hits: &[Hit]) -> Index {
@@ -221,4 +240,38 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
 
 fn take_markers(markers: Vec<Pin>, found: &mut Found) {
     found.pins.extend(markers);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::BlobId;
+
+    struct Odd(Vec<String>);
+
+    impl Tree for Odd {
+        fn entries(&self) -> &[Entry] {
+            &[]
+        }
+
+        fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+            Err(TreeError { id, reason: "nothing is here".to_owned() })
+        }
+
+        fn odd_names(&self) -> &[String] {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_no_path_is_told_and_leads_nowhere() {
+        let names = ["..", "a/../../linkerd.yaml", "caf\u{fffd}.yaml"].map(str::to_owned);
+        let skipped = scan(&Odd(names.to_vec()), &ScanOptions::default()).unwrap().skipped;
+        let told: Vec<_> = skipped.iter().map(|s| (s.path.as_str(), s.reason)).collect();
+        let odd = |path| (path, SkipReason::OddName);
+        assert_eq!(told, [odd(ODD_NAME), odd("a/linkerd.yaml"), odd("caf\u{fffd}.yaml")]);
+        assert!(skipped[1].detail.as_ref().is_some_and(|d| d.contains("a/../../linkerd.yaml")));
+        let many = scan(&Odd(vec!["..".to_owned(); 9_000]), &ScanOptions::default()).unwrap();
+        assert_eq!(many.skipped.len(), ODD_NAMES);
+    }
 }

@@ -5,7 +5,7 @@
 
 use memchr::memmem::Finder;
 
-use super::{Entry, Mode, ScanOptions, SkipReason, Skipped, Tree, TreeError, parallel};
+use super::{BlobId, Entry, Mode, Quiet, ScanOptions, SkipReason, Skipped, Tree, TreeError, parallel};
 
 /// A file that may hold a pin, or tie one to its place.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +25,15 @@ pub(super) struct Screened {
     pub hits: Vec<Hit>,
     /// Entries that are skipped unread.
     pub skipped: Vec<Skipped>,
+    /// Blobs that no scan needs to read again.
+    pub quiet: Quiet,
 }
 
 enum Seen {
     Nothing,
+    Quiet(BlobId),
     Hit(Hit),
-    Skipped(Skipped),
+    Skipped(Box<Skipped>),
 }
 
 struct Needles {
@@ -52,21 +55,27 @@ const BINARY: [&str; 16] = [
 /// Screens all entries that are not ignored.
 pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened, TreeError> {
     let needles = Needles::new();
-    let entries: Vec<(usize, &Entry)> = tree
+    let mut entries: Vec<(usize, &Entry)> = tree
         .entries()
         .iter()
         .enumerate()
         .filter(|(_, e)| !options.ignore.is_match(e.path.as_str()))
         .collect();
+    let places = tree.places();
+    entries.sort_by_key(|(at, _)| places.get(*at));
     let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry));
     let mut screened = Screened::default();
+    let mut quiet = Vec::new();
     for seen in seen {
         match seen? {
             Seen::Nothing => {}
+            Seen::Quiet(id) => quiet.push(id),
             Seen::Hit(hit) => screened.hits.push(hit),
-            Seen::Skipped(skipped) => screened.skipped.push(skipped),
+            Seen::Skipped(skipped) => screened.skipped.push(*skipped),
         }
     }
+    screened.hits.sort_unstable_by_key(|hit| hit.entry);
+    screened.quiet = quiet.into_iter().collect();
     Ok(screened)
 }
 
@@ -97,7 +106,7 @@ impl Needles {
     ) -> Result<Seen, TreeError> {
         let skip = |reason, detail: Option<String>| {
             let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
-            Seen::Skipped(Skipped { path: entry.path.clone(), reason, detail, versions })
+            Seen::Skipped(Box::new(Skipped { path: entry.path.clone(), reason, detail, versions }))
         };
         let named = |text: &str| text.contains("inkerd");
         match entry.mode {
@@ -112,6 +121,9 @@ impl Needles {
             }
             Mode::File | Mode::Executable => {}
         }
+        if options.quiet.contains(entry.id) && !is_kustomization(entry.path.name()) {
+            return Ok(Seen::Quiet(entry.id));
+        }
         let size = tree.size(entry.id)?;
         if size > options.file_bytes {
             let ending = entry.path.name().rsplit('.').next().unwrap_or_default();
@@ -123,7 +135,7 @@ impl Needles {
         if bytes.starts_with(b"\0GITCRYPT\0") {
             return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
         }
-        Ok(self.hit(at, entry, &bytes).map_or(Seen::Nothing, Seen::Hit))
+        Ok(self.hit(at, entry, &bytes).map_or(Seen::Quiet(entry.id), Seen::Hit))
     }
 
     fn hit(&self, at: usize, entry: &Entry, bytes: &[u8]) -> Option<Hit> {

@@ -59,9 +59,10 @@ struct Head {
 // === impl Cache ===
 
 impl Cache {
-    /// Uses a folder, which is made when it is not there; `None` where that cannot be done.
+    /// Uses a folder, which is made when it is not there; `None` where that cannot be done, or where another user could
+    /// write to it.
     pub fn open(folder: &Path) -> Option<Self> {
-        match std::fs::create_dir_all(folder) {
+        match files::private_folder(folder) {
             Ok(()) => Some(Self { folder: folder.to_owned() }),
             Err(error) => {
                 tracing::debug!(folder = %folder.display(), %error, "no cache");

@@ -5,6 +5,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _},
     path::{Component, Path, PathBuf},
 };
 
@@ -50,6 +51,17 @@ pub fn replace(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
     }
     file.persist(path).map_err(|e| system(path, &e.error))?;
     Ok(())
+}
+
+/// Makes a folder that only its owner may read, with those above it, or takes the one that is there: a cache holds the
+/// content of private repositories, and what lies in it is believed. An error where another user could write to it.
+pub fn private_folder(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let (there, probe) = (path.symlink_metadata()?, tempfile::tempfile_in(path)?.metadata()?);
+    match there.is_dir() && there.uid() == probe.uid() && there.mode() & 0o022 == 0 {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("other users may write to {}", path.display()))),
+    }
 }
 
 fn system(path: &Path, error: &io::Error) -> FileError {
@@ -99,7 +111,7 @@ fn only_name<'p>(part: &Component<'p>) -> io::Result<&'p std::ffi::OsStr> {
 
 /// As for a file that an editor makes; the system takes away what the person's mask forbids.
 fn mode() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o644)
+    fs::Permissions::from_mode(0o644)
 }
 
 #[cfg(test)]
@@ -130,6 +142,19 @@ mod tests {
         file.write_all(b"abc").unwrap();
         assert_eq!(read_text(file.path(), 3).unwrap(), "abc");
         assert!(read_text(file.path(), 2).is_err() && read_text(Path::new("/dev/zero"), 1 << 16).is_err());
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_not_trusted() {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("cache/feeds");
+        private_folder(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        private_folder(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(private_folder(&path).is_err());
+        std::os::unix::fs::symlink(above.path(), above.path().join("link")).unwrap();
+        assert!(private_folder(&above.path().join("link")).is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, Once, PoisonError},
     time::Duration,
 };
 
@@ -31,6 +31,7 @@ pub struct GitOptions {
 #[error("cannot set up Git: {0}")]
 pub struct GitSetup(pub String);
 
+static TRUSTED: Once = Once::new();
 static APPLIED: Mutex<Option<GitOptions>> = Mutex::new(None);
 
 // === impl GitOptions ===
@@ -65,6 +66,8 @@ pub fn apply(options: &GitOptions) -> Result<(), GitSetup> {
         }
         None => {}
     }
+    // Before git2's own start, which would have libgit2 read the system's authorities: see `trust_system`.
+    libgit2_sys::init();
     opts::strict_hash_verification(false);
     // SAFETY: no other thread is in libgit2 yet (this function's contract), and the values are plain integers.
     unsafe {
@@ -80,6 +83,23 @@ pub fn apply(options: &GitOptions) -> Result<(), GitSetup> {
     }
     *applied = Some(options.clone());
     Ok(())
+}
+
+/// Lets libgit2 trust the system's authorities; called before each connection that it makes over TLS.
+///
+/// It is no part of [`apply`], since reading them takes longer than all else that a run without a fetch does.
+pub fn trust_system() {
+    TRUSTED.call_once(|| {
+        // git2 has put the places that it found into these two, where the operator had not.
+        let place = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        // What cannot be read is an authority less, and a server that needed it is refused.
+        // SAFETY: no other thread connects meanwhile, since each comes by here first and waits, and OpenSSL locks its
+        // store; libgit2 copies the path.
+        unsafe {
+            let _ = place("SSL_CERT_FILE").map(|file| opts::set_ssl_cert_file(file));
+            let _ = place("SSL_CERT_DIR").map(|folder| opts::set_ssl_cert_dir(folder));
+        }
+    });
 }
 
 fn milliseconds(duration: Duration) -> i32 {

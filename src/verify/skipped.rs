@@ -49,7 +49,7 @@ fn weight(reason: SkipReason) -> Severity {
         | SkipReason::Terraform
         | SkipReason::Fleet
         | SkipReason::UnknownShape => Severity::Warn,
-        SkipReason::Symlink | SkipReason::Submodule => Severity::Info,
+        SkipReason::Symlink | SkipReason::Submodule | SkipReason::OddName => Severity::Info,
     }
 }
 
@@ -70,7 +70,12 @@ fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
         _ => String::new(),
     };
     let number = count(files.len(), "file");
-    let verb = if files.len() == 1 { "mentions" } else { "mention" };
+    let verb = match (reason, files.len()) {
+        // Nothing of these was read.
+        (SkipReason::OddName, _) => "may mention",
+        (_, 1) => "mentions",
+        _ => "mention",
+    };
     let text = format!("{number} {verb} Linkerd and {}: {}{more}", words(reason), names.join(", "));
     Finding::info(NAME, text)
 }
@@ -85,6 +90,7 @@ fn words(reason: SkipReason) -> &'static str {
         SkipReason::Encrypted => "was encrypted",
         SkipReason::Symlink => "was a symbolic link",
         SkipReason::Submodule => "was a submodule",
+        SkipReason::OddName => "had a name that is no path",
         SkipReason::RenderedManifest => "held rendered manifests, which are not made again yet",
         SkipReason::Helmfile => "belonged to helmfile, which is not edited yet",
         SkipReason::Terraform => "belonged to Terraform, which is not edited yet",

@@ -20,7 +20,8 @@ fn with_token(token: Token) -> Scene {
 #[test]
 fn a_token_that_has_expired() {
     let scene = with_token(Token::fine_grained("ada").expired());
-    let _ = writes_nothing(&scene, scene.run()).exits(1).complains(&["127.0.0.1", "expired", "UPLINKER_TOKEN"]);
+    let _ =
+        writes_nothing(&scene, scene.run()).exits(1).complains(&["127.0.0.1", "expired", "UPLINKER_TOKEN"]);
 }
 
 #[test]
@@ -90,7 +91,11 @@ fn a_repository_that_is_not_there_or_not_ours_to_see() {
 #[test]
 fn a_ruleset_over_our_prefix() {
     let scene = mesh();
-    scene.github.ruleset(REPO, "refs/heads/uplinker/", "Cannot create ref due to creations being restricted.");
+    scene.github.ruleset(
+        REPO,
+        "refs/heads/uplinker/",
+        "Cannot create ref due to creations being restricted.",
+    );
     let done = writes_refused(&scene).exits(1);
     let words = ["rule", "Cannot create ref due to creations being restricted", PLATFORM, "branch.prefix"];
     for word in words {
@@ -101,7 +106,9 @@ fn a_ruleset_over_our_prefix() {
 #[test]
 fn a_hook_that_refuses_and_tries_to_steer_the_terminal() {
     let scene = mesh();
-    scene.repo.install_hook("pre-receive", "printf 'ticket \\033[31mOPS-1\\033[0m is missing\\n' >&2\nexit 1");
+    scene
+        .repo
+        .install_hook("pre-receive", "printf 'ticket \\033[31mOPS-1\\033[0m is missing\\n' >&2\nexit 1");
     let done = writes_refused(&scene).exits(1).complains(&["OPS-1", PLATFORM, "hook"]);
     assert!(!done.stderr.contains('\u{1b}'), "{done:?}");
     scene.repo.remove_hook("pre-receive");
@@ -143,9 +150,8 @@ fn a_repository_that_is_gone_between_read_and_push() {
 
 #[test]
 fn a_default_branch_of_another_name() {
-    let scene = Scene::made(|path| {
-        crate::support::repo::BareRepo::with_files(path, "trunk/live", crate::MESH)
-    });
+    let scene =
+        Scene::made(|path| crate::support::repo::BareRepo::with_files(path, "trunk/live", crate::MESH));
     scene.repo.commit("main", &ADA, "An older try", &[put("README.md", "Linkerd edge-26.8.1\n")]);
     let main = scene.repo.tip("main");
     let _ = scene.run().done().exits(0);

@@ -51,7 +51,8 @@ fn to_a_release_behind_a_required_stop_goes_to_the_stop() {
     );
     let stop = hop.expect("a required stop").via[0];
     let run = || scene.run().args(["--to", "edge-26.8.3"]);
-    let _ = writes_nothing(&scene, run()).exits(0).prints(&[&stop.to_string(), "waits until the required stop"]);
+    let _ =
+        writes_nothing(&scene, run()).exits(0).prints(&[&stop.to_string(), "waits until the required stop"]);
     scene.feed.publish(release(&stop.to_string(), "2025-07-20T09:00:00Z"));
     let _ = run().done().exits(0);
     let pull = scene.only_pull();
@@ -64,7 +65,8 @@ fn a_host_that_nobody_knows() {
     let scene = mesh();
     let url = scene.github.url("acme/config");
     let run = scene.home.run(["run", "--repo", &url]).args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN);
-    let done = writes_nothing(&scene, run).exits(2).complains(&["cannot tell which forge serves", "--forge github"]);
+    let done =
+        writes_nothing(&scene, run).exits(2).complains(&["cannot tell which forge serves", "--forge github"]);
     assert!(scene.requests().is_empty(), "{done}");
 }
 
@@ -73,7 +75,10 @@ fn an_address_that_carries_a_password() {
     let scene = mesh();
     let url = scene.github.url("acme/config").replace("http://", "http://me:hunter2@");
     let run = scene.home.run(["run", "--repo", &url, "--forge", "github"]).args(scene.feed.flags());
-    let _ = writes_nothing(&scene, run).exits(2).complains(&["a user or a password", "UPLINKER_TOKEN"]).never_says("hunter2");
+    let _ = writes_nothing(&scene, run)
+        .exits(2)
+        .complains(&["a user or a password", "UPLINKER_TOKEN"])
+        .never_says("hunter2");
 }
 
 /// Makes a clone with one commit and, as `git init` leaves it, no remote.
@@ -103,7 +108,8 @@ fn a_folder_that_is_no_repository() {
     std::fs::write(scene.home.path().join("file"), "x").expect("a file");
     for place in ["plain", "file", "/nonexistent/clone"] {
         for command in [vec!["pins", place], vec!["plan", "--repo", place], vec!["run", "--repo", place]] {
-            let run = scene.home.run(&command).args(if command[0] == "pins" { vec![] } else { scene.feed.flags() });
+            let run =
+                scene.home.run(&command).args(if command[0] == "pins" { vec![] } else { scene.feed.flags() });
             let done = run.done().exits(2);
             assert!(done.stderr.contains(place) && done.stderr.contains("repository"), "{done}");
             crate::is_calm(&done);
@@ -124,7 +130,8 @@ fn with_stdout(home: &Home, script: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_uplinker");
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, "sh", program]).env("HOME", home.path()).env("XDG_CACHE_HOME", home.cache());
-    let output = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("a shell");
+    let output =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("a shell");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
@@ -166,7 +173,10 @@ fn a_cache_that_cannot_be_written_is_done_without() {
 fn colour_only_where_it_is_wanted() {
     let scene = mesh();
     let plain = scene.command("plan").arg("--diff").done().exits(0);
-    assert!(!plain.stdout.contains('\u{1b}') && !plain.stderr.contains('\u{1b}'), "no terminal, no colour\n{plain}");
+    assert!(
+        !plain.stdout.contains('\u{1b}') && !plain.stderr.contains('\u{1b}'),
+        "no terminal, no colour\n{plain}"
+    );
     let color = |run: crate::support::process::Run| run.args(["--color", "always"]).done().exits(0).stdout;
     assert!(color(scene.command("plan").arg("--diff")).contains('\u{1b}'));
     let none = scene.command("plan").arg("--diff").env("NO_COLOR", "1").done().exits(0);

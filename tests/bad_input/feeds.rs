@@ -108,7 +108,8 @@ fn feeds_that_all_fail_are_a_temporary_failure() {
 fn feeds_that_are_all_something_else_are_a_failure_that_stays() {
     let scene = mesh();
     scene.feed.break_always("*", html());
-    let _ = writes_nothing(&scene, scene.run()).exits(1).complains(&["HTML", "check the addresses of the feeds"]);
+    let _ =
+        writes_nothing(&scene, scene.run()).exits(1).complains(&["HTML", "check the addresses of the feeds"]);
 }
 
 #[test]
@@ -120,7 +121,9 @@ fn feeds_that_nobody_serves() {
     let scene = mesh();
     let url = |flag: &str| format!("--{flag}-url=http://127.0.0.1:{port}/x");
     let run = with_feeds(&scene, &["versioncheck", "charts", "releases"].map(url));
-    let _ = writes_nothing(&scene, run).exits(5).complains(&[&format!("127.0.0.1:{port}"), "hint: try again later"]);
+    let _ = writes_nothing(&scene, run)
+        .exits(5)
+        .complains(&[&format!("127.0.0.1:{port}"), "hint: try again later"]);
 }
 
 #[test]
@@ -158,7 +161,9 @@ fn an_entry_that_makes_no_sense_is_named() {
 #[test]
 fn a_chart_that_is_not_in_the_index_yet_is_waited_for() {
     let scene = mesh();
-    scene.feed.publish(release("edge-26.8.3", "2026-08-15T09:00:00Z").charts(&["linkerd-crds", "linkerd-viz"]));
+    scene
+        .feed
+        .publish(release("edge-26.8.3", "2026-08-15T09:00:00Z").charts(&["linkerd-crds", "linkerd-viz"]));
     let run = scene.run().args(["--to", "edge-26.8.3"]);
     let _ = writes_nothing(&scene, run)
         .exits(0)

@@ -57,11 +57,13 @@ fn yaml_that_does_not_parse_is_named_and_blocks_only_with_an_old_version() {
 
 #[test]
 fn a_pin_that_occurs_twice() {
-    let twice = CRDS.replace("      chart: linkerd-crds\n", "      chart: linkerd-crds\n      version: 2026.8.1\n");
+    let twice =
+        CRDS.replace("      chart: linkerd-crds\n", "      chart: linkerd-crds\n      version: 2026.8.1\n");
     let scene = Scene::new(&[MESH[0], ("linkerd/crds.yaml", &twice), MESH[2], MESH[3]]);
     let report = pins(&scene);
     let rows = report["pins"].as_array().expect("pins");
-    let reasons: Vec<&Value> = rows.iter().filter(|p| p["path"] == "linkerd/crds.yaml").map(|p| &p["reason"]).collect();
+    let reasons: Vec<&Value> =
+        rows.iter().filter(|p| p["path"] == "linkerd/crds.yaml").map(|p| &p["reason"]).collect();
     assert!(!reasons.is_empty() && reasons.iter().all(|r| *r == "duplicate-key"), "{report:#}");
     let _ = scene.run().done().exits(0);
     let body = scene.only_pull().body.expect("a body");
@@ -78,7 +80,10 @@ fn submodules_and_links_are_not_followed() {
         &ADA,
         "Links",
         &[
-            put(".gitmodules", "[submodule \"linkerd\"]\n\tpath = vendor/linkerd\n\turl = https://example.com/linkerd.git\n"),
+            put(
+                ".gitmodules",
+                "[submodule \"linkerd\"]\n\tpath = vendor/linkerd\n\turl = https://example.com/linkerd.git\n",
+            ),
             Change::Submodule("vendor/linkerd", tip),
             Change::Link("linkerd/outside.yaml", "../../../../../../../etc/passwd"),
             Change::Link("linkerd/values.yaml", "control-plane.yaml"),
@@ -105,7 +110,10 @@ fn submodules_and_links_are_not_followed() {
 fn a_values_file_that_is_a_link() {
     let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nhelmCharts:\n  - name: linkerd-control-plane\n    \
                          repo: https://helm.linkerd.io/edge\n    version: 2026.8.2\n    releaseName: linkerd\n    valuesFile: values.yaml\n";
-    let scene = Scene::new(&[("linkerd/kustomization.yaml", kustomization), ("shared/values.yaml", "linkerdVersion: edge-26.8.2\n")]);
+    let scene = Scene::new(&[
+        ("linkerd/kustomization.yaml", kustomization),
+        ("shared/values.yaml", "linkerdVersion: edge-26.8.2\n"),
+    ]);
     scene.repo.commit("main", &ADA, "Link", &[Change::Link("linkerd/values.yaml", "../shared/values.yaml")]);
     let done = scene.run().done().exits(0);
     crate::is_calm(&done);
@@ -131,7 +139,17 @@ fn a_file_of_a_hundred_megabytes() {
 
 #[test]
 fn names_with_spaces_and_any_unicode() {
-    let folders = ["with space", "täglich/日本", "🦀 crab", "'quotes\" & <b>", "-dash", "tab\tname", "line\nbreak", "%2e%2e", "$(touch x)"];
+    let folders = [
+        "with space",
+        "täglich/日本",
+        "🦀 crab",
+        "'quotes\" & <b>",
+        "-dash",
+        "tab\tname",
+        "line\nbreak",
+        "%2e%2e",
+        "$(touch x)",
+    ];
     let files: Vec<(String, &str)> = folders.iter().map(|f| (format!("{f}/crds.yaml"), CRDS)).collect();
     let mut all: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     all.extend(MESH);
@@ -166,7 +184,11 @@ fn names_that_are_not_utf8() {
     commit_tree(&scene, tree);
     let done = proposes(&scene);
     let report = pins(&scene);
-    let odd = report["skipped"].as_array().expect("a list").iter().any(|s| s["path"].as_str().is_some_and(|p| p.starts_with("caf")));
+    let odd = report["skipped"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .any(|s| s["path"].as_str().is_some_and(|p| p.starts_with("caf")));
     assert!(odd || done.stdout.contains("caf"), "it is not silently left out\n{report:#}\n{done}");
 }
 
@@ -174,7 +196,8 @@ fn names_that_are_not_utf8() {
 fn commit_tree(scene: &Scene, tree: git2::Oid) {
     let repo = scene.repo.open();
     let tree = repo.find_tree(tree).expect("the tree");
-    let who = git2::Signature::new("Ada", "ada@example.com", &git2::Time::new(1_785_600_000, 0)).expect("a name");
+    let who =
+        git2::Signature::new("Ada", "ada@example.com", &git2::Time::new(1_785_600_000, 0)).expect("a name");
     let parent = repo.find_commit(scene.repo.tip("main").expect("the tip")).expect("a commit");
     repo.commit(Some("refs/heads/main"), &who, &who, "Odd", &tree, &[&parent]).expect("a commit");
 }
@@ -201,7 +224,8 @@ fn nesting_and_aliases_without_end() {
         bomb.push_str(&format!("a{n}: &a{n} [{}*a{last}]\n", format!("*a{last},").repeat(9)));
     }
     let loops = "linkerd: &a\n  b: *a\n";
-    let files = [("deep.yaml", deep.as_str()), ("block.yaml", &block), ("bomb.yaml", &bomb), ("loop.yaml", loops)];
+    let files =
+        [("deep.yaml", deep.as_str()), ("block.yaml", &block), ("bomb.yaml", &bomb), ("loop.yaml", loops)];
     let scene = Scene::new(&mesh_and(&files));
     let _ = proposes(&scene);
     assert!(skipped(&scene, "deep.yaml").is_some(), "what is not read is named");
@@ -249,7 +273,12 @@ fn encrypted_files_are_left_alone_and_block() {
     assert_eq!(scene.repo.changed("main", PLATFORM), ["linkerd/control-plane.yaml"]);
 
     let scene = Scene::new(MESH);
-    scene.repo.commit("main", &ADA, "Crypt", &[Change::Put("linkerd/secret.yaml", b"\0GITCRYPT\0linkerd edge-26.8.2\x01\x02")]);
+    scene.repo.commit(
+        "main",
+        &ADA,
+        "Crypt",
+        &[Change::Put("linkerd/secret.yaml", b"\0GITCRYPT\0linkerd edge-26.8.2\x01\x02")],
+    );
     let _ = proposes(&scene);
     assert_eq!(skipped(&scene, "linkerd/secret.yaml").as_deref(), Some("encrypted"));
 }

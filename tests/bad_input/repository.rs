@@ -40,10 +40,15 @@ fn the_same_mistakes_in_every_command_that_reads_them() {
 
 #[test]
 fn two_configurations() {
-    let scene = Scene::new(&mesh_and(&[("uplinker.yaml", "version: 1\n"), (".github/uplinker.yaml", "version: 1\n")]));
-    let _ = writes_nothing(&scene, scene.run())
-        .exits(2)
-        .complains(&["uplinker.yaml", ".github/uplinker.yaml", "remove"]);
+    let scene = Scene::new(&mesh_and(&[
+        ("uplinker.yaml", "version: 1\n"),
+        (".github/uplinker.yaml", "version: 1\n"),
+    ]));
+    let _ = writes_nothing(&scene, scene.run()).exits(2).complains(&[
+        "uplinker.yaml",
+        ".github/uplinker.yaml",
+        "remove",
+    ]);
 }
 
 #[test]
@@ -57,7 +62,12 @@ fn a_configuration_that_is_no_text_too_large_or_a_bomb() {
         let _ = writes_nothing(&scene, scene.run()).exits(2).complains(&["uplinker.yaml"]);
     }
     let scene = mesh();
-    scene.repo.commit("main", &ADA, "Latin", &[crate::support::repo::Change::Put("uplinker.yaml", b"# caf\xe9\n")]);
+    scene.repo.commit(
+        "main",
+        &ADA,
+        "Latin",
+        &[crate::support::repo::Change::Put("uplinker.yaml", b"# caf\xe9\n")],
+    );
     let _ = writes_nothing(&scene, scene.run()).exits(2).complains(&["uplinker.yaml", "UTF-8"]);
 }
 

@@ -23,11 +23,17 @@ fn nothing_in_the_repository_is_evaluated() {
         ("{{ 7 * 7 }}/crds.yaml", CRDS),
         ("%(made)s/`touch made-by-tick`.yaml", CRDS),
         (".gitattributes", "* filter=evil diff=evil merge=evil\n"),
-        (".gitconfig", "[core]\n\tfsmonitor = touch made-by-config\n[filter \"evil\"]\n\tclean = touch made-by-filter\n"),
+        (
+            ".gitconfig",
+            "[core]\n\tfsmonitor = touch made-by-config\n[filter \"evil\"]\n\tclean = touch made-by-filter\n",
+        ),
         (".githooks/pre-push", hooks),
         ("hooks/pre-push", hooks),
         ("Makefile", "all:\n\ttouch made-by-make\n"),
-        ("linkerd/values.yaml", "linkerdVersion: '{{ include \"/etc/passwd\" }}'\nname: !!python/object/apply:os.system [\"touch made-by-tag\"]\n"),
+        (
+            "linkerd/values.yaml",
+            "linkerdVersion: '{{ include \"/etc/passwd\" }}'\nname: !!python/object/apply:os.system [\"touch made-by-tag\"]\n",
+        ),
     ]));
     let refused = scene.run().done();
     if refused.status.code() == Some(2) {
@@ -45,7 +51,9 @@ fn nothing_in_the_repository_is_evaluated() {
     for made in ["49", "root:", "uid=", &scene.home.path().display().to_string()] {
         assert!(!everything.contains(&format!(" {made}")), "{made} was made of a template\n{everything}");
     }
-    let made = |folder: &Path| files_below(folder).into_keys().filter(|p| p.to_string_lossy().contains("/made-by")).count();
+    let made = |folder: &Path| {
+        files_below(folder).into_keys().filter(|p| p.to_string_lossy().contains("/made-by")).count()
+    };
     assert_eq!(made(scene.home.path()) + made(scene.repo.path()), 0);
     assert_eq!(scene.repo.changed("main", PLATFORM).len(), 5);
 }
@@ -89,8 +97,16 @@ fn commit(scene: &Scene, tree: git2::Oid) {
 /// Names that would leave a checkout. The run ends in order, and no file appears or changes anywhere but its cache.
 #[test]
 fn hostile_names_reach_nothing() {
-    let names: [&[u8]; 8] =
-        [b"..", b".", b".git", b"../../escape.yaml", b"/abs-escape.yaml", b"a\\..\\escape.yaml", b".GIT", b"linkerd/../x.yaml"];
+    let names: [&[u8]; 8] = [
+        b"..",
+        b".",
+        b".git",
+        b"../../escape.yaml",
+        b"/abs-escape.yaml",
+        b"a\\..\\escape.yaml",
+        b".GIT",
+        b"linkerd/../x.yaml",
+    ];
     for name in names {
         let scene = Scene::new(MESH);
         let repo = scene.repo.open();
@@ -112,7 +128,8 @@ fn hostile_names_reach_nothing() {
         assert_eq!(scene.repo.tip("main"), main);
         let cache = scene.home.cache();
         let after = files_below(scene.home.path());
-        let odd: Vec<_> = after.keys().filter(|p| !p.starts_with(&cache) && !before.contains_key(*p)).collect();
+        let odd: Vec<_> =
+            after.keys().filter(|p| !p.starts_with(&cache) && !before.contains_key(*p)).collect();
         assert!(odd.is_empty(), "{odd:?}");
         assert!(after.keys().all(|p| !p.to_string_lossy().contains("escape.yaml")), "{name:?}");
         // Where it proposes, the odd entry is in the new tree as it was in the old one.
@@ -138,7 +155,8 @@ fn links_to_files_of_this_machine_are_not_read() {
     assert!(!scene.only_pull().body.expect("a body").contains("linkerd-viz"));
     // The same from a clone whose folder has the link checked out.
     let url = scene.github.url(REPO);
-    let pins = scene.home.run(["pins", &url]).env("UPLINKER_TOKEN", crate::support::scene::TOKEN).done().exits(0);
+    let pins =
+        scene.home.run(["pins", &url]).env("UPLINKER_TOKEN", crate::support::scene::TOKEN).done().exits(0);
     assert!(!pins.stdout.contains("linkerd-viz"), "{pins}");
 }
 
@@ -151,7 +169,8 @@ fn only_the_cache_is_written() {
     fs::write(folder.join("uplinker.yaml"), "nonsense: [").expect("a file");
     let _ = scene.run().folder(&folder).done().exits(0);
     let cache = scene.home.cache();
-    let left: Vec<_> = files_below(scene.home.path()).into_keys().filter(|p| !p.starts_with(&cache)).collect();
+    let left: Vec<_> =
+        files_below(scene.home.path()).into_keys().filter(|p| !p.starts_with(&cache)).collect();
     assert_eq!(left, [folder.join("uplinker.yaml")]);
 }
 
@@ -163,7 +182,11 @@ fn settings_of_the_user_and_of_git_do_not_count() {
     let evil = "[url \"http://127.0.0.1:9/\"]\n\tinsteadOf = http://127.0.0.1\n[user]\n\tname = Eve\n\temail = eve@example.com\n\
                 [core]\n\thooksPath = /nonexistent\n\tfsmonitor = touch made-by-config\n[commit]\n\tgpgSign = true\n[http]\n\tproxy = http://127.0.0.1:9\n";
     fs::write(home.join(".gitconfig"), evil).expect("a file");
-    let run = scene.run().env("GIT_DIR", home).env("GIT_AUTHOR_NAME", "Eve").env("GIT_SSH_COMMAND", "touch made-by-ssh");
+    let run = scene
+        .run()
+        .env("GIT_DIR", home)
+        .env("GIT_AUTHOR_NAME", "Eve")
+        .env("GIT_SSH_COMMAND", "touch made-by-ssh");
     let _ = run.env("GIT_CONFIG_GLOBAL", home.join(".gitconfig")).done().exits(0);
     let repo = scene.repo.open();
     let commit = repo.find_commit(scene.repo.tip(PLATFORM).expect("our branch")).expect("our commit");

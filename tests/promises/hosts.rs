@@ -123,7 +123,8 @@ fn addresses_in_the_repository_are_never_contacted() {
     let _ = scene.run().done().exits(0);
     let _ = scene.command("plan").arg("--diff").done().exits(0);
     let url = scene.github.url(REPO);
-    let _ = scene.home.run(["pins", &url, "--to", "edge-26.8.3"]).env("UPLINKER_TOKEN", TOKEN).done().exits(0);
+    let _ =
+        scene.home.run(["pins", &url, "--to", "edge-26.8.3"]).env("UPLINKER_TOKEN", TOKEN).done().exits(0);
     assert_eq!(listener.heard(), Vec::<String>::new());
     assert!(scene.repo.tip(PLATFORM).is_some(), "there was something to propose, so the addresses were read");
 }
@@ -156,14 +157,19 @@ fn a_run_asks_the_repository_and_the_feeds() {
     let address = format!("http://127.0.0.1:{}", proxy.port());
     let run = || {
         let run = scene.run().env("HTTPS_PROXY", &address).env("https_proxy", &address);
-        run.env("HTTP_PROXY", &address).env("http_proxy", &address).env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1")
+        run.env("HTTP_PROXY", &address)
+            .env("http_proxy", &address)
+            .env("NO_PROXY", "127.0.0.1")
+            .env("no_proxy", "127.0.0.1")
     };
     let _ = run().done().exits(0);
     scene.repo.commit("main", &ADA, "More", &[put("note.md", "Linkerd\n")]);
     let _ = run().done().exits(0);
     assert_eq!(proxy.heard(), Vec::<String>::new());
     for line in scene.requests() {
-        let ours = line.contains("/acme/config.git/") || line.contains("/repos/acme/config") || line == "GET /api/v3/user";
+        let ours = line.contains("/acme/config.git/")
+            || line.contains("/repos/acme/config")
+            || line == "GET /api/v3/user";
         assert!(ours, "{line}");
     }
 }

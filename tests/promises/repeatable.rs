@@ -27,13 +27,22 @@ fn two_runs_in_two_places_make_the_same_commit_and_the_same_words() {
     let first = Scene::new(&files);
     let _ = first.run().done().exits(0);
     let second = Scene::new(&files);
-    let run = second.run().env("TZ", "Asia/Kathmandu").env("LC_ALL", "de_DE.UTF-8").env("LANG", "tr_TR.UTF-8").arg("--no-cache");
+    let run = second
+        .run()
+        .env("TZ", "Asia/Kathmandu")
+        .env("LC_ALL", "de_DE.UTF-8")
+        .env("LANG", "tr_TR.UTF-8")
+        .arg("--no-cache");
     let _ = run.done().exits(0);
     assert_eq!(made(&first), made(&second));
     let raw = |scene: &Scene| {
         let body = scene.only_pull().body.expect("a body");
         let marker = body.rsplit("<!-- uplinker:v1 ").next().expect("a marker").to_owned();
-        marker.split(',').filter(|part| part.contains("fingerprint") || part.contains("inputs")).collect::<Vec<_>>().join(",")
+        marker
+            .split(',')
+            .filter(|part| part.contains("fingerprint") || part.contains("inputs"))
+            .collect::<Vec<_>>()
+            .join(",")
     };
     assert_eq!(raw(&first), raw(&second));
 }

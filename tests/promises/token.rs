@@ -26,7 +26,8 @@ fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for part in bytes.chunks(3) {
-        let word = part.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - part.len()));
+        let word =
+            part.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - part.len()));
         for n in 0..4 {
             let letter = LETTERS[(word >> (18 - 6 * n)) as usize & 63];
             out.push(if n <= part.len() { letter.into() } else { '=' });
@@ -60,7 +61,10 @@ fn searched(scene: &Scene, what: &str) {
 
 #[test]
 fn base64_is_base64() {
-    assert_eq!(["", "f", "fo", "foo", "foobar"].map(|t| base64(t.as_bytes())), ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYmFy"]);
+    assert_eq!(
+        ["", "f", "fo", "foo", "foobar"].map(|t| base64(t.as_bytes())),
+        ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYmFy"]
+    );
 }
 
 #[test]
@@ -93,7 +97,10 @@ fn errors_do_not_hold_the_token() {
         scene.github.controls().rules.fault_nth(method, pattern, 0, usize::MAX, echo(status));
         let done = scene.run().arg("-vv").done();
         assert_ne!(done.status.code(), Some(0), "{done}");
-        assert!(!has_token(done.stdout.as_bytes()) && !has_token(done.stderr.as_bytes()), "{pattern} {status}\n{done}");
+        assert!(
+            !has_token(done.stdout.as_bytes()) && !has_token(done.stderr.as_bytes()),
+            "{pattern} {status}\n{done}"
+        );
         searched(&scene, &format!("{method} {pattern} {status}"));
     }
 }
@@ -117,7 +124,11 @@ fn other_processes_do_not_see_the_token() {
     scene.github.controls().rules.fault("POST", "*/git-receive-pack", Fault::Hang);
     let seen = Arc::new(Mutex::new(false));
     let told = Arc::clone(&seen);
-    scene.github.controls().rules.before("POST", "*/git-receive-pack", move |_| *told.lock().expect("no poison") = true);
+    scene
+        .github
+        .controls()
+        .rules
+        .before("POST", "*/git-receive-pack", move |_| *told.lock().expect("no poison") = true);
     let running = scene.run().start();
     let start = Instant::now();
     while !*seen.lock().expect("no poison") {
@@ -155,7 +166,10 @@ fn a_redirect_to_another_host_carries_no_token() {
         let done = scene.run().done();
         assert!(!has_token(done.stderr.as_bytes()), "{done}");
         for request in other.heard() {
-            assert!(!request.to_lowercase().contains("authorization:") && !has_token(request.as_bytes()), "{request}");
+            assert!(
+                !request.to_lowercase().contains("authorization:") && !has_token(request.as_bytes()),
+                "{request}"
+            );
         }
         assert!(scene.repo.tip(PLATFORM).is_none() || pattern.starts_with("/api"), "{done}");
     }

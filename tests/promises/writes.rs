@@ -49,16 +49,31 @@ fn only_our_refs_and_our_pull_requests_are_written() {
         assert!(command.refname.starts_with("refs/heads/uplinker/default/"), "{command:?}");
     }
     assert_eq!(scene.repo.tip(DATA_PLANE), hand, "a person's commit stays");
-    assert_eq!(format!("{:?}", scene.github.pull(REPO, other)), theirs, "a pull request of others is not ours");
+    assert_eq!(
+        format!("{:?}", scene.github.pull(REPO, other)),
+        theirs,
+        "a pull request of others is not ours"
+    );
 
-    let mine: Vec<u64> = scene.github.pulls(REPO).iter().filter(|p| p.head_ref.starts_with("uplinker/")).map(|p| p.number).collect();
+    let mine: Vec<u64> = scene
+        .github
+        .pulls(REPO)
+        .iter()
+        .filter(|p| p.head_ref.starts_with("uplinker/"))
+        .map(|p| p.number)
+        .collect();
     for entry in scene.github.controls().log.entries() {
         let write = matches!(entry.method.as_str(), "POST" | "PATCH" | "PUT" | "DELETE");
         if !write || entry.target.contains(".git/") {
             continue;
         }
-        let path = entry.target.strip_prefix(&format!("/api/v3/repos/{REPO}/")).unwrap_or_else(|| panic!("{}", entry.line()));
-        let own = |kind: &str| mine.iter().any(|n| path == format!("{kind}/{n}") || path.starts_with(&format!("{kind}/{n}/")));
+        let path = entry
+            .target
+            .strip_prefix(&format!("/api/v3/repos/{REPO}/"))
+            .unwrap_or_else(|| panic!("{}", entry.line()));
+        let own = |kind: &str| {
+            mine.iter().any(|n| path == format!("{kind}/{n}") || path.starts_with(&format!("{kind}/{n}/")))
+        };
         let allowed = path == "pulls" || own("pulls") || own("issues") || path.starts_with("statuses/");
         assert!(allowed, "{}", entry.line());
         if path.starts_with("statuses/") {

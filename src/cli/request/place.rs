@@ -8,6 +8,7 @@ use crate::{
     cli::{Error, args::AccessArgs},
     sys::{
         env::{self, Environment},
+        http::keeps_secrets,
         secrets::without_userinfo,
     },
 };
@@ -268,6 +269,11 @@ fn api_url(what: &str, text: &str) -> Result<Url, Error> {
     let url = Url::parse(text.trim_end_matches('/')).map_err(|_| wrong())?;
     let plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
     let web = matches!(url.scheme(), "http" | "https") && url.host_str().is_some();
+    if plain && web && !keeps_secrets(&url) {
+        return Err(
+            Error::usage(format!("{what}: {url} would get the token unencrypted")).hint("use https://")
+        );
+    }
     if plain && web { Ok(url) } else { Err(wrong()) }
 }
 

@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 
-use url::{Host, Url};
+use url::Url;
 
-use crate::commit::GitError;
+use crate::{commit::GitError, sys::http::keeps_secrets};
 
 /// The address of a Git remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Address {
                         "credentials in an address end up in logs; give the token in its environment variable or file",
                     ));
                 }
-                if scheme == "http" && sends_token && !plain_http && !is_loopback(&url) {
+                if scheme == "http" && sends_token && !plain_http && !keeps_secrets(&url) {
                     return Err(wrong(
                         shown_url,
                         "a token would cross the network unencrypted; use https://, or allow plain HTTP",
@@ -95,16 +95,6 @@ pub fn shown(text: &str) -> String {
             format!("{scheme}://{host}{path}")
         }
         None => text.to_owned(),
-    }
-}
-
-/// Tells whether an address never leaves this machine.
-pub fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        None => false,
     }
 }
 

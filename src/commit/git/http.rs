@@ -3,7 +3,10 @@
 //! In: an address and a token. Out: the branches in one request, and for a transfer that failed the reason in the
 //! server's own words. The token goes to the operator's host and to no other: a redirect elsewhere is an error.
 
-use std::cell::RefCell;
+use std::{
+    cell::RefCell,
+    time::{Duration, Instant},
+};
 
 use base64::Engine;
 use reqwest::{StatusCode, header};
@@ -22,6 +25,10 @@ const MAX_LIST: usize = 32 << 20;
 const MAX_WORDS: usize = 4 << 10;
 /// How often a server may say that the repository moved.
 const MAX_REDIRECTS: usize = 3;
+/// The pause before a read is repeated.
+const PAUSE: Duration = Duration::from_millis(400);
+/// A read that took longer to fail is not repeated: the run's own time is bounded too.
+const QUICK: Duration = Duration::from_secs(5);
 /// GitHub's name for the user behind a token; other forges accept any.
 const USER: &str = "x-access-token";
 
@@ -75,6 +82,10 @@ impl<'h> HttpServer<'h> {
 
     /// Lists the branches: one request, no object. A failure is told in the server's words.
     pub fn refs(&self, service: Service) -> Result<Refs, GitError> {
+        twice(|| self.list(service))
+    }
+
+    fn list(&self, service: Service) -> Result<Refs, GitError> {
         for _ in 0..=MAX_REDIRECTS {
             let response = self.http.block_on(self.get(service)).map_err(|e| self.unreachable(&e))?;
             if !response.status.is_redirection() {
@@ -232,6 +243,19 @@ impl Answer {
         } else {
             String::new()
         }
+    }
+}
+
+/// Reads, and once more where the first failure was quick and may pass. A write is never repeated so.
+pub fn twice<T>(read: impl Fn() -> Result<T, GitError>) -> Result<T, GitError> {
+    let start = Instant::now();
+    match read() {
+        Err(GitError::Temporary { url, reason }) if start.elapsed() < QUICK => {
+            tracing::debug!(url, reason, "reading once more");
+            std::thread::sleep(PAUSE);
+            read()
+        }
+        result => result,
     }
 }
 

@@ -279,9 +279,10 @@ impl<'h> GitRemote<'h> {
         });
         let specs = specs.collect::<Result<Vec<_>, _>>()?;
         let store = self.store();
-        self.wire()
-            .fetch(store.repo(), &specs, depth, self.limits)
-            .map_err(|e| self.explain(Service::UploadPack, e))?;
+        http::twice(|| {
+            let fetched = self.wire().fetch(store.repo(), &specs, depth, self.limits);
+            fetched.map_err(|e| self.explain(Service::UploadPack, e))
+        })?;
         for (branch, id) in branches {
             let Some(id) = id else { continue };
             if wire::kept(store.repo(), branch) != Some(*id) {

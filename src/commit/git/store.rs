@@ -20,6 +20,7 @@ use super::object::parse_commit;
 use crate::{
     commit::{CommitId, CommitInfo, GitError, TreeId},
     scan::{GitTree, Listing},
+    sys::files::private_folder,
 };
 
 /// A cache with more packs than this is started afresh: each fetch leaves one, and nothing repacks.
@@ -188,15 +189,6 @@ fn is_sound(path: &Path) -> bool {
     let packs = fs::read_dir(path.join("objects/pack")).map_or(0, Iterator::count);
     // A pack and its index are two files.
     packs <= 2 * MAX_PACKS && Repository::open_ext(path, flags, none).is_ok_and(|repo| repo.odb().is_ok())
-}
-
-/// Makes a folder that only its owner may read: it holds the content of private repositories.
-fn private_folder(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// Removes what lies in the cache's place, be it a folder or a file.

@@ -19,6 +19,7 @@ use super::{http::printable, ssh::SshOptions, store};
 use crate::{
     commit::{CommitId, GitError, RefUpdate, Refs},
     scan::BlobId,
+    sys::git_options,
 };
 
 /// How much of what a server says beside a push is kept.
@@ -78,7 +79,7 @@ impl Default for Limits {
 impl Wire<'_> {
     /// Lists the branches (SSH; over HTTP one request does the same).
     pub fn refs(&self, repo: &Repository) -> Result<Refs, git2::Error> {
-        let mut remote = repo.remote_anonymous(&self.url)?;
+        let mut remote = self.remote(repo)?;
         let connection = remote.connect_auth(Direction::Fetch, Some(self.callbacks()), Some(proxy()))?;
         let mut refs = Refs::default();
         for head in connection.list()? {
@@ -90,6 +91,13 @@ impl Wire<'_> {
             }
         }
         Ok(refs)
+    }
+
+    fn remote<'r>(&self, repo: &'r Repository) -> Result<git2::Remote<'r>, git2::Error> {
+        if self.url.starts_with("https:") {
+            git_options::trust_system();
+        }
+        repo.remote_anonymous(&self.url)
     }
 
     /// Fetches by these refspecs; a server that knows no depth gives the whole history.
@@ -141,9 +149,8 @@ impl Wire<'_> {
         if let Some(header) = &self.authorization {
             options.custom_headers(&[header.expose_secret()]);
         }
-        let fetched = repo
-            .remote_anonymous(&self.url)
-            .and_then(|mut remote| remote.fetch(refspecs, Some(&mut options), None));
+        let fetched =
+            self.remote(repo).and_then(|mut remote| remote.fetch(refspecs, Some(&mut options), None));
         drop(options);
         fetched.map_err(|error| over.take().unwrap_or(WireError::Git(error, String::new())))
     }
@@ -181,8 +188,7 @@ impl Wire<'_> {
         }
         // git2 unwraps the server's status as UTF-8 inside a callback; a server can send any bytes.
         let pushed = catch_unwind(AssertUnwindSafe(|| {
-            repo.remote_anonymous(&self.url)
-                .and_then(|mut remote| remote.push(&[&refspec], Some(&mut options)))
+            self.remote(repo).and_then(|mut remote| remote.push(&[&refspec], Some(&mut options)))
         }));
         drop(options);
         if let Some(ended) = ended.take() {

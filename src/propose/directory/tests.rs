@@ -1,3 +1,5 @@
+//! The folder as a forge: what people write into it, and two processes at once.
+
 use std::{cell::RefCell, collections::BTreeMap};
 
 use tempfile::TempDir;

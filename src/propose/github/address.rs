@@ -5,6 +5,8 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
+use crate::sys::http::keeps_secrets;
+
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 
 /// A repository on GitHub.
@@ -50,7 +52,7 @@ impl Address {
             "ssh" => ("https", None),
             _ => return Err(fail("is neither https nor ssh")),
         };
-        if scheme == "http" && !is_loopback(&url) {
+        if url.scheme() == "http" && !keeps_secrets(&url) {
             return Err(fail("would send the token unencrypted; use https"));
         }
         let path = url.path().trim_matches('/');
@@ -112,15 +114,6 @@ impl Address {
     pub(super) fn compare(&self, base: &str, branch: &str) -> String {
         let (base, branch) = (utf8_percent_encode(base, PATH), utf8_percent_encode(branch, PATH));
         format!("{}/{}/{}/compare/{base}...{branch}?expand=1", self.web, self.owner, self.name)
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
     }
 }
 

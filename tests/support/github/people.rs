@@ -1,5 +1,7 @@
 //! What people, other bots and GitHub itself do to pull requests while the program is not looking.
 
+use std::sync::Arc;
+
 use git2::Oid;
 
 use super::{
@@ -57,6 +59,23 @@ impl GitHub {
     /// Somebody edits the body.
     pub fn edit_body(&self, repo: &str, number: u64, edit: impl FnOnce(&str) -> String) {
         self.change(repo, number, |pull| {
+            pull.body = Some(edit(pull.body.as_deref().unwrap_or_default()));
+        });
+    }
+
+    /// Somebody edits the body in the moment before a request is handled.
+    pub fn edit_body_before(
+        &self,
+        (method, pattern): (&str, &str),
+        repo: &str,
+        number: u64,
+        edit: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) {
+        let (state, repo) = (Arc::clone(&self.state), repo.to_owned());
+        self.controls.rules.before(method, pattern, move |_| {
+            let mut state = state.lock().expect("no poison");
+            let pull = state.repo_mut(&repo).and_then(|repo| repo.pulls.get_mut(&number));
+            let pull = pull.unwrap_or_else(|| panic!("no pull request {number} in {repo}"));
             pull.body = Some(edit(pull.body.as_deref().unwrap_or_default()));
         });
     }

@@ -1,0 +1,123 @@
+//! The documents, the action, the workflow and the image say what the program does.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use assert_cmd::Command;
+use serde_yaml::Value;
+use uplinker::{report, sys::env};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+fn yaml(path: &str) -> Value {
+    serde_yaml::from_str(&read(path)).unwrap()
+}
+
+fn help(command: Option<&str>) -> Option<String> {
+    let mut program = Command::cargo_bin("uplinker").unwrap();
+    program.env_clear().args(command).arg("--help");
+    let output = program.output().unwrap();
+    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+}
+
+/// Returns every command line of the program in a document: what stands in code and begins with its name.
+fn command_lines(document: &str) -> Vec<Vec<String>> {
+    let text = read(document);
+    let fenced = text.split("```").skip(1).step_by(2).flat_map(str::lines);
+    let prose: String = text.split("```").step_by(2).collect();
+    let inline: Vec<String> = prose.split('`').skip(1).step_by(2).map(|c| c.replace('\n', " ")).collect();
+    let lines = fenced.map(str::to_owned).chain(inline);
+    let words = lines.filter_map(|line| {
+        let line = line.split(" # ").next().unwrap().trim().replace("cargo run --release --", "uplinker");
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let named = words.iter().position(|w| !w.contains('='))?;
+        (words[named] == "uplinker").then(|| words[named + 1..].to_vec())
+    });
+    words.collect()
+}
+
+#[test]
+fn commands_and_flags_that_documents_name_exist() {
+    let mut seen = BTreeSet::new();
+    for document in
+        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/configuration.md", "docs/security.md"]
+    {
+        for words in command_lines(document) {
+            let Some(command) = words.first().filter(|w| !w.starts_with('-')) else { continue };
+            let help = help(Some(command)).unwrap_or_else(|| panic!("{document}: no command `{command}`"));
+            for flag in words.iter().filter(|w| w.starts_with("--")) {
+                let flag = flag.split('=').next().unwrap();
+                let known = help.split_whitespace().any(|w| w.trim_end_matches([',', ']']) == flag);
+                assert!(known, "{document}: `uplinker {command}` has no {flag}");
+            }
+            seen.insert(command.clone());
+        }
+    }
+    for command in ["demo", "pins", "plan", "run", "serve", "init", "releases"] {
+        assert!(seen.contains(command), "no document shows `uplinker {command}`");
+    }
+    assert!(help(Some("frobnicate")).is_none() && help(None).is_some());
+}
+
+#[test]
+fn flags_and_variables_that_documents_name_exist() {
+    let variables: BTreeSet<&str> = env::VARIABLES.iter().map(|v| v.name).collect();
+    let flags: BTreeSet<&str> = env::VARIABLES.iter().filter_map(|v| v.flag).collect();
+    for document in ["README.md", "docs/security.md", "docs/configuration.md", "Dockerfile", "action.yml"] {
+        let text = read(document);
+        for (at, _) in text.match_indices("UPLINKER_") {
+            let name: String =
+                text[at..].chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').collect();
+            assert!(name == "UPLINKER_" || variables.contains(name.as_str()), "{document}: {name}");
+        }
+        let prose: String = text.split("```").step_by(2).collect();
+        for code in prose.split('`').skip(1).step_by(2).filter(|c| c.starts_with("--")) {
+            let flag = code.split([' ', '=']).next().unwrap();
+            assert!(flags.contains(flag), "{document}: {flag}");
+        }
+    }
+}
+
+#[test]
+fn the_readme_shows_the_workflow_that_init_writes() {
+    let readme = read("README.md");
+    let shown = readme.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let template = read("templates/init/workflow.yml").replace("<version>", env!("CARGO_PKG_VERSION"));
+    let shown: Value = serde_yaml::from_str(&shown.replace("\n   ", "\n").replacen("   ", "", 1)).unwrap();
+    assert_eq!(shown, serde_yaml::from_str::<Value>(&template).unwrap());
+}
+
+#[test]
+fn the_workflow_and_the_program_agree_with_the_action() {
+    let (action, workflow) = (yaml("action.yml"), yaml("templates/init/workflow.yml"));
+    let keys = |map: &Value| -> BTreeSet<String> {
+        map.as_mapping().unwrap().keys().map(|k| k.as_str().unwrap().to_owned()).collect()
+    };
+    let inputs = keys(&action["inputs"]);
+    let with = keys(&workflow["jobs"]["uplinker"]["steps"][0]["with"]);
+    assert!(with.is_subset(&inputs), "{with:?}");
+    assert!(workflow["permissions"].as_mapping().unwrap().is_empty());
+    let outputs: BTreeSet<String> =
+        report::outputs(None, 0).lines().map(|l| l.split_once('=').unwrap().0.to_owned()).collect();
+    assert_eq!(keys(&action["outputs"]), outputs);
+}
+
+#[test]
+fn no_expression_stands_in_a_script() {
+    for path in ["action.yml", ".github/workflows/ci.yml", "templates/init/workflow.yml"] {
+        let file = yaml(path);
+        let jobs = file.get("jobs").and_then(Value::as_mapping).into_iter().flat_map(|jobs| jobs.values());
+        let steps: Vec<&Value> =
+            jobs.chain([&file["runs"]]).filter_map(|job| job.get("steps")?.as_sequence()).flatten().collect();
+        assert!(!steps.is_empty(), "{path}");
+        for step in steps {
+            let script = step.get("run").and_then(Value::as_str).unwrap_or_default();
+            assert!(!script.contains("${{"), "{path}: {script}");
+            let uses = step.get("uses").and_then(Value::as_str).unwrap_or("uplinker/uplinker@");
+            let pinned = uses.split_once('@').is_some_and(|(_, at)| at.len() == 40);
+            assert!(pinned || uses.starts_with("uplinker/uplinker@"), "{path}: {uses} is not pinned");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The forge that is a folder: killed at any moment, and two runs at once.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use git2::Oid;
+
+use super::{
+    scenario::{CONTROL_PLANE, CRDS, SOURCE},
+    support::{
+        feed::{Feed, release},
+        process::{Home, Run},
+        repo::{ADA, BareRepo, put},
+        scene::{PLATFORM, releases},
+    },
+};
+
+const KILLS: u32 = 30;
+
+/// A bare remote on this machine, with the folder for its proposals.
+struct Desk {
+    home: Home,
+    feed: Feed,
+    repo: BareRepo,
+}
+
+/// Refs, and the files of all proposals.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    refs: BTreeMap<String, Oid>,
+    files: BTreeMap<String, String>,
+}
+
+// === impl Desk ===
+
+impl Desk {
+    fn new() -> Self {
+        let home = Home::new();
+        let files = [("source.yaml", SOURCE), ("crds.yaml", CRDS), ("control-plane.yaml", CONTROL_PLANE)];
+        // The same place in each scene's home, so that what names it is the same.
+        let repo = BareRepo::with_files(home.path().join("config.git"), "main", &files);
+        Self { home, feed: Feed::start(&releases()), repo }
+    }
+
+    /// With an open proposal and a newer release.
+    fn with_a_newer_release() -> Self {
+        let desk = Self::new();
+        let _ = desk.run().done().exits(0);
+        desk.feed.publish(release("edge-26.8.4", "2026-08-22T09:00:00Z"));
+        let touched = CRDS.replace("interval: 1h", "interval: 2h");
+        desk.repo.commit("main", &ADA, "Ask less often", &[put("crds.yaml", &touched)]);
+        desk
+    }
+
+    fn run(&self) -> Run {
+        let run = self.home.run(["run", "--repo", "config.git", "--forge", "directory:proposals"]);
+        run.args(self.feed.flags())
+    }
+
+    fn proposals(&self) -> PathBuf {
+        self.home.path().join("proposals")
+    }
+
+    fn place(&self) -> Place {
+        let mut files = BTreeMap::new();
+        let home = self.home.path().to_string_lossy().into_owned();
+        for folder in fs::read_dir(self.proposals()).unwrap().filter_map(Result::ok) {
+            let name = folder.file_name().into_string().unwrap();
+            if !folder.file_type().unwrap().is_dir() {
+                continue;
+            }
+            for file in fs::read_dir(folder.path()).unwrap().filter_map(Result::ok) {
+                let path = format!("{name}/{}", file.file_name().into_string().unwrap());
+                let text = fs::read_to_string(file.path()).unwrap();
+                files.insert(path, text.replace(&home, "[HOME]"));
+            }
+        }
+        Place { refs: self.repo.refs(), files }
+    }
+}
+
+fn kill_all_along(make: fn() -> Desk) {
+    let desk = make();
+    let start = Instant::now();
+    let _ = desk.run().done().exits(0);
+    let whole = start.elapsed();
+    let clean = desk.place();
+    assert_eq!(clean.files.keys().collect::<Vec<_>>(), ["1/body.md", "1/changes.patch", "1/pull.json"]);
+    let mut killed = 0;
+    for n in 0..KILLS / 2 {
+        let desk = make();
+        let running = desk.run().start();
+        std::thread::sleep(whole * n / (KILLS / 2));
+        running.kill();
+        let done = running.done();
+        killed += usize::from(done.was_killed());
+        let again = desk.run().done().exits(0);
+        assert_eq!(desk.place(), clean, "{n}\n{done}\n{again}");
+        let last = desk.run().done().exits(0);
+        assert_eq!(desk.place(), clean, "{n}\n{last}");
+    }
+    assert!(killed > 0, "runs are killed");
+}
+
+#[test]
+fn killed_at_any_moment_while_the_first_is_made() {
+    kill_all_along(Desk::new);
+}
+
+#[test]
+fn killed_at_any_moment_while_it_is_moved() {
+    kill_all_along(Desk::with_a_newer_release);
+}
+
+#[test]
+fn two_at_once_make_one_proposal() {
+    for make in [Desk::new, Desk::with_a_newer_release] {
+        let desk = make();
+        let _ = desk.run().done().exits(0);
+        let clean = desk.place();
+        for n in 0..6 {
+            let desk = make();
+            let first = desk.run().start();
+            std::thread::sleep(Duration::from_millis(n * 5));
+            let second = desk.run().start();
+            for done in [first.done(), second.done()] {
+                assert!(matches!(done.status.code(), Some(0 | 5)), "{done}");
+            }
+            let last = desk.run().done().exits(0);
+            assert_eq!(desk.place(), clean, "{n}\n{last}");
+            assert_eq!(desk.repo.branches().len(), 2);
+            assert!(desk.repo.tip(PLATFORM).is_some());
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The life of a pull request, end to end: the built program, the fake GitHub, the real Git server. One test for each
+//! row of the table in the documentation, with the requests, the refs, the trees and the words in the assertion.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+mod lifecycle {
+    mod closed;
+    mod limits;
+    mod merged;
+    mod moved;
+    mod opened;
+    mod people;
+    mod play;
+    mod settings;
+}

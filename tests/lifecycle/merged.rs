@@ -1,0 +1,97 @@
+//! Pull requests that were merged, and branches that were left behind.
+
+use super::play::*;
+use crate::support::{
+    github::Merge,
+    repo::{ADA, put},
+    scene::{PLATFORM, REPO},
+};
+
+const WAITS: &str = "default, data-plane: on hold: the control plane's edge-26.8.3 is to prove itself first";
+
+/// The first pull request was merged; proxies stay out of it.
+fn merged(how: Merge, delete_branch: bool) -> (Play, git2::Oid) {
+    let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
+    let ours = play.tip(PLATFORM);
+    play.scene.github.merge(REPO, 1, how, "ada", delete_branch);
+    (play, ours)
+}
+
+#[test]
+fn after_each_button_the_next_release_gets_a_pull_request_of_its_own() {
+    for how in [Merge::Commit, Merge::Squash, Merge::Rebase] {
+        for delete_branch in [true, false] {
+            let (play, ours) = merged(how, delete_branch);
+            let pass = play.run().exits(0).prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
+            assert!(!pass.asked.iter().any(|l| l.contains("receive-pack")), "{how:?}: {:#?}", pass.asked);
+            assert_eq!(play.scene.repo.tip(PLATFORM), (!delete_branch).then_some(ours), "what is left is not ours to delete");
+            play.run().exits(0).is_warm();
+            play.settles(0);
+
+            play.publish(4);
+            play.run()
+                .exits(0)
+                .asks(&[LOOK, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
+                .prints(&["edge-26.8.3 → edge-26.8.4: opened http://", "/acme/config/pull/2\n"]);
+            let files = replaced(&play.files("main"), &CHARTS, "2026.8.3", "2026.8.4");
+            play.expect(&Expected {
+                number: 2,
+                branch: PLATFORM,
+                base: "main",
+                title: "Linkerd edge-26.8.3 → edge-26.8.4 (default, platform)",
+                target: "default",
+                release: "edge-26.8.4",
+                files: &files,
+                parents: &[play.tip("main")],
+            });
+            assert!(play.pull(1).merged_at.is_some());
+            play.settles(0);
+        }
+    }
+}
+
+#[test]
+fn a_branch_left_behind_with_more_on_it_is_held() {
+    let (play, _) = merged(Merge::Squash, false);
+    let theirs = play.scene.repo.commit(PLATFORM, &ADA, "After the merge", &[put("docs/notes.md", "More.\n")]);
+    play.publish(4);
+    play.run().exits(0).prints(&["left alone, branch-occupied: the branch is at "]);
+    assert_eq!(play.tip(PLATFORM), theirs);
+    assert_eq!(play.scene.github.pulls(REPO).len(), 1);
+    play.settles(0);
+    play.scene.repo.delete_branch(PLATFORM);
+    play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.4: opened http://"]);
+}
+
+#[test]
+fn a_merged_branch_with_a_persons_commit_is_replaced_where_that_was_merged() {
+    let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
+    play.commit(PLATFORM, "docs/notes.md", "Ada was here.\n");
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", false);
+    play.publish(4);
+    play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.4: opened http://"]);
+    assert_eq!(play.scene.repo.read(PLATFORM, "docs/notes.md").as_deref(), Some("Ada was here.\n"));
+    assert_eq!(play.scene.repo.parents(PLATFORM), [play.tip("main")]);
+    play.settles(0);
+}
+
+#[test]
+fn without_the_pull_request_the_history_tells_since_when() {
+    // Both dates are by the committer's clock: long ago, so the proxies are due.
+    let play = Play::new();
+    for path in CHARTS {
+        play.replace("main", path, "2026.8.2", "2026.8.3");
+    }
+    play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://"]);
+    play.expect_data_plane(1);
+    play.settles(0);
+
+    let play = Play::new();
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - 3600);
+    for path in CHARTS {
+        play.replace("main", path, "2026.8.2", "2026.8.3");
+    }
+    play.run().exits(0).prints(&[WAITS]);
+    play.run().exits(0).is_warm().prints(&[WAITS]);
+    play.settles(0);
+}

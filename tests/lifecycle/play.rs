@@ -1,0 +1,404 @@
+//! What every test here does: run the program, look at what it asked for, and at what is there afterwards.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::support::{
+    controls::Entry,
+    github::{Pull, Status},
+    process::{Done, Run},
+    repo::{ADA, put},
+    scene::{DATA_PLANE, PLATFORM, REPO, Scene},
+};
+
+/// Reading the branches.
+pub const LOOK: &str = "GET /acme/config.git/info/refs?service=git-upload-pack";
+/// Fetching one commit.
+pub const FETCH: &str = "GET /acme/config.git/info/refs?service=git-upload-pack\n\
+                         POST /acme/config.git/git-upload-pack\nPOST /acme/config.git/git-upload-pack";
+/// Asking who commits.
+pub const WHO: &str = "GET /api/v3/user";
+/// The last look at the branches, and the push.
+pub const PUSH: &str = "GET /acme/config.git/info/refs?service=git-upload-pack\n\
+                        GET /acme/config.git/info/refs?service=git-receive-pack\n\
+                        POST /acme/config.git/git-receive-pack";
+/// Deleting a branch.
+pub const DELETE: &str = "GET /acme/config.git/info/refs?service=git-receive-pack\n\
+                          POST /acme/config.git/git-receive-pack";
+/// Setting the status of a commit.
+pub const STATUS: &str = "POST /api/v3/repos/acme/config/statuses/[ID]";
+/// Opening a pull request.
+pub const OPEN: &str = "POST /api/v3/repos/acme/config/pulls";
+
+/// Listing the pull requests of a branch.
+pub fn list(branch: &str) -> String {
+    let branch = branch.replace('/', "%2F");
+    format!(
+        "GET /api/v3/repos/acme/config/pulls?state=all&head=acme%3A{branch}&sort=created&direction=desc\
+         &per_page=100&page=1"
+    )
+}
+
+/// Reading one pull request.
+pub fn read(number: u64) -> String {
+    format!("GET /api/v3/repos/acme/config/pulls/{number}")
+}
+
+/// Changing one pull request.
+pub fn write(number: u64) -> String {
+    format!("PATCH /api/v3/repos/acme/config/pulls/{number}")
+}
+
+/// Reading who closed one.
+pub fn events(number: u64) -> String {
+    format!("GET /api/v3/repos/acme/config/issues/{number}/events?per_page=100&page=1")
+}
+
+/// Adding labels or assignees to one, or asking for reviews.
+pub fn ask(number: u64, what: &str) -> String {
+    let list = if what == "requested_reviewers" { "pulls" } else { "issues" };
+    format!("POST /api/v3/repos/acme/config/{list}/{number}/{what}")
+}
+
+fn chart(name: &str, version: &str, more: &str) -> String {
+    format!(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata:\n  name: {name}\n  namespace: linkerd\n\
+         spec:\n{more}  chart:\n    spec:\n      chart: {name}\n      version: {version} # moved by pull request\n\
+         \x20     sourceRef: {{kind: HelmRepository, name: linkerd-edge, namespace: flux-system}}\n"
+    )
+}
+
+const SOURCE: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata:\n  name: linkerd-edge\n  \
+                      namespace: flux-system\nspec:\n  interval: 1h\n  url: https://helm.linkerd.io/edge\n";
+
+fn deployment(release: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  selector:\n    \
+         matchLabels: {{app: web}}\n  template:\n    metadata:\n      labels: {{app: web}}\n      annotations:\n        \
+         config.linkerd.io/proxy-version: {release}\n    spec:\n      containers: [{{name: web, image: shop/web:1}}]\n"
+    )
+}
+
+/// The files of a cluster at a release, below a folder.
+pub fn cluster(folder: &str, number: u32) -> Vec<(String, String)> {
+    let version = format!("2026.8.{number}");
+    vec![
+        (format!("{folder}control-plane.yaml"), {
+            chart("linkerd-control-plane", &version, "  dependsOn:\n    - name: linkerd-crds\n")
+        }),
+        (format!("{folder}crds.yaml"), chart("linkerd-crds", &version, "")),
+        (format!("{folder}sources.yaml"), SOURCE.to_owned()),
+        (format!("{folder}web.yaml"), deployment(&format!("edge-26.8.{number}"))),
+    ]
+}
+
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// Replaces a text in some files; each must have it.
+pub fn replaced(files: &Files, paths: &[&str], from: &str, to: &str) -> Files {
+    let mut files = files.clone();
+    for path in paths {
+        let text = String::from_utf8(files[*path].clone()).unwrap();
+        assert!(text.contains(from), "{path} lacks {from}:\n{text}");
+        files.insert((*path).to_owned(), text.replace(from, to).into_bytes());
+    }
+    files
+}
+
+/// The files of the platform stage.
+pub const CHARTS: [&str; 2] = ["control-plane.yaml", "crds.yaml"];
+
+/// A scene and how it is looked at.
+pub struct Play {
+    pub scene: Scene,
+}
+
+/// One run of the program.
+pub struct Pass {
+    pub done: Done,
+    /// What it asked the host, with commit ids replaced.
+    pub asked: Vec<String>,
+    pub entries: Vec<Entry>,
+    /// What it asked the feeds.
+    pub feeds: Vec<String>,
+}
+
+/// A pull request that is expected to be there.
+pub struct Expected<'a> {
+    pub number: u64,
+    pub branch: &'a str,
+    pub base: &'a str,
+    pub title: &'a str,
+    pub target: &'a str,
+    pub release: &'a str,
+    /// The whole tree.
+    pub files: &'a Files,
+    pub parents: &'a [git2::Oid],
+}
+
+// === impl Play ===
+
+impl Play {
+    /// A cluster at edge-26.8.2; edge-26.8.3 is out.
+    pub fn new() -> Self {
+        Self::with(&cluster("", 2))
+    }
+
+    /// The same with a configuration.
+    pub fn configured(config: &str) -> Self {
+        let mut files = cluster("", 2);
+        files.push(("uplinker.yaml".to_owned(), config.to_owned()));
+        Self::with(&files)
+    }
+
+    /// A repository with files.
+    pub fn with(files: &[(String, String)]) -> Self {
+        let mut files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+        files.push(("docs/notes.md", "Nothing about versions.\n"));
+        Self { scene: Scene::new(&files) }
+    }
+
+    /// The usual scene, after the first run has opened its pull request.
+    pub fn opened() -> Self {
+        Self::new().begun()
+    }
+
+    /// Lets the first run open its pull request.
+    pub fn begun(self) -> Self {
+        self.run().exits(0).prints(&["opened http://"]);
+        self
+    }
+
+    /// One run.
+    pub fn run(&self) -> Pass {
+        self.pass(self.scene.run())
+    }
+
+    /// One run of the given command.
+    pub fn pass(&self, run: Run) -> Pass {
+        self.scene.requests();
+        self.scene.feed.controls().log.take();
+        let done = run.done();
+        let entries = self.scene.github.controls().log.take();
+        let asked = entries.iter().map(|e| without_ids(&e.line())).collect();
+        let feeds = self.scene.feed.controls().log.take().iter().map(Entry::line).collect();
+        Pass { done: done.never_says(crate::support::scene::TOKEN), asked, entries, feeds }
+    }
+
+    /// Everything on the host that a run could change.
+    pub fn world(&self) -> String {
+        let mut statuses: Vec<Status> = Vec::new();
+        let pulls = self.scene.github.pulls(REPO);
+        self.scene.github.settings(REPO, |repo| statuses.clone_from(&repo.statuses));
+        format!("{:#?}\n{pulls:#?}\n{statuses:#?}", self.scene.repo.refs())
+    }
+
+    /// A second run changes nothing, and a plan decides the same, writes nothing and says whether there is anything.
+    pub fn settles(&self, code: i32) {
+        let before = self.world();
+        let writes = self.scene.github.controls().writes.count();
+        let again = self.pass(self.scene.run().args(["--format", "json"])).exits(code);
+        assert_eq!(self.scene.github.controls().writes.count(), writes, "{}\n{:#?}", again.done, again.asked);
+        assert!(!again.asked.iter().any(|line| line.contains("receive-pack")), "{:#?}", again.asked);
+        assert_eq!(self.world(), before);
+        self.plans_like(&again.done, code);
+        assert_eq!(self.world(), before);
+    }
+
+    /// A plan decides as the run did.
+    pub fn plans_like(&self, run: &Done, code: i32) {
+        let plan = self.pass(self.scene.command("plan").args(["--format", "json", "--exit-code"]));
+        let reads = |line: &&String| line.starts_with("GET ") || line.ends_with("/git-upload-pack");
+        assert!(plan.asked.iter().all(|line| reads(&line)), "{:#?}", plan.asked);
+        assert!(!plan.asked.iter().any(|line| line.contains("receive-pack")), "{:#?}", plan.asked);
+        if !run.stdout.is_empty() {
+            let (run, planned) = (run.json(), plan.done.json());
+            for key in ["repository", "base", "base_commit", "decision", "pins", "skipped", "findings", "changes"] {
+                assert_eq!(planned[key], run[key], "`{key}` differs");
+            }
+        }
+        let proposes = plan.done.json()["decision"].as_array().unwrap().iter().any(|d| d["outcome"] == "propose");
+        let expected = match (code, proposes) {
+            (0 | 1, true) => 10,
+            (1, false) => 0,
+            (code, _) => code,
+        };
+        plan.exits(expected);
+    }
+
+    /// Looks at everything of a pull request of ours that is open.
+    pub fn expect(&self, expected: &Expected<'_>) -> Pull {
+        let (pull, repo) = (self.scene.github.pull(REPO, expected.number), &self.scene.repo);
+        assert!(pull.open && pull.merged_at.is_none(), "{pull:#?}");
+        assert_eq!((pull.title.as_str(), pull.base_ref.as_str()), (expected.title, expected.base));
+        assert_eq!((pull.head_ref.as_str(), Some(pull.head_sha)), (expected.branch, repo.tip(expected.branch)));
+        assert_same_files(&repo.files(expected.branch), expected.files);
+        assert_eq!(repo.parents(expected.branch), expected.parents);
+
+        let marker = marker(&pull);
+        let message = repo.message(expected.branch);
+        let trailer = |key: &str| trailers(&message, key);
+        assert_eq!(trailer("Linkerd-Version"), [expected.release]);
+        assert_eq!(trailer("Uplinker-Tree"), [repo.tree_id(expected.branch).to_string()]);
+        assert_eq!(trailer("Uplinker-Plan"), [marker["fingerprint"].as_str().unwrap()]);
+        let stage = expected.branch.rsplit('/').next().unwrap();
+        assert_eq!(
+            (&marker["target"], &marker["stage"], &marker["release"], &marker["head"]),
+            (
+                &Value::from(expected.target),
+                &Value::from(stage),
+                &Value::from(expected.release),
+                &Value::from(pull.head_sha.to_string())
+            )
+        );
+        for flag in ["closing", "declined", "person"] {
+            assert!(marker.get(flag).is_none(), "{marker}");
+        }
+        pull
+    }
+
+    /// The platform's pull request of the usual scene: from edge-26.8.2 to another, on a base with these files.
+    pub fn expect_platform(&self, number: u64, release: u32, base: &Files, parents: &[git2::Oid]) -> Pull {
+        let files = replaced(base, &CHARTS, "2026.8.2", &format!("2026.8.{release}"));
+        self.expect(&Expected {
+            number,
+            branch: PLATFORM,
+            base: "main",
+            title: &format!("Linkerd edge-26.8.2 → edge-26.8.{release} (default, platform)"),
+            target: "default",
+            release: &format!("edge-26.8.{release}"),
+            files: &files,
+            parents,
+        })
+    }
+
+    /// The data plane's pull request of the usual scene, from edge-26.8.2 to edge-26.8.3.
+    pub fn expect_data_plane(&self, number: u64) -> Pull {
+        let files = replaced(&self.files("main"), &["web.yaml"], "edge-26.8.2", "edge-26.8.3");
+        self.expect(&Expected {
+            number,
+            branch: DATA_PLANE,
+            base: "main",
+            title: "Linkerd edge-26.8.2 → edge-26.8.3 (default, data-plane)",
+            target: "default",
+            release: "edge-26.8.3",
+            files: &files,
+            parents: &[self.tip("main")],
+        })
+    }
+
+    pub fn files(&self, rev: &str) -> Files {
+        self.scene.repo.files(rev)
+    }
+
+    pub fn tip(&self, branch: &str) -> git2::Oid {
+        self.scene.repo.tip(branch).unwrap_or_else(|| panic!("no branch {branch}"))
+    }
+
+    pub fn pull(&self, number: u64) -> Pull {
+        self.scene.github.pull(REPO, number)
+    }
+
+    pub fn body(&self, number: u64) -> String {
+        self.pull(number).body.unwrap_or_default()
+    }
+
+    /// The states of the statuses of a branch's tip, oldest first.
+    pub fn statuses(&self, branch: &str) -> Vec<(String, String)> {
+        let all = self.scene.github.statuses(REPO, self.tip(branch));
+        all.into_iter().map(|s| (s.context, s.state)).collect()
+    }
+
+    /// A person commits to a branch.
+    pub fn commit(&self, branch: &str, path: &str, text: &str) -> git2::Oid {
+        self.scene.repo.commit(branch, &ADA, "By hand", &[put(path, text)])
+    }
+
+    /// A person replaces a text in a file of a branch.
+    pub fn replace(&self, branch: &str, path: &str, from: &str, to: &str) -> git2::Oid {
+        let files = replaced(&self.files(branch), &[path], from, to);
+        self.commit(branch, path, std::str::from_utf8(&files[path]).unwrap())
+    }
+
+    /// A release comes out.
+    pub fn publish(&self, number: u32) {
+        let day = format!("2026-08-{}T09:00:00Z", 12 + number);
+        self.scene.feed.publish(crate::support::feed::release(&format!("edge-26.8.{number}"), &day));
+    }
+}
+
+// === impl Pass ===
+
+impl Pass {
+    /// Asserts what was asked of the host, exactly; each part is one or more lines.
+    pub fn asks(self, parts: &[&str]) -> Self {
+        let lines: Vec<&str> = parts.iter().flat_map(|part| part.lines()).collect();
+        assert_eq!(self.asked, lines, "asked:\n{:#?}\n{}", self.asked, self.done);
+        self
+    }
+
+    pub fn exits(mut self, code: i32) -> Self {
+        self.done = self.done.exits(code);
+        self
+    }
+
+    pub fn prints(mut self, texts: &[&str]) -> Self {
+        self.done = self.done.prints(texts);
+        self
+    }
+
+    pub fn complains(mut self, texts: &[&str]) -> Self {
+        self.done = self.done.complains(texts);
+        self
+    }
+
+    /// A run that found nothing new: within the budget, over all servers.
+    pub fn is_warm(self) -> Self {
+        let all = self.asked.len() + self.feeds.len();
+        assert!(all <= 4, "{all} requests: {:#?} {:#?}", self.asked, self.feeds);
+        let reads = |line: &String| line.starts_with("GET ") && !line.contains("receive-pack");
+        assert!(self.asked.iter().all(reads), "{:#?}", self.asked);
+        self
+    }
+
+    /// The bodies sent with one kind of request.
+    pub fn sent(&self, line: &str) -> Vec<Value> {
+        let hits = self.entries.iter().filter(|e| without_ids(&e.line()) == line);
+        hits.map(|e| e.body.clone().unwrap_or_default()).collect()
+    }
+}
+
+/// The marker of a pull request.
+pub fn marker(pull: &Pull) -> Value {
+    let body = pull.body.as_deref().unwrap_or_default();
+    let line = body.trim_end().lines().last().unwrap_or_default().to_owned();
+    let json = line.strip_prefix("<!-- uplinker:v1 ").and_then(|l| l.strip_suffix(" -->"));
+    serde_json::from_str(json.unwrap_or_else(|| panic!("no marker ends the body:\n{body}"))).unwrap()
+}
+
+/// The values of a trailer.
+pub fn trailers(message: &str, key: &str) -> Vec<String> {
+    let start = format!("{key}: ");
+    message.lines().filter_map(|line| line.strip_prefix(&start)).map(str::to_owned).collect()
+}
+
+/// Replaces object ids.
+pub fn without_ids(text: &str) -> String {
+    crate::support::process::scrub(text, &[])
+}
+
+pub fn assert_same_files(seen: &Files, expected: &Files) {
+    let text = |files: &Files| -> BTreeMap<String, String> {
+        files.iter().map(|(p, b)| (p.clone(), String::from_utf8_lossy(b).into_owned())).collect()
+    };
+    assert_eq!(text(seen), text(expected));
+}
+
+pub fn success() -> Vec<(String, String)> {
+    vec![("uplinker/verify".to_owned(), "success".to_owned())]
+}
+
+pub fn failure() -> Vec<(String, String)> {
+    vec![("uplinker/verify".to_owned(), "failure".to_owned())]
+}
