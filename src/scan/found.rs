@@ -121,6 +121,9 @@ impl Found {
 
     /// Takes a scalar that is a pin whatever it says.
     pub fn version(&mut self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: VersionText) {
+        if place.is_covered(node) {
+            return;
+        }
         if node.is_alias() {
             self.aliases_read.insert((place.file.path.clone(), alias_key(place, node)));
         }
