@@ -78,6 +78,11 @@ impl<'a> Place<'a> {
         own.or_else(|| self.outer.filter(|o| is_line(o.node)).and_then(|o| o.place.word(o.node)))
     }
 
+    /// Asks of a node, and of each scalar that its text stands in.
+    pub fn any_around(self, node: Node<'_>, ask: fn(Node<'_>) -> bool) -> bool {
+        ask(node) || self.outer.is_some_and(|o| o.place.any_around(o.node, ask))
+    }
+
     /// Tells whether a scalar has a template action in it, so that its value is not known.
     pub fn is_covered(self, node: Node<'_>) -> bool {
         let node = node.resolved();
