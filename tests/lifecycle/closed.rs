@@ -56,7 +56,7 @@ fn a_no_that_was_taken_back_is_none() {
     play.run()
         .exits(0)
         .asks(&[LOOK, &list(PLATFORM)])
-        .is_warm()
+        .stays_warm()
         .prints(&["/acme/config/pull/1 is up to date"]);
     play.settles(0);
 }
@@ -87,7 +87,7 @@ fn closed_since_the_base_branch_went_is_not_a_no() {
     play.scene.github.delete_branch(REPO, "stable", "ada");
     assert!(!play.pull(1).open);
     play.run()
-        .exits(1)
+        .exits(2)
         .asks(&[LOOK])
         .complains(&["there is no branch `stable`; change `base`, or create the branch"]);
     play.scene.repo.set_tip("stable", base);
@@ -138,14 +138,14 @@ fn another_base_branch_gets_a_pull_request_of_its_own() {
 
 #[test]
 fn pins_that_were_changed_by_hand_close_it_and_are_no_refusal() {
-    let play = Play::opened();
+    let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
     for path in CHARTS {
         play.replace("main", path, "2026.8.2", "2026.8.3");
     }
     let pass = play
         .run()
         .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), FETCH, &read(1), &write(1), &write(1), DELETE])
+        .asks(&[LOOK, FETCH, &list(PLATFORM), &read(1), &write(1), &write(1), DELETE])
         .prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
     let sent = pass.sent(&write(1));
     let marked = sent[0]["body"].as_str().unwrap();
@@ -154,14 +154,14 @@ fn pins_that_were_changed_by_hand_close_it_and_are_no_refusal() {
     assert_eq!(sent[1], serde_json::json!({"state": "closed"}));
     assert!(!play.pull(1).open && play.pull(1).merged_at.is_none());
     assert_eq!(play.scene.repo.tip(PLATFORM), None);
-    play.run().exits(0);
+    play.run().exits(0).asks(&[LOOK]).stays_warm();
     play.settles(0);
 
     // It is no refusal: taken back by hand, the same release is proposed again.
     for path in CHARTS {
         play.replace("main", path, "2026.8.3", "2026.8.2");
     }
-    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.3: opened http://", "/acme/config/pull/3\n"]);
+    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.3: opened http://", "/acme/config/pull/2\n"]);
 }
 
 #[test]

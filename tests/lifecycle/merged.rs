@@ -29,7 +29,7 @@ fn after_each_button_the_next_release_gets_a_pull_request_of_its_own() {
                 (!delete_branch).then_some(ours),
                 "what is left is not ours to delete"
             );
-            play.run().exits(0).is_warm();
+            play.run().exits(0).stays_warm();
             play.settles(0);
 
             play.publish(4);
@@ -97,6 +97,6 @@ fn without_the_pull_request_the_history_tells_since_when() {
         play.replace("main", path, "2026.8.2", "2026.8.3");
     }
     play.run().exits(0).prints(&[WAITS]);
-    play.run().exits(0).is_warm().prints(&[WAITS]);
+    play.run().exits(0).stays_warm().prints(&[WAITS]);
     play.settles(0);
 }

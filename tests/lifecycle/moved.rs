@@ -57,7 +57,7 @@ fn a_base_that_moved_elsewhere_changes_nothing() {
     play.replace("main", "web.yaml", "shop/web:1", "shop/web:2");
     play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM)]).prints(&["/acme/config/pull/1 is up to date"]);
     assert_eq!((play.tip(PLATFORM), play.pull(1).body), (before, world));
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 }
 
@@ -94,12 +94,12 @@ fn with_behind_every_move_of_the_base_is_followed() {
         let config = format!("version: 1\nbranch:\n  update: behind\n  history: {history}\n");
         let play = Play::configured(&config).begun();
         let first = play.tip(PLATFORM);
-        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
         let base = play.commit("main", "docs/notes.md", "Something.\n");
         play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, &read(1), &write(1)]);
         let all = [first, base];
         play.expect_platform(1, 3, &play.files("main"), &all[2 - parents..]);
-        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
         play.settles(0);
     }
 }
@@ -165,7 +165,7 @@ fn update_branch_pressed_by_a_person_stays_ours() {
     assert_eq!(play.statuses(PLATFORM), success());
     let files = replaced(&play.files("main"), &CHARTS, "2026.8.2", "2026.8.3");
     assert_same_files(&play.files(PLATFORM), &files);
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 
     // And what is newer goes on top of it.

@@ -22,8 +22,8 @@ fn the_first_run_opens_the_pull_request() {
         "title: Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)",
         "branch: uplinker/default/platform into main",
         "2 pins in 2 files:",
-        "control-plane.yaml:14 flux-helm-release: 2026.8.2 → 2026.8.3",
-        "crds.yaml:12 flux-helm-release: 2026.8.2 → 2026.8.3",
+        "control-plane.yaml:12 flux-helm-release: 2026.8.2 → 2026.8.3",
+        "crds.yaml:10 flux-helm-release: 2026.8.2 → 2026.8.3",
         "default, data-plane: on hold: up to date at edge-26.8.2",
     ]);
     assert_eq!(pass.feeds, ["GET /edge/index.yaml", "GET /repos/linkerd/linkerd2/releases?per_page=100"]);
@@ -69,8 +69,8 @@ const BODY: &str = "\
 
 | what | now | after | where |
 |---|---|---|---|
-| `linkerd-control-plane` | `2026.8.2` | **`2026.8.3`** | `control-plane.yaml:14` |
-| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:12` |
+| `linkerd-control-plane` | `2026.8.2` | **`2026.8.3`** | `control-plane.yaml:12` |
+| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:10` |
 
 <details><summary>Worth knowing: 1</summary>
 
@@ -106,7 +106,7 @@ fn nothing_new_in_an_idle_repository() {
         .exits(0)
         .asks(&[LOOK, FETCH])
         .prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
-    play.run().exits(0).asks(&[LOOK]).is_warm();
+    play.run().exits(0).asks(&[LOOK]).stays_warm();
     play.settles(0);
     assert_eq!(play.scene.repo.branches().len(), 1);
 }
@@ -117,7 +117,7 @@ fn nothing_new_with_an_open_pull_request() {
     play.run()
         .exits(0)
         .asks(&[LOOK, &list(PLATFORM)])
-        .is_warm()
+        .stays_warm()
         .prints(&["edge-26.8.2 → edge-26.8.3: nothing to do, http://", "/acme/config/pull/1 is up to date"]);
     play.settles(0);
     // The cache is a help and no memory.
@@ -129,11 +129,14 @@ fn nothing_new_with_an_open_pull_request() {
 fn nothing_new_while_the_data_plane_waits() {
     for left_behind in [false, true] {
         let play = Play::opened();
-        play.scene.github.set_clock(jiff::Timestamp::now().as_second());
+        let now = jiff::Timestamp::now().as_second();
+        play.scene.github.set_clock(now);
+        // The host notes the merge a second later.
+        play.scene.repo.set_clock(now + 1);
         play.scene.github.merge(REPO, 1, Merge::Squash, "ada", !left_behind);
         let waits = "default, data-plane: on hold: the control plane's edge-26.8.3 is to prove itself first; proxies wait until 20";
         play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM)]).prints(&[waits]);
-        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm().prints(&[waits]);
+        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm().prints(&[waits]);
         play.settles(0);
         assert_eq!(play.scene.repo.tip(DATA_PLANE), None);
     }
@@ -157,7 +160,7 @@ fn the_data_plane_is_due_after_its_wait() {
     play.run()
         .exits(0)
         .asks(&[LOOK, &list(DATA_PLANE)])
-        .is_warm()
+        .stays_warm()
         .prints(&["/acme/config/pull/2 is up to date"]);
     play.settles(0);
 

@@ -360,7 +360,7 @@ impl Pass {
     }
 
     /// A run that found nothing new: within the budget, over all servers.
-    pub fn is_warm(self) -> Self {
+    pub fn stays_warm(self) -> Self {
         let all = self.asked.len() + self.feeds.len();
         assert!(all <= 4, "{all} requests: {:#?} {:#?}", self.asked, self.feeds);
         let reads = |line: &String| line.starts_with("GET ") && !line.contains("receive-pack");

@@ -79,7 +79,7 @@ fn while_paused_frozen_or_outside_the_schedule_nothing_is_opened_or_moved() {
     ] {
         let play = Play::configured(&config);
         play.run().exits(0).asks(&[LOOK, FETCH]).prints(&[&format!("default, platform: on hold: {words}")]);
-        play.run().exits(0).asks(&[LOOK]).is_warm();
+        play.run().exits(0).asks(&[LOOK]).stays_warm();
         assert_eq!(play.scene.repo.branches().len(), 1);
         play.settles(0);
 
@@ -253,7 +253,7 @@ fn the_base_may_be_another_branch() {
     assert_eq!(play.pull(1).base_ref, "release/stable");
     assert_eq!(play.scene.repo.parents(PLATFORM), [base]);
     assert_eq!(play.scene.repo.read(PLATFORM, "docs/notes.md").as_deref(), Some("Nothing about versions.\n"));
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 }
 
