@@ -17,6 +17,9 @@ use uplinker::scan::{
     scan,
 };
 
+#[path = "rounds/mod.rs"]
+mod rounds;
+
 /// A tree in memory.
 #[derive(Default)]
 struct MemoryTree {

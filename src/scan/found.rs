@@ -121,6 +121,9 @@ impl Found {
 
     /// Takes a scalar that is a pin whatever it says.
     pub fn version(&mut self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: VersionText) {
+        if place.is_covered(node) {
+            return;
+        }
         if node.is_alias() {
             self.aliases_read.insert((place.file.path.clone(), alias_key(place, node)));
         }
@@ -183,7 +186,7 @@ impl Found {
         let word = place.word(node);
         let held = word.filter(|r| *r == Reason::Held);
         let sealed = place.file.sealed.then_some(Reason::Encrypted);
-        let twice = is_written_twice(node.resolved()).then_some(Reason::DuplicateKey);
+        let twice = place.any_around(node.resolved(), is_written_twice).then_some(Reason::DuplicateKey);
         let workflow = is_workflow(place.file).then_some(Reason::NeedsWorkflowsScope);
         held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays).or(workflow)
     }

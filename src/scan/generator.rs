@@ -127,7 +127,7 @@ fn one(
     let fields: Vec<(Place<'_>, Node<'_>)> =
         template::reads(reading.version).iter().filter_map(|path| scope.field(path)).collect();
     let version = fields.first().and_then(|(_, n)| n.as_str()).unwrap_or(reading.version);
-    let Some((named, sure)) = scope.chart(reading, others, scope.set) else { return };
+    let Some((named, sure)) = scope.chart(reading, others) else { return };
     let mirrors = &context.options.mirrors;
     let ours = named.as_ref().and_then(|n| Ours::judge(&n.chart, &n.origin, version, mirrors));
     if let Some(ours) = &ours {
@@ -153,6 +153,15 @@ fn one(
         argo::helm(context, scope.set, source, &read_by, &Default::default(), found);
     }
     helm_reads(context, scope, source, &read_by, found);
+    // Which of several charts reads a value is not for this element to say: each of ours may.
+    let unnamed = reading.chart.filter(|text| scope.evaluate(text).is_none());
+    for chart in unnamed.map(|text| scope.charts(text, others)).unwrap_or_default() {
+        let url = reading.url.and_then(|u| scope.evaluate(u));
+        let origin = url.map_or(Origin::Unknown, Origin::Address);
+        if let Some(ours) = Ours::judge(&chart, &origin, version, mirrors) {
+            helm_reads(context, scope, source, &ReadBy::Ours(ours), found);
+        }
+    }
 }
 
 /// Takes the fields that Helm parameters and values of the template read.
@@ -257,12 +266,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Says which chart this element deploys, and whether that is sure. `None` where no element says so at all.
-    fn chart(
-        &self,
-        reading: &Reading<'_>,
-        others: &Others<'_, '_>,
-        set: Place<'_>,
-    ) -> Option<(Option<NamedChart>, bool)> {
+    fn chart(&self, reading: &Reading<'_>, others: &Others<'_, '_>) -> Option<(Option<NamedChart>, bool)> {
         let url = reading.url.and_then(|u| self.evaluate(u));
         let Some(text) = reading.chart else {
             return Some((url.filter(|u| u.starts_with("oci://")).as_deref().and_then(oci_chart), true));
@@ -271,16 +275,21 @@ impl<'a> Scope<'a> {
         if let Some(chart) = self.evaluate(text) {
             return Some((Some(NamedChart { chart, origin }), true));
         }
-        // A matrix may take the chart from one generator and the version from another.
-        let mut charts: Vec<String> = Vec::new();
-        for element in others.elements {
-            element.visit(set, |place, node, values| {
-                charts.extend(Scope { place, node, set, values }.evaluate(text));
-            });
-        }
+        let charts = self.charts(text, others);
         let sure = charts.iter().all(|c| crate::linkerd::is_chart(c));
         let chart = charts.into_iter().find(|c| crate::linkerd::is_chart(c))?;
         Some((Some(NamedChart { chart, origin }), sure))
+    }
+
+    /// Lists the charts that elements name; a matrix may take the chart from one generator and the version from another.
+    fn charts(&self, text: &str, others: &Others<'_, '_>) -> Vec<String> {
+        let mut charts: Vec<String> = Vec::new();
+        for element in others.elements {
+            element.visit(self.set, |place, node, values| {
+                charts.extend(Scope { place, node, set: self.set, values }.evaluate(text));
+            });
+        }
+        charts
     }
 
     /// Tells whether another source of the template reads the same field as the version of somebody else's chart.

@@ -78,6 +78,18 @@ impl<'a> Place<'a> {
         own.or_else(|| self.outer.filter(|o| is_line(o.node)).and_then(|o| o.place.word(o.node)))
     }
 
+    /// Asks of a node, and of each scalar that its text stands in.
+    pub fn any_around(self, node: Node<'_>, ask: fn(Node<'_>) -> bool) -> bool {
+        ask(node) || self.outer.is_some_and(|o| o.place.any_around(o.node, ask))
+    }
+
+    /// Tells whether a scalar has a template action in it, so that its value is not known.
+    pub fn is_covered(self, node: Node<'_>) -> bool {
+        let node = node.resolved();
+        let written = self.text.get(node.span()).unwrap_or_default();
+        self.outer.is_some() && is_line(node) && written.contains("{{")
+    }
+
     /// Returns a number that tells an alias of this text from those of every other text of the file.
     pub fn alias_start(self, alias: Node<'_>) -> usize {
         let start = alias.span().start;

@@ -1,0 +1,1 @@
+SELECT 'edge-26.8.2'; -- uplinker: edge
