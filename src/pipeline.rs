@@ -64,6 +64,13 @@ pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> 
 
 /// Says what a run would do for a remote. Writes nothing.
 pub fn plan_remote(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<RunReport, Error> {
+    match plan_once(remote, operator) {
+        Err(error) if error.is_of_objects() && remote.forget() => plan_once(remote, operator),
+        done => done,
+    }
+}
+
+fn plan_once(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
     let landed = OnRemote::new(remote, None, &base, &config);
@@ -76,6 +83,9 @@ pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -
     for _ in 1..ATTEMPTS {
         match pass(remote, forge, operator) {
             Err(Error::Moved) => (operator.progress)("a branch moved, starting over"),
+            Err(error) if error.is_of_objects() && remote.forget() => {
+                (operator.progress)("the cache is damaged, starting over");
+            }
             done => return done,
         }
     }

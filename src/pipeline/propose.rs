@@ -9,7 +9,7 @@ use crate::{
         landed::Lists,
     },
     policy::HoldReason,
-    propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Message, ProposeError, Wish},
+    propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Held, Message, ProposeError, Wish},
     release::Catalog,
     report::{Outcome, StageDecision},
 };
@@ -41,7 +41,7 @@ pub(super) fn carry_out(
         return Err(Error::Moved);
     }
     attach(&carried, base.tip.id, &branch, remote, forge)?;
-    draft.report.outcome = outcome(carried.done, carried.pull);
+    draft.report.outcome = outcome(carried.done, carried.pull, &branch);
     if matches!(draft.report.outcome, Some(Outcome::LeftAlone { pull: None, .. })) {
         draft.report.proposal = None;
     }
@@ -109,8 +109,12 @@ fn attach(
     Ok(forge.attach(pull.number, &patch)?)
 }
 
-fn outcome(done: Done, pull: Option<propose::PullRequest>) -> Option<Outcome> {
+fn outcome(done: Done, pull: Option<propose::PullRequest>, branch: &str) -> Option<Outcome> {
     match (done, pull) {
+        // Its last word is `branch`, and without a pull request nothing else in the report names it.
+        (Done::Held(held @ Held::BranchOccupied { .. }), pull) => {
+            Some(Outcome::LeftAlone { reason: format!("{held} `{branch}`"), pull })
+        }
         (Done::Held(held), pull) => Some(Outcome::LeftAlone { reason: held.to_string(), pull }),
         (Done::Opened, Some(pull)) => Some(Outcome::Opened(pull)),
         (Done::Updated, Some(pull)) => Some(Outcome::Updated(pull)),

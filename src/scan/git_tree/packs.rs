@@ -124,7 +124,9 @@ mod tests {
         let ids: Vec<BlobId> = blobs.iter().chain([&loose, &blobs[7]]).map(|oid| id(*oid)).collect();
         let packs = locate(&[folder.path().join("objects")], &ids);
         let mut offsets = std::collections::BTreeMap::new();
-        packs[0].found.iter().for_each(|(offset, n)| drop(offsets.insert(*n, *offset)));
+        packs[0].found.iter().for_each(|(offset, n)| {
+            offsets.insert(*n, *offset);
+        });
         assert_eq!((packs.len(), offsets.len(), offsets.get(&300)), (1, 301, None));
         assert_eq!(offsets[&301], offsets[&7]);
         let length = std::fs::metadata(&packs[0].path).unwrap().len();
