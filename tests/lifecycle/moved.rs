@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::play::*;
 use crate::support::{
+    feed::release,
     repo::{ADA, BEN, put},
     scene::{PLATFORM, REPO},
 };
@@ -35,6 +36,21 @@ fn a_newer_release_moves_the_open_pull_request() {
     );
     assert!(body.contains("uplinker:skip edge-26.8.4") && !body.contains("skip edge-26.8.3"), "{body}");
     assert_eq!(play.scene.github.events(REPO, 1), ["renamed"]);
+    play.settles(0);
+}
+
+#[test]
+fn advice_that_comes_later_is_written_and_pushes_nothing() {
+    let play = Play::opened();
+    let ours = play.tip(PLATFORM);
+    let advised = release("edge-26.8.3", "2026-08-15T09:00:00Z");
+    play.scene.feed.publish(advised.notes("This release is recommended for all users.\n"));
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, &list(PLATFORM), &read(1), &write(1)])
+        .prints(&["edge-26.8.2 → edge-26.8.3: updated http://"]);
+    assert_eq!(play.tip(PLATFORM), ours);
+    assert!(play.body(1).contains("2026-08-15, Linkerd says: recommended"), "{}", play.body(1));
     play.settles(0);
 }
 
