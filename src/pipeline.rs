@@ -73,7 +73,7 @@ pub fn plan_remote(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<Ru
 fn plan_once(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
-    let landed = OnRemote { remote, forge: None, base: &base, config: &config };
+    let landed = OnRemote::new(remote, None, &base, &config);
     let drafts = draft_all(&survey, &base, operator, &landed)?;
     Ok(survey.report(&base, drafts, operator.to))
 }
@@ -96,12 +96,20 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     let (base, config) = Base::read(remote, operator)?;
     remote.write_under(&config.branch.prefix)?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
-    let landed = OnRemote { remote, forge: Some(forge), base: &base, config: &config };
+    let landed = OnRemote::new(remote, Some(forge), &base, &config);
     let mut drafts = draft_all(&survey, &base, operator, &landed)?;
+    let mut lists = landed.into_lists();
     let mut notes = Vec::new();
     for draft in &mut drafts {
         (operator.progress)(&format!("proposing {}", draft.report.target));
-        notes.extend(propose::carry_out(draft, &base, &config, remote, forge, operator.catalog)?);
+        notes.extend(propose::carry_out(
+            draft,
+            &mut lists,
+            &base,
+            &config,
+            (remote, forge),
+            operator.catalog,
+        )?);
     }
     let mut report = survey.report(&base, drafts, operator.to);
     report.writes = true;

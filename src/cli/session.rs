@@ -134,6 +134,7 @@ impl<'t> Session<'t> {
         Ok(ReleasesReport {
             releases: catalog.releases.values().rev().map(row).collect(),
             feeds: catalog.feeds,
+            remarks: catalog.remarks.iter().map(|remark| format!("the chart index: {remark}")).collect(),
         })
     }
 

@@ -51,13 +51,13 @@ pub(super) fn draft(
     let drafting = Drafting { survey, target, stage };
     let decision = drafting.decide(operator, landed)?;
     let (to, hop) = match decision {
-        Decision::Hold(hold) => return Ok(Some(drafting.without_proposal(held(hold)))),
+        Decision::Hold(hold) => return Ok(Some(drafting.without_proposal(held(stage, hold)))),
         Decision::Target { version, hop_towards } => (version, hop_towards),
     };
     match drafting.apply(to, hop) {
         Applied::Nothing => {
             let hold = Hold { reason: HoldReason::UpToDate, release: Some(to), until: None };
-            Ok(Some(drafting.without_proposal(held(hold))))
+            Ok(Some(drafting.without_proposal(held(stage, hold))))
         }
         Applied::Stuck(reason) => {
             Ok(Some(drafting.without_proposal(StageDecision::Unplannable { release: to, reason })))
@@ -69,8 +69,11 @@ pub(super) fn draft(
 }
 
 /// Puts a hold into words.
-fn held(hold: Hold) -> StageDecision {
-    let text = policy::describe(&hold);
+fn held(stage: Stage, hold: Hold) -> StageDecision {
+    let text = match stage {
+        Stage::Platform => policy::describe(&hold),
+        Stage::DataPlane => policy::describe_proxies(&hold),
+    };
     StageDecision::Hold { hold, text }
 }
 

@@ -6,20 +6,21 @@ use crate::{
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
+        landed::Lists,
     },
     policy::HoldReason,
-    propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Message, ProposeError, Wish},
+    propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Held, Message, ProposeError, Wish},
     release::Catalog,
     report::{Outcome, StageDecision},
 };
 
-/// Carries out a draft and notes the outcome in it. Returns one line for each thing that was refused.
+/// Carries out a draft and notes the outcome in it; what was listed while it was drafted is not listed again. Returns one line for each thing that was refused.
 pub(super) fn carry_out(
     draft: &mut Draft,
+    lists: &mut Lists,
     base: &Base,
     config: &Config,
-    remote: &GitRemote<'_>,
-    forge: &dyn Forge,
+    (remote, forge): (&GitRemote<'_>, &dyn Forge),
     catalog: &Catalog,
 ) -> Result<Vec<String>, Error> {
     let (target, stage) = (draft.report.target.clone(), draft.report.stage);
@@ -33,13 +34,14 @@ pub(super) fn carry_out(
         target,
         stage,
         options: config.branch.options,
+        known: lists.remove(&branch),
     };
     let carried = propose::carry_out(&desk, &wish, &base.refs).map_err(error)?;
     if carried.done == Done::StartOver {
         return Err(Error::Moved);
     }
     attach(&carried, base.tip.id, &branch, remote, forge)?;
-    draft.report.outcome = outcome(carried.done, carried.pull);
+    draft.report.outcome = outcome(carried.done, carried.pull, &branch);
     if matches!(draft.report.outcome, Some(Outcome::LeftAlone { pull: None, .. })) {
         draft.report.proposal = None;
     }
@@ -107,8 +109,12 @@ fn attach(
     Ok(forge.attach(pull.number, &patch)?)
 }
 
-fn outcome(done: Done, pull: Option<propose::PullRequest>) -> Option<Outcome> {
+fn outcome(done: Done, pull: Option<propose::PullRequest>, branch: &str) -> Option<Outcome> {
     match (done, pull) {
+        // Its last word is `branch`, and without a pull request nothing else in the report names it.
+        (Done::Held(held @ Held::BranchOccupied { .. }), pull) => {
+            Some(Outcome::LeftAlone { reason: format!("{held} `{branch}`"), pull })
+        }
         (Done::Held(held), pull) => Some(Outcome::LeftAlone { reason: held.to_string(), pull }),
         (Done::Opened, Some(pull)) => Some(Outcome::Opened(pull)),
         (Done::Updated, Some(pull)) => Some(Outcome::Updated(pull)),

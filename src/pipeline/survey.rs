@@ -5,8 +5,9 @@ use crate::{
     linkerd,
     pipeline::{Base, Error, draft::Draft},
     plan::{self, Move, Proxies, Target},
+    policy::HoldReason,
     release::{Catalog, EdgeVersion, FeedState},
-    report::{PinsReport, RunReport},
+    report::{PinsReport, RunReport, StageDecision},
     scan::{self, Inventory, RepoPath, ScanOptions, Tree},
 };
 
@@ -88,13 +89,17 @@ impl<'a> Survey<'a> {
         let rivals = self.inventory.facts.rivals.iter().map(|r| {
             format!("{} in {} may manage the same pins; this rule ends the duel: {}", r.bot, r.path, r.rule)
         });
+        // What is odd in the index matters where it may be why something is missing there.
+        let waits = drafts.iter().any(|d| is_not_ready(&d.report.decision));
+        let remarks = self.catalog.remarks.iter().filter(|_| waits);
+        let remarks = remarks.map(|remark| format!("the chart index: {remark}"));
         RunReport {
             repository: base.repository.clone(),
             base: base.branch.clone(),
             base_commit: base.tip.id.to_string(),
             writes: false,
             pins: PinsReport::new(&self.inventory, |path| self.target_of(path), judged),
-            notes: failed.chain(rivals).collect(),
+            notes: failed.chain(remarks).chain(rivals).collect(),
             stages: drafts.into_iter().map(|d| d.report).collect(),
         }
     }
@@ -110,6 +115,10 @@ impl<'a> Survey<'a> {
             .target_error(last, &overlap.to_string(), "narrow `paths`, or name the files in `exclude`")
             .into()
     }
+}
+
+fn is_not_ready(decision: &StageDecision) -> bool {
+    matches!(decision, StageDecision::Hold { hold, .. } if matches!(hold.reason, HoldReason::NotReady { .. }))
 }
 
 fn all_of(plan: &plan::Plan) -> impl Iterator<Item = Move> {

@@ -66,6 +66,18 @@ pub fn describe(hold: &Hold) -> String {
     }
 }
 
+/// Describes a hold of the data-plane stage, where what is up to date waits for the control plane alone.
+pub fn describe_proxies(hold: &Hold) -> String {
+    match (&hold.reason, hold.release) {
+        (HoldReason::UpToDate, Some(release)) => {
+            format!(
+                "up to date at {release}; proxies move once the control plane's own move is on the base branch"
+            )
+        }
+        _ => describe(hold),
+    }
+}
+
 /// Shows an instant to the minute, rounded up so that it is not early.
 fn time(at: Timestamp) -> String {
     let second = at.as_second();

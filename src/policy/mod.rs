@@ -16,7 +16,7 @@ use crate::release::EdgeVersion;
 
 pub use data_plane::{ControlPlane, data_plane};
 pub use decide::{decide, passed_over};
-pub use describe::describe;
+pub use describe::{describe, describe_proxies};
 pub use eligible::missing_charts;
 pub use quiet::BadSchedule;
 

@@ -44,7 +44,9 @@ pub enum Purpose {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReleaseError {
     /// Every feed is off: the operator's fault.
-    #[error("every release feed is off; turn on `charts`, `releases` or `versioncheck`")]
+    #[error(
+        "every release feed is off; leave out `--charts-url`, `--releases-url` or `--versioncheck-url`, or give one an address"
+    )]
     AllOff,
     /// No feed that is on could be read, or none names a release.
     #[error("no release feed could be read:{}", list(.feeds))]

@@ -122,6 +122,8 @@ pub struct ReleasesReport {
     pub releases: Vec<ReleaseRow>,
     /// What became of each feed.
     pub feeds: Vec<Feed>,
+    /// Entries of the chart index that were passed over, and why.
+    pub remarks: Vec<String>,
 }
 
 /// One release as reported.

@@ -34,7 +34,8 @@ pub(super) fn text(report: &ReleasesReport, color: bool) -> String {
         table.row(cells(row));
     }
     let feeds = report.feeds.iter().map(|f| format!("{}\n", for_terminal(&feed(f))));
-    table.text(color) + "\n" + &feeds.collect::<String>()
+    let remarks = report.remarks.iter().map(|r| format!("note: {}\n", for_terminal(r)));
+    table.text(color) + "\n" + &feeds.chain(remarks).collect::<String>()
 }
 
 /// Returns the report as Markdown.
@@ -44,7 +45,8 @@ pub(super) fn markdown(report: &ReleasesReport) -> String {
         table.row(cells(row).map(|c| markdown::whole(&c)));
     }
     let feeds = report.feeds.iter().map(|f| format!("- {}\n", markdown::whole(&feed(f))));
-    table.markdown() + "\n" + &feeds.collect::<String>()
+    let remarks = report.remarks.iter().map(|r| format!("- note: {}\n", markdown::whole(r)));
+    table.markdown() + "\n" + &feeds.chain(remarks).collect::<String>()
 }
 
 fn cells(row: &ReleaseRow) -> [String; 6] {

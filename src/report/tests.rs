@@ -248,6 +248,7 @@ fn releases_report() -> ReleasesReport {
     ReleasesReport {
         releases: vec![ReleaseRow { release, passed_over: Some("it has no date".to_owned()) }],
         feeds,
+        remarks: vec![HOSTILE.to_owned()],
     }
 }
 

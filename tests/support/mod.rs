@@ -10,6 +10,7 @@ pub mod feed;
 pub mod git_server;
 pub mod github;
 pub mod http;
+pub mod mesh;
 pub mod process;
 pub mod record;
 pub mod repo;

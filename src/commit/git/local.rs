@@ -198,7 +198,10 @@ pub fn open_repository(path: &Path) -> Result<Repository, GitError> {
             reason: "is not the top folder of a Git repository; give the folder that holds `.git`, or a bare repository"
                 .into(),
         },
-        ErrorCode::NotFound => GitError::NotFound { url },
+        ErrorCode::NotFound => GitError::Address {
+            url,
+            reason: "there is no such folder; give the path of a clone or of a bare repository".into(),
+        },
         ErrorCode::Owner => GitError::Address {
             reason: format!(
                 "belongs to another user; if you trust it: git config --global --add safe.directory {url}"
