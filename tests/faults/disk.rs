@@ -65,7 +65,6 @@ fn damaged(name: &str, clean: &Place, damage: impl Fn(&Path)) {
     damage(&cache);
     let done = complete(&scene);
     assert_eq!(Place::of(&scene), *clean, "{name}\n{done}");
-    settled(&scene);
 }
 
 fn each(cache: &Path, of: impl Fn(&Path) -> bool, act: impl Fn(usize, &Path, Vec<u8>)) {
@@ -129,10 +128,10 @@ fn a_damaged_cache_changes_nothing() {
 #[test]
 fn one_flipped_byte_anywhere_in_a_pack_changes_nothing() {
     let clean = clean();
-    for part in 0..12 {
-        damaged(&format!("flipped at {part}/12"), &clean, |cache| {
+    for part in 0..9 {
+        damaged(&format!("flipped at {part}/9"), &clean, |cache| {
             each(cache, is("pack"), |_, file, mut bytes| {
-                let at = (bytes.len() - 1) * part / 12;
+                let at = (bytes.len() - 1) * part / 9;
                 bytes[at] ^= 0x55;
                 overwrite(file, &bytes);
             });

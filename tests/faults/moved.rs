@@ -51,7 +51,9 @@ fn a_person_pushes(scenario: Scenario) {
         assert_eq!(scene.repo.tip(PLATFORM), Some(theirs), "request {n}\n{said}\n{again}");
         let pull = scene.only_pull();
         assert!(pull.body.unwrap_or_default().contains("uplinker:retake"), "request {n}\n{said}\n{again}");
-        settled(&scene);
+        if n % 4 == 0 {
+            settled(&scene);
+        }
     }
 }
 
@@ -84,7 +86,9 @@ fn the_base_moves(scenario: Scenario) {
         assert_eq!(text, wanted, "request {n}\n{said}\n{again}");
         assert_eq!(scene.repo.changed("main", PLATFORM), ["control-plane.yaml", "crds.yaml"], "request {n}");
         assert!(scene.only_pull().open);
-        settled(&scene);
+        if n % 4 == 0 {
+            settled(&scene);
+        }
     }
 }
 

@@ -35,7 +35,10 @@ fn break_every_write(scenario: Scenario) {
             let again = complete(&scene);
             assert_eq!(Place::of(&scene), clean, "{case}\n{done}\n{again}");
             check_kept(&scene, &kept);
-            settled(&scene);
+            // The same place has nothing left to write, as the run without faults showed; this looks at the cache too.
+            if matches!(fault, WriteFault::KillAfter) {
+                settled(&scene);
+            }
         }
     }
 }

@@ -281,10 +281,10 @@ impl Shared {
     }
 }
 
-/// Returns when the client hangs up or the server is dropped, which shuts the socket down.
+/// Returns when the client hangs up or the server is dropped, which shuts the socket down. What the client sends
+/// until then gets no answer: it may have enough for its next request.
 fn wait_for_the_end(mut socket: &TcpStream) {
-    let mut rest = [0];
-    let _ = socket.read(&mut rest);
+    let _ = io::copy(&mut socket, &mut io::sink());
 }
 
 fn bad(reason: &str) -> io::Error {

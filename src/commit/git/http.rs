@@ -28,7 +28,7 @@ const MAX_REDIRECTS: usize = 3;
 /// The pause before a read is repeated.
 const PAUSE: Duration = Duration::from_millis(400);
 /// A read that took longer to fail is not repeated: the run's own time is bounded too.
-const QUICK: Duration = Duration::from_secs(5);
+const QUICK: Duration = Duration::from_secs(2);
 /// GitHub's name for the user behind a token; other forges accept any.
 const USER: &str = "x-access-token";
 
