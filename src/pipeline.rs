@@ -64,9 +64,16 @@ pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> 
 
 /// Says what a run would do for a remote. Writes nothing.
 pub fn plan_remote(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<RunReport, Error> {
+    match plan_once(remote, operator) {
+        Err(error) if error.is_of_objects() && remote.forget() => plan_once(remote, operator),
+        done => done,
+    }
+}
+
+fn plan_once(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
-    let landed = OnRemote { remote, forge: None, base: &base, config: &config };
+    let landed = OnRemote::new(remote, None, &base, &config);
     let drafts = draft_all(&survey, &base, operator, &landed)?;
     Ok(survey.report(&base, drafts, operator.to))
 }
@@ -76,6 +83,9 @@ pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -
     for _ in 1..ATTEMPTS {
         match pass(remote, forge, operator) {
             Err(Error::Moved) => (operator.progress)("a branch moved, starting over"),
+            Err(error) if error.is_of_objects() && remote.forget() => {
+                (operator.progress)("the cache is damaged, starting over");
+            }
             done => return done,
         }
     }
@@ -86,12 +96,20 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     let (base, config) = Base::read(remote, operator)?;
     remote.write_under(&config.branch.prefix)?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
-    let landed = OnRemote { remote, forge: Some(forge), base: &base, config: &config };
+    let landed = OnRemote::new(remote, Some(forge), &base, &config);
     let mut drafts = draft_all(&survey, &base, operator, &landed)?;
+    let mut lists = landed.into_lists();
     let mut notes = Vec::new();
     for draft in &mut drafts {
         (operator.progress)(&format!("proposing {}", draft.report.target));
-        notes.extend(propose::carry_out(draft, &base, &config, remote, forge, operator.catalog)?);
+        notes.extend(propose::carry_out(
+            draft,
+            &mut lists,
+            &base,
+            &config,
+            (remote, forge),
+            operator.catalog,
+        )?);
     }
     let mut report = survey.report(&base, drafts, operator.to);
     report.writes = true;

@@ -418,3 +418,21 @@ fn the_token_is_in_no_error() {
         assert!(matches!(error.err(), Some(ForgeError::Auth { .. })), "{token:?}");
     }
 }
+
+#[test]
+fn a_renamed_repository_is_told_and_no_redirect_is_followed() {
+    let place = Place::usual();
+    let elsewhere = Fake::start();
+    let away = elsewhere.url(REPO).replace(REPO, &format!("api/v3/repos/{REPO}/pulls"));
+    for method in ["GET", "POST", "PATCH"] {
+        let answer = Response::text(307, "{}").with("Location", &away);
+        place.fault(method, "/pulls*", Fault::Answer(answer));
+    }
+    let forge = place.forge();
+    let patch = PullPatch { title: Some("Other".into()), ..PullPatch::default() };
+    for error in [forge.pulls(PLATFORM).err(), forge.open(&new()).err(), forge.update(1, &patch).err()] {
+        let error = error.expect("refused").to_string();
+        assert!(error.contains("was renamed or moved"), "{error}");
+    }
+    assert!(elsewhere.controls().log.take().is_empty(), "nothing was asked there");
+}

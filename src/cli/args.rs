@@ -153,6 +153,7 @@ impl OutputArgs {
             ColorArg::Always => ColorChoice::Always,
             ColorArg::Never => ColorChoice::Never,
         };
-        Terminal::of_process(verbosity, color, environment.get("NO_COLOR").is_some())
+        let no_color = environment.get("NO_COLOR").is_some();
+        Terminal::of_process(verbosity, color, no_color, environment.in_actions())
     }
 }

@@ -188,6 +188,11 @@ impl From<GitError> for Error {
         let message = error.to_string();
         match error {
             GitError::Moved { .. } => Self::temporary(message).hint("run it again: another run or a person was quicker"),
+            GitError::Refused { reason, .. } if reason.contains("verified signatures") => Self::failed(message)
+                .hint(
+                    "uplinker's commits are not signed: leave the branches under `branch.prefix` out of the rule, since \
+                     the commit that a merge button makes is signed by the forge, or let the token's user bypass it",
+                ),
             GitError::Refused { .. } => Self::failed(message).hint(
                 "look for a ruleset, a protected branch or a hook that covers this branch, or set another \
                  `branch.prefix` in uplinker.yaml",

@@ -113,8 +113,14 @@ impl<'t> Session<'t> {
         let refs = remote.refs()?;
         let tip = refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
         let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
-        remote.fetch(&[(branch, tip)])?;
-        Ok(pipeline::pins(remote.tree(tip)?.as_ref(), request.to)?)
+        let pins = || -> Result<PinsReport, pipeline::Error> {
+            remote.fetch(&[(branch, tip)])?;
+            pipeline::pins(remote.tree(tip)?.as_ref(), request.to)
+        };
+        match pins() {
+            Err(error) if error.is_of_objects() && remote.forget() => Ok(pins()?),
+            done => Ok(done?),
+        }
     }
 
     /// The catalog, with the reason for each release that is passed over.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     scan::Site,
-    yaml::{Node, Route, SourceMap, Step, Stream, Style, encrypted},
+    yaml::{Node, Route, SourceMap, Step, Stream, Style, YamlError, encrypted, parse_covered},
 };
 
 /// A replacement in one text, which is the file or a text inside one of its scalars.
@@ -53,7 +53,7 @@ pub fn replace_all(text: &str, edits: &[Replacement]) -> Result<String, EditErro
         }
     }
     let splices = match targets.iter().any(|t| t.route.is_some()) {
-        true => in_yaml(text, &targets)?,
+        true => in_yaml(text, &targets, Stream::parse)?,
         false => in_lines(text, &targets)?,
     };
     spliced(text, &splices).ok_or_else(|| EditError::whole(Refusal::Overlap))
@@ -69,8 +69,12 @@ fn in_lines(text: &str, targets: &[Target<'_>]) -> Result<Vec<Splice>, EditError
 }
 
 /// Replaces in YAML or JSON and proves it; the splices are those of `text`.
-fn in_yaml(text: &str, targets: &[Target<'_>]) -> Result<Vec<Splice>, EditError> {
-    let before = Stream::parse(text).map_err(|e| EditError::syntax(text, e))?;
+fn in_yaml(
+    text: &str,
+    targets: &[Target<'_>],
+    parse: fn(&str) -> Result<Stream, YamlError>,
+) -> Result<Vec<Splice>, EditError> {
+    let before = parse(text).map_err(|e| EditError::syntax(text, e))?;
     let (splices, changes) = splices_of(text, &before, targets)?;
     let refused = |why| match targets.first() {
         Some(target) => target.refused(why),
@@ -78,7 +82,7 @@ fn in_yaml(text: &str, targets: &[Target<'_>]) -> Result<Vec<Splice>, EditError>
     };
     let new = spliced(text, &splices).ok_or_else(|| refused(Refusal::Overlap))?;
     let unread = |_| refused(Refusal::NotProven("it would no longer be YAML"));
-    let after = Stream::parse(&new).map_err(unread)?;
+    let after = parse(&new).map_err(unread)?;
     let proof = prove((text, &before), (&new, &after), &splices, &changes);
     proof.map_err(|what| refused(Refusal::NotProven(what)))?;
     Ok(splices)
@@ -158,7 +162,7 @@ fn embedded(
         inner.push(Target { span, route: Some(route), edit: target.edit });
     }
     let value = node.as_str().unwrap_or_default();
-    let splices = in_yaml(value, &inner).map_err(|e| match (&e.refusal, inner.first()) {
+    let splices = in_yaml(value, &inner, parse_covered).map_err(|e| match (&e.refusal, inner.first()) {
         // These count lines of the inner text, which nobody sees.
         (Refusal::Syntax(_) | Refusal::Template, Some(first)) => first.refused(e.refusal),
         _ => e,

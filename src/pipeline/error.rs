@@ -58,6 +58,13 @@ pub enum Error {
 
 // === impl Error ===
 
+impl Error {
+    /// Says whether an object could not be read, which a fresh cache may mend.
+    pub fn is_of_objects(&self) -> bool {
+        matches!(self, Self::Tree(_) | Self::Git(GitError::Other(_)))
+    }
+}
+
 impl From<GitError> for Error {
     fn from(error: GitError) -> Self {
         match error {

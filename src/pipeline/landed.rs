@@ -1,5 +1,7 @@
 //! Since when a platform change has been on the base branch: from its pull request, else from history.
 
+use std::{cell::RefCell, collections::BTreeMap};
+
 use jiff::Timestamp;
 
 use crate::{
@@ -7,13 +9,15 @@ use crate::{
     config::Config,
     pipeline::{Base, Error},
     plan::{self, Target},
-    propose::{self, Forge, PullState, marker},
+    propose::{self, Forge, PullRequest, PullState, marker},
     release::EdgeVersion,
     scan::{Inventory, Pin, Stage},
 };
 
 /// The chart whose version says which release the control plane runs.
 const CONTROL_PLANE: &str = "linkerd-control-plane";
+/// Since when, where it is known that the wait is over.
+const LONG_AGO: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// Tells since when a target's control plane has been at a release.
 pub(super) trait Landed {
@@ -31,11 +35,15 @@ pub(super) struct InHistory<'a>(pub &'a LocalClone);
 
 /// By the merged pull request, else by the history of the base branch.
 pub(super) struct OnRemote<'a> {
-    pub remote: &'a GitRemote<'a>,
-    pub forge: Option<&'a dyn Forge>,
-    pub base: &'a Base,
-    pub config: &'a Config,
+    remote: &'a GitRemote<'a>,
+    forge: Option<&'a dyn Forge>,
+    base: &'a Base,
+    config: &'a Config,
+    lists: RefCell<Lists>,
 }
+
+/// The pull requests of each branch that was asked about.
+pub(super) type Lists = BTreeMap<String, Vec<PullRequest>>;
 
 impl Landed for InHistory<'_> {
     fn since(
@@ -48,6 +56,48 @@ impl Landed for InHistory<'_> {
     }
 }
 
+// === impl OnRemote ===
+
+impl<'a> OnRemote<'a> {
+    /// Asks nothing yet; without a forge the history alone tells.
+    pub fn new(
+        remote: &'a GitRemote<'a>,
+        forge: Option<&'a dyn Forge>,
+        base: &'a Base,
+        config: &'a Config,
+    ) -> Self {
+        Self { remote, forge, base, config, lists: RefCell::default() }
+    }
+
+    /// Returns the lists that were read, so that nobody asks for them a second time.
+    pub fn into_lists(self) -> Lists {
+        self.lists.into_inner()
+    }
+
+    /// Finds the pull request of a target's stage that goes to a release.
+    fn pull(
+        &self,
+        forge: &dyn Forge,
+        (target, stage, state): (&Target, Stage, PullState),
+        release: EdgeVersion,
+    ) -> Result<Option<PullRequest>, Error> {
+        let branch = propose::branch(&self.config.branch.prefix, &target.name, stage);
+        let known = self.lists.borrow().get(&branch).cloned();
+        let pulls = match known {
+            Some(pulls) => pulls,
+            None => self.lists.borrow_mut().entry(branch.clone()).or_insert(forge.pulls(&branch)?).clone(),
+        };
+        let goes_there = |body: &str| marker::read(body).is_some_and(|m| m.release == release);
+        let wanted = |p: &PullRequest| p.state == state && p.base == self.base.branch && goes_there(&p.body);
+        Ok(pulls.into_iter().find(wanted))
+    }
+
+    fn has_branch(&self, target: &Target, stage: Stage) -> bool {
+        let branch = propose::branch(&self.config.branch.prefix, &target.name, stage);
+        self.base.refs.branches.contains_key(&branch)
+    }
+}
+
 impl Landed for OnRemote<'_> {
     fn since(
         &self,
@@ -56,11 +106,13 @@ impl Landed for OnRemote<'_> {
         inventory: &Inventory,
     ) -> Result<Option<Timestamp>, Error> {
         if let Some(forge) = self.forge {
-            let branch = propose::branch(&self.config.branch.prefix, &target.name, Stage::Platform);
-            let brought = |body: &str| marker::read(body).is_some_and(|m| m.release == release);
-            let merged = forge.pulls(&branch)?.into_iter().find(|pull| {
-                pull.state == PullState::Merged && pull.base == self.base.branch && brought(&pull.body)
-            });
+            // One that is open was due once: there is nothing more to wait for.
+            if self.has_branch(target, Stage::DataPlane)
+                && self.pull(forge, (target, Stage::DataPlane, PullState::Open), release)?.is_some()
+            {
+                return Ok(Some(LONG_AGO));
+            }
+            let merged = self.pull(forge, (target, Stage::Platform, PullState::Merged), release)?;
             if let Some(at) = merged.and_then(|pull| pull.closed_at) {
                 return Ok(Some(at));
             }

@@ -6,6 +6,7 @@ use crate::{
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
+        landed::Lists,
     },
     policy::HoldReason,
     propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Held, Message, ProposeError, Wish},
@@ -13,13 +14,13 @@ use crate::{
     report::{Outcome, StageDecision},
 };
 
-/// Carries out a draft and notes the outcome in it. Returns one line for each thing that was refused.
+/// Carries out a draft and notes the outcome in it; what was listed while it was drafted is not listed again. Returns one line for each thing that was refused.
 pub(super) fn carry_out(
     draft: &mut Draft,
+    lists: &mut Lists,
     base: &Base,
     config: &Config,
-    remote: &GitRemote<'_>,
-    forge: &dyn Forge,
+    (remote, forge): (&GitRemote<'_>, &dyn Forge),
     catalog: &Catalog,
 ) -> Result<Vec<String>, Error> {
     let (target, stage) = (draft.report.target.clone(), draft.report.stage);
@@ -33,6 +34,7 @@ pub(super) fn carry_out(
         target,
         stage,
         options: config.branch.options,
+        known: lists.remove(&branch),
     };
     let carried = propose::carry_out(&desk, &wish, &base.refs).map_err(error)?;
     if carried.done == Done::StartOver {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Options, Target, edge_of};
+use super::{Options, Proxies, Target, edge_of};
 use crate::{
     policy::{ChartNeed, Needs},
     scan::{Form, Inventory, Pin, Reason, Stage},
@@ -13,10 +13,11 @@ use crate::{
 /// Fills the policy's needs from the pins of one target's stage.
 ///
 /// Pins that may move and pins that are held count; the others say nothing of what this target runs from the edge
-/// channel. A chart counts as unverified if one of its pins comes from a mirror whose index was not read.
+/// channel. Where proxy pins are ignored, none of them may move. A chart counts as unverified if one of its pins comes from a mirror whose index was not read.
 pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Options) -> Needs {
     let mine = || inventory.pins.iter().filter(|p| p.stage == stage && target.covers(&p.path));
-    let moving = || mine().filter(|p| p.stays.is_none());
+    let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
+    let moving = || mine().filter(|p| p.stays.is_none() && !ignored);
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
     for pin in moving().filter(|p| p.form == Form::Chart) {
         let Some(chart) = pin.chart.clone() else { continue };

@@ -43,6 +43,8 @@ pub struct Desk<'a> {
     pub stage: Stage,
     /// What the configuration says of branches.
     pub options: Options,
+    /// The branch's pull requests, where they were listed a moment ago: the first look needs no request.
+    pub known: Option<Vec<PullRequest>>,
 }
 
 /// What should become of one target's stage. On a hold, carry out nothing: an open pull request stays as it is.
@@ -121,7 +123,15 @@ pub enum ProposeError {
 /// Carries out a wish; `refs` is what the run observed when it read the base branch.
 pub fn carry_out(desk: &Desk<'_>, wish: &Wish<'_>, refs: &Refs) -> Result<Carried, ProposeError> {
     let mut refs = refs.clone();
-    let mut run = Run { desk, wish, paths: wish.paths(), notes: Vec::new(), opened: false, wrote: false };
+    let mut run = Run {
+        desk,
+        wish,
+        paths: wish.paths(),
+        notes: Vec::new(),
+        known: desk.known.clone(),
+        opened: false,
+        wrote: false,
+    };
     for round in 1.. {
         if refs.branches.get(&desk.base).copied() != wish.base_tip(&refs, &desk.base) {
             return Ok(run.end(Done::StartOver, None));
@@ -150,6 +160,8 @@ struct Run<'a> {
     wish: &'a Wish<'a>,
     paths: BTreeSet<RepoPath>,
     notes: Vec<String>,
+    /// What was listed before this began; good for one look.
+    known: Option<Vec<PullRequest>>,
     opened: bool,
     /// A write was tried: its failure may hide a success.
     wrote: bool,
@@ -219,9 +231,9 @@ impl Run<'_> {
     }
 
     /// Observes, and reads more as long as the decision asks for it.
-    fn decide(&self, refs: &Refs) -> Result<(Observed, Outcome), ProposeError> {
+    fn decide(&mut self, refs: &Refs) -> Result<(Observed, Outcome), ProposeError> {
         let wanted = self.wish.proposal().map(|p| &p.wanted);
-        let mut seen = observe::observe(self.desk, refs, wanted.is_some())?;
+        let mut seen = observe::observe(self.desk, refs, wanted.is_some(), self.known.take())?;
         loop {
             match reconcile::reconcile(wanted, &seen, self.desk.options) {
                 Ok(outcome) => return Ok((seen, outcome)),

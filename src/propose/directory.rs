@@ -7,6 +7,7 @@
 mod record;
 
 use std::{
+    cell::RefCell,
     fs::{self, File},
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
@@ -50,6 +51,8 @@ pub struct DirectoryForge<'a> {
     folder: PathBuf,
     remote: &'a dyn RemoteView,
     access: Access,
+    /// What was said of a commit before a proposal was made of it.
+    said: RefCell<Option<Verdict>>,
 }
 
 /// The lock on the folder; the system frees it with the process.
@@ -80,7 +83,7 @@ fn of_remote(error: GitError) -> ForgeError {
 impl<'a> DirectoryForge<'a> {
     /// Names the folder; it is made with the first proposal.
     pub fn new(folder: &Path, remote: &'a dyn RemoteView, access: Access) -> Self {
-        Self { folder: folder.to_owned(), remote, access }
+        Self { folder: folder.to_owned(), remote, access, said: RefCell::default() }
     }
 
     fn lock(&self) -> Result<Option<Lock>, ForgeError> {
@@ -236,13 +239,16 @@ impl Forge for DirectoryForge<'_> {
         for number in &numbers {
             let other = self.observe(*number)?;
             if other.state == PullState::Open && other.head == pull.head && other.base == pull.base {
-                return Err(rejected(format!("proposal {number} is open for `{}` already", pull.head)));
+                // Another run was faster; it becomes ours, as on a forge that refuses the second.
+                return self.pull_request(other);
             }
         }
         let tip = self.remote.tip(&pull.head)?;
         let tip = tip.ok_or_else(|| rejected(format!("the remote has no branch `{}`", pull.head)))?;
         let number = lock.next(numbers.first().copied(), &self.folder)?;
-        let record = Record::new(number, pull, tip);
+        let said = self.said.borrow().clone().filter(|said| said.commit == tip.to_string());
+        let mut record = Record::new(number, pull, tip);
+        record.verify = said;
         self.make(&record, &pull.body)?;
         self.pull_request(record)
     }
@@ -290,21 +296,25 @@ impl Forge for DirectoryForge<'_> {
     }
 
     fn status(&self, commit: CommitId, status: &Status) -> Result<bool, ForgeError> {
-        for number in self.numbers()? {
-            let head =
-                |record: &Record| record.state == PullState::Open && record.commit == commit.to_string();
-            if !head(&Record::read(&self.place(number), number)?) {
-                continue;
+        let verdict = Verdict {
+            commit: commit.to_string(),
+            success: status.success,
+            description: status.description.clone(),
+        };
+        let numbers = self.numbers()?;
+        let _lock = if numbers.is_empty() { None } else { self.lock()? };
+        for number in numbers {
+            // The branch may have been moved a moment ago, by us.
+            let mut record = self.observe(number)?;
+            if record.state == PullState::Open
+                && record.commit == verdict.commit
+                && record.verify.as_ref() != Some(&verdict)
+            {
+                record.verify = Some(verdict.clone());
+                record.write(&self.place(number))?;
             }
-            self.edit(number, |record| {
-                record.verify = Some(Verdict {
-                    commit: commit.to_string(),
-                    success: status.success,
-                    description: status.description.clone(),
-                });
-            })?;
         }
-        // The status comes before the proposal is made; where there is none yet, its body says the same.
+        *self.said.borrow_mut() = Some(verdict);
         Ok(true)
     }
 

@@ -88,7 +88,8 @@ impl<'h> GitHub<'h> {
         }
         builder =
             builder.add_header(HeaderName::from_static("accept"), "application/vnd.github+json".to_owned());
-        // A redirect is not followed: it would turn a POST into a GET, and could lead to a host that nobody configured.
+        // No redirect is followed: a write cannot be sent again, so that a renamed repository would be read and pushed to
+        // before that shows; and none leads the token to a host that nobody configured.
         let client = http.staying_client().clone();
         // octocrab starts a task of its own, so it needs the runtime.
         let client = http

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Closer, Forge, Marker, PullRequest, Ticks,
+    Closer, Marker, PullRequest, Ticks,
     carry_out::{Desk, ProposeError},
     content::stage_word,
     marker,
@@ -67,21 +67,30 @@ pub enum Question {
     Closer(u64),
 }
 
-/// Reads the pull requests of the branch; no request where nothing is wanted and there is no branch.
-pub(super) fn observe(desk: &Desk<'_>, refs: &Refs, wanted: bool) -> Result<Observed, ProposeError> {
+/// Reads the pull requests of the branch; no request where they are known, or where nothing is wanted and there is no
+/// branch.
+pub(super) fn observe(
+    desk: &Desk<'_>,
+    refs: &Refs,
+    wanted: bool,
+    known: Option<Vec<PullRequest>>,
+) -> Result<Observed, ProposeError> {
     let moved = || GitError::Moved { branch: desk.base.clone() };
     let base_tip = refs.branches.get(&desk.base).copied().ok_or_else(moved)?;
     let tip = refs.branches.get(&desk.branch).copied();
     // A forge closes a pull request when its branch goes, so without a branch none can be open.
     let pulls = match wanted || tip.is_some() {
-        true => pulls(desk.forge, desk)?,
+        true => pulls(desk, known)?,
         false => Vec::new(),
     };
     Ok(Observed { base: desk.base.clone(), base_tip, tip, head: None, pulls })
 }
 
-fn pulls(forge: &dyn Forge, desk: &Desk<'_>) -> Result<Vec<Seen>, ProposeError> {
-    let mut pulls = forge.pulls(&desk.branch)?;
+fn pulls(desk: &Desk<'_>, known: Option<Vec<PullRequest>>) -> Result<Vec<Seen>, ProposeError> {
+    let mut pulls = match known {
+        Some(pulls) => pulls,
+        None => desk.forge.pulls(&desk.branch)?,
+    };
     pulls.sort_by_key(|p| std::cmp::Reverse(p.number));
     let see = |pull: PullRequest| {
         let of_here = |m: &Marker| m.target == desk.target && m.stage == stage_word(desk.stage);

@@ -37,9 +37,10 @@ pub(super) fn fenced(text: &str, language: &str) -> String {
     format!("{fence}{language}\n{text}{end}{fence}\n")
 }
 
-/// Escapes in finished JSON what a terminal would act on; such characters stand only inside strings.
+/// Escapes in finished JSON what a terminal, or a runner of GitHub Actions (`##[`), would act on; such characters stand
+/// only inside strings.
 pub fn for_json(json: &str) -> String {
-    json.chars().fold(String::with_capacity(json.len()), |mut out, c| {
+    json.replace("##[", "#\\u0023[").chars().fold(String::with_capacity(json.len()), |mut out, c| {
         match is_hidden(c) && c != '\n' {
             true => {
                 let mut units = [0; 2];
@@ -79,9 +80,9 @@ mod tests {
 
     #[test]
     fn json_stays_json() {
-        let value = serde_json::json!({"a": "\u{9b}\u{1b}\u{e0041}\u{202e}\u{7f} é"});
+        let value = serde_json::json!({"b": "##[error]", "a": "\u{9b}\u{1b}\u{e0041}\u{202e}\u{7f} é"});
         let text = json(&value);
-        assert!(!text.contains(|c| is_hidden(c) && c != '\n'), "{text:?}");
+        assert!(!text.contains(|c| is_hidden(c) && c != '\n') && !text.contains("##["), "{text:?}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 

@@ -1,5 +1,7 @@
 //! The pins and skips of a repository.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::{
@@ -33,9 +35,11 @@ impl PinsReport {
         target_of: impl Fn(&RepoPath) -> Option<String>,
         judged: Option<(EdgeVersion, &[Move])>,
     ) -> Self {
+        let by_pin: Option<HashMap<usize, &Move>> =
+            judged.map(|(_, moves)| moves.iter().rev().map(|m| (m.pin, m)).collect());
         let row = |(n, pin): (usize, &Pin)| {
             let target = target_of(&pin.path);
-            let judged = judged.map(|(_, moves)| moves.iter().find(|m| m.pin == n));
+            let judged = by_pin.as_ref().map(|moves| moves.get(&n));
             let (moves, new, reason) = match (&target, judged) {
                 (None, _) => (
                     false,

@@ -62,6 +62,8 @@ fn application_set(
                 application(context, inner, object, spec, kind, found);
             }
         });
+        let text = patch.as_str().unwrap_or_default();
+        templates.iter().for_each(|t| generator::patch_pins(context, place, spec, *t, text, found));
     }
 }
 

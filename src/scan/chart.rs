@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::{
-    Form, PinKind, Reason,
+    Form, PinKind, Reason, RepoPath,
     context::Context,
     found::{Found, Spec},
     index::repository_origin,
@@ -59,9 +59,25 @@ pub(super) fn lock(context: &Context<'_>, place: Place<'_>, root: Node<'_>, foun
     }
 }
 
-/// Takes a values file that lies in the folder of a chart with dependencies.
-pub(super) fn own_values(context: &Context<'_>, place: Place<'_>, root: Node<'_>, found: &mut Found) {
-    let chart = context.local_chart(place.file.path.folder()).filter(|c| !c.dependencies.is_empty());
+/// Returns the folder of the chart that a file belongs to: the nearest one above it that has a `Chart.yaml`.
+pub(super) fn folder_around<'p>(context: &Context<'_>, path: &'p RepoPath) -> Option<&'p str> {
+    let folder = path.folder();
+    let above = folder.rmatch_indices('/').filter_map(|(at, _)| folder.get(..at));
+    std::iter::once(folder).chain(above).chain(std::iter::once("")).find(|folder| {
+        let chart = RepoPath::resolve(folder, "Chart.yaml");
+        chart.is_some_and(|chart| context.corpus.entry(chart.as_str()).is_some())
+    })
+}
+
+/// Takes the pins of a values file in the folder of a chart.
+pub(super) fn own_values(
+    context: &Context<'_>,
+    place: Place<'_>,
+    root: Node<'_>,
+    folder: &str,
+    found: &mut Found,
+) {
+    let chart = context.local_chart(folder).filter(|c| !c.dependencies.is_empty());
     let read_by = chart.map_or(ReadBy::Other, ReadBy::Umbrella);
     values::walk(context, place, root, &read_by, &std::collections::BTreeSet::new(), found);
 }

@@ -78,6 +78,37 @@ pub(super) fn pins(
     }
 }
 
+/// Takes the fields of elements that a template's patch reads as the version. A patch is a text with expressions and
+/// need not be YAML before they are evaluated, so its lines are read; of several charts it is not known which is meant.
+pub(super) fn patch_pins(
+    context: &Context<'_>,
+    place: Place<'_>,
+    spec: Node<'_>,
+    template: Node<'_>,
+    patch: &str,
+    found: &mut Found,
+) {
+    let revisions = patch.lines().filter_map(|line| {
+        let line = line.trim_start().trim_start_matches("- ");
+        line.strip_prefix("targetRevision:").map(|v| v.trim().trim_matches(['"', '\'']))
+    });
+    let charts: Vec<Node<'_>> =
+        argo_sources(template).into_iter().filter(|s| s.get("chart").is_some()).collect();
+    let [source] = charts.as_slice() else { return };
+    let elements = elements(context, spec);
+    for version in revisions.filter(|v| v.contains("{{")) {
+        let (chart, url) = (source.text(&["chart"]), source.text(&["repoURL"]));
+        let reading = Reading { chart, url, version };
+        for element in &elements {
+            element.visit(place, |at, node, values| {
+                let others = Others { elements: &elements, sources: &charts };
+                let scope = Scope { place: at, node, set: place, values };
+                one(context, &scope, &reading, *source, &others, found);
+            });
+        }
+    }
+}
+
 /// What must agree beside the element at hand.
 struct Others<'a, 'n> {
     elements: &'a [Element],
@@ -145,7 +176,7 @@ fn helm_reads(
         collect_leaves(object, "", None, &mut leaves);
     }
     if let Some(text) = helm.text(&["values"])
-        && let Ok(stream) = crate::yaml::Stream::parse(&template::masked(text))
+        && let Ok(stream) = crate::yaml::parse_covered(text)
     {
         stream.roots().for_each(|root| collect_leaves(root, "", Some(text), &mut leaves));
     }

@@ -4,7 +4,9 @@
 //! link is followed, no submodule is entered. A name that no [`RepoPath`] can hold is not an entry; it is listed in
 //! [`Tree::odd_names`].
 
-mod places;
+mod entry;
+mod packs;
+mod sweep;
 
 use std::{
     path::{Path, PathBuf},
@@ -119,8 +121,8 @@ impl Tree for GitTree {
         &self.listing.odd_names
     }
 
-    fn places(&self) -> Vec<u64> {
-        places::places(&self.objects, self.listing.entries.iter().map(|entry| entry.id))
+    fn sweep(&self, ids: &[BlobId], ceiling: u64, see: &(dyn Fn(usize, &[u8]) + Sync)) {
+        sweep::sweep(&self.objects, ids, ceiling, see);
     }
 }
 

@@ -61,6 +61,7 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
         let (rest, last) = name.rsplit_once('/')?;
         let organised = rest.rsplit('/').next() == Some("linkerd") && rest.contains('/');
         let sound = !name.contains('@') && !name.starts_with("169.254.") && !name.starts_with("[fe80:");
+        let sound = sound && !poses_as_official(name);
         (organised && sound).then(|| linkerd::image(&format!("{}{last}", linkerd::IMAGES)))?
     })?;
     let stays = match image.line {
@@ -69,6 +70,12 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
         VersionLine::Edge => None,
     };
     Some(LinkerdImage { stays })
+}
+
+/// Tells whether a host only begins as the official registry does: `cr.l5d.io.example.com`.
+fn poses_as_official(name: &str) -> bool {
+    let host = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+    host(name).strip_prefix(&host(linkerd::IMAGES)).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// Tells whether a new name for a Linkerd image is a mirror of it rather than somebody's own build: it ends in the

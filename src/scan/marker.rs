@@ -12,6 +12,9 @@ use super::{
 /// What starts a comment in one language or another.
 const SIGNS: [&str; 6] = ["#", "//", "<!--", "/*", ";", "--"];
 
+/// Comments that end before their line does.
+const CLOSED: [(&str, &str); 2] = [("<!--", "-->"), ("/*", "*/")];
+
 /// A text file that need not be YAML.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextFile<'a> {
@@ -35,11 +38,13 @@ pub(super) fn pins(file: &TextFile<'_>) -> Vec<Pin> {
     let mut start = 0;
     let mut above: Option<&str> = None;
     for (number, line) in file.text.split_inclusive('\n').enumerate() {
-        if let Some((comment, form)) = marked(line) {
-            let code = line.get(..comment).unwrap_or_default();
-            for token in tokens(code).into_iter().filter(|t| t.form == form) {
-                let held =
-                    hold_in(line.get(comment..).unwrap_or_default()) || above.is_some_and(is_hold_line);
+        for (code, form) in marked(line) {
+            let first = code.start;
+            let behind = line.get(code.end..).unwrap_or_default();
+            let held = hold_in(behind) || above.is_some_and(is_hold_line);
+            for mut token in tokens(line.get(code).unwrap_or_default()).into_iter().filter(|t| t.form == form)
+            {
+                token.span = first + token.span.start..first + token.span.end;
                 found.push(pin(file, start, number + 1, line, &token, held));
             }
         }
@@ -85,20 +90,26 @@ fn pin(file: &TextFile<'_>, start: usize, number: usize, line: &str, token: &Tok
     text_pin(file, PinKind::Marker, span, (number, column), token, stays)
 }
 
-/// Finds the comment of a line that marks it, and the form that it asks for.
-fn marked(line: &str) -> Option<(usize, Form)> {
+/// Finds the pieces of a line that comments mark, each with the form that its comment asks for. A piece reaches from
+/// the end of the marker before it, which only a comment that closes on the line leaves room for.
+fn marked(line: &str) -> Vec<(Range<usize>, Form)> {
+    let (mut found, mut from) = (Vec::new(), 0);
     for (at, _) in line.match_indices("uplinker:") {
-        let word = line.get(at + "uplinker:".len()..)?.trim_start_matches(' ');
+        let rest = line.get(at + "uplinker:".len()..).unwrap_or_default();
+        let word = rest.trim_start_matches(' ');
         let form = [("edge", Form::Edge), ("chart", Form::Chart)].into_iter().find(|(name, _)| {
             let rest = word.strip_prefix(name);
             rest.is_some_and(|r| !r.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_'))
         });
-        let sign = comment_sign(line.get(..at)?);
-        if let (Some((_, form)), Some(sign)) = (form, sign) {
-            return Some((sign, form));
-        }
+        let sign = line.get(..at).and_then(comment_sign).filter(|sign| *sign >= from);
+        let (Some((_, form)), Some(sign)) = (form, sign) else { continue };
+        found.push((from..sign, form));
+        let closing = CLOSED.iter().find(|(open, _)| line.get(sign..).is_some_and(|l| l.starts_with(open)));
+        let end = closing.and_then(|(_, close)| rest.find(close).map(|n| n + close.len()));
+        let Some(end) = end else { break };
+        from = at + "uplinker:".len() + end;
     }
-    None
+    found
 }
 
 /// Returns where the comment starts whose text ends the given piece of a line; only space, or other comment text
@@ -138,6 +149,9 @@ mod tests {
         assert_eq!(sites, [(2, 12), (3, 7), (4, 7)]);
         assert_eq!(found("SET v = 'edge-26.8.2' -- uplinker: edge").len(), 1);
         assert_eq!(found("v = edge-26.8.2 ; uplinker: edge").len(), 1);
+        let two = "Runs edge-26.8.2 <!-- uplinker: edge --> from 2026.8.2 <!-- uplinker: chart -->, not edge-26.8.2.";
+        assert_eq!(found(two).iter().map(|f| f.1).collect::<Vec<_>>(), [6, 47]);
+        assert_eq!(found("a=edge-26.8.2 # uplinker: edge, not edge-26.8.2 # uplinker: edge").len(), 1);
     }
 
     #[test]

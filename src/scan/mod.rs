@@ -90,10 +90,9 @@ pub trait Tree: Sync {
     fn odd_names(&self) -> &[String] {
         &[]
     }
-    /// Returns for each entry a number by which blobs are read fastest, lowest first; empty where any order is as good.
-    fn places(&self) -> Vec<u64> {
-        Vec::new()
-    }
+    /// Shows many blobs at once, from several threads: a call with the position among `ids` and the content. A blob that
+    /// is larger than the ceiling, or that this way does not reach, gets no call and is to be read by itself.
+    fn sweep(&self, _ids: &[BlobId], _ceiling: u64, _see: &(dyn Fn(usize, &[u8]) + Sync)) {}
 }
 
 /// A file, symlink or submodule of a tree.

@@ -16,9 +16,22 @@ const BATCH: usize = 512;
 /// Fewer items than this are not worth a thread.
 const FEW: usize = 32;
 
+/// Runs `work` on each core at the same time.
+pub(super) fn on_all_cores(work: impl Fn() + Sync) {
+    thread::scope(|scope| {
+        for _ in 0..threads() {
+            scope.spawn(&work);
+        }
+    });
+}
+
+fn threads() -> usize {
+    thread::available_parallelism().map_or(2, usize::from).clamp(1, 16)
+}
+
 /// Applies `work` to each item; the results stand in the order of the items.
 pub(super) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(2, usize::from).clamp(1, 16);
+    let threads = threads();
     if items.len() <= FEW || threads == 1 {
         return items.iter().map(work).collect();
     }

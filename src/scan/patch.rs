@@ -137,7 +137,25 @@ fn operation(
         match read_by.spec(context, &rest.join(".")) {
             Some(spec) if !text.is_empty() => found.scalar(place, value, &spec),
             _ if rest.is_empty() => values::walk(context, place, value, &read_by, namespaces, found),
-            _ => {}
+            _ => part_of_values(context, place, value, &rest.join("."), &read_by, found),
+        }
+    }
+}
+
+/// Takes the pins of a mapping that becomes a part of the values, at a path of keys joined by dots.
+fn part_of_values(
+    context: &Context<'_>,
+    place: Place<'_>,
+    node: Node<'_>,
+    path: &str,
+    read_by: &ReadBy<'_>,
+    found: &mut Found,
+) {
+    for (key, value) in node.entries().filter(|(_, v)| !v.is_alias()) {
+        let Some(path) = key.as_str().map(|key| format!("{path}.{key}")) else { continue };
+        match read_by.spec(context, &path) {
+            Some(spec) if value.as_str().is_some() => found.scalar(place, value, &spec),
+            _ => part_of_values(context, place, value, &path, read_by, found),
         }
     }
 }

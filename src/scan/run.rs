@@ -179,11 +179,16 @@ fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
 /// Reads a mapping that is no object: values of a chart, or data of somebody's.
 fn plain_values(context: &Context<'_>, place: Place<'_>, root: crate::yaml::Node<'_>, found: &mut Found) {
     let path = &place.file.path;
-    let values = path.name().to_ascii_lowercase().contains("values");
-    let own_chart = context.local_chart(path.folder()).is_some_and(|c| !c.dependencies.is_empty());
-    if values && own_chart {
-        chart::own_values(context, place, root, found);
-    } else if values {
+    let values = path.as_str().to_ascii_lowercase().contains("values");
+    let chart = values.then(|| chart::folder_around(context, path)).flatten();
+    if let Some(folder) = chart {
+        chart::own_values(context, place, root, folder, found);
+    }
+    // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name.
+    if chart == Some(path.folder()) {
+        return;
+    }
+    if values {
         values::unclaimed(context, place, root, found);
     } else {
         let nowhere = Default::default();

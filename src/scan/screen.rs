@@ -3,6 +3,8 @@
 //! In: a tree. Out: [`Hit`]s, and what can be skipped without a look inside. Every blob is read once and dropped;
 //! a blob over the ceiling is known by its header and never loaded.
 
+use std::sync::OnceLock;
+
 use memchr::memmem::Finder;
 
 use super::{BlobId, Entry, Mode, Quiet, ScanOptions, SkipReason, Skipped, Tree, TreeError, parallel};
@@ -29,6 +31,19 @@ pub(super) struct Screened {
     pub quiet: Quiet,
 }
 
+/// What the bytes of a file say, whatever its name is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Content {
+    /// They name Linkerd.
+    linkerd: bool,
+    /// They name Linkerd, a release, or a marker.
+    named: bool,
+    /// They are of interest.
+    ties: bool,
+    /// They are sealed by git-crypt.
+    sealed: bool,
+}
+
 enum Seen {
     Nothing,
     Quiet(BlobId),
@@ -52,18 +67,25 @@ const BINARY: [&str; 16] = [
     "so",
 ];
 
+/// Fewer files than this are read one by one: to find them in the packs would take longer.
+const FEW: usize = 256;
+
 /// Screens all entries that are not ignored.
 pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened, TreeError> {
     let needles = Needles::new();
-    let mut entries: Vec<(usize, &Entry)> = tree
+    let entries: Vec<(usize, &Entry)> = tree
         .entries()
         .iter()
         .enumerate()
         .filter(|(_, e)| !options.ignore.is_match(e.path.as_str()))
         .collect();
-    let places = tree.places();
-    entries.sort_by_key(|(at, _)| places.get(*at));
-    let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry));
+    let contents = needles.sweep(tree, options, &entries);
+    let of = |n: &usize| contents.get(*n).and_then(|content| content.get().copied());
+    let positions: Vec<usize> = (0..entries.len()).collect();
+    let seen = parallel::map(&positions, |n| match entries.get(*n) {
+        Some((at, entry)) => needles.look(tree, options, *at, entry, of(n)),
+        None => Ok(Seen::Nothing),
+    });
     let mut screened = Screened::default();
     let mut quiet = Vec::new();
     for seen in seen {
@@ -74,7 +96,6 @@ pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened,
             Seen::Skipped(skipped) => screened.skipped.push(*skipped),
         }
     }
-    screened.hits.sort_unstable_by_key(|hit| hit.entry);
     screened.quiet = quiet.into_iter().collect();
     Ok(screened)
 }
@@ -97,12 +118,35 @@ impl Needles {
         }
     }
 
+    /// Judges as many contents as the tree can show at once.
+    fn sweep(
+        &self,
+        tree: &dyn Tree,
+        options: &ScanOptions,
+        entries: &[(usize, &Entry)],
+    ) -> Vec<OnceLock<Content>> {
+        let contents: Vec<OnceLock<Content>> = entries.iter().map(|_| OnceLock::new()).collect();
+        let regular = |e: &Entry| matches!(e.mode, Mode::File | Mode::Executable);
+        let open = |e: &Entry| regular(e) && !options.quiet.contains(e.id);
+        let (positions, ids): (Vec<usize>, Vec<BlobId>) =
+            entries.iter().enumerate().filter(|(_, (_, e))| open(e)).map(|(n, (_, e))| (n, e.id)).unzip();
+        if ids.len() > FEW {
+            tree.sweep(&ids, options.file_bytes, &|n, bytes| {
+                if let Some(content) = positions.get(n).and_then(|n| contents.get(*n)) {
+                    let _ = content.set(self.judge(bytes));
+                }
+            });
+        }
+        contents
+    }
+
     fn look(
         &self,
         tree: &dyn Tree,
         options: &ScanOptions,
         at: usize,
         entry: &Entry,
+        swept: Option<Content>,
     ) -> Result<Seen, TreeError> {
         let skip = |reason, detail: Option<String>| {
             let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
@@ -124,29 +168,35 @@ impl Needles {
         if options.quiet.contains(entry.id) && !is_kustomization(entry.path.name()) {
             return Ok(Seen::Quiet(entry.id));
         }
-        let size = tree.size(entry.id)?;
-        if size > options.file_bytes {
-            let ending = entry.path.name().rsplit('.').next().unwrap_or_default();
-            let binary = BINARY.contains(&ending.to_ascii_lowercase().as_str());
-            let detail = format!("{size} bytes, over the ceiling of {}", options.file_bytes);
-            return Ok(if binary { Seen::Nothing } else { skip(SkipReason::TooLarge, Some(detail)) });
-        }
-        let bytes = tree.read(entry.id)?;
-        if bytes.starts_with(b"\0GITCRYPT\0") {
+        let content = match swept {
+            Some(content) => content,
+            None => {
+                let size = tree.size(entry.id)?;
+                if size > options.file_bytes {
+                    let ending = entry.path.name().rsplit('.').next().unwrap_or_default();
+                    let binary = BINARY.contains(&ending.to_ascii_lowercase().as_str());
+                    let detail = format!("{size} bytes, over the ceiling of {}", options.file_bytes);
+                    return Ok(if binary { Seen::Nothing } else { skip(SkipReason::TooLarge, Some(detail)) });
+                }
+                self.judge(&tree.read(entry.id)?)
+            }
+        };
+        if content.sealed {
             return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
         }
-        Ok(self.hit(at, entry, &bytes).map_or(Seen::Quiet(entry.id), Seen::Hit))
+        let Content { linkerd, named, ties, .. } = content;
+        Ok(match ties || is_kustomization(entry.path.name()) {
+            true => Seen::Hit(Hit { entry: at, named, linkerd }),
+            false => Seen::Quiet(entry.id),
+        })
     }
 
-    fn hit(&self, at: usize, entry: &Entry, bytes: &[u8]) -> Option<Hit> {
+    fn judge(&self, bytes: &[u8]) -> Content {
         let linkerd =
             self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
         let named = linkerd || self.names_a_release(bytes) || self.marker.find(bytes).is_some();
-        let ties = named
-            || is_kustomization(entry.path.name())
-            || self.flux.find(bytes).is_some()
-            || self.argo.find(bytes).is_some();
-        ties.then_some(Hit { entry: at, named, linkerd })
+        let ties = named || self.flux.find(bytes).is_some() || self.argo.find(bytes).is_some();
+        Content { linkerd, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
     }
 
     fn names_a_release(&self, bytes: &[u8]) -> bool {

@@ -17,20 +17,6 @@ pub(super) fn is_whole(text: &str) -> bool {
     text.starts_with("{{") && text.ends_with("}}") && text.matches("{{").count() == 1
 }
 
-/// Replaces each expression by a word of the same length, so that the text around it can be parsed as YAML.
-pub(super) fn masked(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((inner, behind)) = after.split_once("}}") else { break };
-        out.push_str(before);
-        out.extend(std::iter::repeat_n('_', inner.len() + 4));
-        rest = behind;
-    }
-    out.push_str(rest);
-    out
-}
-
 /// Replaces each expression by `*`, so that a path becomes a glob.
 pub(super) fn as_glob(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -131,9 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_keep_every_byte_s_place() {
-        let text = "a: {{ .x }}\nb: '{{é}}'\n";
-        assert_eq!(masked(text).len(), text.len());
+    fn a_path_with_expressions_is_a_glob() {
         assert_eq!(as_glob("$values/sites/{{.name}}/v.yaml"), "$values/sites/*/v.yaml");
     }
 }

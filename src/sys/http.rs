@@ -171,11 +171,6 @@ impl Http {
         Ok(Self { runtime, client, staying })
     }
 
-    /// Returns the client, for adapters that speak a protocol of their own.
-    pub fn client(&self) -> &reqwest::Client {
-        &self.client
-    }
-
     /// Returns the client that follows no redirect, for requests that carry a token and may not leave their host.
     pub fn staying_client(&self) -> &reqwest::Client {
         &self.staying

@@ -45,21 +45,28 @@ pub struct Terminal {
     progress: bool,
     /// The length of the progress line that stands on the terminal.
     line: Mutex<usize>,
-    secrets: Secrets,
+    filter: Filter,
 }
 
-/// The tokens that no stream may show.
+/// What every text passes before it is shown.
 #[derive(Clone, Default)]
-struct Secrets(Arc<Mutex<Vec<Token>>>);
+struct Filter {
+    /// The tokens that no stream may show.
+    tokens: Arc<Mutex<Vec<Token>>>,
+    /// Whether a GitHub Actions runner reads along, to which some lines are commands.
+    runner: bool,
+}
 
-/// Standard error for the log, without the tokens.
-struct LogWriter(Secrets);
+/// Standard error for the log, filtered.
+struct LogWriter(Filter);
 
 // === impl Terminal ===
 
 impl Terminal {
     /// Looks at the process's streams.
-    pub fn of_process(verbosity: Verbosity, color: ColorChoice, no_color: bool) -> Self {
+    ///
+    /// `runner` tells that a GitHub Actions runner reads along.
+    pub fn of_process(verbosity: Verbosity, color: ColorChoice, no_color: bool, runner: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
         let colored = |terminal: bool| match color {
             ColorChoice::Always => true,
@@ -73,13 +80,13 @@ impl Terminal {
             color_err: colored(err),
             progress: err && !dumb && verbosity == Verbosity::Normal,
             line: Mutex::new(0),
-            secrets: Secrets::default(),
+            filter: Filter { runner, ..Filter::default() },
         }
     }
 
     /// Keeps a token out of everything that is written from now on.
     pub fn hide(&self, token: &Token) {
-        self.secrets.0.lock().unwrap_or_else(PoisonError::into_inner).push(token.clone());
+        self.filter.tokens.lock().unwrap_or_else(PoisonError::into_inner).push(token.clone());
     }
 
     /// Tells whether standard output takes colours.
@@ -101,7 +108,7 @@ impl Terminal {
     pub fn data(&self, text: &str) -> io::Result<()> {
         self.clear();
         let mut out = io::stdout().lock();
-        match out.write_all(self.secrets.cut(text).as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(self.filter.pass(text).as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             done => done,
         }
@@ -118,7 +125,7 @@ impl Terminal {
     pub fn error(&self, text: &str) {
         self.clear();
         // Nothing can be told where standard error is gone.
-        let _ = writeln!(io::stderr().lock(), "{}", self.secrets.cut(text));
+        let _ = writeln!(io::stderr().lock(), "{}", self.filter.pass(text));
     }
 
     /// Shows what is being done, on one line that the next one replaces; nothing where no person looks.
@@ -126,7 +133,7 @@ impl Terminal {
         if !self.progress {
             return;
         }
-        let shown: String = self.secrets.cut(doing).chars().filter(|c| !c.is_control()).take(78).collect();
+        let shown: String = self.filter.pass(doing).chars().filter(|c| !c.is_control()).take(78).collect();
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let width = shown.chars().count();
         let _ = write!(io::stderr().lock(), "\r{shown}{}", " ".repeat(line.saturating_sub(width)));
@@ -151,9 +158,9 @@ impl Terminal {
             Verbosity::Verbose => tracing::Level::INFO,
             Verbosity::Debug => tracing::Level::DEBUG,
         };
-        let secrets = self.secrets.clone();
+        let filter = self.filter.clone();
         let events = tracing_subscriber::fmt::layer()
-            .with_writer(move || LogWriter(secrets.clone()))
+            .with_writer(move || LogWriter(filter.clone()))
             .with_ansi(self.color_err)
             .with_target(false)
             .without_time();
@@ -163,20 +170,35 @@ impl Terminal {
     }
 }
 
-// === impl Secrets, LogWriter ===
+// === impl Filter, LogWriter ===
 
-impl Secrets {
-    /// Returns the text without tokens and without what stands before `@` in a URL.
-    fn cut(&self, text: &str) -> String {
-        let tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.iter().fold(without_userinfo(text), |text, token| token.redact(&text).into_owned())
+impl Filter {
+    /// Returns the text without tokens, without what stands before `@` in a URL, and without commands for a runner.
+    fn pass(&self, text: &str) -> String {
+        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = tokens.iter().fold(without_userinfo(text), |text, token| token.redact(&text).into_owned());
+        if self.runner { without_commands(&text) } else { text }
     }
+}
+
+/// A runner takes `::name::` at the start of a line, and `##[name]` anywhere, for a command: text of a repository in a
+/// report could set outputs, mask words of the log, or make errors up.
+fn without_commands(text: &str) -> String {
+    let line = |line: &str| {
+        let rest = line.trim_start();
+        let indent = line.len() - rest.len();
+        match rest.strip_prefix("::") {
+            Some(rest) => format!("{}: :{rest}", line.get(..indent).unwrap_or_default()),
+            None => line.to_owned(),
+        }
+    };
+    text.split_inclusive('\n').map(line).collect::<String>().replace("##[", "## [")
 }
 
 impl Write for LogWriter {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // The log writes each event whole, so a token is never split over two calls.
-        io::stderr().lock().write_all(self.0.cut(&String::from_utf8_lossy(event)).as_bytes())?;
+        io::stderr().lock().write_all(self.0.pass(&String::from_utf8_lossy(event)).as_bytes())?;
         Ok(event.len())
     }
 
@@ -191,8 +213,17 @@ mod tests {
 
     #[test]
     fn tokens_and_credentials_are_cut() {
-        let secrets = Secrets::default();
-        secrets.0.lock().unwrap().push(Token::new("gh_s3cret", "x").unwrap());
-        assert_eq!(secrets.cut("see https://u:p@h/x with gh_s3cret"), "see https://***@h/x with ***");
+        let filter = Filter::default();
+        filter.tokens.lock().unwrap().push(Token::new("gh_s3cret", "x").unwrap());
+        assert_eq!(filter.pass("see https://u:p@h/x with gh_s3cret"), "see https://***@h/x with ***");
+        assert_eq!(filter.pass("  ::a::b ##[c]"), "  ::a::b ##[c]");
+    }
+
+    #[test]
+    fn a_runner_is_given_no_command() {
+        let filter = Filter { runner: true, ..Filter::default() };
+        let text = "pins\n  ::set-output name=url::x.yaml:3\n\u{a0}::error::y\nz ##[add-mask]a::b\n";
+        let safe = "pins\n  : :set-output name=url::x.yaml:3\n\u{a0}: :error::y\nz ## [add-mask]a::b\n";
+        assert_eq!(filter.pass(text), safe);
     }
 }

@@ -16,7 +16,7 @@ mod source_map;
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
 pub use build::{Ceilings, YamlError};
-pub use embedded::Embedded;
+pub use embedded::{Embedded, parse_covered};
 pub use encrypted::{encrypted, sealed};
 pub use node::{Node, Shape};
 pub use position::position;

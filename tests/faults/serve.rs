@@ -135,8 +135,11 @@ fn many_repositories_share_a_catalog_and_one_that_fails_stops_nobody() {
     for name in sound {
         assert!(done.stdout.contains(name), "{name} is reported\n{done}");
     }
-    let asked = scene.feed.controls().log.lines();
-    assert_eq!(asked.len(), 3, "the feeds are read once for all: {asked:#?}");
+    let mut asked = scene.feed.controls().log.lines();
+    let count = asked.len();
+    asked.sort();
+    asked.dedup();
+    assert!(count > 0 && asked.len() == count, "each feed is read once for all: {asked:#?}");
     for name in sound {
         let pulls = scene.github.pulls(name);
         assert!(pulls.len() == 1 && pulls[0].open, "{name}: {pulls:#?}");

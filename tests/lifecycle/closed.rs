@@ -27,7 +27,10 @@ fn closed_by_a_person_is_a_no_until_a_newer_release() {
         play.run().exits(0).prints(&["was declined in #1"]);
 
         play.publish(4);
-        let pass = play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.4: opened http://", "/acme/config/pull/2\n"]);
+        let pass = play
+            .run()
+            .exits(0)
+            .prints(&["edge-26.8.2 → edge-26.8.4: opened http://", "/acme/config/pull/2\n"]);
         assert!(!pass.asked.contains(&events(1)), "an older no needs no second look: {:#?}", pass.asked);
         play.expect_platform(2, 4, &play.files("main"), &[play.tip("main")]);
         assert!(!play.pull(1).open);
@@ -50,7 +53,11 @@ fn a_no_that_was_taken_back_is_none() {
     play.scene.github.close(REPO, 1, "ada");
     play.run().exits(0).prints(&["was declined in #1"]);
     play.scene.github.reopen(REPO, 1, "ada");
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm().prints(&["/acme/config/pull/1 is up to date"]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, &list(PLATFORM)])
+        .stays_warm()
+        .prints(&["/acme/config/pull/1 is up to date"]);
     play.settles(0);
 }
 
@@ -79,7 +86,10 @@ fn closed_since_the_base_branch_went_is_not_a_no() {
 
     play.scene.github.delete_branch(REPO, "stable", "ada");
     assert!(!play.pull(1).open);
-    play.run().exits(1).asks(&[LOOK]).complains(&["there is no branch `stable`; change `base`, or create the branch"]);
+    play.run()
+        .exits(2)
+        .asks(&[LOOK])
+        .complains(&["there is no branch `stable`; change `base`, or create the branch"]);
     play.scene.repo.set_tip("stable", base);
     play.run()
         .exits(0)
@@ -128,14 +138,14 @@ fn another_base_branch_gets_a_pull_request_of_its_own() {
 
 #[test]
 fn pins_that_were_changed_by_hand_close_it_and_are_no_refusal() {
-    let play = Play::opened();
+    let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
     for path in CHARTS {
         play.replace("main", path, "2026.8.2", "2026.8.3");
     }
     let pass = play
         .run()
         .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), FETCH, &read(1), &write(1), &write(1), DELETE])
+        .asks(&[LOOK, FETCH, &list(PLATFORM), &read(1), &write(1), &write(1), DELETE])
         .prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
     let sent = pass.sent(&write(1));
     let marked = sent[0]["body"].as_str().unwrap();
@@ -144,20 +154,21 @@ fn pins_that_were_changed_by_hand_close_it_and_are_no_refusal() {
     assert_eq!(sent[1], serde_json::json!({"state": "closed"}));
     assert!(!play.pull(1).open && play.pull(1).merged_at.is_none());
     assert_eq!(play.scene.repo.tip(PLATFORM), None);
-    play.run().exits(0);
+    play.run().exits(0).asks(&[LOOK]).stays_warm();
     play.settles(0);
 
     // It is no refusal: taken back by hand, the same release is proposed again.
     for path in CHARTS {
         play.replace("main", path, "2026.8.3", "2026.8.2");
     }
-    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.3: opened http://", "/acme/config/pull/3\n"]);
+    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.3: opened http://", "/acme/config/pull/2\n"]);
 }
 
 #[test]
 fn a_persons_branch_stays_when_its_pins_were_changed_by_hand() {
     let play = Play::opened();
-    let theirs = play.scene.repo.commit(PLATFORM, &ADA, "By hand", &[put("docs/notes.md", "Ada was here.\n")]);
+    let theirs =
+        play.scene.repo.commit(PLATFORM, &ADA, "By hand", &[put("docs/notes.md", "Ada was here.\n")]);
     for path in CHARTS {
         play.replace("main", path, "2026.8.2", "2026.8.3");
     }

@@ -2,7 +2,9 @@
 
 use super::play::*;
 use crate::support::{
+    controls::Fault,
     github::{GitHub, Token},
+    http::Response,
     scene::{PLATFORM, REPO, TOKEN},
 };
 
@@ -14,7 +16,8 @@ fn play_with(token: Token) -> Play {
 
 #[test]
 fn the_workflows_own_token_leaves_workflows_waiting() {
-    let waits = "note: its workflows wait until a person approves them, since the workflow's own token opened it";
+    let waits =
+        "note: its workflows wait until a person approves them, since the workflow's own token opened it";
     Play::new().run().exits(0).prints(&["opened http://", waits]);
     for token in [Token::app("uplinker"), Token::fine_grained("ada"), Token::classic("ada")] {
         let play = play_with(token);
@@ -27,13 +30,13 @@ fn the_workflows_own_token_leaves_workflows_waiting() {
 #[test]
 fn a_token_that_may_not_set_statuses_goes_on() {
     let play = play_with(Token::actions().without("statuses"));
-    play.run()
-        .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
-        .prints(&["opened http://", "note: the status `uplinker/verify` was not set: the token may not write statuses"]);
+    play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN]).prints(&[
+        "opened http://",
+        "note: the status `uplinker/verify` was not set: the token may not write statuses",
+    ]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert!(play.statuses(PLATFORM).is_empty());
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 }
 
@@ -117,11 +120,45 @@ fn who_is_refused_does_not_stop_the_rest() {
 
 #[test]
 fn a_label_that_is_refused_is_one_line() {
-    let long = "l".repeat(60);
-    let play = Play::configured(&format!("version: 1\npullRequest:\n  labels: [linkerd, {long}]\n"));
-    play.run().exits(0).prints(&["opened http://", &format!("note: the label `{long}` was not added: ")]);
+    let play = Play::configured("version: 1\npullRequest:\n  labels: [linkerd, mesh]\n");
+    // Both together, then the second one alone.
+    for n in [0, 2] {
+        let words = r#"{"message":"Validation Failed","errors":["`mesh` is reserved"]}"#;
+        let refusal = Fault::Answer(Response::text(422, words));
+        play.scene.github.controls().rules.fault_nth("POST", "*/issues/1/labels", n, 1, refusal);
+    }
+    let labels = ask(1, "labels");
+    play.run()
+        .exits(0)
+        .asks(&[
+            LOOK,
+            FETCH,
+            &list(PLATFORM),
+            WHO,
+            PUSH,
+            STATUS,
+            OPEN,
+            &labels,
+            &labels,
+            &labels,
+            &read(1),
+            &write(1),
+        ])
+        .prints(&[
+            "opened http://",
+            "note: the label `mesh` was not added: cannot add labels: `mesh` is reserved",
+        ]);
     assert_eq!(play.pull(1).labels, ["linkerd"]);
     play.settles(0);
+}
+
+impl Play {
+    /// A second run is refused as the first, and leaves as little.
+    fn is_refused_again(&self) {
+        let before = self.world();
+        self.run().exits(1).asks(&[LOOK, &list(PLATFORM), WHO, PUSH, LOOK]);
+        assert_eq!(self.world(), before);
+    }
 }
 
 fn refused_by(github: &GitHub, sentence: &str) {
@@ -132,22 +169,28 @@ fn refused_by(github: &GitHub, sentence: &str) {
 fn a_ruleset_over_our_prefix_is_named() {
     let play = Play::new();
     refused_by(&play.scene.github, "Cannot create ref due to creations being restricted.");
-    play.run()
-        .exits(1)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH])
-        .complains(&["uplinker/default/platform", "creations being restricted", "GH013", "hint: "]);
+    play.run().exits(1).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, LOOK]).complains(&[
+        "uplinker/default/platform",
+        "creations being restricted",
+        "GH013",
+        "hint: look for a ruleset",
+    ]);
     assert_eq!(play.scene.repo.branches().len(), 1);
     assert!(play.scene.github.pulls(REPO).is_empty());
-    play.settles(1);
+    play.is_refused_again();
 }
 
 #[test]
 fn commits_that_must_be_signed_are_told() {
     let play = Play::new();
     refused_by(&play.scene.github, "Commits must have verified signatures.");
-    play.run().exits(1).complains(&["Commits must have verified signatures", "GH013", "hint: "]);
+    play.run().exits(1).complains(&[
+        "Commits must have verified signatures",
+        "GH013",
+        "hint: uplinker's commits are not signed",
+    ]);
     assert_eq!(play.scene.repo.branches().len(), 1);
-    play.settles(1);
+    play.is_refused_again();
 }
 
 #[test]
@@ -156,5 +199,5 @@ fn a_hook_that_refuses_is_told_in_its_own_words() {
     play.scene.repo.install_hook("pre-receive", "echo 'Ticket number missing' >&2; exit 1");
     play.run().exits(1).complains(&["uplinker/default/platform", "Ticket number missing"]);
     assert_eq!(play.scene.repo.branches().len(), 1);
-    play.settles(1);
+    play.is_refused_again();
 }

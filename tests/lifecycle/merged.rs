@@ -24,8 +24,12 @@ fn after_each_button_the_next_release_gets_a_pull_request_of_its_own() {
             let (play, ours) = merged(how, delete_branch);
             let pass = play.run().exits(0).prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
             assert!(!pass.asked.iter().any(|l| l.contains("receive-pack")), "{how:?}: {:#?}", pass.asked);
-            assert_eq!(play.scene.repo.tip(PLATFORM), (!delete_branch).then_some(ours), "what is left is not ours to delete");
-            play.run().exits(0).is_warm();
+            assert_eq!(
+                play.scene.repo.tip(PLATFORM),
+                (!delete_branch).then_some(ours),
+                "what is left is not ours to delete"
+            );
+            play.run().exits(0).stays_warm();
             play.settles(0);
 
             play.publish(4);
@@ -53,7 +57,8 @@ fn after_each_button_the_next_release_gets_a_pull_request_of_its_own() {
 #[test]
 fn a_branch_left_behind_with_more_on_it_is_held() {
     let (play, _) = merged(Merge::Squash, false);
-    let theirs = play.scene.repo.commit(PLATFORM, &ADA, "After the merge", &[put("docs/notes.md", "More.\n")]);
+    let theirs =
+        play.scene.repo.commit(PLATFORM, &ADA, "After the merge", &[put("docs/notes.md", "More.\n")]);
     play.publish(4);
     play.run().exits(0).prints(&["left alone, branch-occupied: the branch is at "]);
     assert_eq!(play.tip(PLATFORM), theirs);
@@ -92,6 +97,6 @@ fn without_the_pull_request_the_history_tells_since_when() {
         play.replace("main", path, "2026.8.2", "2026.8.3");
     }
     play.run().exits(0).prints(&[WAITS]);
-    play.run().exits(0).is_warm().prints(&[WAITS]);
+    play.run().exits(0).stays_warm().prints(&[WAITS]);
     play.settles(0);
 }

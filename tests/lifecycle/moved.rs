@@ -29,7 +29,10 @@ fn a_newer_release_moves_the_open_pull_request() {
     assert_eq!(play.statuses(PLATFORM), success());
     let body = play.body(1);
     assert!(body.contains("| **`2026.8.4`** |") && !body.contains("| **`2026.8.3`** |"), "{body}");
-    assert!(body.contains("[edge-26.8.3](") && body.contains("[edge-26.8.4]("), "both are on the way:\n{body}");
+    assert!(
+        body.contains("[edge-26.8.3](") && body.contains("[edge-26.8.4]("),
+        "both are on the way:\n{body}"
+    );
     assert!(body.contains("uplinker:skip edge-26.8.4") && !body.contains("skip edge-26.8.3"), "{body}");
     assert_eq!(play.scene.github.events(REPO, 1), ["renamed"]);
     play.settles(0);
@@ -54,7 +57,7 @@ fn a_base_that_moved_elsewhere_changes_nothing() {
     play.replace("main", "web.yaml", "shop/web:1", "shop/web:2");
     play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM)]).prints(&["/acme/config/pull/1 is up to date"]);
     assert_eq!((play.tip(PLATFORM), play.pull(1).body), (before, world));
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 }
 
@@ -91,12 +94,12 @@ fn with_behind_every_move_of_the_base_is_followed() {
         let config = format!("version: 1\nbranch:\n  update: behind\n  history: {history}\n");
         let play = Play::configured(&config).begun();
         let first = play.tip(PLATFORM);
-        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
         let base = play.commit("main", "docs/notes.md", "Something.\n");
         play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, &read(1), &write(1)]);
         let all = [first, base];
         play.expect_platform(1, 3, &play.files("main"), &all[2 - parents..]);
-        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
         play.settles(0);
     }
 }
@@ -107,7 +110,12 @@ fn a_base_that_moves_between_read_and_push_starts_the_run_over() {
     let (first, repo) = (play.tip("main"), Arc::clone(&play.scene.repo));
     let files = replaced(&play.files("main"), &["crds.yaml"], "# moved by", "# taken along by");
     play.scene.github.controls().rules.before("GET", "/api/v3/user", move |_| {
-        repo.commit("main", &BEN, "Meanwhile", &[put("crds.yaml", std::str::from_utf8(&files["crds.yaml"]).unwrap())]);
+        repo.commit(
+            "main",
+            &BEN,
+            "Meanwhile",
+            &[put("crds.yaml", std::str::from_utf8(&files["crds.yaml"]).unwrap())],
+        );
     });
     play.run()
         .exits(0)
@@ -157,7 +165,7 @@ fn update_branch_pressed_by_a_person_stays_ours() {
     assert_eq!(play.statuses(PLATFORM), success());
     let files = replaced(&play.files("main"), &CHARTS, "2026.8.2", "2026.8.3");
     assert_same_files(&play.files(PLATFORM), &files);
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 
     // And what is newer goes on top of it.

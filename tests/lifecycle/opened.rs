@@ -16,20 +16,16 @@ fn the_first_run_opens_the_pull_request() {
     assert_eq!((play.scene.repo.branches().len(), play.scene.github.pulls(REPO).len()), (1, 0));
     play.scene.home.forget();
 
-    let pass = play
-        .run()
-        .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
-        .prints(&[
-            "default, platform: edge-26.8.2 → edge-26.8.3: opened http://",
-            "/acme/config/pull/1\n",
-            "title: Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)",
-            "branch: uplinker/default/platform into main",
-            "2 pins in 2 files:",
-            "control-plane.yaml:14 flux-helm-release: 2026.8.2 → 2026.8.3",
-            "crds.yaml:12 flux-helm-release: 2026.8.2 → 2026.8.3",
-            "default, data-plane: on hold: up to date at edge-26.8.2",
-        ]);
+    let pass = play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN]).prints(&[
+        "default, platform: edge-26.8.2 → edge-26.8.3: opened http://",
+        "/acme/config/pull/1\n",
+        "title: Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)",
+        "branch: uplinker/default/platform into main",
+        "2 pins in 2 files:",
+        "control-plane.yaml:12 flux-helm-release: 2026.8.2 → 2026.8.3",
+        "crds.yaml:10 flux-helm-release: 2026.8.2 → 2026.8.3",
+        "default, data-plane: on hold: up to date at edge-26.8.2",
+    ]);
     assert_eq!(pass.feeds, ["GET /edge/index.yaml", "GET /repos/linkerd/linkerd2/releases?per_page=100"]);
     assert_eq!(pass.done.stderr, "");
 
@@ -40,7 +36,10 @@ fn the_first_run_opens_the_pull_request() {
     assert_eq!(play.scene.repo.branches().into_keys().collect::<Vec<_>>(), ["main", PLATFORM]);
     assert_eq!(play.tip("main"), base);
     let sent = pass.sent(OPEN);
-    assert_eq!((&sent[0]["head"], &sent[0]["base"], &sent[0]["draft"]), (&PLATFORM.into(), &"main".into(), &false.into()));
+    assert_eq!(
+        (&sent[0]["head"], &sent[0]["base"], &sent[0]["draft"]),
+        (&PLATFORM.into(), &"main".into(), &false.into())
+    );
     let status = &pass.sent(STATUS)[0];
     assert_eq!(status["description"], "no check found anything to settle");
 
@@ -55,7 +54,10 @@ fn the_first_run_opens_the_pull_request() {
         ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
     );
     let message = play.scene.repo.message(PLATFORM);
-    assert!(message.starts_with("Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)\n\nLinkerd-Version: "), "{message}");
+    assert!(
+        message.starts_with("Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)\n\nLinkerd-Version: "),
+        "{message}"
+    );
     let digests = trailers(&message, "Chart-Digest");
     assert!(digests[0].starts_with("linkerd-control-plane 2026.8.3 sha256:"), "{digests:?}");
     assert!(digests[1].starts_with("linkerd-crds 2026.8.3 sha256:") && digests.len() == 2, "{digests:?}");
@@ -67,8 +69,8 @@ const BODY: &str = "\
 
 | what | now | after | where |
 |---|---|---|---|
-| `linkerd-control-plane` | `2026.8.2` | **`2026.8.3`** | `control-plane.yaml:14` |
-| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:12` |
+| `linkerd-control-plane` | `2026.8.2` | **`2026.8.3`** | `control-plane.yaml:12` |
+| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:10` |
 
 <details><summary>Worth knowing: 1</summary>
 
@@ -100,8 +102,11 @@ fn the_same_inputs_make_the_same_commit() {
 #[test]
 fn nothing_new_in_an_idle_repository() {
     let play = Play::with(&cluster("", 3));
-    play.run().exits(0).asks(&[LOOK, FETCH]).prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
-    play.run().exits(0).asks(&[LOOK]).is_warm();
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, FETCH])
+        .prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
+    play.run().exits(0).asks(&[LOOK]).stays_warm();
     play.settles(0);
     assert_eq!(play.scene.repo.branches().len(), 1);
 }
@@ -112,7 +117,7 @@ fn nothing_new_with_an_open_pull_request() {
     play.run()
         .exits(0)
         .asks(&[LOOK, &list(PLATFORM)])
-        .is_warm()
+        .stays_warm()
         .prints(&["edge-26.8.2 → edge-26.8.3: nothing to do, http://", "/acme/config/pull/1 is up to date"]);
     play.settles(0);
     // The cache is a help and no memory.
@@ -124,11 +129,14 @@ fn nothing_new_with_an_open_pull_request() {
 fn nothing_new_while_the_data_plane_waits() {
     for left_behind in [false, true] {
         let play = Play::opened();
-        play.scene.github.set_clock(jiff::Timestamp::now().as_second());
+        let now = jiff::Timestamp::now().as_second();
+        play.scene.github.set_clock(now);
+        // The host notes the merge a second later.
+        play.scene.repo.set_clock(now + 1);
         play.scene.github.merge(REPO, 1, Merge::Squash, "ada", !left_behind);
         let waits = "default, data-plane: on hold: the control plane's edge-26.8.3 is to prove itself first; proxies wait until 20";
         play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM)]).prints(&[waits]);
-        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm().prints(&[waits]);
+        play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm().prints(&[waits]);
         play.settles(0);
         assert_eq!(play.scene.repo.tip(DATA_PLANE), None);
     }
@@ -143,14 +151,24 @@ fn the_data_plane_is_due_after_its_wait() {
     play.run()
         .exits(0)
         .asks(&[LOOK, FETCH, &list(PLATFORM), &list(DATA_PLANE), WHO, PUSH, STATUS, OPEN])
-        .prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://", "web.yaml:13 proxy-annotation"]);
+        .prints(&[
+            "default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://",
+            "web.yaml:13 proxy-annotation",
+        ]);
     play.expect_data_plane(2);
     assert_eq!(play.statuses(DATA_PLANE), success());
-    play.run().exits(0).asks(&[LOOK, &list(DATA_PLANE)]).is_warm().prints(&["/acme/config/pull/2 is up to date"]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, &list(DATA_PLANE)])
+        .stays_warm()
+        .prints(&["/acme/config/pull/2 is up to date"]);
     play.settles(0);
 
     play.scene.github.merge(REPO, 2, Merge::Commit, "ada", true);
-    play.run().exits(0).asks(&[LOOK, FETCH]).prints(&["default, data-plane: on hold: up to date at edge-26.8.3"]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, FETCH])
+        .prints(&["default, data-plane: on hold: up to date at edge-26.8.3"]);
     play.settles(0);
 }
 

@@ -28,9 +28,15 @@ fn a_persons_commit_is_never_overwritten() {
     assert!(body.starts_with("<!-- uplinker:note -->\n> ") && body.contains(NOTE), "{body}");
     assert!(body.contains("- [ ] Hand this branch back to uplinker <!-- uplinker:retake -->"), "{body}");
     assert!(body.contains("replaces what was changed on it by hand, in every file"), "{body}");
-    assert!(body.contains("| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:12` |"), "the text stays:\n{body}");
-    assert_eq!((&marker(&pull)["person"], &marker(&pull)["head"]), (&true.into(), &theirs.to_string().into()));
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    assert!(
+        body.contains("| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:10` |"),
+        "the text stays:\n{body}"
+    );
+    assert_eq!(
+        (&marker(&pull)["person"], &marker(&pull)["head"]),
+        (&true.into(), &theirs.to_string().into())
+    );
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 
     // Neither a newer release nor another base moves it; the note names the release, once.
@@ -57,7 +63,7 @@ fn a_ticked_box_hands_the_branch_back() {
         let pull = play.expect_platform(1, 3, &play.files("main"), if one { &both[1..] } else { &both });
         let body = pull.body.unwrap();
         assert!(!body.contains(NOTE) && !body.contains("[x]") && body.contains("uplinker:rebase"), "{body}");
-        assert_eq!(play.statuses(PLATFORM), success());
+        assert_eq!(play.statuses(PLATFORM).last(), success().last());
         play.settles(0);
 
         // From then on it is ours again.
@@ -105,7 +111,10 @@ fn a_persons_commit_that_is_taken_away_again_leaves_no_note() {
     play.commit(PLATFORM, "docs/notes.md", "Ada was here.\n");
     play.run().exits(0).prints(&["has commits of a person"]);
     play.scene.repo.set_tip(PLATFORM, ours);
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)]).prints(&["updated http://"]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)])
+        .prints(&["updated http://"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert!(!play.body(1).contains(NOTE));
     play.settles(0);
@@ -126,7 +135,7 @@ fn the_first_box_declines_the_release() {
     let pull = play.pull(1);
     assert!(!pull.open && pull.merged_at.is_none());
     assert_eq!(play.scene.repo.tip(PLATFORM), None);
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 
     play.publish(4);
@@ -159,12 +168,17 @@ fn the_third_box_asks_again() {
     let refused = "`ben` was not asked for a review: cannot ask people: Reviews may only be requested from collaborators.";
     play.run().exits(0).prints(&["opened http://", refused]);
     play.settles(0);
-    play.scene.github.settings(REPO, |repo| drop(repo.collaborators.insert("ben".to_owned())));
+    play.scene.github.settings(REPO, |repo| repo.collaborators.extend(["ben".to_owned()]));
     play.settles(0);
     play.scene.github.tick(REPO, 1, "Ask again for labels, people and status");
-    play.run()
-        .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), STATUS, &ask(1, "requested_reviewers"), &read(1), &write(1)]);
+    play.run().exits(0).asks(&[
+        LOOK,
+        &list(PLATFORM),
+        STATUS,
+        &ask(1, "requested_reviewers"),
+        &read(1),
+        &write(1),
+    ]);
     assert_eq!(play.pull(1).reviewers, ["ben"]);
     assert!(!play.body(1).contains("[x]"), "{}", play.body(1));
     play.settles(0);
@@ -172,7 +186,10 @@ fn the_third_box_asks_again() {
 
 /// Edits the body in the moment between our reading the list and our writing the body.
 fn meanwhile(play: &Play, edit: impl Fn(&str) -> String + Send + Sync + 'static) {
-    play.scene.github.edit_body_before(("POST", "*/statuses/*"), REPO, 1, edit);
+    play.scene.github.before(("POST", "*/statuses/*"), move |state| {
+        let pull = state.repo_mut(REPO).and_then(|repo| repo.pulls.get_mut(&1)).unwrap();
+        pull.body = Some(edit(pull.body.as_deref().unwrap_or_default()));
+    });
 }
 
 #[test]
@@ -203,14 +220,63 @@ fn a_no_ticked_between_our_read_and_our_write_is_heard() {
 }
 
 #[test]
+fn a_no_to_the_same_release_ticked_meanwhile_is_answered_by_the_next_run() {
+    let play = Play::opened();
+    play.replace("main", "crds.yaml", "# moved by", "# moved, as always, by");
+    meanwhile(&play, |body| body.replace("- [ ] Skip", "- [x] Skip"));
+    play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, &read(1), &write(1)]);
+    assert!(play.body(1).contains("- [x] Skip `edge-26.8.3`"), "{}", play.body(1));
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), &read(1), &write(1), &write(1), DELETE]);
+    assert!(!play.pull(1).open);
+    play.run().exits(0).prints(&["edge-26.8.3 was declined in #1"]);
+    play.settles(0);
+}
+
+#[test]
+fn a_close_between_our_read_and_our_write_is_a_no() {
+    let play = Play::opened();
+    play.replace("main", "crds.yaml", "# moved by", "# moved, as always, by");
+    play.scene.github.before(("POST", "*/statuses/*"), |state| state.note(REPO, 1, "ada", "closed"));
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, &read(1), LOOK, &list(PLATFORM), &events(1)])
+        .prints(&["edge-26.8.3 was declined in #1"]);
+    assert_eq!(play.scene.github.pulls(REPO).len(), 1);
+    assert!(!play.pull(1).open);
+    play.settles(0);
+}
+
+#[test]
+fn a_merge_between_our_read_and_our_push_starts_the_run_over() {
+    let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
+    play.publish(4);
+    let repo = std::sync::Arc::clone(&play.scene.repo);
+    play.scene.github.before(("GET", "/api/v3/user"), move |state| {
+        let merge = repo.merge("main", PLATFORM, &ADA, "Merge pull request #1").unwrap();
+        state.note(REPO, 1, "ada", "merged");
+        state.note(REPO, 1, "ada", "closed");
+        state.repo_mut(REPO).and_then(|r| r.pulls.get_mut(&1)).unwrap().merge_commit = Some(merge);
+    });
+    play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.4: opened http://", "/acme/config/pull/2\n"]);
+    assert!(play.pull(1).merged_at.is_some());
+    assert_eq!(play.scene.repo.parents(PLATFORM), [play.tip("main")]);
+    play.settles(0);
+}
+
+#[test]
 fn a_persons_words_stay_until_there_is_news() {
     let play = Play::opened();
-    play.scene.github.edit_body(REPO, 1, |body| body.replace("### Releases", "Ada: fine by me.\n\n### Releases"));
+    play.scene
+        .github
+        .edit_body(REPO, 1, |body| body.replace("### Releases", "Ada: fine by me.\n\n### Releases"));
     play.settles(0);
     assert!(play.body(1).contains("Ada: fine by me."));
     // A body whose marker is gone is written anew, since nothing else says what the pull request is.
     play.scene.github.edit_body(REPO, 1, |_| "Ada cleared this.".to_owned());
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)]).prints(&["updated http://"]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)])
+        .prints(&["updated http://"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     play.settles(0);
 }

@@ -214,11 +214,14 @@ impl Play {
         assert!(!plan.asked.iter().any(|line| line.contains("receive-pack")), "{:#?}", plan.asked);
         if !run.stdout.is_empty() {
             let (run, planned) = (run.json(), plan.done.json());
-            for key in ["repository", "base", "base_commit", "decision", "pins", "skipped", "findings", "changes"] {
+            for key in
+                ["repository", "base", "base_commit", "decision", "pins", "skipped", "findings", "changes"]
+            {
                 assert_eq!(planned[key], run[key], "`{key}` differs");
             }
         }
-        let proposes = plan.done.json()["decision"].as_array().unwrap().iter().any(|d| d["outcome"] == "propose");
+        let proposes =
+            plan.done.json()["decision"].as_array().unwrap().iter().any(|d| d["outcome"] == "propose");
         let expected = match (code, proposes) {
             (0 | 1, true) => 10,
             (1, false) => 0,
@@ -232,7 +235,10 @@ impl Play {
         let (pull, repo) = (self.scene.github.pull(REPO, expected.number), &self.scene.repo);
         assert!(pull.open && pull.merged_at.is_none(), "{pull:#?}");
         assert_eq!((pull.title.as_str(), pull.base_ref.as_str()), (expected.title, expected.base));
-        assert_eq!((pull.head_ref.as_str(), Some(pull.head_sha)), (expected.branch, repo.tip(expected.branch)));
+        assert_eq!(
+            (pull.head_ref.as_str(), Some(pull.head_sha)),
+            (expected.branch, repo.tip(expected.branch))
+        );
         assert_same_files(&repo.files(expected.branch), expected.files);
         assert_eq!(repo.parents(expected.branch), expected.parents);
 
@@ -354,7 +360,7 @@ impl Pass {
     }
 
     /// A run that found nothing new: within the budget, over all servers.
-    pub fn is_warm(self) -> Self {
+    pub fn stays_warm(self) -> Self {
         let all = self.asked.len() + self.feeds.len();
         assert!(all <= 4, "{all} requests: {:#?} {:#?}", self.asked, self.feeds);
         let reads = |line: &String| line.starts_with("GET ") && !line.contains("receive-pack");

@@ -26,10 +26,11 @@ fn each_target_has_its_pull_request() {
     let (staging, production) = ("uplinker/staging/platform", "uplinker/production/platform");
     play.run()
         .exits(0)
-        .asks(&[
-            LOOK, FETCH, &list(staging), WHO, PUSH, STATUS, OPEN, &list(production), PUSH, STATUS, OPEN,
-        ])
-        .prints(&["staging, platform: edge-26.8.2 → edge-26.8.3: opened", "production, platform: edge-26.8.1 → edge-26.8.2: opened"]);
+        .asks(&[LOOK, FETCH, &list(staging), WHO, PUSH, STATUS, OPEN, &list(production), PUSH, STATUS, OPEN])
+        .prints(&[
+            "staging, platform: edge-26.8.2 → edge-26.8.3: opened",
+            "production, platform: edge-26.8.1 → edge-26.8.2: opened",
+        ]);
     let base = play.files("main");
     for (number, name, from, to) in [(1, "staging", 2, 3), (2, "production", 1, 2)] {
         let paths = CHARTS.map(|path| format!("{name}/{path}"));
@@ -50,7 +51,10 @@ fn each_target_has_its_pull_request() {
     // A no to one is none to the other.
     play.scene.github.close(REPO, 1, "ada");
     play.publish(4);
-    play.run().exits(0).prints(&["staging, platform: edge-26.8.2 → edge-26.8.4: opened", "production, platform: edge-26.8.1 → edge-26.8.4: updated"]);
+    play.run().exits(0).prints(&[
+        "staging, platform: edge-26.8.2 → edge-26.8.4: opened",
+        "production, platform: edge-26.8.1 → edge-26.8.4: updated",
+    ]);
     play.settles(0);
 }
 
@@ -60,7 +64,10 @@ fn while_paused_frozen_or_outside_the_schedule_nothing_is_opened_or_moved() {
     let (from, to) = (now.date().yesterday().unwrap(), now.date().saturating_add(jiff::Span::new().days(9)));
     let month = (i32::from(now.month()) + 5) % 12 + 1;
     for (config, words) in [
-        ("version: 1\npaused: moving house\n".to_owned(), "paused (moving house) until `paused` is taken out of the configuration".to_owned()),
+        (
+            "version: 1\npaused: moving house\n".to_owned(),
+            "paused (moving house) until `paused` is taken out of the configuration".to_owned(),
+        ),
         (
             format!("version: 1\nfreeze:\n  - from: {from}\n    to: {to}\n    reason: end of year\n"),
             format!("frozen (end of year) until {}", to.tomorrow().unwrap()),
@@ -72,7 +79,7 @@ fn while_paused_frozen_or_outside_the_schedule_nothing_is_opened_or_moved() {
     ] {
         let play = Play::configured(&config);
         play.run().exits(0).asks(&[LOOK, FETCH]).prints(&[&format!("default, platform: on hold: {words}")]);
-        play.run().exits(0).asks(&[LOOK]).is_warm();
+        play.run().exits(0).asks(&[LOOK]).stays_warm();
         assert_eq!(play.scene.repo.branches().len(), 1);
         play.settles(0);
 
@@ -99,7 +106,18 @@ fn a_block_is_proposed_with_label_and_status_and_goes_when_it_is_settled() {
     let play = Play::with(&files);
     play.run()
         .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN, &ask(1, "labels"), &read(1), &write(1)])
+        .asks(&[
+            LOOK,
+            FETCH,
+            &list(PLATFORM),
+            WHO,
+            PUSH,
+            STATUS,
+            OPEN,
+            &ask(1, "labels"),
+            &read(1),
+            &write(1),
+        ])
         .prints(&["opened http://", "block skipped: broken.yaml"]);
     let pull = play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert_eq!(pull.labels, ["uplinker: blocked"]);
@@ -131,10 +149,10 @@ fn with_hold_a_block_proposes_nothing() {
     files.push((BROKEN.0.to_owned(), BROKEN.1.to_owned()));
     files.push(("uplinker.yaml".to_owned(), "version: 1\nonBlock: hold\n".to_owned()));
     let play = Play::with(&files);
-    play.run()
-        .exits(4)
-        .asks(&[LOOK, FETCH])
-        .prints(&["edge-26.8.2 → edge-26.8.3: not proposed, a check blocks it", "block skipped: broken.yaml"]);
+    play.run().exits(4).asks(&[LOOK, FETCH]).prints(&[
+        "edge-26.8.2 → edge-26.8.3: not proposed, a check blocks it",
+        "block skipped: broken.yaml",
+    ]);
     assert_eq!(play.scene.repo.branches().len(), 1);
     play.settles(4);
 }
@@ -186,9 +204,17 @@ fn words_people_and_author_are_the_configured_ones() {
         parents: &[play.tip("main")],
     });
     assert_eq!((pull.labels.join(","), pull.draft), ("linkerd,mesh".to_owned(), true));
-    assert_eq!((pull.reviewers, pull.teams, pull.assignees), (vec!["ben".to_owned()], vec!["mesh".to_owned()], vec!["ada".to_owned()]));
+    assert_eq!(
+        (pull.reviewers, pull.teams, pull.assignees),
+        (vec!["ben".to_owned()], vec!["mesh".to_owned()], vec!["ada".to_owned()])
+    );
     let message = play.scene.repo.message(PLATFORM);
-    assert!(message.starts_with("mesh: edge-26.8.2 to edge-26.8.3\n\nfor default, platform\n\nLinkerd-Version: edge-26.8.3\n"), "{message}");
+    assert!(
+        message.starts_with(
+            "mesh: edge-26.8.2 to edge-26.8.3\n\nfor default, platform\n\nLinkerd-Version: edge-26.8.3\n"
+        ),
+        "{message}"
+    );
     assert_eq!(trailers(&message, "Signed-off-by"), ["Mesh Robot <mesh@acme.example>"]);
     let repo = play.scene.repo.open();
     let commit = repo.find_commit(play.tip(PLATFORM)).unwrap();
@@ -206,7 +232,10 @@ fn the_default_branch_may_have_any_name() {
         BareRepo::with_files(path, "live/cluster", &files)
     });
     let play = Play { scene };
-    play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN]).prints(&["(live/cluster at "]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
+        .prints(&["(live/cluster at "]);
     assert_eq!(play.pull(1).base_ref, "live/cluster");
     assert_eq!(play.scene.repo.parents(PLATFORM), [play.tip("live/cluster")]);
     play.settles(0);
@@ -224,7 +253,7 @@ fn the_base_may_be_another_branch() {
     assert_eq!(play.pull(1).base_ref, "release/stable");
     assert_eq!(play.scene.repo.parents(PLATFORM), [base]);
     assert_eq!(play.scene.repo.read(PLATFORM, "docs/notes.md").as_deref(), Some("Nothing about versions.\n"));
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).is_warm();
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
     play.settles(0);
 }
 
@@ -232,7 +261,10 @@ fn the_base_may_be_another_branch() {
 fn another_prefix_names_the_branches() {
     let play = Play::configured("version: 1\nbranch:\n  prefix: bots/mesh/\n");
     play.run().exits(0).prints(&["branch: bots/mesh/default/platform into main"]);
-    assert_eq!(play.scene.repo.branches().into_keys().collect::<Vec<_>>(), ["bots/mesh/default/platform", "main"]);
+    assert_eq!(
+        play.scene.repo.branches().into_keys().collect::<Vec<_>>(),
+        ["bots/mesh/default/platform", "main"]
+    );
     play.settles(0);
 }
 
@@ -240,7 +272,9 @@ fn another_prefix_names_the_branches() {
 fn a_release_can_be_fixed() {
     let play = Play::new();
     play.publish(4);
-    play.pass(play.scene.run().args(["--to", "edge-26.8.3"])).exits(0).prints(&["edge-26.8.2 → edge-26.8.3: opened"]);
+    play.pass(play.scene.run().args(["--to", "edge-26.8.3"]))
+        .exits(0)
+        .prints(&["edge-26.8.2 → edge-26.8.3: opened"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.4: updated"]);
     play.settles(0);

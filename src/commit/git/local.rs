@@ -3,7 +3,11 @@
 //! In: a path. Out: its branches, read where they are, and branches moved under the repository's own locks. Nothing
 //! is copied to be read. Hooks of the folder are not run: a program of the repository is never started.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use git2::{BranchType, ErrorCode, Repository, RepositoryOpenFlags};
 
@@ -15,6 +19,12 @@ use crate::commit::{CommitId, GitError, RefUpdate, Refs};
 
 /// What is written beside a moved ref where the repository keeps a log.
 const LOG: &str = "uplinker";
+
+/// How long a branch's lock is waited for. Git holds one for milliseconds: one that stays the same for so long was
+/// left by a process that was killed.
+const LOCKED: Duration = Duration::from_secs(2);
+/// The pause between two looks at a lock.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A repository on this machine.
 pub struct LocalRemote {
@@ -72,25 +82,51 @@ impl LocalRemote {
         let name = format!("refs/heads/{}", update.branch);
         let moved = match (update.old, update.new) {
             (None, None) => return Ok(Pushed::Done),
-            (Some(_), None) => {
-                let found = self.repo.find_reference(&name);
-                found.and_then(|mut reference| reference.delete())
-            }
+            (Some(_), None) => self.under_lock(&name, || self.repo.find_reference(&name)?.delete()),
             (old, Some(new)) => {
                 self.refuse_checked_out(&name, &update.branch)?;
                 self.send_objects(store, new)?;
                 let new = oid(new)?;
-                match old {
-                    Some(old) => self.repo.reference_matching(&name, new, true, oid(old)?, LOG).map(drop),
+                let old = old.map(oid).transpose()?;
+                self.under_lock(&name, || match old {
+                    Some(old) => self.repo.reference_matching(&name, new, true, old, LOG).map(drop),
                     None => self.repo.reference(&name, new, false, LOG).map(drop),
-                }
+                })
             }
         };
         match moved {
             Ok(()) => Ok(Pushed::Done),
             Err(_) if self.at(&update.branch) == update.new => Ok(Pushed::Done),
             Err(_) if self.at(&update.branch) != update.old => Ok(Pushed::Moved),
+            Err(error) if error.code() == ErrorCode::Locked => Err(GitError::Temporary {
+                url: self.shown(),
+                reason: format!("another process writes there: {}", error.message()),
+            }),
             Err(error) => Ok(Pushed::Rejected(error.message().to_owned())),
+        }
+    }
+
+    /// Writes a ref, and waits for whoever holds its lock; one that a killed process left is taken away.
+    fn under_lock(&self, name: &str, write: impl Fn() -> Result<(), git2::Error>) -> Result<(), git2::Error> {
+        let lock = self.repo.commondir().join(format!("{name}.lock"));
+        let made = || fs::symlink_metadata(&lock).and_then(|lock| lock.modified()).ok();
+        let mut first = None;
+        let start = Instant::now();
+        loop {
+            let result = write();
+            match &result {
+                Err(error) if error.code() == ErrorCode::Locked => {}
+                _ => return result,
+            }
+            first = first.or_else(made);
+            if start.elapsed() < LOCKED {
+                std::thread::sleep(PAUSE);
+            } else if first.is_some() && made() == first && fs::remove_file(&lock).is_ok() {
+                tracing::debug!(path = %lock.display(), "took a lock away that nobody holds");
+                return write();
+            } else {
+                return result;
+            }
         }
     }
 

@@ -18,7 +18,7 @@ mod wire;
 mod write;
 
 use std::{
-    cell::{Ref, RefCell},
+    cell::{Cell, Ref, RefCell},
     collections::{BTreeMap, HashSet},
     path::PathBuf,
 };
@@ -75,6 +75,8 @@ pub struct GitRemote<'h> {
     fetched: RefCell<BTreeMap<String, CommitId>>,
     /// What was found whole by this value, so that it is looked through once.
     whole: RefCell<HashSet<CommitId>>,
+    /// The cache was thrown away for a reader.
+    forgotten: Cell<bool>,
 }
 
 /// How the remote is reached.
@@ -110,6 +112,7 @@ impl<'h> GitRemote<'h> {
             observed: RefCell::default(),
             fetched: RefCell::default(),
             whole: RefCell::default(),
+            forgotten: Cell::default(),
         })
     }
 
@@ -164,6 +167,17 @@ impl<'h> GitRemote<'h> {
             return Ok(true);
         }
         self.has_changes(branch, tip, head, &roots)
+    }
+
+    /// Throws the cache away for a reader that met a broken object. `false` where nothing is gained by that: there
+    /// is no cache, or it was thrown away before.
+    pub fn forget(&self) -> bool {
+        if !self.store().is_cache() || self.forgotten.replace(true) {
+            return false;
+        }
+        self.whole.borrow_mut().clear();
+        self.fetched.borrow_mut().clear();
+        self.store.borrow_mut().renew().is_ok()
     }
 
     fn store(&self) -> Ref<'_, Store> {

@@ -249,6 +249,8 @@ pub fn http_status(error: &git2::Error) -> Option<u16> {
 pub fn by_class(url: String, error: &git2::Error) -> GitError {
     let reason = printable(error.message(), 300);
     match (error.code(), error.class()) {
+        // A lock in our own repository, left by a process that was killed: not the network's fault.
+        (ErrorCode::Locked, _) => GitError::Other(reason),
         (ErrorCode::Auth, _) => GitError::Auth { url, reason },
         (ErrorCode::Certificate, ErrorClass::Ssh) => {
             let mend = "check the key and put it into the list of known hosts";

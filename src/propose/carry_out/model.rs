@@ -309,6 +309,7 @@ impl World {
             target: "default".into(),
             stage: Stage::Platform,
             options,
+            known: None,
         }
     }
 

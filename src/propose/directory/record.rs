@@ -169,17 +169,19 @@ pub fn read_text(path: &Path) -> Result<String, ForgeError> {
     String::from_utf8(bytes).map_err(|_| directory_error(path, "is not UTF-8; save it as UTF-8"))
 }
 
-/// Replaces a file in one step: a reader sees the old text or the new one, also after a crash.
+/// Replaces a file in one step: a reader sees the old text or the new one, also after a crash. The caller holds the
+/// folder's lock, so what is unfinished is nobody's: a process that was killed left it.
 pub fn replace(path: &Path, text: &str) -> Result<(), ForgeError> {
     let failed = |e: std::io::Error| io_error(path, "cannot be written", &e);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".unfinished-");
-    // Other people read these files; what they may do is up to the folder and the umask.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-    file.persist(path).map(drop).map_err(|e| failed(e.error))
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let unfinished = path.with_file_name(format!(".unfinished-{name}"));
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    let mut file = File::create_new(&unfinished).map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    fs::rename(&unfinished, path).map_err(failed)
 }
 
 /// An error of the system on one of the forge's files.

@@ -6,7 +6,7 @@ use git2::Oid;
 
 use super::{
     GitHub,
-    state::{Draft, Event, Pull, Status, owner_of},
+    state::{Draft, Event, Pull, State, Status, owner_of},
 };
 use crate::support::repo::{FORGE, Person};
 
@@ -63,21 +63,10 @@ impl GitHub {
         });
     }
 
-    /// Somebody edits the body in the moment before a request is handled.
-    pub fn edit_body_before(
-        &self,
-        (method, pattern): (&str, &str),
-        repo: &str,
-        number: u64,
-        edit: impl Fn(&str) -> String + Send + Sync + 'static,
-    ) {
-        let (state, repo) = (Arc::clone(&self.state), repo.to_owned());
-        self.controls.rules.before(method, pattern, move |_| {
-            let mut state = state.lock().expect("no poison");
-            let pull = state.repo_mut(&repo).and_then(|repo| repo.pulls.get_mut(&number));
-            let pull = pull.unwrap_or_else(|| panic!("no pull request {number} in {repo}"));
-            pull.body = Some(edit(pull.body.as_deref().unwrap_or_default()));
-        });
+    /// Lets something happen in the moment before a request is handled.
+    pub fn before(&self, (method, pattern): (&str, &str), act: impl Fn(&mut State) + Send + Sync + 'static) {
+        let state = Arc::clone(&self.state);
+        self.controls.rules.before(method, pattern, move |_| act(&mut state.lock().expect("no poison")));
     }
 
     /// Somebody ticks the checkbox whose line contains `words`; panics when there is none to tick.

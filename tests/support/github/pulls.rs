@@ -225,8 +225,11 @@ pub fn request_reviewers(call: &Call<'_>, state: &mut State, number: u64) -> Ans
         return Err(json::refusal(422, &words, REVIEW_DOCS));
     }
     let stored = state.repo_mut(&call.name).and_then(|r| r.pulls.get_mut(&number)).ok_or_else(missing)?;
-    stored.reviewers.extend(people);
-    stored.teams.extend(teams);
+    // Whoever is asked already is not asked twice.
+    for (there, asked) in [(&mut stored.reviewers, people), (&mut stored.teams, teams)] {
+        let new: Vec<String> = asked.into_iter().filter(|name| !there.contains(name)).collect();
+        there.extend(new);
+    }
     state.note(&call.name, number, &token.login, "review_requested");
     let repo = call.repo(state)?;
     Ok(Response::json(201, &json::pull(&call.urls, &call.name, repo, &repo.pulls[&number], false)))

@@ -1,8 +1,7 @@
-//! Step 3, scan: where blobs lie in the packs of a repository.
+//! Step 3, scan: where objects lie in the packs of a repository.
 //!
-//! In: object folders and ids. Out: a number for each id; reading in the order of these numbers reads a pack from its
-//! beginning to its end. A blob is mostly stored as a difference to a neighbour, so any other order unpacks the same
-//! neighbours again and again. It is only an order: an index that cannot be read gives none, and nothing is lost.
+//! In: object folders and ids. Out: for each pack the offsets of those that it holds. An index that cannot be read
+//! gives fewer of them, and what is not found is read by libgit2.
 
 use std::{
     fs::File,
@@ -18,23 +17,29 @@ const MAGIC: [u8; 8] = [0xFF, b't', b'O', b'c', 0, 0, 0, 2];
 const BEFORE_IDS: u64 = 8 + 256 * 4;
 /// Bytes of an id and its checksum.
 const ID_AND_CHECKSUM: u64 = 20 + 4;
-/// Packs are numbered above the bits of an offset.
-const PACK_SHIFT: u32 = 48;
+/// The second table, of offsets beyond 2 GB, is named by this bit; such objects are left to libgit2.
+const SECOND_TABLE: u32 = 1 << 31;
 
-/// Returns a place for each id; what is in no pack comes last.
-pub(super) fn places(objects: &[PathBuf], ids: impl Iterator<Item = BlobId>) -> Vec<u64> {
-    let mut wanted: Vec<(BlobId, usize)> = ids.enumerate().map(|(n, id)| (id, n)).collect();
+/// A pack, and the objects in it that are looked for.
+#[derive(Debug)]
+pub(super) struct Pack {
+    /// The pack file.
+    pub path: PathBuf,
+    /// Offset in the pack and position among the wanted ids.
+    pub found: Vec<(u64, usize)>,
+}
+
+/// Finds the packs that hold these objects.
+pub(super) fn locate(objects: &[PathBuf], ids: &[BlobId]) -> Vec<Pack> {
+    let mut wanted: Vec<(BlobId, usize)> = ids.iter().enumerate().map(|(n, id)| (*id, n)).collect();
     wanted.sort_unstable();
-    let mut places = vec![u64::MAX; wanted.len()];
-    for (pack, index) in (0_u64..).zip(indexes(objects)) {
+    let of_index = |index: PathBuf| {
+        let mut found = Vec::new();
         // What was found before an error still helps.
-        let _ = of_pack(&index, &wanted, |n, offset| {
-            if let Some(place) = places.get_mut(n) {
-                *place = (pack << PACK_SHIFT) | offset;
-            }
-        });
-    }
-    places
+        let _ = search(&index, &wanted, |n, offset| found.push((offset, n)));
+        Pack { path: index.with_extension("pack"), found }
+    };
+    indexes(objects).into_iter().map(of_index).filter(|pack| !pack.found.is_empty()).collect()
 }
 
 fn indexes(objects: &[PathBuf]) -> Vec<PathBuf> {
@@ -46,7 +51,7 @@ fn indexes(objects: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Goes once through an index, whose ids are sorted as `wanted` is, and tells the offset of each wanted id.
-fn of_pack(index: &Path, wanted: &[(BlobId, usize)], mut tell: impl FnMut(usize, u64)) -> io::Result<()> {
+fn search(index: &Path, wanted: &[(BlobId, usize)], mut tell: impl FnMut(usize, u64)) -> io::Result<()> {
     let mut file = BufReader::with_capacity(1 << 16, File::open(index)?);
     let mut begin = [0; 8];
     file.read_exact(&mut begin)?;
@@ -79,11 +84,12 @@ fn of_pack(index: &Path, wanted: &[(BlobId, usize)], mut tell: impl FnMut(usize,
     for (at, n) in found {
         if at >= next {
             file.seek_relative(i64::from(at - next) * 4)?;
-            // Beyond 2 GB this is a position in a second table, in the same order.
             offset = read_u32(&mut file)?;
             next = at + 1;
         }
-        tell(n, u64::from(offset));
+        if offset & SECOND_TABLE == 0 {
+            tell(n, u64::from(offset));
+        }
     }
     Ok(())
 }
@@ -99,7 +105,6 @@ mod tests {
     use git2::Repository;
 
     use super::*;
-    use crate::scan::BlobId;
 
     fn id(oid: git2::Oid) -> BlobId {
         let mut id = BlobId([0; 20]);
@@ -108,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn places_follow_the_order_of_the_pack() {
+    fn packed_objects_are_found_at_their_offsets() {
         let folder = tempfile::tempdir().unwrap();
         let repo = Repository::init_bare(folder.path()).unwrap();
         let blobs: Vec<_> = (0..300).map(|n| repo.blob(format!("text {n}").as_bytes()).unwrap()).collect();
@@ -117,27 +122,26 @@ mod tests {
         blobs.iter().for_each(|blob| pack.insert_object(*blob, None).unwrap());
         pack.write(&folder.path().join("objects/pack"), 0).unwrap();
         let ids: Vec<BlobId> = blobs.iter().chain([&loose, &blobs[7]]).map(|oid| id(*oid)).collect();
-        let places = places(&[folder.path().join("objects")], ids.iter().copied());
-        assert_eq!(places[300], u64::MAX);
-        assert_eq!(places[301], places[7]);
-        let mut distinct = places[..300].to_vec();
-        distinct.sort_unstable();
-        distinct.dedup();
-        assert_eq!(distinct.len(), 300);
-        let pack_file = indexes(&[folder.path().join("objects")])[0].with_extension("pack");
-        let length = std::fs::metadata(pack_file).unwrap().len();
-        assert!(distinct.iter().all(|place| (12..length).contains(place)), "{distinct:?}");
+        let packs = locate(&[folder.path().join("objects")], &ids);
+        let mut offsets = std::collections::BTreeMap::new();
+        packs[0].found.iter().for_each(|(offset, n)| {
+            offsets.insert(*n, *offset);
+        });
+        assert_eq!((packs.len(), offsets.len(), offsets.get(&300)), (1, 301, None));
+        assert_eq!(offsets[&301], offsets[&7]);
+        let length = std::fs::metadata(&packs[0].path).unwrap().len();
+        assert!(offsets.values().all(|offset| (12..length).contains(offset)), "{offsets:?}");
     }
 
     #[test]
-    fn an_index_that_is_damaged_gives_no_order() {
+    fn an_index_that_is_damaged_finds_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let packs = folder.path().join("pack");
         std::fs::create_dir(&packs).unwrap();
         std::fs::write(packs.join("a.idx"), [MAGIC.as_slice(), &[9; 1200]].concat()).unwrap();
         std::fs::write(packs.join("b.idx"), b"short").unwrap();
         let wanted = [BlobId([1; 20]), BlobId([200; 20])];
-        assert_eq!(places(&[folder.path().to_owned()], wanted.into_iter()), [u64::MAX; 2]);
-        assert!(places(&[PathBuf::from("/nowhere")], std::iter::empty()).is_empty());
+        assert!(locate(&[folder.path().to_owned()], &wanted).is_empty());
+        assert!(locate(&[PathBuf::from("/nowhere")], &wanted).is_empty());
     }
 }

@@ -1,0 +1,189 @@
+//! Step 3, scan: one entry of a pack file.
+//!
+//! In: a pack and an offset. Out: what is stored there: a whole blob, or a difference to another one. `None` for
+//! anything that is not exactly as Git writes it, or over the ceiling; libgit2 has the last word on those.
+
+use std::{fs::File, os::unix::fs::FileExt as _};
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+/// The longest beginning of an entry: ten bytes of size and ten of distance.
+const LONGEST_HEADER: usize = 20;
+/// Bytes that are read at a time; most entries of a config repository are smaller.
+const CHUNK: usize = 4096;
+
+/// What an entry holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A whole blob.
+    Blob,
+    /// The difference to the entry at this offset.
+    Delta(u64),
+}
+
+/// The beginning of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    /// What follows.
+    pub kind: Kind,
+    /// Its size when it is inflated.
+    pub size: u64,
+    /// Where it begins in the pack.
+    pub data: u64,
+}
+
+/// Inflates entries of one pack, again and again with the same memory.
+pub(super) struct Inflater<'f> {
+    pack: &'f File,
+    stream: Decompress,
+    input: Box<[u8; CHUNK]>,
+}
+
+// === impl Header ===
+
+impl Header {
+    /// Reads the beginning of an entry.
+    pub fn read(pack: &File, offset: u64) -> Option<Self> {
+        let mut bytes = [0; LONGEST_HEADER];
+        let length = pack.read_at(&mut bytes, offset).ok()?;
+        let mut bytes = bytes.get(..length)?.iter().copied();
+        let mut read = 0;
+        let mut next = || {
+            read += 1;
+            bytes.next()
+        };
+        let first = next()?;
+        let mut size = u64::from(first & 0x0F);
+        let (mut byte, mut shift) = (first, 4);
+        while byte & 0x80 != 0 {
+            byte = next()?;
+            size |= u64::from(byte & 0x7F).checked_shl(shift).filter(|_| shift < 57)?;
+            shift += 7;
+        }
+        let kind = match (first >> 4) & 7 {
+            3 => Kind::Blob,
+            6 => {
+                byte = next()?;
+                let mut distance = u64::from(byte & 0x7F);
+                while byte & 0x80 != 0 {
+                    byte = next()?;
+                    distance = distance.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7F);
+                }
+                Kind::Delta(offset.checked_sub(distance).filter(|base| *base < offset)?)
+            }
+            _ => return None,
+        };
+        Some(Self { kind, size, data: offset + read })
+    }
+}
+
+// === impl Inflater ===
+
+impl<'f> Inflater<'f> {
+    /// Reads from this pack.
+    pub fn new(pack: &'f File) -> Self {
+        Self { pack, stream: Decompress::new(true), input: Box::new([0; CHUNK]) }
+    }
+
+    /// Inflates what follows a header into `output`, which is emptied before.
+    pub fn inflate(&mut self, header: &Header, output: &mut Vec<u8>) -> Option<()> {
+        let size = usize::try_from(header.size).ok()?;
+        self.stream.reset(true);
+        output.clear();
+        // One byte more than it should be, so that the end of the stream is seen.
+        output.reserve(size + 1);
+        let mut at = header.data;
+        loop {
+            let length = self.pack.read_at(self.input.as_mut_slice(), at).ok()?;
+            let input = self.input.get(..length)?;
+            let before = (self.stream.total_in(), output.len());
+            let status = self.stream.decompress_vec(input, output, FlushDecompress::None).ok()?;
+            let used = self.stream.total_in() - before.0;
+            at += used;
+            match status {
+                Status::StreamEnd => return (output.len() == size).then_some(()),
+                _ if output.len() > size || (used == 0 && output.len() == before.1) => return None,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Applies a difference to its base; the result replaces what is in `output`.
+pub(super) fn apply(base: &[u8], delta: &[u8], ceiling: u64, output: &mut Vec<u8>) -> Option<()> {
+    let mut rest = delta;
+    let from = varint(&mut rest)?;
+    let to = varint(&mut rest).filter(|size| *size <= ceiling)?;
+    let to = usize::try_from(to).ok()?;
+    if from != base.len() as u64 {
+        return None;
+    }
+    output.clear();
+    output.reserve(to);
+    while let Some((op, after)) = rest.split_first() {
+        rest = after;
+        let piece = if op & 0x80 != 0 {
+            let mut number = |bits: std::ops::Range<u32>| {
+                let first = bits.start;
+                bits.filter(|bit| op & (1 << bit) != 0).try_fold(0_usize, |number, bit| {
+                    let (byte, after) = rest.split_first()?;
+                    rest = after;
+                    Some(number | usize::from(*byte) << (8 * (bit - first)))
+                })
+            };
+            let (start, length) = (number(0..4)?, number(4..7)?);
+            let length = if length == 0 { 0x10000 } else { length };
+            base.get(start..start.checked_add(length)?)?
+        } else {
+            let (piece, after) = rest.split_at_checked(usize::from(*op)).filter(|_| *op != 0)?;
+            rest = after;
+            piece
+        };
+        if output.len() + piece.len() > to {
+            return None;
+        }
+        output.extend_from_slice(piece);
+    }
+    (output.len() == to).then_some(())
+}
+
+fn varint(rest: &mut &[u8]) -> Option<u64> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
+        number |= u64::from(byte & 0x7F).checked_shl(shift).filter(|_| shift < 57)?;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+        shift += 7;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(delta: &[u8]) -> Option<Vec<u8>> {
+        let mut output = b"old".to_vec();
+        apply(b"0123456789", delta, 100, &mut output).map(|()| output)
+    }
+
+    #[test]
+    fn a_difference_copies_and_inserts() {
+        let delta = [10, 7, 0b1001_0001, 2, 3, 2, b'a', b'b', 0b1001_0000, 2];
+        assert_eq!(applied(&delta).unwrap(), b"234ab01");
+    }
+
+    #[test]
+    fn a_difference_that_lies_is_refused() {
+        assert_eq!(applied(&[9, 1, 1, b'a']), None, "another base");
+        assert_eq!(applied(&[10, 2, 1, b'a']), None, "too short");
+        assert_eq!(applied(&[10, 1, 2, b'a', b'b']), None, "too long");
+        assert_eq!(applied(&[10, 101]), None, "over the ceiling");
+        assert_eq!(applied(&[10, 3, 0b1001_0001, 9, 3]), None, "beyond the base");
+        assert_eq!(applied(&[10, 1, 0]), None, "the reserved operation");
+        assert_eq!(applied(&[10, 5, 5, b'a']), None, "cut off");
+        assert_eq!(applied(&[0x8A; 20]), None, "a number without end");
+    }
+}
