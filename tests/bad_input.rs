@@ -44,7 +44,9 @@ fn writes_nothing(scene: &Scene, run: Run) -> Done {
 
 /// Bad input is no crash, and the words are for people.
 fn is_calm(done: &Done) {
-    for word in ["panicked", "RUST_BACKTRACE", "Error {", "Some(", "Err(", "defect of uplinker", "!\n"] {
+    for word in
+        ["panicked", "RUST_BACKTRACE", "Error {", "Some(", "Err(", "defect of uplinker", "!\n", "\\u{a}"]
+    {
         assert!(!done.stderr.contains(word), "`{word}`\n{done}");
     }
 }

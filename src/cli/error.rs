@@ -232,13 +232,14 @@ impl From<pipeline::Error> for Error {
 impl From<ReleaseError> for Error {
     fn from(error: ReleaseError) -> Self {
         let message = error.to_string();
-        match &error {
+        let told = match &error {
             ReleaseError::AllOff => Self::usage(message),
             error if error.is_temporary() => Self::temporary(message).hint("try again later"),
             ReleaseError::NoFeed { .. } => {
                 Self::failed(message).hint("check the addresses of the feeds, or mirror them and name a file")
             }
-        }
+        };
+        Self { causes: error.reasons(), ..told }
     }
 }
 

@@ -215,8 +215,10 @@ fn set_up_git(ca_file: Option<&Path>) -> Result<(), Error> {
 
 /// A clone without `origin` says nothing of where to push.
 fn no_origin(repository: &Repository) -> Error {
-    Error::usage(format!("{repository} is a clone without a remote `origin`, so there is nowhere to push to"))
-        .hint("name the remote with --repo; `uplinker plan` works on the clone")
+    Error::usage(format!(
+        "`{repository}` is a clone without a remote `origin`, so there is nowhere to push to"
+    ))
+    .hint("name the remote with --repo; `uplinker plan` works on the clone")
 }
 
 /// A bare folder on this machine has no forge but a directory.

@@ -49,7 +49,7 @@ pub enum ReleaseError {
     )]
     AllOff,
     /// No feed that is on could be read, or none names a release.
-    #[error("no release feed could be read:{}", list(.feeds))]
+    #[error("no feed tells of any release")]
     NoFeed {
         /// Each feed with its reason.
         feeds: Vec<Feed>,
@@ -214,18 +214,20 @@ fn annotate(catalog: &mut Catalog, operators: Option<&Knowledge>) {
     }
 }
 
-fn list(feeds: &[Feed]) -> String {
-    let lines = feeds.iter().map(|feed| match &feed.state {
-        FeedState::Read => format!("\n  {}: names no release", feed.name),
-        FeedState::Off => format!("\n  {}: off", feed.name),
-        FeedState::Failed(reason) => format!("\n  {}: {reason}", feed.name),
-    });
-    lines.collect()
-}
-
 // === impl ReleaseError ===
 
 impl ReleaseError {
+    /// Says of each feed that is on why it gave nothing, one line each.
+    pub fn reasons(&self) -> Vec<String> {
+        let Self::NoFeed { feeds, .. } = self else { return Vec::new() };
+        let reason = |feed: &Feed| match &feed.state {
+            FeedState::Read => Some(format!("{}: read, and it names no release", feed.name)),
+            FeedState::Off => None,
+            FeedState::Failed(reason) => Some(format!("{}: {reason}", feed.name)),
+        };
+        feeds.iter().filter_map(reason).collect()
+    }
+
     /// Says whether the same run may succeed later with nothing changed on our side.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::NoFeed { temporary: true, .. })

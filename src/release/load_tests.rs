@@ -261,7 +261,7 @@ fn only_when_nothing_tells_a_release_is_it_an_error() {
     f.on(Mock::given(path("/index.yaml")), ok("<html>log in</html>"));
     f.on(Mock::given(path("/releases")), ok("{\"message\": \"Moved\"}"));
     let error = f.load(&f.sources(), RUN).unwrap_err();
-    let text = error.to_string();
+    let text = error.reasons().join("\n");
     assert!(!error.is_temporary(), "{text}");
     for part in ["is this behind a login?", "list of releases", "version.json: the server answered 404"] {
         assert!(text.contains(part), "{text}");
@@ -270,7 +270,7 @@ fn only_when_nothing_tells_a_release_is_it_an_error() {
     let down = Sources { releases: "http://127.0.0.1:1/releases".parse().unwrap(), ..off() };
     assert!(f.load(&down, RUN).unwrap_err().is_temporary());
     let none = Sources { releases: f.file("releases.json", "[]"), ..off() };
-    assert!(f.load(&none, RUN).unwrap_err().to_string().contains("names no release"));
+    assert!(f.load(&none, RUN).unwrap_err().reasons()[0].contains("names no release"));
 }
 
 #[test]
@@ -296,5 +296,5 @@ fn a_large_index_is_read_in_time() {
 fn a_feed_file_that_is_missing_is_named() {
     let f = Fixture::new();
     let sources = Sources { charts: SourceSetting::File("/nowhere/index.yaml".into()), ..off() };
-    assert!(f.load(&sources, RUN).unwrap_err().to_string().contains("/nowhere/index.yaml"));
+    assert!(f.load(&sources, RUN).unwrap_err().reasons()[0].contains("/nowhere/index.yaml"));
 }

@@ -55,7 +55,7 @@ fn weight(reason: SkipReason) -> Severity {
 
 fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, severity: Severity) -> Finding {
     let (what, to) = (words(skipped.reason), input.plan.to);
-    let reason = format!("this file names {old} and {what}, so it stays as it is");
+    let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
     let mend = match skipped.reason {
         SkipReason::RenderedManifest => format!("render it again with {to}, in this branch"),
         _ => format!("if it fixes a release, set it to {to} by hand in this branch"),
@@ -76,26 +76,27 @@ fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
         (_, 1) => "mentions",
         _ => "mention",
     };
-    let text = format!("{number} {verb} Linkerd and {}: {}{more}", words(reason), names.join(", "));
+    let text =
+        format!("{number} that {verb} Linkerd, not read ({}): {}{more}", words(reason), names.join(", "));
     Finding::info(NAME, text)
 }
 
-/// Completes "a file that mentions Linkerd and".
+/// Says why one file or many are not read, in brackets.
 fn words(reason: SkipReason) -> &'static str {
     match reason {
-        SkipReason::HelmTemplate => "has Helm template expressions",
-        SkipReason::Syntax => "could not be parsed",
-        SkipReason::TooLarge => "was over the size limit",
-        SkipReason::NotUtf8 => "held no UTF-8 text",
-        SkipReason::Encrypted => "was encrypted",
-        SkipReason::Symlink => "was a symbolic link",
-        SkipReason::Submodule => "was a submodule",
-        SkipReason::OddName => "had a name that is no path",
-        SkipReason::RenderedManifest => "held rendered manifests, which are not made again yet",
-        SkipReason::Helmfile => "belonged to helmfile, which is not edited yet",
-        SkipReason::Terraform => "belonged to Terraform, which is not edited yet",
-        SkipReason::Fleet => "belonged to Fleet, which is not edited yet",
-        SkipReason::UnknownShape => "had a shape that is not known",
+        SkipReason::HelmTemplate => "Helm template expressions",
+        SkipReason::Syntax => "no valid YAML",
+        SkipReason::TooLarge => "over the limit on size or documents",
+        SkipReason::NotUtf8 => "no UTF-8 text",
+        SkipReason::Encrypted => "encrypted",
+        SkipReason::Symlink => "symbolic link",
+        SkipReason::Submodule => "submodule",
+        SkipReason::OddName => "a name that is no path",
+        SkipReason::RenderedManifest => "rendered manifests, which are not made again yet",
+        SkipReason::Helmfile => "helmfile, which is not edited yet",
+        SkipReason::Terraform => "Terraform, which is not edited yet",
+        SkipReason::Fleet => "Fleet, which is not edited yet",
+        SkipReason::UnknownShape => "a shape that is not known",
     }
 }
 

@@ -98,7 +98,8 @@ fn feeds_that_all_fail_are_a_temporary_failure() {
     let scene = mesh();
     scene.feed.break_always("*", failing(503));
     let done = writes_nothing(&scene, scene.run()).exits(5);
-    for feed in ["versioncheck", "charts", "releases", "503", "hint:"] {
+    for feed in ["caused by: versioncheck: ", "caused by: charts: ", "caused by: releases: ", "503", "hint:"]
+    {
         assert!(done.stderr.contains(feed), "{feed}\n{done}");
     }
     assert!(scene.requests().is_empty(), "without releases the host is not asked at all");

@@ -195,7 +195,7 @@ pub fn open_repository(path: &Path) -> Result<Repository, GitError> {
     Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none).map_err(|error| match error.code() {
         ErrorCode::NotFound if path.exists() => GitError::Address {
             url,
-            reason: "is not the top folder of a Git repository; give the folder that holds `.git`, or a bare repository"
+            reason: "it is not the top folder of a Git repository; give the folder that holds `.git`, or a bare repository"
                 .into(),
         },
         ErrorCode::NotFound => GitError::Address {
@@ -204,7 +204,7 @@ pub fn open_repository(path: &Path) -> Result<Repository, GitError> {
         },
         ErrorCode::Owner => GitError::Address {
             reason: format!(
-                "belongs to another user; if you trust it: git config --global --add safe.directory {url}"
+                "it belongs to another user; if you trust it: git config --global --add safe.directory {url}"
             ),
             url,
         },
