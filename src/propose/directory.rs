@@ -254,10 +254,6 @@ impl Forge for DirectoryForge<'_> {
     }
 
     fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
-        if let Some(body) = &patch.body {
-            let _lock = self.writable()?;
-            replace(&self.place(number).join("body.md"), body)?;
-        }
         self.edit(number, |record| {
             if let Some(title) = &patch.title {
                 record.title.clone_from(title);
@@ -273,7 +269,13 @@ impl Forge for DirectoryForge<'_> {
                 }
                 _ => {}
             }
-        })
+        })?;
+        // Last, since its marker says that all the rest is done.
+        if let Some(body) = &patch.body {
+            let _lock = self.writable()?;
+            replace(&self.place(number).join("body.md"), body)?;
+        }
+        Ok(())
     }
 
     fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError> {

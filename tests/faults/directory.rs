@@ -73,10 +73,13 @@ impl Desk {
             if !folder.file_type().unwrap().is_dir() {
                 continue;
             }
+            // A run that was killed may have used a number up.
+            let number = format!("\"number\": {name},");
             for file in fs::read_dir(folder.path()).unwrap().filter_map(Result::ok) {
-                let path = format!("{name}/{}", file.file_name().into_string().unwrap());
+                let path = format!("N/{}", file.file_name().into_string().unwrap());
                 let text = fs::read_to_string(file.path()).unwrap();
-                files.insert(path, text.replace(&home, "[HOME]"));
+                let text = text.replace(&home, "[HOME]").replace(&number, "\"number\": N,");
+                assert_eq!(files.insert(path, text), None, "there is one proposal");
             }
         }
         Place { refs: self.repo.refs(), files }
@@ -89,7 +92,7 @@ fn kill_all_along(make: fn() -> Desk) {
     let _ = desk.run().done().exits(0);
     let whole = start.elapsed();
     let clean = desk.place();
-    assert_eq!(clean.files.keys().collect::<Vec<_>>(), ["1/body.md", "1/changes.patch", "1/pull.json"]);
+    assert_eq!(clean.files.keys().collect::<Vec<_>>(), ["N/body.md", "N/changes.patch", "N/pull.json"]);
     let mut killed = 0;
     for n in 0..KILLS / 2 {
         let desk = make();
