@@ -100,8 +100,8 @@ fn single(state: State) -> Vec<Row> {
         State::Open => "a pull request open",
     };
     eprintln!(
-        "  {what}: {:?}, {:.1} ms",
-        requests.last().unwrap_or(&Vec::new()),
+        "  {what}: {}, {:.1} ms",
+        requests.last().map(|asked| asked.join(", ")).unwrap_or_default(),
         measure::wall(&costs) * 1e3
     );
     vec![
