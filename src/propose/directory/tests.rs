@@ -206,7 +206,10 @@ fn many_at_once_make_one_proposal() {
                 scope.spawn(|| {
                     let remote = Table::default();
                     remote.tips.borrow_mut().insert(BRANCH.into(), BlobId([1; 20]));
-                    DirectoryForge::new(&folder, &remote, Access::Write).open(&proposal("One")).unwrap().number
+                    DirectoryForge::new(&folder, &remote, Access::Write)
+                        .open(&proposal("One"))
+                        .unwrap()
+                        .number
                 })
             })
             .collect();
