@@ -19,7 +19,7 @@ use self::record::{Record, Verdict, directory_error, io_error, read_text, replac
 use super::{
     Closer, Extras, Forge, ForgeError, MakePatch, NewPull, PullPatch, PullRequest, PullState, Status,
 };
-use crate::commit::{CommitId, GitError, Signature, git::GitRemote};
+use crate::commit::{CommitId, GitError, Remote, Signature, git::GitRemote};
 
 /// Holds the lock, and the last number that was given.
 const LOCK: &str = ".uplinker-lock";
@@ -62,7 +62,12 @@ struct Lock(File);
 
 impl RemoteView for GitRemote<'_> {
     fn tip(&self, branch: &str) -> Result<Option<CommitId>, ForgeError> {
-        GitRemote::tip(self, branch).map_err(of_remote)
+        let observed = GitRemote::tip(self, branch).map_err(of_remote)?;
+        if observed.is_some() {
+            return Ok(observed);
+        }
+        // Another run may have made the branch since the branches were listed: it is not gone for that.
+        Ok(self.refs().map_err(of_remote)?.branches.get(branch).copied())
     }
 
     fn contains(&self, branch: &str, head: CommitId) -> Result<bool, ForgeError> {

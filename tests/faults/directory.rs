@@ -125,10 +125,10 @@ fn two_at_once_make_one_proposal() {
         let desk = make();
         let _ = desk.run().done().exits(0);
         let clean = desk.place();
-        for n in 0..6 {
+        for n in 0..16 {
             let desk = make();
             let first = desk.run().start();
-            std::thread::sleep(Duration::from_millis(n * 5));
+            std::thread::sleep(Duration::from_millis(n * 3));
             let second = desk.run().start();
             for done in [first.done(), second.done()] {
                 assert!(matches!(done.status.code(), Some(0 | 5)), "{done}");
