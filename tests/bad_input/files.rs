@@ -112,13 +112,13 @@ fn a_values_file_that_is_a_link() {
                          repo: https://helm.linkerd.io/edge\n    version: 2026.8.2\n    releaseName: linkerd\n    valuesFile: values.yaml\n";
     let scene = Scene::new(&[
         ("linkerd/kustomization.yaml", kustomization),
-        ("shared/values.yaml", "linkerdVersion: edge-26.8.2\n"),
+        ("common/values.yaml", "linkerdVersion: edge-26.8.2\n"),
     ]);
-    scene.repo.commit("main", &ADA, "Link", &[Change::Link("linkerd/values.yaml", "../shared/values.yaml")]);
+    scene.repo.commit("main", &ADA, "Link", &[Change::Link("linkerd/values.yaml", "../common/values.yaml")]);
     let done = scene.run().done().exits(0);
     crate::is_calm(&done);
     let body = scene.only_pull().body.expect("a body");
-    let moved = proposed(&scene, "shared/values.yaml").contains("edge-26.8.3");
+    let moved = proposed(&scene, "common/values.yaml").contains("edge-26.8.3");
     assert!(moved || body.contains("values.yaml"), "neither moved nor mentioned\n{body}");
     let repo = scene.repo.open();
     let tree = repo.find_tree(scene.repo.tree_id(PLATFORM)).expect("a tree");
