@@ -6,6 +6,7 @@
 mod annotation;
 mod argo;
 mod chart;
+mod chart_use;
 mod context;
 mod corpus;
 mod env_file;
@@ -42,6 +43,7 @@ use serde::Serialize;
 
 use crate::{release::EdgeVersion, yaml::Route};
 
+pub use chart_use::{ChartUse, Parameter, ValuesPart};
 pub use git_tree::{GitTree, Listing};
 pub use path::RepoPath;
 pub use run::scan;
@@ -349,6 +351,8 @@ pub enum SkipReason {
 /// What the checks need to know of the repository beside its pins.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
+    /// Charts of Linkerd as the repository has them rendered.
+    pub uses: Vec<ChartUse>,
     /// Releases and applications of Linkerd charts with what they say of their order.
     pub deployments: Vec<Deployment>,
     /// Text outside deployable files that would render or install an old release again.
