@@ -176,6 +176,35 @@ fn a_plan_with_nothing_to_do_ends_well() {
     let _ = Scene::new(&current).command("plan").arg("--exit-code").done().exits(0).prints(&["up to date"]);
 }
 
+/// Charts of the stable channel never move, which is not the same as being up to date.
+#[test]
+fn a_plan_says_why_every_pin_stays() {
+    let stable: Vec<(&str, String)> = MESH
+        .iter()
+        .map(|(p, t)| {
+            (
+                *p,
+                t.replace("/edge", "/stable")
+                    .replace("2026.8.2", "1.16.11")
+                    .replace("edge-26.8.2", "stable-2.14.10"),
+            )
+        })
+        .collect();
+    let stable: Vec<(&str, &str)> = stable.iter().map(|(p, t)| (*p, t.as_str())).collect();
+    let scene = Scene::new(&stable);
+    for to in [&[][..], &["--to", "edge-26.8.3"]] {
+        let plan = scene
+            .command("plan")
+            .args(to)
+            .done()
+            .exits(0)
+            .prints(&["platform: on hold: every pin stays (channel)"]);
+        assert!(!plan.stdout.contains("up to date") && !plan.stdout.contains("release: "), "{plan}");
+    }
+    let json = scene.command("plan").args(["--format", "json"]).done().exits(0).json();
+    assert_eq!(json["decision"][0]["hold"]["reason"]["kind"], "nothing-moves", "{json:#}");
+}
+
 #[test]
 fn a_plan_of_a_clone_is_the_plan_of_its_head() {
     let scene = mesh();
