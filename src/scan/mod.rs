@@ -32,6 +32,7 @@ mod rivals;
 mod run;
 mod screen;
 mod template;
+mod unknown;
 mod values;
 mod variable;
 mod version_text;

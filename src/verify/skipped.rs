@@ -58,6 +58,11 @@ fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, se
     let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
     let mend = match skipped.reason {
         SkipReason::RenderedManifest => format!("render it again with {to}, in this branch"),
+        // In these a mark works.
+        SkipReason::Helmfile | SkipReason::Terraform | SkipReason::UnknownShape => format!(
+            "if it fixes a release, set it to {to} by hand in this branch; a line that ends with `# uplinker: chart` \
+             or `# uplinker: edge` moves by itself"
+        ),
         _ => format!("if it fixes a release, set it to {to} by hand in this branch"),
     };
     Finding::new(NAME, severity, reason).at(&skipped.path, None).mend(mend)
