@@ -386,6 +386,8 @@ pub struct Generator {
     pub line: usize,
     /// The release that it would bring back.
     pub version: EdgeVersion,
+    /// How it names it.
+    pub form: Form,
 }
 
 /// A configuration of another update bot that covers Linkerd.
