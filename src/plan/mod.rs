@@ -31,7 +31,7 @@ pub use control_plane::{ControlPlane, control_plane};
 pub use fingerprint::{RULES_VERSION, inputs};
 pub use judge::{edge_of, judge, resolve, set_aside};
 pub use make::{PlanBlocked, Stuck, plan};
-pub use needs::{mirror_is_read, needs};
+pub use needs::{mirror_is_read, needs, resting};
 pub use target::{Assignment, Overlap, assign};
 pub use title::{stage_name, title};
 

@@ -105,6 +105,11 @@ pub struct Hold {
 pub enum HoldReason {
     /// Everything is at the newest eligible release.
     UpToDate,
+    /// Every pin stays, whatever the release is.
+    NothingMoves {
+        /// Why, each reason once.
+        reasons: Vec<String>,
+    },
     /// `paused` in the configuration; its text.
     Paused {
         /// The reason as configured.

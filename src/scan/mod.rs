@@ -33,6 +33,7 @@ mod rivals;
 mod run;
 mod screen;
 mod template;
+mod unknown;
 mod values;
 mod variable;
 mod version_text;
@@ -402,6 +403,8 @@ pub struct Generator {
     pub line: usize,
     /// The release that it would bring back.
     pub version: EdgeVersion,
+    /// How it names it.
+    pub form: Form,
 }
 
 /// A configuration of another update bot that covers Linkerd.
