@@ -3,10 +3,12 @@
 //! In: the inventory after the change. Out: a `block` for each pin that would move again, and for each that moved and
 //! can no longer be found where it was.
 
+use std::collections::HashSet;
+
 use super::{Checked, Finding, Verification, count};
 use crate::{
     plan::{NewText, edge_of, judge},
-    scan::{Inventory, Pin},
+    scan::{Pin, PinKind, RepoPath},
 };
 
 pub(super) const NAME: &str = "idempotent";
@@ -26,7 +28,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         })
         .collect();
     let fixed = input.moving().filter(|(_, new)| matches!(new, NewText::Fixed(_)));
-    for (pin, _) in fixed.filter(|(pin, _)| !is_at(after, pin, input)) {
+    let there: HashSet<_> =
+        after.pins.iter().filter(|pin| edge_of(pin) == Some(plan.to)).map(place).collect();
+    for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&place(pin))) {
         let reason =
             format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
         findings.push(Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it"));
@@ -34,13 +38,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("a second scan, {}", count(after.pins.len(), "pin")), findings }
 }
 
-fn is_at(after: &Inventory, moved: &Pin, input: &Verification<'_>) -> bool {
-    let same_place = |pin: &&Pin| {
-        pin.path == moved.path
-            && pin.kind == moved.kind
-            && (pin.site.document, pin.site.line) == (moved.site.document, moved.site.line)
-    };
-    after.pins.iter().filter(same_place).any(|pin| edge_of(pin) == Some(input.plan.to))
+/// What a pin keeps when it moves.
+fn place(pin: &Pin) -> (&RepoPath, PinKind, usize, usize) {
+    (&pin.path, pin.kind, pin.site.document, pin.site.line)
 }
 
 #[cfg(test)]
