@@ -14,6 +14,7 @@ use super::{
     layout::Layout,
     manifest,
     marker::{self, TextFile},
+    named::Named,
     object::Object,
     other::{self, Class},
     parallel, patch,
@@ -52,7 +53,15 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
     let corpus = Corpus::new(tree, options);
     let index = index(tree, &corpus, &screened.hits);
     let layout = Layout::new(&index);
-    let context = Context { corpus: &corpus, index: &index, layout: &layout, options };
+    let context = Context {
+        corpus: &corpus,
+        index: &index,
+        layout: &layout,
+        sources: &Named::new(&layout, &index.sources),
+        releases: &Named::new(&layout, &index.releases),
+        maps: &Named::new(&layout, &index.maps),
+        options,
+    };
     let results = parallel::map(&screened.hits, |hit| {
         tree.entries().get(hit.entry).map_or_else(FileResult::default, |entry| look(&context, entry, hit))
     });
