@@ -80,7 +80,7 @@ pub(super) fn finish(
     let report = done?;
     context.print(&report.render(context.style(diff)))?;
     let summary = report.render(Style { format: Format::Markdown, diff, color: false });
-    let told = told.and_then(|()| context.actions.summarize(&summary));
+    let told = told.and_then(|()| context.actions.summarize(&context.terminal.filtered(&summary)));
     told.map_err(|e| Error::failed("cannot write to the files of GitHub Actions").because(e))?;
     // Where files were not read, the report has said so.
     if exit == Exit::NoPin && report.pins.skipped.is_empty() {
