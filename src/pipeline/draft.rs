@@ -10,7 +10,7 @@ use crate::{
     policy::{self, Decision, Hold, HoldReason, Policy},
     propose::{self, Content, Wanted},
     release::EdgeVersion,
-    report::{Proposal, RowReason, StageDecision, StageReport},
+    report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
     scan::{Inventory, Pin, Stage},
     verify::{self, Finding, Severity, Verification},
 };
@@ -80,6 +80,18 @@ fn held(stage: Stage, hold: Hold) -> StageDecision {
         Stage::DataPlane => policy::describe_proxies(&hold),
     };
     StageDecision::Hold { hold, text }
+}
+
+// === impl Draft ===
+
+impl Draft {
+    /// Notes what became of it, or what would; without a pull request to carry it, there is no proposal.
+    pub fn became(&mut self, outcome: Option<Outcome>) {
+        if matches!(outcome, Some(Outcome::LeftAlone { pull: None, .. })) {
+            self.report.proposal = None;
+        }
+        self.report.outcome = outcome;
+    }
 }
 
 struct Drafting<'a> {

@@ -87,6 +87,8 @@ pub enum NewText {
     Fixed(String),
     /// The digest recomputed over the edited `Chart.yaml` and `Chart.lock`.
     LockDigest,
+    /// This text, in a manifest that is rendered again as a whole.
+    Rendered(String),
 }
 
 /// What a plan is asked for.

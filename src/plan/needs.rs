@@ -19,7 +19,7 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
     let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
     let moving = || mine().filter(|p| p.stays.is_none() && !ignored);
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
-    for pin in moving().filter(|p| p.form == Form::Chart) {
+    for pin in moving().filter(|p| matches!(p.form, Form::Chart | Form::Rendered)) {
         let Some(chart) = pin.chart.clone() else { continue };
         let unverified_mirror = !mirror_is_read(pin, options);
         charts.insert(ChartNeed { chart, unverified_mirror });

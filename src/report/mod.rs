@@ -170,7 +170,7 @@ pub struct StageReport {
     pub findings: Vec<Finding>,
     /// The pull request as wanted; `None` where none is.
     pub proposal: Option<Proposal>,
-    /// What became of it; `None` in a plan.
+    /// What became of it, in a plan what would; `None` where nothing is open and nothing is in the way.
     pub outcome: Option<Outcome>,
 }
 
@@ -212,7 +212,7 @@ pub struct Proposal {
     pub draft: bool,
 }
 
-/// What became of a stage's pull request in a run.
+/// What became of a stage's pull request in a run, or would, as far as a plan can see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A pull request was opened.
@@ -312,12 +312,14 @@ impl Outcome {
     }
 
     /// Returns the outcome in one word, as programs read it.
-    pub fn word(&self) -> &'static str {
+    pub fn word(&self, writes: bool) -> &'static str {
         match self {
             Self::Opened(_) => "opened",
-            Self::Updated(_) => "updated",
+            Self::Updated(_) if writes => "updated",
+            Self::Updated(_) => "would-update",
             Self::Unchanged(_) => "unchanged",
-            Self::Closed(_) => "closed",
+            Self::Closed(_) if writes => "closed",
+            Self::Closed(_) => "would-close",
             Self::LeftAlone { .. } => "left-alone",
         }
     }

@@ -49,7 +49,7 @@ impl PinsReport {
                 (Some(_), None | Some(None)) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
                 (Some(_), Some(Some(judged))) => {
                     let new = match &judged.new {
-                        Some(NewText::Fixed(text)) => Some(text.clone()),
+                        Some(NewText::Fixed(text) | NewText::Rendered(text)) => Some(text.clone()),
                         Some(NewText::LockDigest) | None => None,
                     };
                     (judged.new.is_some(), new, judged.reason.map(RowReason::Stays))

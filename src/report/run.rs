@@ -87,7 +87,10 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
 fn verdict(stage: &StageReport, writes: bool) -> String {
     let what = match &stage.decision {
         StageDecision::Propose(plan) => versions(plan),
-        StageDecision::Hold { text, .. } => return format!("on hold: {text}"),
+        StageDecision::Hold { text, .. } => {
+            let also = stage.outcome.as_ref().map(|o| format!("; {}", became(o, writes))).unwrap_or_default();
+            return format!("on hold: {text}{also}");
+        }
         StageDecision::Blocked(plan) => {
             return format!("{}: not proposed, a check blocks it", versions(plan));
         }
@@ -98,13 +101,22 @@ fn verdict(stage: &StageReport, writes: bool) -> String {
     match &stage.outcome {
         None if writes => format!("{what}: nothing written"),
         None => format!("{what}: would be proposed"),
-        Some(Outcome::Opened(pull)) => format!("{what}: opened {}", pull.url),
-        Some(Outcome::Updated(pull)) => format!("{what}: updated {}", pull.url),
-        Some(Outcome::Unchanged(pull)) => format!("{what}: nothing to do, {} is up to date", pull.url),
-        Some(Outcome::Closed(pull)) => format!("{what}: closed {}", pull.url),
-        Some(Outcome::LeftAlone { reason, pull }) => {
+        Some(outcome) => format!("{what}: {}", became(outcome, writes)),
+    }
+}
+
+/// Says what became of a pull request, or in a plan what would.
+fn became(outcome: &Outcome, writes: bool) -> String {
+    match outcome {
+        Outcome::Opened(pull) => format!("opened {}", pull.url),
+        Outcome::Updated(pull) if writes => format!("updated {}", pull.url),
+        Outcome::Updated(pull) => format!("would update {}", pull.url),
+        Outcome::Unchanged(pull) => format!("nothing to do, {} is up to date", pull.url),
+        Outcome::Closed(pull) if writes => format!("closed {}", pull.url),
+        Outcome::Closed(pull) => format!("would close {}", pull.url),
+        Outcome::LeftAlone { reason, pull } => {
             let about = pull.as_ref().map(|p| format!(" ({})", p.url)).unwrap_or_default();
-            format!("{what}: left alone, {reason}{about}")
+            format!("left alone, {reason}{about}")
         }
     }
 }
@@ -149,6 +161,7 @@ fn moved(report: &RunReport, moved: &Move) -> Option<String> {
     let place = format!("{}:{} {}", pin.path, pin.line, word_of(&pin.kind));
     Some(match (&moved.new, moved.reason) {
         (Some(NewText::Fixed(new)), _) => format!("{place}: {} → {new}", pin.value),
+        (Some(NewText::Rendered(new)), _) => format!("{place}: {} → {new}, rendered again", pin.value),
         (Some(NewText::LockDigest), _) => format!("{place}: computed anew"),
         (None, Some(reason)) => format!("{place}: {} ({})", pin.value, word_of(&reason)),
         (None, None) => format!("{place}: {}", pin.value),

@@ -108,6 +108,7 @@ fn stage(outcome: Option<Outcome>) -> StageReport {
         before_id: Some(BlobId([0xab; 20])),
         before: b"# \x1b[31m\nversion: 2026.8.2\n".to_vec(),
         after: Some(b"# \x1b[31m\nversion: 2026.8.3\n".to_vec()),
+        rendered: false,
     };
     StageReport {
         target: "default".to_owned(),

@@ -64,6 +64,9 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
     }
     trace_variables(&context, &mut found);
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
+    inventory.facts.rendered = std::mem::take(&mut found.rendered);
+    inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
+    inventory.facts.rendered.sort();
     (inventory.pins, inventory.facts.deployments) = found.into_pins();
     inventory.facts = Facts { rivals: rivals::find(&corpus, &inventory.pins), ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
@@ -132,15 +135,11 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     let markers = marker::pins(&text);
     let place = Place::of(file);
     let templated = file.text.contains("{{") && is_template(context, &file.path);
-    let skip = if templated {
-        hit.linkerd.then_some((SkipReason::HelmTemplate, None))
-    } else {
-        rendered::recognise(place).map(|what| (SkipReason::RenderedManifest, Some(what)))
-    };
-    if let Some((reason, detail)) = skip {
+    if templated && hit.linkerd {
         let versions = other::unmarked_releases(&file.text, &markers);
-        result.skipped.push(Skipped { path: file.path.clone(), reason, detail, versions });
-    } else if !templated {
+        let reason = SkipReason::HelmTemplate;
+        result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
+    } else if !templated && !rendered::take(place, &mut result.found) {
         shapes(context, file, &mut result.found);
         result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
     }

@@ -224,7 +224,7 @@ fn splice(inventory: &Inventory, plan: &Plan, files: &BTreeMap<String, String>) 
     for entry in plan.moves.iter().rev() {
         let pin = &inventory.pins[entry.pin];
         let new = match entry.new.as_ref().unwrap() {
-            NewText::Fixed(text) => text.clone(),
+            NewText::Fixed(text) | NewText::Rendered(text) => text.clone(),
             NewText::LockDigest => format!("sha256:{}", "ab".repeat(32)),
         };
         after.get_mut(pin.path.as_str()).unwrap().replace_range(pin.site.span.clone(), &new);
@@ -236,6 +236,7 @@ fn splice(inventory: &Inventory, plan: &Plan, files: &BTreeMap<String, String>) 
         before_id: Some(blob_id(files[&name].as_bytes())),
         before: files[&name].clone().into_bytes(),
         after: Some(text.into_bytes()),
+        rendered: false,
     };
     ChangeSet { files: changed.map(file).collect() }
 }

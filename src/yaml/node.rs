@@ -223,7 +223,8 @@ impl<'a> Node<'a> {
         self.entries().filter(|(k, _)| k.as_str() == Some(key)).last().map(|(_, v)| v)
     }
 
-    fn merged(self) -> impl Iterator<Item = Node<'a>> {
+    /// Returns the mappings that merge keys (`<<`) take in, in order: the first that has a key counts.
+    pub fn merged(self) -> impl Iterator<Item = Node<'a>> {
         let sources =
             self.entries().filter(|(k, _)| k.as_str() == Some("<<") && k.style() == Some(Style::Plain));
         sources.flat_map(|(_, v)| {
