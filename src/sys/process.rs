@@ -216,11 +216,7 @@ impl Group {
     }
 
     /// Takes the exit status of a program whose pipes are at their end, and ends what it left running.
-    fn reap(
-        &mut self,
-        start: Instant,
-        limits: Limits,
-    ) -> Result<std::process::ExitStatus, ProcessError> {
+    fn reap(&mut self, start: Instant, limits: Limits) -> Result<std::process::ExitStatus, ProcessError> {
         while !self.has_ended() {
             self.within(start, limits)?;
             std::thread::sleep(Duration::from_millis(1));
@@ -278,7 +274,13 @@ mod tests {
         let arguments = ["-c".into(), script.into()];
         let environment = [("ONLY", "this".into())];
         let program = Path::new("/bin/sh");
-        run(&Call { program, arguments: &arguments, environment: &environment, folder: folder.path(), limits })
+        run(&Call {
+            program,
+            arguments: &arguments,
+            environment: &environment,
+            folder: folder.path(),
+            limits,
+        })
     }
 
     const LIMITS: Limits = Limits { time: Duration::from_secs(20), output: 1000, memory: 1 << 30 };
