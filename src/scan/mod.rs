@@ -21,6 +21,7 @@ mod kustomize;
 mod layout;
 mod manifest;
 mod marker;
+mod named;
 mod object;
 mod origin;
 mod other;
@@ -33,6 +34,7 @@ mod rivals;
 mod run;
 mod screen;
 mod template;
+mod unknown;
 mod values;
 mod variable;
 mod version_text;
@@ -403,6 +405,8 @@ pub struct Generator {
     pub line: usize,
     /// The release that it would bring back.
     pub version: EdgeVersion,
+    /// How it names it.
+    pub form: Form,
 }
 
 /// A configuration of another update bot that covers Linkerd.

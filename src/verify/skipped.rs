@@ -54,7 +54,14 @@ fn weight(reason: SkipReason) -> Severity {
 fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, severity: Severity) -> Finding {
     let (what, to) = (words(skipped.reason), input.plan.to);
     let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
-    let mend = format!("if it fixes a release, set it to {to} by hand in this branch");
+    let mend = match skipped.reason {
+        // In these a mark works.
+        SkipReason::Helmfile | SkipReason::Terraform | SkipReason::UnknownShape => format!(
+            "if it fixes a release, set it to {to} by hand in this branch; a line that ends with `# uplinker: chart` \
+             or `# uplinker: edge` moves by itself"
+        ),
+        _ => format!("if it fixes a release, set it to {to} by hand in this branch"),
+    };
     Finding::new(NAME, severity, reason).at(&skipped.path, None).mend(mend)
 }
 
