@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Committed, Regenerate, linkerd_config, recognise::own};
+use super::{Committed, Regenerate, field::differing, linkerd_config, recognise::own};
 use crate::{
     render::{Chart, ChartId, Job, Layer, Setting, SettingKind, Take, value},
     scan::{ChartUse, RepoPath, Tree, ValuesPart},
@@ -43,7 +43,8 @@ pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Char
         let layers: Option<Vec<Layer>> = entry.values.iter().map(|path| layer(request.tree, path)).collect();
         found.extend(layers.filter(|_| here).map(|layers| plain("the `render:` entry", layers)));
     }
-    let same = |u: &&ChartUse| u.chart == set.chart && u.namespace.as_ref().is_none_or(|n| *n == set.namespace);
+    let same =
+        |u: &&ChartUse| u.chart == set.chart && u.namespace.as_ref().is_none_or(|n| *n == set.namespace);
     found.extend(request.uses.iter().filter(same).filter_map(of_use));
     for removals in [false, true] {
         let rebuilt = printed_values(set)
@@ -94,6 +95,15 @@ impl Candidate {
         })
     }
 
+    /// Lists the keys that are rendered with a stand-in.
+    pub(super) fn stand_ins(&self, chart: &Chart) -> Vec<String> {
+        let mut effective = defaults(chart);
+        value::overlay(&mut effective, &self.user_values());
+        let [one, other] = STAND_INS.map(|text| missing_keys(&effective, text).unwrap_or_default());
+        let fields = differing(&one, &other);
+        fields.iter().map(|field| format!("{field} (what is committed stays)")).collect()
+    }
+
     /// Returns the user's values merged, single ones left out.
     pub(super) fn user_values(&self) -> Value {
         let mut user = Value::Object(Map::new());
@@ -135,7 +145,9 @@ fn missing_keys(values: &Value, text: &str) -> Option<Value> {
 /// Tells whether a text has come from a stand-in.
 pub(super) fn has_stand_in(text: &str) -> bool {
     use base64::{Engine, prelude::BASE64_STANDARD};
-    STAND_INS.iter().any(|s| text.contains(s) || text.contains(BASE64_STANDARD.encode(s).trim_end_matches('=')))
+    STAND_INS
+        .iter()
+        .any(|s| text.contains(s) || text.contains(BASE64_STANDARD.encode(s).trim_end_matches('=')))
 }
 
 /// `linkerd install` gives the charts this value, from which they write who made them.
@@ -178,8 +190,15 @@ fn printed_values(set: &Committed) -> Option<&str> {
 /// Finds a values file in the folder of the output.
 fn beside(tree: &dyn Tree, set: &Committed) -> Option<(RepoPath, Layer)> {
     let folder = set.path()?.folder();
-    let names = ["values.yaml".to_owned(), format!("{}-values.yaml", set.chart), format!("values-{}.yaml", set.chart)];
-    let path = names.iter().filter_map(|name| RepoPath::resolve(folder, name)).find(|path| layer(tree, path).is_some())?;
+    let names = [
+        "values.yaml".to_owned(),
+        format!("{}-values.yaml", set.chart),
+        format!("values-{}.yaml", set.chart),
+    ];
+    let path = names
+        .iter()
+        .filter_map(|name| RepoPath::resolve(folder, name))
+        .find(|path| layer(tree, path).is_some())?;
     let layer = layer(tree, &path)?;
     Some((path, layer))
 }

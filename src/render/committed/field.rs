@@ -44,18 +44,15 @@ impl Field {
         Self(steps)
     }
 
-    /// Tells whether the path begins with a key.
-    pub(super) fn begins_with(&self, key: &str) -> bool {
-        matches!(self.0.first(), Some(Step::Key(first)) if first == key)
-    }
-
     /// Finds the field in an object.
     pub(super) fn find<'v>(&self, root: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(root, |value, step| match step {
             Step::Key(key) => value.get(key),
             Step::Item { place, name } => {
                 let items = value.as_array()?;
-                let named = |item: &&Value| name.is_some() && item.get("name").and_then(Value::as_str) == name.as_deref();
+                let named = |item: &&Value| {
+                    name.is_some() && item.get("name").and_then(Value::as_str) == name.as_deref()
+                };
                 items.iter().find(named).or_else(|| items.get(*place))
             }
         })
@@ -78,7 +75,9 @@ impl Field {
             Step::Key(key) => value.get_mut(key),
             Step::Item { place, name } => {
                 let items = value.as_array_mut()?;
-                let named = |item: &Value| name.is_some() && item.get("name").and_then(Value::as_str) == name.as_deref();
+                let named = |item: &Value| {
+                    name.is_some() && item.get("name").and_then(Value::as_str) == name.as_deref()
+                };
                 let place = items.iter().position(named).unwrap_or(*place);
                 items.get_mut(place)
             }
@@ -110,7 +109,9 @@ pub(super) fn same(a: &Value, b: &Value) -> bool {
         (Value::Object(a), Value::Object(b)) => {
             let known = |value: &&Value| !value.is_null();
             a.values().filter(known).count() == b.values().filter(known).count()
-                && a.iter().filter(|(_, v)| !v.is_null()).all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
+                && a.iter()
+                    .filter(|(_, v)| !v.is_null())
+                    .all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
         }
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
@@ -167,7 +168,10 @@ mod tests {
     fn nulls_and_the_writing_of_numbers_make_no_difference() {
         assert!(differing(&json!({"a": null, "n": 1}), &json!({"n": 1.0})).is_empty());
         assert!(same(&json!({"a": null}), &json!({})) && !same(&json!({"a": ""}), &json!({})));
-        let shown: Vec<String> = differing(&json!({"a": [1], "b": 1}), &json!({"a": [1, 2], "c": 1})).iter().map(Field::to_string).collect();
+        let shown: Vec<String> = differing(&json!({"a": [1], "b": 1}), &json!({"a": [1, 2], "c": 1}))
+            .iter()
+            .map(Field::to_string)
+            .collect();
         assert_eq!(shown, ["a", "b", "c"]);
     }
 }

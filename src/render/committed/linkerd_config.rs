@@ -40,9 +40,8 @@ fn added(all: &Value, base: &Value, removals: bool) -> Option<Value> {
     }
     let kept_back = |key: &str| TAKEN_OUT.contains(&key) || key == "identityTrustDomain";
     if removals {
-        let gone = base.iter().filter(|(key, value)| {
-            !all.contains_key(*key) && !value.is_null() && !kept_back(key)
-        });
+        let gone =
+            base.iter().filter(|(key, value)| !all.contains_key(*key) && !value.is_null() && !kept_back(key));
         found.extend(gone.map(|(key, _)| (key.clone(), Value::Null)));
     }
     (!found.is_empty()).then_some(Value::Object(found))

@@ -9,6 +9,7 @@ mod candidate;
 mod checksum;
 mod emit;
 mod field;
+mod finish;
 mod graft;
 mod invented;
 mod kustomization;
@@ -31,7 +32,7 @@ use crate::{
 };
 
 pub use recognise::{Recognised, committed};
-pub use run::{prove_all, regenerate};
+pub use run::{Proofs, prove_all, regenerate};
 
 /// What one `helm template` or `linkerd install` made, as it is committed.
 #[derive(Clone, Debug)]

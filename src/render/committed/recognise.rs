@@ -90,13 +90,18 @@ fn unread(file: &RenderedFile, reason: String) -> NotRendered {
 
 fn part(file: &RenderedFile, mode: Mode, manifest: &Arc<Manifest>) -> Option<Part> {
     let objects = manifest.objects.iter().enumerate();
-    let own = objects.filter(|(_, o)| marks(manifest, o).is_some_and(|m| m.chart == file.chart)).map(|(n, _)| n);
+    let own =
+        objects.filter(|(_, o)| marks(manifest, o).is_some_and(|m| m.chart == file.chart)).map(|(n, _)| n);
     let own: Vec<usize> = own.collect();
     let objects = || own.iter().filter_map(|n| manifest.objects.get(*n));
     let keys = objects().map(|o| o.key.clone()).collect::<BTreeSet<_>>();
     let namespace = namespace(&file.chart, objects());
     let (path, blob, manifest) = (file.path.clone(), file.blob, manifest.clone());
-    (!keys.is_empty()).then(|| Part { file: CommittedFile { path, mode, blob, manifest, own: own.clone() }, keys, namespace })
+    (!keys.is_empty()).then(|| Part {
+        file: CommittedFile { path, mode, blob, manifest, own: own.clone() },
+        keys,
+        namespace,
+    })
 }
 
 /// Finds the namespace that objects were rendered for: named by a label, else the one that most of them are in.
@@ -119,7 +124,9 @@ fn together(parts: Vec<Part>) -> Vec<Vec<Part>> {
     }
     loop {
         let deepest = by_folder.keys().max_by_key(|folder| depth(folder)).cloned();
-        let Some(groups) = deepest.as_ref().and_then(|folder| by_folder.remove(folder)) else { return Vec::new() };
+        let Some(groups) = deepest.as_ref().and_then(|folder| by_folder.remove(folder)) else {
+            return Vec::new();
+        };
         let groups = if are_one(&groups) { vec![groups.into_iter().flatten().collect()] } else { groups };
         let folder = deepest.unwrap_or_default();
         if folder.is_empty() {
