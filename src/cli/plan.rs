@@ -8,7 +8,8 @@ use crate::{report::RunReport, sys::env};
 /// Show what a run would propose, and write nothing
 ///
 /// Reads, decides, edits and verifies as `run` does, and prints the decision, the pins that would move, what the
-/// checks say and the pull request. Of a path the HEAD commit is read, and nothing else.
+/// checks say and the pull request. Of a path the HEAD commit is read, and nothing else; of a remote also the pull
+/// requests that are open or were declined, where a token or a folder of proposals is named.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PlanArgs {
