@@ -4,7 +4,13 @@
 //! committed manifests in which nothing differs but what the release changed. `helm` and `charts` are the adapters:
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
+pub mod diff;
+pub mod field_path;
 pub mod job;
+pub mod key_material;
+mod list_match;
+mod mask;
+mod merge_keys;
 pub mod object;
 pub mod value;
 
@@ -12,6 +18,8 @@ use std::sync::Arc;
 
 use crate::scan::RepoPath;
 
+pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
+pub use field_path::{FieldPath, Segment};
 pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
 
@@ -74,4 +82,15 @@ pub struct Renderings {
     pub missing: Vec<NotRendered>,
     /// Helm's own version, such as `v4.2.3`; `None` where it was not needed or is not there.
     pub helm: Option<String>,
+}
+
+// === impl Rendering ===
+
+impl Rendering {
+    /// Compares the objects before and after.
+    pub fn diff(&self) -> ObjectDiff {
+        let before: Vec<&Object> = self.before.objects.iter().collect();
+        let after: Vec<&Object> = self.after.objects.iter().collect();
+        diff(&before, &after)
+    }
 }
