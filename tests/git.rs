@@ -101,6 +101,7 @@ fn change(remote: &GitRemote<'_>, onto: CommitId, path: &str, after: Option<&str
         before_id: entry.map(|e| e.id),
         before: entry.map(|e| tree.read(e.id).unwrap()).unwrap_or_default(),
         after: after.map(|text| text.as_bytes().to_vec()),
+        rendered: false,
     }
 }
 
@@ -857,7 +858,8 @@ fn a_folder_is_a_remote_and_nothing_is_copied_to_read_it() {
         assert_eq!(tip(&scene.repo, BRANCH), Some(ours));
         let root = id(scene.repo.parents(BRANCH)[0]);
         assert!(remote.is_ancestor(root, BRANCH, ours).unwrap());
-        let patch = remote.patch(root, ours).unwrap();
+        let file = change(&remote, root, "a/crds.yaml", Some("version: 2026.8.3\n"));
+        let patch = remote.patch(root, &ChangeSet { files: vec![file] }).unwrap();
         assert!(patch.contains("-version: 2026.8.2\n+version: 2026.8.3\n"), "{patch}");
     }
     assert!(scene.lines().is_empty());
@@ -883,6 +885,25 @@ fn a_folder_s_branch_moves_only_from_the_observed_value() {
     // A branch named like our folder leaves no room for ours.
     scene.repo.branch("uplinker", "main");
     assert!(matches!(remote.push(&update(None, Some(ours))), Err(GitError::Refused { .. })));
+}
+
+#[test]
+fn a_name_that_stands_for_another_branch_is_not_written_through() {
+    let scene = Scene::new();
+    let remote =
+        GitRemote::open(scene.repo.path().to_str().unwrap(), RemoteOptions::default(), &scene.http).unwrap();
+    let ours = bump(&remote);
+    let main = tip(&scene.repo, "main");
+    let repo = scene.repo.open();
+    let name = format!("refs/heads/{BRANCH}");
+    repo.reference_symbolic(&name, "refs/heads/main", false, "a trap").unwrap();
+    for new in [Some(ours), None] {
+        let pushed = remote.push(&update(main, new));
+        assert_eq!(tip(&scene.repo, "main"), main, "{pushed:?}");
+        assert!(matches!(pushed, Err(GitError::Refused { .. })), "{pushed:?}");
+        let stays = repo.find_reference(&name).unwrap();
+        assert_eq!(stays.symbolic_target().unwrap(), Some("refs/heads/main"));
+    }
 }
 
 #[test]

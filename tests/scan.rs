@@ -113,6 +113,17 @@ fn every_repository_gives_its_pins() {
 }
 
 #[test]
+fn a_template_of_a_chart_has_no_syntax_error_and_other_text_with_braces_may() {
+    let broken: &[u8] = b"linkerd: {{ .Values.x }}\nimage: [\n";
+    let files =
+        [("a/Chart.yaml", b"name: a\n".as_slice()), ("a/templates/b.yaml", broken), ("c.yaml", broken)];
+    let skipped = scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap().skipped;
+    let told: Vec<_> = skipped.iter().map(|s| (s.path.as_str(), s.reason, s.detail.is_some())).collect();
+    let template = SkipReason::HelmTemplate;
+    assert_eq!(told, [("a/templates/b.yaml", template, false), ("c.yaml", template, true)]);
+}
+
+#[test]
 fn every_span_holds_the_value_that_is_replaced() {
     for repository in repositories() {
         let tree = MemoryTree::of_folder(&repository.join("before"));

@@ -93,10 +93,8 @@ impl<'a> Judge<'a> {
             Some(reason) => return Err(reason),
             None => {}
         }
-        match pin.kind {
-            PinKind::RenderedManifest => return Err(Reason::Uneditable),
-            PinKind::Other => return Err(Reason::NotDeployed),
-            _ => {}
+        if pin.kind == PinKind::Other {
+            return Err(Reason::NotDeployed);
         }
         if pin.stage == Stage::DataPlane {
             match self.options.proxies {
@@ -119,6 +117,7 @@ impl<'a> Judge<'a> {
             // The charts of such a release have versions of their own, one for each chart.
             Form::Chart => Err(Reason::Uneditable),
             Form::LockDigest => Ok(NewText::LockDigest),
+            Form::Rendered => Ok(NewText::Rendered(renamed(pin, self.to))),
             Form::Opaque => Err(Reason::Uneditable),
         }
     }
@@ -189,6 +188,16 @@ impl<'a> Judge<'a> {
 
     fn pin(&self, position: usize) -> Option<&'a Pin> {
         self.inventory.pins.get(position)
+    }
+}
+
+/// Writes what stands where a rendered manifest names its version first: behind a space (`linkerd/helm edge-26.8.2`), or
+/// behind the chart (`linkerd-crds-2026.8.2`).
+fn renamed(pin: &Pin, to: EdgeVersion) -> String {
+    match (pin.value.rsplit_once(' '), pin.value.rsplit_once('-')) {
+        (Some((by, _)), _) => format!("{by} {to}"),
+        (None, Some((chart, _))) => format!("{chart}-{}", to.chart()),
+        (None, None) => to.to_string(),
     }
 }
 

@@ -23,15 +23,15 @@ use serde::Serialize;
 
 use crate::{
     release::{Catalog, EdgeVersion},
-    scan::{Inventory, Reason, RepoPath, Stage},
+    scan::{BlobId, Inventory, Reason, RepoPath, Stage},
 };
 
 pub use constraint::{BadConstraint, Constraint};
 pub use control_plane::{ControlPlane, control_plane};
-pub use fingerprint::{RULES_VERSION, inputs};
+pub use fingerprint::RULES_VERSION;
 pub use judge::{edge_of, judge, resolve, set_aside};
 pub use make::{PlanBlocked, Stuck, plan};
-pub use needs::{mirror_is_read, needs};
+pub use needs::{mirror_is_read, needs, resting};
 pub use target::{Assignment, Overlap, assign};
 pub use title::{stage_name, title};
 
@@ -87,6 +87,8 @@ pub enum NewText {
     Fixed(String),
     /// The digest recomputed over the edited `Chart.yaml` and `Chart.lock`.
     LockDigest,
+    /// This text, in a manifest that is rendered again as a whole.
+    Rendered(String),
 }
 
 /// What a plan is asked for.
@@ -106,6 +108,8 @@ pub struct Request<'a> {
     pub catalog: &'a Catalog,
     /// What the configuration says of moves.
     pub options: &'a Options,
+    /// Files beside those with pins that rendered manifests are made from: their other files, and values.
+    pub sources: &'a [(RepoPath, BlobId)],
 }
 
 /// All moves of one target's stage: made and proposed together or not at all.

@@ -63,6 +63,8 @@ pub struct NotRendered {
     pub path: RepoPath,
     /// From 1, where known.
     pub line: Option<usize>,
+    /// The files of a committed manifest; none for a chart that is deployed without committing its output.
+    pub files: Vec<RepoPath>,
     /// The chart.
     pub chart: String,
     /// Whether committed text stays old because of it, so that a merge would be half an upgrade.

@@ -105,7 +105,8 @@ pub(super) fn generators(file: &TextFile<'_>, markers: &[Pin]) -> Vec<Generator>
         let marked = |t: &Token| markers.iter().any(|m| m.site.span.start == start + t.span.start);
         let token = tokens(line).into_iter().find(|t| !marked(t));
         if let Some(token) = token.filter(|_| !comment) {
-            found.push(Generator { path: file.path.clone(), line: number, version: token.version });
+            let Token { version, form, .. } = token;
+            found.push(Generator { path: file.path.clone(), line: number, version, form });
         }
     });
     found

@@ -6,7 +6,7 @@
 use super::{Checked, Finding, Verification, count};
 use crate::{
     plan::{NewText, edge_of, judge},
-    scan::{Inventory, Pin},
+    scan::{Form, Inventory, Pin},
 };
 
 pub(super) const NAME: &str = "idempotent";
@@ -25,7 +25,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it")
         })
         .collect();
-    let fixed = input.moving().filter(|(_, new)| matches!(new, NewText::Fixed(_)));
+    let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
     for (pin, _) in fixed.filter(|(pin, _)| !is_at(after, pin, input)) {
         let reason =
             format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
@@ -38,7 +38,9 @@ fn is_at(after: &Inventory, moved: &Pin, input: &Verification<'_>) -> bool {
     let same_place = |pin: &&Pin| {
         pin.path == moved.path
             && pin.kind == moved.kind
-            && (pin.site.document, pin.site.line) == (moved.site.document, moved.site.line)
+            // The lines of a manifest that is rendered again are new.
+            && (moved.form == Form::Rendered
+                || (pin.site.document, pin.site.line) == (moved.site.document, moved.site.line))
     };
     after.pins.iter().filter(same_place).any(|pin| edge_of(pin) == Some(input.plan.to))
 }

@@ -181,6 +181,18 @@ fn a_ruleset_over_our_prefix_is_named() {
 }
 
 #[test]
+fn a_ruleset_over_one_targets_branch_keeps_no_other_back() {
+    let mut files = cluster("staging/", 2);
+    files.extend(cluster("production/", 2));
+    let targets = "version: 1\ntargets:\n  - {name: staging, paths: [staging]}\n  - {name: production, paths: [production]}\n";
+    files.push(("uplinker.yaml".to_owned(), targets.to_owned()));
+    let play = Play::with(&files);
+    play.scene.github.ruleset(REPO, "refs/heads/uplinker/staging/", "Cannot create ref.");
+    play.run().exits(1).complains(&["uplinker/staging/platform", "Cannot create ref."]);
+    assert_eq!(play.scene.only_pull().head_ref, "uplinker/production/platform");
+}
+
+#[test]
 fn commits_that_must_be_signed_are_told() {
     let play = Play::new();
     refused_by(&play.scene.github, "Commits must have verified signatures.");
