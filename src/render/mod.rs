@@ -12,6 +12,7 @@ mod list_match;
 mod mask;
 mod merge_keys;
 pub mod object;
+pub mod topic;
 pub mod value;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
 pub use field_path::{FieldPath, Segment};
 pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
+pub use topic::{Topic, is_version_only, names_release_only, topic};
 
 /// A chart that the repository deploys or commits, as Helm makes it before and after the change.
 #[derive(Clone, Debug)]
