@@ -5,17 +5,27 @@
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
 mod charts;
+pub mod diff;
+pub mod field_path;
 pub mod helm;
 pub mod job;
+pub mod key_material;
+mod list_match;
+mod mask;
+mod merge_keys;
 pub mod object;
+pub mod topic;
 pub mod value;
 
 use std::sync::Arc;
 
 use crate::scan::RepoPath;
 
+pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
+pub use field_path::{FieldPath, Segment};
 pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
+pub use topic::{Topic, is_version_only, names_release_only, topic};
 
 /// A chart that the repository deploys or commits, as Helm makes it before and after the change.
 #[derive(Clone, Debug)]
@@ -78,4 +88,15 @@ pub struct Renderings {
     pub missing: Vec<NotRendered>,
     /// Helm's own version, such as `v4.2.3`; `None` where it was not needed or is not there.
     pub helm: Option<String>,
+}
+
+// === impl Rendering ===
+
+impl Rendering {
+    /// Compares the objects before and after.
+    pub fn diff(&self) -> ObjectDiff {
+        let before: Vec<&Object> = self.before.objects.iter().collect();
+        let after: Vec<&Object> = self.after.objects.iter().collect();
+        diff(&before, &after)
+    }
 }
