@@ -84,6 +84,15 @@ pub(super) struct NetworkArgs {
     pub ca_file: Option<PathBuf>,
 }
 
+/// The program that renders charts.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Rendering")]
+pub(super) struct HelmArgs {
+    /// The Helm program that renders charts, 3.14 or newer, or `off` [default: `helm` on PATH]
+    #[arg(long, env = env::HELM, hide_env_values = true, value_name = "FILE")]
+    pub helm: Option<PathBuf>,
+}
+
 /// The release to go to.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ToArgs {
@@ -104,6 +113,8 @@ pub(super) struct PassArgs {
     pub repository: RepositoryArgs,
     #[command(flatten)]
     pub network: NetworkArgs,
+    #[command(flatten)]
+    pub helm: HelmArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

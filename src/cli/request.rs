@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Error,
-    args::{AccessArgs, NetworkArgs, PassArgs},
+    args::{AccessArgs, HelmArgs, NetworkArgs, PassArgs},
 };
 use crate::{
     release::{EdgeVersion, SourceSetting, Sources},
@@ -36,6 +36,19 @@ pub struct RunRequest {
     pub network: Network,
     /// `--to`.
     pub to: Option<EdgeVersion>,
+    /// What renders charts.
+    pub helm: HelmChoice,
+}
+
+/// What renders charts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HelmChoice {
+    /// `helm` on `PATH`.
+    OnPath,
+    /// This program.
+    Program(PathBuf),
+    /// Nothing.
+    Off,
 }
 
 /// Every pin and every skip.
@@ -97,7 +110,8 @@ impl RunRequest {
     /// Makes the request of what was typed.
     pub(super) fn new(args: PassArgs, environment: &Environment) -> Result<Self, Error> {
         let place = Repository::of(args.repository.repo.as_deref(), environment)?;
-        Self::of(place, &args.repository.access, args.network, args.to.to, environment)
+        let request = Self::of(place, &args.repository.access, args.network, environment)?;
+        Ok(Self { to: args.to.to, helm: HelmChoice::of(args.helm), ..request })
     }
 
     /// Makes the request for a repository that is known already.
@@ -105,7 +119,6 @@ impl RunRequest {
         repository: Repository,
         access: &AccessArgs,
         network: NetworkArgs,
-        to: Option<EdgeVersion>,
         environment: &Environment,
     ) -> Result<Self, Error> {
         Ok(Self {
@@ -113,8 +126,22 @@ impl RunRequest {
             forge: ForgeSettings::of(access, environment)?,
             token: Token::find(access.token_file.as_deref(), environment)?,
             network: Network::of(network, environment)?,
-            to,
+            to: None,
+            helm: HelmChoice::OnPath,
         })
+    }
+}
+
+// === impl HelmChoice ===
+
+impl HelmChoice {
+    /// Reads what was typed.
+    pub(super) fn of(args: HelmArgs) -> Self {
+        match args.helm {
+            None => Self::OnPath,
+            Some(path) if path.as_os_str() == "off" => Self::Off,
+            Some(path) => Self::Program(path),
+        }
     }
 }
 

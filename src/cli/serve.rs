@@ -11,9 +11,9 @@ use jiff::Timestamp;
 
 use super::{
     Context, Error, Exit, Kind,
-    args::{AccessArgs, NetworkArgs},
+    args::{AccessArgs, HelmArgs, NetworkArgs},
     render,
-    request::{Repository, RunRequest, ServeRequest},
+    request::{HelmChoice, Repository, RunRequest, ServeRequest},
     session::{self, Session},
 };
 use crate::{
@@ -49,6 +49,8 @@ pub(super) struct ServeArgs {
     access: AccessArgs,
     #[command(flatten)]
     network: NetworkArgs,
+    #[command(flatten)]
+    helm: HelmArgs,
 }
 
 /// The largest list that is read, in bytes.
@@ -156,9 +158,10 @@ fn request(args: ServeArgs, context: &Context) -> Result<ServeRequest, Error> {
     }
     let run = |name: &String| {
         let repository = Repository::parse(name)?;
-        RunRequest::of(repository, &args.access, args.network.clone(), None, &context.environment)
+        let run = RunRequest::of(repository, &args.access, args.network.clone(), &context.environment)?;
+        Ok(RunRequest { helm: HelmChoice::of(args.helm.clone()), ..run })
     };
-    Ok(ServeRequest { runs: names.iter().map(run).collect::<Result<_, _>>()?, interval: args.interval })
+    Ok(ServeRequest { runs: names.iter().map(run).collect::<Result<_, Error>>()?, interval: args.interval })
 }
 
 fn listed(text: &str) -> impl Iterator<Item = String> + '_ {

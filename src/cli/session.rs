@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use super::{
-    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest, request::ReleasesRequest,
+    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest,
+    request::{HelmChoice, ReleasesRequest},
 };
 use crate::{
     commit::{
@@ -23,6 +24,10 @@ use crate::{
         github::{Address, GitHub},
     },
     release::{self, Catalog, Purpose, SourceSetting, Sources},
+    render::{
+        self, Renderer,
+        helm::{Helm, HelmOptions},
+    },
     report::{PinsReport, ReleaseRow, ReleasesReport, RunReport},
     sys::{
         cache::Cache,
@@ -167,14 +172,28 @@ impl<'t> Session<'t> {
             SourceSetting::File(_) | SourceSetting::Off => Vec::new(),
         };
         let progress = |doing: &str| self.terminal.progress(doing);
+        let renderer = self.renderer(request, catalog);
         let operator = Operator {
             catalog,
+            renderer: renderer.as_ref(),
             indexes: &indexes,
             to: request.to,
             now: Timestamp::now(),
             progress: &progress,
         };
         Ok(work(&operator)?)
+    }
+
+    /// Nothing is looked for, fetched or started before something is to be rendered.
+    fn renderer<'s>(&'s self, request: &RunRequest, catalog: &'s Catalog) -> Box<dyn Renderer + 's> {
+        let program = match &request.helm {
+            HelmChoice::Off => return Box::new(render::Off),
+            HelmChoice::OnPath => None,
+            HelmChoice::Program(path) => Some(path.clone()),
+        };
+        let index = request.network.feeds.charts.clone();
+        let options = HelmOptions { program, index, ..HelmOptions::default() };
+        Box::new(Helm::new(&self.http, request.network.cache_dir.as_deref(), catalog, options))
     }
 
     /// A path is a remote for a run, where it is a bare folder or has an `origin`; for a plan only where it is a bare

@@ -23,7 +23,7 @@ use crate::scan::RepoPath;
 
 pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
 pub use field_path::{FieldPath, Segment};
-pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
+pub use job::{Chart, ChartId, Job, Layer, Off, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
 pub use topic::{Topic, is_version_only, names_release_only, topic};
 

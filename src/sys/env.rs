@@ -51,6 +51,8 @@ pub const MILESTONES_URL: &str = "UPLINKER_MILESTONES_URL";
 pub const CACHE_DIR: &str = "UPLINKER_CACHE_DIR";
 /// Whether nothing is cached.
 pub const NO_CACHE: &str = "UPLINKER_NO_CACHE";
+/// The Helm program.
+pub const HELM: &str = "UPLINKER_HELM";
 /// The list of repositories of `serve`.
 pub const REPOS_FILE: &str = "UPLINKER_REPOS_FILE";
 /// The time between two passes of `serve`.
@@ -120,6 +122,7 @@ pub const VARIABLES: &[Variable] = &[
     flag(MILESTONES_URL, "--milestones-url", "Further milestones and notices."),
     flag(CACHE_DIR, "--cache-dir", "The folder of the cache."),
     flag(NO_CACHE, "--no-cache", "`true`: cache nothing on disk."),
+    flag(HELM, "--helm", "The Helm program that renders charts, or `off`."),
     flag(REPOS_FILE, "--repos-file", "The list of repositories that `serve` polls."),
     flag(INTERVAL, "--interval", "The time between two passes of `serve`."),
     flag(FORCE, "--force", "`true`: `init` replaces files that are there."),
