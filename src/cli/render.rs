@@ -25,9 +25,9 @@ pub(super) fn error(error: &Error, color: bool) -> String {
         out.push_str(&format!("\n  caused by: {}", for_terminal(cause)));
     }
     if let Some(config) = &error.config {
-        out.push_str(&format!("\n\n{}", mistakes(config, color)));
+        out.push_str(&format!("\n\n{}", mistakes(config, color).trim_end()));
     }
-    if !error.hints.is_empty() && error.config.is_none() {
+    if !error.hints.is_empty() {
         out.push('\n');
     }
     for hint in &error.hints {
