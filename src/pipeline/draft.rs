@@ -139,6 +139,7 @@ impl Drafting<'_> {
                 hop_towards,
                 catalog: survey.catalog,
                 options: &survey.options,
+                sources: &[],
             };
             let plan = match plan::plan(&request) {
                 Ok(Some(plan)) => plan,

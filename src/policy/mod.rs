@@ -18,7 +18,6 @@ pub use data_plane::{ControlPlane, data_plane};
 pub use decide::{decide, passed_over};
 pub use describe::{describe, describe_proxies};
 pub use eligible::missing_charts;
-pub use quiet::BadSchedule;
 
 /// What the configuration allows, for one target.
 #[derive(Clone, Debug, Default)]

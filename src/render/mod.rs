@@ -4,6 +4,8 @@
 //! committed manifests in which nothing differs but what the release changed. `helm` and `charts` are the adapters:
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
+mod charts;
+pub mod helm;
 pub mod job;
 pub mod object;
 pub mod value;

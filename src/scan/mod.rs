@@ -21,6 +21,7 @@ mod kustomize;
 mod layout;
 mod manifest;
 mod marker;
+mod named;
 mod object;
 mod origin;
 mod other;

@@ -161,7 +161,8 @@ impl Case {
         }
         let (catalog, options, target) = (&self.catalog, &self.options, &self.target);
         let (stage, to, inventory) = (self.stage, edge(self.to), &self.inventory);
-        let request = Request { inventory, target, stage, to, hop_towards: None, catalog, options };
+        let request =
+            Request { inventory, target, stage, to, hop_towards: None, catalog, options, sources: &[] };
         let mut plan = plan(&request).unwrap().expect("something moves");
         let mut changes = splice(inventory, &plan, &self.files);
         if let Some(change) = self.plan {
