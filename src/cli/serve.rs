@@ -73,6 +73,11 @@ pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error>
     let stop = Stop::on_signals().map_err(failed)?;
     let feeds = SharedCatalog { session: &session, request: &request, last: Mutex::new(None) };
     let names: Vec<String> = request.runs.iter().map(|run| run.repository.to_string()).collect();
+    let minutes = request.interval.as_secs() / 60;
+    let (one, many) = ("1 repository".to_owned(), format!("{} repositories", names.len()));
+    let which = if names.len() == 1 { one } else { many };
+    // The first passes are spread over a part of the interval, in which nothing else would be said.
+    context.terminal.note(&format!("polling {which} every {minutes} min; SIGTERM stops it"));
     let pace = Pace { interval: request.interval, workers: WORKERS };
     serve::serve(&names, pace, &stop, |n| match request.runs.get(n) {
         Some(run) => pass(run, &session, &feeds, context),
