@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Deployment, Form, Pin, PinKind, Reason, RepoPath, Site, Stage,
+    ChartUse, Deployment, Form, Pin, PinKind, Reason, RepoPath, Site, Stage,
     corpus::File,
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
@@ -53,6 +53,8 @@ pub(super) struct Found {
     pub readers: Vec<Reader>,
     /// Linkerd's charts as they are deployed.
     pub deployments: Vec<Deployment>,
+    /// Linkerd's charts as they are rendered.
+    pub uses: Vec<ChartUse>,
     /// Aliases that were understood as pins, by file and byte.
     aliases_read: HashSet<(RepoPath, usize)>,
     /// For a pin whose anchor has aliases at places that fix a version: those aliases.
@@ -155,6 +157,7 @@ impl Found {
         self.pins.extend(other.pins);
         self.readers.extend(other.readers);
         self.deployments.extend(other.deployments);
+        self.uses.extend(other.uses);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);
     }

@@ -33,6 +33,7 @@ mod rivals;
 mod run;
 mod screen;
 mod template;
+mod uses;
 mod values;
 mod variable;
 mod version_text;

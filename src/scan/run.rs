@@ -20,7 +20,7 @@ use super::{
     place::Place,
     rendered, rivals,
     screen::{self, Hit, is_kustomization},
-    values, variable,
+    uses, values, variable,
 };
 
 /// More names that are no path are not listed.
@@ -64,6 +64,9 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
     }
     trace_variables(&context, &mut found);
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
+    let mut uses = uses::complete(&context, std::mem::take(&mut found.uses));
+    uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
+    inventory.facts.uses = uses;
     (inventory.pins, inventory.facts.deployments) = found.into_pins();
     inventory.facts = Facts { rivals: rivals::find(&corpus, &inventory.pins), ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
@@ -156,6 +159,7 @@ fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
     let place = Place::of(file);
     let name = file.path.name();
     manifest::objects(context, place, found);
+    uses::of_file(context, place, &mut found.uses);
     for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
         variable::unread(place, object, found);
     }

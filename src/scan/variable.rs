@@ -199,7 +199,12 @@ fn field_path(text: &str) -> Vec<String> {
     keys
 }
 
-fn substitutes(context: &Context<'_>, root: &Root, mut visit: impl FnMut(Place<'_>, &str, Node<'_>)) {
+/// Visits what a Flux Kustomization substitutes by itself.
+pub(super) fn substitutes(
+    context: &Context<'_>,
+    root: &Root,
+    mut visit: impl FnMut(Place<'_>, &str, Node<'_>),
+) {
     let Some(file) = context.corpus.file(root.path.as_str()) else { return };
     let place = Place::of(&file);
     let flux = |o: &Object<'_>| o.is("kustomize.toolkit.fluxcd.io", "Kustomization");
