@@ -44,6 +44,8 @@ Examples:
   uplinker pins ../mesh-config --to edge-26.8.3   what each pin would become
   uplinker pins --format json | jq '.pins[].path'
 
+Kinds and reasons: https://github.com/uplinker/uplinker/blob/main/docs/pins.md
+
 Exit codes: 0 listed, 1 failed, 2 usage or configuration, 3 no pin found, 5 temporary failure outside.";
 
 /// Runs the command.

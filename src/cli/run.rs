@@ -80,10 +80,11 @@ pub(super) fn finish(
     let report = done?;
     context.print(&report.render(context.style(diff)))?;
     let summary = report.render(Style { format: Format::Markdown, diff, color: false });
-    let told = told.and_then(|()| context.actions.summarize(&summary));
+    let told = told.and_then(|()| context.actions.summarize(&context.terminal.filtered(&summary)));
     told.map_err(|e| Error::failed("cannot write to the files of GitHub Actions").because(e))?;
-    if exit == Exit::NoPin {
-        context.note("hint: `uplinker pins` names every file that mentions Linkerd and was not read");
+    // Where files were not read, the report has said so.
+    if exit == Exit::NoPin && report.pins.skipped.is_empty() {
+        context.note("hint: where Linkerd is deployed from another branch, `base` names it; `uplinker pins` lists what was found");
     }
     Ok(exit)
 }

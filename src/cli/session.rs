@@ -18,6 +18,7 @@ use crate::{
     pipeline::{self, Operator},
     policy::{self, Needs, Policy},
     propose::{
+        self,
         directory::{Access, DirectoryForge},
         github::{Address, GitHub},
     },
@@ -102,7 +103,19 @@ impl<'t> Session<'t> {
             Place::Remote(url) => {
                 let remote =
                     self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
-                self.operate(request, catalog, |operator| pipeline::plan_remote(&remote, operator))
+                let plan = |forge: Result<&dyn propose::Forge, &str>| {
+                    self.operate(request, catalog, |operator| pipeline::plan_remote(&remote, forge, operator))
+                };
+                match choose_forge(request, &url) {
+                    Ok(Forge::Directory(folder)) => {
+                        plan(Ok(&DirectoryForge::new(&folder, &remote, Access::Read)))
+                    }
+                    Ok(Forge::Github { .. }) if request.token.is_none() => plan(Err("no token was given")),
+                    Ok(Forge::Github { api, .. }) => {
+                        plan(Ok(&self.github(&url, &api, request.token.as_ref())?))
+                    }
+                    Err(error) => plan(Err(&error.message)),
+                }
             }
         }
     }

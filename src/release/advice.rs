@@ -38,7 +38,7 @@ pub(super) fn read(version: EdgeVersion, notes: &str, source: &str) -> Guidance 
 }
 
 /// Returns the lines outside code fences and comments.
-fn visible_lines(notes: &str) -> Vec<&str> {
+pub(super) fn visible_lines(notes: &str) -> Vec<&str> {
     let (mut fenced, mut commented) = (false, false);
     let mut lines = Vec::new();
     for line in notes.lines().map(str::trim) {

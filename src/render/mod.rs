@@ -4,6 +4,8 @@
 //! committed manifests in which nothing differs but what the release changed. `helm` and `charts` are the adapters:
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
+mod charts;
+pub mod helm;
 pub mod job;
 pub mod object;
 pub mod value;
@@ -55,6 +57,8 @@ pub struct NotRendered {
     pub path: RepoPath,
     /// From 1, where known.
     pub line: Option<usize>,
+    /// The files of a committed manifest; none for a chart that is deployed without committing its output.
+    pub files: Vec<RepoPath>,
     /// The chart.
     pub chart: String,
     /// Whether committed text stays old because of it, so that a merge would be half an upgrade.

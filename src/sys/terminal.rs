@@ -89,6 +89,11 @@ impl Terminal {
         self.filter.tokens.lock().unwrap_or_else(PoisonError::into_inner).push(token.clone());
     }
 
+    /// Returns a text as it may be shown elsewhere too, such as in the summary of a step.
+    pub fn filtered(&self, text: &str) -> String {
+        self.filter.pass(text)
+    }
+
     /// Tells whether standard output takes colours.
     pub fn color_out(&self) -> bool {
         self.color_out

@@ -67,6 +67,39 @@ fn a_person_pushes_while_one_commit_is_replaced() {
     a_person_pushes(scenario::REPLACED);
 }
 
+/// Lets a person commit to our branch at every moment at which it is still there, while we close its pull request.
+fn a_person_pushes_while_we_close(scenario: Scenario, stays_open: bool) {
+    let mut pushes = 0;
+    for n in 1..=requests(scenario) {
+        let (scene, _) = scenario.set();
+        let scene = Arc::new(scene);
+        let theirs = Arc::new(std::sync::Mutex::new(None));
+        let (inside, pushed) = (Arc::downgrade(&scene), Arc::clone(&theirs));
+        let said = run_with(&scene, n, move || {
+            let scene = inside.upgrade().unwrap();
+            let is_there = scene.repo.tip(PLATFORM).is_some();
+            *pushed.lock().unwrap() = is_there.then(|| push_by_person(&scene));
+        });
+        let again = complete(&scene);
+        let Some(theirs) = *theirs.lock().unwrap() else { continue };
+        pushes += 1;
+        assert_eq!(scene.repo.tip(PLATFORM), Some(theirs), "request {n}\n{said}\n{again}");
+        assert_eq!(scene.only_pull().open, stays_open, "request {n}\n{said}\n{again}");
+        settled(&scene);
+    }
+    assert!(pushes > 3, "{pushes}");
+}
+
+#[test]
+fn a_person_pushes_while_what_has_nothing_left_to_do_is_closed() {
+    a_person_pushes_while_we_close(scenario::CLOSE, true);
+}
+
+#[test]
+fn a_person_pushes_while_what_they_declined_is_closed() {
+    a_person_pushes_while_we_close(scenario::DECLINED, false);
+}
+
 /// Lets the base branch move at every moment of a run.
 fn the_base_moves(scenario: Scenario) {
     for n in 1..=requests(scenario) {

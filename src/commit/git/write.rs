@@ -10,7 +10,7 @@ use git2::{FileMode, Repository, Time, Tree, build::TreeUpdateBuilder};
 use super::store::{id, oid, other};
 use crate::{
     commit::{CommitId, GitError, NewCommit, TreeId},
-    edit::FileChange,
+    edit::{ChangeSet, FileChange},
     scan::{BlobId, Mode},
 };
 
@@ -175,14 +175,14 @@ pub fn carries(repo: &Repository, before: TreeId, after: TreeId, there: TreeId) 
     Ok(diff.deltas().len() > 0 && diff.deltas().all(carried))
 }
 
-/// Returns the difference of two trees as `git apply` reads it, contents that are no text included.
-pub fn patch(repo: &Repository, from: TreeId, to: TreeId) -> Result<String, GitError> {
-    let find = |tree| repo.find_tree(oid(tree)?).map_err(|e| other(&e));
+/// Returns what changes do to a tree, as `git apply` reads it, contents that are no text included.
+pub fn patch(repo: &Repository, onto: TreeId, changes: &ChangeSet) -> Result<String, GitError> {
+    let before = repo.find_tree(oid(onto)?).map_err(|e| other(&e))?;
+    let after = write_tree(repo, &before, &changes.files)?;
     let mut options = git2::DiffOptions::new();
     options.show_binary(true).id_abbrev(40);
-    let diff = repo
-        .diff_tree_to_tree(Some(&find(from)?), Some(&find(to)?), Some(&mut options))
-        .map_err(|e| other(&e))?;
+    let diff =
+        repo.diff_tree_to_tree(Some(&before), Some(&after), Some(&mut options)).map_err(|e| other(&e))?;
     let mut text = Vec::new();
     diff.print(git2::DiffFormat::Patch, |_, _, line| {
         if matches!(line.origin(), '+' | '-' | ' ') {

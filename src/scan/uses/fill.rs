@@ -2,10 +2,11 @@
 //!
 //! In: a text, and what is known. Out: the text filled; what is not known is marked, never guessed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
+        RepoPath,
         context::Context,
         index::{Map, Root, nearest},
         object::Object,
@@ -37,13 +38,8 @@ impl Variables {
         let mut variables = Self::default();
         let mut any = !root.substitute_from.is_empty();
         for name in &root.substitute_from {
-            let tied = |map: &&Map| {
-                let there = context.layout.namespaces(&map.path, map.namespace.as_deref());
-                map.name == *name
-                    && map.kind == "ConfigMap"
-                    && root.namespace.as_ref().is_none_or(|n| there.is_empty() || there.contains(n))
-            };
-            let map = nearest(context.index.maps.iter().filter(tied), &root.path, |m| &m.path);
+            let own = root.namespace.iter().cloned().collect();
+            let map = nearest_map(context, name, &own, &root.path);
             let data = map.and_then(|map| config_map(context, map));
             match data.and_then(|(data, sealed)| data.get("data").cloned().filter(|_| !sealed)) {
                 Some(Data::Map(entries)) => {
@@ -97,6 +93,17 @@ impl Variables {
             (None, None, None) => String::new(),
         }
     }
+}
+
+/// Finds the ConfigMap that a name means in given namespaces.
+pub(super) fn nearest_map<'c>(
+    context: &Context<'c>,
+    name: &str,
+    namespaces: &BTreeSet<String>,
+    from: &RepoPath,
+) -> Option<&'c Map> {
+    let all: Vec<&'c Map> = context.maps.all("", name, namespaces).collect();
+    nearest(&all, from, |map| &map.path, |map| map.kind == "ConfigMap").copied()
 }
 
 /// Reads a ConfigMap of the tree, and whether its file is sealed.

@@ -10,15 +10,16 @@ use sha2::{Digest, Sha256};
 use super::{
     super::{
         ChartUse, RepoPath, ValuesPart,
-        context::{Context, NamedChart, oci_chart},
-        index::{Kustomization, Map, clean_folder, nearest},
+        context::{Context, NamedChart, Reference, oci_chart},
+        index::{Kustomization, clean_folder, nearest},
         object::Object,
         origin::{Origin, Ours},
         place::Place,
     },
     blank,
     data::{Data, unknown},
-    fill, layers,
+    fill::{self, nearest_map},
+    layers,
     overlay::{self, Variant},
     umbrella,
 };
@@ -151,7 +152,7 @@ impl Release<'_> {
                     (template.text(&["sourceRef", "kind"]), template.text(&["sourceRef", "name"]));
                 let namespace = template.text(&["sourceRef", "namespace"]);
                 let origin = match kind.zip(name) {
-                    Some((kind, name)) => context.origin(self.path, kind, name, namespace, &self.namespaces),
+                    Some((kind, name)) => context.origin(&self.reference(kind, name, namespace)),
                     None => Origin::Unknown,
                 };
                 (NamedChart { chart: chart.to_owned(), origin }, version.to_owned())
@@ -174,7 +175,7 @@ impl Release<'_> {
     fn referenced(&self, context: &Context<'_>, reference: &Data) -> Option<(NamedChart, String)> {
         let (kind, name) = (reference.text(&["kind"])?, reference.text(&["name"])?);
         let namespace = reference.text(&["namespace"]);
-        let source = context.source(self.path, kind, name, namespace, &self.namespaces)?;
+        let source = context.source(&self.reference(kind, name, namespace))?;
         let file = context.corpus.file(source.path.as_str())?;
         let place = Place::of(&file);
         let objects = Object::all(place);
@@ -196,8 +197,12 @@ impl Release<'_> {
             return Some((oci_chart(spec.text(&["url"])?)?, version.to_owned()));
         }
         let version = spec.text(&["version"]).unwrap_or("*").to_owned();
-        let named = context.referenced_chart(self.path, kind, name, namespace, &self.namespaces)?;
+        let named = context.referenced_chart(&self.reference(kind, name, namespace))?;
         Some((named, version))
+    }
+
+    fn reference<'r>(&'r self, kind: &'r str, name: &'r str, namespace: Option<&'r str>) -> Reference<'r> {
+        Reference { from: self.path, kind, name, namespace, own: &self.namespaces }
     }
 
     fn values_from(&self, context: &Context<'_>, from: &Data, found: &mut ChartUse) {
@@ -234,19 +239,11 @@ impl Release<'_> {
 
     /// Finds an entry of a ConfigMap in the tree, or of one that kustomize generates.
     fn entry(&self, context: &Context<'_>, name: &str, key: &str) -> Entry {
-        let tied = |map: &&Map| {
-            let there = context.layout.namespaces(&map.path, map.namespace.as_deref());
-            map.kind == "ConfigMap"
-                && map.name == name
-                && (there.is_empty() || self.namespaces.is_empty() || !there.is_disjoint(&self.namespaces))
-        };
         let generated = self.generated(context, name, key);
         if !matches!(generated, Entry::None) {
             return generated;
         }
-        let Some(map) = nearest(context.index.maps.iter().filter(tied), self.path, |m| &m.path) else {
-            return Entry::None;
-        };
+        let Some(map) = nearest_map(context, name, &self.namespaces, self.path) else { return Entry::None };
         match fill::config_map(context, map) {
             Some((_, true)) => Entry::Sealed,
             Some((data, false)) => match data.path(&["data"]).and_then(|d| d.get(key)).and_then(Data::as_str)
@@ -264,8 +261,9 @@ impl Release<'_> {
         let own = self.variant.folders.iter().rev().filter_map(|f| context.index.kustomizations.get(f));
         let mut makers: Vec<&Kustomization> = own.filter(makes).collect();
         if makers.is_empty() {
-            let all = context.index.kustomizations.values().filter(makes);
-            makers.extend(nearest(all, self.path, |k| &k.path));
+            let mut all: Vec<&Kustomization> = context.index.kustomizations.values().filter(makes).collect();
+            all.sort_by_key(|k| &k.path);
+            makers.extend(nearest(&all, self.path, |k| &k.path, |_| true));
         }
         if makers.is_empty() {
             return Entry::None;
