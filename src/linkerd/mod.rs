@@ -5,6 +5,7 @@
 //! fact names its source: L2 is the repository linkerd/linkerd2, WEB is linkerd/website.
 
 mod annotations;
+mod clock_fields;
 mod guidance;
 mod hops;
 mod knowledge;
@@ -15,6 +16,7 @@ mod requirements;
 mod values;
 
 pub use annotations::{INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT};
+pub use clock_fields::ClockField;
 pub use guidance::{Advice, Verdict};
 pub use hops::{Hop, HopReason, required_hop};
 pub use knowledge::{Knowledge, KnowledgeError, built_in};

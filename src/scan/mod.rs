@@ -35,6 +35,7 @@ mod run;
 mod screen;
 mod template;
 mod unknown;
+mod uses;
 mod values;
 mod variable;
 mod version_text;
@@ -48,6 +49,7 @@ use crate::{release::EdgeVersion, yaml::Route};
 pub use chart_use::{ChartUse, Parameter, ValuesPart};
 pub use git_tree::{GitTree, Listing};
 pub use path::RepoPath;
+pub use rendered::{Marks, marks};
 pub use run::scan;
 
 /// What the operator and the repository say of a scan.

@@ -21,7 +21,7 @@ use super::{
     place::Place,
     rendered, rivals,
     screen::{self, Hit, is_kustomization},
-    unknown, values, variable,
+    unknown, uses, values, variable,
 };
 
 /// More names that are no path are not listed.
@@ -83,6 +83,9 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
     inventory.facts.generators = generators;
     trace_variables(&context, &mut found);
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
+    let mut uses = uses::complete(&context, std::mem::take(&mut found.uses));
+    uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
+    inventory.facts.uses = uses;
     inventory.facts.rendered = std::mem::take(&mut found.rendered);
     inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
     inventory.facts.rendered.sort();
@@ -178,6 +181,7 @@ fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
     let place = Place::of(file);
     let name = file.path.name();
     manifest::objects(context, place, found);
+    uses::of_file(context, place, &mut found.uses);
     for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
         variable::unread(place, object, found);
     }

@@ -26,7 +26,11 @@ pub(super) fn trace(context: &Context<'_>, reader: &Reader, found: &mut Found) {
         if above.is_empty() { context.index.roots.iter().filter(|r| r.flux).collect() } else { above };
     for root in roots {
         if root.substitutes.contains(&reader.variable) {
-            substituted(context, root, &reader.variable, |place, value| found.scalar(place, value, &spec));
+            substitutes(context, root, |place, key, value| {
+                if key == reader.variable {
+                    found.scalar(place, value, &spec);
+                }
+            });
         }
         for name in &root.substitute_from {
             entry_of_map(context, name, root, &reader.variable, &spec, found);
@@ -217,14 +221,20 @@ fn field_path(text: &str) -> Vec<String> {
     keys
 }
 
-fn substituted(context: &Context<'_>, root: &Root, name: &str, mut visit: impl FnMut(Place<'_>, Node<'_>)) {
+/// Visits what a Flux Kustomization substitutes by itself.
+pub(super) fn substitutes(
+    context: &Context<'_>,
+    root: &Root,
+    mut visit: impl FnMut(Place<'_>, &str, Node<'_>),
+) {
     let Some(file) = context.corpus.file(root.path.as_str()) else { return };
     let place = Place::of(&file);
     let flux = |o: &Object<'_>| o.is("kustomize.toolkit.fluxcd.io", "Kustomization");
     for object in Object::all(place).into_iter().filter(flux).filter(|o| o.name == root.name.as_deref()) {
         let values = object.node.path(&["spec", "postBuild", "substitute"]);
-        let entries = values.into_iter().flat_map(Node::entries);
-        entries.filter(|(key, _)| key.as_str() == Some(name)).for_each(|(_, value)| visit(place, value));
+        for (key, value) in values.into_iter().flat_map(Node::entries) {
+            visit(place, key.as_str().unwrap_or_default(), value);
+        }
     }
 }
 
