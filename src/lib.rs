@@ -12,6 +12,7 @@ pub mod plan;
 pub mod policy;
 pub mod propose;
 pub mod release;
+pub mod render;
 pub mod report;
 pub mod scan;
 pub mod serve;

@@ -111,6 +111,7 @@ fn change(remote: &GitRemote<'_>, onto: CommitId, path: &str, after: Option<&str
         before_id: entry.map(|e| e.id),
         before: entry.map(|e| tree.read(e.id).unwrap()).unwrap_or_default(),
         after: after.map(|text| text.as_bytes().to_vec()),
+        rendered: false,
     }
 }
 

@@ -58,6 +58,7 @@ impl Scene {
             before_id: Some(entry.id),
             before: tree.read(entry.id).unwrap(),
             after: Some(b"version: 2026.8.3\n".to_vec()),
+            rendered: false,
         };
         let changes = ChangeSet { files: vec![file] };
         let commit = remote

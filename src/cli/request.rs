@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Error,
-    args::{AccessArgs, NetworkArgs, RepositoryArgs},
+    args::{AccessArgs, NetworkArgs, PassArgs},
 };
 use crate::{
     release::{EdgeVersion, SourceSetting, Sources},
@@ -23,7 +23,7 @@ use crate::{
 
 pub use place::{Forge, ForgeSettings, RemoteUrl, Repository};
 
-/// One pass: read, decide, edit, verify, push, propose.
+/// One pass: read, decide, edit, verify, and, unless it is a plan, push and propose.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// The repository.
@@ -36,13 +36,6 @@ pub struct RunRequest {
     pub network: Network,
     /// `--to`.
     pub to: Option<EdgeVersion>,
-}
-
-/// The same with no write.
-#[derive(Clone, Debug)]
-pub struct PlanRequest {
-    /// All that a run is given.
-    pub run: RunRequest,
 }
 
 /// Every pin and every skip.
@@ -102,14 +95,9 @@ pub struct Network {
 
 impl RunRequest {
     /// Makes the request of what was typed.
-    pub(super) fn new(
-        repository: &RepositoryArgs,
-        network: NetworkArgs,
-        to: Option<EdgeVersion>,
-        environment: &Environment,
-    ) -> Result<Self, Error> {
-        let place = Repository::of(repository.repo.as_deref(), environment)?;
-        Self::of(place, &repository.access, network, to, environment)
+    pub(super) fn new(args: PassArgs, environment: &Environment) -> Result<Self, Error> {
+        let place = Repository::of(args.repository.repo.as_deref(), environment)?;
+        Self::of(place, &args.repository.access, args.network, args.to.to, environment)
     }
 
     /// Makes the request for a repository that is known already.
@@ -169,11 +157,6 @@ pub(super) fn cache_dir(named: Option<&Path>, no_cache: bool, environment: &Envi
         absolute("XDG_CACHE_HOME").or_else(home).map(|dir| dir.join("uplinker"))
     };
     if no_cache { None } else { named.map(Path::to_owned).or_else(own) }
-}
-
-/// Returns the token for what is only read.
-pub(super) fn token(file: Option<&Path>, environment: &Environment) -> Result<Option<Token>, Error> {
-    Ok(Token::find(file, environment)?)
 }
 
 #[cfg(test)]

@@ -74,6 +74,11 @@ impl<'t> Session<'t> {
         Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
     }
 
+    /// Reads the feeds for one pass.
+    pub fn catalog_for(&self, request: &RunRequest) -> Result<Catalog, Error> {
+        self.catalog(&request.network, releases_token(request), Purpose::Run { to: request.to })
+    }
+
     /// One pass that proposes.
     pub fn run(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
         let url = match self.place(request, true)? {

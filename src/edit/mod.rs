@@ -44,6 +44,8 @@ pub struct FileChange {
     pub before: Vec<u8>,
     /// The new content; `None` removes the file.
     pub after: Option<Vec<u8>>,
+    /// Whether it was rendered again as a whole, rather than edited at its pins.
+    pub rendered: bool,
 }
 
 /// One edit of a text.

@@ -20,8 +20,8 @@ pub use hops::{Hop, HopReason, required_hop};
 pub use knowledge::{Knowledge, KnowledgeError, built_in};
 pub use milestones::Milestone;
 pub use names::{
-    CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, STABLE_CHARTS, VersionLine,
-    image, is_chart, retired_chart,
+    CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, VersionLine, image,
+    is_chart, retired_chart,
 };
 pub use notices::{Notice, NoticeKind};
 pub use requirements::{GatewayApi, Kubernetes};

@@ -10,7 +10,7 @@ use crate::{
     policy::{self, Decision, Hold, HoldReason, Policy},
     propose::{self, Content, Wanted},
     release::EdgeVersion,
-    report::{Outcome, Proposal, StageDecision, StageReport},
+    report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
     scan::{Inventory, Pin, Stage},
     verify::{self, Finding, Severity, Verification},
 };
@@ -49,6 +49,11 @@ pub(super) fn draft(
         return Ok(None);
     }
     let drafting = Drafting { survey, target, stage };
+    if let Some(reasons) = plan::resting(&survey.inventory, &target.target, stage, &survey.options) {
+        let reasons = reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect();
+        let hold = Hold { reason: HoldReason::NothingMoves { reasons }, release: None, until: None };
+        return Ok(Some(drafting.without_proposal(held(stage, hold))));
+    }
     let decision = drafting.decide(operator, landed)?;
     let (to, hop) = match decision {
         Decision::Hold(hold) => return Ok(Some(drafting.without_proposal(held(stage, hold)))),
@@ -134,6 +139,7 @@ impl Drafting<'_> {
                 hop_towards,
                 catalog: survey.catalog,
                 options: &survey.options,
+                sources: &[],
             };
             let plan = match plan::plan(&request) {
                 Ok(Some(plan)) => plan,

@@ -90,7 +90,9 @@ impl Proposing<'_> {
                 Some((branch, Wish::Propose(propose::Proposal { wanted: wanted.clone(), commit })))
             }
             // Without a branch of ours there is no open pull request to close, and nothing to ask for.
-            (StageDecision::Hold { hold, .. }, _) if hold.reason == HoldReason::UpToDate => {
+            (StageDecision::Hold { hold, .. }, _)
+                if matches!(hold.reason, HoldReason::UpToDate | HoldReason::NothingMoves { .. }) =>
+            {
                 base.refs.branches.contains_key(&branch).then_some((branch, Wish::Withdraw))
             }
             _ => None,

@@ -154,7 +154,7 @@ fn rows(moves: &[Move], inventory: &Inventory) -> Vec<Row> {
             _ => kind(pin),
         };
         let to = match new {
-            NewText::Fixed(text) => Some(text.clone()),
+            NewText::Fixed(text) | NewText::Rendered(text) => Some(text.clone()),
             NewText::LockDigest => None,
         };
         let key = (what.clone(), pin.value.clone(), to.clone());

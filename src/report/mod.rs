@@ -25,7 +25,7 @@ use crate::{
     policy::Hold,
     propose::PullRequest,
     release::{EdgeVersion, Feed, Release},
-    scan::{PinKind, Reason, RepoPath, Skipped, Stage},
+    scan::{PinKind, Reason, RepoPath, SkipReason, Skipped, Stage},
     verify::{Finding, Severity},
 };
 
@@ -351,6 +351,23 @@ fn word_of(value: &impl Serialize) -> String {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
     }
+}
+
+/// Helm templates that name no release are listed up to this number.
+const TEMPLATES: usize = 5;
+
+/// Returns the unread files that people are shown one by one, and a line that counts the rest: charts have many
+/// templates, and among them the few files that may hold a pin would not be seen.
+fn unread(skipped: &[Skipped]) -> (Vec<&Skipped>, Option<String>) {
+    let (idle, listed): (Vec<_>, Vec<_>) =
+        skipped.iter().partition(|s| s.reason == SkipReason::HelmTemplate && s.versions.is_empty());
+    if idle.len() <= TEMPLATES {
+        return (skipped.iter().collect(), None);
+    }
+    let others = if listed.is_empty() { "" } else { "other " };
+    let rest =
+        format!("{} {others}Helm templates that name no release; `--format json` lists them", idle.len());
+    (listed, Some(rest))
 }
 
 fn date(time: Timestamp) -> String {

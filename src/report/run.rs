@@ -3,7 +3,7 @@
 use super::{
     Outcome, Proposal, RunReport, StageDecision, StageReport, Style, diff,
     escape::{fenced, for_terminal, lines_for_terminal},
-    plural, word_of,
+    plural, unread, word_of,
 };
 use crate::{
     plan::{Move, NewText, Plan},
@@ -36,10 +36,7 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
     let notes = report.notes.iter().map(|n| format!("note: {}", for_terminal(n)));
     let unread = report.pins.skipped.len();
     let unread = (unread > 0).then(|| {
-        format!(
-            "note: {} could not be read; `uplinker pins` names each with its reason",
-            plural(unread, "file")
-        )
+        format!("note: {} could not be read; `uplinker pins` says which and why", plural(unread, "file"))
     });
     let after: Vec<String> = notes.chain(unread).collect();
     if !after.is_empty() {
@@ -78,13 +75,12 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
         out.push('\n');
         out.extend(report.notes.iter().map(|n| format!("- {}\n", markdown::whole(n))));
     }
-    for file in &report.pins.skipped {
-        out.push_str(&format!(
-            "- not read: {}, {}\n",
-            markdown::code(file.path.as_str()),
-            word_of(&file.reason)
-        ));
+    let (listed, rest) = unread(&report.pins.skipped);
+    for file in listed {
+        let path = markdown::code(file.path.as_str());
+        out.push_str(&format!("- not read: {path}, {}\n", word_of(&file.reason)));
     }
+    out.extend(rest.map(|rest| format!("- not read: {rest}\n")));
     out
 }
 
@@ -166,6 +162,7 @@ fn moved(report: &RunReport, moved: &Move) -> Option<String> {
     let place = format!("{}:{} {}", pin.path, pin.line, word_of(&pin.kind));
     Some(match (&moved.new, moved.reason) {
         (Some(NewText::Fixed(new)), _) => format!("{place}: {} → {new}", pin.value),
+        (Some(NewText::Rendered(new)), _) => format!("{place}: {} → {new}, rendered again", pin.value),
         (Some(NewText::LockDigest), _) => format!("{place}: computed anew"),
         (None, Some(reason)) => format!("{place}: {} ({})", pin.value, word_of(&reason)),
         (None, None) => format!("{place}: {}", pin.value),

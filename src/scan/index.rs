@@ -3,7 +3,7 @@
 //! In: every file that passed the screen. Out: small facts by name: chart sources, releases, namespaces, local
 //! charts, kustomizations, Flux and Argo CD roots, ConfigMaps. No pins.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     RepoPath,
@@ -229,24 +229,30 @@ impl Index {
     }
 }
 
-/// Returns the item that shares most folders with a path; the first of equals.
-pub(super) fn nearest<'a, T>(
-    items: impl Iterator<Item = &'a T>,
+/// Returns, of items that are ordered by path, the one that fits and shares most folders with a path; the first of
+/// equals.
+pub(super) fn nearest<'s, T>(
+    items: &'s [T],
     to: &RepoPath,
     path: impl Fn(&T) -> &RepoPath,
-) -> Option<&'a T> {
-    let shared = |item: &T| {
-        let (a, b) = (path(item).folder().split('/'), to.folder().split('/'));
-        a.zip(b).take_while(|(a, b)| a == b).count()
-    };
-    let mut best: Option<(usize, &'a T)> = None;
-    for item in items {
-        let score = shared(item);
-        if best.is_none_or(|(top, _)| score > top) {
-            best = Some((score, item));
+    fits: impl Fn(&T) -> bool,
+) -> Option<&'s T> {
+    let text = to.as_str();
+    // Those below one folder are neighbours, and those below the folder above it lie around them.
+    let folders = text.rmatch_indices('/').filter_map(|(at, _)| text.get(..=at)).chain([""]);
+    let mut asked: Option<Range<usize>> = None;
+    for folder in folders {
+        let first = items.partition_point(|item| path(item).as_str() < folder);
+        let below = |item: &T| path(item).as_str().starts_with(folder);
+        let end = first + items.get(first..)?.partition_point(below);
+        let inner = asked.unwrap_or(first..first);
+        let mut outer = (first..inner.start).chain(inner.end..end).filter_map(|n| items.get(n));
+        if let Some(found) = outer.find(|item| fits(item)) {
+            return Some(found);
         }
+        asked = Some(first..end);
     }
-    best.map(|(_, item)| item)
+    None
 }
 
 fn source(
@@ -359,5 +365,29 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
         namespace: root.text(&["namespace"]).map(str::to_owned),
         takes,
         generated: generated.filter_map(|g| g.text(&["name"]).map(str::to_owned)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_is_the_first_that_shares_most_folders() {
+        let path = |text: &str| RepoPath::new(text).unwrap();
+        let mut items =
+            ["a.yaml", "a/b-c/x.yaml", "a/b/c/x.yaml", "a/b/x.yaml", "a/b/y.yaml", "z/x.yaml"].map(path);
+        items.sort();
+        let find = |to: &str, not: &str| {
+            nearest(&items, &path(to), |item| item, |item| item.as_str() != not).map(RepoPath::as_str)
+        };
+        assert_eq!(find("a/b/q.yaml", ""), Some("a/b/c/x.yaml"));
+        assert_eq!(find("a/b/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
+        assert_eq!(find("a/b/d/e/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
+        assert_eq!(find("a/q/q.yaml", ""), Some("a/b-c/x.yaml"));
+        assert_eq!(find("q/q.yaml", ""), Some("a.yaml"));
+        assert_eq!(find("z/q.yaml", "z/x.yaml"), Some("a.yaml"));
+        let none = nearest(&items, &path("a/q.yaml"), |item| item, |_| false);
+        assert_eq!(none, None);
     }
 }

@@ -44,6 +44,13 @@ struct Content {
     sealed: bool,
 }
 
+/// What is known of each blob, so that one at many paths is read once.
+struct Contents {
+    /// Ordered.
+    ids: Vec<BlobId>,
+    judged: Vec<OnceLock<Content>>,
+}
+
 enum Seen {
     Nothing,
     Quiet(BlobId),
@@ -80,12 +87,7 @@ pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened,
         .filter(|(_, e)| !options.ignore.is_match(e.path.as_str()))
         .collect();
     let contents = needles.sweep(tree, options, &entries);
-    let of = |n: &usize| contents.get(*n).and_then(|content| content.get().copied());
-    let positions: Vec<usize> = (0..entries.len()).collect();
-    let seen = parallel::map(&positions, |n| match entries.get(*n) {
-        Some((at, entry)) => needles.look(tree, options, *at, entry, of(n)),
-        None => Ok(Seen::Nothing),
-    });
+    let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry, &contents));
     let mut screened = Screened::default();
     let mut quiet = Vec::new();
     for seen in seen {
@@ -119,25 +121,21 @@ impl Needles {
     }
 
     /// Judges as many contents as the tree can show at once.
-    fn sweep(
-        &self,
-        tree: &dyn Tree,
-        options: &ScanOptions,
-        entries: &[(usize, &Entry)],
-    ) -> Vec<OnceLock<Content>> {
-        let contents: Vec<OnceLock<Content>> = entries.iter().map(|_| OnceLock::new()).collect();
+    fn sweep(&self, tree: &dyn Tree, options: &ScanOptions, entries: &[(usize, &Entry)]) -> Contents {
         let regular = |e: &Entry| matches!(e.mode, Mode::File | Mode::Executable);
-        let open = |e: &Entry| regular(e) && !options.quiet.contains(e.id);
-        let (positions, ids): (Vec<usize>, Vec<BlobId>) =
-            entries.iter().enumerate().filter(|(_, (_, e))| open(e)).map(|(n, (_, e))| (n, e.id)).unzip();
+        let open = entries.iter().map(|(_, e)| e).filter(|e| regular(e) && !options.quiet.contains(e.id));
+        let mut ids: Vec<BlobId> = open.map(|e| e.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let judged: Vec<OnceLock<Content>> = ids.iter().map(|_| OnceLock::new()).collect();
         if ids.len() > FEW {
             tree.sweep(&ids, options.file_bytes, &|n, bytes| {
-                if let Some(content) = positions.get(n).and_then(|n| contents.get(*n)) {
+                if let Some(content) = judged.get(n) {
                     let _ = content.set(self.judge(bytes));
                 }
             });
         }
-        contents
+        Contents { ids, judged }
     }
 
     fn look(
@@ -146,7 +144,7 @@ impl Needles {
         options: &ScanOptions,
         at: usize,
         entry: &Entry,
-        swept: Option<Content>,
+        contents: &Contents,
     ) -> Result<Seen, TreeError> {
         let skip = |reason, detail: Option<String>| {
             let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
@@ -168,8 +166,9 @@ impl Needles {
         if options.quiet.contains(entry.id) && !is_kustomization(entry.path.name()) {
             return Ok(Seen::Quiet(entry.id));
         }
-        let content = match swept {
-            Some(content) => content,
+        let known = contents.of(entry.id);
+        let content = match known.and_then(OnceLock::get) {
+            Some(content) => *content,
             None => {
                 let size = tree.size(entry.id)?;
                 if size > options.file_bytes {
@@ -178,7 +177,9 @@ impl Needles {
                     let detail = format!("{size} bytes, over the ceiling of {}", options.file_bytes);
                     return Ok(if binary { Seen::Nothing } else { skip(SkipReason::TooLarge, Some(detail)) });
                 }
-                self.judge(&tree.read(entry.id)?)
+                let content = self.judge(&tree.read(entry.id)?);
+                let _ = known.map(|known| known.set(content));
+                content
             }
         };
         if content.sealed {
@@ -204,6 +205,12 @@ impl Needles {
         let dot = |at: usize| bytes.get(at) == Some(&b'.');
         self.edge.find_iter(bytes).any(|at| digit(at + 5) && digit(at + 6) && dot(at + 7))
             || self.century.find_iter(bytes).any(|at| digit(at + 3) && dot(at + 4) && digit(at + 5))
+    }
+}
+
+impl Contents {
+    fn of(&self, id: BlobId) -> Option<&OnceLock<Content>> {
+        self.judged.get(self.ids.binary_search(&id).ok()?)
     }
 }
 

@@ -67,6 +67,7 @@ fn pass(files: &BTreeMap<String, String>, stage: Stage, to: &str) -> Pass {
         stage,
         to: edge(to),
         hop_towards: None,
+        sources: &[],
         catalog: &catalog,
         options: &options,
     };

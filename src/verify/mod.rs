@@ -16,6 +16,7 @@ mod required_hop;
 mod rivals;
 mod skew;
 mod skipped;
+mod stale_comment;
 mod stale_generator;
 mod values_stale_override;
 mod version_agreement;
@@ -112,7 +113,7 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(&str, Check); 15] = [
+const CHECKS: [(&str, Check); 16] = [
     (minimal_diff::NAME, minimal_diff::check),
     (parses::NAME, parses::check),
     (idempotent::NAME, idempotent::check),
@@ -125,6 +126,7 @@ const CHECKS: [(&str, Check); 15] = [
     (values_stale_override::NAME, values_stale_override::check),
     (mirror_unverified::NAME, mirror_unverified::check),
     (stale_generator::NAME, stale_generator::check),
+    (stale_comment::NAME, stale_comment::check),
     (guidance::NAME, guidance::check),
     (skipped::NAME, skipped::check),
     (rivals::NAME, rivals::check),

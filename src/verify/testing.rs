@@ -161,7 +161,8 @@ impl Case {
         }
         let (catalog, options, target) = (&self.catalog, &self.options, &self.target);
         let (stage, to, inventory) = (self.stage, edge(self.to), &self.inventory);
-        let request = Request { inventory, target, stage, to, hop_towards: None, catalog, options };
+        let request =
+            Request { inventory, target, stage, to, hop_towards: None, catalog, options, sources: &[] };
         let mut plan = plan(&request).unwrap().expect("something moves");
         let mut changes = splice(inventory, &plan, &self.files);
         if let Some(change) = self.plan {
@@ -224,7 +225,7 @@ fn splice(inventory: &Inventory, plan: &Plan, files: &BTreeMap<String, String>) 
     for entry in plan.moves.iter().rev() {
         let pin = &inventory.pins[entry.pin];
         let new = match entry.new.as_ref().unwrap() {
-            NewText::Fixed(text) => text.clone(),
+            NewText::Fixed(text) | NewText::Rendered(text) => text.clone(),
             NewText::LockDigest => format!("sha256:{}", "ab".repeat(32)),
         };
         after.get_mut(pin.path.as_str()).unwrap().replace_range(pin.site.span.clone(), &new);
@@ -236,6 +237,7 @@ fn splice(inventory: &Inventory, plan: &Plan, files: &BTreeMap<String, String>) 
         before_id: Some(blob_id(files[&name].as_bytes())),
         before: files[&name].clone().into_bytes(),
         after: Some(text.into_bytes()),
+        rendered: false,
     };
     ChangeSet { files: changed.map(file).collect() }
 }

@@ -267,6 +267,7 @@ impl World {
                 before_id: Some(hash(std::slice::from_ref(&pin))),
                 before: pin.into_bytes(),
                 after: Some(to.to_string().into_bytes()),
+                rendered: false,
             }],
         })
     }

@@ -1,0 +1,174 @@
+//! Step 5, render: what Helm is asked for, and the trait behind which it works.
+//!
+//! In: a chart and values. Out: manifest text. The jobs of one change are few and distinct; equal ones are rendered
+//! once.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+/// A chart in a version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChartId {
+    /// Its name, such as `linkerd-viz`.
+    pub name: String,
+    /// Its version, such as `2026.8.3`.
+    pub version: String,
+}
+
+/// A packaged chart whose digest was that of the index.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// Which one.
+    pub id: ChartId,
+    /// The SHA-256 of its package in hexadecimal.
+    pub digest: String,
+    /// Its text files by path below the chart's folder: `values.yaml`, `templates/destination.yaml`.
+    pub files: BTreeMap<String, Arc<str>>,
+}
+
+/// One run of `helm template`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Job {
+    /// The chart.
+    pub chart: ChartId,
+    /// The release's name.
+    pub release: String,
+    /// `--namespace`.
+    pub namespace: String,
+    /// `--values`, later ones win.
+    pub values: Vec<Layer>,
+    /// `--set`, `--set-string`, `--set-file`, after the values.
+    pub settings: Vec<Setting>,
+    /// `--kube-version`.
+    pub kube_version: Option<String>,
+    /// `--api-versions`.
+    pub api_versions: Vec<String>,
+    /// `--include-crds`: the chart's `crds/` folder too.
+    pub include_crds: bool,
+    /// Whether hooks are printed; without them it is `--no-hooks`.
+    pub hooks: bool,
+    /// Which of several runs of the same: what differs between two is invented by the chart.
+    pub take: Take,
+}
+
+/// Which run of the same job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Take {
+    /// The first.
+    #[default]
+    First,
+    /// The second.
+    Second,
+}
+
+/// A values file: YAML text of one mapping, with `null` to remove a default.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Layer(pub Arc<str>);
+
+/// A single value on Helm's command line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Setting {
+    /// Its path in Helm's syntax, such as `proxy.image.version` or `podAnnotations.a\.b/c`.
+    pub name: String,
+    /// Its value in Helm's syntax; the file's content for [`SettingKind::File`].
+    pub value: String,
+    /// How it is given.
+    pub kind: SettingKind,
+}
+
+/// How a single value is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SettingKind {
+    /// `--set`: typed by Helm.
+    Typed,
+    /// `--set-string`.
+    Text,
+    /// `--set-file`.
+    File,
+}
+
+/// Something that brings charts and renders them.
+pub trait Renderer: Sync {
+    /// Returns Helm's version, such as `v3.18.2`, or why there is no Helm and how to get one.
+    fn helm(&self) -> Result<String, RenderError>;
+    /// Brings a chart of the index, checked against its digest.
+    fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError>;
+    /// Renders jobs over the cores, equal ones once, and returns their texts in the same order.
+    fn render(&self, jobs: &[Job]) -> Vec<Result<Arc<str>, RenderError>>;
+}
+
+/// A chart that could not be brought or rendered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// No Helm, or one that is too old: the operator's to mend.
+    #[error("{0}")]
+    NoHelm(String),
+    /// The chart is not in the index, or has no digest there: the mirror's fault, or a wrong pin.
+    #[error("{chart}: {reason}")]
+    NoChart {
+        /// The chart.
+        chart: ChartId,
+        /// Why.
+        reason: String,
+    },
+    /// The package is not the one that the index names: a damaged mirror, or an attack.
+    #[error("{chart}: its package has the digest {found}, the index says {expected}")]
+    Digest {
+        /// The chart.
+        chart: ChartId,
+        /// What the index says.
+        expected: String,
+        /// What was fetched.
+        found: String,
+    },
+    /// The package is over a ceiling or has names that lead outside: an attack, or no chart.
+    #[error("{chart}: its package is refused: {reason}")]
+    Package {
+        /// The chart.
+        chart: ChartId,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Helm refused: wrong values, or a chart that asks for more.
+    #[error("{chart}: helm: {reason}")]
+    Helm {
+        /// The chart.
+        chart: ChartId,
+        /// Helm's words, shortened.
+        reason: String,
+    },
+    /// Helm took too long or printed too much.
+    #[error("{chart}: helm {reason}")]
+    Ceiling {
+        /// The chart.
+        chart: ChartId,
+        /// Which ceiling.
+        reason: String,
+    },
+    /// The network, the disk, or the system failed.
+    #[error("{chart}: {reason}")]
+    Outside {
+        /// The chart.
+        chart: ChartId,
+        /// What failed.
+        reason: String,
+        /// Whether it may work next time.
+        temporary: bool,
+    },
+}
+
+// === impl ChartId ===
+
+impl fmt::Display for ChartId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)
+    }
+}
+
+// === impl Chart ===
+
+impl Chart {
+    /// Returns the chart's own values, empty where it has none.
+    pub fn defaults(&self) -> &str {
+        self.files.get("values.yaml").map_or("", |text| text)
+    }
+}

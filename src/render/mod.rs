@@ -1,0 +1,102 @@
+//! Step 5, render: what Helm makes of charts, before and after a change, and committed manifests made again.
+//!
+//! In: charts, values, committed manifests. Out: [`Rendering`]s (objects before and after), and new text for
+//! committed manifests in which nothing differs but what the release changed. `helm` and `charts` are the adapters:
+//! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
+
+mod charts;
+pub mod diff;
+pub mod field_path;
+pub mod helm;
+pub mod job;
+pub mod key_material;
+mod list_match;
+mod mask;
+mod merge_keys;
+pub mod object;
+pub mod topic;
+pub mod value;
+
+use std::sync::Arc;
+
+use crate::scan::RepoPath;
+
+pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
+pub use field_path::{FieldPath, Segment};
+pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
+pub use object::{Manifest, ManifestError, Object, ObjectKey};
+pub use topic::{Topic, is_version_only, names_release_only, topic};
+
+/// A chart that the repository deploys or commits, as Helm makes it before and after the change.
+#[derive(Clone, Debug)]
+pub struct Rendering {
+    /// The object that has it deployed, or the first file of the committed manifest.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// Whether its output is committed, rather than rendered in the cluster.
+    pub committed: bool,
+    /// The chart as it is.
+    pub from: ChartId,
+    /// The chart as it will be.
+    pub to: ChartId,
+    /// The namespace that it is rendered for.
+    pub namespace: String,
+    /// The objects as they are: committed, else rendered, invented fields made equal.
+    pub before: Arc<Manifest>,
+    /// The objects as they will be.
+    pub after: Arc<Manifest>,
+    /// The user's values before the change, merged; the charts' defaults are not in them.
+    pub values_before: serde_json::Value,
+    /// The same after the change.
+    pub values_after: serde_json::Value,
+    /// The old chart's defaults.
+    pub defaults_before: serde_json::Value,
+    /// The new chart's defaults.
+    pub defaults_after: serde_json::Value,
+    /// Values from outside the tree that were rendered with a stand-in, as `identity.issuer.tls.crtPEM (Secret linkerd-identity)`.
+    pub stand_ins: Vec<String>,
+    /// What a reader must know of this rendering beside that, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A chart that could not be rendered, or a committed manifest that could not be made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotRendered {
+    /// Where it is in the repository.
+    pub path: RepoPath,
+    /// From 1, where known.
+    pub line: Option<usize>,
+    /// The files of a committed manifest; none for a chart that is deployed without committing its output.
+    pub files: Vec<RepoPath>,
+    /// The chart.
+    pub chart: String,
+    /// Whether committed text stays old because of it, so that a merge would be half an upgrade.
+    pub committed: bool,
+    /// Why, one sentence.
+    pub reason: String,
+    /// What to do, one sentence.
+    pub mend: String,
+}
+
+/// All that was rendered for one plan.
+#[derive(Clone, Debug, Default)]
+pub struct Renderings {
+    /// What could be rendered, ordered by path.
+    pub done: Vec<Rendering>,
+    /// What could not.
+    pub missing: Vec<NotRendered>,
+    /// Helm's own version, such as `v4.2.3`; `None` where it was not needed or is not there.
+    pub helm: Option<String>,
+}
+
+// === impl Rendering ===
+
+impl Rendering {
+    /// Compares the objects before and after.
+    pub fn diff(&self) -> ObjectDiff {
+        let before: Vec<&Object> = self.before.objects.iter().collect();
+        let after: Vec<&Object> = self.after.objects.iter().collect();
+        diff(&before, &after)
+    }
+}
