@@ -229,7 +229,7 @@ impl std::fmt::Display for Held {
             }
             Self::NothingLeft { pull } => write!(
                 f,
-                "#{pull} has nothing left to do but has commits of a person; merge or close it as they require"
+                "#{pull} has nothing left to do but has commits of a person; merge it or close it"
             ),
         }
     }
