@@ -21,6 +21,7 @@ use crate::{
     config::{self, Config},
     propose::Forge,
     release::{Catalog, EdgeVersion},
+    render::Renderer,
     report::{PinsReport, RunReport},
     scan::{Stage, Tree},
 };
@@ -43,6 +44,8 @@ pub struct Operator<'a> {
     pub catalog: &'a Catalog,
     /// The chart repositories whose index was read.
     pub indexes: &'a [String],
+    /// What renders charts.
+    pub renderer: &'a dyn Renderer,
     /// `--to`.
     pub to: Option<EdgeVersion>,
     /// The time.

@@ -23,6 +23,7 @@ pub use error::{EditError, Refusal};
 pub use insert::insert;
 pub use overlay::{Overlay, blob_id};
 pub use replace::{replace, replace_all};
+pub use splice::{Splice, spliced};
 
 /// All file changes of one target's stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

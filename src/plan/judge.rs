@@ -131,23 +131,21 @@ impl<'a> Judge<'a> {
     /// A locked version stays inside what `Chart.yaml` asks for: where the dependency is held, or its range does not
     /// take the release, Helm would call the lock out of date.
     fn follow_dependencies(&self, moves: &mut [Move]) {
-        let reasons: BTreeMap<(&RepoPath, &str, usize), Reason> = self.dependency_reasons(moves);
+        let reasons = self.dependency_reasons(moves);
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         for entry in moves.iter_mut() {
             let Some((pin, chart)) = self.chart_of(entry, PinKind::ChartLock) else { continue };
             let nth = seen.entry((&pin.path, chart)).or_default();
-            let reason = reasons.iter().find(|((path, name, n), _)| {
-                path.folder() == pin.path.folder() && *name == chart && n == nth
-            });
+            let reason = reasons.get(&(pin.path.folder(), chart, *nth));
             *nth += 1;
-            if let (Some((_, reason)), true) = (reason, entry.new.is_some()) {
+            if let (Some(reason), true) = (reason, entry.new.is_some()) {
                 (entry.new, entry.reason) = (None, Some(*reason));
             }
         }
     }
 
-    /// Returns the dependencies that their locks must not outrun, with why.
-    fn dependency_reasons(&self, moves: &[Move]) -> BTreeMap<(&'a RepoPath, &'a str, usize), Reason> {
+    /// Returns the dependencies that their locks must not outrun, by folder, chart and count, with why.
+    fn dependency_reasons(&self, moves: &[Move]) -> BTreeMap<(&'a str, &'a str, usize), Reason> {
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         let mut reasons = BTreeMap::new();
         for entry in moves {
@@ -159,7 +157,7 @@ impl<'a> Judge<'a> {
                 Some(Reason::Range) => (!takes()).then_some(Reason::Range),
                 Some(reason) => Some(reason),
             };
-            reasons.extend(reason.map(|reason| ((&pin.path, chart, *nth), reason)));
+            reasons.extend(reason.map(|reason| ((pin.path.folder(), chart, *nth), reason)));
             *nth += 1;
         }
         reasons

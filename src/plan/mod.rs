@@ -17,7 +17,7 @@ mod needs;
 mod target;
 mod title;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -151,11 +151,11 @@ pub struct Touched {
 impl Plan {
     /// Returns the files that the plan changes, ordered by path, with the number of pins that move in each.
     pub fn touched(&self, inventory: &Inventory) -> Vec<Touched> {
-        let paths: Vec<&RepoPath> =
-            self.moves.iter().filter_map(|m| inventory.pins.get(m.pin)).map(|p| &p.path).collect();
-        let unique: BTreeSet<&RepoPath> = paths.iter().copied().collect();
-        let count = |path: &RepoPath| paths.iter().filter(|p| **p == path).count();
-        unique.into_iter().map(|path| Touched { path: path.clone(), pins: count(path) }).collect()
+        let mut counts: BTreeMap<&RepoPath, usize> = BTreeMap::new();
+        for pin in self.moves.iter().filter_map(|m| inventory.pins.get(m.pin)) {
+            *counts.entry(&pin.path).or_default() += 1;
+        }
+        counts.into_iter().map(|(path, pins)| Touched { path: path.clone(), pins }).collect()
     }
 }
 

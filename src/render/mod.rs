@@ -4,8 +4,10 @@
 //! committed manifests in which nothing differs but what the release changed. `helm` and `charts` are the adapters:
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
+mod charts;
 pub mod diff;
 pub mod field_path;
+pub mod helm;
 pub mod job;
 pub mod key_material;
 mod list_match;
@@ -21,7 +23,7 @@ use crate::scan::RepoPath;
 
 pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
 pub use field_path::{FieldPath, Segment};
-pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
+pub use job::{Chart, ChartId, Job, Layer, Off, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
 pub use topic::{Topic, is_version_only, names_release_only, topic};
 

@@ -21,6 +21,7 @@ mod kustomize;
 mod layout;
 mod manifest;
 mod marker;
+mod named;
 mod object;
 mod origin;
 mod other;
@@ -34,6 +35,7 @@ mod run;
 mod screen;
 mod template;
 mod unknown;
+mod uses;
 mod values;
 mod variable;
 mod version_text;
@@ -47,6 +49,7 @@ use crate::{release::EdgeVersion, yaml::Route};
 pub use chart_use::{ChartUse, Parameter, ValuesPart};
 pub use git_tree::{GitTree, Listing};
 pub use path::RepoPath;
+pub use rendered::{Marks, marks};
 pub use run::scan;
 
 /// What the operator and the repository say of a scan.

@@ -19,6 +19,29 @@ const CREATED_BY: &str = "linkerd.io/created-by";
 /// The label with which linkerd-crds does so.
 const CHART_LABEL: &str = "helm.sh/chart";
 
+/// What an object says of the chart that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks<'a> {
+    /// The chart.
+    pub chart: &'a str,
+    /// The text that names its version: `linkerd/helm edge-26.8.2`, `linkerd-crds-2026.8.2`.
+    pub version: Option<&'a str>,
+    /// Whether the chart said so itself, rather than by a label that anybody's object may have.
+    pub certain: bool,
+    /// Whether `linkerd install` made it, rather than Helm.
+    pub cli: bool,
+}
+
+/// Reads the marks of one object; `source` is Helm's `# Source:` above it.
+pub fn marks<'a>(node: Node<'a>, source: Option<&'a str>) -> Option<Marks<'a>> {
+    let object = Object::of(node)?;
+    let source = source.and_then(chart_of_source);
+    let chart = source.or_else(|| chart_of(&object))?;
+    let version = version(&object).and_then(Node::as_str);
+    let cli = object.annotation(CREATED_BY).is_some_and(|by| by.starts_with("linkerd/cli "));
+    Some(Marks { chart, version, certain: source.is_some() || is_marked(&object), cli })
+}
+
 /// Takes a file that Helm or `linkerd install` made, and tells whether it is one.
 pub(super) fn take(place: Place<'_>, found: &mut Found) -> bool {
     let objects = Object::all(place);
@@ -109,7 +132,10 @@ fn source<'a>(place: Place<'a>, object: &Object<'_>) -> Option<&'a str> {
     let before = place.stream.comments.partition_point(|c| c.span.start < root);
     let since = object.node.document().marker().map_or(0, |m| m.end);
     let own = place.stream.comments.get(..before)?.iter().rev().take_while(|c| c.span.start >= since);
-    let path = own.filter_map(|c| c.text.trim().strip_prefix("Source:")).next()?.trim();
+    chart_of_source(own.filter_map(|c| c.text.trim().strip_prefix("Source:")).next()?.trim())
+}
+
+fn chart_of_source(path: &str) -> Option<&str> {
     let (before, _) = path.split_once("/templates/")?;
     let chart = before.rsplit('/').next()?;
     linkerd::is_chart(chart).then_some(chart)

@@ -9,6 +9,7 @@ pub mod env;
 pub mod files;
 pub mod git_options;
 pub mod http;
+pub mod process;
 pub mod secrets;
 pub mod stop;
 pub mod terminal;

@@ -152,6 +152,21 @@ fn a_label_that_is_refused_is_one_line() {
     play.settles(0);
 }
 
+#[test]
+fn a_host_that_gives_the_token_back_does_not_bring_it_into_the_summary() {
+    let play = Play::configured("version: 1\npullRequest:\n  labels: [linkerd]\n");
+    let words = format!(r#"{{"message":"Validation Failed","errors":["no: {TOKEN}"]}}"#);
+    let refusal = Fault::Answer(Response::text(422, words));
+    play.scene.github.controls().rules.fault("POST", "*/issues/1/labels", refusal);
+    let (folder, actions) = (play.scene.home.path(), ["GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"]);
+    let run = play.scene.run().env("GITHUB_ACTIONS", "true");
+    let run = actions.iter().fold(run, |run, name| run.env(name, folder.join(name)));
+    play.pass(run).exits(0).prints(&["note: the label `linkerd` was not added: cannot add labels: no: ***"]);
+    let [summary, outputs] = actions.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
+    assert!(summary.contains("was not added") && outputs.contains("proposed=true"), "{summary}{outputs}");
+    assert!(!summary.contains(TOKEN) && !outputs.contains(TOKEN), "{summary}{outputs}");
+}
+
 impl Play {
     /// A second run is refused as the first, and leaves as little.
     fn is_refused_again(&self) {

@@ -34,6 +34,7 @@ fn round(tree: &dyn Tree, stage: Stage) -> Option<Round> {
         stage,
         to: target(),
         hop_towards: None,
+        sources: &[],
         catalog: &catalog,
         options: &options,
     };
