@@ -13,6 +13,7 @@ mod milestones;
 mod names;
 mod notices;
 mod requirements;
+mod undeclared;
 mod values;
 
 pub use annotations::{INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT};
@@ -27,4 +28,5 @@ pub use names::{
 };
 pub use notices::{Notice, NoticeKind};
 pub use requirements::{GatewayApi, Kubernetes};
+pub use undeclared::reads_undeclared;
 pub use values::{VALUES, Value, ValueLine, value};

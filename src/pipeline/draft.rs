@@ -10,6 +10,7 @@ use crate::{
     policy::{self, Decision, Hold, HoldReason, Policy},
     propose::{self, Content, Wanted},
     release::EdgeVersion,
+    render::Renderings,
     report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
     scan::{Inventory, Pin, Stage},
     verify::{self, Finding, Severity, Verification},
@@ -48,7 +49,7 @@ pub(super) fn draft(
     if !survey.inventory.pins.iter().any(mine) {
         return Ok(None);
     }
-    let drafting = Drafting { survey, target, stage };
+    let drafting = Drafting { survey, target, stage, now: operator.now };
     if let Some(reasons) = plan::resting(&survey.inventory, &target.target, stage, &survey.options) {
         let reasons = reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect();
         let hold = Hold { reason: HoldReason::NothingMoves { reasons }, release: None, until: None };
@@ -98,13 +99,14 @@ struct Drafting<'a> {
     survey: &'a Survey<'a>,
     target: &'a TargetConfig,
     stage: Stage,
+    now: jiff::Timestamp,
 }
 
 // === impl Drafting ===
 
 impl Drafting<'_> {
     fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
-        let Self { survey, target, stage } = *self;
+        let Self { survey, target, stage, .. } = *self;
         let data_plane = &survey.config().data_plane;
         let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
         let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
@@ -128,7 +130,7 @@ impl Drafting<'_> {
 
     /// Plans and applies; a pin whose edit is refused is set aside, and the checks name it.
     fn apply(&self, to: EdgeVersion, hop_towards: Option<(EdgeVersion, &'static str)>) -> Applied {
-        let Self { survey, target, stage } = *self;
+        let Self { survey, target, stage, .. } = *self;
         let mut inventory = survey.inventory.clone();
         for _ in 0..REFUSALS {
             let request = plan::Request {
@@ -212,6 +214,8 @@ impl Drafting<'_> {
             control_plane: survey.config().data_plane.control_plane,
             catalog: survey.catalog,
             options: &survey.options,
+            rendered: &Renderings::default(),
+            now: self.now,
         }))
     }
 

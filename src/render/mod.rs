@@ -90,6 +90,15 @@ pub struct Renderings {
     pub helm: Option<String>,
 }
 
+// === impl NotRendered ===
+
+impl NotRendered {
+    /// Tells whether the chart's package was not the one that the index names ([`RenderError::Digest`]).
+    pub fn is_digest(&self) -> bool {
+        self.reason.contains(": its package has the digest ")
+    }
+}
+
 // === impl Rendering ===
 
 impl Rendering {
