@@ -7,16 +7,21 @@ mod base;
 mod draft;
 mod error;
 mod landed;
+mod lists;
 mod propose;
 mod survey;
 
 use jiff::Timestamp;
 
 use crate::{
-    commit::git::{GitRemote, LocalHead},
+    commit::{
+        GitError,
+        git::{GitRemote, LocalHead},
+    },
     config::{self, Config},
     propose::Forge,
     release::{Catalog, EdgeVersion},
+    render::Renderer,
     report::{PinsReport, RunReport},
     scan::{Stage, Tree},
 };
@@ -26,6 +31,7 @@ pub use error::Error;
 
 use draft::Draft;
 use landed::{InHistory, Landed, OnRemote};
+use propose::Proposing;
 use survey::Survey;
 
 /// How often a pass begins again when branches move under it, before it is left to the next run.
@@ -38,6 +44,8 @@ pub struct Operator<'a> {
     pub catalog: &'a Catalog,
     /// The chart repositories whose index was read.
     pub indexes: &'a [String],
+    /// What renders charts.
+    pub renderer: &'a dyn Renderer,
     /// `--to`.
     pub to: Option<EdgeVersion>,
     /// The time.
@@ -59,23 +67,45 @@ pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> 
     let config = config::read(base.tree())?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
     let drafts = draft_all(&survey, &base, operator, &InHistory(&clone))?;
-    Ok(survey.report(&base, drafts, operator.to))
+    let report = survey.report(&base, drafts, operator.to);
+    Ok(not_asked(report, "of a path, the HEAD commit alone is read"))
 }
 
-/// Says what a run would do for a remote. Writes nothing.
-pub fn plan_remote(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<RunReport, Error> {
-    match plan_once(remote, operator) {
-        Err(error) if error.is_of_objects() && remote.forget() => plan_once(remote, operator),
-        done => done,
+/// Says what a run would do for a remote. Writes nothing. What is on the forge is read where there is one, and where
+/// it lets us; otherwise the report says why it was not.
+pub fn plan_remote(
+    remote: &GitRemote<'_>,
+    forge: Result<&dyn Forge, &str>,
+    operator: &Operator<'_>,
+) -> Result<RunReport, Error> {
+    match plan_once(remote, forge.ok(), operator) {
+        Err(error) if error.is_of_objects() && remote.forget() => plan_remote(remote, forge, operator),
+        Err(Error::Forge(error)) => plan_remote(remote, Err(&error.to_string()), operator),
+        done => Ok(forge.err().into_iter().fold(done?, not_asked)),
     }
 }
 
-fn plan_once(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<RunReport, Error> {
+fn plan_once(
+    remote: &GitRemote<'_>,
+    forge: Option<&dyn Forge>,
+    operator: &Operator<'_>,
+) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
-    let landed = OnRemote::new(remote, None, &base, &config);
-    let drafts = draft_all(&survey, &base, operator, &landed)?;
+    let landed = OnRemote::new(remote, forge, &base, &config);
+    let mut drafts = draft_all(&survey, &base, operator, &landed)?;
+    let mut lists = landed.into_lists();
+    if let Some(forge) = forge {
+        let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
+        proposing.list_open(&drafts, &mut lists)?;
+        drafts.iter_mut().try_for_each(|draft| proposing.foresee(draft, &mut lists))?;
+    }
     Ok(survey.report(&base, drafts, operator.to))
+}
+
+fn not_asked(mut report: RunReport, why: &str) -> RunReport {
+    report.notes.push(format!("open and declined pull requests were not looked at: {why}"));
+    report
 }
 
 /// Reads, decides, edits, verifies, pushes, proposes; begins again when a branch moves meanwhile.
@@ -99,17 +129,20 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     let landed = OnRemote::new(remote, Some(forge), &base, &config);
     let mut drafts = draft_all(&survey, &base, operator, &landed)?;
     let mut lists = landed.into_lists();
-    let mut notes = Vec::new();
+    let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
+    proposing.list_open(&drafts, &mut lists)?;
+    let (mut notes, mut refused) = (Vec::new(), None);
     for draft in &mut drafts {
         (operator.progress)(&format!("proposing {}", draft.report.target));
-        notes.extend(propose::carry_out(
-            draft,
-            &mut lists,
-            &base,
-            &config,
-            (remote, forge),
-            operator.catalog,
-        )?);
+        match proposing.carry_out(draft, &mut lists) {
+            Ok(more) => notes.extend(more),
+            // A branch that may not be written keeps no other one from being proposed.
+            Err(error @ Error::Git(GitError::Refused { .. })) => refused = refused.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(error) = refused {
+        return Err(error);
     }
     let mut report = survey.report(&base, drafts, operator.to);
     report.writes = true;

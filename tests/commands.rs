@@ -176,6 +176,45 @@ fn a_plan_with_nothing_to_do_ends_well() {
     let _ = Scene::new(&current).command("plan").arg("--exit-code").done().exits(0).prints(&["up to date"]);
 }
 
+/// Charts of the stable channel never move, which is not the same as being up to date.
+#[test]
+fn a_plan_says_why_every_pin_stays() {
+    let stable: Vec<(&str, String)> = MESH
+        .iter()
+        .map(|(p, t)| {
+            (
+                *p,
+                t.replace("/edge", "/stable")
+                    .replace("2026.8.2", "1.16.11")
+                    .replace("edge-26.8.2", "stable-2.14.10"),
+            )
+        })
+        .collect();
+    let stable: Vec<(&str, &str)> = stable.iter().map(|(p, t)| (*p, t.as_str())).collect();
+    let scene = Scene::new(&stable);
+    for to in [&[][..], &["--to", "edge-26.8.3"]] {
+        let plan = scene
+            .command("plan")
+            .args(to)
+            .done()
+            .exits(0)
+            .prints(&["platform: on hold: every pin stays (channel)"]);
+        assert!(!plan.stdout.contains("up to date") && !plan.stdout.contains("release: "), "{plan}");
+    }
+    let json = scene.command("plan").args(["--format", "json"]).done().exits(0).json();
+    assert_eq!(json["decision"][0]["hold"]["reason"]["kind"], "nothing-moves", "{json:#}");
+}
+
+/// A misspelt path would keep a target's pins where they are for ever.
+#[test]
+fn a_plan_tells_of_a_target_without_a_pin() {
+    let config = "version: 1\ntargets:\n  - {name: mesh, paths: [linkerd]}\n  - {name: live, paths: [clusters/life]}\n";
+    let scene = Scene::new(&mesh_and(&[("uplinker.yaml", config)]));
+    let plan =
+        scene.command("plan").done().exits(0).prints(&["note: target `live` has no pin", "mesh, platform: "]);
+    assert!(!plan.stdout.contains("target `mesh`"), "{plan}");
+}
+
 #[test]
 fn a_plan_of_a_clone_is_the_plan_of_its_head() {
     let scene = mesh();
@@ -263,6 +302,25 @@ fn the_workflow_of_init_asks_for_little_and_runs_by_the_clock() {
     }
 }
 
+/// An example release in them would be reported with every release that comes.
+#[test]
+fn the_files_of_init_name_no_release() {
+    let home = Home::new();
+    let folder = clone(&home, MESH);
+    let _ = init(&home, &folder).done().exits(0);
+    let paths = ["uplinker.yaml", ".github/workflows/uplinker.yml"];
+    let written = paths.map(|path| (path, fs::read_to_string(folder.join(path)).unwrap()));
+    let files = written.each_ref().map(|(path, text)| (*path, text.as_str()));
+    let scene = Scene::new(&mesh_and(&files));
+    let json = scene.command("plan").args(["--format", "json"]).done().exits(0).json();
+    let seen: Vec<&Value> =
+        json["pins"].as_array().unwrap().iter().chain(json["skipped"].as_array().unwrap()).collect();
+    assert!(
+        seen.len() >= MESH.len() - 1 && seen.iter().all(|p| !paths.iter().any(|path| p["path"] == *path)),
+        "{json:#}"
+    );
+}
+
 #[test]
 fn init_does_not_follow_links_out_of_the_clone() {
     let home = Home::new();
@@ -273,6 +331,7 @@ fn init_does_not_follow_links_out_of_the_clone() {
     let done = init(&home, &folder).done();
     assert_ne!(done.status.code(), Some(0), "{done}");
     assert!(files_below(&outside).is_empty(), "{done}");
+    assert!(!folder.join("uplinker.yaml").exists(), "half of it is not written");
 }
 
 #[test]

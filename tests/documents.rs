@@ -41,9 +41,14 @@ fn command_lines(document: &str) -> Vec<Vec<String>> {
 #[test]
 fn commands_and_flags_that_documents_name_exist() {
     let mut seen = BTreeSet::new();
-    for document in
-        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/configuration.md", "docs/security.md"]
-    {
+    for document in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "docs/configuration.md",
+        "docs/pins.md",
+        "docs/security.md",
+    ] {
         for words in command_lines(document) {
             let Some(command) = words.first().filter(|w| !w.starts_with('-')) else { continue };
             let help = help(Some(command)).unwrap_or_else(|| panic!("{document}: no command `{command}`"));
@@ -65,7 +70,15 @@ fn commands_and_flags_that_documents_name_exist() {
 fn flags_and_variables_that_documents_name_exist() {
     let variables: BTreeSet<&str> = env::VARIABLES.iter().map(|v| v.name).collect();
     let flags: BTreeSet<&str> = env::VARIABLES.iter().filter_map(|v| v.flag).collect();
-    for document in ["README.md", "docs/security.md", "docs/configuration.md", "Dockerfile", "action.yml"] {
+    let documents = [
+        "README.md",
+        "docs/security.md",
+        "docs/configuration.md",
+        "docs/pins.md",
+        "Dockerfile",
+        "action.yml",
+    ];
+    for document in documents {
         let text = read(document);
         for (at, _) in text.match_indices("UPLINKER_") {
             let name: String =
@@ -120,4 +133,36 @@ fn no_expression_stands_in_a_script() {
             assert!(pinned || uses.starts_with("uplinker/uplinker@"), "{path}: {uses} is not pinned");
         }
     }
+}
+
+/// Returns the words of an enum, as JSON and tables have them.
+fn words(source: &str, name: &str) -> BTreeSet<String> {
+    let text = read(source);
+    let body = text.split_once(&format!("pub enum {name} {{\n")).unwrap().1.split_once("\n}").unwrap().0;
+    let variants = body.lines().filter_map(|line| line.trim().strip_suffix(','));
+    let kebab = |variant: &str| {
+        let lower = variant.chars().enumerate().flat_map(|(n, c)| {
+            let dash = (n > 0 && c.is_ascii_uppercase()).then_some('-');
+            dash.into_iter().chain([c.to_ascii_lowercase()])
+        });
+        lower.collect::<String>()
+    };
+    variants.map(kebab).collect()
+}
+
+#[test]
+fn every_kind_and_reason_is_explained_in_its_table() {
+    let document = read("docs/pins.md");
+    let table = |heading: &str| -> BTreeSet<String> {
+        let section =
+            document.split_once(&format!("## {heading}\n")).unwrap().1.split("\n## ").next().unwrap();
+        let first = |row: &str| row.strip_prefix("| `")?.split_once('`').map(|(word, _)| word.to_owned());
+        section.lines().filter_map(first).collect()
+    };
+    assert_eq!(table("Kinds"), words("src/scan/mod.rs", "PinKind"));
+    assert_eq!(table("Why a file is not read"), words("src/scan/mod.rs", "SkipReason"));
+    let mut reasons = words("src/scan/mod.rs", "Reason");
+    reasons.extend(words("src/report/mod.rs", "Outside"));
+    assert!(reasons.len() > 15);
+    assert_eq!(table("Why a pin stays"), reasons);
 }

@@ -58,12 +58,14 @@ impl Scene {
             before_id: Some(entry.id),
             before: tree.read(entry.id).unwrap(),
             after: Some(b"version: 2026.8.3\n".to_vec()),
+            rendered: false,
         };
+        let changes = ChangeSet { files: vec![file] };
         let commit = remote
             .write(&NewCommit {
                 onto,
                 parents: vec![onto],
-                changes: &ChangeSet { files: vec![file] },
+                changes: &changes,
                 message: "Linkerd edge-26.8.3".into(),
                 author: Signature { name: "uplinker".into(), email: "bot@example.com".into() },
                 date: "2026-08-20T10:00:00Z".parse().unwrap(),
@@ -83,7 +85,7 @@ impl Scene {
             })
             .unwrap();
         assert_eq!(pull.head, commit.to_string());
-        forge.attach(pull.number, &|| Ok(remote.patch(onto, commit).unwrap())).unwrap();
+        forge.attach(pull.number, &|| Ok(remote.patch(onto, &changes).unwrap())).unwrap();
         pull.number
     }
 

@@ -150,6 +150,31 @@ fn long_lists_are_read_to_their_end() {
 }
 
 #[test]
+fn what_is_open_of_many_branches_is_one_request() {
+    let place = Place::usual();
+    let pull = place.open();
+    let tip = git2::Oid::from_str(&pull.head).expect("an id");
+    place.fake.fork_pull(REPO, "mallory", PLATFORM, "main", tip);
+    place.fake.open_pull(REPO, "ada", PLATFORM, "main", "closed again");
+    place.fake.close(REPO, 3, "ada");
+    place.requests();
+    let branches = [PLATFORM.to_owned(), "uplinker/default/data-plane".to_owned()];
+    let open = || place.forge().open_pulls(&branches).expect("a list");
+    assert_eq!(
+        open(),
+        Some([(PLATFORM.to_owned(), vec![pull])].into()),
+        "none of a fork, none that is closed"
+    );
+    assert_eq!(place.requests(), ["GET /pulls?state=open&per_page=100&page=1"]);
+    for n in 0..97 {
+        place.fake.fork_pull(REPO, "mallory", &format!("topic-{n}"), "main", tip);
+    }
+    assert!(open().is_some());
+    place.fake.fork_pull(REPO, "mallory", "one-more", "main", tip);
+    assert_eq!(open(), None, "a full page may not be all");
+}
+
+#[test]
 fn a_list_that_did_not_change_is_not_sent_again() {
     let place = Place::usual();
     place.open();

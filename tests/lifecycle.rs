@@ -11,6 +11,7 @@ mod lifecycle {
     mod moved;
     mod opened;
     mod people;
+    mod planned;
     mod play;
     mod settings;
 }

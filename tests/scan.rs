@@ -113,6 +113,17 @@ fn every_repository_gives_its_pins() {
 }
 
 #[test]
+fn a_template_of_a_chart_has_no_syntax_error_and_other_text_with_braces_may() {
+    let broken: &[u8] = b"linkerd: {{ .Values.x }}\nimage: [\n";
+    let files =
+        [("a/Chart.yaml", b"name: a\n".as_slice()), ("a/templates/b.yaml", broken), ("c.yaml", broken)];
+    let skipped = scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap().skipped;
+    let told: Vec<_> = skipped.iter().map(|s| (s.path.as_str(), s.reason, s.detail.is_some())).collect();
+    let template = SkipReason::HelmTemplate;
+    assert_eq!(told, [("a/templates/b.yaml", template, false), ("c.yaml", template, true)]);
+}
+
+#[test]
 fn every_span_holds_the_value_that_is_replaced() {
     for repository in repositories() {
         let tree = MemoryTree::of_folder(&repository.join("before"));
@@ -208,6 +219,97 @@ fn a_thousand_files_give_the_same_pins_in_the_same_order() {
     let found = scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap();
     let paths: Vec<&str> = found.pins.iter().map(|p| p.path.as_str()).collect();
     assert_eq!(paths, names);
+}
+
+/// A Deployment with a proxy pin and no namespace of its own.
+const PINNED: &str = "kind: Deployment\nmetadata: {name: x}\nspec: {template: {metadata: {annotations: {config.linkerd.io/proxy-version: edge-26.8.2}}}}\n";
+
+/// Scans a repository that asks for more than it looks like; what is quadratic in it takes minutes.
+fn soon(name: &str, files: &[(String, String)], pins: usize) {
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(p, t)| (p.as_str(), t.as_bytes())).collect();
+    let tree = MemoryTree::of(&files);
+    let begun = std::time::Instant::now();
+    let found = scan(&tree, &ScanOptions::default()).unwrap();
+    let taken = begun.elapsed();
+    assert_eq!(found.pins.iter().filter(|p| p.stays.is_none()).count(), pins, "{name}");
+    assert!(taken.as_secs() < 20, "{name}: {taken:?}");
+}
+
+#[test]
+fn kustomizations_that_list_each_other_are_followed_once() {
+    let count = 400;
+    let others: String = (0..count).map(|n| format!("- ../k{n}\n")).collect();
+    let kustomization = |n: usize| format!("namespace: n{n}\nresources:\n- a.yaml\n{others}");
+    let files = (0..count).flat_map(|n| {
+        [(format!("k{n}/kustomization.yaml"), kustomization(n)), (format!("k{n}/a.yaml"), PINNED.to_owned())]
+    });
+    soon("dense", &files.collect::<Vec<_>>(), count);
+}
+
+#[test]
+fn a_fleet_of_the_same_names_is_tied_in_time() {
+    let release = |chart: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {chart}, namespace: linkerd}}\nspec: {{chart: {{spec: {{chart: {chart}, version: 2026.8.2, sourceRef: {{kind: HelmRepository, name: linkerd}}}}}}}}\n"
+        )
+    };
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: linkerd, namespace: linkerd}\nspec: {url: 'https://helm.linkerd.io/edge'}\n";
+    let files = (0..2500).flat_map(|n| {
+        let at = |name: &str| format!("c{n:05}/mesh/{name}.yaml");
+        [
+            (at("source"), source.to_owned()),
+            (at("crds"), release("linkerd-crds")),
+            (at("viz"), release("linkerd-viz")),
+        ]
+    });
+    soon("fleet", &files.collect::<Vec<_>>(), 5000);
+}
+
+#[test]
+fn one_file_of_very_many_pins_is_read_in_time() {
+    let count = 20_000;
+    let wide: String = (0..count)
+        .map(|n| {
+            format!("  a{n}: &a{n}\n    podAnnotations: {{config.linkerd.io/proxy-version: edge-26.8.2}}\n")
+        })
+        .collect();
+    soon("wide", &[("values.yaml".to_owned(), format!("apps:\n{wide}"))], count);
+    let image = r#"{"image":"cr.l5d.io/linkerd/proxy:edge-26.8.2"}"#;
+    let line = format!("{{\"é\":[{}]}}", vec![image; count].join(","));
+    soon("one line", &[("values.json".to_owned(), line)], count);
+    soon(
+        "marked lines",
+        &[("Makefile".to_owned(), "v = edge-26.8.2 # uplinker: edge\n".repeat(count))],
+        count,
+    );
+    let marked = format!("linkerd {}", "edge-26.8.2 <!-- uplinker: edge --> ".repeat(count));
+    soon("marked line", &[("a.md".to_owned(), marked)], count);
+}
+
+#[test]
+fn texts_in_texts_and_chains_of_merges_end() {
+    let mut nested = PINNED.to_owned();
+    for _ in 0..300 {
+        let inner: String = nested.lines().map(|line| format!("     {line}\n")).collect();
+        nested = format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: a}}\nspec:\n  patches:\n  - patch: |\n{inner}"
+        );
+    }
+    soon("nested", &[("a.yaml".to_owned(), nested)], 0);
+    let chain: String = (1..100_000).map(|n| format!("a{n}: &a{n} {{<<: *a{}}}\n", n - 1)).collect();
+    soon("merges", &[("values.yaml".to_owned(), format!("a0: &a0 {{linkerd: 1}}\n{chain}"))], 0);
+}
+
+#[test]
+fn one_blob_at_very_many_paths_is_judged_once_and_not_read_for_ever() {
+    let mut tree = MemoryTree::of(&[("0.txt", &[b"linkerd\n".as_slice(), &[b'x'; 1 << 20]].concat())]);
+    let first = tree.entries[0].clone();
+    let at = |n: usize| Entry { path: RepoPath::new(format!("{n:05}.txt")).unwrap(), ..first.clone() };
+    tree.entries = (0..1000).map(at).collect();
+    assert_eq!(scan(&tree, &ScanOptions::default()).unwrap().pins.len(), 0);
+    tree.entries = (0..100_000).map(at).collect();
+    let refused = scan(&tree, &ScanOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("together"), "{refused}");
 }
 
 /// Names that lead a text to each shape.

@@ -32,7 +32,7 @@ pub enum Exit {
 }
 
 /// An error with all that a person needs; rendered once, at the top.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Error {
     /// What it means for the exit code.
     pub kind: Kind,
@@ -165,7 +165,9 @@ impl From<ReadError> for Error {
 
 impl From<TreeError> for Error {
     fn from(error: TreeError) -> Self {
-        Self::failed(error.to_string()).hint("check the repository with `git fsck`, or remove the cache")
+        Self::failed(error.to_string()).hint(
+            "a clone made with `--filter` lacks objects: clone without it; else check the repository with `git fsck`",
+        )
     }
 }
 
@@ -234,7 +236,10 @@ impl From<ReleaseError> for Error {
         let message = error.to_string();
         let told = match &error {
             ReleaseError::AllOff => Self::usage(message),
-            error if error.is_temporary() => Self::temporary(message).hint("try again later"),
+            error if error.is_temporary() => Self::temporary(message).hint(
+                "try again later; where these hosts are out of reach, name mirrors with `--charts-url`, \
+                 `--releases-url` and `--versioncheck-url`",
+            ),
             ReleaseError::NoFeed { .. } => {
                 Self::failed(message).hint("check the addresses of the feeds, or mirror them and name a file")
             }

@@ -27,14 +27,14 @@ use crate::{
     sys::{
         actions::Actions,
         env::{self, Environment},
-        terminal::{Terminal, Verbosity},
+        terminal::Terminal,
     },
 };
 
 pub use error::{Error, Exit, Kind};
 pub use request::{
-    Demo, Forge, ForgeSettings, Network, PinsRequest, PlanRequest, ReleasesRequest, RemoteUrl, Repository,
-    RunRequest, ServeRequest,
+    Demo, Forge, ForgeSettings, Network, PinsRequest, ReleasesRequest, RemoteUrl, Repository, RunRequest,
+    ServeRequest,
 };
 
 /// Keeps Linkerd current in a GitOps repository, one reviewed pull request at a time.
@@ -157,10 +157,8 @@ impl Context {
         report::Style { format: self.format.unwrap_or_default(), color: self.terminal.color_out(), diff }
     }
 
-    /// Tells the person something, unless the report is for programs or quiet was asked for.
+    /// Tells the person something, unless quiet was asked for.
     fn note(&self, text: &str) {
-        if self.terminal.verbosity() > Verbosity::Quiet {
-            self.terminal.note(&report::for_terminal(text));
-        }
+        self.terminal.note(&report::for_terminal(text));
     }
 }

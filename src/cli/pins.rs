@@ -10,7 +10,7 @@ use super::{
     request::{self, PinsRequest, Repository},
     session,
 };
-use crate::sys::env;
+use crate::sys::{env, secrets::Token};
 
 /// List every pin of a Linkerd version, and every file that could not be read
 ///
@@ -44,6 +44,8 @@ Examples:
   uplinker pins ../mesh-config --to edge-26.8.3   what each pin would become
   uplinker pins --format json | jq '.pins[].path'
 
+Kinds and reasons: https://github.com/uplinker/uplinker/blob/main/docs/pins.md
+
 Exit codes: 0 listed, 1 failed, 2 usage or configuration, 3 no pin found, 5 temporary failure outside.";
 
 /// Runs the command.
@@ -58,7 +60,7 @@ pub(super) fn execute(args: PinsArgs, context: &Context) -> Result<Exit, Error> 
 fn request(args: PinsArgs, context: &Context) -> Result<PinsRequest, Error> {
     let repository = Repository::parse(&args.repository)?;
     let token = match &repository {
-        Repository::Remote(_) => request::token(args.token_file.as_deref(), &context.environment)?,
+        Repository::Remote(_) => Token::find(args.token_file.as_deref(), &context.environment)?,
         Repository::Path(_) => None,
     };
     let cache_dir = request::cache_dir(args.cache_dir.as_deref(), args.no_cache, &context.environment);

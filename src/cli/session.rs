@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use super::{
-    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest, request::ReleasesRequest,
+    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest,
+    request::{HelmChoice, ReleasesRequest},
 };
 use crate::{
     commit::{
@@ -18,10 +19,15 @@ use crate::{
     pipeline::{self, Operator},
     policy::{self, Needs, Policy},
     propose::{
+        self,
         directory::{Access, DirectoryForge},
         github::{Address, GitHub},
     },
     release::{self, Catalog, Purpose, SourceSetting, Sources},
+    render::{
+        self, Renderer,
+        helm::{Helm, HelmOptions},
+    },
     report::{PinsReport, ReleaseRow, ReleasesReport, RunReport},
     sys::{
         cache::Cache,
@@ -73,9 +79,14 @@ impl<'t> Session<'t> {
         Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
     }
 
+    /// Reads the feeds for one pass.
+    pub fn catalog_for(&self, request: &RunRequest) -> Result<Catalog, Error> {
+        self.catalog(&request.network, releases_token(request), Purpose::Run { to: request.to })
+    }
+
     /// One pass that proposes.
     pub fn run(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
-        let url = match self.place(&request.repository, true)? {
+        let url = match self.place(request, true)? {
             Place::Remote(url) => url,
             Place::Head(_) => return Err(no_origin(&request.repository)),
         };
@@ -94,7 +105,7 @@ impl<'t> Session<'t> {
 
     /// The same with no write.
     pub fn plan(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
-        match self.place(&request.repository, false)? {
+        match self.place(request, false)? {
             Place::Head(head) => {
                 let name = request.repository.to_string();
                 self.operate(request, catalog, |operator| pipeline::plan_head(*head, &name, operator))
@@ -102,7 +113,19 @@ impl<'t> Session<'t> {
             Place::Remote(url) => {
                 let remote =
                     self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
-                self.operate(request, catalog, |operator| pipeline::plan_remote(&remote, operator))
+                let plan = |forge: Result<&dyn propose::Forge, &str>| {
+                    self.operate(request, catalog, |operator| pipeline::plan_remote(&remote, forge, operator))
+                };
+                match choose_forge(request, &url) {
+                    Ok(Forge::Directory(folder)) => {
+                        plan(Ok(&DirectoryForge::new(&folder, &remote, Access::Read)))
+                    }
+                    Ok(Forge::Github { .. }) if request.token.is_none() => plan(Err("no token was given")),
+                    Ok(Forge::Github { api, .. }) => {
+                        plan(Ok(&self.github(&url, &api, request.token.as_ref())?))
+                    }
+                    Err(error) => plan(Err(&error.message)),
+                }
             }
         }
     }
@@ -149,8 +172,10 @@ impl<'t> Session<'t> {
             SourceSetting::File(_) | SourceSetting::Off => Vec::new(),
         };
         let progress = |doing: &str| self.terminal.progress(doing);
+        let renderer = self.renderer(request, catalog);
         let operator = Operator {
             catalog,
+            renderer: renderer.as_ref(),
             indexes: &indexes,
             to: request.to,
             now: Timestamp::now(),
@@ -159,14 +184,27 @@ impl<'t> Session<'t> {
         Ok(work(&operator)?)
     }
 
-    /// A path is a remote where it is a bare folder, and for a run where it has an `origin`.
-    fn place(&self, repository: &Repository, writes: bool) -> Result<Place, Error> {
-        let path = match repository {
+    /// Nothing is looked for, fetched or started before something is to be rendered.
+    fn renderer<'s>(&'s self, request: &RunRequest, catalog: &'s Catalog) -> Box<dyn Renderer + 's> {
+        let program = match &request.helm {
+            HelmChoice::Off => return Box::new(render::Off),
+            HelmChoice::OnPath => None,
+            HelmChoice::Program(path) => Some(path.clone()),
+        };
+        let index = request.network.feeds.charts.clone();
+        let options = HelmOptions { program, index, ..HelmOptions::default() };
+        Box::new(Helm::new(&self.http, request.network.cache_dir.as_deref(), catalog, options))
+    }
+
+    /// A path is a remote for a run, where it is a bare folder or has an `origin`; for a plan only where it is a bare
+    /// folder whose proposals are named too.
+    fn place(&self, request: &RunRequest, writes: bool) -> Result<Place, Error> {
+        let path = match &request.repository {
             Repository::Remote(url) => return Ok(Place::Remote(url.as_str().to_owned())),
             Repository::Path(path) => path,
         };
         let head = open_path(path)?;
-        if writes && head.is_bare {
+        if head.is_bare && (writes || request.forge.named_directory().is_some()) {
             return Ok(Place::Remote(path.display().to_string()));
         }
         match head.origin.clone().filter(|_| writes) {

@@ -49,6 +49,7 @@ pub fn apply(plan: &Plan, inventory: &Inventory, tree: &dyn Tree) -> Result<Chan
         before_id: Some(before.entry.id),
         before: before.text.into_bytes(),
         after: Some(after.into_bytes()),
+        rendered: false,
     };
     Ok(ChangeSet { files: changed.map(change).collect() })
 }
@@ -64,6 +65,8 @@ fn by_file<'a>(
         match new {
             NewText::LockDigest => moves.digests.push(pin),
             NewText::Fixed(new) => moves.fixed.push(replacement(pin, new.clone())),
+            // `render` makes such a file.
+            NewText::Rendered(_) => {}
         }
     }
     Ok(files)

@@ -23,6 +23,7 @@ pub use error::{EditError, Refusal};
 pub use insert::insert;
 pub use overlay::{Overlay, blob_id};
 pub use replace::{replace, replace_all};
+pub use splice::{Splice, spliced};
 
 /// All file changes of one target's stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct FileChange {
     pub before: Vec<u8>,
     /// The new content; `None` removes the file.
     pub after: Option<Vec<u8>>,
+    /// Whether it was rendered again as a whole, rather than edited at its pins.
+    pub rendered: bool,
 }
 
 /// One edit of a text.

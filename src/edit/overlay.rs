@@ -57,6 +57,10 @@ impl Tree for Overlay<'_> {
     fn odd_names(&self) -> &[String] {
         self.base.odd_names()
     }
+
+    fn sweep(&self, ids: &[BlobId], ceiling: u64, see: &(dyn Fn(usize, &[u8]) + Sync)) {
+        self.base.sweep(ids, ceiling, see);
+    }
 }
 
 /// Computes the id that Git gives a content.

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 /// One range and what comes in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Splice {
+pub struct Splice {
     /// The bytes that go.
-    pub(super) span: Range<usize>,
+    pub span: Range<usize>,
     /// The text that comes.
-    pub(super) with: String,
+    pub with: String,
 }
 
 /// Where the bytes of a text are after its splices.
@@ -20,7 +20,7 @@ pub(super) struct Shift {
 // === impl Splice ===
 
 /// Applies splices that are ordered and do not overlap; `None` where they are not.
-pub(super) fn spliced(text: &str, splices: &[Splice]) -> Option<String> {
+pub fn spliced(text: &str, splices: &[Splice]) -> Option<String> {
     let more: usize = splices.iter().map(|s| s.with.len()).sum();
     let mut out = String::with_capacity(text.len() + more);
     let mut at = 0;

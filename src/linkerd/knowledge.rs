@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use serde::Deserialize;
 
-use super::{Advice, GatewayApi, Hop, Kubernetes, Milestone, Notice};
+use super::{Advice, ClockField, GatewayApi, Hop, Kubernetes, Milestone, Notice};
 use crate::release::EdgeVersion;
 
 const BUILT_IN: &str = include_str!("../../data/linkerd.yaml");
@@ -30,6 +30,8 @@ pub struct Knowledge {
     pub kubernetes: Vec<Kubernetes>,
     /// Gateway API ranges, oldest first.
     pub gateway_api: Vec<GatewayApi>,
+    /// Fields that charts take from the clock.
+    pub clock_fields: Vec<ClockField>,
 }
 
 /// A file of facts that cannot be read: the fault of whoever wrote it.
@@ -63,6 +65,8 @@ struct File {
     kubernetes: Vec<Kubernetes>,
     #[serde(default)]
     gateway_api: Vec<GatewayApi>,
+    #[serde(default)]
+    clock_fields: Vec<ClockField>,
 }
 
 /// Returns the facts that the program carries.
@@ -92,6 +96,7 @@ impl Knowledge {
             notices: file.notices,
             kubernetes: file.kubernetes,
             gateway_api: file.gateway_api,
+            clock_fields: file.clock_fields,
         };
         knowledge.sort();
         Ok(knowledge)
@@ -110,6 +115,7 @@ impl Knowledge {
         all.kubernetes.extend(more.kubernetes);
         all.gateway_api.retain(|g| more.gateway_api.iter().all(|n| n.since != g.since));
         all.gateway_api.extend(more.gateway_api);
+        all.clock_fields.extend(more.clock_fields);
         all.sort();
         all
     }
@@ -147,6 +153,7 @@ impl Knowledge {
             notices: Vec::new(),
             kubernetes: Vec::new(),
             gateway_api: Vec::new(),
+            clock_fields: Vec::new(),
         }
     }
 

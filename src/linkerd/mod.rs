@@ -5,6 +5,7 @@
 //! fact names its source: L2 is the repository linkerd/linkerd2, WEB is linkerd/website.
 
 mod annotations;
+mod clock_fields;
 mod guidance;
 mod hops;
 mod knowledge;
@@ -12,17 +13,20 @@ mod milestones;
 mod names;
 mod notices;
 mod requirements;
+mod undeclared;
 mod values;
 
 pub use annotations::{INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT};
+pub use clock_fields::ClockField;
 pub use guidance::{Advice, Verdict};
 pub use hops::{Hop, HopReason, required_hop};
 pub use knowledge::{Knowledge, KnowledgeError, built_in};
 pub use milestones::Milestone;
 pub use names::{
-    CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, STABLE_CHARTS, VersionLine,
-    image, is_chart, retired_chart,
+    CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, VersionLine, image,
+    is_chart, retired_chart,
 };
 pub use notices::{Notice, NoticeKind};
 pub use requirements::{GatewayApi, Kubernetes};
+pub use undeclared::reads_undeclared;
 pub use values::{VALUES, Value, ValueLine, value};

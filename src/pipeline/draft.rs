@@ -10,7 +10,8 @@ use crate::{
     policy::{self, Decision, Hold, HoldReason, Policy},
     propose::{self, Content, Wanted},
     release::EdgeVersion,
-    report::{Proposal, StageDecision, StageReport},
+    render::Renderings,
+    report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
     scan::{Inventory, Pin, Stage},
     verify::{self, Finding, Severity, Verification},
 };
@@ -48,7 +49,12 @@ pub(super) fn draft(
     if !survey.inventory.pins.iter().any(mine) {
         return Ok(None);
     }
-    let drafting = Drafting { survey, target, stage };
+    let drafting = Drafting { survey, target, stage, now: operator.now };
+    if let Some(reasons) = plan::resting(&survey.inventory, &target.target, stage, &survey.options) {
+        let reasons = reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect();
+        let hold = Hold { reason: HoldReason::NothingMoves { reasons }, release: None, until: None };
+        return Ok(Some(drafting.without_proposal(held(stage, hold))));
+    }
     let decision = drafting.decide(operator, landed)?;
     let (to, hop) = match decision {
         Decision::Hold(hold) => return Ok(Some(drafting.without_proposal(held(stage, hold)))),
@@ -77,17 +83,30 @@ fn held(stage: Stage, hold: Hold) -> StageDecision {
     StageDecision::Hold { hold, text }
 }
 
+// === impl Draft ===
+
+impl Draft {
+    /// Notes what became of it, or what would; without a pull request to carry it, there is no proposal.
+    pub fn became(&mut self, outcome: Option<Outcome>) {
+        if matches!(outcome, Some(Outcome::LeftAlone { pull: None, .. })) {
+            self.report.proposal = None;
+        }
+        self.report.outcome = outcome;
+    }
+}
+
 struct Drafting<'a> {
     survey: &'a Survey<'a>,
     target: &'a TargetConfig,
     stage: Stage,
+    now: jiff::Timestamp,
 }
 
 // === impl Drafting ===
 
 impl Drafting<'_> {
     fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
-        let Self { survey, target, stage } = *self;
+        let Self { survey, target, stage, .. } = *self;
         let data_plane = &survey.config().data_plane;
         let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
         let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
@@ -111,7 +130,7 @@ impl Drafting<'_> {
 
     /// Plans and applies; a pin whose edit is refused is set aside, and the checks name it.
     fn apply(&self, to: EdgeVersion, hop_towards: Option<(EdgeVersion, &'static str)>) -> Applied {
-        let Self { survey, target, stage } = *self;
+        let Self { survey, target, stage, .. } = *self;
         let mut inventory = survey.inventory.clone();
         for _ in 0..REFUSALS {
             let request = plan::Request {
@@ -122,6 +141,7 @@ impl Drafting<'_> {
                 hop_towards,
                 catalog: survey.catalog,
                 options: &survey.options,
+                sources: &[],
             };
             let plan = match plan::plan(&request) {
                 Ok(Some(plan)) => plan,
@@ -194,6 +214,8 @@ impl Drafting<'_> {
             control_plane: survey.config().data_plane.control_plane,
             catalog: survey.catalog,
             options: &survey.options,
+            rendered: &Renderings::default(),
+            now: self.now,
         }))
     }
 

@@ -1,13 +1,13 @@
 //! Since when a platform change has been on the base branch: from its pull request, else from history.
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::cell::RefCell;
 
 use jiff::Timestamp;
 
 use crate::{
     commit::git::{GitRemote, LocalClone},
     config::Config,
-    pipeline::{Base, Error},
+    pipeline::{Base, Error, lists::Lists},
     plan::{self, Target},
     propose::{self, Forge, PullRequest, PullState, marker},
     release::EdgeVersion,
@@ -21,13 +21,27 @@ const LONG_AGO: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// Tells since when a target's control plane has been at a release.
 pub(super) trait Landed {
+    /// Returns since when a pin has stood where it stands; `None` where nothing tells.
+    fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error>;
+
+    /// Returns when a target's pull request for a release was merged; `None` where there is none to know of.
+    fn merged(&self, _target: &Target, _release: EdgeVersion) -> Result<Option<Timestamp>, Error> {
+        Ok(None)
+    }
+
     /// Returns the time; `None` where nothing tells.
     fn since(
         &self,
         release: EdgeVersion,
         target: &Target,
         inventory: &Inventory,
-    ) -> Result<Option<Timestamp>, Error>;
+    ) -> Result<Option<Timestamp>, Error> {
+        if let Some(at) = self.merged(target, release)? {
+            return Ok(Some(at));
+        }
+        let times = pins(release, target, inventory).map(|pin| self.stands(pin));
+        times.collect::<Result<Vec<_>, _>>().map(|times| times.into_iter().flatten().max())
+    }
 }
 
 /// By the history of a clone.
@@ -42,17 +56,9 @@ pub(super) struct OnRemote<'a> {
     lists: RefCell<Lists>,
 }
 
-/// The pull requests of each branch that was asked about.
-pub(super) type Lists = BTreeMap<String, Vec<PullRequest>>;
-
 impl Landed for InHistory<'_> {
-    fn since(
-        &self,
-        release: EdgeVersion,
-        target: &Target,
-        inventory: &Inventory,
-    ) -> Result<Option<Timestamp>, Error> {
-        latest(pins(release, target, inventory).map(|pin| Ok(self.0.landed(&pin.path, &pin.value)?)))
+    fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error> {
+        Ok(self.0.landed(&pin.path, &pin.value)?)
     }
 }
 
@@ -73,53 +79,32 @@ impl<'a> OnRemote<'a> {
     pub fn into_lists(self) -> Lists {
         self.lists.into_inner()
     }
-
-    /// Finds the pull request of a target's stage that goes to a release.
-    fn pull(
-        &self,
-        forge: &dyn Forge,
-        (target, stage, state): (&Target, Stage, PullState),
-        release: EdgeVersion,
-    ) -> Result<Option<PullRequest>, Error> {
-        let branch = propose::branch(&self.config.branch.prefix, &target.name, stage);
-        let known = self.lists.borrow().get(&branch).cloned();
-        let pulls = match known {
-            Some(pulls) => pulls,
-            None => self.lists.borrow_mut().entry(branch.clone()).or_insert(forge.pulls(&branch)?).clone(),
-        };
-        let goes_there = |body: &str| marker::read(body).is_some_and(|m| m.release == release);
-        let wanted = |p: &PullRequest| p.state == state && p.base == self.base.branch && goes_there(&p.body);
-        Ok(pulls.into_iter().find(wanted))
-    }
-
-    fn has_branch(&self, target: &Target, stage: Stage) -> bool {
-        let branch = propose::branch(&self.config.branch.prefix, &target.name, stage);
-        self.base.refs.branches.contains_key(&branch)
-    }
 }
 
 impl Landed for OnRemote<'_> {
-    fn since(
-        &self,
-        release: EdgeVersion,
-        target: &Target,
-        inventory: &Inventory,
-    ) -> Result<Option<Timestamp>, Error> {
-        if let Some(forge) = self.forge {
-            // One that is open was due once: there is nothing more to wait for.
-            if self.has_branch(target, Stage::DataPlane)
-                && self.pull(forge, (target, Stage::DataPlane, PullState::Open), release)?.is_some()
-            {
+    fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error> {
+        let Base { branch, tip, .. } = self.base;
+        Ok(self.remote.landed(branch, tip.id, &pin.path, &pin.value)?)
+    }
+
+    fn merged(&self, target: &Target, release: EdgeVersion) -> Result<Option<Timestamp>, Error> {
+        let Some(forge) = self.forge else { return Ok(None) };
+        let branch = |stage| propose::branch(&self.config.branch.prefix, &target.name, stage);
+        let (platform, proxies) = (branch(Stage::Platform), branch(Stage::DataPlane));
+        let is_there = |branch: &String| self.base.refs.branches.contains_key(branch);
+        let goes_there = |pull: &&PullRequest| {
+            pull.base == self.base.branch && marker::read(&pull.body).is_some_and(|m| m.release == release)
+        };
+        let mut lists = self.lists.borrow_mut();
+        // One that is open was due once: there is nothing more to wait for.
+        if is_there(&proxies) {
+            let beside = Vec::from_iter(Some(platform.clone()).filter(is_there));
+            if lists.open(forge, &proxies, &beside)?.iter().any(goes_there) {
                 return Ok(Some(LONG_AGO));
             }
-            let merged = self.pull(forge, (target, Stage::Platform, PullState::Merged), release)?;
-            if let Some(at) = merged.and_then(|pull| pull.closed_at) {
-                return Ok(Some(at));
-            }
         }
-        let base = self.base;
-        let landed = |pin: &Pin| Ok(self.remote.landed(&base.branch, base.tip.id, &pin.path, &pin.value)?);
-        latest(pins(release, target, inventory).map(landed))
+        let mut merged = lists.all(forge, &platform)?.iter().filter(|p| p.state == PullState::Merged);
+        Ok(merged.find(goes_there).and_then(|pull| pull.closed_at))
     }
 }
 
@@ -133,8 +118,4 @@ fn pins<'i>(
     let all: Vec<&Pin> = inventory.pins.iter().filter(says).collect();
     let own: Vec<&Pin> = all.iter().copied().filter(|p| target.covers(&p.path)).collect();
     if own.is_empty() { all } else { own }.into_iter()
-}
-
-fn latest(times: impl Iterator<Item = Result<Option<Timestamp>, Error>>) -> Result<Option<Timestamp>, Error> {
-    times.collect::<Result<Vec<_>, _>>().map(|times| times.into_iter().flatten().max())
 }

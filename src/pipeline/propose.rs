@@ -1,112 +1,137 @@
 //! Hands one draft to the forge, and says what became of it.
 
 use crate::{
-    commit::{CommitId, git::GitRemote},
+    commit::git::GitRemote,
     config::Config,
+    edit::ChangeSet,
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
-        landed::Lists,
+        lists::Lists,
     },
+    plan::Plan,
     policy::HoldReason,
-    propose::{self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Held, Message, ProposeError, Wish},
+    propose::{
+        self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Held, Message, ProposeError, Wanted, Wish,
+    },
     release::Catalog,
     report::{Outcome, StageDecision},
 };
 
-/// Carries out a draft and notes the outcome in it; what was listed while it was drafted is not listed again. Returns one line for each thing that was refused.
-pub(super) fn carry_out(
-    draft: &mut Draft,
-    lists: &mut Lists,
-    base: &Base,
-    config: &Config,
-    (remote, forge): (&GitRemote<'_>, &dyn Forge),
-    catalog: &Catalog,
-) -> Result<Vec<String>, Error> {
-    let (target, stage) = (draft.report.target.clone(), draft.report.stage);
-    let branch = propose::branch(&config.branch.prefix, &target, stage);
-    let Some(wish) = wish(draft, base, config, &branch, catalog) else { return Ok(Vec::new()) };
-    let desk = Desk {
-        forge,
-        remote,
-        branch: branch.clone(),
-        base: base.branch.clone(),
-        target,
-        stage,
-        options: config.branch.options,
-        known: lists.remove(&branch),
-    };
-    let carried = propose::carry_out(&desk, &wish, &base.refs).map_err(error)?;
-    if carried.done == Done::StartOver {
-        return Err(Error::Moved);
-    }
-    attach(&carried, base.tip.id, &branch, remote, forge)?;
-    draft.report.outcome = outcome(carried.done, carried.pull, &branch);
-    if matches!(draft.report.outcome, Some(Outcome::LeftAlone { pull: None, .. })) {
-        draft.report.proposal = None;
-    }
-    Ok(carried.notes)
+/// Where drafts are handed to.
+pub(super) struct Proposing<'a> {
+    pub base: &'a Base,
+    pub config: &'a Config,
+    pub catalog: &'a Catalog,
+    pub remote: &'a GitRemote<'a>,
+    pub forge: &'a dyn Forge,
 }
 
-/// What is wished for; nothing on a hold, which leaves an open pull request as it is.
-fn wish<'a>(
-    draft: &'a Draft,
-    base: &Base,
-    config: &Config,
-    branch: &str,
-    catalog: &Catalog,
-) -> Option<Wish<'a>> {
-    match (&draft.report.decision, &draft.wanted) {
-        (StageDecision::Propose(plan), Some(wanted)) => {
-            let worded = config.commit.message.as_ref().map(|wording| fill(wording, plan));
-            let (subject, body) =
-                match worded.as_deref().map(|text| text.split_once('\n').unwrap_or((text, ""))) {
-                    Some((subject, body)) => (subject.to_owned(), body.trim().to_owned()),
-                    None => (wanted.title.clone(), String::new()),
+// === impl Proposing ===
+
+impl Proposing<'_> {
+    /// Carries out a draft and notes the outcome in it; what was listed before is not listed again. Returns one line
+    /// for each thing that was refused.
+    pub fn carry_out(&self, draft: &mut Draft, lists: &mut Lists) -> Result<Vec<String>, Error> {
+        let Some((branch, wish)) = self.wish(draft) else { return Ok(Vec::new()) };
+        let desk = self.desk(draft, branch, &wish, lists);
+        let carried = propose::carry_out(&desk, &wish, &self.base.refs).map_err(error)?;
+        if carried.done == Done::StartOver {
+            return Err(Error::Moved);
+        }
+        self.attach(&carried, &draft.report.changes)?;
+        draft.became(outcome(carried.done, carried.pull, &desk.branch));
+        Ok(carried.notes)
+    }
+
+    /// Notes in a draft what carrying it out would come to; nothing is written.
+    pub fn foresee(&self, draft: &mut Draft, lists: &mut Lists) -> Result<(), Error> {
+        let Some((branch, wish)) = self.wish(draft) else { return Ok(()) };
+        let desk = self.desk(draft, branch, &wish, lists);
+        let carried = propose::foresee(&desk, &wish, &self.base.refs).map_err(error)?;
+        draft.became(outcome(carried.done, carried.pull, &desk.branch));
+        Ok(())
+    }
+
+    /// Lists what is open of all branches at once, where more than one would be asked about.
+    pub fn list_open(&self, drafts: &[Draft], lists: &mut Lists) -> Result<(), Error> {
+        let wanted = drafts.iter().filter_map(|draft| self.wish(draft)).map(|(branch, _)| branch);
+        let there = |branch: &String| self.base.refs.branches.contains_key(branch) && !lists.has(branch);
+        let asked: Vec<String> = wanted.filter(there).collect();
+        if asked.len() > 1 { lists.list_open(self.forge, asked) } else { Ok(()) }
+    }
+
+    fn desk(&self, draft: &Draft, branch: String, wish: &Wish<'_>, lists: &mut Lists) -> Desk<'_> {
+        Desk {
+            forge: self.forge,
+            remote: self.remote,
+            known: lists.take(&branch, &self.base.branch, matches!(wish, Wish::Propose(_))),
+            branch,
+            base: self.base.branch.clone(),
+            target: draft.report.target.clone(),
+            stage: draft.report.stage,
+            options: self.config.branch.options,
+        }
+    }
+
+    /// What is wished for, and on which branch; nothing on a hold, which leaves an open pull request as it is.
+    fn wish<'d>(&self, draft: &'d Draft) -> Option<(String, Wish<'d>)> {
+        let Self { base, config, .. } = self;
+        let branch = propose::branch(&config.branch.prefix, &draft.report.target, draft.report.stage);
+        match (&draft.report.decision, &draft.wanted) {
+            (StageDecision::Propose(plan), Some(wanted)) => {
+                let commit = CommitParts {
+                    onto: base.tip.id,
+                    changes: &draft.report.changes,
+                    message: self.message(plan, wanted, &draft.charts),
+                    author: config.commit.author.clone(),
+                    published: plan.published,
                 };
-            let message = Message {
-                subject,
-                body,
-                release: plan.to,
-                fingerprint: plan.fingerprint.clone(),
-                charts: Message::charts_of(catalog, plan.to, &draft.charts),
-                sign_off: config.commit.sign_off,
-            };
-            let commit = CommitParts {
-                onto: base.tip.id,
-                changes: &draft.report.changes,
-                message,
-                author: config.commit.author.clone(),
-                published: plan.published,
-            };
-            Some(Wish::Propose(propose::Proposal { wanted: wanted.clone(), commit }))
+                Some((branch, Wish::Propose(propose::Proposal { wanted: wanted.clone(), commit })))
+            }
+            // Without a branch of ours there is no open pull request to close, and nothing to ask for.
+            (StageDecision::Hold { hold, .. }, _)
+                if matches!(hold.reason, HoldReason::UpToDate | HoldReason::NothingMoves { .. }) =>
+            {
+                base.refs.branches.contains_key(&branch).then_some((branch, Wish::Withdraw))
+            }
+            _ => None,
         }
-        // Without a branch of ours there is no open pull request to close, and nothing to ask for.
-        (StageDecision::Hold { hold, .. }, _) if hold.reason == HoldReason::UpToDate => {
-            base.refs.branches.contains_key(branch).then_some(Wish::Withdraw)
-        }
-        _ => None,
     }
-}
 
-fn attach(
-    carried: &Carried,
-    base: CommitId,
-    branch: &str,
-    remote: &GitRemote<'_>,
-    forge: &dyn Forge,
-) -> Result<(), Error> {
-    let Some(pull) = &carried.pull else { return Ok(()) };
-    if !matches!(carried.done, Done::Opened | Done::Updated | Done::Unchanged) {
-        return Ok(());
+    fn message(&self, plan: &Plan, wanted: &Wanted, charts: &[String]) -> Message {
+        let commit = &self.config.commit;
+        let worded = commit.message.as_ref().map(|wording| fill(wording, plan));
+        let (subject, body) = match worded.as_deref().map(|text| text.split_once('\n').unwrap_or((text, "")))
+        {
+            Some((subject, body)) => (subject.to_owned(), body.trim().to_owned()),
+            None => (wanted.title.clone(), String::new()),
+        };
+        Message {
+            subject,
+            body,
+            release: plan.to,
+            fingerprint: plan.fingerprint.clone(),
+            charts: Message::charts_of(self.catalog, plan.to, charts),
+            sign_off: commit.sign_off,
+        }
     }
-    let patch = || -> Result<String, ForgeError> {
-        let fail = |reason: String| ForgeError::Rejected { what: "writing the patch".to_owned(), reason };
-        let tip = remote.tip(branch).map_err(|e| fail(e.to_string()))?;
-        let tip = tip.ok_or_else(|| fail(format!("branch `{branch}` is gone")))?;
-        remote.patch(base, tip).map_err(|e| fail(e.to_string()))
-    };
-    Ok(forge.attach(pull.number, &patch)?)
+
+    /// The patch is of the changes to the base branch as it is now: the branch may stand on an older one, and a
+    /// comparison with that would take back what others did since.
+    fn attach(&self, carried: &Carried, changes: &ChangeSet) -> Result<(), Error> {
+        let Some(pull) = &carried.pull else { return Ok(()) };
+        if !matches!(carried.done, Done::Opened | Done::Updated | Done::Unchanged) {
+            return Ok(());
+        }
+        let patch = || {
+            self.remote.patch(self.base.tip.id, changes).map_err(|error| ForgeError::Rejected {
+                what: "writing the patch".to_owned(),
+                reason: error.to_string(),
+            })
+        };
+        Ok(self.forge.attach(pull.number, &patch)?)
+    }
 }
 
 fn outcome(done: Done, pull: Option<propose::PullRequest>, branch: &str) -> Option<Outcome> {

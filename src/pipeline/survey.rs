@@ -89,6 +89,9 @@ impl<'a> Survey<'a> {
         let rivals = self.inventory.facts.rivals.iter().map(|r| {
             format!("{} in {} may manage the same pins; this rule ends the duel: {}", r.bot, r.path, r.rule)
         });
+        let idle = self.idle_targets().map(|name| {
+            format!("target `{name}` has no pin: no file that its `paths` name has one; see `uplinker pins`")
+        });
         // What is odd in the index matters where it may be why something is missing there.
         let waits = drafts.iter().any(|d| is_not_ready(&d.report.decision));
         let remarks = self.catalog.remarks.iter().filter(|_| waits);
@@ -99,9 +102,19 @@ impl<'a> Survey<'a> {
             base_commit: base.tip.id.to_string(),
             writes: false,
             pins: PinsReport::new(&self.inventory, |path| self.target_of(path), judged),
-            notes: failed.chain(remarks).chain(rivals).collect(),
+            notes: failed.chain(idle).chain(remarks).chain(rivals).collect(),
             stages: drafts.into_iter().map(|d| d.report).collect(),
         }
+    }
+
+    /// Returns the targets without a pin, where there are pins: a path may be misspelt.
+    fn idle_targets(&self) -> impl Iterator<Item = &str> {
+        let pins = &self.inventory.pins;
+        let targets = self.config.targets.iter().filter(|_| !pins.is_empty());
+        targets
+            .map(|t| &t.target)
+            .filter(|t| !pins.iter().any(|p| t.covers(&p.path)))
+            .map(|t| t.name.as_str())
     }
 
     fn target_of(&self, path: &RepoPath) -> Option<String> {

@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::{Move, Request};
-use crate::scan::{BlobId, Inventory, RepoPath};
+use super::{Move, NewText, Request};
+use crate::scan::{BlobId, RepoPath};
 
 /// The version of our rules. It goes up whenever the same inputs would give another change set.
 pub const RULES_VERSION: u32 = 1;
 
-/// Hashes (path, base blob) of the files that moves change.
-pub fn inputs(inventory: &Inventory, moves: &[Move]) -> String {
+/// Hashes (path, base blob) of the files that moves change, and of those that rendered manifests are made from.
+pub(super) fn inputs(request: &Request<'_>, moves: &[Move]) -> String {
     let mut hash = Fields::default();
-    for (path, blob) in files(inventory, moves) {
+    for (path, blob) in files(request, moves) {
         hash.add(path.as_str().as_bytes()).add(&blob.0);
     }
     hash.finish()
@@ -31,7 +31,7 @@ pub(super) fn fingerprint(request: &Request<'_>, moves: &[Move]) -> String {
         .add(request.target.name.as_bytes())
         .add(super::stage_name(request.stage).as_bytes())
         .add(request.to.to_string().as_bytes())
-        .add(inputs(request.inventory, moves).as_bytes());
+        .add(inputs(request, moves).as_bytes());
     let pins = moves.iter().filter_map(|m| request.inventory.pins.get(m.pin));
     let charts: BTreeSet<&str> = pins.filter_map(|p| p.chart.as_deref()).collect();
     let release = request.catalog.get(request.to);
@@ -42,8 +42,11 @@ pub(super) fn fingerprint(request: &Request<'_>, moves: &[Move]) -> String {
     hash.finish()
 }
 
-fn files<'a>(inventory: &'a Inventory, moves: &[Move]) -> BTreeMap<&'a RepoPath, BlobId> {
-    moves.iter().filter_map(|m| inventory.pins.get(m.pin)).map(|p| (&p.path, p.blob)).collect()
+fn files<'a>(request: &Request<'a>, moves: &[Move]) -> BTreeMap<&'a RepoPath, BlobId> {
+    let rendered = moves.iter().any(|m| matches!(m.new, Some(NewText::Rendered(_))));
+    let sources = request.sources.iter().filter(|_| rendered).map(|(path, blob)| (path, *blob));
+    let pins = moves.iter().filter_map(|m| request.inventory.pins.get(m.pin));
+    pins.map(|p| (&p.path, p.blob)).chain(sources).collect()
 }
 
 #[derive(Default)]
@@ -69,7 +72,7 @@ mod tests {
     use crate::{
         plan::{Options, Plan, Target, plan, testing::*},
         release::Catalog,
-        scan::{BlobId, Inventory, Stage},
+        scan::{BlobId, Inventory, PinKind, Stage},
     };
 
     fn build() -> Build {
@@ -81,10 +84,22 @@ mod tests {
     }
 
     fn made(inventory: &Inventory, catalog: &Catalog, to: &str) -> Plan {
+        made_from(inventory, catalog, to, &[])
+    }
+
+    fn made_from(inventory: &Inventory, catalog: &Catalog, to: &str, sources: &[(RepoPath, BlobId)]) -> Plan {
         let (target, options) = (Target::default_all(), Options::default());
         let (stage, to) = (Stage::Platform, edge(to));
-        let request =
-            Request { inventory, target: &target, stage, to, hop_towards: None, catalog, options: &options };
+        let request = Request {
+            inventory,
+            target: &target,
+            stage,
+            to,
+            hop_towards: None,
+            catalog,
+            options: &options,
+            sources,
+        };
         plan(&request).unwrap().unwrap()
     }
 
@@ -112,6 +127,18 @@ mod tests {
         let release = catalog.releases.get_mut(&edge("edge-26.8.3")).unwrap();
         release.charts.get_mut("linkerd-multicluster").unwrap().digest = Some("other".into());
         assert_eq!(first.fingerprint, made(inventory, &catalog, "edge-26.8.3").fingerprint);
+    }
+
+    #[test]
+    fn what_a_rendered_manifest_is_made_from_counts() {
+        let catalog = catalog(&["edge-26.8.3"]);
+        let values = |n| [(path("values.yaml"), BlobId([n; 20]))];
+        let of = |inventory: &Inventory, n| made_from(inventory, &catalog, "edge-26.8.3", &values(n)).inputs;
+        let pins = build().inventory();
+        assert_eq!(of(&pins, 1), of(&pins, 2), "nothing is rendered");
+        let rendered =
+            build().pin("out.yaml", PinKind::RenderedManifest, "linkerd/helm edge-26.8.2").inventory();
+        assert_ne!(of(&rendered, 1), of(&rendered, 2));
     }
 
     #[test]

@@ -93,10 +93,8 @@ impl<'a> Judge<'a> {
             Some(reason) => return Err(reason),
             None => {}
         }
-        match pin.kind {
-            PinKind::RenderedManifest => return Err(Reason::Uneditable),
-            PinKind::Other => return Err(Reason::NotDeployed),
-            _ => {}
+        if pin.kind == PinKind::Other {
+            return Err(Reason::NotDeployed);
         }
         if pin.stage == Stage::DataPlane {
             match self.options.proxies {
@@ -119,6 +117,7 @@ impl<'a> Judge<'a> {
             // The charts of such a release have versions of their own, one for each chart.
             Form::Chart => Err(Reason::Uneditable),
             Form::LockDigest => Ok(NewText::LockDigest),
+            Form::Rendered => Ok(NewText::Rendered(renamed(pin, self.to))),
             Form::Opaque => Err(Reason::Uneditable),
         }
     }
@@ -132,23 +131,21 @@ impl<'a> Judge<'a> {
     /// A locked version stays inside what `Chart.yaml` asks for: where the dependency is held, or its range does not
     /// take the release, Helm would call the lock out of date.
     fn follow_dependencies(&self, moves: &mut [Move]) {
-        let reasons: BTreeMap<(&RepoPath, &str, usize), Reason> = self.dependency_reasons(moves);
+        let reasons = self.dependency_reasons(moves);
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         for entry in moves.iter_mut() {
             let Some((pin, chart)) = self.chart_of(entry, PinKind::ChartLock) else { continue };
             let nth = seen.entry((&pin.path, chart)).or_default();
-            let reason = reasons.iter().find(|((path, name, n), _)| {
-                path.folder() == pin.path.folder() && *name == chart && n == nth
-            });
+            let reason = reasons.get(&(pin.path.folder(), chart, *nth));
             *nth += 1;
-            if let (Some((_, reason)), true) = (reason, entry.new.is_some()) {
+            if let (Some(reason), true) = (reason, entry.new.is_some()) {
                 (entry.new, entry.reason) = (None, Some(*reason));
             }
         }
     }
 
-    /// Returns the dependencies that their locks must not outrun, with why.
-    fn dependency_reasons(&self, moves: &[Move]) -> BTreeMap<(&'a RepoPath, &'a str, usize), Reason> {
+    /// Returns the dependencies that their locks must not outrun, by folder, chart and count, with why.
+    fn dependency_reasons(&self, moves: &[Move]) -> BTreeMap<(&'a str, &'a str, usize), Reason> {
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         let mut reasons = BTreeMap::new();
         for entry in moves {
@@ -160,7 +157,7 @@ impl<'a> Judge<'a> {
                 Some(Reason::Range) => (!takes()).then_some(Reason::Range),
                 Some(reason) => Some(reason),
             };
-            reasons.extend(reason.map(|reason| ((&pin.path, chart, *nth), reason)));
+            reasons.extend(reason.map(|reason| ((pin.path.folder(), chart, *nth), reason)));
             *nth += 1;
         }
         reasons
@@ -189,6 +186,16 @@ impl<'a> Judge<'a> {
 
     fn pin(&self, position: usize) -> Option<&'a Pin> {
         self.inventory.pins.get(position)
+    }
+}
+
+/// Writes what stands where a rendered manifest names its version first: behind a space (`linkerd/helm edge-26.8.2`), or
+/// behind the chart (`linkerd-crds-2026.8.2`).
+fn renamed(pin: &Pin, to: EdgeVersion) -> String {
+    match (pin.value.rsplit_once(' '), pin.value.rsplit_once('-')) {
+        (Some((by, _)), _) => format!("{by} {to}"),
+        (None, Some((chart, _))) => format!("{chart}-{}", to.chart()),
+        (None, None) => to.to_string(),
     }
 }
 

@@ -13,7 +13,7 @@ fn judged_to(build: Build, to: &str, options: &Options) -> Vec<(String, Option<S
     let inventory = build.inventory();
     let moves = judge(&inventory, &Target::default_all(), edge(to), built_in(), options);
     let text = |new: NewText| match new {
-        NewText::Fixed(text) => text,
+        NewText::Fixed(text) | NewText::Rendered(text) => text,
         NewText::LockDigest => "digest".to_owned(),
     };
     moves.into_iter().map(|m| (inventory.pins[m.pin].path.to_string(), m.new.map(text), m.reason)).collect()
@@ -64,13 +64,20 @@ fn the_scans_reason_stands() {
 }
 
 #[test]
-fn prose_rendered_output_and_opaque_texts_never_move() {
+fn prose_and_opaque_texts_never_move() {
     let other = Build::default().pin("README.md", PinKind::Other, "edge-26.8.2");
     assert_eq!(only(other), stayed(Reason::NotDeployed));
-    let rendered = Build::default().pin("out.yaml", PinKind::RenderedManifest, "edge-26.8.2");
-    assert_eq!(only(rendered), stayed(Reason::Uneditable));
     let opaque = Build::default().pin("a.yaml", PinKind::FluxHelmRelease, "latest");
     assert_eq!(only(opaque), stayed(Reason::Uneditable));
+}
+
+#[test]
+fn a_rendered_manifest_moves_as_its_first_version_says() {
+    let rendered = |value| only(Build::default().pin("out.yaml", PinKind::RenderedManifest, value));
+    assert_eq!(rendered("linkerd/helm edge-26.8.2"), moved("linkerd/helm edge-26.8.3"));
+    assert_eq!(rendered("linkerd/cli edge-26.6.3"), moved("linkerd/cli edge-26.8.3"));
+    assert_eq!(rendered("linkerd-crds-2026.8.2"), moved("linkerd-crds-2026.8.3"));
+    assert_eq!(rendered("linkerd/helm edge-26.8.3"), stayed(Reason::UpToDate));
 }
 
 #[test]

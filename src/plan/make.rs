@@ -61,7 +61,7 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
         hop_towards: request.hop_towards,
         published: request.catalog.get(to).and_then(|r| r.published),
         fingerprint: fingerprint::fingerprint(request, &moves),
-        inputs: fingerprint::inputs(inventory, &moves),
+        inputs: fingerprint::inputs(request, &moves),
         moves,
         stays,
     }))
@@ -122,8 +122,16 @@ mod tests {
     fn made(inventory: &Inventory, stage: Stage, to: &str) -> Result<Option<Plan>, PlanBlocked> {
         let (target, options, catalog) = (Target::default_all(), Options::default(), catalog(&[to]));
         let (catalog, options) = (&catalog, &options);
-        let request =
-            Request { inventory, target: &target, stage, to: edge(to), hop_towards: None, catalog, options };
+        let request = Request {
+            inventory,
+            target: &target,
+            stage,
+            to: edge(to),
+            hop_towards: None,
+            catalog,
+            options,
+            sources: &[],
+        };
         plan(&request)
     }
 

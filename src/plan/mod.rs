@@ -17,21 +17,21 @@ mod needs;
 mod target;
 mod title;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::{
     release::{Catalog, EdgeVersion},
-    scan::{Inventory, Reason, RepoPath, Stage},
+    scan::{BlobId, Inventory, Reason, RepoPath, Stage},
 };
 
 pub use constraint::{BadConstraint, Constraint};
 pub use control_plane::{ControlPlane, control_plane};
-pub use fingerprint::{RULES_VERSION, inputs};
+pub use fingerprint::RULES_VERSION;
 pub use judge::{edge_of, judge, resolve, set_aside};
 pub use make::{PlanBlocked, Stuck, plan};
-pub use needs::{mirror_is_read, needs};
+pub use needs::{mirror_is_read, needs, resting};
 pub use target::{Assignment, Overlap, assign};
 pub use title::{stage_name, title};
 
@@ -87,6 +87,8 @@ pub enum NewText {
     Fixed(String),
     /// The digest recomputed over the edited `Chart.yaml` and `Chart.lock`.
     LockDigest,
+    /// This text, in a manifest that is rendered again as a whole.
+    Rendered(String),
 }
 
 /// What a plan is asked for.
@@ -106,6 +108,8 @@ pub struct Request<'a> {
     pub catalog: &'a Catalog,
     /// What the configuration says of moves.
     pub options: &'a Options,
+    /// Files beside those with pins that rendered manifests are made from: their other files, and values.
+    pub sources: &'a [(RepoPath, BlobId)],
 }
 
 /// All moves of one target's stage: made and proposed together or not at all.
@@ -147,11 +151,11 @@ pub struct Touched {
 impl Plan {
     /// Returns the files that the plan changes, ordered by path, with the number of pins that move in each.
     pub fn touched(&self, inventory: &Inventory) -> Vec<Touched> {
-        let paths: Vec<&RepoPath> =
-            self.moves.iter().filter_map(|m| inventory.pins.get(m.pin)).map(|p| &p.path).collect();
-        let unique: BTreeSet<&RepoPath> = paths.iter().copied().collect();
-        let count = |path: &RepoPath| paths.iter().filter(|p| **p == path).count();
-        unique.into_iter().map(|path| Touched { path: path.clone(), pins: count(path) }).collect()
+        let mut counts: BTreeMap<&RepoPath, usize> = BTreeMap::new();
+        for pin in self.moves.iter().filter_map(|m| inventory.pins.get(m.pin)) {
+            *counts.entry(&pin.path).or_default() += 1;
+        }
+        counts.into_iter().map(|(path, pins)| Touched { path: path.clone(), pins }).collect()
     }
 }
 

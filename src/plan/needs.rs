@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Options, Proxies, Target, edge_of};
+use super::{Options, Proxies, Target, edge_of, judge::obstructs};
 use crate::{
     policy::{ChartNeed, Needs},
     scan::{Form, Inventory, Pin, Reason, Stage},
@@ -19,7 +19,7 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
     let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
     let moving = || mine().filter(|p| p.stays.is_none() && !ignored);
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
-    for pin in moving().filter(|p| p.form == Form::Chart) {
+    for pin in moving().filter(|p| matches!(p.form, Form::Chart | Form::Rendered)) {
         let Some(chart) = pin.chart.clone() else { continue };
         let unverified_mirror = !mirror_is_read(pin, options);
         charts.insert(ChartNeed { chart, unverified_mirror });
@@ -30,6 +30,23 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
     charts.retain(|c| c.unverified_mirror || !doubtful.contains(&c.chart));
     let highest = mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(edge_of).max();
     Needs { charts: charts.into_iter().collect(), lowest: moving().filter_map(edge_of).min(), highest }
+}
+
+/// Returns why the pins of a target's stage stay, where every one of them stays whatever the release is; `None` where
+/// one may move, or ought to and cannot be edited.
+pub fn resting(
+    inventory: &Inventory,
+    target: &Target,
+    stage: Stage,
+    options: &Options,
+) -> Option<BTreeSet<Reason>> {
+    let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
+    let mine = inventory.pins.iter().filter(|p| p.stage == stage && target.covers(&p.path));
+    mine.map(|pin| match pin.stays {
+        None if ignored => Some(Reason::Ignored),
+        stays => stays.filter(|reason| !obstructs(*reason)),
+    })
+    .collect()
 }
 
 /// Tells whether the index that serves a pin's chart was read; true for the edge repository itself.
@@ -62,6 +79,26 @@ mod tests {
         assert_eq!((needs.lowest, needs.highest), (Some(edge("edge-26.6.3")), Some(edge("edge-26.8.3"))));
         let charts: Vec<&str> = needs.charts.iter().map(|c| c.chart.as_str()).collect();
         assert_eq!(charts, ["linkerd-control-plane", "linkerd-crds"], "a held chart asks for nothing");
+    }
+
+    #[test]
+    fn a_stage_rests_where_no_pin_may_move_or_ought_to() {
+        let all = Target::default_all();
+        let build = Build::default()
+            .chart("a.yaml", "linkerd-crds", "2026.8.2")
+            .stays(Reason::Held)
+            .chart("b.yaml", "linkerd-viz", "1.x")
+            .stays(Reason::Channel)
+            .proxy("c.yaml", "edge-26.8.2");
+        let why = |inventory: &Inventory, stage, options| resting(inventory, &all, stage, &options);
+        let inventory = build.clone().inventory();
+        let platform = why(&inventory, Stage::Platform, Options::default());
+        assert_eq!(platform, Some(BTreeSet::from([Reason::Channel, Reason::Held])));
+        assert_eq!(why(&inventory, Stage::DataPlane, Options::default()), None);
+        let ignoring = Options { proxies: Proxies::Ignore, ..Options::default() };
+        assert_eq!(why(&inventory, Stage::DataPlane, ignoring), Some(BTreeSet::from([Reason::Ignored])));
+        let stuck = build.chart("d.yaml", "linkerd-viz", "2026.8.2").stays(Reason::Encrypted).inventory();
+        assert_eq!(why(&stuck, Stage::Platform, Options::default()), None, "that is for a person to mend");
     }
 
     #[test]

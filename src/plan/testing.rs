@@ -43,7 +43,10 @@ impl Build {
         let path = path(file);
         let line = 1 + self.0.pins.iter().filter(|p| p.path == path).count();
         let digest = value.starts_with("sha256:");
+        let last = |at: char| value.rsplit_once(at).map_or(value, |(_, version)| version);
+        let rendered = || last(' ').parse().ok().or_else(|| EdgeVersion::from_chart(last('-')));
         let (form, version) = match (value.parse(), EdgeVersion::from_chart(value)) {
+            _ if kind == PinKind::RenderedManifest => (Form::Rendered, rendered()),
             (Ok(edge), _) => (Form::Edge, Some(edge)),
             (_, Some(edge)) => (Form::Chart, Some(edge)),
             _ if digest && kind == PinKind::ChartLock => (Form::LockDigest, None),

@@ -17,6 +17,12 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::UpToDate => {
             format!("up to date at {release}; nothing to do until a newer release is out")
         }
+        HoldReason::NothingMoves { reasons } => {
+            format!(
+                "every pin stays ({}), as `uplinker pins` shows; nothing to do until one may move",
+                reasons.join(", ")
+            )
+        }
         HoldReason::Paused { reason } => {
             format!("paused ({reason}) until `paused` is taken out of the configuration")
         }

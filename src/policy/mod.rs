@@ -18,7 +18,6 @@ pub use data_plane::{ControlPlane, data_plane};
 pub use decide::{decide, passed_over};
 pub use describe::{describe, describe_proxies};
 pub use eligible::missing_charts;
-pub use quiet::BadSchedule;
 
 /// What the configuration allows, for one target.
 #[derive(Clone, Debug, Default)]
@@ -105,6 +104,11 @@ pub struct Hold {
 pub enum HoldReason {
     /// Everything is at the newest eligible release.
     UpToDate,
+    /// Every pin stays, whatever the release is.
+    NothingMoves {
+        /// Why, each reason once.
+        reasons: Vec<String>,
+    },
     /// `paused` in the configuration; its text.
     Paused {
         /// The reason as configured.

@@ -115,9 +115,9 @@ pub fn annotate(body: &str, frame: &Frame<'_>, ticks: &Ticks, sign: &Marker) -> 
     Ok(format!("{}\n{note}\n{}\n\n{}\n\n{}\n", NOTE.0, NOTE.1, rest.join("\n\n"), marker::write(sign)))
 }
 
-/// Replaces the marker of a body and leaves the rest.
+/// Replaces the marker of a body and leaves the rest, as far as it fits.
 pub fn with_marker(body: &str, sign: &Marker) -> String {
-    format!("{}\n\n{}\n", marker::strip(body), marker::write(sign))
+    format!("{}\n\n{}\n", cut(marker::strip(body), LIMIT - FRAME / 2), marker::write(sign))
 }
 
 /// Tells whether two bodies say the same: the forge and its editor change line ends.
@@ -151,6 +151,7 @@ fn render(name: &str, data: Value) -> Result<String, BodyError> {
         _ => Ok(write!(out, "{value}")?),
     });
     templates.add_filter("code", |text: String| Value::from_safe_string(markdown::code(&text)));
+    templates.add_filter("advice", |text: String| Value::from_safe_string(markdown::advice(&text)));
     templates.add_filter("top", |list: Vec<Value>, n: usize| list.into_iter().take(n).collect::<Vec<_>>());
     templates.add_filter("hidden", |list: Vec<Value>, n: usize| list.len().saturating_sub(n));
     for (name, source) in [

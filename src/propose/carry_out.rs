@@ -4,22 +4,23 @@
 //! a body is read again just before it is written, and a write that failed is never repeated blindly: everything is
 //! observed again, since the failure may hide a success.
 
+mod text;
+
 use std::collections::BTreeSet;
 
 use super::{
-    Forge, ForgeError, Marker, Message, NewPull, PullPatch, PullRequest, PullState, Ticks,
-    body::{self, BodyError, Frame},
-    commit_message, marker,
+    Forge, ForgeError, Message, NewPull, PullPatch, PullRequest, PullState, Ticks,
+    body::{self, BodyError},
+    commit_message,
     observe::{self, Observed, Question},
-    ownership::Ownership,
+    ownership::{Known, Planned},
     reconcile::{self, Action, Held, Options, Outcome},
-    wanted::{BLOCKED, Wanted, note_hash},
+    wanted::{BLOCKED, Wanted},
 };
 use crate::{
     commit::{CommitId, GitError, NewCommit, RefUpdate, Refs, Remote, Signature},
-    edit::ChangeSet,
-    release::EdgeVersion,
-    scan::{RepoPath, Stage},
+    edit::{ChangeSet, FileChange, blob_id},
+    scan::Stage,
 };
 
 /// How often everything is observed again after a write whose answer was lost.
@@ -123,15 +124,7 @@ pub enum ProposeError {
 /// Carries out a wish; `refs` is what the run observed when it read the base branch.
 pub fn carry_out(desk: &Desk<'_>, wish: &Wish<'_>, refs: &Refs) -> Result<Carried, ProposeError> {
     let mut refs = refs.clone();
-    let mut run = Run {
-        desk,
-        wish,
-        paths: wish.paths(),
-        notes: Vec::new(),
-        known: desk.known.clone(),
-        opened: false,
-        wrote: false,
-    };
+    let mut run = Run::new(desk, wish);
     for round in 1.. {
         if refs.branches.get(&desk.base).copied() != wish.base_tip(&refs, &desk.base) {
             return Ok(run.end(Done::StartOver, None));
@@ -148,6 +141,19 @@ pub fn carry_out(desk: &Desk<'_>, wish: &Wish<'_>, refs: &Refs) -> Result<Carrie
     Ok(run.end(Done::StartOver, None))
 }
 
+/// Says what carrying out a wish would do; nothing is written.
+pub fn foresee(desk: &Desk<'_>, wish: &Wish<'_>, refs: &Refs) -> Result<Carried, ProposeError> {
+    let (seen, outcome) = Run::new(desk, wish).decide(refs)?;
+    let done = match outcome.held {
+        Some(held) => Done::Held(held),
+        None if outcome.actions.is_empty() => Done::Unchanged,
+        None if wish.proposal().is_none() => Done::Closed,
+        None if outcome.actions.contains(&Action::Open) => Done::Opened,
+        None => Done::Updated,
+    };
+    Ok(Carried { done, pull: seen.pull(outcome.pull), notes: Vec::new() })
+}
+
 fn is_temporary(error: &ProposeError) -> bool {
     matches!(
         error,
@@ -158,7 +164,7 @@ fn is_temporary(error: &ProposeError) -> bool {
 struct Run<'a> {
     desk: &'a Desk<'a>,
     wish: &'a Wish<'a>,
-    paths: BTreeSet<RepoPath>,
+    files: Planned,
     notes: Vec<String>,
     /// What was listed before this began; good for one look.
     known: Option<Vec<PullRequest>>,
@@ -187,9 +193,10 @@ impl<'a> Wish<'a> {
         }
     }
 
-    fn paths(&self) -> BTreeSet<RepoPath> {
+    fn files(&self) -> Planned {
         let files = self.proposal().map(|p| p.commit.changes.files.as_slice()).unwrap_or_default();
-        files.iter().map(|f| f.path.clone()).collect()
+        let after = |f: &FileChange| f.after.as_ref().map(|content| (blob_id(content), f.mode));
+        files.iter().map(|f| (f.path.clone(), after(f))).collect()
     }
 
     /// The base commit that this wish is about.
@@ -200,7 +207,19 @@ impl<'a> Wish<'a> {
 
 // === impl Run ===
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(desk: &'a Desk<'a>, wish: &'a Wish<'a>) -> Self {
+        Self {
+            desk,
+            wish,
+            files: wish.files(),
+            notes: Vec::new(),
+            known: desk.known.clone(),
+            opened: false,
+            wrote: false,
+        }
+    }
+
     fn end(&mut self, done: Done, pull: Option<PullRequest>) -> Carried {
         let mut notes = std::mem::take(&mut self.notes);
         let mut known = BTreeSet::new();
@@ -210,8 +229,7 @@ impl Run<'_> {
 
     fn once(&mut self, refs: &Refs) -> Result<Carried, ProposeError> {
         let (seen, outcome) = self.decide(refs)?;
-        let pull =
-            outcome.pull.and_then(|n| seen.pulls.iter().find(|p| p.pull.number == n)).map(|p| p.pull.clone());
+        let pull = seen.pull(outcome.pull);
         let mut context = Context { head: seen.tip, seen, pushed: false, decorated: false, pull };
         for action in &outcome.actions {
             self.wrote = true;
@@ -240,7 +258,7 @@ impl Run<'_> {
                 Err(Question::Head) => {
                     let moved = || GitError::Moved { branch: self.desk.branch.clone() };
                     let tip = seen.tip.ok_or_else(moved)?;
-                    let known = wanted.map(|w| (w.fingerprint.as_str(), &self.paths));
+                    let known = wanted.map(|w| Known { fingerprint: &w.fingerprint, files: &self.files });
                     seen.head = Some(observe::head(self.desk, &seen, tip, known)?);
                 }
                 Err(Question::Closer(number)) => {
@@ -277,7 +295,7 @@ impl Run<'_> {
                     pull.state = PullState::Closed;
                 }
             }
-            Action::DeleteBranch(tip) => self.delete_branch(*tip)?,
+            Action::DeleteBranch(tip) => return self.delete_branch(*tip),
         }
         Ok(true)
     }
@@ -375,116 +393,19 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The marker of the text that is about to be written.
-    fn marker(&self, wanted: &Wanted, context: &Context) -> Marker {
-        let known =
-            context.pull.as_ref().and_then(|p| context.seen.pulls.iter().find(|s| s.pull.number == p.number));
-        let before = known.and_then(|s| s.marker.as_ref());
-        let base_tip = context.seen.base_tip;
-        let head = context.seen.head.as_ref();
-        let base = match head.map(|h| &h.ownership) {
-            _ if context.pushed => Some(base_tip),
-            _ if head.is_some_and(|h| h.parents.contains(&base_tip)) => Some(base_tip),
-            Some(Ownership::OursMergedWithBase { base, .. }) => Some(*base),
-            _ => None,
-        };
-        let extras = wanted.extras_hash();
-        let asked = context.decorated || extras.is_none() || before.and_then(|m| m.extras.clone()) == extras;
-        Marker {
-            head: context.head.map(|h| h.to_string()),
-            base: base.map(|b| b.to_string()).or_else(|| before.and_then(|m| m.base.clone())),
-            text: Some(wanted.text_hash()),
-            status: Some(wanted.status_hash()),
-            extras: extras.filter(|_| asked),
-            ..wanted.marker()
-        }
-    }
-
-    fn write(&mut self, context: &mut Context) -> Result<bool, ProposeError> {
-        let (Some(Proposal { wanted, .. }), Some(pull)) = (self.wish.proposal(), &context.pull) else {
-            return Ok(true);
-        };
-        let fresh = self.desk.forge.pull(pull.number)?;
-        if fresh.state != PullState::Open {
-            return Ok(false);
-        }
-        let ticks = new_ticks(&fresh, context);
-        let frame = wanted.frame(self.desk.options.history);
-        let body = body::compose(&wanted.text, &frame, &ticks, &self.marker(wanted, context))?;
-        self.patch(&fresh, Some(&wanted.title), &body)?;
-        context.pull = Some(PullRequest { title: wanted.title.clone(), body, ..fresh });
-        Ok(true)
-    }
-
-    fn note(&mut self, newer: Option<EdgeVersion>, context: &Context) -> Result<bool, ProposeError> {
-        let (Some(Proposal { wanted, .. }), Some(pull)) = (self.wish.proposal(), &context.pull) else {
-            return Ok(true);
-        };
-        let fresh = self.desk.forge.pull(pull.number)?;
-        if fresh.state != PullState::Open {
-            return Ok(false);
-        }
-        let frame = Frame { person: true, newer, ..wanted.frame(self.desk.options.history) };
-        let before = marker::read(&fresh.body).unwrap_or_else(|| self.marker(wanted, context));
-        let sign = Marker {
-            head: context.head.map(|h| h.to_string()),
-            text: Some(note_hash(newer)),
-            person: true,
-            closing: false,
-            declined: false,
-            ..before
-        };
-        let ticks = new_ticks(&fresh, context);
-        self.patch(&fresh, None, &body::annotate(&fresh.body, &frame, &ticks, &sign)?)?;
-        Ok(true)
-    }
-
-    fn mark_closing(&mut self, number: u64, declined: Option<EdgeVersion>) -> Result<bool, ProposeError> {
-        let fresh = self.desk.forge.pull(number)?;
-        let Some(before) = marker::read(&fresh.body)
-            .or_else(|| self.wish.proposal().map(|p| p.wanted.marker()))
-            .filter(|_| fresh.state == PullState::Open)
-        else {
-            return Ok(false);
-        };
-        let release = declined.unwrap_or(before.release);
-        let sign = Marker { closing: true, declined: declined.is_some(), release, ..before };
-        self.patch(&fresh, None, &body::with_marker(&fresh.body, &sign))?;
-        Ok(true)
-    }
-
-    fn patch(&self, fresh: &PullRequest, title: Option<&str>, body: &str) -> Result<(), ForgeError> {
-        let patch = PullPatch {
-            title: title.filter(|t| *t != fresh.title).map(str::to_owned),
-            body: Some(body).filter(|b| !body::same(b, &fresh.body)).map(str::to_owned),
-            state: None,
-        };
-        match patch == PullPatch::default() {
-            true => Ok(()),
-            false => self.desk.forge.update(fresh.number, &patch),
-        }
-    }
-
-    /// A branch that cannot be deleted harms nobody: the rest is done.
-    fn delete_branch(&mut self, tip: CommitId) -> Result<(), ProposeError> {
+    /// A branch that the remote keeps harms nobody: the rest is done. One with new commits is not ours to delete.
+    fn delete_branch(&mut self, tip: CommitId) -> Result<bool, ProposeError> {
         let update = RefUpdate { branch: self.desk.branch.clone(), old: Some(tip), new: None };
         match self.desk.remote.push(&update) {
             Err(GitError::Refused { branch, .. }) => {
                 self.notes
                     .push(format!("the branch `{branch}` stays: the remote does not let it be deleted"));
+                Ok(true)
             }
-            // Gone, or with new commits: not ours to delete.
-            Err(GitError::Moved { .. }) => {}
-            result => result?,
+            Err(GitError::Moved { .. }) => Ok(false),
+            result => Ok(result.map(|()| true)?),
         }
-        Ok(())
     }
-}
-
-/// The ticks that appeared since the decision was made; those before it were answered by it.
-fn new_ticks(fresh: &PullRequest, context: &Context) -> Ticks {
-    let before = context.seen.pulls.iter().find(|p| p.pull.number == fresh.number);
-    Ticks::read(&fresh.body).since(&before.map(|p| p.ticks.clone()).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Step 8, propose: what a pull request says, as data.
 //!
 //! In: a plan with its inventory, findings and catalog. Out: a [`Content`], sorted and grouped, every text still as
-//! it was found: nothing is escaped here. The same data serves the pull request and `plan --format markdown`. Pure.
+//! it was found: nothing is escaped here. Pure.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,6 @@ pub struct Content {
     pub stays: Vec<Stays>,
     /// The releases that are passed, oldest first, the new one last.
     pub releases: Vec<Passed>,
-    /// Holds on what belongs to this: why a second pull request waits, and until when.
-    pub holds: Vec<String>,
 }
 
 /// Pins that move alike.
@@ -118,7 +116,6 @@ impl Content {
             infos: say(Severity::Info),
             stays: stays(&plan.stays, inventory),
             releases: passed(&plan.from, plan.to, catalog),
-            holds: Vec::new(),
         }
     }
 }
@@ -157,7 +154,7 @@ fn rows(moves: &[Move], inventory: &Inventory) -> Vec<Row> {
             _ => kind(pin),
         };
         let to = match new {
-            NewText::Fixed(text) => Some(text.clone()),
+            NewText::Fixed(text) | NewText::Rendered(text) => Some(text.clone()),
             NewText::LockDigest => None,
         };
         let key = (what.clone(), pin.value.clone(), to.clone());

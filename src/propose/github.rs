@@ -28,7 +28,9 @@ use self::{
     answer::{Asked, Reply},
     wire::{Event, Pull, User},
 };
-use super::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status};
+use super::{
+    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
+};
 use crate::{
     commit::{CommitId, Signature},
     sys::{clock::Clock, http::Http},
@@ -36,6 +38,8 @@ use crate::{
 
 /// The context of our status.
 const CONTEXT: &str = "uplinker/verify";
+/// The entries on a page of a list, as many as GitHub gives.
+const PAGE: usize = 100;
 /// The most pages of a list that are read.
 const PAGES: usize = 10;
 /// The most bytes of one answer.
@@ -200,8 +204,8 @@ impl<'h> GitHub<'h> {
         let sign = if path.contains('?') { '&' } else { '?' };
         for page in 1..=PAGES {
             let part: Vec<T> =
-                self.get(&format!("{path}{sign}per_page=100&page={page}"), asked)?.json(asked)?;
-            let last = part.len() < 100;
+                self.get(&format!("{path}{sign}per_page={PAGE}&page={page}"), asked)?.json(asked)?;
+            let last = part.len() < PAGE;
             all.extend(part);
             if last {
                 break;
@@ -318,6 +322,22 @@ impl Forge for GitHub<'_> {
         let pulls: Vec<Pull> = self.list(&format!("{}?{query}", self.repo("/pulls")), &asked)?;
         // A `head` that GitHub does not understand lists everything.
         Ok(pulls.into_iter().filter(|p| p.is_from(branch)).map(PullRequest::from).collect())
+    }
+
+    fn open_pulls(&self, branches: &[String]) -> Result<Option<OpenPulls>, ForgeError> {
+        let asked = self.asked("cannot list pull requests", "pull-requests: read");
+        let path = self.repo(&format!("/pulls?state=open&per_page={PAGE}&page=1"));
+        let pulls: Vec<Pull> = self.get(&path, &asked)?.json(&asked)?;
+        if pulls.len() == PAGE {
+            return Ok(None);
+        }
+        let mut open = OpenPulls::new();
+        for pull in pulls {
+            if let Some(branch) = branches.iter().find(|branch| pull.is_from(branch)) {
+                open.entry(branch.clone()).or_default().push(pull.into());
+            }
+        }
+        Ok(Some(open))
     }
 
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {

@@ -5,6 +5,8 @@
 
 /// The most characters that one foreign string may show.
 const LONGEST: usize = 300;
+/// Where Linkerd's documentation is.
+const DOCUMENTATION: &str = "https://linkerd.io/";
 
 /// Makes one foreign string harmless in running text or in a table cell; it becomes one line of bounded length.
 pub fn safe(text: &str) -> String {
@@ -19,6 +21,20 @@ pub fn safe(text: &str) -> String {
 /// ```
 pub fn whole(text: &str) -> String {
     harmless(&visible(text, usize::MAX))
+}
+
+/// The same as [`safe`] for advice, in which an address of Linkerd's documentation stays a link: a reader has to open it.
+pub fn advice(text: &str) -> String {
+    let text = visible(text, LONGEST);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_');
+    let (mut out, mut rest) = (String::new(), text.as_str());
+    while let Some((before, after)) = rest.split_once(DOCUMENTATION) {
+        let end = after.find(|c| !plain(c)).unwrap_or(after.len());
+        let (page, behind) = after.split_at(end);
+        out.push_str(&format!("{}<{DOCUMENTATION}{page}>", harmless(before)));
+        rest = behind;
+    }
+    out + &harmless(rest)
 }
 
 fn harmless(text: &str) -> String {
@@ -146,6 +162,19 @@ mod tests {
         ] {
             assert_eq!(safe(text), harmless, "{text}");
         }
+    }
+
+    #[test]
+    fn only_the_documentation_is_linked_and_nothing_behind_it_acts() {
+        assert_eq!(advice("see https://linkerd.io/2-edge/x/"), "see <https://linkerd.io/2-edge/x/>");
+        assert_eq!(
+            advice("@me https://linkerd.io/a?b=<script> https://linkerd.io.example.org/"),
+            "@&#8203;me <https://linkerd.io/a>?b=&#60;script&#62; https:&#8203;//linkerd.io.example.org/"
+        );
+        assert_eq!(
+            advice("https://linkerd.io/a)[x](//y)"),
+            format!("<https://linkerd.io/a>{}", safe(")[x](//y)"))
+        );
     }
 
     #[test]

@@ -48,21 +48,7 @@ pub fn strip(body: &str) -> &str {
 
 #[cfg(test)]
 pub(super) fn example() -> Marker {
-    Marker {
-        fingerprint: "f1".into(),
-        target: "default".into(),
-        stage: "platform".into(),
-        release: "edge-26.8.3".parse().expect("a release"),
-        inputs: "i1".into(),
-        head: None,
-        base: None,
-        text: None,
-        status: None,
-        extras: None,
-        person: false,
-        closing: false,
-        declined: false,
-    }
+    super::wanted::example().marker()
 }
 
 #[cfg(test)]

@@ -17,13 +17,15 @@ pub mod ownership;
 pub mod reconcile;
 mod wanted;
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{commit::CommitId, release::EdgeVersion, scan::Stage};
 
 pub use boxes::{CheckBox, Ticks};
-pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out};
+pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out, foresee};
 pub use content::Content;
 pub use message::{Message, commit_message};
 pub use reconcile::{Held, History, Options, Update};
@@ -129,6 +131,11 @@ pub struct Status {
 pub trait Forge {
     /// Lists the pull requests whose head is exactly this branch of this repository, newest first, all states.
     fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError>;
+    /// Lists what is open of many branches in one request; `None` where that takes more, and for a forge that has no
+    /// such request.
+    fn open_pulls(&self, _branches: &[String]) -> Result<Option<OpenPulls>, ForgeError> {
+        Ok(None)
+    }
     /// Reads one pull request again.
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError>;
     /// Tells who closed a pull request.
@@ -159,6 +166,9 @@ pub trait Forge {
         Ok(())
     }
 }
+
+/// The open pull requests by branch.
+pub type OpenPulls = BTreeMap<String, Vec<PullRequest>>;
 
 /// Makes the patch of a pull request's changes.
 pub type MakePatch<'a> = &'a dyn Fn() -> Result<String, ForgeError>;

@@ -2,8 +2,6 @@
 //!
 //! In: a forge and a remote. Out: [`Observed`]. It writes nothing, and decides nothing.
 
-use std::collections::BTreeSet;
-
 use super::{
     Closer, Marker, PullRequest, Ticks,
     carry_out::{Desk, ProposeError},
@@ -13,7 +11,7 @@ use super::{
 };
 use crate::{
     commit::{CommitId, GitError, Refs, Remote},
-    scan::{Entry, RepoPath},
+    scan::Entry,
 };
 
 /// How many merges of the base branch on top of ours are looked through.
@@ -67,6 +65,15 @@ pub enum Question {
     Closer(u64),
 }
 
+// === impl Observed ===
+
+impl Observed {
+    /// Returns one of the pull requests by its number.
+    pub(super) fn pull(&self, number: Option<u64>) -> Option<PullRequest> {
+        self.pulls.iter().map(|seen| &seen.pull).find(|pull| Some(pull.number) == number).cloned()
+    }
+}
+
 /// Reads the pull requests of the branch; no request where they are known, or where nothing is wanted and there is no
 /// branch.
 pub(super) fn observe(
@@ -105,7 +112,7 @@ pub(super) fn head(
     desk: &Desk<'_>,
     seen: &Observed,
     tip: CommitId,
-    wanted: Option<(&str, &BTreeSet<RepoPath>)>,
+    wanted: Option<Known<'_>>,
 ) -> Result<Head, GitError> {
     let remote = desk.remote;
     remote.fetch(&[(&desk.branch, tip)])?;
@@ -122,10 +129,9 @@ pub(super) fn head(
         evidence.chain.push(remote.commit(ours)?);
     }
     evidence.merged = merged(remote, &evidence)?;
-    let known = wanted.map(|(fingerprint, paths)| Known { fingerprint, paths });
     let chain: Vec<CommitId> = evidence.chain.iter().map(|c| c.id).collect();
     let parents = evidence.chain.first().map(|c| c.parents.clone()).unwrap_or_default();
-    Ok(Head { ownership: ownership::classify(&evidence, known), parents, chain })
+    Ok(Head { ownership: ownership::classify(&evidence, wanted), parents, chain })
 }
 
 fn merged(remote: &dyn Remote, evidence: &Evidence) -> Result<Option<Merged>, GitError> {

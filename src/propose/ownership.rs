@@ -58,13 +58,16 @@ pub struct Merged {
     pub base: Vec<Entry>,
 }
 
+/// The files that a plan writes, and what it makes of each; nothing of one that it removes.
+pub type Planned = BTreeMap<RepoPath, Option<(BlobId, Mode)>>;
+
 /// The plan that is wanted now: where the head carries the same, its files are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// Its fingerprint.
     pub fingerprint: &'a str,
     /// The files of its change set.
-    pub paths: &'a BTreeSet<RepoPath>,
+    pub files: &'a Planned,
 }
 
 /// Tells whose a head is.
@@ -81,8 +84,9 @@ pub fn classify(evidence: &Evidence, known: Option<Known<'_>>) -> Ownership {
     };
     let Some(base) = tip.parents.get(1).copied() else { return Ownership::Person };
     let plan = plan_of(root);
-    let known = known.filter(|k| plan.as_deref() == Some(k.fingerprint)).map(|k| k.paths);
-    if !merges.iter().all(update) || !is_written_by_us(root) || !adds_nothing(merged, known) {
+    let carried = known.is_some_and(|k| plan.as_deref() == Some(k.fingerprint));
+    let files = known.map(|k| k.files);
+    if !merges.iter().all(update) || !is_written_by_us(root) || !adds_nothing(merged, files, carried) {
         return Ownership::Person;
     }
     Ownership::OursMergedWithBase { plan, root: root.id, base }
@@ -104,17 +108,20 @@ fn trailers<'a>(message: &'a str, key: &'a str) -> impl Iterator<Item = &'a str>
     message.lines().filter_map(move |line| Some(line.strip_prefix(key)?.strip_prefix(": ")?.trim()))
 }
 
-/// A merge adds nothing when each of its files comes from one of its sides: from ours in the change set, from the
-/// base branch elsewhere. Where the change set is not known (the head carries an older plan), either side will do.
-fn adds_nothing(merged: &Merged, change_set: Option<&BTreeSet<RepoPath>>) -> bool {
+/// A merge adds nothing when each of its files is what the wanted plan makes of it, or comes from one of its sides:
+/// from ours in the change set, from the base branch elsewhere. Where ours carries another plan, whose change set is
+/// not known, either side will do. A file of the change set that changed on the base branch is of neither side, but
+/// merged it is what the plan makes of the new base.
+fn adds_nothing(merged: &Merged, files: Option<&Planned>, carried: bool) -> bool {
     let (tip, ours, base) = (index(&merged.tip), index(&merged.ours), index(&merged.base));
     let paths: BTreeSet<&RepoPath> = tip.keys().chain(ours.keys()).chain(base.keys()).copied().collect();
     paths.into_iter().all(|path| {
         let (now, from_ours, from_base) = (tip.get(path), ours.get(path), base.get(path));
-        match change_set {
-            Some(paths) if paths.contains(path) => now == from_ours,
-            Some(_) => now == from_base,
-            None => now == from_ours || now == from_base,
+        match files.and_then(|files| files.get(path)) {
+            Some(planned) if now.copied() == *planned => true,
+            Some(_) if carried => now == from_ours,
+            None if carried => now == from_base,
+            _ => now == from_ours || now == from_base,
         }
     })
 }
@@ -154,8 +161,9 @@ mod tests {
         files.iter().map(entry).collect()
     }
 
-    fn paths() -> BTreeSet<RepoPath> {
-        BTreeSet::from([RepoPath::new("pin").expect("a path")])
+    /// The wanted plan makes blob 7 of the pin.
+    fn files() -> Planned {
+        BTreeMap::from([(RepoPath::new("pin").expect("a path"), Some((id(7), Mode::File)))])
     }
 
     fn alone(tip: CommitInfo) -> Ownership {
@@ -176,7 +184,7 @@ mod tests {
     }
 
     fn with_plan(evidence: &Evidence, fingerprint: &str) -> Ownership {
-        classify(evidence, Some(Known { fingerprint, paths: &paths() }))
+        classify(evidence, Some(Known { fingerprint, files: &files() }))
     }
 
     #[test]
@@ -214,6 +222,18 @@ mod tests {
             with_plan(&twice, "f1"),
             Ownership::OursMergedWithBase { plan: Some("f1".into()), root: id(2), base: id(5) }
         );
+    }
+
+    #[test]
+    fn a_merged_file_that_is_as_the_plan_wants_it_leaves_it_ours() {
+        let merged = update(&[("pin", 7), ("app", 3), ("new", 3)]);
+        assert!(matches!(with_plan(&merged, "f2"), Ownership::OursMergedWithBase { .. }));
+        assert_eq!(classify(&merged, None), Ownership::Person, "nothing says that it is wanted so");
+        let mut executable = merged.clone();
+        executable.merged.as_mut().expect("trees").tip[0].mode = Mode::Executable;
+        assert_eq!(with_plan(&executable, "f2"), Ownership::Person);
+        let elsewhere = update(&[("pin", 7), ("app", 7), ("new", 3)]);
+        assert_eq!(with_plan(&elsewhere, "f2"), Ownership::Person, "the plan does not write this file");
     }
 
     #[test]

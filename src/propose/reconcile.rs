@@ -15,10 +15,10 @@
 //! | yes | ours | base moved, no file of the change set touched | none; with `update: behind`, or *rebase* ticked, as above |
 //! | yes | a person's | | write the note and the box *retake*, once; held |
 //! | yes | a person's | *retake* ticked | commit as for an older plan |
-//! | yes | any | *skip* ticked for the wanted release | mark as closing and declined, close; delete the branch if it is ours |
+//! | yes | any | *skip* ticked for the wanted release | mark as closing and declined; delete the branch if it is ours; close |
 //! | yes, several | | | close those that lead to another base branch, or are younger, as ours |
 //! | no | | a person closed one for this release or a newer one | none: a no; held |
-//! | no | | we closed it as declined | a no; delete the branch if it is ours and was left behind |
+//! | no | | we closed it as declined | none: a no; held |
 //! | no | none | | commit on the base, set the status, open |
 //! | no | that of a merged one | | the same, in place of what is there |
 //! | no | that of a closed one, ours | closed by us, a bot, or since the base was gone | the same; no commit where it is current |
@@ -29,10 +29,13 @@
 //!
 //! | open pull request | head | actions |
 //! |---|---|---|
-//! | yes | ours | mark as closing, close, delete the branch |
-//! | yes | a person's, or without our marker | none |
-//! | no | that of one that we closed, ours | delete the branch |
-//! | no | any other | none |
+//! | yes | ours | mark as closing, delete the branch, close |
+//! | yes | a person's | none; held |
+//! | yes | without our marker | none |
+//! | no | any | none |
+//!
+//! The branch goes before the pull request is closed: a commit that somebody pushes meanwhile stops its deletion, and
+//! then all is read again. So no branch is left behind by us, and what is open tells all when nothing is wanted.
 
 use super::{
     CheckBox, Closer, Marker, PullState,
@@ -123,6 +126,11 @@ pub enum Held {
         /// The pull request.
         pull: u64,
     },
+    /// The open pull request has commits of a person, and there is nothing to propose any more.
+    NothingLeft {
+        /// The pull request.
+        pull: u64,
+    },
 }
 
 /// What is to be done.
@@ -143,7 +151,7 @@ pub fn reconcile(wanted: Option<&Wanted>, seen: &Observed, options: Options) -> 
         (Some(wanted), Some(open)) => Case { wanted, seen, options }.open(open)?,
         (Some(wanted), None) => Case { wanted, seen, options }.none_open()?,
         (None, Some(open)) => withdraw(open, seen)?,
-        (None, None) => Outcome { actions: sweep(seen)?, ..Outcome::default() },
+        (None, None) => Outcome::default(),
     };
     let close =
         |stray: &Seen| [Action::MarkClosing(stray.pull.number, None), Action::Close(stray.pull.number)];
@@ -167,7 +175,7 @@ fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
     let pull = Some(open.pull.number);
     match seen.tip {
         Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Outcome {
-            held: Some(Held::PersonsBranch { pull: open.pull.number }),
+            held: Some(Held::NothingLeft { pull: open.pull.number }),
             pull,
             ..Outcome::default()
         }),
@@ -184,28 +192,13 @@ fn close(open: &Seen, seen: &Observed, declined: Option<EdgeVersion>) -> Result<
     if !open.marker.as_ref().is_some_and(said) {
         actions.push(Action::MarkClosing(number, declined));
     }
-    actions.push(Action::Close(number));
     if let Some(tip) = seen.tip
         && whose(seen)?.ownership != Ownership::Person
     {
         actions.push(Action::DeleteBranch(tip));
     }
+    actions.push(Action::Close(number));
     Ok(actions)
-}
-
-/// Deletes the branch that we left behind when we closed its pull request and were killed.
-fn sweep(seen: &Observed) -> Result<Vec<Action>, Question> {
-    let Some(tip) = seen.tip else { return Ok(Vec::new()) };
-    let newest = seen.pulls.iter().max_by_key(|p| p.pull.number);
-    let left = |p: &Seen| {
-        p.pull.state == PullState::Closed
-            && p.pull.head == tip.to_string()
-            && p.marker.as_ref().is_some_and(|m| m.closing)
-    };
-    match newest.is_some_and(left) && whose(seen)?.ownership != Ownership::Person {
-        true => Ok(vec![Action::DeleteBranch(tip)]),
-        false => Ok(Vec::new()),
-    }
 }
 
 fn whose(seen: &Observed) -> Result<&Head, Question> {
@@ -234,6 +227,10 @@ impl std::fmt::Display for Held {
             Self::PersonsBranch { pull } => {
                 write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
             }
+            Self::NothingLeft { pull } => write!(
+                f,
+                "#{pull} has nothing left to do but has commits of a person; merge it or close it"
+            ),
         }
     }
 }
@@ -393,7 +390,7 @@ impl Case<'_> {
     /// There is no open pull request.
     fn none_open(&self) -> Result<Outcome, Question> {
         if let Some(held) = self.declined()? {
-            return Ok(Outcome { actions: sweep(self.seen)?, held: Some(held), pull: None });
+            return Ok(Outcome { held: Some(held), ..Outcome::default() });
         }
         let push = match self.seen.tip {
             None => Some(self.fresh(None)),

@@ -145,33 +145,34 @@ fn hash(parts: &[&str]) -> String {
 }
 
 #[cfg(test)]
+pub(super) fn example() -> Wanted {
+    Wanted {
+        target: "default".into(),
+        stage: "platform",
+        release: "edge-26.8.3".parse().expect("a release"),
+        fingerprint: "f3".into(),
+        inputs: "i".into(),
+        title: "Linkerd → edge-26.8.3".into(),
+        text: "text".into(),
+        extras: Extras::default(),
+        status: Status { success: true, description: "fine".into() },
+        draft: false,
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    fn wanted() -> Wanted {
-        Wanted {
-            target: "default".into(),
-            stage: "platform",
-            release: "edge-26.8.3".parse().expect("a release"),
-            fingerprint: "f".into(),
-            inputs: "i".into(),
-            title: "Linkerd".into(),
-            text: "text".into(),
-            extras: Extras::default(),
-            status: Status { success: true, description: "fine".into() },
-            draft: false,
-        }
-    }
 
     #[test]
     fn hashes_keep_their_parts_apart() {
         assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
-        let mut other = wanted();
+        let mut other = example();
         other.extras.labels = vec!["x".into()];
-        let mut people = wanted();
+        let mut people = example();
         people.extras.assignees = vec!["x".into()];
         assert_ne!(other.extras_hash(), people.extras_hash());
-        assert_eq!(wanted().extras_hash(), None);
+        assert_eq!(example().extras_hash(), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod helm_index;
 mod lenient;
 mod load;
 mod milestones;
+pub mod notes;
 mod source;
 mod version;
 mod versioncheck;

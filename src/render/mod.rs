@@ -5,17 +5,27 @@
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
 mod charts;
+pub mod diff;
+pub mod field_path;
 pub mod helm;
 pub mod job;
+pub mod key_material;
+mod list_match;
+mod mask;
+mod merge_keys;
 pub mod object;
+pub mod topic;
 pub mod value;
 
 use std::sync::Arc;
 
 use crate::scan::RepoPath;
 
-pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
+pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
+pub use field_path::{FieldPath, Segment};
+pub use job::{Chart, ChartId, Job, Layer, Off, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
+pub use topic::{Topic, is_version_only, names_release_only, topic};
 
 /// A chart that the repository deploys or commits, as Helm makes it before and after the change.
 #[derive(Clone, Debug)]
@@ -57,6 +67,8 @@ pub struct NotRendered {
     pub path: RepoPath,
     /// From 1, where known.
     pub line: Option<usize>,
+    /// The files of a committed manifest; none for a chart that is deployed without committing its output.
+    pub files: Vec<RepoPath>,
     /// The chart.
     pub chart: String,
     /// Whether committed text stays old because of it, so that a merge would be half an upgrade.
@@ -76,4 +88,24 @@ pub struct Renderings {
     pub missing: Vec<NotRendered>,
     /// Helm's own version, such as `v4.2.3`; `None` where it was not needed or is not there.
     pub helm: Option<String>,
+}
+
+// === impl NotRendered ===
+
+impl NotRendered {
+    /// Tells whether the chart's package was not the one that the index names ([`RenderError::Digest`]).
+    pub fn is_digest(&self) -> bool {
+        self.reason.contains(": its package has the digest ")
+    }
+}
+
+// === impl Rendering ===
+
+impl Rendering {
+    /// Compares the objects before and after.
+    pub fn diff(&self) -> ObjectDiff {
+        let before: Vec<&Object> = self.before.objects.iter().collect();
+        let after: Vec<&Object> = self.after.objects.iter().collect();
+        diff(&before, &after)
+    }
 }

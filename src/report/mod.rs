@@ -25,7 +25,7 @@ use crate::{
     policy::Hold,
     propose::PullRequest,
     release::{EdgeVersion, Feed, Release},
-    scan::{PinKind, Reason, RepoPath, Skipped, Stage},
+    scan::{PinKind, Reason, RepoPath, SkipReason, Skipped, Stage},
     verify::{Finding, Severity},
 };
 
@@ -170,7 +170,7 @@ pub struct StageReport {
     pub findings: Vec<Finding>,
     /// The pull request as wanted; `None` where none is.
     pub proposal: Option<Proposal>,
-    /// What became of it; `None` in a plan.
+    /// What became of it, in a plan what would; `None` where nothing is open and nothing is in the way.
     pub outcome: Option<Outcome>,
 }
 
@@ -212,7 +212,7 @@ pub struct Proposal {
     pub draft: bool,
 }
 
-/// What became of a stage's pull request in a run.
+/// What became of a stage's pull request in a run, or would, as far as a plan can see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A pull request was opened.
@@ -312,12 +312,14 @@ impl Outcome {
     }
 
     /// Returns the outcome in one word, as programs read it.
-    pub fn word(&self) -> &'static str {
+    pub fn word(&self, writes: bool) -> &'static str {
         match self {
             Self::Opened(_) => "opened",
-            Self::Updated(_) => "updated",
+            Self::Updated(_) if writes => "updated",
+            Self::Updated(_) => "would-update",
             Self::Unchanged(_) => "unchanged",
-            Self::Closed(_) => "closed",
+            Self::Closed(_) if writes => "closed",
+            Self::Closed(_) => "would-close",
             Self::LeftAlone { .. } => "left-alone",
         }
     }
@@ -349,6 +351,23 @@ fn word_of(value: &impl Serialize) -> String {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
     }
+}
+
+/// Helm templates that name no release are listed up to this number.
+const TEMPLATES: usize = 5;
+
+/// Returns the unread files that people are shown one by one, and a line that counts the rest: charts have many
+/// templates, and among them the few files that may hold a pin would not be seen.
+fn unread(skipped: &[Skipped]) -> (Vec<&Skipped>, Option<String>) {
+    let (idle, listed): (Vec<_>, Vec<_>) =
+        skipped.iter().partition(|s| s.reason == SkipReason::HelmTemplate && s.versions.is_empty());
+    if idle.len() <= TEMPLATES {
+        return (skipped.iter().collect(), None);
+    }
+    let others = if listed.is_empty() { "" } else { "other " };
+    let rest =
+        format!("{} {others}Helm templates that name no release; `--format json` lists them", idle.len());
+    (listed, Some(rest))
 }
 
 fn date(time: Timestamp) -> String {

@@ -9,7 +9,7 @@ use super::{
     escape::{for_terminal, json as to_json},
     plural,
     table::Table,
-    word_of,
+    unread, word_of,
 };
 use crate::{
     plan::{Move, NewText},
@@ -49,7 +49,7 @@ impl PinsReport {
                 (Some(_), None | Some(None)) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
                 (Some(_), Some(Some(judged))) => {
                     let new = match &judged.new {
-                        Some(NewText::Fixed(text)) => Some(text.clone()),
+                        Some(NewText::Fixed(text) | NewText::Rendered(text)) => Some(text.clone()),
                         Some(NewText::LockDigest) | None => None,
                     };
                     (judged.new.is_some(), new, judged.reason.map(RowReason::Stays))
@@ -118,9 +118,10 @@ pub(super) fn text(report: &PinsReport, color: bool) -> String {
         out.push('\n');
     }
     if !report.skipped.is_empty() {
+        let (listed, rest) = unread(&report.skipped);
         out.push_str("Not read:\n");
-        for file in &report.skipped {
-            out.push_str(&format!("  {}\n", for_terminal(&skipped(file))));
+        for line in listed.into_iter().map(skipped).chain(rest) {
+            out.push_str(&format!("  {}\n", for_terminal(&line)));
         }
         out.push('\n');
     }
@@ -147,13 +148,12 @@ pub(super) fn markdown(report: &PinsReport) -> String {
     }
     if !report.skipped.is_empty() {
         out.push_str("\nNot read:\n\n");
-        for file in &report.skipped {
-            out.push_str(&format!(
-                "- {}: {}\n",
-                markdown::code(file.path.as_str()),
-                markdown::whole(&why(file))
-            ));
+        let (listed, rest) = unread(&report.skipped);
+        for file in listed {
+            let path = markdown::code(file.path.as_str());
+            out.push_str(&format!("- {path}: {}\n", markdown::whole(&why(file))));
         }
+        out.extend(rest.map(|rest| format!("- {rest}\n")));
     }
     out
 }

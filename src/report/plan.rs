@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{RunReport, StageDecision, StageReport, escape::json as to_json};
-use crate::edit::FileChange;
+use crate::edit::{FileChange, blob_id};
 
 /// Returns the report as JSON.
 pub(super) fn json(report: &RunReport) -> String {
@@ -18,14 +18,9 @@ pub(super) fn json(report: &RunReport) -> String {
         "skipped": report.pins.skipped,
         "findings": report.stages.iter().flat_map(findings).collect::<Vec<_>>(),
         "changes": report.stages.iter().flat_map(changes).collect::<Vec<_>>(),
-        "pull_requests": report.stages.iter().filter_map(pull_request).collect::<Vec<_>>(),
+        "pull_requests": report.stages.iter().filter_map(|s| pull_request(s, report.writes)).collect::<Vec<_>>(),
         "notes": report.notes,
     }))
-}
-
-/// Returns the blob id that Git gives to content; `None` only where libgit2 fails to hash.
-pub(super) fn blob_id(content: &[u8]) -> Option<String> {
-    git2::Oid::hash_object(git2::ObjectType::Blob, content).ok().map(|id| id.to_string())
 }
 
 fn decision(stage: &StageReport) -> Value {
@@ -71,13 +66,13 @@ fn changes(stage: &StageReport) -> impl Iterator<Item = Value> + '_ {
             "stage": stage.stage,
             "path": file.path,
             "before": file.before_id,
-            "after": file.after.as_deref().and_then(blob_id),
+            "after": file.after.as_deref().map(blob_id),
         })
     };
     stage.changes.files.iter().map(change)
 }
 
-fn pull_request(stage: &StageReport) -> Option<Value> {
+fn pull_request(stage: &StageReport, writes: bool) -> Option<Value> {
     let pull = stage.outcome.as_ref().and_then(|o| o.pull());
     if stage.proposal.is_none() && stage.outcome.is_none() {
         return None;
@@ -91,7 +86,7 @@ fn pull_request(stage: &StageReport) -> Option<Value> {
         "title": wanted.map(|p| &p.title).or(pull.map(|p| &p.title)),
         "body": wanted.map(|p| &p.body),
         "draft": wanted.map(|p| p.draft),
-        "outcome": stage.outcome.as_ref().map(|o| o.word()),
+        "outcome": stage.outcome.as_ref().map(|o| o.word(writes)),
         "number": pull.map(|p| p.number),
         "url": pull.map(|p| &p.url),
     }))
@@ -104,6 +99,6 @@ mod tests {
     #[test]
     fn blob_ids_are_gits() {
         // `printf 'hello\n' | git hash-object --stdin`
-        assert_eq!(blob_id(b"hello\n").unwrap(), "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!(blob_id(b"hello\n").to_string(), "ce013625030ba8dba906f756967f9e9ca394464a");
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     Outcome, Proposal, RunReport, StageDecision, StageReport, Style, diff,
     escape::{fenced, for_terminal, lines_for_terminal},
-    plural, word_of,
+    plural, unread, word_of,
 };
 use crate::{
     plan::{Move, NewText, Plan},
@@ -36,10 +36,7 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
     let notes = report.notes.iter().map(|n| format!("note: {}", for_terminal(n)));
     let unread = report.pins.skipped.len();
     let unread = (unread > 0).then(|| {
-        format!(
-            "note: {} could not be read; `uplinker pins` names each with its reason",
-            plural(unread, "file")
-        )
+        format!("note: {} could not be read; `uplinker pins` says which and why", plural(unread, "file"))
     });
     let after: Vec<String> = notes.chain(unread).collect();
     if !after.is_empty() {
@@ -73,17 +70,17 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
             out.push_str(&format!("\n<details><summary>Changes</summary>\n\n{changes}\n</details>\n"));
         }
     }
-    if !report.notes.is_empty() {
+    if !report.notes.is_empty() || !report.pins.skipped.is_empty() {
+        // Without it the list would belong to what stands above, such as a folded diff.
         out.push('\n');
         out.extend(report.notes.iter().map(|n| format!("- {}\n", markdown::whole(n))));
     }
-    for file in &report.pins.skipped {
-        out.push_str(&format!(
-            "- not read: {}, {}\n",
-            markdown::code(file.path.as_str()),
-            word_of(&file.reason)
-        ));
+    let (listed, rest) = unread(&report.pins.skipped);
+    for file in listed {
+        let path = markdown::code(file.path.as_str());
+        out.push_str(&format!("- not read: {path}, {}\n", word_of(&file.reason)));
     }
+    out.extend(rest.map(|rest| format!("- not read: {rest}\n")));
     out
 }
 
@@ -91,7 +88,10 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
 fn verdict(stage: &StageReport, writes: bool) -> String {
     let what = match &stage.decision {
         StageDecision::Propose(plan) => versions(plan),
-        StageDecision::Hold { text, .. } => return format!("on hold: {text}"),
+        StageDecision::Hold { text, .. } => {
+            let also = stage.outcome.as_ref().map(|o| format!("; {}", became(o, writes))).unwrap_or_default();
+            return format!("on hold: {text}{also}");
+        }
         StageDecision::Blocked(plan) => {
             return format!("{}: not proposed, a check blocks it", versions(plan));
         }
@@ -102,13 +102,22 @@ fn verdict(stage: &StageReport, writes: bool) -> String {
     match &stage.outcome {
         None if writes => format!("{what}: nothing written"),
         None => format!("{what}: would be proposed"),
-        Some(Outcome::Opened(pull)) => format!("{what}: opened {}", pull.url),
-        Some(Outcome::Updated(pull)) => format!("{what}: updated {}", pull.url),
-        Some(Outcome::Unchanged(pull)) => format!("{what}: nothing to do, {} is up to date", pull.url),
-        Some(Outcome::Closed(pull)) => format!("{what}: closed {}", pull.url),
-        Some(Outcome::LeftAlone { reason, pull }) => {
+        Some(outcome) => format!("{what}: {}", became(outcome, writes)),
+    }
+}
+
+/// Says what became of a pull request, or in a plan what would.
+fn became(outcome: &Outcome, writes: bool) -> String {
+    match outcome {
+        Outcome::Opened(pull) => format!("opened {}", pull.url),
+        Outcome::Updated(pull) if writes => format!("updated {}", pull.url),
+        Outcome::Updated(pull) => format!("would update {}", pull.url),
+        Outcome::Unchanged(pull) => format!("nothing to do, {} is up to date", pull.url),
+        Outcome::Closed(pull) if writes => format!("closed {}", pull.url),
+        Outcome::Closed(pull) => format!("would close {}", pull.url),
+        Outcome::LeftAlone { reason, pull } => {
             let about = pull.as_ref().map(|p| format!(" ({})", p.url)).unwrap_or_default();
-            format!("{what}: left alone, {reason}{about}")
+            format!("left alone, {reason}{about}")
         }
     }
 }
@@ -153,6 +162,7 @@ fn moved(report: &RunReport, moved: &Move) -> Option<String> {
     let place = format!("{}:{} {}", pin.path, pin.line, word_of(&pin.kind));
     Some(match (&moved.new, moved.reason) {
         (Some(NewText::Fixed(new)), _) => format!("{place}: {} → {new}", pin.value),
+        (Some(NewText::Rendered(new)), _) => format!("{place}: {} → {new}, rendered again", pin.value),
         (Some(NewText::LockDigest), _) => format!("{place}: computed anew"),
         (None, Some(reason)) => format!("{place}: {} ({})", pin.value, word_of(&reason)),
         (None, None) => format!("{place}: {}", pin.value),

@@ -108,6 +108,7 @@ fn stage(outcome: Option<Outcome>) -> StageReport {
         before_id: Some(BlobId([0xab; 20])),
         before: b"# \x1b[31m\nversion: 2026.8.2\n".to_vec(),
         after: Some(b"# \x1b[31m\nversion: 2026.8.3\n".to_vec()),
+        rendered: false,
     };
     StageReport {
         target: "default".to_owned(),
@@ -320,7 +321,7 @@ default, data-plane: on hold: the platform change comes first
   release: edge-26.8.3
 
 note: a\\u{1b}[31m|`x`<b>@all\\u{202e}
-note: 1 file could not be read; `uplinker pins` names each with its reason
+note: 1 file could not be read; `uplinker pins` says which and why
 ";
     assert_eq!(text, expected);
 }
@@ -386,4 +387,34 @@ fn blocks_are_told_from_proposals() {
     let report = run_report(vec![blocked], false);
     assert!(report.has_block() && report.is_held_by_block() && !report.proposes());
     assert!(report.render(Style::default()).contains("not proposed, a check blocks it"));
+}
+
+/// A chart has dozens of templates: those that hold no release do not hide the one that does.
+#[test]
+fn many_templates_are_counted_and_those_that_name_a_release_listed() {
+    let template = |n: usize, versions: Vec<EdgeVersion>| Skipped {
+        path: path(&format!("charts/web/templates/{n}.yaml")),
+        reason: SkipReason::HelmTemplate,
+        detail: None,
+        versions,
+    };
+    let skipped: Vec<Skipped> = (0..TEMPLATES)
+        .map(|n| template(n, Vec::new()))
+        .chain([template(90, vec![edge("edge-26.8.2")]), template(91, Vec::new())])
+        .collect();
+    let few = PinsReport { skipped: skipped[1..].to_vec(), ..PinsReport::default() };
+    let many = PinsReport { skipped, ..PinsReport::default() };
+    for format in [Format::Text, Format::Markdown] {
+        let show = |report: &PinsReport| report.render(Style { format, diff: false, color: false });
+        assert!(show(&few).contains("templates/91.yaml") && !show(&few).contains("name no release"));
+        let text = show(&many);
+        assert!(
+            text.contains("templates/90.yaml")
+                && text.contains("6 other Helm templates that name no release")
+        );
+        assert!(!text.contains("templates/91.yaml") && text.contains("7 files not read"), "{text}");
+    }
+    assert!(
+        many.render(Style { format: Format::Json, diff: false, color: false }).contains("templates/91.yaml")
+    );
 }

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use super::{
     RepoPath, ScanOptions,
     corpus::Corpus,
-    index::{Index, LocalChart, Release, Source, SourceRef, nearest},
+    index::{Index, LocalChart, Map, Release, Source, SourceRef},
     layout::Layout,
+    named::Named,
     object::Object,
     origin::Origin,
 };
@@ -22,8 +23,29 @@ pub(super) struct Context<'c> {
     pub index: &'c Index,
     /// How folders are put together.
     pub layout: &'c Layout<'c>,
+    /// The index's sources, by name.
+    pub sources: &'c Named<'c, Source>,
+    /// The index's releases, by name.
+    pub releases: &'c Named<'c, Release>,
+    /// The index's ConfigMaps and Secrets, by name alone.
+    pub maps: &'c Named<'c, Map>,
     /// What the operator said.
     pub options: &'c ScanOptions,
+}
+
+/// How one object refers to another.
+#[derive(Clone, Copy)]
+pub(super) struct Reference<'a> {
+    /// The file that it stands in.
+    pub from: &'a RepoPath,
+    /// The other's kind.
+    pub kind: &'a str,
+    /// The other's name.
+    pub name: &'a str,
+    /// The other's namespace; without one it is in the object's own.
+    pub namespace: Option<&'a str>,
+    /// The namespaces that the object itself may be in.
+    pub own: &'a BTreeSet<String>,
 }
 
 /// A chart as an object names it.
@@ -43,64 +65,37 @@ impl<'c> Context<'c> {
         self.layout.namespaces(path, object.namespace)
     }
 
-    /// Finds where a chart comes from that is tied by kind, name and namespace to a source; without a namespace
-    /// the source is in the release's own.
-    pub fn origin(
-        &self,
-        path: &RepoPath,
-        kind: &str,
-        name: &str,
-        namespace: Option<&str>,
-        own: &BTreeSet<String>,
-    ) -> Origin {
-        if matches!(kind, "GitRepository" | "Bucket") {
+    /// Finds where the chart of a source object comes from.
+    pub fn origin(&self, to: &Reference<'_>) -> Origin {
+        if matches!(to.kind, "GitRepository" | "Bucket") {
             return Origin::Local;
         }
-        match self.source(path, kind, name, namespace, own).and_then(|s| s.url.clone()) {
+        match self.source(to).and_then(|s| s.url.clone()) {
             Some(url) if !url.contains("${") => Origin::Address(url),
             _ => Origin::Unknown,
         }
     }
 
     /// Finds a source object.
-    pub fn source(
-        &self,
-        path: &RepoPath,
-        kind: &str,
-        name: &str,
-        namespace: Option<&str>,
-        own: &BTreeSet<String>,
-    ) -> Option<&'c Source> {
-        let wanted: BTreeSet<String> =
-            namespace.map_or_else(|| own.clone(), |n| BTreeSet::from([n.to_owned()]));
-        let tied = |source: &&Source| {
-            let there = self.layout.namespaces(&source.path, source.namespace.as_deref());
-            wanted.is_empty() || there.is_empty() || !wanted.is_disjoint(&there)
-        };
-        let named = self.index.sources.iter().filter(|s| s.kind == kind && s.name == name);
-        nearest(named.filter(tied), path, |s| &s.path)
+    pub fn source(&self, to: &Reference<'_>) -> Option<&'c Source> {
+        let named = to.namespace.map(|namespace| BTreeSet::from([namespace.to_owned()]));
+        self.sources.nearest(to.kind, to.name, named.as_ref().unwrap_or(to.own), to.from)
     }
 
     /// Follows a `chartRef` to the chart: a HelmChart's, or the last part of an OCIRepository's address.
-    pub fn referenced_chart(
-        &self,
-        path: &RepoPath,
-        kind: &str,
-        name: &str,
-        namespace: Option<&str>,
-        own: &BTreeSet<String>,
-    ) -> Option<NamedChart> {
-        let source = self.source(path, kind, name, namespace, own)?;
+    pub fn referenced_chart(&self, to: &Reference<'_>) -> Option<NamedChart> {
+        let source = self.source(to)?;
         if let Some(url) = &source.url {
             return oci_chart(url);
         }
-        let (of_kind, of_name) = source.of.as_ref()?;
+        let (kind, name) = source.of.as_ref()?;
         let there = self.layout.namespaces(&source.path, source.namespace.as_deref());
-        let origin = self.origin(&source.path, of_kind, of_name, None, &there);
+        let origin = self.origin(&Reference { from: &source.path, kind, name, namespace: None, own: &there });
         Some(NamedChart { chart: source.chart.clone()?, origin })
     }
 
-    /// Finds the chart of the release that a patch is for, by kind and name, and by namespace where both say one.
+    /// Finds the chart of the release that a patch is for, by kind and name, and by namespace where both say one; Argo
+    /// CD's applications are all in one namespace.
     pub fn patched_chart(
         &self,
         path: &RepoPath,
@@ -108,31 +103,24 @@ impl<'c> Context<'c> {
         name: &str,
         namespaces: &BTreeSet<String>,
     ) -> Option<NamedChart> {
-        let there = |r: &Release| self.layout.namespaces(&r.path, r.namespace.as_deref());
-        let named = self.index.releases.iter().filter(|r| r.kind == kind && r.name == name);
-        let tied = named.filter(|r| {
-            let there = there(r);
-            kind != "HelmRelease"
-                || namespaces.is_empty()
-                || there.is_empty()
-                || !there.is_disjoint(namespaces)
-        });
-        let Some(release) = nearest(tied, path, |r| &r.path) else {
+        let anywhere = BTreeSet::new();
+        let wanted = if kind == "HelmRelease" { namespaces } else { &anywhere };
+        let Some(release) = self.releases.nearest(kind, name, wanted, path) else {
             // A patch for a release that is made elsewhere is known by its name alone.
             return crate::linkerd::is_chart(name)
                 .then(|| NamedChart { chart: name.to_owned(), origin: Origin::Unknown });
         };
+        let chart = release.chart.clone();
         match &release.source {
-            SourceRef::Url(url) => {
-                Some(NamedChart { chart: release.chart.clone(), origin: Origin::Address(url.clone()) })
-            }
-            SourceRef::Object(kind, source, namespace) if release.chart.is_empty() => {
-                self.referenced_chart(&release.path, kind, source, namespace.as_deref(), &there(release))
-            }
-            SourceRef::Object(kind, source, namespace) => {
-                let own = there(release);
-                let origin = self.origin(&release.path, kind, source, namespace.as_deref(), &own);
-                Some(NamedChart { chart: release.chart.clone(), origin })
+            SourceRef::Url(url) => Some(NamedChart { chart, origin: Origin::Address(url.clone()) }),
+            SourceRef::Object(kind, name, namespace) => {
+                let own = self.layout.namespaces(&release.path, release.namespace.as_deref());
+                let namespace = namespace.as_deref();
+                let to = Reference { from: &release.path, kind, name, namespace, own: &own };
+                match chart.is_empty() {
+                    true => self.referenced_chart(&to),
+                    false => Some(NamedChart { chart, origin: self.origin(&to) }),
+                }
             }
         }
     }

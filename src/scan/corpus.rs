@@ -5,7 +5,8 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    ops::Range,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use globset::GlobBuilder;
@@ -15,6 +16,9 @@ use crate::yaml::{self, Ceilings, Stream, YamlError};
 
 /// Bytes of text whose trees are kept; a tree takes some ten times its text.
 const KEPT_BYTES: usize = 2 << 20;
+
+/// Bytes between two counts of characters; shorter lines are counted as they are.
+const STRIDE: usize = 4096;
 
 /// A YAML or JSON file of the repository, parsed.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub(super) struct File {
     /// Whether an edit would break its seal.
     pub sealed: bool,
     lines: Vec<usize>,
+    /// How many characters begin before each [`STRIDE`] of bytes, for lines that have no end.
+    strides: OnceLock<Vec<usize>>,
 }
 
 /// A file that cannot be read as YAML.
@@ -73,15 +79,38 @@ impl File {
         let sealed = yaml::sealed(&stream);
         let lines =
             std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|n| n + 1)).collect();
-        Ok(Self { path, blob, text, stream, sealed, lines })
+        Ok(Self { path, blob, text, stream, sealed, lines, strides: OnceLock::new() })
     }
 
     /// Returns line and column of a byte, from 1, the column in characters.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let line = self.lines.partition_point(|start| *start <= byte);
         let start = line.checked_sub(1).and_then(|n| self.lines.get(n)).copied().unwrap_or(0);
-        let before = self.text.get(start..byte).unwrap_or_default();
-        (line, before.trim_start_matches('\u{feff}').chars().count() + 1)
+        let mark = usize::from(self.text.get(start..byte).is_some_and(|t| t.starts_with('\u{feff}')));
+        (line, self.characters(start..byte) - mark + 1)
+    }
+
+    /// Counts the characters that begin in a range.
+    fn characters(&self, range: Range<usize>) -> usize {
+        let bytes = self.text.as_bytes();
+        // Continuation bytes do not begin a character.
+        let count = |bytes: &[u8]| bytes.iter().filter(|b| (**b & 0xC0) != 0x80).count();
+        if range.len() <= STRIDE {
+            return bytes.get(range).map_or(0, count);
+        }
+        let strides = self.strides.get_or_init(|| {
+            let sums = bytes.chunks(STRIDE).scan(0, |sum, chunk| {
+                *sum += count(chunk);
+                Some(*sum)
+            });
+            std::iter::once(0).chain(sums).collect()
+        });
+        let before = |byte: usize| {
+            let stride = byte / STRIDE;
+            strides.get(stride).copied().unwrap_or_default()
+                + bytes.get(stride * STRIDE..byte).map_or(0, count)
+        };
+        before(range.end) - before(range.start)
     }
 }
 
@@ -103,10 +132,15 @@ impl<'t> Corpus<'t> {
 
     /// Returns the regular files that a glob names, `*` not crossing folders.
     pub fn matching(&self, glob: &str) -> Vec<&'t Entry> {
+        let literal = glob.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
         let Ok(glob) = GlobBuilder::new(glob).literal_separator(true).build() else { return Vec::new() };
         let matcher = glob.compile_matcher();
         let regular = |e: &&Entry| matches!(e.mode, Mode::File | Mode::Executable);
-        self.tree.entries().iter().filter(regular).filter(|e| matcher.is_match(e.path.as_str())).collect()
+        // Entries are ordered by path, so that those with the glob's literal beginning are neighbours.
+        let entries = self.tree.entries();
+        let first = entries.partition_point(|e| e.path.as_str() < literal);
+        let near = entries.iter().skip(first).take_while(|e| e.path.as_str().starts_with(literal));
+        near.filter(regular).filter(|e| matcher.is_match(e.path.as_str())).collect()
     }
 
     /// Returns the file at a path, parsed; `None` where there is none or it cannot be read.

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Deployment, PinKind, Reason,
-    context::{Context, NamedChart, oci_chart},
+    Deployment, PinKind, Reason, RepoPath,
+    context::{Context, NamedChart, Reference, oci_chart},
     found::{Found, Spec},
     index::clean_folder,
     kustomize,
@@ -98,32 +98,28 @@ fn release_chart(
     namespaces: &BTreeSet<String>,
 ) -> Option<NamedChart> {
     let path = &place.file.path;
-    let reference = |node: Node<'_>| {
-        let (kind, name) = (node.text(&["kind"])?.to_owned(), node.text(&["name"])?.to_owned());
-        Some((kind, name, node.text(&["namespace"]).map(str::to_owned)))
-    };
-    if let Some((kind, name, namespace)) = spec.get("chartRef").and_then(reference) {
-        let known = context.referenced_chart(path, &kind, &name, namespace.as_deref(), namespaces);
+    let unknown = |chart: &str| NamedChart { chart: chart.to_owned(), origin: Origin::Unknown };
+    if let Some(to) = spec.get("chartRef").and_then(|node| reference(path, node, namespaces)) {
         // A source that is made elsewhere is known by its name alone.
-        let by_name =
-            || crate::linkerd::is_chart(&name).then_some(NamedChart { chart: name, origin: Origin::Unknown });
-        return known.or_else(by_name);
+        let by_name = || crate::linkerd::is_chart(to.name).then(|| unknown(to.name));
+        return context.referenced_chart(&to).or_else(by_name);
     }
     let template = spec.path(&["chart", "spec"]);
     let chart = template.and_then(|t| t.text(&["chart"]));
-    let source = template.and_then(|t| t.get("sourceRef")).and_then(reference);
-    match (chart, source) {
-        (Some(chart), Some((kind, name, namespace))) => {
-            let origin = context.origin(path, &kind, &name, namespace.as_deref(), namespaces);
-            Some(NamedChart { chart: chart.to_owned(), origin })
-        }
+    let source = template.and_then(|t| t.get("sourceRef"));
+    match (chart, source.and_then(|node| reference(path, node, namespaces))) {
+        (Some(chart), Some(to)) => Some(NamedChart { chart: chart.to_owned(), origin: context.origin(&to) }),
         _ => {
             let patched = context.patched_chart(path, "HelmRelease", object.name?, namespaces);
             // A patch may name the chart itself without its source.
-            let own = chart.map(|c| NamedChart { chart: c.to_owned(), origin: Origin::Unknown });
-            patched.or(own)
+            patched.or_else(|| chart.map(unknown))
         }
     }
+}
+
+fn reference<'a>(from: &'a RepoPath, node: Node<'a>, own: &'a BTreeSet<String>) -> Option<Reference<'a>> {
+    let (kind, name) = (node.text(&["kind"])?, node.text(&["name"])?);
+    Some(Reference { from, kind, name, namespace: node.text(&["namespace"]), own })
 }
 
 fn deployment(
@@ -159,7 +155,8 @@ fn helm_chart(
     let Some((chart, version)) = spec.text(&["chart"]).zip(spec.get("version")) else { return };
     let kind = spec.text(&["sourceRef", "kind"]).unwrap_or("HelmRepository");
     let name = spec.text(&["sourceRef", "name"]).unwrap_or_default();
-    let origin = context.origin(&place.file.path, kind, name, None, namespaces);
+    let to = Reference { from: &place.file.path, kind, name, namespace: None, own: namespaces };
+    let origin = context.origin(&to);
     let text = version.as_str().unwrap_or_default();
     if let Some(ours) = Ours::judge(chart, &origin, text, &context.options.mirrors) {
         found.scalar(place, version, &ours.fill(Spec::platform(PinKind::FluxHelmChart, Expects::Chart)));
@@ -174,8 +171,9 @@ fn oci_repository(
     found: &mut Found,
 ) {
     let named = spec.text(&["url"]).and_then(oci_chart).or_else(|| {
-        let own = context.namespaces(&place.file.path, object);
-        context.referenced_chart(&place.file.path, "OCIRepository", object.name?, None, &own)
+        let own = &context.namespaces(&place.file.path, object);
+        let (from, kind) = (&place.file.path, "OCIRepository");
+        context.referenced_chart(&Reference { from, kind, name: object.name?, namespace: None, own })
     });
     let Some((named, reference)) = named.zip(spec.get("ref")) else { return };
     let digest = reference.text(&["digest"]).filter(|d| !d.is_empty()).map(|_| Reason::Digest);

@@ -4,12 +4,12 @@
 //! what a scalar means; this file decides whether its bytes may be touched.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{HashMap, HashSet},
     ops::Range,
 };
 
 use super::{
-    Deployment, Form, Pin, PinKind, Reason, RepoPath, Site, Stage,
+    ChartUse, Deployment, Form, Pin, PinKind, Reason, RenderedFile, RepoPath, Site, Stage,
     corpus::File,
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
@@ -53,10 +53,14 @@ pub(super) struct Found {
     pub readers: Vec<Reader>,
     /// Linkerd's charts as they are deployed.
     pub deployments: Vec<Deployment>,
+    /// Linkerd's charts as they are rendered.
+    pub uses: Vec<ChartUse>,
+    /// Files that a chart made.
+    pub rendered: Vec<RenderedFile>,
     /// Aliases that were understood as pins, by file and byte.
     aliases_read: HashSet<(RepoPath, usize)>,
-    /// For a pin whose anchor has aliases at places that fix a version: those aliases.
-    shared: Vec<(RepoPath, Range<usize>, Vec<usize>)>,
+    /// For a pin whose anchor has aliases at places that fix a version, by file and byte: those aliases.
+    shared: HashMap<(RepoPath, usize), Vec<usize>>,
 }
 
 /// Keys whose value fixes some version, so that an alias there must be understood before its anchor moves.
@@ -155,38 +159,38 @@ impl Found {
         self.pins.extend(other.pins);
         self.readers.extend(other.readers);
         self.deployments.extend(other.deployments);
+        self.uses.extend(other.uses);
+        self.rendered.extend(other.rendered);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);
     }
 
     /// Returns the pins, each site once, ordered by path and position.
     pub fn into_pins(mut self) -> (Vec<Pin>, Vec<Deployment>) {
-        for (path, span, aliases) in &self.shared {
-            let foreign = aliases.iter().any(|a| !self.aliases_read.contains(&(path.clone(), *a)));
-            for pin in self.pins.iter_mut().filter(|p| foreign && p.path == *path && p.site.span == *span) {
-                pin.stays.get_or_insert(Reason::Uneditable);
-            }
-        }
-        let mut sites: BTreeMap<(RepoPath, usize), Pin> = BTreeMap::new();
-        for pin in self.pins {
-            match sites.entry((pin.path.clone(), pin.site.span.start)) {
-                std::collections::btree_map::Entry::Vacant(free) => drop(free.insert(pin)),
-                std::collections::btree_map::Entry::Occupied(mut taken) => {
-                    if rank(&pin) < rank(taken.get()) {
-                        taken.insert(pin);
-                    }
+        self.shared.retain(|(path, _), aliases| {
+            aliases.iter().any(|alias| !self.aliases_read.contains(&(path.clone(), *alias)))
+        });
+        if !self.shared.is_empty() {
+            for pin in &mut self.pins {
+                if self.shared.contains_key(&(pin.path.clone(), pin.site.span.start)) {
+                    pin.stays.get_or_insert(Reason::Uneditable);
                 }
             }
         }
+        let site = |pin: &Pin| (pin.site.span.start, rank(pin));
+        // Stable: of two pins that are alike the first stays.
+        self.pins.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| site(a).cmp(&site(b))));
+        self.pins.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
+        self.pins.shrink_to_fit();
         self.deployments.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
-        (sites.into_values().collect(), self.deployments)
+        (self.pins, self.deployments)
     }
 
     fn stays(&self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: &VersionText) -> Option<Reason> {
         let word = place.word(node);
         let held = word.filter(|r| *r == Reason::Held);
         let sealed = place.file.sealed.then_some(Reason::Encrypted);
-        let twice = place.any_around(node.resolved(), is_written_twice).then_some(Reason::DuplicateKey);
+        let twice = place.any_around(node.resolved(), is_ambiguous).then_some(Reason::DuplicateKey);
         let workflow = is_workflow(place.file).then_some(Reason::NeedsWorkflowsScope);
         held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays).or(workflow)
     }
@@ -196,12 +200,11 @@ impl Found {
         let fixing: Vec<usize> = anchored
             .document()
             .aliases_of(anchored)
-            .into_iter()
-            .filter(|alias| key_of(*alias).is_some_and(|key| FIXING.contains(&key)))
+            .filter(|alias| alias.key().and_then(Node::as_str).is_some_and(|key| FIXING.contains(&key)))
             .map(|alias| alias_key(place, alias))
             .collect();
         if !fixing.is_empty() {
-            self.shared.push((place.file.path.clone(), site.span.clone(), fixing));
+            self.shared.insert((place.file.path.clone(), site.span.start), fixing);
         }
     }
 }
@@ -209,12 +212,6 @@ impl Found {
 /// Tells whether the token may not write this file.
 pub(super) fn is_workflow(file: &File) -> bool {
     file.path.as_str().starts_with(".github/workflows/")
-}
-
-/// Returns the key that a node is the value of.
-pub(super) fn key_of<'a>(node: Node<'a>) -> Option<&'a str> {
-    let entry = node.parent()?.entries().find(|(_, v)| v.span() == node.span());
-    entry.and_then(|(k, _)| k.as_str())
 }
 
 /// A pin that may move comes before one that stays, then the kinds in the contract's order.
@@ -229,27 +226,15 @@ fn alias_key(place: Place<'_>, alias: Node<'_>) -> usize {
 
 /// Returns the node with every other value of the same key in the same mapping.
 fn twins<'a>(node: Node<'a>) -> Vec<Node<'a>> {
-    let Some((parent, key)) = node.parent().zip(key_of(node)) else { return vec![node] };
-    if !parent.is_duplicated(key) {
-        return vec![node];
-    }
-    parent
-        .entries()
-        .filter(|(k, v)| k.as_str() == Some(key) && v.as_str().is_some())
-        .map(|(_, v)| v)
-        .collect()
+    let key = node.key().and_then(Node::as_str).filter(|_| node.is_written_twice());
+    let Some((parent, key)) = node.parent().zip(key) else { return vec![node] };
+    let same = parent.entries().filter(|(k, v)| k.as_str() == Some(key) && v.as_str().is_some());
+    same.map(|(_, v)| v).collect()
 }
 
 /// Tells whether the key of the node, or of a mapping around it, is written twice.
-fn is_written_twice(node: Node<'_>) -> bool {
-    let mut child = node;
-    while let Some(parent) = child.parent() {
-        if key_of(child).is_some_and(|key| parent.is_duplicated(key)) {
-            return true;
-        }
-        child = parent;
-    }
-    false
+fn is_ambiguous(node: Node<'_>) -> bool {
+    std::iter::successors(Some(node), |n| n.parent()).any(Node::is_written_twice)
 }
 
 /// Returns a version's form as a fresh opaque text, for scalars that are pins but name no release.

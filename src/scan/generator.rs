@@ -38,6 +38,7 @@ struct Element {
 
 /// What one source of the template says.
 struct Reading<'a> {
+    source: Node<'a>,
     chart: Option<&'a str>,
     url: Option<&'a str>,
     version: &'a str,
@@ -63,18 +64,8 @@ pub(super) fn pins(
     let elements = elements(context, spec);
     let sources = argo_sources(template);
     for source in &sources {
-        let reading = Reading {
-            chart: source.text(&["chart"]),
-            url: source.text(&["repoURL"]),
-            version: source.text(&["targetRevision"]).unwrap_or_default(),
-        };
-        for element in &elements {
-            element.visit(place, |at, node, values| {
-                let others = Others { elements: &elements, sources: &sources };
-                let scope = Scope { place: at, node, set: place, values };
-                one(context, &scope, &reading, *source, &others, found);
-            });
-        }
+        let reading = Reading::of(*source, source.text(&["targetRevision"]).unwrap_or_default());
+        each_element(context, place, &elements, &sources, &reading, found);
     }
 }
 
@@ -97,22 +88,43 @@ pub(super) fn patch_pins(
     let [source] = charts.as_slice() else { return };
     let elements = elements(context, spec);
     for version in revisions.filter(|v| v.contains("{{")) {
-        let (chart, url) = (source.text(&["chart"]), source.text(&["repoURL"]));
-        let reading = Reading { chart, url, version };
-        for element in &elements {
-            element.visit(place, |at, node, values| {
-                let others = Others { elements: &elements, sources: &charts };
-                let scope = Scope { place: at, node, set: place, values };
-                one(context, &scope, &reading, *source, &others, found);
-            });
-        }
+        each_element(context, place, &elements, &charts, &Reading::of(*source, version), found);
     }
 }
 
 /// What must agree beside the element at hand.
 struct Others<'a, 'n> {
-    elements: &'a [Element],
     sources: &'a [Node<'n>],
+    /// Linkerd's charts that elements name, each once; a matrix may take the chart from one generator and the version
+    /// from another.
+    charts: Vec<String>,
+    /// Whether elements name no other charts.
+    sure: bool,
+}
+
+/// Takes what one source reads from each element.
+fn each_element(
+    context: &Context<'_>,
+    place: Place<'_>,
+    elements: &[Element],
+    sources: &[Node<'_>],
+    reading: &Reading<'_>,
+    found: &mut Found,
+) {
+    let mut others = Others { sources, charts: Vec::new(), sure: true };
+    for element in elements {
+        element.visit(place, |at, node, values| {
+            let scope = Scope { place: at, node, set: place, values };
+            let chart = reading.chart.and_then(|text| scope.evaluate(text));
+            chart.into_iter().for_each(|chart| others.note(chart));
+        });
+    }
+    for element in elements {
+        element.visit(place, |at, node, values| {
+            let scope = Scope { place: at, node, set: place, values };
+            one(context, &scope, reading, &others, found);
+        });
+    }
 }
 
 /// Takes what one source reads from one element.
@@ -120,10 +132,10 @@ fn one(
     context: &Context<'_>,
     scope: &Scope<'_>,
     reading: &Reading<'_>,
-    source: Node<'_>,
     others: &Others<'_, '_>,
     found: &mut Found,
 ) {
+    let source = reading.source;
     let fields: Vec<(Place<'_>, Node<'_>)> =
         template::reads(reading.version).iter().filter_map(|path| scope.field(path)).collect();
     let version = fields.first().and_then(|(_, n)| n.as_str()).unwrap_or(reading.version);
@@ -155,10 +167,10 @@ fn one(
     helm_reads(context, scope, source, &read_by, found);
     // Which of several charts reads a value is not for this element to say: each of ours may.
     let unnamed = reading.chart.filter(|text| scope.evaluate(text).is_none());
-    for chart in unnamed.map(|text| scope.charts(text, others)).unwrap_or_default() {
+    for chart in unnamed.into_iter().flat_map(|_| &others.charts) {
         let url = reading.url.and_then(|u| scope.evaluate(u));
         let origin = url.map_or(Origin::Unknown, Origin::Address);
-        if let Some(ours) = Ours::judge(&chart, &origin, version, mirrors) {
+        if let Some(ours) = Ours::judge(chart, &origin, version, mirrors) {
             helm_reads(context, scope, source, &ReadBy::Ours(ours), found);
         }
     }
@@ -229,6 +241,26 @@ fn siblings(place: Place<'_>, field: Node<'_>, found: &mut Found) {
     }
 }
 
+// === impl Reading ===
+
+impl<'a> Reading<'a> {
+    fn of(source: Node<'a>, version: &'a str) -> Self {
+        Self { source, chart: source.text(&["chart"]), url: source.text(&["repoURL"]), version }
+    }
+}
+
+// === impl Others ===
+
+impl Others<'_, '_> {
+    fn note(&mut self, chart: String) {
+        match crate::linkerd::is_chart(&chart) {
+            true if self.charts.contains(&chart) => {}
+            true => self.charts.push(chart),
+            false => self.sure = false,
+        }
+    }
+}
+
 /// One element with what a template can read from it.
 struct Scope<'a> {
     place: Place<'a>,
@@ -275,21 +307,8 @@ impl<'a> Scope<'a> {
         if let Some(chart) = self.evaluate(text) {
             return Some((Some(NamedChart { chart, origin }), true));
         }
-        let charts = self.charts(text, others);
-        let sure = charts.iter().all(|c| crate::linkerd::is_chart(c));
-        let chart = charts.into_iter().find(|c| crate::linkerd::is_chart(c))?;
-        Some((Some(NamedChart { chart, origin }), sure))
-    }
-
-    /// Lists the charts that elements name; a matrix may take the chart from one generator and the version from another.
-    fn charts(&self, text: &str, others: &Others<'_, '_>) -> Vec<String> {
-        let mut charts: Vec<String> = Vec::new();
-        for element in others.elements {
-            element.visit(self.set, |place, node, values| {
-                charts.extend(Scope { place, node, set: self.set, values }.evaluate(text));
-            });
-        }
-        charts
+        let chart = others.charts.first()?.clone();
+        Some((Some(NamedChart { chart, origin }), others.sure))
     }
 
     /// Tells whether another source of the template reads the same field as the version of somebody else's chart.

@@ -6,12 +6,21 @@
 use super::Reason;
 use crate::yaml::{Comment, Stream};
 
+/// Comment lines above a pin that are read.
+const ABOVE: usize = 100;
+
 /// Reads the comments on the line of a byte, and the comment lines directly above it.
 pub(super) fn word(stream: &Stream, text: &str, byte: usize) -> Option<Reason> {
+    if stream.comments.is_empty() {
+        return None;
+    }
     let here = stream.comment_behind(text, byte).and_then(|c| reason(&c.text));
     let mut line = line_start(text, byte);
     let mut above = None;
-    while here.is_none() && above.is_none() && line > 0 {
+    for _ in 0..ABOVE {
+        if here.is_some() || above.is_some() || line == 0 {
+            break;
+        }
         line = line_start(text, line - 1);
         let Some(comment) = comment_line(stream, text, line) else { break };
         // A setter is read on its own line only.

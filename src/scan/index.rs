@@ -3,7 +3,7 @@
 //! In: every file that passed the screen. Out: small facts by name: chart sources, releases, namespaces, local
 //! charts, kustomizations, Flux and Argo CD roots, ConfigMaps. No pins.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     RepoPath,
@@ -14,6 +14,9 @@ use super::{
     screen::is_kustomization,
 };
 use crate::{linkerd::INJECT, yaml::Node};
+
+/// Keys of a values file that are kept.
+const TOP_KEYS: usize = 64;
 
 /// Facts of all files.
 #[derive(Debug, Default)]
@@ -32,6 +35,16 @@ pub(super) struct Index {
     pub roots: Vec<Root>,
     /// ConfigMaps, Secrets in plain text, and cluster Secrets of Argo CD.
     pub maps: Vec<Map>,
+    /// Files that are called values.
+    pub values_files: Vec<ValuesFile>,
+}
+
+/// A file that is called values, with its keys.
+#[derive(Clone, Debug)]
+pub(super) struct ValuesFile {
+    pub path: RepoPath,
+    /// Its first keys at the top.
+    pub keys: Vec<String>,
 }
 
 /// A named source of charts.
@@ -105,6 +118,8 @@ pub(super) struct Kustomization {
     pub namespace: Option<String>,
     /// Files and folders that it takes in, relative to its own folder.
     pub takes: Vec<String>,
+    /// The files that are patches.
+    pub patch_files: Vec<String>,
     /// The ConfigMaps that it generates.
     pub generated: Vec<String>,
 }
@@ -121,6 +136,8 @@ pub(super) struct Root {
     pub target: Option<String>,
     /// Whether `target` overrides what objects say.
     pub forces: bool,
+    /// The variables that `substitute` defines.
+    pub substitutes: Vec<String>,
     /// Names of ConfigMaps and Secrets in `substituteFrom`.
     pub substitute_from: Vec<String>,
     /// Whether it is a Flux Kustomization.
@@ -177,6 +194,13 @@ impl Index {
             let fact = roots.map(|root| kustomization(file, root));
             index.kustomizations.extend(fact.map(|fact| (file.path.folder().to_owned(), fact)));
         }
+        if file.path.as_str().to_ascii_lowercase().contains("values")
+            && let Some(root) =
+                place.stream.roots().next().filter(|r| r.is_mapping() && r.get("kind").is_none())
+        {
+            let keys = root.entries().take(TOP_KEYS).filter_map(|(k, _)| k.as_str().map(str::to_owned));
+            index.values_files.push(ValuesFile { path: file.path.clone(), keys: keys.collect() });
+        }
         for object in Object::all(place) {
             index.object(file, &object);
         }
@@ -194,6 +218,7 @@ impl Index {
         self.kustomizations.extend(other.kustomizations);
         self.roots.extend(other.roots);
         self.maps.extend(other.maps);
+        self.values_files.extend(other.values_files);
     }
 
     fn object(&mut self, file: &File, object: &Object<'_>) {
@@ -229,24 +254,30 @@ impl Index {
     }
 }
 
-/// Returns the item that shares most folders with a path; the first of equals.
-pub(super) fn nearest<'a, T>(
-    items: impl Iterator<Item = &'a T>,
+/// Returns, of items that are ordered by path, the one that fits and shares most folders with a path; the first of
+/// equals.
+pub(super) fn nearest<'s, T>(
+    items: &'s [T],
     to: &RepoPath,
     path: impl Fn(&T) -> &RepoPath,
-) -> Option<&'a T> {
-    let shared = |item: &T| {
-        let (a, b) = (path(item).folder().split('/'), to.folder().split('/'));
-        a.zip(b).take_while(|(a, b)| a == b).count()
-    };
-    let mut best: Option<(usize, &'a T)> = None;
-    for item in items {
-        let score = shared(item);
-        if best.is_none_or(|(top, _)| score > top) {
-            best = Some((score, item));
+    fits: impl Fn(&T) -> bool,
+) -> Option<&'s T> {
+    let text = to.as_str();
+    // Those below one folder are neighbours, and those below the folder above it lie around them.
+    let folders = text.rmatch_indices('/').filter_map(|(at, _)| text.get(..=at)).chain([""]);
+    let mut asked: Option<Range<usize>> = None;
+    for folder in folders {
+        let first = items.partition_point(|item| path(item).as_str() < folder);
+        let below = |item: &T| path(item).as_str().starts_with(folder);
+        let end = first + items.get(first..)?.partition_point(below);
+        let inner = asked.unwrap_or(first..first);
+        let mut outer = (first..inner.start).chain(inner.end..end).filter_map(|n| items.get(n));
+        if let Some(found) = outer.find(|item| fits(item)) {
+            return Some(found);
         }
+        asked = Some(first..end);
     }
-    best.map(|(_, item)| item)
+    None
 }
 
 fn source(
@@ -281,6 +312,7 @@ fn release(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>
 
 fn flux_root(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>) -> Root {
     let folder = spec.text(&["path"]).unwrap_or_default();
+    let defined = spec.path(&["postBuild", "substitute"]).into_iter().flat_map(Node::entries);
     let from = spec.path(&["postBuild", "substituteFrom"]).into_iter().flat_map(Node::items);
     Root {
         path,
@@ -289,6 +321,7 @@ fn flux_root(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'
         folder: clean_folder(folder),
         target: spec.text(&["targetNamespace"]).map(str::to_owned),
         forces: true,
+        substitutes: defined.filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect(),
         substitute_from: from.filter_map(|f| f.text(&["name"]).map(str::to_owned)).collect(),
         flux: true,
     }
@@ -305,6 +338,7 @@ fn argo_roots(name: &str, path: &RepoPath, spec: Node<'_>) -> Vec<Root> {
             folder: clean_folder(folder),
             target: target.clone(),
             forces: false,
+            substitutes: Vec::new(),
             substitute_from: Vec::new(),
             flux: false,
         })
@@ -352,12 +386,39 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
     }
     let patches =
         ["patches", "patchesJson6902"].into_iter().filter_map(|key| root.get(key)).flat_map(Node::items);
-    takes.extend(patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)));
+    let mut patch_files: Vec<String> = patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)).collect();
+    takes.extend(patch_files.iter().cloned());
+    patch_files.extend(list("patchesStrategicMerge"));
     let generated = root.get("configMapGenerator").into_iter().flat_map(Node::items);
     Kustomization {
         path: file.path.clone(),
         namespace: root.text(&["namespace"]).map(str::to_owned),
         takes,
+        patch_files,
         generated: generated.filter_map(|g| g.text(&["name"]).map(str::to_owned)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_is_the_first_that_shares_most_folders() {
+        let path = |text: &str| RepoPath::new(text).unwrap();
+        let mut items =
+            ["a.yaml", "a/b-c/x.yaml", "a/b/c/x.yaml", "a/b/x.yaml", "a/b/y.yaml", "z/x.yaml"].map(path);
+        items.sort();
+        let find = |to: &str, not: &str| {
+            nearest(&items, &path(to), |item| item, |item| item.as_str() != not).map(RepoPath::as_str)
+        };
+        assert_eq!(find("a/b/q.yaml", ""), Some("a/b/c/x.yaml"));
+        assert_eq!(find("a/b/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
+        assert_eq!(find("a/b/d/e/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
+        assert_eq!(find("a/q/q.yaml", ""), Some("a/b-c/x.yaml"));
+        assert_eq!(find("q/q.yaml", ""), Some("a.yaml"));
+        assert_eq!(find("z/q.yaml", "z/x.yaml"), Some("a.yaml"));
+        let none = nearest(&items, &path("a/q.yaml"), |item| item, |_| false);
+        assert_eq!(none, None);
     }
 }

@@ -38,14 +38,21 @@ pub(super) fn pins(file: &TextFile<'_>) -> Vec<Pin> {
     let mut start = 0;
     let mut above: Option<&str> = None;
     for (number, line) in file.text.split_inclusive('\n').enumerate() {
-        for (code, form) in marked(line) {
+        let marked = marked(line);
+        // What is held by a comment further behind is held with all that stands before that comment.
+        let held = match above.is_some_and(is_hold_line) {
+            true => marked.len(),
+            false => marked.partition_point(|(code, _)| hold_in(line.get(code.end..).unwrap_or_default())),
+        };
+        let (mut counted, mut column) = (line.len() - line.trim_start_matches('\u{feff}').len(), 1);
+        for (nth, (code, form)) in marked.into_iter().enumerate() {
             let first = code.start;
-            let behind = line.get(code.end..).unwrap_or_default();
-            let held = hold_in(behind) || above.is_some_and(is_hold_line);
             for mut token in tokens(line.get(code).unwrap_or_default()).into_iter().filter(|t| t.form == form)
             {
                 token.span = first + token.span.start..first + token.span.end;
-                found.push(pin(file, start, number + 1, line, &token, held));
+                column += line.get(counted..token.span.start).map_or(0, |before| before.chars().count());
+                counted = token.span.start;
+                found.push(pin(file, start, (number + 1, column), &token, nth < held));
             }
         }
         above = Some(line);
@@ -78,16 +85,14 @@ pub(super) fn text_pin(
     }
 }
 
-fn pin(file: &TextFile<'_>, start: usize, number: usize, line: &str, token: &Token, held: bool) -> Pin {
+fn pin(file: &TextFile<'_>, start: usize, place: (usize, usize), token: &Token, held: bool) -> Pin {
     let span = start + token.span.start..start + token.span.end;
-    let column =
-        line.get(..token.span.start).unwrap_or_default().trim_start_matches('\u{feff}').chars().count() + 1;
     let workflow = file.path.as_str().starts_with(".github/workflows/");
     let stays = held
         .then_some(Reason::Held)
         .or(file.sealed.then_some(Reason::Encrypted))
         .or(workflow.then_some(Reason::NeedsWorkflowsScope));
-    text_pin(file, PinKind::Marker, span, (number, column), token, stays)
+    text_pin(file, PinKind::Marker, span, place, token, stays)
 }
 
 /// Finds the pieces of a line that comments mark, each with the form that its comment asks for. A piece reaches from
@@ -171,5 +176,9 @@ mod tests {
     fn a_marked_line_can_be_held() {
         assert_eq!(found("# uplinker: hold\nv=edge-26.8.2 # uplinker: edge\n")[0].3, Some(Reason::Held));
         assert_eq!(found("v=edge-26.8.2 # uplinker: edge # uplinker: hold\n")[0].3, Some(Reason::Held));
+        let two =
+            "edge-26.8.2 <!-- uplinker: edge --> <!-- uplinker: hold --> edge-26.8.2 <!-- uplinker: edge -->";
+        let stays: Vec<_> = found(two).into_iter().map(|f| (f.1, f.3)).collect();
+        assert_eq!(stays, [(1, Some(Reason::Held)), (61, None)]);
     }
 }

@@ -21,6 +21,7 @@ mod kustomize;
 mod layout;
 mod manifest;
 mod marker;
+mod named;
 mod object;
 mod origin;
 mod other;
@@ -33,6 +34,8 @@ mod rivals;
 mod run;
 mod screen;
 mod template;
+mod unknown;
+mod uses;
 mod values;
 mod variable;
 mod version_text;
@@ -46,6 +49,7 @@ use crate::{release::EdgeVersion, yaml::Route};
 pub use chart_use::{ChartUse, Parameter, ValuesPart};
 pub use git_tree::{GitTree, Listing};
 pub use path::RepoPath;
+pub use rendered::{Marks, marks};
 pub use run::scan;
 
 /// What the operator and the repository say of a scan.
@@ -241,6 +245,8 @@ pub enum Form {
     Chart,
     /// The digest of a `Chart.lock`, recomputed when one of its versions moves.
     LockDigest,
+    /// The first version in a rendered manifest, which moves as a whole.
+    Rendered,
     /// Nothing that can be rewritten (a range, a digest).
     Opaque,
 }
@@ -336,8 +342,6 @@ pub enum SkipReason {
     Submodule,
     /// A name that is no path: not UTF-8, `..`, twice in one folder, or too long.
     OddName,
-    /// Rendered output, not regenerated yet.
-    RenderedManifest,
     /// A shape that is named but not moved yet.
     Helmfile,
     /// As above.
@@ -353,12 +357,25 @@ pub enum SkipReason {
 pub struct Facts {
     /// Charts of Linkerd as the repository has them rendered.
     pub uses: Vec<ChartUse>,
+    /// Files that hold what Helm or `linkerd install` made, once for each chart in them, ordered by path.
+    pub rendered: Vec<RenderedFile>,
     /// Releases and applications of Linkerd charts with what they say of their order.
     pub deployments: Vec<Deployment>,
     /// Text outside deployable files that would render or install an old release again.
     pub generators: Vec<Generator>,
     /// Renovate or Dependabot configurations that manage the same pins.
     pub rivals: Vec<Rival>,
+}
+
+/// A file with committed output of a chart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RenderedFile {
+    /// The file.
+    pub path: RepoPath,
+    /// Its content.
+    pub blob: BlobId,
+    /// The chart.
+    pub chart: String,
 }
 
 /// A Linkerd chart as the repository deploys it.
@@ -389,6 +406,8 @@ pub struct Generator {
     pub line: usize,
     /// The release that it would bring back.
     pub version: EdgeVersion,
+    /// How it names it.
+    pub form: Form,
 }
 
 /// A configuration of another update bot that covers Linkerd.

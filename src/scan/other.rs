@@ -3,6 +3,8 @@
 //! In: a file's name and text. Out: what kind of file it is; `other` pins, which are reported and never moved; the
 //! lines of scripts that would render or install an old release again.
 
+use std::collections::HashSet;
+
 use super::{
     Generator, Pin, PinKind, Reason, RepoPath, SkipReason,
     marker::{self, TextFile},
@@ -80,14 +82,15 @@ pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> boo
 
 /// Reports the release names of a text as `other`: one a line.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
-    let taken = |span: &std::ops::Range<usize>| known.iter().any(|p| p.site.span == *span);
+    let taken = starts(known);
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
+        if found.len() == REPORTED {
+            return;
+        }
         let token = tokens(line).into_iter().next();
-        let span = token.as_ref().map(|t| start + t.span.start..start + t.span.end);
-        if let (Some(token), Some(span)) = (token, span.filter(|s| !taken(s)))
-            && found.len() < REPORTED
-        {
+        if let Some(token) = token.filter(|t| !taken.contains(&(start + t.span.start))) {
+            let span = start + token.span.start..start + token.span.end;
             let column = line.get(..token.span.start).map_or(1, |l| l.chars().count() + 1);
             let at = (number, column);
             found.push(marker::text_pin(file, PinKind::Other, span, at, &token, Some(Reason::NotDeployed)));
@@ -98,14 +101,15 @@ pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
 
 /// Finds the lines of a script that name a release and are not marked; comments are history.
 pub(super) fn generators(file: &TextFile<'_>, markers: &[Pin]) -> Vec<Generator> {
+    let marked = starts(markers);
     let mut found: Vec<Generator> = Vec::new();
     each_line(file.text, |number, start, line| {
         let code = line.trim_start();
         let comment = code.starts_with('#') || code.starts_with("//");
-        let marked = |t: &Token| markers.iter().any(|m| m.site.span.start == start + t.span.start);
-        let token = tokens(line).into_iter().find(|t| !marked(t));
+        let token = tokens(line).into_iter().find(|t| !marked.contains(&(start + t.span.start)));
         if let Some(token) = token.filter(|_| !comment) {
-            found.push(Generator { path: file.path.clone(), line: number, version: token.version });
+            let Token { version, form, .. } = token;
+            found.push(Generator { path: file.path.clone(), line: number, version, form });
         }
     });
     found
@@ -116,11 +120,16 @@ pub(super) fn unmarked_releases(text: &str, markers: &[Pin]) -> Vec<crate::relea
     if markers.is_empty() {
         return releases(text);
     }
-    let free = |t: &Token| !markers.iter().any(|m| m.site.span.start == t.span.start);
+    let marked = starts(markers);
+    let free = |t: &Token| !marked.contains(&t.span.start);
     let mut found: Vec<_> = tokens(text).into_iter().filter(free).map(|t| t.version).collect();
     found.sort_unstable();
     found.dedup();
     found
+}
+
+fn starts(pins: &[Pin]) -> HashSet<usize> {
+    pins.iter().map(|pin| pin.site.span.start).collect()
 }
 
 fn is_pipeline(path: &str) -> bool {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::{
     PinKind,
     annotation::{self, Part},
-    context::Context,
+    context::{Context, NamedChart, Reference},
     found::{Found, Spec},
     manifest,
     object::Object,
@@ -166,10 +166,13 @@ fn patched(
     target: &Target<'_>,
     name: &str,
     namespaces: &BTreeSet<String>,
-) -> Option<super::context::NamedChart> {
+) -> Option<NamedChart> {
     let path = &place.file.path;
     match target.kind {
-        "HelmChart" | "OCIRepository" => context.referenced_chart(path, target.kind, name, None, namespaces),
+        kind @ ("HelmChart" | "OCIRepository") => {
+            let own = namespaces;
+            context.referenced_chart(&Reference { from: path, kind, name, namespace: None, own })
+        }
         "HelmRelease" | "Application" => context.patched_chart(path, target.kind, name, namespaces),
         _ => None,
     }

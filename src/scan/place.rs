@@ -7,6 +7,10 @@ use std::ops::Range;
 use super::{Reason, Site, corpus::File, hold};
 use crate::yaml::{Embedded, Node, Route, Step, Stream, Style};
 
+/// Texts inside texts that are walked: an Argo CD application in a patch holds values. More are not written by people,
+/// and each one takes stack and a parse.
+const NESTED: usize = 4;
+
 /// A text being walked: a file's, or one inside a scalar of another place.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
@@ -42,8 +46,11 @@ impl<'a> Place<'a> {
         Self { file, text: &file.text, stream: &file.stream, outer: None }
     }
 
-    /// Steps into the text of a scalar; `None` where it is no YAML.
+    /// Steps into the text of a scalar; `None` where it is no YAML, or too deep inside of others.
     pub fn inside<R>(self, node: Node<'a>, walk: impl FnOnce(Place<'_>) -> R) -> Option<R> {
+        if std::iter::successors(self.outer, |o| o.place.outer).count() >= NESTED {
+            return None;
+        }
         let embedded = Embedded::parse(self.text, node)?.ok()?;
         let outer = Outer { place: self, embedded: &embedded, node: node.resolved() };
         Some(walk(Place {

@@ -14,13 +14,14 @@ use super::{
     layout::Layout,
     manifest,
     marker::{self, TextFile},
+    named::Named,
     object::Object,
     other::{self, Class},
     parallel, patch,
     place::Place,
     rendered, rivals,
     screen::{self, Hit, is_kustomization},
-    values, variable,
+    unknown, uses, values, variable,
 };
 
 /// More names that are no path are not listed.
@@ -28,12 +29,22 @@ const ODD_NAMES: usize = 100;
 /// What stands for a name of which no part can be shown.
 const ODD_NAME: &str = "(a name that is no path)";
 
-/// What one file gave.
+/// What one file gave, or several.
 #[derive(Default)]
 struct FileResult {
     found: Found,
     skipped: Vec<Skipped>,
     generators: Vec<Generator>,
+}
+
+// === impl FileResult ===
+
+impl FileResult {
+    fn append(&mut self, other: Self) {
+        self.found.append(other.found);
+        self.skipped.extend(other.skipped);
+        self.generators.extend(other.generators);
+    }
 }
 
 /// Finds every place in a tree that fixes a Linkerd version.
@@ -52,18 +63,32 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
     let corpus = Corpus::new(tree, options);
     let index = index(tree, &corpus, &screened.hits);
     let layout = Layout::new(&index);
-    let context = Context { corpus: &corpus, index: &index, layout: &layout, options };
-    let results = parallel::map(&screened.hits, |hit| {
-        tree.entries().get(hit.entry).map_or_else(FileResult::default, |entry| look(&context, entry, hit))
+    let context = Context {
+        corpus: &corpus,
+        index: &index,
+        layout: &layout,
+        sources: &Named::new(&layout, &index.sources),
+        releases: &Named::new(&layout, &index.releases),
+        maps: &Named::new(&layout, &index.maps),
+        options,
+    };
+    let results = parallel::fold(&screened.hits, |all: &mut FileResult, hit| {
+        let entry = tree.entries().get(hit.entry);
+        entry.into_iter().for_each(|entry| all.append(look(&context, entry, hit)));
     });
-    let mut found = Found::default();
-    for result in results {
-        found.append(result.found);
-        inventory.skipped.extend(result.skipped);
-        inventory.facts.generators.extend(result.generators);
-    }
+    let mut all = FileResult::default();
+    results.into_iter().for_each(|result| all.append(result));
+    let FileResult { mut found, skipped, generators } = all;
+    inventory.skipped.extend(skipped);
+    inventory.facts.generators = generators;
     trace_variables(&context, &mut found);
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
+    let mut uses = uses::complete(&context, std::mem::take(&mut found.uses));
+    uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
+    inventory.facts.uses = uses;
+    inventory.facts.rendered = std::mem::take(&mut found.rendered);
+    inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
+    inventory.facts.rendered.sort();
     (inventory.pins, inventory.facts.deployments) = found.into_pins();
     inventory.facts = Facts { rivals: rivals::find(&corpus, &inventory.pins), ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
@@ -82,14 +107,15 @@ fn odd_names(tree: &dyn Tree) -> impl Iterator<Item = Skipped> + '_ {
 }
 
 fn index(tree: &dyn Tree, corpus: &Corpus<'_>, hits: &[Hit]) -> Index {
-    let parts = parallel::map(hits, |hit| {
-        let entry = tree.entries().get(hit.entry)?;
-        let manifest = matches!(other::class(&entry.path), Class::Manifest);
-        let file = manifest.then(|| corpus.open(entry).ok())??;
-        Some(Index::of(&file))
+    let parts = parallel::fold(hits, |index: &mut Index, hit| {
+        let entry = tree.entries().get(hit.entry);
+        let manifest = entry.filter(|entry| matches!(other::class(&entry.path), Class::Manifest));
+        if let Some(file) = manifest.and_then(|entry| corpus.open(entry).ok()) {
+            index.absorb(Index::of(&file));
+        }
     });
     let mut index = Index::default();
-    parts.into_iter().flatten().for_each(|part| index.absorb(part));
+    parts.into_iter().for_each(|part| index.absorb(part));
     index
 }
 
@@ -131,24 +157,23 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
     let markers = marker::pins(&text);
     let place = Place::of(file);
-    let templated = file.text.contains("{{")
-        && other::is_chart_template(&file.path, |folder| {
-            let chart =
-                if folder.is_empty() { "Chart.yaml".to_owned() } else { format!("{folder}/Chart.yaml") };
-            context.corpus.entry(&chart).is_some()
-        });
-    let skip = if templated {
-        hit.linkerd.then_some((SkipReason::HelmTemplate, None))
-    } else {
-        rendered::recognise(place).map(|what| (SkipReason::RenderedManifest, Some(what)))
-    };
-    if let Some((reason, detail)) = skip {
+    let templated = file.text.contains("{{") && is_template(context, &file.path);
+    if templated && hit.linkerd {
         let versions = other::unmarked_releases(&file.text, &markers);
-        result.skipped.push(Skipped { path: file.path.clone(), reason, detail, versions });
-    } else if !templated {
+        let reason = SkipReason::HelmTemplate;
+        result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
+    } else if !templated && !rendered::take(place, &mut result.found) {
         shapes(context, file, &mut result.found);
+        result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
     }
     take_markers(markers, &mut result.found);
+}
+
+fn is_template(context: &Context<'_>, path: &RepoPath) -> bool {
+    other::is_chart_template(path, |folder| {
+        let chart = if folder.is_empty() { "Chart.yaml".to_owned() } else { format!("{folder}/Chart.yaml") };
+        context.corpus.entry(&chart).is_some()
+    })
 }
 
 /// Lets every shape look at a file.
@@ -156,6 +181,7 @@ fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
     let place = Place::of(file);
     let name = file.path.name();
     manifest::objects(context, place, found);
+    uses::of_file(context, place, &mut found.uses);
     for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
         variable::unread(place, object, found);
     }
@@ -238,7 +264,10 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
     if hit.linkerd {
         let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
         let path = entry.path.clone();
-        result.skipped.push(Skipped { path, reason: unread.reason, detail: unread.detail, versions });
+        // No template is YAML: where the parser stopped says nothing.
+        let template = unread.reason == SkipReason::HelmTemplate && is_template(context, &path);
+        let detail = unread.detail.filter(|_| !template);
+        result.skipped.push(Skipped { path, reason: unread.reason, detail, versions });
     }
     take_markers(markers, &mut result.found);
 }

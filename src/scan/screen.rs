@@ -34,6 +34,8 @@ pub(super) struct Screened {
 /// What the bytes of a file say, whatever its name is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Content {
+    /// How many they are, as far as can be counted here.
+    size: u32,
     /// They name Linkerd.
     linkerd: bool,
     /// They name Linkerd, a release, or a marker.
@@ -44,10 +46,18 @@ struct Content {
     sealed: bool,
 }
 
+/// What is known of each blob, so that one at many paths is read once.
+struct Contents {
+    /// Ordered.
+    ids: Vec<BlobId>,
+    judged: Vec<OnceLock<Content>>,
+}
+
 enum Seen {
     Nothing,
     Quiet(BlobId),
-    Hit(Hit),
+    /// With its size.
+    Hit(Hit, u32),
     Skipped(Box<Skipped>),
 }
 
@@ -67,6 +77,9 @@ const BINARY: [&str; 16] = [
     "so",
 ];
 
+/// Bytes of all files together that are read; one blob at very many paths would take for ever.
+const READ: u64 = 2 << 30;
+
 /// Fewer files than this are read one by one: to find them in the packs would take longer.
 const FEW: usize = 256;
 
@@ -80,19 +93,22 @@ pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened,
         .filter(|(_, e)| !options.ignore.is_match(e.path.as_str()))
         .collect();
     let contents = needles.sweep(tree, options, &entries);
-    let of = |n: &usize| contents.get(*n).and_then(|content| content.get().copied());
-    let positions: Vec<usize> = (0..entries.len()).collect();
-    let seen = parallel::map(&positions, |n| match entries.get(*n) {
-        Some((at, entry)) => needles.look(tree, options, *at, entry, of(n)),
-        None => Ok(Seen::Nothing),
-    });
+    let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry, &contents));
     let mut screened = Screened::default();
     let mut quiet = Vec::new();
-    for seen in seen {
+    let mut bytes = 0;
+    for (seen, (_, entry)) in seen.into_iter().zip(&entries) {
         match seen? {
             Seen::Nothing => {}
             Seen::Quiet(id) => quiet.push(id),
-            Seen::Hit(hit) => screened.hits.push(hit),
+            Seen::Hit(hit, size) => {
+                bytes += u64::from(size);
+                if bytes > READ {
+                    let reason = format!("the files to be read have more than {READ} bytes together");
+                    return Err(TreeError { id: entry.id, reason });
+                }
+                screened.hits.push(hit);
+            }
             Seen::Skipped(skipped) => screened.skipped.push(*skipped),
         }
     }
@@ -119,25 +135,21 @@ impl Needles {
     }
 
     /// Judges as many contents as the tree can show at once.
-    fn sweep(
-        &self,
-        tree: &dyn Tree,
-        options: &ScanOptions,
-        entries: &[(usize, &Entry)],
-    ) -> Vec<OnceLock<Content>> {
-        let contents: Vec<OnceLock<Content>> = entries.iter().map(|_| OnceLock::new()).collect();
+    fn sweep(&self, tree: &dyn Tree, options: &ScanOptions, entries: &[(usize, &Entry)]) -> Contents {
         let regular = |e: &Entry| matches!(e.mode, Mode::File | Mode::Executable);
-        let open = |e: &Entry| regular(e) && !options.quiet.contains(e.id);
-        let (positions, ids): (Vec<usize>, Vec<BlobId>) =
-            entries.iter().enumerate().filter(|(_, (_, e))| open(e)).map(|(n, (_, e))| (n, e.id)).unzip();
+        let open = entries.iter().map(|(_, e)| e).filter(|e| regular(e) && !options.quiet.contains(e.id));
+        let mut ids: Vec<BlobId> = open.map(|e| e.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let judged: Vec<OnceLock<Content>> = ids.iter().map(|_| OnceLock::new()).collect();
         if ids.len() > FEW {
             tree.sweep(&ids, options.file_bytes, &|n, bytes| {
-                if let Some(content) = positions.get(n).and_then(|n| contents.get(*n)) {
+                if let Some(content) = judged.get(n) {
                     let _ = content.set(self.judge(bytes));
                 }
             });
         }
-        contents
+        Contents { ids, judged }
     }
 
     fn look(
@@ -146,7 +158,7 @@ impl Needles {
         options: &ScanOptions,
         at: usize,
         entry: &Entry,
-        swept: Option<Content>,
+        contents: &Contents,
     ) -> Result<Seen, TreeError> {
         let skip = |reason, detail: Option<String>| {
             let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
@@ -168,8 +180,9 @@ impl Needles {
         if options.quiet.contains(entry.id) && !is_kustomization(entry.path.name()) {
             return Ok(Seen::Quiet(entry.id));
         }
-        let content = match swept {
-            Some(content) => content,
+        let known = contents.of(entry.id);
+        let content = match known.and_then(OnceLock::get) {
+            Some(content) => *content,
             None => {
                 let size = tree.size(entry.id)?;
                 if size > options.file_bytes {
@@ -178,15 +191,17 @@ impl Needles {
                     let detail = format!("{size} bytes, over the ceiling of {}", options.file_bytes);
                     return Ok(if binary { Seen::Nothing } else { skip(SkipReason::TooLarge, Some(detail)) });
                 }
-                self.judge(&tree.read(entry.id)?)
+                let content = self.judge(&tree.read(entry.id)?);
+                let _ = known.map(|known| known.set(content));
+                content
             }
         };
         if content.sealed {
             return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
         }
-        let Content { linkerd, named, ties, .. } = content;
+        let Content { size, linkerd, named, ties, .. } = content;
         Ok(match ties || is_kustomization(entry.path.name()) {
-            true => Seen::Hit(Hit { entry: at, named, linkerd }),
+            true => Seen::Hit(Hit { entry: at, named, linkerd }, size),
             false => Seen::Quiet(entry.id),
         })
     }
@@ -196,7 +211,8 @@ impl Needles {
             self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
         let named = linkerd || self.names_a_release(bytes) || self.marker.find(bytes).is_some();
         let ties = named || self.flux.find(bytes).is_some() || self.argo.find(bytes).is_some();
-        Content { linkerd, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        Content { size, linkerd, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
     }
 
     fn names_a_release(&self, bytes: &[u8]) -> bool {
@@ -204,6 +220,12 @@ impl Needles {
         let dot = |at: usize| bytes.get(at) == Some(&b'.');
         self.edge.find_iter(bytes).any(|at| digit(at + 5) && digit(at + 6) && dot(at + 7))
             || self.century.find_iter(bytes).any(|at| digit(at + 3) && dot(at + 4) && digit(at + 5))
+    }
+}
+
+impl Contents {
+    fn of(&self, id: BlobId) -> Option<&OnceLock<Content>> {
+        self.judged.get(self.ids.binary_search(&id).ok()?)
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     context::Context,
     env_file,
     found::{Found, Reader, Spec},
-    index::{Map, Root, nearest},
+    index::{Map, Root},
     object::Object,
     place::Place,
     values::{self, ReadBy},
@@ -25,11 +25,13 @@ pub(super) fn trace(context: &Context<'_>, reader: &Reader, found: &mut Found) {
     let roots: Vec<&Root> =
         if above.is_empty() { context.index.roots.iter().filter(|r| r.flux).collect() } else { above };
     for root in roots {
-        substitutes(context, root, |place, key, value| {
-            if key == reader.variable {
-                found.scalar(place, value, &spec);
-            }
-        });
+        if root.substitutes.contains(&reader.variable) {
+            substitutes(context, root, |place, key, value| {
+                if key == reader.variable {
+                    found.scalar(place, value, &spec);
+                }
+            });
+        }
         for name in &root.substitute_from {
             entry_of_map(context, name, root, &reader.variable, &spec, found);
         }
@@ -56,11 +58,7 @@ pub(super) fn values_from(
     let Some(name) = from.text(&["name"]) else { return };
     let key = from.text(&["valuesKey"]).unwrap_or("values.yaml");
     let target = from.text(&["targetPath"]);
-    let tied = |map: &&Map| {
-        let there = context.layout.namespaces(&map.path, map.namespace.as_deref());
-        map.name == name && (there.is_empty() || namespaces.is_empty() || !there.is_disjoint(namespaces))
-    };
-    for map in context.index.maps.iter().filter(tied) {
+    for map in context.maps.all("", name, namespaces) {
         with_entry(context, map, key, |place, node| match target {
             Some(path) => {
                 if let Some(spec) = read_by.spec(context, path) {
@@ -88,57 +86,81 @@ pub(super) fn values_from(
     }
 }
 
+/// A replacement whose targets are pins.
+struct Replacement {
+    kind: String,
+    name: String,
+    field: Vec<String>,
+    /// What the value is cut at, and which piece is taken.
+    piece: Option<(String, usize)>,
+    spec: Spec,
+}
+
 /// Takes the sources of a kustomization's replacements whose targets are pins.
 pub(super) fn replacements(context: &Context<'_>, place: Place<'_>, root: Node<'_>, found: &mut Found) {
+    let home = &place.file.path;
+    let mut read: Vec<Replacement> = Vec::new();
     for item in root.get("replacements").into_iter().flat_map(Node::items) {
-        match item.text(&["path"]).and_then(|p| place.file.path.join_from_folder(p)) {
-            None => replacement(context, &place.file.path, item, found),
-            Some(path) => {
-                let Some(file) = context.corpus.file(path.as_str()) else { continue };
-                for root in file.stream.roots() {
-                    let items: Vec<Node<'_>> =
-                        if root.is_sequence() { root.items().collect() } else { vec![root] };
-                    items.into_iter().for_each(|item| replacement(context, &place.file.path, item, found));
-                }
-            }
+        let Some(path) = item.text(&["path"]).and_then(|p| home.join_from_folder(p)) else {
+            read.extend(Replacement::of(context, home, item));
+            continue;
+        };
+        for root in context.corpus.file(path.as_str()).iter().flat_map(|file| file.stream.roots()) {
+            let one = (!root.is_sequence()).then_some(root);
+            read.extend(root.items().chain(one).filter_map(|item| Replacement::of(context, home, item)));
+        }
+    }
+    if read.is_empty() {
+        return;
+    }
+    for path in taken_files(context, home) {
+        let Some(file) = context.corpus.file(path.as_str()) else { continue };
+        let place = Place::of(&file);
+        for object in Object::all(place) {
+            let of_this =
+                read.iter().filter(|r| r.kind == object.kind && Some(r.name.as_str()) == object.name);
+            of_this.for_each(|replacement| replacement.take(place, &object, found));
+        }
+    }
+    for Replacement { kind, name, field, spec, .. } in &read {
+        if let ("ConfigMap", [first, key]) = (kind.as_str(), field.as_slice())
+            && first == "data"
+        {
+            generated_entry(context, name, key, spec, found);
         }
     }
 }
 
-fn replacement(context: &Context<'_>, kustomization: &RepoPath, item: Node<'_>, found: &mut Found) {
-    let Some(source) = item.get("source") else { return };
-    let Some(name) = source.text(&["name"]) else { return };
-    let spec = item
-        .get("targets")
-        .into_iter()
-        .flat_map(Node::items)
-        .find_map(|t| target_spec(context, kustomization, t));
-    let Some(spec) = spec else { return };
-    let field = field_path(source.text(&["fieldPath"]).unwrap_or("metadata.name"));
-    let delimiter = source.text(&["options", "delimiter"]);
-    let index = source.text(&["options", "index"]).and_then(|i| i.parse::<usize>().ok()).unwrap_or(0);
-    let kind = source.text(&["kind"]).unwrap_or("ConfigMap");
-    for path in taken_files(context, kustomization) {
-        let Some(file) = context.corpus.file(path.as_str()) else { continue };
-        let place = Place::of(&file);
-        for object in Object::all(place).iter().filter(|o| o.kind == kind && o.name == Some(name)) {
-            let keys: Vec<&str> = field.iter().map(String::as_str).collect();
-            let Some(node) = object.node.path(&keys) else { continue };
-            match (delimiter, node.as_str()) {
-                (Some(delimiter), Some(text)) if !delimiter.is_empty() => {
-                    let start: usize =
-                        text.split(delimiter).take(index).map(|p| p.len() + delimiter.len()).sum();
-                    let length = text.split(delimiter).nth(index).map_or(0, str::len);
-                    found.part(place, node, start..start + length, &spec);
-                }
-                _ => found.scalar(place, node, &spec),
-            }
-        }
+// === impl Replacement ===
+
+impl Replacement {
+    fn of(context: &Context<'_>, kustomization: &RepoPath, item: Node<'_>) -> Option<Self> {
+        let source = item.get("source")?;
+        let name = source.text(&["name"])?.to_owned();
+        let mut targets = item.get("targets").into_iter().flat_map(Node::items);
+        let spec = targets.find_map(|target| target_spec(context, kustomization, target))?;
+        let index = source.text(&["options", "index"]).and_then(|i| i.parse().ok()).unwrap_or(0);
+        let delimiter = source.text(&["options", "delimiter"]).filter(|delimiter| !delimiter.is_empty());
+        Some(Self {
+            kind: source.text(&["kind"]).unwrap_or("ConfigMap").to_owned(),
+            name,
+            field: field_path(source.text(&["fieldPath"]).unwrap_or("metadata.name")),
+            piece: delimiter.map(|delimiter| (delimiter.to_owned(), index)),
+            spec,
+        })
     }
-    if let ("ConfigMap", [first, key]) = (kind, field.as_slice())
-        && first == "data"
-    {
-        generated_entry(context, name, key, &spec, found);
+
+    fn take(&self, place: Place<'_>, object: &Object<'_>, found: &mut Found) {
+        let keys: Vec<&str> = self.field.iter().map(String::as_str).collect();
+        let Some(node) = object.node.path(&keys) else { return };
+        match (&self.piece, node.as_str()) {
+            (Some((delimiter, index)), Some(text)) => {
+                let start = text.split(delimiter).take(*index).map(|p| p.len() + delimiter.len()).sum();
+                let length = text.split(delimiter).nth(*index).map_or(0, str::len);
+                found.part(place, node, start..start + length, &self.spec);
+            }
+            _ => found.scalar(place, node, &self.spec),
+        }
     }
 }
 
@@ -199,7 +221,12 @@ fn field_path(text: &str) -> Vec<String> {
     keys
 }
 
-fn substitutes(context: &Context<'_>, root: &Root, mut visit: impl FnMut(Place<'_>, &str, Node<'_>)) {
+/// Visits what a Flux Kustomization substitutes by itself.
+pub(super) fn substitutes(
+    context: &Context<'_>,
+    root: &Root,
+    mut visit: impl FnMut(Place<'_>, &str, Node<'_>),
+) {
     let Some(file) = context.corpus.file(root.path.as_str()) else { return };
     let place = Place::of(&file);
     let flux = |o: &Object<'_>| o.is("kustomize.toolkit.fluxcd.io", "Kustomization");
@@ -212,11 +239,8 @@ fn substitutes(context: &Context<'_>, root: &Root, mut visit: impl FnMut(Place<'
 }
 
 fn entry_of_map(context: &Context<'_>, name: &str, root: &Root, key: &str, spec: &Spec, found: &mut Found) {
-    let tied = |map: &&Map| {
-        let there = context.layout.namespaces(&map.path, map.namespace.as_deref());
-        map.name == name && root.namespace.as_ref().is_none_or(|n| there.is_empty() || there.contains(n))
-    };
-    if let Some(map) = nearest(context.index.maps.iter().filter(tied), &root.path, |m| &m.path) {
+    let own: BTreeSet<String> = root.namespace.iter().cloned().collect();
+    if let Some(map) = context.maps.nearest("", name, &own, &root.path) {
         with_entry(context, map, key, |place, node| found.scalar(place, node, spec));
     }
     generated_entry(context, name, key, spec, found);

@@ -63,6 +63,12 @@ pub(super) struct Token {
     pub version: EdgeVersion,
 }
 
+/// The longest word that is looked at: `edge-26.8.2` with much around it.
+const LONGEST: usize = 64;
+
+/// The most variables of one text; a version reads one, or one for each of its numbers.
+const READS: usize = 16;
+
 /// Judges the text of a scalar.
 pub(super) fn judge(text: &str, expects: Expects) -> Judged {
     let trimmed = text.trim();
@@ -120,10 +126,15 @@ pub(super) fn releases(text: &str) -> Vec<EdgeVersion> {
     found
 }
 
-/// Finds where a word of letters, digits, dots and dashes ends; a full stop at its end is punctuation.
+/// Finds where a word of letters, digits, dots and dashes ends; a full stop at its end is punctuation. A word that is
+/// longer than any release's name ends behind [`LONGEST`] and names none.
 fn token_end(bytes: &[u8], start: usize) -> usize {
     let inside = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'+');
-    let length = bytes.get(start..).map_or(0, |rest| rest.iter().take_while(|b| inside(b)).count());
+    let rest = bytes.get(start..).unwrap_or_default();
+    let length = rest.iter().take(LONGEST + 1).take_while(|b| inside(b)).count();
+    if length > LONGEST {
+        return start;
+    }
     let word = bytes.get(start..start + length).unwrap_or_default();
     let stops = word.iter().rev().take_while(|b| matches!(b, b'.' | b'-')).count();
     // `linkerd-viz-2026.8.2.tgz`: the name of a package ends in its version.
@@ -190,12 +201,20 @@ fn is_range(text: &str) -> bool {
 /// Finds Flux's `${name}`, `${name:=default}` and their relatives.
 fn variable_reads(text: &str) -> Vec<VariableRead> {
     let mut reads = Vec::new();
+    let mut close = 0;
     for start in memchr::memmem::find_iter(text.as_bytes(), b"${") {
+        // Looked for once for all that it may close.
+        if close <= start {
+            close = text.get(start..).and_then(|t| t.find('}')).map_or(text.len(), |n| start + n);
+        }
+        if reads.len() == READS {
+            break;
+        }
         // `$${name}` is Flux's escape.
         if text.get(..start).is_some_and(|t| t.ends_with('$')) {
             continue;
         }
-        let Some(inner) = text.get(start + 2..).and_then(|t| t.split('}').next()) else { continue };
+        let Some(inner) = text.get(start + 2..close) else { continue };
         let length = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
         let (name, rest) = inner.split_at(length);
         if name.is_empty() {
@@ -271,5 +290,15 @@ mod tests {
         assert_eq!(found("We run `edge-26.8.2`, chart 2026.8.2."), ["edge-26.8.2", "2026.8.2"]);
         assert_eq!(found("linkerd-viz-2026.8.2.tgz"), ["2026.8.2"]);
         assert_eq!(found("edge-26.8.2-spark ledge-26.8.2 12026.8.2 2026.8.2.1 v2026.8.2x"), [""; 0]);
+        assert_eq!(found(&format!("edge-26.8.2{} {}2026.8.2", ".".repeat(99), "0".repeat(99))), [""; 0]);
+    }
+
+    #[test]
+    fn a_text_of_beginnings_alone_takes_no_time() {
+        let begun = std::time::Instant::now();
+        assert_eq!(tokens(&"20".repeat(1 << 20)), []);
+        assert_eq!(variable_reads(&"${a".repeat(1 << 20)).len(), READS);
+        assert_eq!(variable_reads(&"${".repeat(1 << 20)), []);
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     }
 }

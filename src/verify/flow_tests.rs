@@ -67,6 +67,7 @@ fn pass(files: &BTreeMap<String, String>, stage: Stage, to: &str) -> Pass {
         stage,
         to: edge(to),
         hop_towards: None,
+        sources: &[],
         catalog: &catalog,
         options: &options,
     };
@@ -90,6 +91,8 @@ fn pass(files: &BTreeMap<String, String>, stage: Stage, to: &str) -> Pass {
         control_plane: None,
         catalog: &catalog,
         options: &options,
+        rendered: &Renderings::default(),
+        now: jiff::Timestamp::UNIX_EPOCH,
     });
     Some((result, findings))
 }

@@ -3,10 +3,12 @@
 //! In: the inventory after the change. Out: a `block` for each pin that would move again, and for each that moved and
 //! can no longer be found where it was.
 
+use std::collections::HashSet;
+
 use super::{Checked, Finding, Verification, count};
 use crate::{
     plan::{NewText, edge_of, judge},
-    scan::{Inventory, Pin},
+    scan::{Form, Pin, PinKind, RepoPath},
 };
 
 pub(super) const NAME: &str = "idempotent";
@@ -25,8 +27,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it")
         })
         .collect();
-    let fixed = input.moving().filter(|(_, new)| matches!(new, NewText::Fixed(_)));
-    for (pin, _) in fixed.filter(|(pin, _)| !is_at(after, pin, input)) {
+    let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
+    let there: HashSet<_> =
+        after.pins.iter().filter(|pin| edge_of(pin) == Some(plan.to)).map(place).collect();
+    for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&place(pin))) {
         let reason =
             format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
         findings.push(Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it"));
@@ -34,13 +38,14 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("a second scan, {}", count(after.pins.len(), "pin")), findings }
 }
 
-fn is_at(after: &Inventory, moved: &Pin, input: &Verification<'_>) -> bool {
-    let same_place = |pin: &&Pin| {
-        pin.path == moved.path
-            && pin.kind == moved.kind
-            && (pin.site.document, pin.site.line) == (moved.site.document, moved.site.line)
+/// What a pin keeps when it moves.
+fn place(pin: &Pin) -> (&RepoPath, PinKind, usize, usize) {
+    // The lines of a manifest that is rendered again are new.
+    let (document, line) = match pin.form {
+        Form::Rendered => (0, 0),
+        _ => (pin.site.document, pin.site.line),
     };
-    after.pins.iter().filter(same_place).any(|pin| edge_of(pin) == Some(input.plan.to))
+    (&pin.path, pin.kind, document, line)
 }
 
 #[cfg(test)]

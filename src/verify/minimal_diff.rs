@@ -18,10 +18,12 @@ const OURS: &str = "this is a defect of uplinker; do not merge, and report it";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut pins: BTreeMap<&RepoPath, Vec<(&Pin, &NewText)>> = BTreeMap::new();
-    input.moving().for_each(|(pin, new)| pins.entry(&pin.path).or_default().push((pin, new)));
+    let spliced = input.moving().filter(|(_, new)| !matches!(new, NewText::Rendered(_)));
+    spliced.for_each(|(pin, new)| pins.entry(&pin.path).or_default().push((pin, new)));
     let mut findings: Vec<Finding> = Vec::new();
     let mut changed: BTreeSet<&RepoPath> = BTreeSet::new();
-    for file in &input.changes.files {
+    let rendered = input.changes.files.iter().filter(|f| f.rendered).count();
+    for file in input.changes.files.iter().filter(|f| !f.rendered) {
         if !changed.insert(&file.path) {
             findings.push(defect(&file.path, None, "the file is changed twice"));
         }
@@ -34,7 +36,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let line = pins.first().map(|(pin, _)| pin.site.line);
         findings.push(defect(path, line, "a pin of the file was to move and the file is not changed"));
     }
-    let looked_at = format!("every byte of {}", count(input.changes.files.len(), "changed file"));
+    let looked_at = format!("every byte of {}", count(input.changes.files.len() - rendered, "edited file"));
     Checked { looked_at, findings }
 }
 

@@ -4,7 +4,7 @@
 //! plane does not wait for its CRDs. An order that a parent sets (a Flux Kustomization, an app of apps) is not seen
 //! here, so across folders it is only an `info`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::scan::{Deployment, Stage};
@@ -22,17 +22,59 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all: Vec<&Deployment> =
         input.inventory.facts.deployments.iter().filter(|d| input.target.covers(&d.path)).collect();
     let control_planes: Vec<&Deployment> = all.iter().copied().filter(|d| d.chart == CONTROL_PLANE).collect();
-    let findings = control_planes.iter().filter_map(|d| finding(d, &all)).collect();
+    let others = Others::of(&all);
+    let findings = control_planes.iter().filter_map(|d| finding(d, &others)).collect();
     let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));
     Checked { looked_at, findings }
 }
 
-fn finding(control_plane: &Deployment, all: &[&Deployment]) -> Option<Finding> {
-    let crds: Vec<&Deployment> = all.iter().copied().filter(|d| d.chart == CRDS).collect();
-    let near: Vec<&Deployment> =
-        crds.iter().copied().filter(|d| d.path.folder() == control_plane.path.folder()).collect();
-    let (candidates, severity) =
-        if near.is_empty() { (crds, Severity::Info) } else { (near, Severity::Warn) };
+/// The deployments that a control plane may wait for.
+#[derive(Default)]
+struct Others<'d> {
+    crds: Vec<&'d Deployment>,
+    crds_by_folder: HashMap<&'d str, Vec<&'d Deployment>>,
+    /// What the releases of a name wait for.
+    waits: HashMap<&'d str, BTreeSet<&'d str>>,
+}
+
+// === impl Others ===
+
+impl<'d> Others<'d> {
+    fn of(all: &[&'d Deployment]) -> Self {
+        let mut others = Self::default();
+        for deployment in all {
+            if deployment.chart == CRDS {
+                others.crds.push(deployment);
+                others.crds_by_folder.entry(deployment.path.folder()).or_default().push(deployment);
+            }
+            let waits = deployment.depends_on.iter().flatten().map(|name| bare(name));
+            others.waits.entry(&deployment.name).or_default().extend(waits);
+        }
+        others
+    }
+
+    /// Names that a release waits for, directly or through other releases of Linkerd's charts.
+    fn reachable(&self, from: &'d Deployment, depends_on: &'d [String]) -> BTreeSet<&'d str> {
+        let mut waiting: Vec<&str> = depends_on.iter().map(|name| bare(name)).collect();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        while let Some(name) = waiting.pop() {
+            if seen.insert(name) && name != from.name {
+                waiting.extend(self.waits.get(name).into_iter().flatten());
+            }
+        }
+        seen
+    }
+}
+
+fn bare(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Finding> {
+    let (candidates, severity) = match others.crds_by_folder.get(control_plane.path.folder()) {
+        Some(near) => (near, Severity::Warn),
+        None => (&others.crds, Severity::Info),
+    };
     // One application with both charts is applied by kind, CRDs first.
     let one_object = |d: &Deployment| d.path == control_plane.path && d.name == control_plane.name;
     if candidates.is_empty() || candidates.iter().any(|d| one_object(d)) {
@@ -40,7 +82,7 @@ fn finding(control_plane: &Deployment, all: &[&Deployment]) -> Option<Finding> {
     }
     let place = |finding: Finding| finding.at(&control_plane.path, control_plane.line);
     if let Some(depends_on) = &control_plane.depends_on {
-        let waited_for = reachable(control_plane, depends_on, all);
+        let waited_for = others.reachable(control_plane, depends_on);
         let waits = candidates.iter().any(|d| waited_for.contains(d.name.as_str()));
         let name = candidates.first().map_or(CRDS, |d| d.name.as_str());
         let reason = format!("`{}` does not wait for `{name}`, which brings its CRDs", control_plane.name);
@@ -55,24 +97,6 @@ fn finding(control_plane: &Deployment, all: &[&Deployment]) -> Option<Finding> {
     );
     let mend = format!("give the CRDs a wave below {wave}");
     (first >= wave).then(|| place(Finding::new(NAME, severity, reason).mend(mend)))
-}
-
-/// Names that a release waits for, directly or through other releases of Linkerd's charts.
-fn reachable<'d>(
-    from: &'d Deployment,
-    depends_on: &'d [String],
-    all: &[&'d Deployment],
-) -> BTreeSet<&'d str> {
-    let bare = |name: &'d String| name.rsplit('/').next().unwrap_or(name);
-    let mut waiting: Vec<&str> = depends_on.iter().map(bare).collect();
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
-    while let Some(name) = waiting.pop() {
-        if seen.insert(name) && name != from.name {
-            let named = all.iter().filter(|d| d.name == name);
-            waiting.extend(named.filter_map(|d| d.depends_on.as_ref()).flatten().map(bare));
-        }
-    }
-    seen
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 fn finding(file: &FileChange) -> Option<Finding> {
     let after = file.after.as_ref()?;
     let reason = match (documents(&file.path, &file.before), documents(&file.path, after)) {
-        (old, new) if old == new => return None,
+        (old, new) if old == new || (file.rendered && new.is_some()) => return None,
         (_, None) => "the file parsed before the change and does not after it".to_owned(),
         (old, new) => {
             format!("the file had {} documents and now has {}", old.unwrap_or(0), new.unwrap_or(0))

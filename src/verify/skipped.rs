@@ -44,11 +44,9 @@ fn weight(reason: SkipReason) -> Severity {
         | SkipReason::NotUtf8
         | SkipReason::Encrypted => Severity::Block,
         // These can be read; moving them is not there yet, and people who use them know how to.
-        SkipReason::RenderedManifest
-        | SkipReason::Helmfile
-        | SkipReason::Terraform
-        | SkipReason::Fleet
-        | SkipReason::UnknownShape => Severity::Warn,
+        SkipReason::Helmfile | SkipReason::Terraform | SkipReason::Fleet | SkipReason::UnknownShape => {
+            Severity::Warn
+        }
         SkipReason::Symlink | SkipReason::Submodule | SkipReason::OddName => Severity::Info,
     }
 }
@@ -57,7 +55,11 @@ fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, se
     let (what, to) = (words(skipped.reason), input.plan.to);
     let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
     let mend = match skipped.reason {
-        SkipReason::RenderedManifest => format!("render it again with {to}, in this branch"),
+        // In these a mark works.
+        SkipReason::Helmfile | SkipReason::Terraform | SkipReason::UnknownShape => format!(
+            "if it fixes a release, set it to {to} by hand in this branch; a line that ends with `# uplinker: chart` \
+             or `# uplinker: edge` moves by itself"
+        ),
         _ => format!("if it fixes a release, set it to {to} by hand in this branch"),
     };
     Finding::new(NAME, severity, reason).at(&skipped.path, None).mend(mend)
@@ -92,7 +94,6 @@ fn words(reason: SkipReason) -> &'static str {
         SkipReason::Symlink => "symbolic link",
         SkipReason::Submodule => "submodule",
         SkipReason::OddName => "a name that is no path",
-        SkipReason::RenderedManifest => "rendered manifests, which are not made again yet",
         SkipReason::Helmfile => "helmfile, which is not edited yet",
         SkipReason::Terraform => "Terraform, which is not edited yet",
         SkipReason::Fleet => "Fleet, which is not edited yet",
@@ -131,9 +132,9 @@ mod tests {
 
     #[test]
     fn a_shape_that_is_not_moved_yet_is_a_warning() {
-        let found = found(SkipReason::RenderedManifest, &["edge-26.8.2"]);
+        let found = found(SkipReason::Terraform, &["edge-26.8.2"]);
         assert_eq!(severities(&found), [Warn]);
-        assert!(found[0].mend.as_ref().unwrap().contains("render it again with edge-26.8.3"));
+        assert!(found[0].mend.as_ref().unwrap().contains("set it to edge-26.8.3"));
     }
 
     #[test]

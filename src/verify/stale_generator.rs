@@ -4,7 +4,10 @@
 //! plan's; a later run of it would undo this change.
 
 use super::{Checked, Finding, Verification, count};
-use crate::scan::{Generator, Stage};
+use crate::{
+    release::EdgeVersion,
+    scan::{Form, Generator, Stage},
+};
 
 pub(super) const NAME: &str = "stale-generator";
 
@@ -19,8 +22,13 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .iter()
         .filter(|g| g.version < input.plan.to)
         .map(|g| {
-            let reason = format!("this line names {}; the next run of it would bring that back", g.version);
-            let mend = format!("set it to {}, or mark it with `# uplinker: edge`", input.plan.to);
+            let (word, write): (_, fn(&EdgeVersion) -> String) = match g.form {
+                Form::Chart => ("chart", EdgeVersion::chart),
+                _ => ("edge", EdgeVersion::to_string),
+            };
+            let (old, new) = (write(&g.version), write(&input.plan.to));
+            let reason = format!("this line names {old}; the next run of it would bring that back");
+            let mend = format!("set it to {new}, or mark it with `# uplinker: {word}`");
             Finding::warn(NAME, reason).at(&g.path, g.line).mend(mend)
         })
         .collect();
@@ -36,7 +44,11 @@ mod tests {
     };
 
     fn found(version: &str) -> Vec<Finding> {
-        let generator = Generator { path: path("Makefile"), line: 4, version: edge(version) };
+        written(version, Form::Edge)
+    }
+
+    fn written(version: &str, form: Form) -> Vec<Finding> {
+        let generator = Generator { path: path("Makefile"), line: 4, version: edge(version), form };
         Case::default()
             .pins(|b| {
                 b.chart("a.yaml", "linkerd-crds", "2026.8.2")
@@ -51,6 +63,14 @@ mod tests {
         assert_eq!(severities(&old), [Warn]);
         assert_eq!(old[0].place.as_ref().unwrap().line, Some(4));
         assert_eq!(severities(&found("edge-26.1.1")), [Warn], "also at one that no pin names");
+    }
+
+    #[test]
+    fn the_mend_is_in_the_form_of_the_line() {
+        let mend = |form| written("edge-26.8.2", form)[0].mend.clone().unwrap();
+        assert_eq!(mend(Form::Edge), "set it to edge-26.8.3, or mark it with `# uplinker: edge`");
+        assert_eq!(mend(Form::Chart), "set it to 2026.8.3, or mark it with `# uplinker: chart`");
+        assert!(written("edge-26.8.2", Form::Chart)[0].reason.contains("names 2026.8.2;"));
     }
 
     #[test]

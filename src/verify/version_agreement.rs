@@ -31,6 +31,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 fn names(new: &NewText, to: EdgeVersion) -> bool {
     match new {
         NewText::Fixed(text) => text.parse() == Ok(to) || EdgeVersion::from_chart(text) == Some(to),
+        NewText::Rendered(text) => {
+            let version = text.rsplit_once([' ', '-']).map_or("", |(_, version)| version);
+            text.ends_with(&to.to_string()) || EdgeVersion::from_chart(version) == Some(to)
+        }
         NewText::LockDigest => true,
     }
 }

@@ -1,6 +1,11 @@
 //! From parser events to the arena, under ceilings.
 
-use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle, Tag};
 
@@ -13,7 +18,7 @@ pub struct Ceilings {
     pub bytes: usize,
     /// Documents in a stream.
     pub documents: usize,
-    /// Nodes over all documents, aliases not expanded.
+    /// Nodes over all documents; an alias counts as what it stands for.
     pub nodes: usize,
     /// Nested collections.
     pub depth: usize,
@@ -55,6 +60,8 @@ struct Builder<'c> {
     document: Document,
     open: Vec<Open>,
     count: usize,
+    /// What each anchor of the document stands for, in nodes.
+    weights: HashMap<usize, usize>,
     /// Where the last event that is no comment ended.
     end: usize,
 }
@@ -63,6 +70,8 @@ struct Builder<'c> {
 struct Open {
     id: NodeId,
     key: Option<NodeId>,
+    /// The count of nodes before it.
+    before: usize,
 }
 
 /// What stands before a node's content.
@@ -100,7 +109,7 @@ impl<'c> Builder<'c> {
         let text: Arc<str> = text.into();
         let stream = Stream { documents: Vec::new(), comments: Vec::new() };
         let document = Document::empty(0, text.clone());
-        Self { ceilings, text, stream, document, open: Vec::new(), count: 0, end: 0 }
+        Self { ceilings, text, stream, document, open: Vec::new(), count: 0, weights: HashMap::new(), end: 0 }
     }
 
     fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
@@ -117,8 +126,11 @@ impl<'c> Builder<'c> {
                 self.start_document(explicit.then_some(bytes))?;
             }
             Event::DocumentEnd => {
+                // Many small documents are kept at a time.
+                self.document.nodes.shrink_to_fit();
                 let next = Document::empty(0, self.text.clone());
                 self.stream.documents.push(std::mem::replace(&mut self.document, next));
+                self.weights.clear();
             }
             Event::Scalar(value, style, anchor, tag) => {
                 let (kind, span) = self.scalar(&value, style_of(style), bytes);
@@ -135,11 +147,16 @@ impl<'c> Builder<'c> {
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(open) = self.open.pop() {
-                    self.document.nodes[open.id.0 as usize].span.end = bytes.end;
+                    let node = &mut self.document.nodes[open.id.0 as usize];
+                    node.span.end = bytes.end;
+                    self.weights.extend(node.anchor.map(|anchor| (anchor, self.count - open.before)));
                 }
             }
             Event::Alias(to) => {
-                self.node(RawKind::Alias(to), bytes, Properties { anchor: 0, tag: None })?;
+                // Inside of what it stands for, it counts once: nothing follows it there.
+                self.count = self.count.saturating_add(self.weights.get(&to).map_or(0, |weight| weight - 1));
+                let id = self.node(RawKind::Alias(to), bytes, Properties { anchor: 0, tag: None })?;
+                self.document.aliases.entry(to).or_default().push(id);
             }
             _ => return Ok(()),
         }
@@ -192,8 +209,9 @@ impl<'c> Builder<'c> {
     }
 
     fn open(&mut self, kind: RawKind, span: Range<usize>, properties: Properties) -> Result<(), YamlError> {
+        let before = self.count;
         let id = self.node(kind, span, properties)?;
-        self.open.push(Open { id, key: None });
+        self.open.push(Open { id, key: None, before });
         Ok(())
     }
 
@@ -227,7 +245,8 @@ impl<'c> Builder<'c> {
 
 impl Document {
     fn empty(index: usize, text: Arc<str>) -> Self {
-        Self { index, text, marker: None, nodes: Vec::new(), anchors: HashMap::new(), root: None }
+        let (anchors, aliases, twice) = (HashMap::new(), HashMap::new(), OnceLock::new());
+        Self { index, text, marker: None, nodes: Vec::new(), anchors, aliases, twice, root: None }
     }
 
     pub(super) fn value<'a>(&'a self, value: &'a Value) -> &'a str {

@@ -13,7 +13,11 @@ mod position;
 mod route;
 mod source_map;
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 pub use build::{Ceilings, YamlError};
 pub use embedded::{Embedded, parse_covered};
@@ -43,6 +47,10 @@ pub struct Document {
     marker: Option<Range<usize>>,
     nodes: Vec<RawNode>,
     anchors: HashMap<usize, NodeId>,
+    /// The aliases of each anchor.
+    aliases: HashMap<usize, Vec<NodeId>>,
+    /// The keys that are written more than once in their mapping, found when first asked for.
+    twice: OnceLock<HashSet<NodeId>>,
     root: Option<NodeId>,
 }
 
@@ -156,9 +164,8 @@ impl Stream {
                     continue;
                 }
                 anchors.push(anchor);
-                let found = document.nodes().filter(|n| n.shape() == Shape::Alias(anchor));
-                let found: Vec<_> = found.collect();
-                aliases.extend(found.iter().map(|n| n.route()));
+                let found = document.aliases_of_anchor(anchor);
+                aliases.extend(found.clone().map(Node::route));
                 open.extend(found);
             }
         }
@@ -186,9 +193,30 @@ impl Document {
     }
 
     /// Returns the aliases that stand for the anchor of `node` itself.
-    pub fn aliases_of(&self, node: Node<'_>) -> Vec<Node<'_>> {
-        let Some(anchor) = node.anchor() else { return Vec::new() };
-        self.nodes().filter(|n| n.shape() == Shape::Alias(anchor)).collect()
+    pub fn aliases_of(&self, node: Node<'_>) -> impl Iterator<Item = Node<'_>> + Clone {
+        node.anchor().into_iter().flat_map(|anchor| self.aliases_of_anchor(anchor))
+    }
+
+    fn aliases_of_anchor(&self, anchor: usize) -> impl Iterator<Item = Node<'_>> + Clone {
+        let aliases = self.aliases.get(&anchor).into_iter().flatten();
+        aliases.map(|id| Node { document: self, id: *id })
+    }
+
+    fn keys_written_twice(&self) -> &HashSet<NodeId> {
+        self.twice.get_or_init(|| {
+            let mut twice = HashSet::new();
+            for node in &self.nodes {
+                let RawKind::Mapping { entries, .. } = &node.kind else { continue };
+                let mut first: HashMap<&str, NodeId> = HashMap::with_capacity(entries.len());
+                for key in entries.iter().map(|(key, _)| Node { document: self, id: *key }) {
+                    let Some(text) = key.as_str() else { continue };
+                    if let Some(first) = first.insert(text, key.id) {
+                        twice.extend([first, key.id]);
+                    }
+                }
+            }
+            twice
+        })
     }
 
     fn raw(&self, id: NodeId) -> &RawNode {
@@ -236,11 +264,32 @@ mod tests {
         let root = stream.roots().next().unwrap();
         assert_eq!(root.path(&["a", "none"]).map(Node::span), None);
         assert_eq!(root.text(&["b", "x"]), Some("1"));
-        let mut bomb = String::from("a0: &a0 {x: 1}\n");
-        (1..60).for_each(|n| bomb.push_str(&format!("a{n}: &a{n} {{<<: [*a{0}, *a{0}]}}\n", n - 1)));
-        let stream = Stream::parse(&bomb).unwrap();
-        let last = stream.roots().next().unwrap().get("a59").unwrap();
+        let chain = |length: usize, times: usize| {
+            let mut text = String::from("a0: &a0 {x: 1}\n");
+            for n in 1..length {
+                let merged = vec![format!("*a{}", n - 1); times].join(", ");
+                text.push_str(&format!("a{n}: &a{n} {{<<: [{merged}]}}\n"));
+            }
+            text
+        };
+        let stream = Stream::parse(&chain(16, 2)).unwrap();
+        let last = stream.roots().next().unwrap().get("a15").unwrap();
         assert_eq!((last.text(&["x"]), last.get("y").map(Node::span)), (Some("1"), None));
+        // A long chain is followed for a while, and takes no stack.
+        let stream = Stream::parse(&chain(1000, 1)).unwrap();
+        let text = |name: &str| stream.roots().next().unwrap().text(&[name, "x"]).map(str::to_owned);
+        assert_eq!((text("a60").as_deref(), text("a999")), (Some("1"), None));
+    }
+
+    #[test]
+    fn what_aliases_stand_for_counts_each_time() {
+        let bomb: String = (1..60).map(|n| format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1)).collect();
+        let refused = Stream::parse(&format!("a0: &a0 {{x: 1}}\n{bomb}")).map(|_| ());
+        assert_eq!(refused, Err(YamlError::TooLarge { what: "nodes", limit: 2_000_000 }));
+        let list = "- x\n".repeat(10_000);
+        let uses = |times: usize| format!("a: &a\n{list}b:\n{}", "- *a\n".repeat(times));
+        assert!(Stream::parse(&uses(100)).is_ok());
+        assert!(Stream::parse(&uses(200)).is_err());
     }
 
     #[test]
@@ -250,6 +299,8 @@ mod tests {
         let a = stream.roots().next().unwrap().get("a").unwrap();
         assert_eq!((a.text(&["v"]), a.text(&["w"])), (Some("2"), Some("merged")));
         assert!(a.is_duplicated("v") && !a.is_duplicated("w"));
+        let twice = |n: usize| a.entries().nth(n).unwrap().1.is_written_twice();
+        assert_eq!([0, 1, 2].map(twice), [true, false, true]);
     }
 
     #[test]

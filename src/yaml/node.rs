@@ -11,6 +11,9 @@ pub struct Node<'a> {
     pub(super) id: NodeId,
 }
 
+/// Mappings that one look-up searches through merge keys.
+const MERGED: usize = 64;
+
 /// What a node is, without its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape<'a> {
@@ -102,8 +105,8 @@ impl<'a> Node<'a> {
 
     /// Returns the value under a key: the last duplicate wins, then merge keys (`<<`), as Go's YAML reads it.
     pub fn get(self, key: &str) -> Option<Node<'a>> {
-        let mut seen = Vec::new();
-        self.resolved().merged_entry(key, &mut seen)
+        let node = self.resolved();
+        node.own_entry(key).or_else(|| node.merged_entry(key))
     }
 
     /// Walks down a path of keys, aliases and merge keys followed.
@@ -139,6 +142,12 @@ impl<'a> Node<'a> {
     /// Tells whether a key is written more than once in this mapping.
     pub fn is_duplicated(self, key: &str) -> bool {
         self.entries().filter(|(k, _)| k.as_str() == Some(key)).count() > 1
+    }
+
+    /// Tells whether the key of this value is written more than once in its mapping. A document is searched once for
+    /// all of its nodes.
+    pub fn is_written_twice(self) -> bool {
+        self.key().is_some_and(|key| self.document.keys_written_twice().contains(&key.id))
     }
 
     /// Returns the mapping or sequence that contains this node.
@@ -210,13 +219,25 @@ impl<'a> Node<'a> {
         self.raw().place as usize
     }
 
-    /// Looks here, then in what is merged in; a node that was searched before, as in a circle, is not again.
-    fn merged_entry(self, key: &str, seen: &mut Vec<NodeId>) -> Option<Node<'a>> {
-        if seen.contains(&self.id) {
-            return None;
+    /// Looks in what is merged in, and in what that merges in, each once; more than [`MERGED`] are not asked.
+    fn merged_entry(self, key: &str) -> Option<Node<'a>> {
+        // A stack, so that the next to be asked is last.
+        let mut todo: Vec<Node<'a>> = self.merged().collect();
+        todo.reverse();
+        let mut seen = if todo.is_empty() { Vec::new() } else { vec![self.id] };
+        while let Some(node) = todo.pop() {
+            if seen.contains(&node.id) || seen.len() > MERGED {
+                continue;
+            }
+            if let Some(found) = node.own_entry(key) {
+                return Some(found);
+            }
+            seen.push(node.id);
+            let behind = todo.len();
+            todo.extend(node.merged());
+            todo.get_mut(behind..)?.reverse();
         }
-        seen.push(self.id);
-        self.own_entry(key).or_else(|| self.merged().find_map(|m| m.resolved().merged_entry(key, seen)))
+        None
     }
 
     pub(super) fn own_entry(self, key: &str) -> Option<Node<'a>> {
@@ -230,7 +251,7 @@ impl<'a> Node<'a> {
         sources.flat_map(|(_, v)| {
             let v = v.resolved();
             let list: Vec<Node<'a>> = if v.is_sequence() { v.items().collect() } else { vec![v] };
-            list.into_iter().filter(|n| n.is_mapping())
+            list.into_iter().map(Self::resolved).filter(|n| n.is_mapping())
         })
     }
 

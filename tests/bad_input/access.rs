@@ -3,7 +3,7 @@
 use crate::{
     mesh,
     support::{
-        github::{GitHub, Level, Token},
+        github::{Level, Token},
         repo::{ADA, put},
         scene::{PLATFORM, REPO, Scene, TOKEN},
     },
@@ -126,8 +126,6 @@ fn an_archived_repository() {
 
 #[test]
 fn a_repository_that_is_empty() {
-    let github = GitHub::start();
-    drop(github);
     let scene = Scene::made(|path| crate::support::repo::BareRepo::empty(path, "main"));
     let _ = writes_nothing(&scene, scene.run()).exits(1).complains(&["empty", "push a first commit"]);
 }

@@ -57,8 +57,25 @@ impl Desk {
     }
 
     fn run(&self) -> Run {
-        let run = self.home.run(["run", "--repo", "config.git", "--forge", "directory:proposals"]);
-        run.args(self.feed.flags())
+        self.command("run", "config.git")
+    }
+
+    fn command(&self, name: &str, repo: &str) -> Run {
+        self.home.run([name, "--repo", repo, "--forge", "directory:proposals"]).args(self.feed.flags())
+    }
+
+    /// What a plan says; it writes nothing.
+    fn plan(&self) -> String {
+        let place = self.place();
+        let done = self.command("plan", "config.git").done().exits(0);
+        let url = format!("file://{}", self.repo.path().display());
+        let by_url = self.command("plan", &url).done().exits(0).stdout.replace("file://", "");
+        assert_eq!(
+            by_url.lines().skip(1).collect::<Vec<_>>(),
+            done.stdout.lines().skip(1).collect::<Vec<_>>()
+        );
+        assert_eq!(self.place(), place, "{done}");
+        done.stdout
     }
 
     fn proposals(&self) -> PathBuf {
@@ -84,6 +101,32 @@ impl Desk {
         }
         Place { refs: self.repo.refs(), files }
     }
+}
+
+#[test]
+fn a_base_that_moves_elsewhere_is_not_taken_back_by_the_patch() {
+    let desk = Desk::new();
+    let _ = desk.run().done().exits(0);
+    let before = desk.place().files;
+    assert!(before["N/changes.patch"].contains("+      version: 2026.8.3"), "{before:?}");
+    desk.repo.commit("main", &ADA, "Elsewhere", &[put("docs/notes.md", "Something.\n")]);
+    let _ = desk.run().done().exits(0).prints(&["nothing to do"]);
+    assert_eq!(desk.place().files, before);
+}
+
+#[test]
+fn a_plan_knows_what_was_declined_and_leaves_no_trace() {
+    let desk = Desk::new();
+    let _ = desk.run().done().exits(0);
+    assert!(desk.plan().contains("nothing to do, "));
+    fs::remove_file(desk.proposals().join(".uplinker-lock")).unwrap();
+    let record = desk.proposals().join("1/pull.json");
+    let text = fs::read_to_string(&record).unwrap().replace("\"open\"", "\"closed\"");
+    fs::write(&record, text).unwrap();
+    assert!(desk.plan().contains("edge-26.8.3 was declined in #1"));
+    assert!(!desk.proposals().join(".uplinker-lock").exists());
+    desk.feed.publish(release("edge-26.8.4", "2026-08-22T09:00:00Z"));
+    assert!(desk.plan().contains("edge-26.8.2 → edge-26.8.4: would be proposed"));
 }
 
 fn kill_all_along(make: fn() -> Desk) {

@@ -152,6 +152,21 @@ fn a_label_that_is_refused_is_one_line() {
     play.settles(0);
 }
 
+#[test]
+fn a_host_that_gives_the_token_back_does_not_bring_it_into_the_summary() {
+    let play = Play::configured("version: 1\npullRequest:\n  labels: [linkerd]\n");
+    let words = format!(r#"{{"message":"Validation Failed","errors":["no: {TOKEN}"]}}"#);
+    let refusal = Fault::Answer(Response::text(422, words));
+    play.scene.github.controls().rules.fault("POST", "*/issues/1/labels", refusal);
+    let (folder, actions) = (play.scene.home.path(), ["GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"]);
+    let run = play.scene.run().env("GITHUB_ACTIONS", "true");
+    let run = actions.iter().fold(run, |run, name| run.env(name, folder.join(name)));
+    play.pass(run).exits(0).prints(&["note: the label `linkerd` was not added: cannot add labels: no: ***"]);
+    let [summary, outputs] = actions.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
+    assert!(summary.contains("was not added") && outputs.contains("proposed=true"), "{summary}{outputs}");
+    assert!(!summary.contains(TOKEN) && !outputs.contains(TOKEN), "{summary}{outputs}");
+}
+
 impl Play {
     /// A second run is refused as the first, and leaves as little.
     fn is_refused_again(&self) {
@@ -178,6 +193,18 @@ fn a_ruleset_over_our_prefix_is_named() {
     assert_eq!(play.scene.repo.branches().len(), 1);
     assert!(play.scene.github.pulls(REPO).is_empty());
     play.is_refused_again();
+}
+
+#[test]
+fn a_ruleset_over_one_targets_branch_keeps_no_other_back() {
+    let mut files = cluster("staging/", 2);
+    files.extend(cluster("production/", 2));
+    let targets = "version: 1\ntargets:\n  - {name: staging, paths: [staging]}\n  - {name: production, paths: [production]}\n";
+    files.push(("uplinker.yaml".to_owned(), targets.to_owned()));
+    let play = Play::with(&files);
+    play.scene.github.ruleset(REPO, "refs/heads/uplinker/staging/", "Cannot create ref.");
+    play.run().exits(1).complains(&["uplinker/staging/platform", "Cannot create ref."]);
+    assert_eq!(play.scene.only_pull().head_ref, "uplinker/production/platform");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::play::*;
 use crate::support::{
     github::Merge,
     repo::{ADA, put},
-    scene::{PLATFORM, REPO},
+    scene::{DATA_PLANE, PLATFORM, REPO},
 };
 
 const WAITS: &str = "default, data-plane: on hold: the control plane's edge-26.8.3 is to prove itself first";
@@ -52,6 +52,28 @@ fn after_each_button_the_next_release_gets_a_pull_request_of_its_own() {
             play.settles(0);
         }
     }
+}
+
+#[test]
+fn both_branches_left_behind_are_looked_at_in_one_request() {
+    let play = Play::opened();
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", false);
+    play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://"]);
+    play.run().exits(0).asks(&[LOOK, OPEN_LIST]).stays_warm();
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", false);
+    play.run().exits(0).asks(&[LOOK, FETCH, OPEN_LIST]);
+    let left = play.scene.repo.branches();
+    play.run().exits(0).asks(&[LOOK, OPEN_LIST]).stays_warm();
+    play.settles(0);
+    assert_eq!(play.scene.repo.branches(), left, "what is left is not ours to delete");
+
+    // Where so much is open that one page does not hold it, each branch is asked about.
+    play.scene.repo.branch("topic", "main");
+    let head = play.commit("topic", "docs/notes.md", "Something else.\n");
+    for n in 0..100 {
+        play.scene.github.fork_pull(REPO, "mallory", &format!("topic-{n}"), "main", head);
+    }
+    play.run().exits(0).asks(&[LOOK, OPEN_LIST, &list(PLATFORM), &list(DATA_PLANE)]);
 }
 
 #[test]

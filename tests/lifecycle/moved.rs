@@ -193,6 +193,18 @@ fn update_branch_pressed_by_a_person_stays_ours() {
 }
 
 #[test]
+fn update_branch_over_a_base_that_changed_our_files_stays_ours() {
+    let play = Play::opened();
+    let base = play.replace("main", "crds.yaml", "metadata:\n", "metadata:\n  labels: {team: mesh}\n");
+    let merge = play.scene.github.update_branch(REPO, 1, &ADA);
+    assert!(play.scene.repo.read(PLATFORM, "crds.yaml").unwrap().contains("team: mesh"), "both are merged");
+    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.3: updated http://"]);
+    let pull = play.expect_platform(1, 3, &play.files("main"), &[merge, base]);
+    assert!(marker(&pull).get("person").is_none(), "{pull:?}");
+    play.settles(0);
+}
+
+#[test]
 fn a_merge_that_changes_our_files_is_a_persons() {
     let play = Play::opened();
     play.commit("main", "docs/notes.md", "Something.\n");

@@ -11,7 +11,8 @@ use crate::support::{
 fn the_first_run_opens_the_pull_request() {
     let play = Play::new();
     let (base, files) = (play.tip("main"), play.files("main"));
-    let plan = play.pass(play.scene.command("plan").arg("--exit-code")).exits(10).asks(&[LOOK, FETCH]);
+    let plan = play.pass(play.scene.command("plan").arg("--exit-code")).exits(10);
+    let plan = plan.asks(&[LOOK, FETCH, &list(PLATFORM)]);
     assert!(plan.done.stdout.contains("default, platform: edge-26.8.2 → edge-26.8.3: would be proposed"));
     assert_eq!((play.scene.repo.branches().len(), play.scene.github.pulls(REPO).len()), (1, 0));
     play.scene.home.forget();

@@ -127,7 +127,7 @@ fn the_first_box_declines_the_release() {
     let pass = play
         .run()
         .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), &read(1), &write(1), &write(1), DELETE])
+        .asks(&[LOOK, &list(PLATFORM), &read(1), &write(1), DELETE, &write(1)])
         .prints(&["left alone, edge-26.8.3 was declined in #1; the next release will be offered"]);
     let sent = pass.sent(&write(1));
     assert!(sent[0]["body"].as_str().unwrap().contains(r#""closing":true,"declined":true"#), "{}", sent[0]);
@@ -226,7 +226,7 @@ fn a_no_to_the_same_release_ticked_meanwhile_is_answered_by_the_next_run() {
     meanwhile(&play, |body| body.replace("- [ ] Skip", "- [x] Skip"));
     play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, &read(1), &write(1)]);
     assert!(play.body(1).contains("- [x] Skip `edge-26.8.3`"), "{}", play.body(1));
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), &read(1), &write(1), &write(1), DELETE]);
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), &read(1), &write(1), DELETE, &write(1)]);
     assert!(!play.pull(1).open);
     play.run().exits(0).prints(&["edge-26.8.3 was declined in #1"]);
     play.settles(0);

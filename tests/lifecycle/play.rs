@@ -40,6 +40,9 @@ pub fn list(branch: &str) -> String {
     )
 }
 
+/// Listing what is open of several branches at once.
+pub const OPEN_LIST: &str = "GET /api/v3/repos/acme/config/pulls?state=open&per_page=100&page=1";
+
 /// Reading one pull request.
 pub fn read(number: u64) -> String {
     format!("GET /api/v3/repos/acme/config/pulls/{number}")
@@ -214,14 +217,22 @@ impl Play {
         assert!(!plan.asked.iter().any(|line| line.contains("receive-pack")), "{:#?}", plan.asked);
         if !run.stdout.is_empty() {
             let (run, planned) = (run.json(), plan.done.json());
-            for key in
-                ["repository", "base", "base_commit", "decision", "pins", "skipped", "findings", "changes"]
-            {
+            for key in [
+                "repository",
+                "base",
+                "base_commit",
+                "decision",
+                "pins",
+                "skipped",
+                "findings",
+                "changes",
+                "pull_requests",
+            ] {
                 assert_eq!(planned[key], run[key], "`{key}` differs");
             }
         }
-        let proposes =
-            plan.done.json()["decision"].as_array().unwrap().iter().any(|d| d["outcome"] == "propose");
+        let pulls = plan.done.json()["pull_requests"].clone();
+        let proposes = pulls.as_array().unwrap().iter().any(|p| !p["branch"].is_null());
         let expected = match (code, proposes) {
             (0 | 1, true) => 10,
             (1, false) => 0,

@@ -27,7 +27,6 @@ pub struct Listener {
 
 impl Listener {
     pub fn start() -> Self {
-        // Both families, since a name may lead to either.
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("its address").port();
         let (heard, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));

@@ -89,8 +89,9 @@ fn a_branch_of_a_person_under_our_prefix_is_not_overwritten() {
     scene.repo.commit(PLATFORM, &BEN, "Mine", &[put("mine", "mine\n")]);
     let tip = scene.repo.tip(PLATFORM);
     let seen = pushes(&scene);
-    let done = scene.run().done();
+    let done = scene.run().done().exits(0);
     assert_eq!(scene.repo.tip(PLATFORM), tip, "{done}");
+    assert!(scene.github.pulls(REPO).is_empty(), "{done}");
     assert!(seen.lock().expect("no poison").is_empty(), "{done}");
     let said = format!("{}{}", done.stdout, done.stderr);
     assert!(said.contains(PLATFORM), "it is said which branch is in the way\n{done}");

@@ -65,7 +65,7 @@ pub fn open_path(path: &Path) -> Result<LocalHead, GitError> {
 /// Drops user and password where they are credentials (in `ssh://git@host` the user is a part of the address), and
 /// makes a path whole: Git reads it from the top folder.
 fn resolved(url: &str, repo: &git2::Repository) -> String {
-    if url.starts_with("http") {
+    if url.starts_with("http://") || url.starts_with("https://") {
         return address::shown(url);
     }
     match Address::parse(url, false, false) {

@@ -56,8 +56,10 @@ impl LocalRemote {
         let mut refs = Refs::default();
         for branch in self.repo.branches(Some(BranchType::Local)).map_err(|e| self.failed(&e))? {
             let (branch, _) = branch.map_err(|e| self.failed(&e))?;
+            // One that stands for another branch is where that is, as a server tells it.
+            let target = branch.get().target().or_else(|| branch.get().resolve().ok()?.target());
             // A name that is not UTF-8 is none of ours, and no base branch either.
-            if let (Ok(Some(name)), Some(target)) = (branch.name(), branch.get().target()) {
+            if let (Ok(Some(name)), Some(target)) = (branch.name(), target) {
                 refs.branches.insert(name.to_owned(), id(target));
             }
         }
@@ -82,7 +84,14 @@ impl LocalRemote {
         let name = format!("refs/heads/{}", update.branch);
         let moved = match (update.old, update.new) {
             (None, None) => return Ok(Pushed::Done),
-            (Some(_), None) => self.under_lock(&name, || self.repo.find_reference(&name)?.delete()),
+            (Some(old), None) => self.under_lock(&name, || {
+                let mut there = self.repo.find_reference(&name)?;
+                // libgit2 compares with what was read just now, which must still be what was observed.
+                match there.target().map(id) == Some(old) {
+                    true => there.delete(),
+                    false => Err(git2::Error::from_str("it moved, or is no branch of its own")),
+                }
+            }),
             (old, Some(new)) => {
                 self.refuse_checked_out(&name, &update.branch)?;
                 self.send_objects(store, new)?;

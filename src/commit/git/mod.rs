@@ -34,7 +34,7 @@ use self::{
     wire::{Pushed, Wire, WireError},
 };
 use super::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote};
-use crate::{scan::Tree, sys::http::Http};
+use crate::{edit::ChangeSet, scan::Tree, sys::http::Http};
 
 pub use head::{LocalClone, LocalHead, open_path};
 pub use ssh::SshOptions;
@@ -146,10 +146,10 @@ impl<'h> GitRemote<'h> {
         Ok(observed.as_ref().and_then(|refs| refs.branches.get(branch).copied()))
     }
 
-    /// Returns the difference of two commits' trees as `git apply` reads it.
-    pub fn patch(&self, from: CommitId, to: CommitId) -> Result<String, GitError> {
+    /// Returns what changes do to a commit's tree, as `git apply` reads it.
+    pub fn patch(&self, onto: CommitId, changes: &ChangeSet) -> Result<String, GitError> {
         let store = self.store();
-        write::patch(store.repo(), store.commit(from)?.tree, store.commit(to)?.tree)
+        write::patch(store.repo(), store.commit(onto)?.tree, changes)
     }
 
     /// Tells whether a branch has what a head would bring: its commit, or (after a squash or a rebase) all of its

@@ -10,7 +10,7 @@ use git2::{FileMode, Repository, Time, Tree, build::TreeUpdateBuilder};
 use super::store::{id, oid, other};
 use crate::{
     commit::{CommitId, GitError, NewCommit, TreeId},
-    edit::FileChange,
+    edit::{ChangeSet, FileChange},
     scan::{BlobId, Mode},
 };
 
@@ -19,10 +19,14 @@ pub fn write_commit(repo: &Repository, base: TreeId, commit: &NewCommit<'_>) -> 
     let base = repo.find_tree(oid(base)?).map_err(|e| other(&e))?;
     let tree = write_tree(repo, &base, &commit.changes.files)?;
     let seconds = commit.date.as_second();
-    let author = git2::Signature::new(&commit.author.name, &commit.author.email, &Time::new(seconds, 0))
-        .map_err(|e| {
-            GitError::Other(format!("`{} <{}>` is no author: {e}", commit.author.name, commit.author.email))
-        })?;
+    let (name, email) = (&commit.author.name, &commit.author.email);
+    let no_author = |why: &str| GitError::Other(format!("`{name} <{email}>` is no author: {why}"));
+    // It is written as it is below, where a line break would begin a header of its own.
+    if name.contains(char::is_control) || email.contains(char::is_control) {
+        return Err(no_author("it has control characters"));
+    }
+    let author =
+        git2::Signature::new(name, email, &Time::new(seconds, 0)).map_err(|e| no_author(e.message()))?;
     let tree_id = tree.id();
     let message = with_trailer(&commit.message, "Uplinker-Tree", &tree_id.to_string());
     // As bytes and not through git2's parents: those must be here as objects, which a merged base need not be.
@@ -175,14 +179,14 @@ pub fn carries(repo: &Repository, before: TreeId, after: TreeId, there: TreeId) 
     Ok(diff.deltas().len() > 0 && diff.deltas().all(carried))
 }
 
-/// Returns the difference of two trees as `git apply` reads it, contents that are no text included.
-pub fn patch(repo: &Repository, from: TreeId, to: TreeId) -> Result<String, GitError> {
-    let find = |tree| repo.find_tree(oid(tree)?).map_err(|e| other(&e));
+/// Returns what changes do to a tree, as `git apply` reads it, contents that are no text included.
+pub fn patch(repo: &Repository, onto: TreeId, changes: &ChangeSet) -> Result<String, GitError> {
+    let before = repo.find_tree(oid(onto)?).map_err(|e| other(&e))?;
+    let after = write_tree(repo, &before, &changes.files)?;
     let mut options = git2::DiffOptions::new();
     options.show_binary(true).id_abbrev(40);
-    let diff = repo
-        .diff_tree_to_tree(Some(&find(from)?), Some(&find(to)?), Some(&mut options))
-        .map_err(|e| other(&e))?;
+    let diff =
+        repo.diff_tree_to_tree(Some(&before), Some(&after), Some(&mut options)).map_err(|e| other(&e))?;
     let mut text = Vec::new();
     diff.print(git2::DiffFormat::Patch, |_, _, line| {
         if matches!(line.origin(), '+' | '-' | ' ') {

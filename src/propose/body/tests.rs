@@ -157,6 +157,8 @@ fn any_size_fits_and_says_what_is_left_out() {
     let filled = format!("{}\n{}", "x".repeat(70_000), "y\n".repeat(40_000));
     let noted = annotate(&filled, &frame, &Ticks::default(), &marker::example()).expect("renders");
     assert!(length(&noted) <= LIMIT && marker::read(&noted).is_some());
+    let closing = with_marker(&filled, &marker::example());
+    assert!(length(&closing) <= LIMIT && marker::read(&closing).is_some());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! gives fewer of them, and what is not found is read by libgit2.
 
 use std::{
+    collections::HashSet,
     fs::File,
     io::{self, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -25,7 +26,7 @@ const SECOND_TABLE: u32 = 1 << 31;
 pub(super) struct Pack {
     /// The pack file.
     pub path: PathBuf,
-    /// Offset in the pack and position among the wanted ids.
+    /// Offset in the pack and position among the wanted ids, ordered.
     pub found: Vec<(u64, usize)>,
 }
 
@@ -33,13 +34,21 @@ pub(super) struct Pack {
 pub(super) fn locate(objects: &[PathBuf], ids: &[BlobId]) -> Vec<Pack> {
     let mut wanted: Vec<(BlobId, usize)> = ids.iter().enumerate().map(|(n, id)| (*id, n)).collect();
     wanted.sort_unstable();
-    let of_index = |index: PathBuf| {
-        let mut found = Vec::new();
+    let mut packs = Vec::new();
+    for index in indexes(objects) {
+        let mut found: Vec<(u64, usize)> = Vec::new();
         // What was found before an error still helps.
         let _ = search(&index, &wanted, |n, offset| found.push((offset, n)));
-        Pack { path: index.with_extension("pack"), found }
-    };
-    indexes(objects).into_iter().map(of_index).filter(|pack| !pack.found.is_empty()).collect()
+        if found.is_empty() {
+            continue;
+        }
+        // What is in several packs is read from one.
+        let here: HashSet<usize> = found.iter().map(|(_, n)| *n).collect();
+        wanted.retain(|(_, n)| !here.contains(n));
+        found.sort_unstable();
+        packs.push(Pack { path: index.with_extension("pack"), found });
+    }
+    packs
 }
 
 fn indexes(objects: &[PathBuf]) -> Vec<PathBuf> {

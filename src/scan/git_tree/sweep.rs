@@ -4,8 +4,12 @@
 //! another one, and that one as a difference again, fifty deep. libgit2 answers one question at a time and works
 //! through such a chain anew for most of them; here a chain is walked once from its beginning. What is not plain (a
 //! loose object, a base in another pack, anything damaged or large) gets no call, and the caller asks libgit2.
+//!
+//! A content is believed as Git believes a pack, by its lengths and zlib's checksum, and not hashed: it may only decide
+//! which files are looked at. Those that are looked at are read by libgit2, which hashes them.
 
 use std::{
+    collections::HashSet,
     fs::File,
     ops::Range,
     path::PathBuf,
@@ -18,8 +22,12 @@ use super::{
 };
 use crate::scan::{BlobId, parallel};
 
+/// The largest content that is worth it; one of a few bytes can claim to be of any size.
+const LARGEST: u64 = 1 << 20;
 /// Contents that one thread holds at most while it walks down a chain, in bytes.
-const HELD: usize = 64 << 20;
+const HELD: usize = 8 << 20;
+/// Emptied contents whose memory a thread keeps for the next ones.
+const SPARE: usize = 4;
 /// Beginnings of chains that a thread takes at a time.
 const BATCH: usize = 8;
 
@@ -48,12 +56,14 @@ struct Node {
 struct Frame {
     content: Vec<u8>,
     rest: Range<u32>,
+    /// What it counts among those that wait while others are walked.
+    held: usize,
 }
 
 /// Shows the content of every blob that can be read this way and is not over the ceiling.
 pub(super) fn sweep(objects: &[PathBuf], ids: &[BlobId], ceiling: u64, see: See<'_>) {
-    for mut pack in locate(objects, ids) {
-        pack.found.sort_unstable();
+    let ceiling = ceiling.min(LARGEST);
+    for pack in locate(objects, ids) {
         let Ok(file) = File::open(&pack.path) else { continue };
         Families::new(&file, &pack).sweep(ceiling, see);
     }
@@ -63,24 +73,18 @@ pub(super) fn sweep(objects: &[PathBuf], ids: &[BlobId], ceiling: u64, see: See<
 
 impl<'p> Families<'p> {
     fn new(file: &'p File, pack: &'p Pack) -> Self {
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut todo: Vec<u64> = pack.found.iter().map(|(offset, _)| *offset).collect();
-        while !todo.is_empty() {
-            todo.sort_unstable();
-            todo.dedup();
-            let known = nodes.len();
-            for offset in todo.drain(..) {
-                let new = nodes
-                    .get(..known)
-                    .is_some_and(|n| n.binary_search_by_key(&offset, |n| n.offset).is_err());
-                if new && let Some(header) = Header::read(file, offset) {
-                    nodes.push(Node { offset, header, children: 0..0 });
-                }
+        let mut nodes: Vec<Node> = Vec::with_capacity(pack.found.len());
+        let mut known: HashSet<u64> = HashSet::with_capacity(pack.found.len());
+        for (wanted, _) in &pack.found {
+            // A base always lies before what builds on it, so that this ends.
+            let mut next = Some(*wanted);
+            while let Some(offset) = next.filter(|offset| known.insert(*offset)) {
+                let header = Header::read(file, offset);
+                nodes.extend(header.map(|header| Node { offset, header, children: 0..0 }));
+                next = nodes.last().filter(|_| header.is_some()).and_then(Node::base);
             }
-            todo.extend(nodes.iter().skip(known).filter_map(Node::base));
-            // Stable, since all but the new ones are in order already.
-            nodes.sort_by_key(|node| node.offset);
         }
+        nodes.sort_unstable_by_key(|node| node.offset);
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         for (child, node) in (0_u32..).zip(&nodes) {
             let base = node.base().and_then(|base| nodes.binary_search_by_key(&base, |n| n.offset).ok());
@@ -143,24 +147,28 @@ impl Walk<'_, '_> {
     /// Shows a blob and everything that builds on it.
     fn family(&mut self, root: &Node) {
         let Some(content) = self.inflated(root) else { return };
-        let mut held = content.capacity();
         let mut stack = vec![self.shown(root, content)];
-        while let Some(frame) = stack.last_mut() {
-            let Some(child) = frame.rest.next() else {
-                held -= frame.content.capacity();
-                self.spare.extend(stack.pop().map(|frame| frame.content));
-                continue;
-            };
-            let child = self.families.children.get(child as usize);
-            let Some(child) = child.and_then(|n| self.families.nodes.get(*n as usize)) else { continue };
-            let Some(content) = self.built(child, &frame.content) else { continue };
-            held += content.capacity();
-            let frame = self.shown(child, content);
-            stack.push(frame);
+        let mut held = 0;
+        while let Some(mut frame) = stack.pop() {
+            held -= frame.held;
+            let child = frame.rest.next().and_then(|n| self.families.children.get(n as usize));
+            let child = child.and_then(|n| self.families.nodes.get(*n as usize));
+            let built = child.and_then(|child| Some((child, self.built(child, &frame.content)?)));
+            if frame.rest.is_empty() {
+                self.spare.push(frame.content);
+            } else {
+                frame.held = frame.content.capacity();
+                held += frame.held;
+                stack.push(frame);
+            }
+            if let Some((child, content)) = built {
+                stack.push(self.shown(child, content));
+            }
             if held > HELD {
-                return;
+                break;
             }
         }
+        self.spare.truncate(SPARE);
     }
 
     fn shown(&self, node: &Node, content: Vec<u8>) -> Frame {
@@ -168,7 +176,7 @@ impl Walk<'_, '_> {
         let first = wanted.partition_point(|(offset, _)| *offset < node.offset);
         let same = wanted.iter().skip(first).take_while(|(offset, _)| *offset == node.offset);
         same.for_each(|(_, n)| (self.see)(*n, &content));
-        Frame { content, rest: node.children.clone() }
+        Frame { content, rest: node.children.clone(), held: 0 }
     }
 
     fn inflated(&mut self, node: &Node) -> Option<Vec<u8>> {
@@ -216,7 +224,8 @@ mod tests {
         let tree = repo.find_tree(tree.write().unwrap()).unwrap();
         let who = git2::Signature::now("a", "a@example.com").unwrap();
         repo.commit(Some("HEAD"), &who, &who, "make", &tree, &[]).unwrap();
-        let done = Command::new("git").arg("-C").arg(folder).args(["repack", "-adfq", "--depth=50"]).status();
+        let done =
+            Command::new("git").arg("-C").arg(folder).args(["repack", "-adfq", "--depth=400"]).status();
         assert!(done.unwrap().success());
         let id = |oid: &Oid| BlobId(<[u8; 20]>::try_from(oid.as_bytes()).unwrap());
         ids.iter().map(id).zip(contents).collect()
@@ -260,12 +269,105 @@ mod tests {
         let seen = swept(folder.path(), &ids, 1 << 20);
         assert!((1..ids.len()).contains(&seen.iter().flatten().count()));
         assert!(files.iter().zip(seen).all(|((_, content), seen)| seen.is_none_or(|seen| seen == *content)));
-        // Changed: whatever the bytes say, it ends.
-        for at in (12..whole.len()).step_by(31) {
+        // Changed: what is shown all the same is right.
+        for at in (12..whole.len() - 20).step_by(97) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1 << (at % 8);
+            std::fs::write(&pack, &damaged).unwrap();
+            let seen = swept(folder.path(), &ids, 1 << 20);
+            assert!(files.iter().zip(seen).all(|((_, content), seen)| seen.is_none_or(|s| s == *content)));
+        }
+        // An index that lies leads to other places of the pack, and it ends.
+        std::fs::write(&pack, &whole).unwrap();
+        let index = pack.with_extension("idx");
+        let whole = std::fs::read(&index).unwrap();
+        std::fs::remove_file(&index).unwrap();
+        let seen = |at: usize| {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x55;
-            std::fs::write(&pack, &damaged).unwrap();
-            assert_eq!(swept(folder.path(), &ids, 1 << 20).len(), ids.len());
+            std::fs::write(&index, &damaged).unwrap();
+            swept(folder.path(), &ids, 1 << 20).iter().flatten().count()
+        };
+        assert!((0..whole.len() - 40).step_by(97).map(seen).any(|seen| seen < ids.len()));
+    }
+
+    /// Writes a pack and its index with these entries, each as its bytes stand there.
+    fn by_hand(folder: &std::path::Path, entries: &[Vec<u8>]) -> Vec<BlobId> {
+        let id = |n: u16| BlobId(std::array::from_fn(|at| n.to_be_bytes().get(at).copied().unwrap_or(7)));
+        let ids: Vec<BlobId> = (0..).take(entries.len()).map(id).collect();
+        let mut pack = b"PACK\0\0\0\x02".to_vec();
+        pack.extend(u32::try_from(entries.len()).unwrap().to_be_bytes());
+        let (mut sums, mut offsets) = (Vec::new(), Vec::new());
+        for entry in entries {
+            offsets.extend(u32::try_from(pack.len()).unwrap().to_be_bytes());
+            sums.extend([0; 4]);
+            pack.extend(entry);
         }
+        let mut index = vec![0xFF, b't', b'O', b'c', 0, 0, 0, 2];
+        // Only the last of these counts, that of all ids, is asked for.
+        index.extend([u32::try_from(entries.len()).unwrap().to_be_bytes(); 256].concat());
+        index.extend(ids.iter().flat_map(|id| id.0));
+        index.extend(sums.into_iter().chain(offsets));
+        let packs = folder.join("objects/pack");
+        std::fs::create_dir_all(&packs).unwrap();
+        std::fs::write(packs.join("a.pack"), &pack).unwrap();
+        std::fs::write(packs.join("a.idx"), &index).unwrap();
+        ids
+    }
+
+    fn entry(kind: u8, mut size: u64, base: &[u8], content: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![kind << 4 | (size & 0x0F) as u8];
+        size >>= 4;
+        while size > 0 {
+            *bytes.last_mut().unwrap() |= 0x80;
+            bytes.push((size & 0x7F) as u8);
+            size >>= 7;
+        }
+        bytes.extend(base);
+        let mut stream = flate2::write::ZlibEncoder::new(bytes, flate2::Compression::best());
+        std::io::Write::write_all(&mut stream, content).unwrap();
+        stream.finish().unwrap()
+    }
+
+    #[test]
+    fn entries_that_lie_are_left_to_libgit2() {
+        let zeros = vec![0; 4 << 20];
+        let sound = entry(3, 2, &[], b"ok");
+        let cut = |bytes: Vec<u8>| bytes[..bytes.len() - 4].to_vec();
+        let (to_sound, length) = (u8::try_from(sound.len()).unwrap(), 1 << 40);
+        // Size 2 to size 2^40: insert one byte.
+        let huge_result = [2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 1, b'x'];
+        let entries = [
+            sound.clone(),
+            entry(6, 9, &[to_sound], &huge_result),
+            entry(3, length, &[], b"tiny"),
+            entry(3, 10, &[], &zeros),
+            entry(3, zeros.len() as u64, &[], &zeros),
+            entry(6, 4, &[0], b"abcd"),
+            entry(6, 4, &[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7F], b"abcd"),
+            entry(7, 4, &[5; 20], b"abcd"),
+            entry(1, 2, &[], b"ok"),
+            vec![0xFF; 30],
+            cut(entry(3, 2, &[], b"ok")),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let ids = by_hand(folder.path(), &entries);
+        let seen = swept(folder.path(), &ids, u64::MAX);
+        assert_eq!(seen[0].as_deref(), Some(b"ok".as_slice()));
+        assert_eq!(seen.iter().flatten().count(), 1, "{seen:?}");
+    }
+
+    #[test]
+    fn a_chain_without_end_is_walked_to_its_end() {
+        let text = |n: u16| format!("{n:04}").into_bytes();
+        let mut entries = vec![entry(3, 4, &[], &text(0))];
+        for n in 1..5000 {
+            let before = u8::try_from(entries.last().map_or(0, Vec::len)).unwrap();
+            entries.push(entry(6, 7, &[before], &[&[4, 4, 4], &*text(n)].concat()));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let ids = by_hand(folder.path(), &entries);
+        let seen = swept(folder.path(), &ids, 1 << 20);
+        assert!(seen.iter().zip(0..).all(|(seen, n)| *seen == Some(text(n))));
     }
 }

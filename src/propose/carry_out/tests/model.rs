@@ -13,7 +13,7 @@ use crate::{
     edit::{ChangeSet, FileChange},
     propose::{
         CheckBox, Closer, CommitParts, Desk, Extras, Forge, ForgeError, Message, NewPull, Options, Proposal,
-        PullPatch, PullRequest, PullState, Status, Ticks, Wanted, Wish, ownership,
+        PullPatch, PullRequest, PullState, Status, Ticks, Wanted, Wish, ownership, wanted,
     },
     release::EdgeVersion,
     scan::{BlobId, Entry, Mode, RepoPath, Stage, Tree, TreeError},
@@ -267,6 +267,7 @@ impl World {
                 before_id: Some(hash(std::slice::from_ref(&pin))),
                 before: pin.into_bytes(),
                 after: Some(to.to_string().into_bytes()),
+                rendered: false,
             }],
         })
     }
@@ -275,16 +276,13 @@ impl World {
         let (Some(changes), Some(onto)) = (changes, self.tip("main")) else { return Wish::Withdraw };
         let inputs = changes.files[0].before_id.expect("a blob").to_string();
         let wanted = Wanted {
-            target: "default".into(),
-            stage: "platform",
             release: release(to),
             fingerprint: hash(&[inputs.clone(), to.to_string()]).to_string(),
             inputs,
             title: format!("Linkerd → {}", release(to)),
             text: format!("Goes to {}.", release(to)),
             extras: Extras { labels: vec!["linkerd".into()], ..Extras::default() },
-            status: Status { success: true, description: "fine".into() },
-            draft: false,
+            ..wanted::example()
         };
         let message = Message {
             subject: wanted.title.clone(),

@@ -1,0 +1,64 @@
+//! What was listed of pull requests in one pass, so that nobody asks for it twice, and for many branches at once.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    pipeline::Error,
+    propose::{Forge, OpenPulls, PullRequest, PullState},
+};
+
+/// The pull requests of the branches that were asked about.
+#[derive(Default)]
+pub(super) struct Lists {
+    all: BTreeMap<String, Vec<PullRequest>>,
+    open: OpenPulls,
+}
+
+// === impl Lists ===
+
+impl Lists {
+    /// Tells whether anything was listed of a branch.
+    pub fn has(&self, branch: &str) -> bool {
+        self.all.contains_key(branch) || self.open.contains_key(branch)
+    }
+
+    /// Returns all pull requests of a branch.
+    pub fn all(&mut self, forge: &dyn Forge, branch: &str) -> Result<&[PullRequest], Error> {
+        if !self.all.contains_key(branch) {
+            self.all.insert(branch.to_owned(), forge.pulls(branch)?);
+        }
+        Ok(self.all.get(branch).map_or(&[], Vec::as_slice))
+    }
+
+    /// Returns the open pull requests of a branch; `beside` are others that will be asked about as well.
+    pub fn open(
+        &mut self,
+        forge: &dyn Forge,
+        branch: &str,
+        beside: &[String],
+    ) -> Result<Vec<&PullRequest>, Error> {
+        if !self.has(branch) && !beside.is_empty() {
+            self.list_open(forge, [beside, &[branch.to_owned()]].concat())?;
+        }
+        if self.open.contains_key(branch) {
+            return Ok(self.open.get(branch).into_iter().flatten().collect());
+        }
+        let all = self.all(forge, branch)?;
+        Ok(all.iter().filter(|p| p.state == PullState::Open).collect())
+    }
+
+    /// Lists what is open of branches in one request, where the forge has such a request.
+    pub fn list_open(&mut self, forge: &dyn Forge, branches: Vec<String>) -> Result<(), Error> {
+        let Some(mut open) = forge.open_pulls(&branches)? else { return Ok(()) };
+        let listed = |branch: String| (branch.clone(), open.remove(&branch).unwrap_or_default());
+        self.open.extend(branches.into_iter().map(listed));
+        Ok(())
+    }
+
+    /// Takes what is known of a branch, if it is enough. What is open is all that matters where nothing is wanted, and
+    /// where one that leads to the base branch is open; otherwise the closed ones matter too.
+    pub fn take(&mut self, branch: &str, base: &str, is_wanted: bool) -> Option<Vec<PullRequest>> {
+        let enough = |pulls: &Vec<PullRequest>| !is_wanted || pulls.iter().any(|p| p.base == base);
+        self.all.remove(branch).or_else(|| self.open.remove(branch).filter(enough))
+    }
+}

@@ -1,0 +1,40 @@
+//! Proxies: behind the control plane, never ahead of it.
+
+use super::*;
+
+fn plane(release: &str, landed: Option<&str>, after: i64) -> ControlPlane {
+    ControlPlane { release: Some(edge(release)), landed: landed.map(at), after: days(after) }
+}
+
+#[test]
+fn proxies_follow_the_control_plane_after_the_wait() {
+    let on = |plane, from: &str| data_plane(&Policy::default(), &needs(from, from), plane, now());
+    let landed = Some("2026-08-20T12:00:00Z");
+    assert_eq!(target(on(plane("26.8.2", landed, 1), "26.8.1")), "edge-26.8.2");
+    let held = hold(on(plane("26.8.2", landed, 2), "26.8.1"));
+    assert_eq!((held.reason, held.until), (HoldReason::DataPlaneWait, Some(at("2026-08-22T12:00:00Z"))));
+    assert_eq!(hold(on(plane("26.8.2", landed, 2), "26.8.2")).reason, HoldReason::UpToDate);
+    assert_eq!(hold(on(plane("26.8.2", landed, 0), "26.8.3")).reason, HoldReason::UpToDate, "ahead already");
+    assert_eq!(target(on(plane("26.8.2", None, 0), "26.8.1")), "edge-26.8.2", "no wait, no date");
+    assert_eq!(hold(on(plane("26.8.2", None, 1), "26.8.1")).until, None);
+    let unknown = ControlPlane { release: None, ..plane("26.8.2", None, 0) };
+    assert_eq!(hold(on(unknown, "26.8.1")).reason, HoldReason::ControlPlaneUnknown);
+}
+
+#[test]
+fn proxies_obey_pause_schedule_and_to() {
+    let on =
+        |policy: &Policy, from: &str| data_plane(policy, &needs(from, from), plane("26.8.2", None, 0), now());
+    let to = |version: &str| Policy { to: Some(edge(version)), ..Policy::default() };
+    assert_eq!(target(on(&to("26.8.3"), "26.8.1")), "edge-26.8.2", "as far as the control plane");
+    let behind = HoldReason::ControlPlaneBehind { running: edge("26.8.2") };
+    assert_eq!(hold(on(&to("26.8.3"), "26.8.2")).reason, behind);
+    assert_eq!(target(on(&to("26.8.1"), "26.7.1")), "edge-26.8.1");
+    let running = edge("26.8.2");
+    assert_eq!(hold(on(&to("26.8.1"), "26.8.2")).reason, HoldReason::Downgrade { running });
+    let paused = Policy { paused: Some("audit".into()), ..Policy::default() };
+    assert!(matches!(hold(on(&paused, "26.8.1")).reason, HoldReason::Paused { .. }));
+    let schedule = Schedule { expression: "* * * * 0".into(), timezone: "UTC".into() };
+    let closed = Policy { schedule: Some(schedule), ..Policy::default() };
+    assert_eq!(hold(on(&closed, "26.8.1")).until, Some(at("2026-08-23T00:00:00Z")));
+}

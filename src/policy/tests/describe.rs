@@ -1,0 +1,32 @@
+//! Holds in words.
+
+use super::*;
+
+#[test]
+fn every_hold_says_until_when_or_until_what() {
+    let text = || "why".to_owned();
+    let reasons = [
+        HoldReason::UpToDate,
+        HoldReason::Paused { reason: text() },
+        HoldReason::Frozen { reason: text() },
+        HoldReason::Schedule,
+        HoldReason::Soak,
+        HoldReason::NoDate { missing: text() },
+        HoldReason::NotReady { charts: vec![text()] },
+        HoldReason::IndexUnread { reason: text() },
+        HoldReason::NoneEligible { reason: text() },
+        HoldReason::Downgrade { running: edge("26.8.2") },
+        HoldReason::UnknownRelease,
+        HoldReason::HopUnavailable { hop: edge("25.7.6"), reason: text() },
+        HoldReason::DataPlaneWait,
+        HoldReason::ControlPlaneUnknown,
+        HoldReason::ControlPlaneBehind { running: edge("26.8.2") },
+    ];
+    for reason in reasons {
+        for (release, until) in [(None, None), (Some(edge("26.8.3")), Some(now()))] {
+            let hold = Hold { reason: reason.clone(), release, until };
+            let text = describe(&hold);
+            assert!(text.contains("until ") && !text.ends_with('.'), "{text}");
+        }
+    }
+}
