@@ -27,4 +27,4 @@ pub use names::{
 };
 pub use notices::{Notice, NoticeKind};
 pub use requirements::{GatewayApi, Kubernetes};
-pub use values::{VALUES, Value, ValueLine, value};
+pub use values::{REQUIRED, Required, VALUES, Value, ValueLine, value};

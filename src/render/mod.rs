@@ -5,9 +5,12 @@
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
 mod charts;
+pub mod equalise;
 pub mod helm;
+mod inputs;
 pub mod job;
 pub mod object;
+pub mod uses;
 pub mod value;
 
 use std::sync::Arc;
@@ -16,6 +19,7 @@ use crate::scan::RepoPath;
 
 pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
+pub use uses::render_uses;
 
 /// A chart that the repository deploys or commits, as Helm makes it before and after the change.
 #[derive(Clone, Debug)]
