@@ -5,6 +5,7 @@
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
 mod charts;
+pub mod committed;
 pub mod diff;
 pub mod equalise;
 pub mod field_path;
