@@ -5,6 +5,7 @@
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
 mod charts;
+mod entry;
 pub mod equalise;
 pub mod helm;
 mod inputs;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use crate::scan::RepoPath;
 
+pub use entry::{DriftMode, RenderEntry};
 pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
 pub use uses::render_uses;
