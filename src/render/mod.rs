@@ -7,6 +7,7 @@
 mod charts;
 pub mod committed;
 pub mod diff;
+mod entry;
 pub mod equalise;
 pub mod field_path;
 pub mod helm;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use crate::scan::RepoPath;
 
 pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
+pub use entry::{DriftMode, RenderEntry};
 pub use field_path::{FieldPath, Segment};
 pub use job::{Chart, ChartId, Job, Layer, Off, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
