@@ -97,6 +97,19 @@ pub struct Renderings {
     pub helm: Option<String>,
 }
 
+// === impl Renderings ===
+
+impl Renderings {
+    /// Puts two together, ordered by path.
+    pub fn and(mut self, more: Self) -> Self {
+        self.done.extend(more.done);
+        self.missing.extend(more.missing);
+        self.done.sort_by(|a, b| (&a.path, a.line, &a.to).cmp(&(&b.path, b.line, &b.to)));
+        self.missing.sort_by(|a, b| (&a.path, a.line, &a.chart).cmp(&(&b.path, b.line, &b.chart)));
+        Self { helm: self.helm.or(more.helm), ..self }
+    }
+}
+
 // === impl NotRendered ===
 
 impl NotRendered {
