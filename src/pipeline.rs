@@ -9,6 +9,7 @@ mod error;
 mod landed;
 mod lists;
 mod propose;
+mod rendering;
 mod survey;
 
 use jiff::Timestamp;
