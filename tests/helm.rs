@@ -9,46 +9,12 @@ use serde_json::Value;
 use support::{
     charts::{CHARTS, ChartRepository, VERSIONS},
     feed::{Feed, release},
-    helm::helm,
+    helm::Bench,
 };
 use tempfile::TempDir;
-use uplinker::{
-    release::{Catalog, Purpose, SourceSetting, Sources, load},
-    render::{
-        ChartId, Job, Layer, Manifest, RenderError, Renderer as _, Setting, SettingKind, Take,
-        helm::{Helm, HelmOptions},
-    },
-    sys::http::Http,
+use uplinker::render::{
+    ChartId, Job, Layer, Manifest, RenderError, Renderer as _, Setting, SettingKind, Take, helm::Helm,
 };
-
-/// What a renderer needs beside itself.
-struct Bench {
-    http: Http,
-    catalog: Catalog,
-    options: HelmOptions,
-}
-
-impl Bench {
-    fn new(index: &str) -> Self {
-        let charts: SourceSetting = index.parse().unwrap();
-        let off = SourceSetting::Off;
-        let sources = Sources {
-            versioncheck: off.clone(),
-            charts: charts.clone(),
-            releases: off.clone(),
-            milestones: off,
-            releases_token: None,
-        };
-        let http = Http::new(None).unwrap();
-        let catalog = load(&http, None, &sources, Purpose::Everything).unwrap();
-        let program = Some(helm().to_owned());
-        Self { http, catalog, options: HelmOptions { program, index: charts, ..HelmOptions::default() } }
-    }
-
-    fn helm(&self) -> Helm<'_> {
-        Helm::new(&self.http, None, &self.catalog, self.options.clone())
-    }
-}
 
 fn id(name: &str, version: &str) -> ChartId {
     ChartId { name: name.into(), version: version.into() }

@@ -29,4 +29,4 @@ pub use names::{
 pub use notices::{Notice, NoticeKind};
 pub use requirements::{GatewayApi, Kubernetes};
 pub use undeclared::reads_undeclared;
-pub use values::{VALUES, Value, ValueLine, value};
+pub use values::{REQUIRED, Required, VALUES, Value, ValueLine, value};

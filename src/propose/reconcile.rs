@@ -227,10 +227,9 @@ impl std::fmt::Display for Held {
             Self::PersonsBranch { pull } => {
                 write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
             }
-            Self::NothingLeft { pull } => write!(
-                f,
-                "#{pull} has nothing left to do but has commits of a person; merge or close it as they require"
-            ),
+            Self::NothingLeft { pull } => {
+                write!(f, "#{pull} has nothing left to do but has commits of a person; merge it or close it")
+            }
         }
     }
 }

@@ -6,8 +6,10 @@
 
 mod charts;
 pub mod diff;
+pub mod equalise;
 pub mod field_path;
 pub mod helm;
+mod inputs;
 pub mod job;
 pub mod key_material;
 mod list_match;
@@ -15,6 +17,7 @@ mod mask;
 mod merge_keys;
 pub mod object;
 pub mod topic;
+pub mod uses;
 pub mod value;
 
 use std::sync::Arc;
@@ -26,6 +29,7 @@ pub use field_path::{FieldPath, Segment};
 pub use job::{Chart, ChartId, Job, Layer, Off, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
 pub use topic::{Topic, is_version_only, names_release_only, topic};
+pub use uses::render_uses;
 
 /// A chart that the repository deploys or commits, as Helm makes it before and after the change.
 #[derive(Clone, Debug)]

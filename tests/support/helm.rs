@@ -9,8 +9,21 @@ use std::{
     sync::OnceLock,
 };
 
+use uplinker::{
+    release::{Catalog, Purpose, SourceSetting, Sources, load},
+    render::helm::{Helm, HelmOptions},
+    sys::http::Http,
+};
+
 /// The oldest that will do.
 const OLDEST: (u64, u64) = (3, 14);
+
+/// What a renderer needs beside itself.
+pub struct Bench {
+    pub http: Http,
+    pub catalog: Catalog,
+    pub options: HelmOptions,
+}
 
 /// Returns the program; fails the test where there is none, and none can be made.
 pub fn helm() -> &'static Path {
@@ -63,4 +76,35 @@ fn made() -> PathBuf {
         String::from_utf8_lossy(&output.stderr)
     );
     program
+}
+
+// === impl Bench ===
+
+impl Bench {
+    /// Reads the chart index at an address, and no other feed.
+    pub fn new(index: &str) -> Self {
+        Self::with_program(index, helm())
+    }
+
+    /// The same with another program for Helm.
+    pub fn with_program(index: &str, program: &Path) -> Self {
+        let charts: SourceSetting = index.parse().expect("a source");
+        let off = SourceSetting::Off;
+        let sources = Sources {
+            versioncheck: off.clone(),
+            charts: charts.clone(),
+            releases: off.clone(),
+            milestones: off,
+            releases_token: None,
+        };
+        let http = Http::new(None).expect("a client");
+        let catalog = load(&http, None, &sources, Purpose::Everything).expect("a catalog");
+        let program = Some(program.to_owned());
+        Self { http, catalog, options: HelmOptions { program, index: charts, ..HelmOptions::default() } }
+    }
+
+    /// Returns a renderer without a cache.
+    pub fn helm(&self) -> Helm<'_> {
+        Helm::new(&self.http, None, &self.catalog, self.options.clone())
+    }
 }

@@ -361,11 +361,11 @@ mod tests {
 
     #[test]
     fn text_keeps_types_and_cannot_be_broken_out_of() {
-        let text = "a: yes\nb: 'yes'\nc: 0123\nd: ~\ne: 2024-01-0, x: y\nf: &f [1, *g]\n".replace(", *g", "");
+        let text = "a: yes\nb: 'yes'\nc: 0123\nd: ~\ne: 2024-01-0, x\nf: &f [1, *g]\n".replace(", *g", "");
         let out = data(&format!("{text}g: *f\nh: \"q\\\"]}}\"\ni: !!str 12\n")).to_text();
         assert_eq!(
             out,
-            "{\"a\": yes, \"b\": \"yes\", \"c\": 0123, \"d\": null, \"e\": \"2024-01-0, x: y\", \"f\": [1], \
+            "{\"a\": yes, \"b\": \"yes\", \"c\": 0123, \"d\": null, \"e\": \"2024-01-0, x\", \"f\": [1], \
              \"g\": [1], \"h\": \"q\\\"]}\", \"i\": \"12\"}\n"
         );
         assert_eq!(data(&out).to_text(), out);
