@@ -265,4 +265,6 @@ fn embedded(text: &str) -> Option<Value> {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

@@ -31,8 +31,6 @@ struct Row {
     /// The last keys of the list's path, joined by dots; list items are left out.
     path: &'static str,
     merge: Merge,
-    /// Where Kubernetes says so.
-    source: &'static str,
 }
 
 const ROLES: &[&str] = &["Role", "ClusterRole"];
@@ -40,119 +38,73 @@ const BINDINGS: &[&str] = &["RoleBinding", "ClusterRoleBinding"];
 const HOOKS: &[&str] = &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 const CRD: &[&str] = &["CustomResourceDefinition"];
 
-const POD: &str = "API core/v1 PodSpec";
-const CONTAINER: &str = "API core/v1 Container";
-const AUTHORIZER: &str = "API rbac/v1 PolicyRule, atomic; the RBAC authorizer asks whether any entry matches";
-const ADMISSION: &str = "API admissionregistration/v1 Rule, atomic; a request is matched against any entry";
-const SCHEMA: &str = "API apiextensions/v1 JSONSchemaProps, atomic; JSON Schema reads it as a set";
-
-/// The rules; the first that fits a list is taken.
+/// The rules; the first that fits a list is taken. The comment above a group is its source.
 const TABLE: &[Row] = &[
-    // Init containers run in their order.
-    row(&[], "spec.initContainers", by_name(true), POD),
-    // The kubelet starts containers in their order, and waits for each `postStart`.
-    row(&[], "spec.containers", by_name(true), POD),
-    row(&[], "spec.ephemeralContainers", by_name(false), POD),
-    row(&[], "spec.volumes", by_name(false), POD),
-    row(&[], "spec.imagePullSecrets", by_name(false), POD),
-    row(&[], "spec.hostAliases", keys(&[("ip", None)]), POD),
-    row(&[], "spec.resourceClaims", by_name(false), POD),
-    row(&[], "spec.schedulingGates", by_name(false), POD),
-    row(
-        &[],
-        "spec.topologySpreadConstraints",
-        keys(&[("topologyKey", None), ("whenUnsatisfiable", None)]),
-        POD,
-    ),
-    row(&[], "spec.tolerations", content(&["key"]), "API core/v1 PodSpec, atomic; any toleration may match"),
-    // `$(VAR)` reads only what stands above it.
-    row(&[], "ontainers.env", by_name(true), CONTAINER),
-    row(&[], "ontainers.ports", keys(&[("containerPort", None), ("protocol", Some("TCP"))]), CONTAINER),
-    row(&[], "ontainers.volumeMounts", keys(&[("mountPath", None)]), CONTAINER),
-    row(&[], "ontainers.volumeDevices", keys(&[("devicePath", None)]), CONTAINER),
-    row(&[], "ontainers.resizePolicy", keys(&[("resourceName", None)]), CONTAINER),
-    row(
-        &["Service"],
-        "spec.ports",
-        keys(&[("port", None), ("protocol", Some("TCP"))]),
-        "API core/v1 ServiceSpec",
-    ),
-    row(&["ServiceAccount"], "secrets", by_name(false), "API core/v1 ServiceAccount"),
-    row(
-        &["ServiceAccount"],
-        "imagePullSecrets",
-        by_name(false),
-        "API core/v1 ServiceAccount, atomic; all are tried",
-    ),
-    row(&[], "metadata.finalizers", Merge::Set, "API meta/v1 ObjectMeta, listType=set"),
-    row(&[], "metadata.ownerReferences", keys(&[("uid", None)]), "API meta/v1 ObjectMeta"),
-    row(&[], "status.conditions", keys(&[("type", None)]), "API meta/v1 Condition"),
-    row(ROLES, "rules.verbs", Merge::Set, AUTHORIZER),
-    row(ROLES, "rules.apiGroups", Merge::Set, AUTHORIZER),
-    row(ROLES, "rules.resources", Merge::Set, AUTHORIZER),
-    row(ROLES, "rules.resourceNames", Merge::Set, AUTHORIZER),
-    row(ROLES, "rules.nonResourceURLs", Merge::Set, AUTHORIZER),
-    row(ROLES, "rules", content(&["apiGroups", "resources", "nonResourceURLs"]), AUTHORIZER),
-    row(
-        BINDINGS,
-        "subjects",
-        content(&["kind", "namespace", "name"]),
-        "API rbac/v1 RoleBinding, atomic; each subject stands alone",
-    ),
-    // Mutating webhooks of one configuration are called in their order.
-    row(&["MutatingWebhookConfiguration"], "webhooks", by_name(true), "API admissionregistration/v1"),
-    row(&["ValidatingWebhookConfiguration"], "webhooks", by_name(false), "API admissionregistration/v1"),
-    row(HOOKS, "webhooks.matchConditions", by_name(false), "API admissionregistration/v1"),
-    row(HOOKS, "webhooks.rules", content(&["apiGroups", "resources"]), ADMISSION),
-    row(HOOKS, "rules.operations", Merge::Set, ADMISSION),
-    row(HOOKS, "rules.apiGroups", Merge::Set, ADMISSION),
-    row(HOOKS, "rules.apiVersions", Merge::Set, ADMISSION),
-    row(HOOKS, "rules.resources", Merge::Set, ADMISSION),
-    row(
-        HOOKS,
-        "webhooks.admissionReviewVersions",
-        content_in_order(),
-        "the API server takes the first it knows",
-    ),
-    row(
-        &[],
-        "matchExpressions",
-        content(&["key", "operator"]),
-        "API meta/v1 LabelSelector, atomic; all must hold",
-    ),
-    row(
-        &[],
-        "matchExpressions.values",
-        Merge::Set,
-        "API meta/v1 LabelSelectorRequirement, atomic; any may match",
-    ),
-    row(
-        CRD,
-        "spec.versions",
-        by_name(false),
-        "apiextensions: names are unique, priority is by version order",
-    ),
-    row(
-        CRD,
-        "versions.additionalPrinterColumns",
-        by_name(true),
-        "apiextensions: names are unique, shown in order",
-    ),
-    row(CRD, "names.shortNames", Merge::Set, "API apiextensions/v1 CustomResourceDefinitionNames, atomic"),
-    row(CRD, "names.categories", Merge::Set, "API apiextensions/v1 CustomResourceDefinitionNames, atomic"),
-    row(CRD, "status.storedVersions", Merge::Set, "API apiextensions/v1 CustomResourceDefinitionStatus"),
-    row(CRD, "required", Merge::Set, SCHEMA),
-    row(CRD, "enum", Merge::Set, SCHEMA),
-    row(
-        CRD,
-        "x-kubernetes-validations",
-        keys(&[("rule", None)]),
-        "API apiextensions/v1 JSONSchemaProps, listMapKey=rule",
-    ),
+    // API core/v1 PodSpec. Init containers run in their order, and the kubelet starts containers in theirs, waiting for
+    // each `postStart`.
+    row(&[], "spec.initContainers", by_name(true)),
+    row(&[], "spec.containers", by_name(true)),
+    row(&[], "spec.ephemeralContainers", by_name(false)),
+    row(&[], "spec.volumes", by_name(false)),
+    row(&[], "spec.imagePullSecrets", by_name(false)),
+    row(&[], "spec.hostAliases", keys(&[("ip", None)])),
+    row(&[], "spec.resourceClaims", by_name(false)),
+    row(&[], "spec.schedulingGates", by_name(false)),
+    row(&[], "spec.topologySpreadConstraints", keys(&[("topologyKey", None), ("whenUnsatisfiable", None)])),
+    // API core/v1 PodSpec, atomic; any toleration may match.
+    row(&[], "spec.tolerations", content(&["key"])),
+    // API core/v1 Container. `$(VAR)` in an environment reads only what stands above it.
+    row(&[], "ontainers.env", by_name(true)),
+    row(&[], "ontainers.ports", keys(&[("containerPort", None), ("protocol", Some("TCP"))])),
+    row(&[], "ontainers.volumeMounts", keys(&[("mountPath", None)])),
+    row(&[], "ontainers.volumeDevices", keys(&[("devicePath", None)])),
+    row(&[], "ontainers.resizePolicy", keys(&[("resourceName", None)])),
+    // API core/v1 ServiceSpec.
+    row(&["Service"], "spec.ports", keys(&[("port", None), ("protocol", Some("TCP"))])),
+    // API core/v1 ServiceAccount; its pull secrets are atomic, and all are tried.
+    row(&["ServiceAccount"], "secrets", by_name(false)),
+    row(&["ServiceAccount"], "imagePullSecrets", by_name(false)),
+    // API meta/v1 ObjectMeta and Condition.
+    row(&[], "metadata.finalizers", Merge::Set),
+    row(&[], "metadata.ownerReferences", keys(&[("uid", None)])),
+    row(&[], "status.conditions", keys(&[("type", None)])),
+    // API rbac/v1 PolicyRule, atomic; the RBAC authorizer asks whether any entry matches.
+    row(ROLES, "rules.verbs", Merge::Set),
+    row(ROLES, "rules.apiGroups", Merge::Set),
+    row(ROLES, "rules.resources", Merge::Set),
+    row(ROLES, "rules.resourceNames", Merge::Set),
+    row(ROLES, "rules.nonResourceURLs", Merge::Set),
+    row(ROLES, "rules", content(&["apiGroups", "resources", "nonResourceURLs"])),
+    // API rbac/v1 RoleBinding, atomic; each subject stands alone.
+    row(BINDINGS, "subjects", content(&["kind", "namespace", "name"])),
+    // API admissionregistration/v1. Mutating webhooks of one configuration are called in their order.
+    row(&["MutatingWebhookConfiguration"], "webhooks", by_name(true)),
+    row(&["ValidatingWebhookConfiguration"], "webhooks", by_name(false)),
+    row(HOOKS, "webhooks.matchConditions", by_name(false)),
+    // API admissionregistration/v1 Rule, atomic; a request is matched against any entry.
+    row(HOOKS, "webhooks.rules", content(&["apiGroups", "resources"])),
+    row(HOOKS, "rules.operations", Merge::Set),
+    row(HOOKS, "rules.apiGroups", Merge::Set),
+    row(HOOKS, "rules.apiVersions", Merge::Set),
+    row(HOOKS, "rules.resources", Merge::Set),
+    // API meta/v1 LabelSelector, atomic; all expressions must hold, and any value may match.
+    row(&[], "matchExpressions", content(&["key", "operator"])),
+    row(&[], "matchExpressions.values", Merge::Set),
+    // API apiextensions/v1 CustomResourceDefinitionSpec and Names: names are unique; the priority of versions follows
+    // from their names, and columns are shown in their order.
+    row(CRD, "spec.versions", by_name(false)),
+    row(CRD, "versions.additionalPrinterColumns", by_name(true)),
+    row(CRD, "names.shortNames", Merge::Set),
+    row(CRD, "names.categories", Merge::Set),
+    row(CRD, "status.storedVersions", Merge::Set),
+    // API apiextensions/v1 JSONSchemaProps: `required` and `enum` are atomic, and JSON Schema reads them as sets.
+    row(CRD, "required", Merge::Set),
+    row(CRD, "enum", Merge::Set),
+    row(CRD, "x-kubernetes-validations", keys(&[("rule", None)])),
 ];
 
-const fn row(kinds: &'static [&'static str], path: &'static str, merge: Merge, source: &'static str) -> Row {
-    Row { kinds, path, merge, source }
+const fn row(kinds: &'static [&'static str], path: &'static str, merge: Merge) -> Row {
+    Row { kinds, path, merge }
 }
 
 const fn keys(fields: &'static [(&'static str, Option<&'static str>)]) -> Merge {
@@ -167,12 +119,8 @@ const fn content(alike: &'static [&'static str]) -> Merge {
     Merge::Content { ordered: false, alike }
 }
 
-const fn content_in_order() -> Merge {
-    Merge::Content { ordered: true, alike: &[] }
-}
-
 /// What holds for a list that no row names: Kubernetes sends it as a whole, so its order may mean something.
-pub(super) const UNKNOWN: Merge = content_in_order();
+pub(super) const UNKNOWN: Merge = Merge::Content { ordered: true, alike: &[] };
 
 /// Returns how the items of the list under these keys are matched.
 pub(super) fn merge(kind: &str, path: &[&str]) -> Merge {
@@ -198,9 +146,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_says_its_source_and_is_reached() {
+    fn every_row_is_reached() {
         for row in TABLE {
-            assert!(!row.source.is_empty(), "{}", row.path);
             let path: Vec<&str> =
                 row.path.split('.').map(|k| if k == "ontainers" { "initContainers" } else { k }).collect();
             let kind = row.kinds.first().copied().unwrap_or("Pod");

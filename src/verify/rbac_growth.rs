@@ -48,9 +48,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 }
 
 fn of_one(compared: &Compared<'_>) -> Vec<Finding> {
-    let rbac = |key: &&crate::render::ObjectKey| key.group == GROUP;
-    let touched = compared.diff.changed.iter().map(|c| &c.key).chain(&compared.diff.added);
-    if touched.filter(rbac).next().is_none() {
+    let mut touched = compared.diff.changed.iter().map(|c| &c.key).chain(&compared.diff.added);
+    if !touched.any(|key| key.group == GROUP) {
         return Vec::new();
     }
     let before = subjects(compared.before.values().copied());

@@ -16,7 +16,7 @@ fn object(value: Value) -> Object {
     Object { key, api_version, value, document: 0, span: 0..0, source: None, item: None }
 }
 
-fn named(kind: &str, name: &str, rest: Value) -> Object {
+pub(super) fn named(kind: &str, name: &str, rest: Value) -> Object {
     let mut value = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
     value::overlay(&mut value, &rest);
     object(value)
@@ -47,8 +47,8 @@ fn objects_are_matched_by_name_whatever_their_version_and_order() {
         object(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"}}));
     let (b, c, d) = (named("A", "b", json!({})), named("A", "c", json!({})), named("A", "d", json!({})));
     let found = diff(&[&v1, &b, &c], &[&d, &c, &v2]);
-    assert_eq!(found.added, [d.key.clone()]);
-    assert_eq!(found.removed, [b.key.clone()]);
+    assert_eq!(found.added, std::slice::from_ref(&d.key));
+    assert_eq!(found.removed, std::slice::from_ref(&b.key));
     assert_eq!(words(&found), ["apiVersion: policy/v1beta1 -> policy/v1"]);
     assert_eq!(found.same, 1);
     assert_eq!(found, diff(&[&c, &v1, &b], &[&v2, &d, &c]));
