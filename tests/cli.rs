@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use assert_cmd::Command;
 
 const COMMANDS: [&str; 9] =
-    ["run", "plan", "pins", "releases", "serve", "init", "schema", "completions", "demo"];
+    ["run", "plan", "pins", "verify", "releases", "serve", "init", "schema", "completions", "demo"];
 
 /// The program with nothing from this machine's environment.
 fn uplinker(arguments: &[&str]) -> Command {
