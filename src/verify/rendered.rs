@@ -44,7 +44,7 @@ pub(super) fn compared<'r>(input: &Verification<'r>) -> Vec<Compared<'r>> {
 
 /// Says what the checks of rendered objects looked at.
 pub(super) fn looked_at(what: &str, all: &[Compared<'_>]) -> String {
-    match all.iter().map(|c| c.after.len()).sum::<usize>() {
+    match all.iter().map(|c| c.after.len().max(c.before.len())).sum::<usize>() {
         0 => "nothing: no chart was rendered".to_owned(),
         objects => format!("{what} among {}", super::count(objects, "rendered object")),
     }
