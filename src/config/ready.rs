@@ -7,13 +7,14 @@ use crate::{
     plan::Target,
     policy::{Channel, Freeze, Policy, Schedule},
     propose::{Extras, History, Options, Update},
+    render::{DriftMode, RenderEntry},
 };
 
 use super::{
     BranchConfig, CommitConfig, Config, DataPlane, OnBlock, ProxyPins, PullRequestConfig, TargetConfig,
     Wording,
     error::Mistakes,
-    raw::{Raw, RawFreeze, RawPolicy, RawTarget, Spanned, Word, Words},
+    raw::{Raw, RawFreeze, RawPolicy, RawRender, RawTarget, Spanned, Word, Words},
     refname,
     values::{self, Fault},
 };
@@ -33,6 +34,11 @@ pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
     Config {
         targets: to.targets(raw),
         data_plane: to.data_plane(raw),
+        render: to.render(raw),
+        drift: match word(&raw.drift) {
+            Some("overwrite") => DriftMode::Overwrite,
+            _ => DriftMode::Refuse,
+        },
         on_block: match word(&raw.on_block) {
             Some("hold") => OnBlock::Hold,
             _ => OnBlock::Propose,
@@ -163,6 +169,31 @@ impl Conversion<'_> {
                 .unwrap_or(default.after),
             control_plane: self.value(&raw.control_plane, "dataPlane.controlPlane", values::edge),
         }
+    }
+
+    fn render(&mut self, raw: &Raw) -> Vec<RenderEntry> {
+        let mut entries: Vec<RenderEntry> = Vec::new();
+        for item in &raw.render {
+            let Some(entry) = self.render_entry(item) else { continue };
+            let same = |e: &RenderEntry| {
+                (&e.chart, &e.namespace, &e.output) == (&entry.chart, &entry.namespace, &entry.output)
+            };
+            if let Some(chart) = item.chart.as_ref().filter(|_| entries.iter().any(same)) {
+                let reason = format!("two entries are for the same output of {}", entry.chart);
+                self.add(chart, "render[].chart", reason, "tell them apart by `output`, or keep one");
+            }
+            entries.push(entry);
+        }
+        entries
+    }
+
+    fn render_entry(&mut self, raw: &RawRender) -> Option<RenderEntry> {
+        self.required(&raw.chart, &raw.span, "render[].chart", "the entry");
+        let namespace = self.value(&raw.namespace, "render[].namespace", values::namespace);
+        let files = self.values(&raw.values, "render[].values", values::path);
+        let output = self.value(&raw.output, "render[].output", values::path);
+        let chart = self.value(&raw.chart, "render[].chart", values::chart)?;
+        Some(RenderEntry { chart, namespace, values: files, output })
     }
 
     fn pull_request(&mut self, raw: &Raw) -> PullRequestConfig {

@@ -6,7 +6,8 @@ use croner::parser::{CronParser, Seconds, Year};
 use globset::{Glob, GlobBuilder};
 use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 
-use crate::{commit::Signature, policy::Range, release::EdgeVersion};
+use super::nearest;
+use crate::{commit::Signature, linkerd, policy::Range, release::EdgeVersion, scan::RepoPath};
 
 /// What is wrong with a text, and what to write instead.
 pub(crate) type Fault = (String, String);
@@ -198,6 +199,41 @@ pub(super) fn name(text: &str) -> Result<String, Fault> {
     }
 }
 
+/// Checks the name of a chart.
+pub(super) fn chart(text: &str) -> Result<String, Fault> {
+    if linkerd::is_chart(text) {
+        return Ok(text.to_owned());
+    }
+    let mend = match nearest(text, linkerd::CHARTS.into_iter()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write one of {}", linkerd::CHARTS.join(", ")),
+    };
+    fault(format!("`{text}` is no chart of Linkerd"), mend)
+}
+
+/// Checks the name of a namespace.
+pub(super) fn namespace(text: &str) -> Result<String, Fault> {
+    let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let sound = (1..=63).contains(&text.len())
+        && text.chars().all(letters)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    match sound {
+        true => Ok(text.to_owned()),
+        false => fault(format!("`{text}` is no namespace"), "write one such as `linkerd`"),
+    }
+}
+
+/// Reads the path of a file or folder of the repository.
+pub(super) fn path(text: &str) -> Result<RepoPath, Fault> {
+    let plain = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
+    let wild = plain.contains(['*', '?', '[', '{']);
+    RepoPath::new(plain).filter(|_| !wild && plain.len() <= 500).ok_or_else(|| {
+        let mend = "write it from the repository's root, such as `linkerd/values.yaml`, without wildcards";
+        (format!("`{text}` is no path of a repository"), mend.to_owned())
+    })
+}
+
 /// Reads `1.31`, `1.31.4` or `v1.31.4`.
 pub(super) fn kubernetes(text: &str) -> Result<semver::Version, Fault> {
     let plain = text.strip_prefix('v').unwrap_or(text);
@@ -292,6 +328,20 @@ mod tests {
             [">edge-26.2.1 <edge-26.1.1", ">=edge-26.1.1 >edge-26.1.2", "<>edge-26.1.1", "^edge-26.1.1"]
         {
             assert!(range(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn charts_namespaces_and_paths_are_looked_at() {
+        assert!(chart("linkerd-jaeger").is_ok());
+        assert!(chart("linkerd-vis").unwrap_err().1.contains("`linkerd-viz`"));
+        assert!(namespace("linkerd-viz").is_ok());
+        for bad in ["", "Linkerd", "-a", "a/b", "a.b"] {
+            assert!(namespace(bad).is_err(), "{bad}");
+        }
+        assert_eq!(path("./a/b/").unwrap().as_str(), "a/b");
+        for bad in ["", ".", "/a", "../a", "a/../b", "a/*.yaml", "a//b"] {
+            assert!(path(bad).is_err(), "{bad}");
         }
     }
 

@@ -5,7 +5,9 @@
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
 mod charts;
+pub mod committed;
 pub mod diff;
+mod entry;
 pub mod equalise;
 pub mod field_path;
 pub mod helm;
@@ -25,6 +27,7 @@ use std::sync::Arc;
 use crate::scan::RepoPath;
 
 pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
+pub use entry::{DriftMode, RenderEntry};
 pub use field_path::{FieldPath, Segment};
 pub use job::{Chart, ChartId, Job, Layer, Off, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
@@ -92,6 +95,19 @@ pub struct Renderings {
     pub missing: Vec<NotRendered>,
     /// Helm's own version, such as `v4.2.3`; `None` where it was not needed or is not there.
     pub helm: Option<String>,
+}
+
+// === impl Renderings ===
+
+impl Renderings {
+    /// Puts two together, ordered by path.
+    pub fn and(mut self, more: Self) -> Self {
+        self.done.extend(more.done);
+        self.missing.extend(more.missing);
+        self.done.sort_by(|a, b| (&a.path, a.line, &a.to).cmp(&(&b.path, b.line, &b.to)));
+        self.missing.sort_by(|a, b| (&a.path, a.line, &a.chart).cmp(&(&b.path, b.line, &b.chart)));
+        Self { helm: self.helm.or(more.helm), ..self }
+    }
 }
 
 // === impl NotRendered ===

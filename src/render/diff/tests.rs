@@ -13,7 +13,7 @@ fn object(value: Value) -> Object {
         namespace: text("/metadata/namespace"),
         name: text("/metadata/name").unwrap_or_else(|| "x".into()),
     };
-    Object { key, api_version, value, document: 0, span: 0..0, source: None }
+    Object { key, api_version, value, document: 0, span: 0..0, source: None, item: None }
 }
 
 pub(super) fn named(kind: &str, name: &str, rest: Value) -> Object {
