@@ -38,7 +38,7 @@ pub(crate) fn duration(text: &str) -> Result<SignedDuration, Fault> {
 /// Reads `edge-26.8.3`.
 pub(super) fn edge(text: &str) -> Result<EdgeVersion, Fault> {
     text.parse().or_else(|_| {
-        let mend = match EdgeVersion::from_chart(text).or_else(|| format!("edge-{text}").parse().ok()) {
+        let mend = match EdgeVersion::meant_by(text) {
             Some(version) => format!("did you mean `{version}`?"),
             None => "write one such as `edge-26.8.3`".to_owned(),
         };
@@ -161,7 +161,7 @@ pub(super) fn globs(text: &str) -> Result<[Glob; 2], Fault> {
         "paths begin at the repository's root, without `/`"
     } else if text.starts_with('!') {
         "`!` is not read here"
-    } else if text.split('/').any(|part| matches!(part, "." | ".." | "")) && !text.ends_with('/') {
+    } else if pattern.split('/').any(|part| matches!(part, "." | ".." | "")) {
         "`.`, `..` and `//` match nothing in a repository"
     } else {
         ""
@@ -382,7 +382,7 @@ mod tests {
         assert!(matches("clusters/*/linkerd.yaml", "clusters/prod/linkerd.yaml"));
         assert!(!matches("clusters/*.yaml", "clusters/prod/linkerd.yaml"));
         assert!(!matches("clusters/prod", "clusters/production/a.yaml"));
-        for bad in ["", "/", "/a", "../a", "a/../b", "./a", "!a", "a[", "a{b", "a//b"] {
+        for bad in ["", "/", "/a", "../a", "a/../b", "./a", "!a", "a[", "a{b", "a//b", "../a/", "a/./"] {
             assert!(globs(bad).is_err(), "{bad}");
         }
     }

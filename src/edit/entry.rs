@@ -65,7 +65,7 @@ fn in_block(text: &str, node: Node<'_>, entry: &Entry<'_>) -> Vec<Candidate> {
     let entries: Vec<_> = node.entries().collect();
     for (key, value) in entries.iter().rev().take(CANDIDATES) {
         let at = behind(*value);
-        if let Some(end) = last_byte(text, *key, *value) {
+        if let Some(end) = written_end(text, *key, *value) {
             let end = line_end(text, end);
             let splice = Splice { span: end..end, with: format!("{eol}{lines}") };
             found.push(Candidate { splice, at, flow: false });
@@ -178,12 +178,12 @@ fn behind(node: Node<'_>) -> usize {
     node.document().nodes().skip(node.number() + 1).take_while(inside).count() + node.number() + 1
 }
 
-/// Returns the end of what is written of an entry.
-fn last_byte(text: &str, key: Node<'_>, value: Node<'_>) -> Option<usize> {
+/// Returns the end of what is written of an entry; of an item of a list where key and value are the same node.
+pub fn written_end(text: &str, key: Node<'_>, value: Node<'_>) -> Option<usize> {
     let span = value.span();
     match value.shape() {
-        Shape::Mapping { flow: false } => value.entries().last().and_then(|(k, v)| last_byte(text, k, v)),
-        Shape::Sequence { flow: false } => value.items().last().and_then(|v| last_byte(text, v, v)),
+        Shape::Mapping { flow: false } => value.entries().last().and_then(|(k, v)| written_end(text, k, v)),
+        Shape::Sequence { flow: false } => value.items().last().and_then(|v| written_end(text, v, v)),
         Shape::Scalar(_, Style::Literal | Style::Folded) => {
             Some(text.get(..span.end)?.trim_end_matches([' ', '\t', '\r', '\n']).len())
         }

@@ -19,6 +19,7 @@ use crate::scan::{BlobId, Mode, RepoPath, Site};
 
 pub use apply::apply;
 pub use chart_lock::digest;
+pub use entry::written_end;
 pub use error::{EditError, Refusal};
 pub use insert::insert;
 pub use overlay::{Overlay, blob_id};

@@ -31,6 +31,8 @@ pub struct Object {
     pub value: Value,
     /// Its document in the stream, from 0.
     pub document: usize,
+    /// Its place in the document's `List`, where it stands in one.
+    pub item: Option<usize>,
     /// The bytes of its document: from behind the `---` line to the next one, comments included.
     pub span: Range<usize>,
     /// Helm's `# Source:` of its document, such as `linkerd-viz/templates/tap.yaml`.
@@ -86,9 +88,11 @@ impl Manifest {
             let Some(root) = document.root().filter(|r| !is_empty(*r)) else { continue };
             let source = source(&text, &stream, &span);
             let line = line_of(&text, root.span().start);
-            for node in opened(root) {
+            let listed = list(root).is_some();
+            for (n, node) in opened(root).into_iter().enumerate() {
                 let object = Object::read(node, document, span.clone(), source.clone());
-                objects.push(object.map_err(|e| e.at(line))?);
+                let object = object.map_err(|e| e.at(line))?;
+                objects.push(Object { item: listed.then_some(n), ..object });
             }
         }
         let mut seen = BTreeMap::new();
@@ -109,6 +113,15 @@ impl Manifest {
     /// Returns the root of an object's document.
     pub fn root(&self, object: &Object) -> Option<Node<'_>> {
         self.stream.documents.get(object.document)?.root()
+    }
+
+    /// Returns the mapping of an object: its document's root, or its item of a `List`.
+    pub fn node(&self, object: &Object) -> Option<Node<'_>> {
+        let root = self.root(object)?;
+        match object.item {
+            Some(item) => list(root)?.item(item),
+            None => Some(root),
+        }
     }
 
     /// Returns the text of an object's document, from behind its `---` line to the next one.
@@ -156,7 +169,7 @@ impl Object {
             name: text(&["metadata", "name"]).ok_or(Fault::Missing("metadata.name"))?,
         };
         let value = value::of(node).map_err(Fault::Yaml)?;
-        Ok(Self { key, api_version, value, document: document.index, span, source })
+        Ok(Self { key, api_version, value, document: document.index, item: None, span, source })
     }
 
     /// Returns the value under a path of keys.
@@ -197,11 +210,12 @@ fn is_empty(root: Node<'_>) -> bool {
 
 /// Returns the items of a `List`, else the object itself.
 fn opened(root: Node<'_>) -> Vec<Node<'_>> {
+    list(root).map_or_else(|| vec![root], |items| items.items().collect())
+}
+
+fn list(root: Node<'_>) -> Option<Node<'_>> {
     let list = root.text(&["kind"]).is_some_and(|kind| kind.ends_with("List"));
-    match root.get("items").filter(|items| list && items.is_sequence()) {
-        Some(items) => items.items().collect(),
-        None => vec![root],
-    }
+    root.get("items").filter(|items| list && items.is_sequence())
 }
 
 /// Returns the bytes of each document: between the lines of `---`.

@@ -136,6 +136,8 @@ pub(super) struct Root {
     pub target: Option<String>,
     /// Whether `target` overrides what objects say.
     pub forces: bool,
+    /// The variables that `substitute` defines.
+    pub substitutes: Vec<String>,
     /// Names of ConfigMaps and Secrets in `substituteFrom`.
     pub substitute_from: Vec<String>,
     /// Whether it is a Flux Kustomization.
@@ -310,6 +312,7 @@ fn release(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>
 
 fn flux_root(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>) -> Root {
     let folder = spec.text(&["path"]).unwrap_or_default();
+    let defined = spec.path(&["postBuild", "substitute"]).into_iter().flat_map(Node::entries);
     let from = spec.path(&["postBuild", "substituteFrom"]).into_iter().flat_map(Node::items);
     Root {
         path,
@@ -318,6 +321,7 @@ fn flux_root(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'
         folder: clean_folder(folder),
         target: spec.text(&["targetNamespace"]).map(str::to_owned),
         forces: true,
+        substitutes: defined.filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect(),
         substitute_from: from.filter_map(|f| f.text(&["name"]).map(str::to_owned)).collect(),
         flux: true,
     }
@@ -334,6 +338,7 @@ fn argo_roots(name: &str, path: &RepoPath, spec: Node<'_>) -> Vec<Root> {
             folder: clean_folder(folder),
             target: target.clone(),
             forces: false,
+            substitutes: Vec::new(),
             substitute_from: Vec::new(),
             flux: false,
         })

@@ -25,11 +25,13 @@ pub(super) fn trace(context: &Context<'_>, reader: &Reader, found: &mut Found) {
     let roots: Vec<&Root> =
         if above.is_empty() { context.index.roots.iter().filter(|r| r.flux).collect() } else { above };
     for root in roots {
-        substitutes(context, root, |place, key, value| {
-            if key == reader.variable {
-                found.scalar(place, value, &spec);
-            }
-        });
+        if root.substitutes.contains(&reader.variable) {
+            substitutes(context, root, |place, key, value| {
+                if key == reader.variable {
+                    found.scalar(place, value, &spec);
+                }
+            });
+        }
         for name in &root.substitute_from {
             entry_of_map(context, name, root, &reader.variable, &spec, found);
         }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    charts::Package,
     controls::{Controls, Fault},
     http::{Handler, Request, Response, Server},
     record::Recorder,
@@ -51,6 +52,8 @@ struct Content {
     /// Whether the index's addresses are relative to it.
     relative: bool,
     milestones: Option<Value>,
+    /// The charts that can be fetched; of others there is an entry in the index and no package.
+    packages: Vec<Package>,
 }
 
 struct Pages(Arc<Mutex<Content>>);
@@ -136,6 +139,11 @@ impl Feed {
     /// Makes the index's addresses relative.
     pub fn use_relative_urls(&self) {
         self.content.lock().expect("no poison").relative = true;
+    }
+
+    /// Serves packages, and names their digests in the index.
+    pub fn serve_packages(&self, packages: &[Package]) {
+        self.content.lock().expect("no poison").packages = packages.to_vec();
     }
 
     /// Sets the operator's own milestones.
@@ -246,6 +254,10 @@ impl Content {
     fn entry(&self, html: &str, chart: &str, release: &Published) -> String {
         let version = release.chart_version();
         let root = if self.relative { String::new() } else { format!("{html}/edge/") };
+        let found = self.packages.iter().find(|package| package.name == chart && package.version == version);
+        if let Some(package) = found.filter(|_| release.digests) {
+            return package.entry(&format!("{root}{}", package.file()));
+        }
         let mut text = String::from("  - apiVersion: v2\n");
         // The chart of the CRDs is packaged without it.
         if chart != "linkerd-crds" {
@@ -322,7 +334,14 @@ impl Handler for Pages {
                 Some(value) => Response::json(200, value),
                 None => return Response::text(404, "Not Found"),
             },
-            _ => return Response::text(404, "Not Found"),
+            path => {
+                let file = path.strip_prefix("/edge/").unwrap_or_default();
+                let Some(package) = content.packages.iter().find(|package| package.file() == file) else {
+                    return Response::text(404, "Not Found");
+                };
+                let body = package.bytes.clone();
+                Response { status: 200, body, ..Response::default() }.with("Content-Type", "application/gzip")
+            }
         };
         conditional(request, response)
     }

@@ -5,10 +5,12 @@
 // A test that cannot go on says why and ends.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+pub mod charts;
 pub mod controls;
 pub mod feed;
 pub mod git_server;
 pub mod github;
+pub mod helm;
 pub mod http;
 pub mod mesh;
 pub mod process;

@@ -1,0 +1,245 @@
+//! Step 5, render: the values with which a committed manifest may have been rendered, the likeliest first.
+//!
+//! In: the configuration's entries, charts as the repository deploys them, the committed objects. Out: [`Candidate`]s and
+//! the jobs that render them. Which one is right is for the proof to say.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{Committed, Regenerate, field::differing, linkerd_config, recognise::own};
+use crate::{
+    render::{Chart, ChartId, Job, Layer, Setting, SettingKind, Take, value},
+    scan::{ChartUse, RepoPath, Tree, ValuesPart},
+};
+
+/// What stands in for a private key that is not among the values: one text for each of two renderings, so that whatever
+/// depends on it is seen to.
+const STAND_INS: [&str; 2] = ["stand-in for a private key", "another stand-in for a private key"];
+
+/// Values that may be the user's.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// Where they are from, for people.
+    pub(super) what: String,
+    /// The release's name.
+    release: String,
+    layers: Vec<Layer>,
+    settings: Vec<Setting>,
+}
+
+/// Lists the candidates for a set.
+pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Chart) -> Vec<Candidate> {
+    let plain = |what: &str, layers: Vec<Layer>| Candidate {
+        what: what.to_owned(),
+        release: set.chart.clone(),
+        layers,
+        settings: Vec::new(),
+    };
+    let mut found = Vec::new();
+    for entry in request.entries.iter().filter(|e| e.chart == set.chart) {
+        let here = entry.namespace.as_ref().is_none_or(|n| *n == set.namespace)
+            && entry.output.as_ref().is_none_or(|output| set.files.iter().any(|f| is_below(&f.path, output)));
+        let layers: Option<Vec<Layer>> = entry.values.iter().map(|path| layer(request.tree, path)).collect();
+        found.extend(layers.filter(|_| here).map(|layers| plain("the `render:` entry", layers)));
+    }
+    let same =
+        |u: &&ChartUse| u.chart == set.chart && u.namespace.as_ref().is_none_or(|n| *n == set.namespace);
+    found.extend(request.uses.iter().filter(same).filter_map(of_use));
+    for removals in [false, true] {
+        let rebuilt = printed_values(set)
+            .and_then(|printed| linkerd_config::user_values(printed, &defaults(chart), removals).ok())
+            .map(|user| plain("the ConfigMap linkerd-config", vec![Layer(user.to_string().into())]));
+        found.extend(rebuilt);
+    }
+    found.extend(beside(request.tree, set).map(|(path, layer)| plain(path.as_str(), vec![layer])));
+    found.push(plain("the chart's defaults", Vec::new()));
+    let mut kept: Vec<Candidate> = Vec::new();
+    for candidate in found {
+        if !kept.iter().any(|k| k.layers == candidate.layers && k.settings == candidate.settings) {
+            kept.push(candidate);
+        }
+    }
+    kept
+}
+
+/// Reads a chart's own values.
+pub(super) fn defaults(chart: &Chart) -> Value {
+    value::read(chart.defaults()).unwrap_or_else(|_| Value::Object(Map::new()))
+}
+
+// === impl Candidate ===
+
+impl Candidate {
+    /// Makes the jobs of both takes.
+    pub(super) fn jobs(&self, request: &Regenerate<'_>, set: &Committed, chart: &Chart) -> [Job; 2] {
+        let made_by = set.cli.then(|| cli_version(&chart.id.version));
+        let user = self.user_values();
+        let mut effective = defaults(chart);
+        value::overlay(&mut effective, &user);
+        [(Take::First, STAND_INS[0]), (Take::Second, STAND_INS[1])].map(|(take, text)| {
+            let keys = missing_keys(&effective, text).map(|keys| Layer(keys.to_string().into()));
+            let layers = self.layers.iter().cloned().chain(made_by.clone()).chain(keys);
+            Job {
+                chart: chart.id.clone(),
+                release: self.release.clone(),
+                namespace: set.namespace.clone(),
+                values: layers.collect(),
+                settings: self.settings.clone(),
+                kube_version: request.kube_version.map(str::to_owned),
+                api_versions: Vec::new(),
+                include_crds: true,
+                hooks: true,
+                take,
+            }
+        })
+    }
+
+    /// Lists the keys that are rendered with a stand-in.
+    pub(super) fn stand_ins(&self, chart: &Chart) -> Vec<String> {
+        let mut effective = defaults(chart);
+        value::overlay(&mut effective, &self.user_values());
+        let [one, other] = STAND_INS.map(|text| missing_keys(&effective, text).unwrap_or_default());
+        let fields = differing(&one, &other);
+        fields.iter().map(|field| format!("{field} (what is committed stays)")).collect()
+    }
+
+    /// Returns the user's values merged, single ones left out.
+    pub(super) fn user_values(&self) -> Value {
+        let mut user = Value::Object(Map::new());
+        for layer in self.layers.iter().filter_map(|layer| value::read(&layer.0).ok()) {
+            lay(&mut user, &layer);
+        }
+        user
+    }
+}
+
+/// Lays values over others and keeps nulls, which are for the defaults below.
+fn lay(base: &mut Value, over: &Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                match base.get_mut(key) {
+                    Some(below) => lay(below, value),
+                    None => drop(base.insert(key.clone(), value.clone())),
+                }
+            }
+        }
+        (base, over) => *base = over.clone(),
+    }
+}
+
+/// Returns stand-ins for the keys whose certificates are given and that are not: Git has them only in the Secrets that
+/// they end in.
+fn missing_keys(values: &Value, text: &str) -> Option<Value> {
+    let map = values.as_object()?;
+    let filled = |key: &str| map.get(key).and_then(Value::as_str).is_some_and(|t| !t.is_empty());
+    let mut found = Map::new();
+    if filled("crtPEM") && !filled("keyPEM") {
+        found.insert("keyPEM".to_owned(), text.into());
+    }
+    found.extend(map.iter().filter_map(|(key, below)| Some((key.clone(), missing_keys(below, text)?))));
+    (!found.is_empty()).then_some(Value::Object(found))
+}
+
+/// Tells whether a text has come from a stand-in.
+pub(super) fn has_stand_in(text: &str) -> bool {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+    STAND_INS
+        .iter()
+        .any(|s| text.contains(s) || text.contains(BASE64_STANDARD.encode(s).trim_end_matches('=')))
+}
+
+/// `linkerd install` gives the charts this value, from which they write who made them.
+fn cli_version(chart_version: &str) -> Layer {
+    let edge = crate::release::EdgeVersion::from_chart(chart_version);
+    let edge = edge.map_or_else(|| chart_version.to_owned(), |edge| edge.to_string());
+    Layer(json!({"cliVersion": format!("linkerd/cli {edge}")}).to_string().into())
+}
+
+/// Takes the values of a deployed chart, where the tree has all of them.
+fn of_use(chart: &ChartUse) -> Option<Candidate> {
+    let layer = |part: &ValuesPart| match part {
+        ValuesPart::Text { text, .. } => Some(Some(Layer(text.clone()))),
+        ValuesPart::InChart { optional, .. } | ValuesPart::Outside { optional, .. } => {
+            optional.then_some(None)
+        }
+    };
+    let layers: Option<Vec<Option<Layer>>> = chart.values.iter().map(layer).collect();
+    let setting = |p: &crate::scan::Parameter| {
+        let kind = match (p.file, p.text) {
+            (true, _) => SettingKind::File,
+            (false, true) => SettingKind::Text,
+            (false, false) => SettingKind::Typed,
+        };
+        Some(Setting { name: p.name.clone(), value: p.value.clone()?, kind })
+    };
+    let settings: Option<Vec<Setting>> = chart.parameters.iter().map(setting).collect();
+    Some(Candidate {
+        what: format!("the values in {}", chart.path),
+        release: chart.release.clone(),
+        layers: layers?.into_iter().flatten().collect(),
+        settings: settings?,
+    })
+}
+
+fn printed_values(set: &Committed) -> Option<&str> {
+    let mut objects = set.files.iter().flat_map(own).map(|(_, object)| object);
+    let config = objects.find(|o| o.key.kind == "ConfigMap" && o.key.name == "linkerd-config");
+    config?.text(&["data", "values"])
+}
+
+/// Finds a values file in the folder of the output.
+fn beside(tree: &dyn Tree, set: &Committed) -> Option<(RepoPath, Layer)> {
+    let folder = set.path()?.folder();
+    let names = [
+        "values.yaml".to_owned(),
+        format!("{}-values.yaml", set.chart),
+        format!("values-{}.yaml", set.chart),
+    ];
+    let path = names
+        .iter()
+        .filter_map(|name| RepoPath::resolve(folder, name))
+        .find(|path| layer(tree, path).is_some())?;
+    let layer = layer(tree, &path)?;
+    Some((path, layer))
+}
+
+fn layer(tree: &dyn Tree, path: &RepoPath) -> Option<Layer> {
+    let entries = tree.entries();
+    let entry = entries.binary_search_by(|e| e.path.cmp(path)).ok().and_then(|n| entries.get(n))?;
+    let text = String::from_utf8(tree.read(entry.id).ok()?).ok()?;
+    value::read(&text).ok().filter(Value::is_object).map(|_| Layer(Arc::from(text)))
+}
+
+fn is_below(path: &RepoPath, output: &RepoPath) -> bool {
+    let rest = path.as_str().strip_prefix(output.as_str());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Names the chart of a set in a version.
+pub(super) fn chart_id(set: &Committed, version: &str) -> ChartId {
+    ChartId { name: set.chart.clone(), version: version.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_in_only_where_its_certificate_is_given() {
+        let values = json!({"identity": {"issuer": {"tls": {"crtPEM": "x", "keyPEM": ""}}},
+            "a": {"crtPEM": "", "keyPEM": ""}, "b": {"crtPEM": "x", "keyPEM": "y"}});
+        let found = missing_keys(&values, STAND_INS[0]).unwrap();
+        assert_eq!(found, json!({"identity": {"issuer": {"tls": {"keyPEM": STAND_INS[0]}}}}));
+        assert!(has_stand_in(STAND_INS[1]) && has_stand_in("c3RhbmQtaW4gZm9yIGEgcHJpdmF0ZSBrZXk="));
+        assert!(!has_stand_in("stand-in") && missing_keys(&json!({}), "x").is_none());
+    }
+
+    #[test]
+    fn an_output_may_be_a_file_or_a_folder() {
+        let path = |text| RepoPath::new(text).unwrap();
+        assert!(is_below(&path("a/b.yaml"), &path("a")) && is_below(&path("a/b.yaml"), &path("a/b.yaml")));
+        assert!(!is_below(&path("ab/b.yaml"), &path("a")));
+    }
+}

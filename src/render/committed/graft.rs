@@ -1,0 +1,310 @@
+//! Step 5, render: changed fields spliced into an object's text that a person or a tool has laid out.
+//!
+//! In: the text, the object's node, the value that it is to have. Out: splices; comments, quotes and order around them
+//! stay. What cannot be done so is `None`, and the caller writes the whole object. The caller also reads the result back:
+//! nothing here is believed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::{emit, field::same};
+use crate::{
+    edit::{Splice, written_end},
+    render::value,
+    yaml::Node,
+};
+
+/// Lists whose differences are searched, items times items.
+const CEILING: usize = 1 << 20;
+
+/// Finds the splices that give a node another value.
+pub(super) fn graft(text: &str, node: Node<'_>, new: &Value) -> Option<Vec<Splice>> {
+    if node.document().nodes().any(|n| n.is_alias() || n.has_anchor()) {
+        return None;
+    }
+    let mut graft = Graft { text, splices: Vec::new() };
+    graft.node(node, new)?;
+    graft.splices.sort_by_key(|s| (s.span.start, s.span.end));
+    Some(graft.splices)
+}
+
+struct Graft<'a> {
+    text: &'a str,
+    splices: Vec<Splice>,
+}
+
+// === impl Graft ===
+
+impl Graft<'_> {
+    fn node(&mut self, node: Node<'_>, new: &Value) -> Option<()> {
+        let old = value::of(node).ok()?;
+        if same(&old, new) {
+            return Some(());
+        }
+        match (&old, new) {
+            (Value::Object(old), Value::Object(new)) if !node.is_flow() && !new.is_empty() => {
+                self.mapping(node, old, new)
+            }
+            (Value::Array(old), Value::Array(new)) if !node.is_flow() && !new.is_empty() => {
+                self.list(node, old, new)
+            }
+            (Value::Object(_) | Value::Array(_), Value::Object(_) | Value::Array(_)) if node.is_flow() => {
+                self.replace(node, new.to_string())
+            }
+            (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => None,
+            (_, Value::String(new)) => self.replace(node, emit::like(self.text, node, new)),
+            (_, other) => self.replace(node, emit::inline(other)),
+        }
+    }
+
+    fn replace(&mut self, node: Node<'_>, with: String) -> Option<()> {
+        if node.is_absent() {
+            return None;
+        }
+        self.splices.push(Splice { span: node.span().start..emit::end(self.text, node), with });
+        Some(())
+    }
+
+    fn mapping(&mut self, node: Node<'_>, old: &Map<String, Value>, new: &Map<String, Value>) -> Option<()> {
+        let entries: Vec<(Node<'_>, Node<'_>)> = node.entries().collect();
+        let column = self.column(node.span().start)?;
+        let mut kept = Vec::new();
+        for (key, below) in &entries {
+            let name = key.as_str()?;
+            match (new.get(name), old.get(name)) {
+                (Some(value), Some(old)) if !(value.is_null() && !old.is_null()) => {
+                    kept.push(name);
+                    let before = self.splices.len();
+                    if self.node(*below, value).is_none() {
+                        // A value of another kind: the entry is written anew.
+                        self.splices.truncate(before);
+                        let span = key.span().start..written_end(self.text, *key, *below)?;
+                        self.splices.push(Splice { span, with: emit::entry(name, value, column) });
+                    }
+                }
+                (_, Some(old)) if old.is_null() => kept.push(name),
+                _ => self.remove(*key, *below, entries.iter().map(|(k, v)| (*k, *v)))?,
+            }
+        }
+        if kept.is_empty() {
+            return None;
+        }
+        let mut predecessor: Option<&str> = None;
+        let mut added: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let first = entries.first()?.0.span().start;
+        for (name, value) in new.iter().filter(|(_, value)| !value.is_null()) {
+            if old.contains_key(name) {
+                predecessor = kept.iter().find(|k| *k == name).copied().or(predecessor);
+                continue;
+            }
+            let behind = predecessor.and_then(|p| entries.iter().find(|(k, _)| k.as_str() == Some(p)));
+            let at = match behind {
+                Some((key, below)) => self.line_end(written_end(self.text, *key, *below)?),
+                None => first,
+            };
+            added.entry(at).or_default().push(emit::entry(name, value, column));
+        }
+        for (at, lines) in added {
+            let with = match at == first {
+                true => lines.iter().map(|line| format!("{line}\n{:column$}", "")).collect(),
+                false => lines.iter().map(|line| format!("\n{:column$}{line}", "")).collect::<String>(),
+            };
+            self.splices.push(Splice { span: at..at, with });
+        }
+        Some(())
+    }
+
+    fn list(&mut self, node: Node<'_>, old: &[Value], new: &[Value]) -> Option<()> {
+        let items: Vec<Node<'_>> = node.items().collect();
+        let pairs = pairs(old, new)?;
+        if pairs.is_empty() {
+            return None;
+        }
+        let dash = self.dash(*items.first()?)?;
+        let column = self.column(dash)?;
+        for (n, item) in items.iter().enumerate() {
+            match pairs.iter().find(|(o, _)| *o == n).and_then(|(_, to)| new.get(*to)) {
+                Some(value) => {
+                    let before = self.splices.len();
+                    if self.node(*item, value).is_none() {
+                        self.splices.truncate(before);
+                        let span = self.dash(*item)?..written_end(self.text, *item, *item)?;
+                        self.splices.push(Splice { span, with: emit::item(value, column) });
+                    }
+                }
+                None => {
+                    let start = self.line_start(self.dash(*item)?)?;
+                    let end = self.next_line(written_end(self.text, *item, *item)?);
+                    self.splices.push(Splice { span: start..end, with: String::new() });
+                }
+            }
+        }
+        let mut added: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for (n, value) in new.iter().enumerate() {
+            if pairs.iter().any(|(_, to)| *to == n) {
+                continue;
+            }
+            let behind = pairs.iter().filter(|(_, to)| *to < n).max_by_key(|(_, to)| *to);
+            let at = match behind.and_then(|(from, _)| items.get(*from)) {
+                Some(item) => self.line_end(written_end(self.text, *item, *item)?),
+                None => dash,
+            };
+            added.entry(at).or_default().push(emit::item(value, column));
+        }
+        for (at, lines) in added {
+            let with = match at == dash {
+                true => lines.iter().map(|line| format!("{line}\n{:column$}", "")).collect(),
+                false => lines.iter().map(|line| format!("\n{:column$}{line}", "")).collect::<String>(),
+            };
+            self.splices.push(Splice { span: at..at, with });
+        }
+        Some(())
+    }
+
+    /// Removes an entry with its lines; the first behind a dash leaves the dash.
+    fn remove<'n>(
+        &mut self,
+        key: Node<'_>,
+        below: Node<'_>,
+        entries: impl Iterator<Item = (Node<'n>, Node<'n>)>,
+    ) -> Option<()> {
+        let start = key.span().start;
+        let alone = self.text.get(self.line_start(start).unwrap_or(start)..start)?.trim().is_empty();
+        let end = self.next_line(written_end(self.text, key, below)?);
+        let span = match alone {
+            true => self.line_start_of(start)..end,
+            false => start..entries.map(|(k, _)| k.span().start).find(|s| *s > start)?,
+        };
+        self.splices.push(Splice { span, with: String::new() });
+        Some(())
+    }
+
+    /// Finds the dash before an item.
+    fn dash(&self, item: Node<'_>) -> Option<usize> {
+        let before = self.text.get(..item.span().start)?;
+        let trimmed = before.trim_end_matches([' ', '\t', '\n', '\r']);
+        trimmed.ends_with('-').then(|| trimmed.len() - 1)
+    }
+
+    /// Returns the start of a line on which only blanks, or dashes of outer lists, stand before a position.
+    fn line_start(&self, at: usize) -> Option<usize> {
+        let start = self.line_start_of(at);
+        let before = self.text.get(start..at)?;
+        before.trim_matches([' ', '-']).is_empty().then_some(start).filter(|_| !before.contains('-'))
+    }
+
+    fn line_start_of(&self, at: usize) -> usize {
+        self.text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |n| n + 1)
+    }
+
+    fn line_end(&self, at: usize) -> usize {
+        let rest = self.text.get(at..).unwrap_or_default();
+        rest.find(['\n', '\r']).map_or(self.text.len(), |n| at + n)
+    }
+
+    fn next_line(&self, at: usize) -> usize {
+        let rest = self.text.get(at..).unwrap_or_default();
+        rest.find('\n').map_or(self.text.len(), |n| at + n + 1)
+    }
+
+    fn column(&self, at: usize) -> Option<usize> {
+        let line = self.text.get(self.line_start_of(at)..at)?;
+        line.chars().all(|c| matches!(c, ' ' | '-')).then_some(line.len())
+    }
+}
+
+/// Pairs the items of two lists that are the same one, in ascending order on both sides.
+fn pairs(old: &[Value], new: &[Value]) -> Option<Vec<(usize, usize)>> {
+    if let (Some(before), Some(after)) = (names(old), names(new)) {
+        let places = after.iter().enumerate().map(|(n, name)| (*name, n)).collect::<BTreeMap<_, _>>();
+        let pairs: Vec<_> =
+            before.iter().enumerate().filter_map(|(n, name)| Some((n, *places.get(name)?))).collect();
+        return pairs.is_sorted_by_key(|(_, to)| *to).then_some(pairs);
+    }
+    if old.len() == new.len() {
+        return Some((0..old.len()).map(|n| (n, n)).collect());
+    }
+    if old.len().saturating_mul(new.len()) > CEILING {
+        return None;
+    }
+    Some(longest_common(old, new))
+}
+
+/// Returns the items' names, where each has one of its own.
+fn names(items: &[Value]) -> Option<Vec<&str>> {
+    let names: Option<Vec<&str>> = items.iter().map(|item| item.get("name")?.as_str()).collect();
+    names.filter(|names| names.iter().collect::<BTreeSet<_>>().len() == names.len())
+}
+
+fn longest_common(old: &[Value], new: &[Value]) -> Vec<(usize, usize)> {
+    let width = new.len() + 1;
+    let mut lengths = vec![0_usize; (old.len() + 1) * width];
+    let at = |n: usize, m: usize| n * width + m;
+    for (n, a) in old.iter().enumerate().rev() {
+        for (m, b) in new.iter().enumerate().rev() {
+            lengths[at(n, m)] = match same(a, b) {
+                true => lengths[at(n + 1, m + 1)] + 1,
+                false => lengths[at(n + 1, m)].max(lengths[at(n, m + 1)]),
+            };
+        }
+    }
+    let (mut n, mut m, mut found) = (0, 0, Vec::new());
+    while let (Some(a), Some(b)) = (old.get(n), new.get(m)) {
+        if same(a, b) {
+            found.push((n, m));
+            (n, m) = (n + 1, m + 1);
+        } else if lengths[at(n + 1, m)] >= lengths[at(n, m + 1)] {
+            n += 1;
+        } else {
+            m += 1;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{edit::spliced, yaml::Stream};
+    use serde_json::json;
+
+    fn grafted(text: &str, new: Value) -> String {
+        let stream = Stream::parse(text).unwrap();
+        let splices = graft(text, stream.roots().next().unwrap(), &new).unwrap();
+        let out = spliced(text, &splices).unwrap();
+        assert!(same(&value::read(&out).unwrap(), &new), "{out}");
+        out
+    }
+
+    #[test]
+    fn fields_are_changed_added_and_removed_around_comments() {
+        let text = "# top\na: 'x' # why\nb:\n    c: 1\n    # about d\n    d: [1, 2]\n    e: |\n        t\nl:\n    - name: p\n      i: v1 # pin\n      gone: {a: b}\n    - name: q\n      i: v1\n";
+        let new = json!({"a": "y", "b": {"c": 1, "n": {"m": [1, {"k": "v"}]}, "d": [1], "e": "u\nv\n"},
+            "l": [{"name": "p", "i": "v2"}, {"name": "r", "i": "v3"}, {"name": "q", "i": "v1", "z": "yes"}], "last": true});
+        let wanted = "# top\na: 'y' # why\nb:\n    c: 1\n    n:\n      m:\n      - 1\n      - k: v\n    # about d\n    d: [1]\n    e: |\n        u\n        v\nl:\n    - name: p\n      i: v2 # pin\n    - name: r\n      i: v3\n    - name: q\n      i: v1\n      z: \"yes\"\nlast: true\n";
+        assert_eq!(grafted(text, new).replace("          ", "          "), wanted);
+    }
+
+    #[test]
+    fn items_without_names_are_found_by_what_they_are() {
+        let text = "rules:\n- a\n- b # keep\n- c\n";
+        assert_eq!(
+            grafted(text, json!({"rules": ["b", "c", "d"]})),
+            "rules:\n- b # keep\n- c\n- d\n".to_owned().replace("- b", "- b")
+        );
+        assert_eq!(grafted(text, json!({"rules": ["a", "c"]})), "rules:\n- a\n- c\n");
+        assert_eq!(grafted(text, json!({"rules": []})), "rules: []\n");
+        assert_eq!(grafted("a:\n- x: 1\n  y: 2\n- z\n", json!({"a": [{"y": 2}, "z"]})), "a:\n- y: 2\n- z\n");
+        assert_eq!(grafted("a: 1\nb: {c: 1}\n", json!({"a": {"x": [1]}, "b": 2})), "a:\n  x:\n  - 1\nb: 2\n");
+    }
+
+    #[test]
+    fn an_alias_stops_it() {
+        let text = "a: &a 1\nb: *a\n";
+        assert!(
+            graft(text, Stream::parse(text).unwrap().roots().next().unwrap(), &json!({"a": 2, "b": 1}))
+                .is_none()
+        );
+    }
+}

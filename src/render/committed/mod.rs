@@ -1,0 +1,167 @@
+//! Step 5, render: committed manifests made again.
+//!
+//! In: the files in which scan found what Helm or `linkerd install` made. Out: their new text, in which nothing differs
+//! but what the release changed; or why there is none. The way of each set of files: `recognise` what it is, find the
+//! `candidate` values, `prove` that the old version with them gives what is committed, `retain` what the charts would
+//! invent, `write` in the form that is there. Pure over a [`Renderer`](super::Renderer).
+
+mod candidate;
+mod checksum;
+mod emit;
+mod field;
+mod finish;
+mod graft;
+mod invented;
+mod kustomization;
+mod linkerd_config;
+mod names;
+mod placed;
+mod prove;
+mod recognise;
+mod retain;
+mod run;
+mod write;
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use super::{DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering};
+use crate::{
+    edit::FileChange,
+    linkerd::Knowledge,
+    scan::{BlobId, ChartUse, Mode, RepoPath, Tree},
+};
+
+pub use recognise::{Recognised, committed};
+pub use run::{Proofs, prove_all, regenerate};
+
+/// What one `helm template` or `linkerd install` made, as it is committed.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// The chart.
+    pub chart: String,
+    /// The chart's version, such as `2026.8.2`; `None` where no object names it.
+    pub version: Option<String>,
+    /// Objects that name another version: an upgrade that was done by half.
+    pub mixed: Vec<(ObjectKey, String)>,
+    /// The namespace that it was rendered for.
+    pub namespace: String,
+    /// Whether `linkerd install` made it, rather than Helm.
+    pub cli: bool,
+    /// The files with an object of it, ordered by path.
+    pub files: Vec<CommittedFile>,
+}
+
+/// One file of a committed manifest; other charts' objects may be in it too.
+#[derive(Clone, Debug)]
+pub struct CommittedFile {
+    /// The file.
+    pub path: RepoPath,
+    /// Its mode.
+    pub mode: Mode,
+    /// Its content.
+    pub blob: BlobId,
+    /// Its objects.
+    pub manifest: Arc<Manifest>,
+    /// Which of them bear the chart's marks, by their place in the manifest.
+    pub own: Vec<usize>,
+}
+
+/// What is to be made again, and from what.
+#[derive(Clone, Copy)]
+pub struct Regenerate<'a> {
+    /// The tree before the change.
+    pub tree: &'a dyn Tree,
+    /// What is to be made again.
+    pub committed: &'a [Committed],
+    /// Charts as the repository has them rendered elsewhere: their values may be those of the manifest.
+    pub uses: &'a [ChartUse],
+    /// What the configuration says.
+    pub entries: &'a [RenderEntry],
+    /// The version that each chart is to have.
+    pub to: &'a BTreeMap<String, String>,
+    /// What becomes of manual changes.
+    pub drift: DriftMode,
+    /// The Kubernetes version that is rendered for, where it is known.
+    pub kube_version: Option<&'a str>,
+    /// Facts about Linkerd.
+    pub knowledge: &'a Knowledge,
+}
+
+/// Committed manifests made again.
+#[derive(Clone, Debug, Default)]
+pub struct Regenerated {
+    /// The changed files, ordered by path; none where nothing changes.
+    pub changes: Vec<FileChange>,
+    /// What changes in them, by object.
+    pub renderings: Vec<Rendering>,
+    /// What could not be made again.
+    pub missing: Vec<NotRendered>,
+}
+
+/// A place where a committed manifest is not what its chart and values give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drift {
+    /// The file; of a missing object the set's first.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// The chart and version.
+    pub chart: String,
+    /// The object.
+    pub object: ObjectKey,
+    /// The field; `None` for an object that only one side has.
+    pub field: Option<String>,
+    /// What is committed, shortened, secrets hidden; `None` where it is not there.
+    pub committed: Option<String>,
+    /// What the chart gives.
+    pub rendered: Option<String>,
+}
+
+// === impl Committed ===
+
+impl Committed {
+    /// Returns the first of its files.
+    pub fn path(&self) -> Option<&RepoPath> {
+        self.files.first().map(|file| &file.path)
+    }
+
+    /// Returns the line of its first object in the first file, from 1.
+    pub fn line(&self) -> usize {
+        let first = self.files.first();
+        let object = first.and_then(|file| file.manifest.objects.get(*file.own.first()?));
+        first.zip(object).map_or(1, |(file, object)| file.manifest.line(object))
+    }
+
+    fn not_rendered(&self, reason: String, mend: impl Into<String>) -> Option<NotRendered> {
+        Some(NotRendered {
+            path: self.path()?.clone(),
+            line: Some(self.line()),
+            files: self.files.iter().map(|file| file.path.clone()).collect(),
+            chart: self.chart.clone(),
+            committed: true,
+            reason,
+            mend: mend.into(),
+        })
+    }
+}
+
+// === impl Drift ===
+
+impl fmt::Display for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.object)?;
+        match (&self.field, &self.committed, &self.rendered) {
+            (None, None, _) => f.write_str(" is not committed, though the chart gives it"),
+            (None, _, _) => f.write_str(" is committed, though the chart does not give it"),
+            (Some(field), Some(committed), Some(rendered)) => {
+                write!(f, " {field} is {committed}, the chart gives {rendered}")
+            }
+            (Some(field), Some(committed), None) => {
+                write!(f, " {field} is {committed}, the chart does not give it")
+            }
+            (Some(field), None, rendered) => {
+                write!(f, " {field} is not there, the chart gives {}", rendered.as_deref().unwrap_or("null"))
+            }
+        }
+    }
+}

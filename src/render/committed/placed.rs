@@ -1,0 +1,113 @@
+//! Step 5, render: which committed object is which of the rendering.
+//!
+//! In: a set of files, the old version rendered. Out: the place of each object. Objects without any mark belong to the
+//! set where the chart gives an object of that name and it stands in the same files or folders.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{Committed, CommittedFile, recognise::marks};
+use crate::{
+    render::{Manifest, Object, ObjectKey},
+    scan::{Entry, Mode, Tree},
+};
+
+/// The files of a set and what of them is the chart's.
+pub(super) struct Placed {
+    /// The set's files, and those beside them with an unmarked object of it.
+    pub(super) files: Vec<CommittedFile>,
+    /// For each object: its file and its place there.
+    places: BTreeMap<ObjectKey, (usize, usize)>,
+}
+
+// === impl Placed ===
+
+impl Placed {
+    /// Finds the objects of a rendering in a set and around it.
+    pub(super) fn of(tree: &dyn Tree, set: &Committed, rendered: &Manifest) -> Self {
+        let mut placed = Self { files: set.files.clone(), places: BTreeMap::new() };
+        for (n, file) in set.files.iter().enumerate() {
+            for own in &file.own {
+                let Some(object) = file.manifest.objects.get(*own) else { continue };
+                placed.places.entry(object.key.clone()).or_insert((n, *own));
+            }
+        }
+        let wanted: BTreeSet<&ObjectKey> = rendered.objects.iter().map(|o| &o.key).collect();
+        for (n, file) in set.files.iter().enumerate() {
+            placed.take(n, &file.manifest, set, &wanted);
+        }
+        if wanted.iter().any(|key| !placed.places.contains_key(key)) {
+            placed.search_beside(tree, set, &wanted);
+        }
+        placed
+    }
+
+    /// Returns a committed object and its file.
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<(&CommittedFile, &Object)> {
+        let (file, object) = self.places.get(key)?;
+        let file = self.files.get(*file)?;
+        Some((file, file.manifest.objects.get(*object)?))
+    }
+
+    /// Returns all objects of the set with their files, in the order of the files.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&CommittedFile, &Object)> {
+        let mut places: Vec<(usize, usize)> = self.places.values().copied().collect();
+        places.sort_unstable();
+        places.into_iter().filter_map(|(file, object)| {
+            let file = self.files.get(file)?;
+            Some((file, file.manifest.objects.get(object)?))
+        })
+    }
+
+    /// Takes the unmarked objects of a file that the chart gives.
+    fn take(
+        &mut self,
+        file: usize,
+        manifest: &Manifest,
+        set: &Committed,
+        wanted: &BTreeSet<&ObjectKey>,
+    ) -> bool {
+        let mut taken = false;
+        for (n, object) in manifest.objects.iter().enumerate() {
+            let others = || marks(manifest, object).is_some_and(|m| m.certain && m.chart != set.chart);
+            if wanted.contains(&object.key) && !self.places.contains_key(&object.key) && !others() {
+                self.places.insert(object.key.clone(), (file, n));
+                taken = true;
+            }
+        }
+        taken
+    }
+
+    fn search_beside(&mut self, tree: &dyn Tree, set: &Committed, wanted: &BTreeSet<&ObjectKey>) {
+        let folders: BTreeSet<&str> = set.files.iter().map(|f| f.path.folder()).collect();
+        let known: BTreeSet<_> = set.files.iter().map(|f| &f.path).collect();
+        let yaml = |e: &&Entry| [".yaml", ".yml", ".json"].iter().any(|end| e.path.as_str().ends_with(end));
+        let regular = |e: &&Entry| matches!(e.mode, Mode::File | Mode::Executable);
+        let beside =
+            tree.entries().iter().filter(|e| folders.contains(e.path.folder()) && !known.contains(&e.path));
+        for entry in beside.filter(yaml).filter(regular) {
+            let Some(manifest) = read(tree, entry) else { continue };
+            if self.take(self.files.len(), &manifest, set, wanted) {
+                let (path, mode, blob) = (entry.path.clone(), entry.mode, entry.id);
+                self.files.push(CommittedFile {
+                    path,
+                    mode,
+                    blob,
+                    manifest: Arc::new(manifest),
+                    own: Vec::new(),
+                });
+            }
+        }
+    }
+}
+
+/// Reads a file that may be of any kind.
+fn read(tree: &dyn Tree, entry: &Entry) -> Option<Manifest> {
+    /// A single unmarked object is never larger.
+    const CEILING: u64 = 1 << 20;
+    let small = tree.size(entry.id).ok()? <= CEILING;
+    let text = String::from_utf8(tree.read(entry.id).ok().filter(|_| small)?).ok()?;
+    Manifest::parse(text).ok()
+}

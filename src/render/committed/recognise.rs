@@ -1,0 +1,185 @@
+//! Step 5, render: which charts made the committed manifests, and which files belong together.
+//!
+//! In: the files that scan recognised. Out: one [`Committed`] for each time that a chart was rendered into the
+//! repository. Files are of one set where they lie near each other and no object stands in two of them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{Committed, CommittedFile};
+use crate::{
+    release::EdgeVersion,
+    render::{Manifest, NotRendered, Object, ObjectKey},
+    scan::{self, Marks, Mode, RenderedFile, RepoPath, Tree},
+};
+
+/// What was recognised, and what could not be read.
+#[derive(Clone, Debug, Default)]
+pub struct Recognised {
+    /// The committed manifests, ordered by path.
+    pub sets: Vec<Committed>,
+    /// Files that a chart made and that are no manifest any more.
+    pub missing: Vec<NotRendered>,
+}
+
+/// A file, seen as output of one chart.
+struct Part {
+    file: CommittedFile,
+    keys: BTreeSet<ObjectKey>,
+    namespace: Option<String>,
+}
+
+/// Finds the committed manifests in the files that hold rendered objects.
+pub fn committed(tree: &dyn Tree, files: &[RenderedFile]) -> Recognised {
+    let mut found = Recognised::default();
+    let mut manifests: BTreeMap<&RepoPath, Option<(Mode, Arc<Manifest>)>> = BTreeMap::new();
+    let mut charts: BTreeMap<&str, Vec<Part>> = BTreeMap::new();
+    for rendered in files {
+        let known = manifests.entry(&rendered.path).or_insert_with(|| match read(tree, rendered) {
+            Ok(read) => Some(read),
+            Err(reason) => {
+                found.missing.push(unread(rendered, reason));
+                None
+            }
+        });
+        if let Some(part) = known.as_ref().and_then(|(mode, manifest)| part(rendered, *mode, manifest)) {
+            charts.entry(&rendered.chart).or_default().push(part);
+        }
+    }
+    for (chart, parts) in charts {
+        found.sets.extend(together(parts).into_iter().map(|parts| set(chart, parts)));
+    }
+    found.sets.sort_by(|a, b| (a.path(), &a.chart).cmp(&(b.path(), &b.chart)));
+    found
+}
+
+/// Reads what one object says of its chart.
+pub(super) fn marks<'a>(manifest: &'a Manifest, object: &'a Object) -> Option<Marks<'a>> {
+    scan::marks(manifest.node(object)?, object.source.as_deref())
+}
+
+/// Reads the chart's version out of the text in which an object names it; `None` for other versions, such as an image's.
+pub(super) fn chart_version(text: &str) -> Option<String> {
+    let behind = |at: char| text.rsplit_once(at).map(|(_, version)| version);
+    let edge = behind(' ').and_then(|version| version.parse::<EdgeVersion>().ok());
+    edge.or_else(|| behind('-').and_then(EdgeVersion::from_chart)).map(|version| version.chart().to_string())
+}
+
+fn read(tree: &dyn Tree, file: &RenderedFile) -> Result<(Mode, Arc<Manifest>), String> {
+    let bytes = tree.read(file.blob).map_err(|e| e.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    let manifest = Manifest::parse(text).map_err(|e| e.to_string())?;
+    let entries = tree.entries();
+    let entry = entries.binary_search_by(|e| e.path.cmp(&file.path)).ok().and_then(|n| entries.get(n));
+    Ok((entry.map_or(Mode::File, |e| e.mode), Arc::new(manifest)))
+}
+
+fn unread(file: &RenderedFile, reason: String) -> NotRendered {
+    NotRendered {
+        path: file.path.clone(),
+        line: None,
+        files: vec![file.path.clone()],
+        chart: file.chart.clone(),
+        committed: true,
+        reason: format!("the file cannot be read as rendered objects: {reason}"),
+        mend: "render it again by hand, or leave the file out with `ignore`".to_owned(),
+    }
+}
+
+fn part(file: &RenderedFile, mode: Mode, manifest: &Arc<Manifest>) -> Option<Part> {
+    let objects = manifest.objects.iter().enumerate();
+    let own =
+        objects.filter(|(_, o)| marks(manifest, o).is_some_and(|m| m.chart == file.chart)).map(|(n, _)| n);
+    let own: Vec<usize> = own.collect();
+    let objects = || own.iter().filter_map(|n| manifest.objects.get(*n));
+    let keys = objects().map(|o| o.key.clone()).collect::<BTreeSet<_>>();
+    let namespace = namespace(&file.chart, objects());
+    let (path, blob, manifest) = (file.path.clone(), file.blob, manifest.clone());
+    (!keys.is_empty()).then(|| Part {
+        file: CommittedFile { path, mode, blob, manifest, own: own.clone() },
+        keys,
+        namespace,
+    })
+}
+
+/// Finds the namespace that objects were rendered for: named by a label, else the one that most of them are in.
+fn namespace<'a>(chart: &str, objects: impl Iterator<Item = &'a Object> + Clone) -> Option<String> {
+    let of_plane = matches!(chart, "linkerd-crds" | "linkerd-control-plane");
+    let label = objects.clone().find_map(|o| o.label("linkerd.io/control-plane-ns")).filter(|_| of_plane);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for namespace in objects.filter_map(|o| o.key.namespace.as_deref()).filter(|n| *n != "kube-system") {
+        *counts.entry(namespace).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(namespace, _)| namespace);
+    label.or(most).map(str::to_owned)
+}
+
+/// Groups the files of one chart: folder by folder from the deepest, those that can be one rendering.
+fn together(parts: Vec<Part>) -> Vec<Vec<Part>> {
+    let mut by_folder: BTreeMap<String, Vec<Vec<Part>>> = BTreeMap::new();
+    for part in parts {
+        by_folder.entry(part.file.path.folder().to_owned()).or_default().push(vec![part]);
+    }
+    loop {
+        let deepest = by_folder.keys().max_by_key(|folder| depth(folder)).cloned();
+        let Some(groups) = deepest.as_ref().and_then(|folder| by_folder.remove(folder)) else {
+            return Vec::new();
+        };
+        let groups = if are_one(&groups) { vec![groups.into_iter().flatten().collect()] } else { groups };
+        let folder = deepest.unwrap_or_default();
+        if folder.is_empty() {
+            return groups;
+        }
+        let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        by_folder.entry(above.to_owned()).or_default().extend(groups);
+    }
+}
+
+fn depth(folder: &str) -> usize {
+    if folder.is_empty() { 0 } else { folder.matches('/').count() + 1 }
+}
+
+fn are_one(groups: &[Vec<Part>]) -> bool {
+    let parts = || groups.iter().flatten();
+    let mut seen = BTreeSet::new();
+    let apart = parts().flat_map(|p| &p.keys).all(|key| seen.insert(key));
+    let namespaces: BTreeSet<&String> = parts().filter_map(|p| p.namespace.as_ref()).collect();
+    apart && namespaces.len() <= 1
+}
+
+fn set(chart: &str, mut parts: Vec<Part>) -> Committed {
+    parts.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+    let namespace = parts.iter().find_map(|p| p.namespace.clone());
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut named = Vec::new();
+    let mut cli = false;
+    for (manifest, object) in parts.iter().flat_map(|p| own(&p.file)) {
+        let Some(marks) = marks(manifest, object) else { continue };
+        cli |= marks.cli;
+        if let Some(version) = marks.version.and_then(chart_version) {
+            *counts.entry(version.clone()).or_default() += 1;
+            named.push((object.key.clone(), version));
+        }
+    }
+    let version = counts.into_iter().max_by_key(|(_, count)| *count).map(|(version, _)| version);
+    let mixed = named.into_iter().filter(|(_, v)| Some(v) != version.as_ref()).collect();
+    let files: Vec<CommittedFile> = parts.into_iter().map(|p| p.file).collect();
+    let namespace = namespace.unwrap_or_else(|| default_namespace(chart).to_owned());
+    Committed { chart: chart.to_owned(), version, mixed, namespace, cli, files }
+}
+
+/// Returns the marked objects of a file.
+pub(super) fn own(file: &CommittedFile) -> impl Iterator<Item = (&Manifest, &Object)> {
+    let manifest = &*file.manifest;
+    file.own.iter().filter_map(move |n| Some((manifest, manifest.objects.get(*n)?)))
+}
+
+fn default_namespace(chart: &str) -> &str {
+    match chart {
+        "linkerd-crds" | "linkerd-control-plane" => "linkerd",
+        "linkerd2-cni" => "linkerd-cni",
+        extension => extension,
+    }
+}

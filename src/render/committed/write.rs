@@ -1,0 +1,335 @@
+//! Step 5, render: a new rendering in the form of the committed one.
+//!
+//! In: the placed objects, old and new rendering with the committed values in them. Out: splices by file, new files, files
+//! that go. An object that is Helm's text stays Helm's text; one that was laid out otherwise gets its changed fields only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{CommittedFile, field::same, graft::graft, names::Layout, placed::Placed, recognise::marks};
+use crate::{
+    edit::{Splice, spliced},
+    render::{Manifest, Object, ObjectKey},
+    scan::RepoPath,
+};
+
+/// What is to be written for one set.
+#[derive(Default)]
+pub(super) struct Written {
+    /// The changes of files that are there.
+    pub(super) edits: BTreeMap<RepoPath, FileEdit>,
+    /// Texts of new files.
+    pub(super) new: BTreeMap<RepoPath, String>,
+    /// The new files in order, each with the file behind which it belongs.
+    pub(super) added: Vec<(RepoPath, Option<RepoPath>)>,
+    /// What a reader must know.
+    pub(super) notes: Vec<String>,
+}
+
+/// The changes of one file.
+#[derive(Clone, Default)]
+pub(super) struct FileEdit {
+    /// What is replaced.
+    pub(super) splices: Vec<Splice>,
+    /// Objects that go.
+    pub(super) dropped: BTreeSet<ObjectKey>,
+    /// Objects that come or change, as they must read then.
+    pub(super) expected: BTreeMap<ObjectKey, Value>,
+}
+
+/// Two renderings and what is committed.
+pub(super) struct Writing<'a> {
+    /// What is committed.
+    pub(super) placed: &'a Placed,
+    /// The old rendering.
+    pub(super) old: &'a Manifest,
+    /// The new one.
+    pub(super) new: &'a Manifest,
+    /// Tells whether an object is written at all.
+    pub(super) wanted: &'a dyn Fn(&Object) -> bool,
+    /// Tells whether a path is in use.
+    pub(super) taken: &'a dyn Fn(&RepoPath) -> bool,
+    /// The chart.
+    pub(super) chart: &'a str,
+}
+
+/// Where a new object goes.
+enum Spot<'a> {
+    Behind(&'a CommittedFile, &'a Object),
+    Before(&'a CommittedFile, &'a Object),
+}
+
+/// How Helm's `# Source:` lines are committed.
+enum Sources {
+    Same,
+    Without,
+    Below(String),
+}
+
+// === impl Writing ===
+
+impl Writing<'_> {
+    /// Writes the new rendering; the object that cannot be written where there is one.
+    pub(super) fn write(&self) -> Result<Written, ObjectKey> {
+        let sources = self.sources();
+        let mut written = Written::default();
+        let wanted: Vec<&Object> = self.new.objects.iter().filter(|o| (self.wanted)(o)).collect();
+        for object in &wanted {
+            if let Some((file, committed)) = self.placed.get(&object.key) {
+                self.change(&sources, file, committed, object, &mut written)?;
+            }
+        }
+        self.drop_gone(&mut written)?;
+        let layout = Layout::of(self.placed);
+        for (n, object) in wanted.iter().enumerate() {
+            if self.placed.get(&object.key).is_none() {
+                self.add(&layout, &sources, (wanted.as_slice(), n), &mut written)?;
+            }
+        }
+        Ok(written)
+    }
+
+    fn sources(&self) -> Sources {
+        let mut pairs = self.placed.all().filter_map(|(_, committed)| {
+            let rendered = self.old.get(&committed.key)?.source.as_deref()?;
+            Some((committed.source.as_deref()?, rendered))
+        });
+        match pairs.next() {
+            None => Sources::Without,
+            Some((committed, rendered)) => match committed.strip_suffix(rendered) {
+                Some(above) if !above.is_empty() => Sources::Below(above.to_owned()),
+                _ => Sources::Same,
+            },
+        }
+    }
+
+    fn change(
+        &self,
+        sources: &Sources,
+        file: &CommittedFile,
+        committed: &Object,
+        new: &Object,
+        written: &mut Written,
+    ) -> Result<(), ObjectKey> {
+        let is_text =
+            |text: &str| committed.item.is_none() && text == lines(file.manifest.document(committed));
+        let old = self.old.get(&new.key).map(|old| sources.body(self.old.document(old)));
+        let splices = match old.filter(|old| is_text(old)) {
+            Some(old) => {
+                let body = sources.body(self.new.document(new));
+                match body == old {
+                    true => Vec::new(),
+                    false => vec![self.replaced(file, committed, new, &body)],
+                }
+            }
+            None if same(&committed.value, &new.value) => Vec::new(),
+            None => match grafted(file, committed, &new.value) {
+                Some(splices) => splices,
+                None if committed.item.is_some() => return Err(new.key.clone()),
+                None => {
+                    written
+                        .notes
+                        .push(format!("{} is written anew as a whole: its layout is Helm's now.", new.key));
+                    vec![whole(file, committed, new, sources.body(self.new.document(new)))]
+                }
+            },
+        };
+        if !splices.is_empty() {
+            let edit = written.edits.entry(file.path.clone()).or_default();
+            edit.splices.extend(splices);
+            edit.expected.insert(new.key.clone(), new.value.clone());
+        }
+        Ok(())
+    }
+
+    /// Replaces Helm's text by Helm's text. How a document ends follows Helm too, but at the end of a file.
+    fn replaced(&self, file: &CommittedFile, committed: &Object, new: &Object, body: &str) -> Splice {
+        let document = file.manifest.document(committed);
+        let tail = |text: &str| lf(&text[text.trim_end().len()..]);
+        let is_last = |manifest: &Manifest, object: &Object| object.span.end == manifest.text.len();
+        let old = self.old.get(&new.key);
+        let inner = !is_last(&file.manifest, committed)
+            && !is_last(self.new, new)
+            && old
+                .is_some_and(|old| !is_last(self.old, old) && tail(self.old.document(old)) == tail(document));
+        let end = committed.span.start + document.trim_end().len();
+        match inner {
+            true => {
+                let with = format!("{body}{}", tail(self.new.document(new)));
+                Splice { span: committed.span.clone(), with: ended(&with, &file.manifest.text) }
+            }
+            false => Splice { span: committed.span.start..end, with: ended(body, &file.manifest.text) },
+        }
+    }
+
+    fn drop_gone(&self, written: &mut Written) -> Result<(), ObjectKey> {
+        for (file, object) in self.placed.all().filter(|(_, o)| self.new.get(&o.key).is_none()) {
+            let certain =
+                || marks(&file.manifest, object).is_some_and(|m| m.certain && m.chart == self.chart);
+            if self.old.get(&object.key).is_none() && !certain() {
+                continue;
+            }
+            if object.item.is_some() {
+                return Err(object.key.clone());
+            }
+            let edit = written.edits.entry(file.path.clone()).or_default();
+            let document = file.manifest.stream.documents.get(object.document);
+            let start = document.and_then(|d| d.marker()).map_or(object.span.start, |marker| marker.start);
+            edit.splices.push(Splice { span: start..object.span.end, with: String::new() });
+            edit.dropped.insert(object.key.clone());
+        }
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        layout: &Layout,
+        sources: &Sources,
+        (wanted, n): (&[&Object], usize),
+        written: &mut Written,
+    ) -> Result<(), ObjectKey> {
+        let Some(object) = wanted.get(n) else { return Ok(()) };
+        let body = sources.body(self.new.document(object));
+        let refused = || object.key.clone();
+        let around =
+            |own: Option<&RepoPath>| self.spot(wanted, n, own, *layout == Layout::Files).ok_or_else(refused);
+        let path = match layout {
+            Layout::Files => None,
+            _ => {
+                let neighbour = around(None)?.file().path.clone();
+                let in_use = |path: &RepoPath| (self.taken)(path) || written.new.contains_key(path);
+                let path = layout.path(object, neighbour.folder(), &in_use).ok_or_else(refused)?;
+                Some((path, neighbour))
+            }
+        };
+        let there = path
+            .as_ref()
+            .map(|(path, _)| path)
+            .filter(|path| self.placed.files.iter().any(|f| f.path == **path));
+        match (path.as_ref(), there) {
+            (None, _) => self.insert(&around(None)?, &body, object, written),
+            (_, Some(there)) => self.insert(&around(Some(there))?, &body, object, written),
+            (Some((path, _)), None) if (self.taken)(path) => return Err(refused()),
+            (Some((path, neighbour)), None) => {
+                let known = self.placed.files.iter().find(|f| f.path == *neighbour);
+                let model = known.map_or("", |f| &f.manifest.text);
+                let begins = if model.starts_with("---") { "---\n" } else { "" };
+                match written.new.get_mut(path) {
+                    Some(text) => text.push_str(&ended(&format!("---\n{body}\n"), model)),
+                    None => {
+                        let text = ended(&format!("{begins}{body}\n"), model);
+                        written.added.push((path.clone(), Some(neighbour.clone())));
+                        written.new.insert(path.clone(), text);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the place for a new object: behind the nearest one before it that is committed, in a certain file where one
+    /// is given, among its kind where files are by kind.
+    fn spot(&self, wanted: &[&Object], n: usize, own: Option<&RepoPath>, by_kind: bool) -> Option<Spot<'_>> {
+        let place = |o: &&&Object| {
+            let (file, object) = self.placed.get(&o.key)?;
+            own.is_none_or(|own| file.path == *own).then_some((file, object))
+        };
+        let kind = wanted.get(n)?.key.kind.as_str();
+        let of_kind = |o: &&&Object| o.key.kind == kind;
+        let (before, behind) = (wanted.get(..n)?, wanted.get(n + 1..)?);
+        let several = by_kind && self.placed.files.len() > 1;
+        let among = before.iter().rev().filter(of_kind).find_map(|o| place(&o)).filter(|_| several);
+        let nearest = || before.iter().rev().find_map(|o| place(&o));
+        let first = || behind.iter().find_map(|o| place(&o)).map(|(file, o)| Spot::Before(file, o));
+        among.or_else(nearest).map(|(file, o)| Spot::Behind(file, o)).or_else(first)
+    }
+
+    fn insert(&self, spot: &Spot<'_>, body: &str, object: &Object, written: &mut Written) {
+        let (at, with) = match spot {
+            Spot::Behind(file, neighbour) => {
+                let text = &file.manifest.text;
+                let at = neighbour.span.end;
+                let open = text.get(..at).is_some_and(|t| !t.ends_with('\n'));
+                (at, format!("{}---\n{body}\n", if open { "\n" } else { "" }))
+            }
+            Spot::Before(file, neighbour) => {
+                let document = file.manifest.stream.documents.get(neighbour.document);
+                match document.and_then(|d| d.marker()) {
+                    Some(marker) => (marker.start, format!("---\n{body}\n")),
+                    None => (neighbour.span.start, format!("{body}\n---\n")),
+                }
+            }
+        };
+        let file = spot.file();
+        let edit = written.edits.entry(file.path.clone()).or_default();
+        edit.splices.push(Splice { span: at..at, with: ended(&with, &file.manifest.text) });
+        edit.expected.insert(object.key.clone(), object.value.clone());
+    }
+}
+
+// === impl Spot ===
+
+impl Spot<'_> {
+    fn file(&self) -> &CommittedFile {
+        match self {
+            Self::Behind(file, _) | Self::Before(file, _) => file,
+        }
+    }
+}
+
+// === impl Sources ===
+
+impl Sources {
+    /// Returns a rendered document as it is to be committed, without line breaks at its end.
+    fn body(&self, document: &str) -> String {
+        let text = lines(document);
+        match (self, text.strip_prefix("# Source: ")) {
+            (Self::Same, _) | (_, None) => text,
+            (Self::Without, Some(rest)) => rest.split_once('\n').map_or("", |(_, body)| body).to_owned(),
+            (Self::Below(above), Some(rest)) => format!("# Source: {above}{rest}"),
+        }
+    }
+}
+
+/// Returns a text with line feeds only, without those at its end.
+fn lines(text: &str) -> String {
+    lf(text.trim_end())
+}
+
+fn lf(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+/// Returns a text with the line breaks of another.
+fn ended(text: &str, like: &str) -> String {
+    if like.contains("\r\n") { text.replace('\n', "\r\n") } else { text.to_owned() }
+}
+
+/// Finds the splices that change fields of an object, and reads the result back.
+fn grafted(file: &CommittedFile, committed: &Object, new: &Value) -> Option<Vec<Splice>> {
+    let text = &file.manifest.text;
+    let mut splices = graft(text, file.manifest.node(committed)?, new)?;
+    for splice in &mut splices {
+        splice.with = ended(&splice.with, text);
+    }
+    let within = |s: &Splice| {
+        let start = s.span.start.checked_sub(committed.span.start)?;
+        Some(Splice { span: start..s.span.end.checked_sub(committed.span.start)?, with: s.with.clone() })
+    };
+    let shifted: Vec<Splice> = splices.iter().map(within).collect::<Option<_>>()?;
+    let document = spliced(file.manifest.document(committed), &shifted)?;
+    let read = Manifest::parse(document).ok()?;
+    let object = read.objects.get(committed.item.unwrap_or(0))?;
+    same(&object.value, new).then_some(splices)
+}
+
+/// Replaces an object's text as a whole: JSON by JSON, anything else by Helm's text.
+fn whole(file: &CommittedFile, committed: &Object, new: &Object, body: String) -> Splice {
+    let text = &file.manifest.text;
+    let document = file.manifest.document(committed);
+    let json = document.trim_start().starts_with('{');
+    let body = if json { serde_json::to_string_pretty(&new.value).unwrap_or(body) } else { body };
+    let end = committed.span.start + document.trim_end().len();
+    Splice { span: committed.span.start..end, with: ended(&body, text) }
+}
