@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use assert_cmd::Command;
 
-const COMMANDS: [&str; 9] =
+const COMMANDS: [&str; 10] =
     ["run", "plan", "pins", "verify", "releases", "serve", "init", "schema", "completions", "demo"];
 
 /// The program with nothing from this machine's environment.
