@@ -9,7 +9,9 @@ mod error;
 mod landed;
 mod lists;
 mod propose;
+mod rendering;
 mod survey;
+mod verify;
 
 use jiff::Timestamp;
 
@@ -21,7 +23,8 @@ use crate::{
     config::{self, Config},
     propose::Forge,
     release::{Catalog, EdgeVersion},
-    report::{PinsReport, RunReport},
+    render::Renderer,
+    report::{PinsReport, RunReport, VerifyReport},
     scan::{Stage, Tree},
 };
 
@@ -43,6 +46,8 @@ pub struct Operator<'a> {
     pub catalog: &'a Catalog,
     /// The chart repositories whose index was read.
     pub indexes: &'a [String],
+    /// What renders charts.
+    pub renderer: &'a dyn Renderer,
     /// `--to`.
     pub to: Option<EdgeVersion>,
     /// The time.
@@ -56,6 +61,11 @@ pub fn pins(tree: &dyn Tree, to: Option<EdgeVersion>) -> Result<PinsReport, Erro
     let config = config::read(tree)?;
     let catalog = Catalog::default();
     Ok(Survey::new(tree, &config, &catalog, &[])?.pins(to))
+}
+
+/// Compares the committed manifests of a tree with what their charts and values give.
+pub fn verify(tree: &dyn Tree, catalog: &Catalog, renderer: &dyn Renderer) -> Result<VerifyReport, Error> {
+    verify::verify(tree, catalog, renderer)
 }
 
 /// Says what a run would do for the commit that HEAD names in a clone. Reads nothing else, writes nothing.

@@ -331,6 +331,7 @@ fn init_does_not_follow_links_out_of_the_clone() {
     let done = init(&home, &folder).done();
     assert_ne!(done.status.code(), Some(0), "{done}");
     assert!(files_below(&outside).is_empty(), "{done}");
+    assert!(!folder.join("uplinker.yaml").exists(), "half of it is not written");
 }
 
 #[test]

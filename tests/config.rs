@@ -107,6 +107,16 @@ fn every_key_arrives() {
 }
 
 #[test]
+fn a_targets_own_schedule_is_in_the_time_zone_of_the_file() {
+    let text = "policy: {timezone: Europe/Vienna}\ntargets:\n- {name: a, paths: [a], policy: {schedule: '* 9 * * *'}}\n\
+                - {name: b, paths: [b], policy: {schedule: '* 9 * * *', timezone: Asia/Tokyo}}\n- {name: c, paths: [c]}\n";
+    let config = config::parse("uplinker.yaml", text).unwrap();
+    let zones: Vec<_> =
+        config.targets.iter().map(|t| t.policy.schedule.as_ref().map(|s| s.timezone.as_str())).collect();
+    assert_eq!(zones, [Some("Europe/Vienna"), Some("Asia/Tokyo"), None]);
+}
+
+#[test]
 fn the_sample_of_every_key_has_every_key() {
     let text =
         fs::read_to_string(files("valid").iter().find(|p| p.ends_with("every-key.yaml")).unwrap()).unwrap();

@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Instant};
 
 use serde_json::Value;
 use support::{
@@ -57,6 +57,22 @@ fn the_test_charts_render_in_every_version() {
         let sources = manifest.objects.iter().filter(|o| o.source.is_some()).count();
         assert_eq!(sources, manifest.objects.len(), "{}", job.chart);
         assert!(text.contains(&job.chart.version) || text.contains(&job.chart.version[2..]), "{}", job.chart);
+    }
+}
+
+/// `UPLINKER_TEST_CHARTS` names a folder of Linkerd's packages, as `helm pull` leaves them.
+#[test]
+fn real_charts_render_where_they_are_given() {
+    let Some(folder) = std::env::var_os("UPLINKER_TEST_CHARTS") else { return };
+    let repository = ChartRepository::pulled(Path::new(&folder));
+    let bench = Bench::new(&repository.url());
+    let jobs: Vec<Job> =
+        repository.packages().iter().map(|package| job(&package.name, &package.version)).collect();
+    assert!(!jobs.is_empty(), "no package in {}", folder.display());
+    for (job, text) in jobs.iter().zip(bench.helm().render(&jobs)) {
+        let text = text.unwrap_or_else(|e| panic!("{e}"));
+        let manifest = Manifest::parse(text).unwrap_or_else(|e| panic!("{}: {e}", job.chart));
+        assert!(manifest.objects.len() > 2, "{}", job.chart);
     }
 }
 

@@ -17,10 +17,8 @@ use support::{
 use uplinker::{
     linkerd::built_in,
     render::{
-        ChartId, Job, Layer, Manifest, Renderer as _, Take,
-        committed::{
-            Committed, DriftMode, Regenerate, Regenerated, RenderEntry, committed, prove_all, regenerate,
-        },
+        ChartId, DriftMode, Job, Layer, Manifest, RenderEntry, Renderer as _, Take,
+        committed::{Committed, Regenerate, Regenerated, committed, prove_all, regenerate},
     },
     scan::{RepoPath, ScanOptions, Tree as _, scan},
 };

@@ -21,8 +21,8 @@ use support::{
 use uplinker::{
     linkerd::{CHARTS, built_in},
     render::{
-        ChartId, Job, Layer, Object, Renderer as _, Take,
-        committed::{DriftMode, Regenerate, Regenerated, committed, regenerate},
+        ChartId, DriftMode, Job, Layer, Object, Renderer as _, Take,
+        committed::{Regenerate, Regenerated, committed, regenerate},
     },
     scan::{ScanOptions, scan},
 };

@@ -300,6 +300,18 @@ fn texts_in_texts_and_chains_of_merges_end() {
     soon("merges", &[("values.yaml".to_owned(), format!("a0: &a0 {{linkerd: 1}}\n{chain}"))], 0);
 }
 
+#[test]
+fn one_blob_at_very_many_paths_is_judged_once_and_not_read_for_ever() {
+    let mut tree = MemoryTree::of(&[("0.txt", &[b"linkerd\n".as_slice(), &[b'x'; 1 << 20]].concat())]);
+    let first = tree.entries[0].clone();
+    let at = |n: usize| Entry { path: RepoPath::new(format!("{n:05}.txt")).unwrap(), ..first.clone() };
+    tree.entries = (0..1000).map(at).collect();
+    assert_eq!(scan(&tree, &ScanOptions::default()).unwrap().pins.len(), 0);
+    tree.entries = (0..100_000).map(at).collect();
+    let refused = scan(&tree, &ScanOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("together"), "{refused}");
+}
+
 /// Names that lead a text to each shape.
 const NAMES: [&str; 8] = [
     "kustomization.yaml",

@@ -3,13 +3,14 @@
 //! `cargo bench` measures all of them and prints one table; `cargo bench -- warm edit` some of them, and `--quick` makes the
 //! repositories a tenth as large. A row that needs more than twice its budget makes it fail.
 //!
-//! Needs `git`, `python3` and `rg`, and some 2 GB in the folder for temporary files.
+//! Needs `git`, `python3`, `rg` and `helm` (or what the tests make in its place), and some 2 GB in the folder for temporary files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod clone;
 mod edit;
 mod fixture;
 mod measure;
+mod render;
 mod scan;
 #[path = "../../tests/support/mod.rs"]
 mod support;
@@ -27,10 +28,11 @@ pub struct Scale {
 
 type Work = fn(&Scale) -> Vec<Row>;
 
-const WORKS: [(&str, Work); 5] = [
+const WORKS: [(&str, Work); 6] = [
     ("scan", scan::rows),
     ("clone", clone::rows),
     ("edit", edit::rows),
+    ("render", render::rows),
     ("warm", warm::rows),
     ("serve", warm::served),
 ];

@@ -116,7 +116,7 @@ impl Row {
             Budget::Times { floor, factor } => (
                 floor.to_string(),
                 format!("{:.2} x", self.ours.value() / floor.value()),
-                format!("{factor:.1} x"),
+                format!("{factor:?} x"),
             ),
             Budget::AtMost(ceiling) => (String::new(), String::new(), format!("at most {ceiling}")),
             Budget::AtLeast(least) => (String::new(), String::new(), format!("at least {least}")),

@@ -84,6 +84,15 @@ pub(super) struct NetworkArgs {
     pub ca_file: Option<PathBuf>,
 }
 
+/// The program that renders charts.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Rendering")]
+pub(super) struct HelmArgs {
+    /// The Helm program that renders charts, 3.14 or newer, or `off` [default: `helm` on PATH]
+    #[arg(long, env = env::HELM, hide_env_values = true, value_name = "FILE")]
+    pub helm: Option<PathBuf>,
+}
+
 /// The release to go to.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ToArgs {
@@ -92,12 +101,20 @@ pub(super) struct ToArgs {
     pub to: Option<EdgeVersion>,
 }
 
-/// What counts as a failure.
+/// What a pass is made with, whether it proposes or only says what it would propose.
 #[derive(Clone, Debug, Args)]
-pub(super) struct FailOnArgs {
+pub(super) struct PassArgs {
+    #[command(flatten)]
+    pub to: ToArgs,
     /// End with exit code 4 also where a pull request says that it must not be merged
     #[arg(long, value_enum, env = env::FAIL_ON, hide_env_values = true, value_name = "SEVERITY")]
     pub fail_on: Option<FailOnArg>,
+    #[command(flatten)]
+    pub repository: RepositoryArgs,
+    #[command(flatten)]
+    pub network: NetworkArgs,
+    #[command(flatten)]
+    pub helm: HelmArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -121,8 +138,7 @@ pub(super) enum ColorArg {
 
 /// Reads a release, and knows what a chart version was meant to be.
 fn release(text: &str) -> Result<EdgeVersion, String> {
-    let near = EdgeVersion::from_chart(text).or_else(|| format!("edge-{text}").parse().ok());
-    text.parse().map_err(|error: release::NotAnEdge| match near {
+    text.parse().map_err(|error: release::NotAnEdge| match EdgeVersion::meant_by(text) {
         Some(near) => format!("{error}; did you mean `{near}`?"),
         None => error.to_string(),
     })
@@ -153,7 +169,6 @@ impl OutputArgs {
             ColorArg::Always => ColorChoice::Always,
             ColorArg::Never => ColorChoice::Never,
         };
-        let no_color = environment.get("NO_COLOR").is_some();
-        Terminal::of_process(verbosity, color, no_color, environment.in_actions())
+        Terminal::of_process(verbosity, color, environment)
     }
 }

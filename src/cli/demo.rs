@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::{
     Context, Error, Exit,
-    request::{Demo, ForgeSettings, Network, Repository, RunRequest},
+    request::{Demo, ForgeSettings, HelmChoice, Network, Repository, RunRequest},
     run,
 };
 use crate::{
@@ -72,6 +72,7 @@ fn prepare(directory: Option<&Path>) -> Result<Demo, Error> {
             ca_file: None,
         },
         to: None,
+        helm: HelmChoice::Off,
     };
     Ok(Demo { directory, run })
 }
@@ -90,6 +91,7 @@ fn command_line(demo: &Demo) -> String {
         feed("--versioncheck-url", "version.json"),
         feed("--charts-url", "index.yaml"),
         feed("--releases-url", "releases.json"),
+        "--helm off".to_owned(),
     ]
     .join(" ")
 }

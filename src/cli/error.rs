@@ -32,7 +32,7 @@ pub enum Exit {
 }
 
 /// An error with all that a person needs; rendered once, at the top.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Error {
     /// What it means for the exit code.
     pub kind: Kind,

@@ -69,7 +69,8 @@ pub(super) fn execute(args: &InitArgs, context: &Context) -> Result<Exit, Error>
         to: None,
     };
     let pins = session::pins(&request, &context.terminal)?;
-    for (path, text) in [(config_path, configuration(&pins)), (WORKFLOW_PATH, workflow())] {
+    // The workflow first: its folders can be missing or links, and then nothing has been written yet.
+    for (path, text) in [(WORKFLOW_PATH, workflow()), (config_path, configuration(&pins))] {
         write(&args.path, path, &text)?;
         context.note(&format!("wrote {}", args.path.join(path).display()));
     }

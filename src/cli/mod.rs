@@ -17,6 +17,7 @@ mod run;
 mod schema;
 mod serve;
 mod session;
+mod verify;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -27,14 +28,14 @@ use crate::{
     sys::{
         actions::Actions,
         env::{self, Environment},
-        terminal::{Terminal, Verbosity},
+        terminal::Terminal,
     },
 };
 
 pub use error::{Error, Exit, Kind};
 pub use request::{
-    Demo, Forge, ForgeSettings, Network, PinsRequest, PlanRequest, ReleasesRequest, RemoteUrl, Repository,
-    RunRequest, ServeRequest,
+    Demo, Forge, ForgeSettings, Network, PinsRequest, ReleasesRequest, RemoteUrl, Repository, RunRequest,
+    ServeRequest, VerifyRequest,
 };
 
 /// Keeps Linkerd current in a GitOps repository, one reviewed pull request at a time.
@@ -71,6 +72,7 @@ enum Command {
     Run(run::RunArgs),
     Plan(plan::PlanArgs),
     Pins(pins::PinsArgs),
+    Verify(verify::VerifyArgs),
     Releases(releases::ReleasesArgs),
     Serve(serve::ServeArgs),
     Init(init::InitArgs),
@@ -125,6 +127,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Run(args) => run::execute(args, context),
         Command::Plan(args) => plan::execute(args, context),
         Command::Pins(args) => pins::execute(args, context),
+        Command::Verify(args) => verify::execute(args, context),
         Command::Releases(args) => releases::execute(args, context),
         Command::Serve(args) => serve::execute(args, context),
         Command::Init(args) => init::execute(&args, context),
@@ -157,10 +160,8 @@ impl Context {
         report::Style { format: self.format.unwrap_or_default(), color: self.terminal.color_out(), diff }
     }
 
-    /// Tells the person something, unless the report is for programs or quiet was asked for.
+    /// Tells the person something, unless quiet was asked for.
     fn note(&self, text: &str) {
-        if self.terminal.verbosity() > Verbosity::Quiet {
-            self.terminal.note(&report::for_terminal(text));
-        }
+        self.terminal.note(&report::for_terminal(text));
     }
 }

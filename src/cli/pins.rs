@@ -10,7 +10,7 @@ use super::{
     request::{self, PinsRequest, Repository},
     session,
 };
-use crate::sys::env;
+use crate::sys::{env, secrets::Token};
 
 /// List every pin of a Linkerd version, and every file that could not be read
 ///
@@ -60,7 +60,7 @@ pub(super) fn execute(args: PinsArgs, context: &Context) -> Result<Exit, Error> 
 fn request(args: PinsArgs, context: &Context) -> Result<PinsRequest, Error> {
     let repository = Repository::parse(&args.repository)?;
     let token = match &repository {
-        Repository::Remote(_) => request::token(args.token_file.as_deref(), &context.environment)?,
+        Repository::Remote(_) => Token::find(args.token_file.as_deref(), &context.environment)?,
         Repository::Path(_) => None,
     };
     let cache_dir = request::cache_dir(args.cache_dir.as_deref(), args.no_cache, &context.environment);

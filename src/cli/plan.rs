@@ -2,24 +2,17 @@
 
 use clap::{Args, builder::BoolishValueParser};
 
-use super::{
-    Context, Error, Exit,
-    args::{FailOnArgs, NetworkArgs, RepositoryArgs, ToArgs},
-    request::{PlanRequest, RunRequest},
-    run,
-    session::{self, Session},
-};
-use crate::{release::Purpose, report::RunReport, sys::env};
+use super::{Context, Error, Exit, args::PassArgs, request::RunRequest, run, session::Session};
+use crate::{report::RunReport, sys::env};
 
 /// Show what a run would propose, and write nothing
 ///
 /// Reads, decides, edits and verifies as `run` does, and prints the decision, the pins that would move, what the
-/// checks say and the pull request. Of a path the HEAD commit is read, and nothing else.
+/// checks say and the pull request. Of a path the HEAD commit is read, and nothing else; of a remote also the pull
+/// requests that are open or were declined, where a token or a folder of proposals is named.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PlanArgs {
-    #[command(flatten)]
-    to: ToArgs,
     /// Show the changes line by line, and the text of the pull request
     #[arg(long, env = env::DIFF, hide_env_values = true, value_parser = BoolishValueParser::new())]
     diff: bool,
@@ -27,11 +20,7 @@ pub(super) struct PlanArgs {
     #[arg(long, env = env::EXIT_CODE, hide_env_values = true, value_parser = BoolishValueParser::new())]
     exit_code: bool,
     #[command(flatten)]
-    fail_on: FailOnArgs,
-    #[command(flatten)]
-    repository: RepositoryArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
+    pass: PassArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -46,8 +35,8 @@ outside, 10 a change would be proposed (with --exit-code).";
 
 /// Runs the command.
 pub(super) fn execute(args: PlanArgs, context: &Context) -> Result<Exit, Error> {
-    let (diff, exit_code, fail_on_block) = (args.diff, args.exit_code, args.fail_on.fail_on.is_some());
-    let done = request(args, context).and_then(|request| look(&request.run, context));
+    let (diff, exit_code, fail_on_block) = (args.diff, args.exit_code, args.pass.fail_on.is_some());
+    let done = run::request(args.pass, context).and_then(|request| look(&request, context));
     context.terminal.clear();
     let proposes = done.as_ref().is_ok_and(|report| report.proposes());
     match run::finish(done, fail_on_block, diff, context)? {
@@ -58,13 +47,5 @@ pub(super) fn execute(args: PlanArgs, context: &Context) -> Result<Exit, Error> 
 
 fn look(request: &RunRequest, context: &Context) -> Result<RunReport, Error> {
     let session = Session::open(request.network.ca_file.as_deref(), &context.terminal)?;
-    let purpose = Purpose::Run { since: None };
-    let catalog = session.catalog(&request.network, session::releases_token(request), purpose)?;
-    session.plan(request, &catalog)
-}
-
-fn request(args: PlanArgs, context: &Context) -> Result<PlanRequest, Error> {
-    let run = RunRequest::new(&args.repository, args.network, args.to.to, &context.environment)?;
-    run.token.iter().for_each(|token| context.terminal.hide(token));
-    Ok(PlanRequest { run })
+    session.plan(request, &session.catalog_for(request)?)
 }

@@ -7,10 +7,13 @@ use clap::Args;
 use super::{
     Context, Error, Exit,
     args::NetworkArgs,
-    request::{self, Network, ReleasesRequest},
+    request::{Network, ReleasesRequest},
     session::Session,
 };
-use crate::sys::env;
+use crate::sys::{
+    env::{self, Environment},
+    secrets::Token,
+};
 
 /// List the releases with date, charts, milestone, advice, and why one is passed over
 ///
@@ -36,13 +39,35 @@ Exit codes: 0 listed, 1 failed, 2 usage, 5 temporary failure outside.";
 
 /// Runs the command.
 pub(super) fn execute(args: ReleasesArgs, context: &Context) -> Result<Exit, Error> {
-    let token = request::token(args.token_file.as_deref(), &context.environment)?;
-    // The token of a workflow on GitHub Enterprise Server is of no use to github.com, and none of its business.
-    let server = context.environment.get(env::GITHUB_SERVER_URL).filter(|_| context.environment.in_actions());
-    let token = token.filter(|_| server.is_none_or(|server| server == "https://github.com"));
+    let token = Token::find(args.token_file.as_deref(), &context.environment)?;
+    let token = token.filter(|_| !is_for_another_server(&context.environment));
     token.iter().for_each(|token| context.terminal.hide(token));
     let request = ReleasesRequest { network: Network::of(args.network, &context.environment)?, token };
     let report = Session::open(request.network.ca_file.as_deref(), &context.terminal)?.releases(&request)?;
     context.print(&report.render(context.style(false)))?;
     Ok(Exit::Done)
+}
+
+/// The token of a GitHub Enterprise Server is of no use to github.com, and none of its business.
+fn is_for_another_server(environment: &Environment) -> bool {
+    let workflow = environment.get(env::GITHUB_SERVER_URL).filter(|_| environment.in_actions());
+    workflow.is_some_and(|server| server != "https://github.com")
+        || environment
+            .get(env::GITHUB_API_URL)
+            .is_some_and(|api| api.trim_end_matches('/') != "https://api.github.com")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_of_another_server_is_told() {
+        let of =
+            |variables: &[(&str, &str)]| is_for_another_server(&Environment::of(variables.iter().copied()));
+        let ghes = (env::GITHUB_SERVER_URL, "https://ghes.example.com");
+        assert!(of(&[(env::GITHUB_ACTIONS, "true"), ghes]) && !of(&[ghes]) && !of(&[]));
+        assert!(!of(&[(env::GITHUB_ACTIONS, "true"), (env::GITHUB_SERVER_URL, "https://github.com")]));
+        assert!(of(&[(env::GITHUB_API_URL, "https://ghes.example.com/api/v3")]));
+    }
 }

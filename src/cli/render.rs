@@ -25,9 +25,9 @@ pub(super) fn error(error: &Error, color: bool) -> String {
         out.push_str(&format!("\n  caused by: {}", for_terminal(cause)));
     }
     if let Some(config) = &error.config {
-        out.push_str(&format!("\n\n{}", mistakes(config, color)));
+        out.push_str(&format!("\n\n{}", mistakes(config, color).trim_end()));
     }
-    if !error.hints.is_empty() && error.config.is_none() {
+    if !error.hints.is_empty() {
         out.push('\n');
     }
     for hint in &error.hints {
@@ -61,6 +61,7 @@ fn mistakes(config: &ConfigErrors, color: bool) -> String {
 fn harmless(text: &str) -> String {
     let safe = |c: char| match c {
         '\n' | '\t' => c,
+        '\r' => ' ',
         c if for_terminal(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() => c,
         c => match c.len_utf8() {
             1 => '?',
@@ -131,6 +132,17 @@ mod tests {
         assert!(!of_config.contains(hidden) && of_config.contains("[x\\u{1b}:2:9]"), "{of_config:?}");
         let other = Error::failed("a\u{1b}").because(std::io::Error::other("b\u{9b}")).hint("c\u{7}");
         assert_eq!(error(&other, false), "error: a\\u{1b}\n  caused by: b\\u{9b}\n\nhint: c\\u{7}");
+    }
+
+    #[test]
+    fn a_mistake_anywhere_in_any_text_can_be_shown() {
+        let sample = "é: [ü\r\n# 🛇\n policy: {\"\u{202e}\": ä}\n🛇";
+        for end in sample.char_indices().map(|(at, _)| at).chain([sample.len()]) {
+            if let Err(errors) = config::parse("uplinker.yaml", &sample[..end]) {
+                let shown = error(&errors.into(), false);
+                assert!(shown.contains("uplinker.yaml:") && !shown.contains(['\r', '?']), "{shown}");
+            }
+        }
     }
 
     #[test]

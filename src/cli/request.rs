@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Error,
-    args::{AccessArgs, NetworkArgs, RepositoryArgs},
+    args::{AccessArgs, HelmArgs, NetworkArgs, PassArgs},
 };
 use crate::{
     release::{EdgeVersion, SourceSetting, Sources},
@@ -23,7 +23,7 @@ use crate::{
 
 pub use place::{Forge, ForgeSettings, RemoteUrl, Repository};
 
-/// One pass: read, decide, edit, verify, push, propose.
+/// One pass: read, decide, edit, verify, and, unless it is a plan, push and propose.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// The repository.
@@ -36,13 +36,19 @@ pub struct RunRequest {
     pub network: Network,
     /// `--to`.
     pub to: Option<EdgeVersion>,
+    /// What renders charts.
+    pub helm: HelmChoice,
 }
 
-/// The same with no write.
-#[derive(Clone, Debug)]
-pub struct PlanRequest {
-    /// All that a run is given.
-    pub run: RunRequest,
+/// What renders charts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HelmChoice {
+    /// `helm` on `PATH`.
+    OnPath,
+    /// This program.
+    Program(PathBuf),
+    /// Nothing.
+    Off,
 }
 
 /// Every pin and every skip.
@@ -58,6 +64,19 @@ pub struct PinsRequest {
     pub cache_dir: Option<PathBuf>,
     /// `--to`.
     pub to: Option<EdgeVersion>,
+}
+
+/// The committed manifests against their charts.
+#[derive(Clone, Debug)]
+pub struct VerifyRequest {
+    /// The repository; of a path the HEAD commit is read.
+    pub repository: Repository,
+    /// The token for Git.
+    pub token: Option<Token>,
+    /// The chart index and the cache.
+    pub network: Network,
+    /// What renders charts.
+    pub helm: HelmChoice,
 }
 
 /// The catalog.
@@ -102,14 +121,10 @@ pub struct Network {
 
 impl RunRequest {
     /// Makes the request of what was typed.
-    pub(super) fn new(
-        repository: &RepositoryArgs,
-        network: NetworkArgs,
-        to: Option<EdgeVersion>,
-        environment: &Environment,
-    ) -> Result<Self, Error> {
-        let place = Repository::of(repository.repo.as_deref(), environment)?;
-        Self::of(place, &repository.access, network, to, environment)
+    pub(super) fn new(args: PassArgs, environment: &Environment) -> Result<Self, Error> {
+        let place = Repository::of(args.repository.repo.as_deref(), environment)?;
+        let request = Self::of(place, &args.repository.access, args.network, environment)?;
+        Ok(Self { to: args.to.to, helm: HelmChoice::of(args.helm), ..request })
     }
 
     /// Makes the request for a repository that is known already.
@@ -117,7 +132,6 @@ impl RunRequest {
         repository: Repository,
         access: &AccessArgs,
         network: NetworkArgs,
-        to: Option<EdgeVersion>,
         environment: &Environment,
     ) -> Result<Self, Error> {
         Ok(Self {
@@ -125,8 +139,22 @@ impl RunRequest {
             forge: ForgeSettings::of(access, environment)?,
             token: Token::find(access.token_file.as_deref(), environment)?,
             network: Network::of(network, environment)?,
-            to,
+            to: None,
+            helm: HelmChoice::OnPath,
         })
+    }
+}
+
+// === impl HelmChoice ===
+
+impl HelmChoice {
+    /// Reads what was typed.
+    pub(super) fn of(args: HelmArgs) -> Self {
+        match args.helm {
+            None => Self::OnPath,
+            Some(path) if path.as_os_str() == "off" => Self::Off,
+            Some(path) => Self::Program(path),
+        }
     }
 }
 
@@ -144,6 +172,23 @@ impl Network {
         };
         let cache_dir = cache_dir(args.cache_dir.as_deref(), args.no_cache, environment);
         Ok(Self { feeds, cache_dir, ca_file: args.ca_file })
+    }
+
+    /// Makes the settings of a command that reads charts alone.
+    pub(super) fn of_charts(
+        url: &str,
+        (cache_dir, no_cache): (Option<PathBuf>, bool),
+        ca_file: Option<PathBuf>,
+        environment: &Environment,
+    ) -> Result<Self, Error> {
+        let feeds = Sources {
+            versioncheck: SourceSetting::Off,
+            charts: source("--charts-url", url)?,
+            releases: SourceSetting::Off,
+            milestones: SourceSetting::Off,
+            releases_token: None,
+        };
+        Ok(Self { feeds, cache_dir: self::cache_dir(cache_dir.as_deref(), no_cache, environment), ca_file })
     }
 }
 
@@ -169,11 +214,6 @@ pub(super) fn cache_dir(named: Option<&Path>, no_cache: bool, environment: &Envi
         absolute("XDG_CACHE_HOME").or_else(home).map(|dir| dir.join("uplinker"))
     };
     if no_cache { None } else { named.map(Path::to_owned).or_else(own) }
-}
-
-/// Returns the token for what is only read.
-pub(super) fn token(file: Option<&Path>, environment: &Environment) -> Result<Option<Token>, Error> {
-    Ok(Token::find(file, environment)?)
 }
 
 #[cfg(test)]

@@ -2,16 +2,8 @@
 
 use clap::Args;
 
-use super::{
-    Context, Error, Exit,
-    args::{FailOnArgs, NetworkArgs, RepositoryArgs, ToArgs},
-    request::RunRequest,
-    session::{self, Session},
-};
-use crate::{
-    release::Purpose,
-    report::{self, Format, RunReport, Style},
-};
+use super::{Context, Error, Exit, args::PassArgs, request::RunRequest, session::Session};
+use crate::report::{self, Format, RunReport, Style};
 
 /// One pass: read, decide, edit, verify, push, propose
 ///
@@ -22,13 +14,7 @@ use crate::{
 #[command(after_help = EXAMPLES)]
 pub(super) struct RunArgs {
     #[command(flatten)]
-    to: ToArgs,
-    #[command(flatten)]
-    fail_on: FailOnArgs,
-    #[command(flatten)]
-    repository: RepositoryArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
+    pass: PassArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -45,8 +31,8 @@ Exit codes: 0 proposed or nothing to do, 1 failed, 2 usage or configuration, 3 n
 
 /// Runs the command.
 pub(super) fn execute(args: RunArgs, context: &Context) -> Result<Exit, Error> {
-    let fail_on_block = args.fail_on.fail_on.is_some();
-    let done = request(args, context).and_then(|request| pass(&request, context));
+    let fail_on_block = args.pass.fail_on.is_some();
+    let done = request(args.pass, context).and_then(|request| pass(&request, context));
     context.terminal.clear();
     finish(done, fail_on_block, false, context)
 }
@@ -54,13 +40,12 @@ pub(super) fn execute(args: RunArgs, context: &Context) -> Result<Exit, Error> {
 /// One pass over the repository that a request names.
 pub(super) fn pass(request: &RunRequest, context: &Context) -> Result<RunReport, Error> {
     let session = Session::open(request.network.ca_file.as_deref(), &context.terminal)?;
-    let purpose = Purpose::Run { since: None };
-    let catalog = session.catalog(&request.network, session::releases_token(request), purpose)?;
-    session.run(request, &catalog)
+    session.run(request, &session.catalog_for(request)?)
 }
 
-fn request(args: RunArgs, context: &Context) -> Result<RunRequest, Error> {
-    let request = RunRequest::new(&args.repository, args.network, args.to.to, &context.environment)?;
+/// Makes the request of a pass, and keeps its token out of everything that is written from now on.
+pub(super) fn request(args: PassArgs, context: &Context) -> Result<RunRequest, Error> {
+    let request = RunRequest::new(args, &context.environment)?;
     request.token.iter().for_each(|token| context.terminal.hide(token));
     Ok(request)
 }

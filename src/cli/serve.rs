@@ -11,9 +11,9 @@ use jiff::Timestamp;
 
 use super::{
     Context, Error, Exit, Kind,
-    args::{AccessArgs, NetworkArgs},
+    args::{AccessArgs, HelmArgs, NetworkArgs},
     render,
-    request::{Repository, RunRequest, ServeRequest},
+    request::{HelmChoice, Repository, RunRequest, ServeRequest},
     session::{self, Session},
 };
 use crate::{
@@ -26,10 +26,13 @@ use crate::{
 /// How many repositories are worked on at once.
 const WORKERS: usize = 4;
 
+/// How long a failure to read the feeds counts for every repository.
+const FAILURE_LASTS: Duration = Duration::from_secs(30);
+
 /// Poll many repositories
 ///
-/// Makes a pass over each repository, one after the other, waits, and begins again. Stops cleanly on SIGTERM and
-/// SIGINT: the pass that is going on ends first. What a repository wants is in its own uplinker.yaml.
+/// Makes a pass over each repository, a few at a time, waits, and begins again. Stops cleanly on SIGTERM and SIGINT:
+/// passes that are going on end first. What a repository wants is in its own uplinker.yaml.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ServeArgs {
@@ -39,13 +42,15 @@ pub(super) struct ServeArgs {
     /// A file with more of them, one a line; `#` begins a comment
     #[arg(long, env = env::REPOS_FILE, hide_env_values = true, value_name = "FILE")]
     repos_file: Option<PathBuf>,
-    /// The time from one pass to the next, such as 15m; a tenth more or less, so that many do not ask at once
+    /// The time from one pass to the next, such as 15m; up to a tenth more, so that many do not ask at once
     #[arg(long, env = env::INTERVAL, hide_env_values = true, value_name = "DURATION", default_value = "15m", value_parser = interval)]
     interval: Duration,
     #[command(flatten)]
     access: AccessArgs,
     #[command(flatten)]
     network: NetworkArgs,
+    #[command(flatten)]
+    helm: HelmArgs,
 }
 
 /// The largest list that is read, in bytes.
@@ -68,6 +73,11 @@ pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error>
     let stop = Stop::on_signals().map_err(failed)?;
     let feeds = SharedCatalog { session: &session, request: &request, last: Mutex::new(None) };
     let names: Vec<String> = request.runs.iter().map(|run| run.repository.to_string()).collect();
+    let minutes = request.interval.as_secs() / 60;
+    let (one, many) = ("1 repository".to_owned(), format!("{} repositories", names.len()));
+    let which = if names.len() == 1 { one } else { many };
+    // The first passes are spread over a part of the interval, in which nothing else would be said.
+    context.terminal.note(&format!("polling {which} every {minutes} min; SIGTERM stops it"));
     let pace = Pace { interval: request.interval, workers: WORKERS };
     serve::serve(&names, pace, &stop, |n| match request.runs.get(n) {
         Some(run) => pass(run, &session, &feeds, context),
@@ -109,27 +119,35 @@ fn failed(error: &Error, run: &RunRequest, context: &Context) -> Next {
 struct SharedCatalog<'a> {
     session: &'a Session<'a>,
     request: &'a ServeRequest,
-    last: Mutex<Option<(Instant, Arc<Catalog>)>>,
+    last: Mutex<Option<(Instant, Shared)>>,
 }
+
+/// What reading the feeds gave.
+type Shared = Result<Arc<Catalog>, Error>;
 
 // === impl SharedCatalog ===
 
 impl SharedCatalog<'_> {
-    fn get(&self) -> Result<Arc<Catalog>, Error> {
+    fn get(&self) -> Shared {
         // Held while the feeds are read, so that they are read once however many passes wait for them.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((read, catalog)) =
-            last.as_ref().filter(|(read, _)| read.elapsed() < self.request.interval / 2)
+            last.as_ref().filter(|(read, shared)| read.elapsed() < self.lasts(shared))
         {
             tracing::debug!(age = read.elapsed().as_secs(), "the catalog is fresh enough");
-            return Ok(Arc::clone(catalog));
+            return catalog.clone();
         }
         let Some(first) = self.request.runs.first() else { return Ok(Arc::default()) };
         let token = self.request.runs.iter().find_map(session::releases_token);
-        let catalog =
-            self.session.catalog(&first.network, token, Purpose::Run { since: None }).map(Arc::new)?;
-        *last = Some((Instant::now(), Arc::clone(&catalog)));
-        Ok(catalog)
+        let catalog = self.session.catalog(&first.network, token, Purpose::Run { to: None }).map(Arc::new);
+        *last = Some((Instant::now(), catalog.clone()));
+        catalog
+    }
+
+    /// Feeds that are down are not asked again for each of hundreds of repositories.
+    fn lasts(&self, shared: &Shared) -> Duration {
+        let half = self.request.interval / 2;
+        if shared.is_ok() { half } else { half.min(FAILURE_LASTS) }
     }
 }
 
@@ -145,9 +163,10 @@ fn request(args: ServeArgs, context: &Context) -> Result<ServeRequest, Error> {
     }
     let run = |name: &String| {
         let repository = Repository::parse(name)?;
-        RunRequest::of(repository, &args.access, args.network.clone(), None, &context.environment)
+        let run = RunRequest::of(repository, &args.access, args.network.clone(), &context.environment)?;
+        Ok(RunRequest { helm: HelmChoice::of(args.helm.clone()), ..run })
     };
-    Ok(ServeRequest { runs: names.iter().map(run).collect::<Result<_, _>>()?, interval: args.interval })
+    Ok(ServeRequest { runs: names.iter().map(run).collect::<Result<_, Error>>()?, interval: args.interval })
 }
 
 fn listed(text: &str) -> impl Iterator<Item = String> + '_ {

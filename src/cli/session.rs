@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use super::{
-    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest, request::ReleasesRequest,
+    Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest,
+    request::{HelmChoice, ReleasesRequest, VerifyRequest},
 };
 use crate::{
     commit::{
@@ -23,7 +24,12 @@ use crate::{
         github::{Address, GitHub},
     },
     release::{self, Catalog, Purpose, SourceSetting, Sources},
-    report::{PinsReport, ReleaseRow, ReleasesReport, RunReport},
+    render::{
+        self, Renderer,
+        helm::{Helm, HelmOptions},
+    },
+    report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, VerifyReport},
+    scan::Tree,
     sys::{
         cache::Cache,
         git_options::{self, GitOptions},
@@ -74,9 +80,14 @@ impl<'t> Session<'t> {
         Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
     }
 
+    /// Reads the feeds for one pass.
+    pub fn catalog_for(&self, request: &RunRequest) -> Result<Catalog, Error> {
+        self.catalog(&request.network, releases_token(request), Purpose::Run { to: request.to })
+    }
+
     /// One pass that proposes.
     pub fn run(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
-        let url = match self.place(&request.repository, true)? {
+        let url = match self.place(request, true)? {
             Place::Remote(url) => url,
             Place::Head(_) => return Err(no_origin(&request.repository)),
         };
@@ -95,7 +106,7 @@ impl<'t> Session<'t> {
 
     /// The same with no write.
     pub fn plan(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
-        match self.place(&request.repository, false)? {
+        match self.place(request, false)? {
             Place::Head(head) => {
                 let name = request.repository.to_string();
                 self.operate(request, catalog, |operator| pipeline::plan_head(*head, &name, operator))
@@ -123,17 +134,26 @@ impl<'t> Session<'t> {
     /// Every pin and every skip of a remote.
     fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
         let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref())?;
-        let refs = remote.refs()?;
-        let tip = refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
-        let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
-        let pins = || -> Result<PinsReport, pipeline::Error> {
-            remote.fetch(&[(branch, tip)])?;
-            pipeline::pins(remote.tree(tip)?.as_ref(), request.to)
+        default_branch(&remote, |tree| pipeline::pins(tree, request.to))
+    }
+
+    /// The committed manifests against their charts.
+    pub fn verify(&self, request: &VerifyRequest) -> Result<VerifyReport, Error> {
+        let catalog = self.catalog(&request.network, None, Purpose::Everything)?;
+        let renderer = self.renderer(&request.helm, &request.network, &catalog);
+        self.terminal.progress("rendering");
+        let verify = |tree: &dyn Tree| pipeline::verify(tree, &catalog, renderer.as_ref());
+        let report = match &request.repository {
+            Repository::Path(path) => verify(&open_path(path)?.tree)?,
+            Repository::Remote(url) => {
+                let cache = request.network.cache_dir.as_deref();
+                let remote = self.remote(url.as_str(), cache, request.token.as_ref())?;
+                default_branch(&remote, verify)?
+            }
         };
-        match pins() {
-            Err(error) if error.is_of_objects() && remote.forget() => Ok(pins()?),
-            done => Ok(done?),
-        }
+        // Without Helm nothing is known, which is not the same as a difference.
+        let helm = if report.manifests.is_empty() { Ok(String::new()) } else { renderer.helm() };
+        helm.map(|_| report).map_err(|e| Error::failed("cannot render").because(e))
     }
 
     /// The catalog, with the reason for each release that is passed over.
@@ -162,8 +182,10 @@ impl<'t> Session<'t> {
             SourceSetting::File(_) | SourceSetting::Off => Vec::new(),
         };
         let progress = |doing: &str| self.terminal.progress(doing);
+        let renderer = self.renderer(&request.helm, &request.network, catalog);
         let operator = Operator {
             catalog,
+            renderer: renderer.as_ref(),
             indexes: &indexes,
             to: request.to,
             now: Timestamp::now(),
@@ -172,14 +194,32 @@ impl<'t> Session<'t> {
         Ok(work(&operator)?)
     }
 
-    /// A path is a remote where it is a bare folder, and for a run where it has an `origin`.
-    fn place(&self, repository: &Repository, writes: bool) -> Result<Place, Error> {
-        let path = match repository {
+    /// Nothing is looked for, fetched or started before something is to be rendered.
+    fn renderer<'s>(
+        &'s self,
+        helm: &HelmChoice,
+        network: &Network,
+        catalog: &'s Catalog,
+    ) -> Box<dyn Renderer + 's> {
+        let program = match helm {
+            HelmChoice::Off => return Box::new(render::Off),
+            HelmChoice::OnPath => None,
+            HelmChoice::Program(path) => Some(path.clone()),
+        };
+        let index = network.feeds.charts.clone();
+        let options = HelmOptions { program, index, ..HelmOptions::default() };
+        Box::new(Helm::new(&self.http, network.cache_dir.as_deref(), catalog, options))
+    }
+
+    /// A path is a remote for a run, where it is a bare folder or has an `origin`; for a plan only where it is a bare
+    /// folder whose proposals are named too.
+    fn place(&self, request: &RunRequest, writes: bool) -> Result<Place, Error> {
+        let path = match &request.repository {
             Repository::Remote(url) => return Ok(Place::Remote(url.as_str().to_owned())),
             Repository::Path(path) => path,
         };
         let head = open_path(path)?;
-        if writes && head.is_bare {
+        if head.is_bare && (writes || request.forge.named_directory().is_some()) {
             return Ok(Place::Remote(path.display().to_string()));
         }
         match head.origin.clone().filter(|_| writes) {
@@ -202,6 +242,24 @@ impl<'t> Session<'t> {
         };
         let token: SecretString = token.secret();
         Ok(GitHub::new(&self.http, address, Some(&token))?)
+    }
+}
+
+/// Reads the tip of the remote's default branch, once more where the cache was damaged.
+fn default_branch<T>(
+    remote: &GitRemote<'_>,
+    read: impl Fn(&dyn Tree) -> Result<T, pipeline::Error>,
+) -> Result<T, Error> {
+    let refs = remote.refs()?;
+    let tip = refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
+    let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
+    let fetched = || -> Result<T, pipeline::Error> {
+        remote.fetch(&[(branch, tip)])?;
+        read(remote.tree(tip)?.as_ref())
+    };
+    match fetched() {
+        Err(error) if error.is_of_objects() && remote.forget() => Ok(fetched()?),
+        done => Ok(done?),
     }
 }
 

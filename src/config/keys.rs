@@ -61,6 +61,12 @@ pub enum Text {
     Glob,
     /// A target's name.
     Name,
+    /// A chart of Linkerd.
+    Chart,
+    /// A Kubernetes namespace.
+    Namespace,
+    /// A file or folder of the repository.
+    Path,
     /// A Kubernetes version.
     Kubernetes,
     /// A user, or a team as `org/team`.
@@ -179,8 +185,38 @@ pub const KEYS: &[Key] = &[
     later("dataPlane.restart", "Restarts of workloads."),
     later("dataPlane.waves", "Restarts in waves."),
     later("gates", "Conditions that must hold before a release is proposed."),
-    later("render", "How committed manifests were rendered."),
-    later("drift", "What becomes of manual changes in rendered manifests."),
+    key(
+        "render",
+        Shape::Sections,
+        "found in the files",
+        "How committed output of `helm template` was rendered, where it cannot be found.",
+    ),
+    key("render[].chart", Shape::Text(Text::Chart), "required", "The chart."),
+    key(
+        "render[].namespace",
+        Shape::Text(Text::Namespace),
+        "found in the output",
+        "The namespace that it was rendered for.",
+    ),
+    key(
+        "render[].values",
+        Shape::Texts(Text::Path),
+        "none",
+        "The values files in this repository that it was rendered with, later ones win.",
+    ),
+    key(
+        "render[].output",
+        Shape::Text(Text::Path),
+        "all output of the chart",
+        "The file with the output, or the folder of its files.",
+    ),
+    key(
+        "drift",
+        Shape::Word(&["refuse", "overwrite"]),
+        "`refuse`",
+        "What becomes of rendered manifests with changes by hand: `refuse` leaves them and names the changes, `overwrite` \
+         replaces the changes.",
+    ),
     key(
         "onBlock",
         Shape::Word(&["propose", "hold"]),
@@ -238,6 +274,9 @@ pub const KEYS: &[Key] = &[
     ),
     key("ignore", Shape::Texts(Text::Glob), "", "Files that are not looked at."),
 ];
+
+/// Words that are planned for a key: writing one is an error that says so.
+pub const LATER_WORDS: [(&str, &str); 1] = [("drift", "keep")];
 
 /// Returns the keys directly under a section (`""` is the file).
 pub fn children(section: &str) -> impl Iterator<Item = &'static Key> {

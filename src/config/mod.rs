@@ -28,6 +28,7 @@ use crate::{
     policy::Policy,
     propose::{Extras, Options},
     release::EdgeVersion,
+    render::{DriftMode, RenderEntry},
 };
 
 pub use error::{ConfigError, ConfigErrors};
@@ -45,6 +46,10 @@ pub struct Config {
     pub targets: Vec<TargetConfig>,
     /// What becomes of proxy pins.
     pub data_plane: DataPlane,
+    /// How committed manifests were rendered, where it cannot be found.
+    pub render: Vec<RenderEntry>,
+    /// What becomes of manual changes in rendered manifests.
+    pub drift: DriftMode,
     /// What becomes of a change that must not be merged as it is.
     pub on_block: OnBlock,
     /// How pull requests look.
@@ -170,6 +175,8 @@ impl Default for Config {
             base: None,
             targets: vec![TargetConfig::default()],
             data_plane: DataPlane::default(),
+            render: Vec::new(),
+            drift: DriftMode::Refuse,
             on_block: OnBlock::Propose,
             pull_request: PullRequestConfig::default(),
             commit: CommitConfig::default(),

@@ -40,6 +40,8 @@ pub(super) struct Raw {
     pub data_plane_pins: Word,
     pub data_plane_after: Word,
     pub control_plane: Word,
+    pub render: Vec<RawRender>,
+    pub drift: Word,
     pub on_block: Word,
     pub labels: Words,
     pub reviewers: Words,
@@ -84,6 +86,16 @@ pub(super) struct RawTarget {
     pub exclude: Words,
     pub kubernetes: Word,
     pub policy: RawPolicy,
+}
+
+/// One rendered manifest.
+#[derive(Debug)]
+pub(super) struct RawRender {
+    pub span: Range<usize>,
+    pub chart: Word,
+    pub namespace: Word,
+    pub values: Words,
+    pub output: Word,
 }
 
 /// A mapping of the file, checked against the table.
@@ -169,6 +181,14 @@ impl Raw {
             data_plane_pins: data_plane.word("pins"),
             data_plane_after: data_plane.word("after"),
             control_plane: data_plane.word("controlPlane"),
+            render: file
+                .sections("render")
+                .map(|s| s.value)
+                .unwrap_or_default()
+                .iter()
+                .map(RawRender::read)
+                .collect(),
+            drift: file.word("drift"),
             on_block: file.word("onBlock"),
             labels: pull_request.words("labels"),
             reviewers: pull_request.words("reviewers"),
@@ -223,6 +243,18 @@ impl RawTarget {
     }
 }
 
+impl RawRender {
+    fn read(section: &Section<'_, '_>) -> Self {
+        Self {
+            span: section.span(),
+            chart: section.word("chart"),
+            namespace: section.word("namespace"),
+            values: section.words("values"),
+            output: section.word("output"),
+        }
+    }
+}
+
 // === impl Section ===
 
 impl<'r, 'a> Section<'r, 'a> {
@@ -259,6 +291,11 @@ impl<'r, 'a> Section<'r, 'a> {
         match keys::children(self.path).find(|k| k.name() == name) {
             Some(Key { state: State::Later, .. }) => {
                 self.wrong(key, &full, format!("`{full}` does not work in this version yet"), "remove it");
+            }
+            Some(_) if value.as_str().is_some_and(|word| keys::LATER_WORDS.contains(&(&full, word))) => {
+                let word = value.as_str().unwrap_or_default();
+                let reason = format!("`{full}: {word}` does not work in this version yet");
+                self.wrong(value, &full, reason, "choose another word, or remove the key");
             }
             Some(known) => {
                 if let Some(reason) = self.shape_fault(known.shape, value) {
@@ -380,6 +417,7 @@ impl<'r, 'a> Section<'r, 'a> {
         }
         let path = match name {
             "freeze" => "freeze[]",
+            "render" => "render[]",
             _ => "targets[]",
         };
         let mut sections = Vec::new();

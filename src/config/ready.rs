@@ -7,13 +7,14 @@ use crate::{
     plan::Target,
     policy::{Channel, Freeze, Policy, Schedule},
     propose::{Extras, History, Options, Update},
+    render::{DriftMode, RenderEntry},
 };
 
 use super::{
     BranchConfig, CommitConfig, Config, DataPlane, OnBlock, ProxyPins, PullRequestConfig, TargetConfig,
     Wording,
     error::Mistakes,
-    raw::{Raw, RawFreeze, RawPolicy, RawTarget, Spanned, Word, Words},
+    raw::{Raw, RawFreeze, RawPolicy, RawRender, RawTarget, Spanned, Word, Words},
     refname,
     values::{self, Fault},
 };
@@ -33,6 +34,11 @@ pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
     Config {
         targets: to.targets(raw),
         data_plane: to.data_plane(raw),
+        render: to.render(raw),
+        drift: match word(&raw.drift) {
+            Some("overwrite") => DriftMode::Overwrite,
+            _ => DriftMode::Refuse,
+        },
         on_block: match word(&raw.on_block) {
             Some("hold") => OnBlock::Hold,
             _ => OnBlock::Propose,
@@ -165,6 +171,31 @@ impl Conversion<'_> {
         }
     }
 
+    fn render(&mut self, raw: &Raw) -> Vec<RenderEntry> {
+        let mut entries: Vec<RenderEntry> = Vec::new();
+        for item in &raw.render {
+            let Some(entry) = self.render_entry(item) else { continue };
+            let same = |e: &RenderEntry| {
+                (&e.chart, &e.namespace, &e.output) == (&entry.chart, &entry.namespace, &entry.output)
+            };
+            if let Some(chart) = item.chart.as_ref().filter(|_| entries.iter().any(same)) {
+                let reason = format!("two entries are for the same output of {}", entry.chart);
+                self.add(chart, "render[].chart", reason, "tell them apart by `output`, or keep one");
+            }
+            entries.push(entry);
+        }
+        entries
+    }
+
+    fn render_entry(&mut self, raw: &RawRender) -> Option<RenderEntry> {
+        self.required(&raw.chart, &raw.span, "render[].chart", "the entry");
+        let namespace = self.value(&raw.namespace, "render[].namespace", values::namespace);
+        let files = self.values(&raw.values, "render[].values", values::path);
+        let output = self.value(&raw.output, "render[].output", values::path);
+        let chart = self.value(&raw.chart, "render[].chart", values::chart)?;
+        Some(RenderEntry { chart, namespace, values: files, output })
+    }
+
     fn pull_request(&mut self, raw: &Raw) -> PullRequestConfig {
         let label = |text: &str| match text.chars().count() {
             1..=50 if !text.contains(|c: char| c.is_control() || c == ',') && text.trim() == text => {
@@ -222,7 +253,7 @@ impl Conversion<'_> {
         let zone = zone.unwrap_or(TimeZone::UTC);
         let freeze = raw.freeze.iter().filter_map(|f| self.freeze(f, &zone)).collect();
         let general = Policy { paused: self.paused(raw), freeze, ..Policy::default() };
-        let general = self.policy(&raw.policy, general, "policy");
+        let general = self.policy(&raw.policy, general, None, "policy");
         let Some(targets) = &raw.targets else {
             return vec![TargetConfig { policy: general, ..TargetConfig::default() }];
         };
@@ -234,7 +265,8 @@ impl Conversion<'_> {
         for (n, target) in targets.value.iter().enumerate() {
             self.target_place(target, n, targets.value.len(), &mut names);
         }
-        targets.value.iter().map(|target| self.target(target, &general)).collect()
+        let zone = word(&raw.policy.timezone);
+        targets.value.iter().map(|target| self.target(target, &general, zone)).collect()
     }
 
     /// Checks a target against its siblings.
@@ -256,7 +288,7 @@ impl Conversion<'_> {
         }
     }
 
-    fn target(&mut self, raw: &RawTarget, general: &Policy) -> TargetConfig {
+    fn target(&mut self, raw: &RawTarget, general: &Policy, zone: Option<&str>) -> TargetConfig {
         if raw.paths.as_ref().is_some_and(Vec::is_empty) {
             let mend = "remove the key, or name the target's files";
             self.mistakes.add(
@@ -274,14 +306,15 @@ impl Conversion<'_> {
                 exclude: self.globs(&raw.exclude, "targets[].exclude"),
                 all: raw.paths.is_none(),
             },
-            policy: self.policy(&raw.policy, general.clone(), "targets[].policy"),
+            policy: self.policy(&raw.policy, general.clone(), zone, "targets[].policy"),
             kubernetes: self.value(&raw.kubernetes, "targets[].kubernetes", values::kubernetes),
             span: place,
         }
     }
 
-    /// Puts the keys that are written over those that hold already.
-    fn policy(&mut self, raw: &RawPolicy, under: Policy, section: &str) -> Policy {
+    /// Puts the keys that are written over those that hold already; `zone` is the time zone that does, be there a
+    /// schedule already or not.
+    fn policy(&mut self, raw: &RawPolicy, under: Policy, zone: Option<&str>, section: &str) -> Policy {
         let key = |name: &str| format!("{section}.{name}");
         let channel = match word(&raw.channel) {
             Some("edge") => Channel::Edge,
@@ -292,9 +325,9 @@ impl Conversion<'_> {
         if section != "policy" {
             self.value(&raw.timezone, &key("timezone"), values::zone);
         }
-        let (expression, zone) = under.schedule.map(|s| (s.expression, s.timezone)).unzip();
-        let expression = self.value(&raw.schedule, &key("schedule"), values::cron).or(expression);
-        let timezone = word(&raw.timezone).map(str::to_owned).or(zone).unwrap_or_else(|| "UTC".to_owned());
+        let schedule = self.value(&raw.schedule, &key("schedule"), values::cron);
+        let expression = schedule.or(under.schedule.map(|schedule| schedule.expression));
+        let timezone = word(&raw.timezone).or(zone).unwrap_or("UTC").to_owned();
         let skip = match &raw.skip {
             Some(_) => self.values(&raw.skip, &key("skip"), values::edge),
             None => under.skip,

@@ -68,6 +68,9 @@ fn kind(text: Text) -> &'static str {
         Text::Moment => "[moment](#freezes)",
         Text::Glob => "[glob](#paths)",
         Text::Name => "name",
+        Text::Chart => "chart",
+        Text::Namespace => "namespace",
+        Text::Path => "path",
         Text::Kubernetes => "version",
         Text::Account => "login",
         Text::Author => "author",
@@ -80,6 +83,7 @@ fn plural(text: Text) -> &'static str {
         Text::Edge => "releases",
         Text::Glob => "[globs](#paths)",
         Text::Account => "logins",
+        Text::Path => "paths",
         _ => "texts",
     }
 }

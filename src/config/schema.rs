@@ -77,6 +77,7 @@ fn scalar(text: Text) -> Value {
             "^(edge-[0-9]{2}(\\.([1-9]|1[0-2]))?\\.x|[<>]=?edge-[0-9.]+(\\s+[<>]=?edge-[0-9.]+)?)$"
         }
         Text::Name => "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        Text::Namespace => "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$",
         Text::Author => "^[^<>]+<[^<>@]+@[^<>]+>$",
         Text::Kubernetes => return json!({"type": ["string", "number"]}),
         _ => return json!({"type": "string", "minLength": 1}),

@@ -6,7 +6,8 @@ use croner::parser::{CronParser, Seconds, Year};
 use globset::{Glob, GlobBuilder};
 use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 
-use crate::{commit::Signature, policy::Range, release::EdgeVersion};
+use super::nearest;
+use crate::{commit::Signature, linkerd, policy::Range, release::EdgeVersion, scan::RepoPath};
 
 /// What is wrong with a text, and what to write instead.
 pub(crate) type Fault = (String, String);
@@ -37,7 +38,7 @@ pub(crate) fn duration(text: &str) -> Result<SignedDuration, Fault> {
 /// Reads `edge-26.8.3`.
 pub(super) fn edge(text: &str) -> Result<EdgeVersion, Fault> {
     text.parse().or_else(|_| {
-        let mend = match EdgeVersion::from_chart(text).or_else(|| format!("edge-{text}").parse().ok()) {
+        let mend = match EdgeVersion::meant_by(text) {
             Some(version) => format!("did you mean `{version}`?"),
             None => "write one such as `edge-26.8.3`".to_owned(),
         };
@@ -160,7 +161,7 @@ pub(super) fn globs(text: &str) -> Result<[Glob; 2], Fault> {
         "paths begin at the repository's root, without `/`"
     } else if text.starts_with('!') {
         "`!` is not read here"
-    } else if text.split('/').any(|part| matches!(part, "." | ".." | "")) && !text.ends_with('/') {
+    } else if pattern.split('/').any(|part| matches!(part, "." | ".." | "")) {
         "`.`, `..` and `//` match nothing in a repository"
     } else {
         ""
@@ -196,6 +197,41 @@ pub(super) fn name(text: &str) -> Result<String, Fault> {
             "use letters, digits, `-`, `_` and `.`, at most 64, beginning and ending with a letter or digit",
         ),
     }
+}
+
+/// Checks the name of a chart.
+pub(super) fn chart(text: &str) -> Result<String, Fault> {
+    if linkerd::is_chart(text) {
+        return Ok(text.to_owned());
+    }
+    let mend = match nearest(text, linkerd::CHARTS) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write one of {}", linkerd::CHARTS.join(", ")),
+    };
+    fault(format!("`{text}` is no chart of Linkerd"), mend)
+}
+
+/// Checks the name of a namespace.
+pub(super) fn namespace(text: &str) -> Result<String, Fault> {
+    let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let sound = (1..=63).contains(&text.len())
+        && text.chars().all(letters)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    match sound {
+        true => Ok(text.to_owned()),
+        false => fault(format!("`{text}` is no namespace"), "write one such as `linkerd`"),
+    }
+}
+
+/// Reads the path of a file or folder of the repository.
+pub(super) fn path(text: &str) -> Result<RepoPath, Fault> {
+    let plain = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
+    let wild = plain.contains(['*', '?', '[', '{']);
+    RepoPath::new(plain).filter(|_| !wild && plain.len() <= 500).ok_or_else(|| {
+        let mend = "write it from the repository's root, such as `linkerd/values.yaml`, without wildcards";
+        (format!("`{text}` is no path of a repository"), mend.to_owned())
+    })
 }
 
 /// Reads `1.31`, `1.31.4` or `v1.31.4`.
@@ -296,6 +332,20 @@ mod tests {
     }
 
     #[test]
+    fn charts_namespaces_and_paths_are_looked_at() {
+        assert!(chart("linkerd-jaeger").is_ok());
+        assert!(chart("linkerd-vis").unwrap_err().1.contains("`linkerd-viz`"));
+        assert!(namespace("linkerd-viz").is_ok());
+        for bad in ["", "Linkerd", "-a", "a/b", "a.b"] {
+            assert!(namespace(bad).is_err(), "{bad}");
+        }
+        assert_eq!(path("./a/b/").unwrap().as_str(), "a/b");
+        for bad in ["", ".", "/a", "../a", "a/../b", "a/*.yaml", "a//b"] {
+            assert!(path(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn cron_has_five_fields_and_comes_at_some_time() {
         for good in ["* * * * *", "* 9-16 * * mon-fri", "0 6 * * 1", "*/15 8 29 2 *", "@daily"] {
             assert!(cron(good).is_ok(), "{good}");
@@ -332,7 +382,7 @@ mod tests {
         assert!(matches("clusters/*/linkerd.yaml", "clusters/prod/linkerd.yaml"));
         assert!(!matches("clusters/*.yaml", "clusters/prod/linkerd.yaml"));
         assert!(!matches("clusters/prod", "clusters/production/a.yaml"));
-        for bad in ["", "/", "/a", "../a", "a/../b", "./a", "!a", "a[", "a{b", "a//b"] {
+        for bad in ["", "/", "/a", "../a", "a/../b", "./a", "!a", "a[", "a{b", "a//b", "../a/", "a/./"] {
             assert!(globs(bad).is_err(), "{bad}");
         }
     }

@@ -5,7 +5,7 @@ use super::{
     entry::{self, Entry},
     locate::Places,
     proof::{Changes, Growth, prove, prove_grown},
-    scalar::{Piece, write},
+    scalar::{Piece, is_json, write},
     splice::{Splice, spliced},
 };
 use crate::yaml::{Node, Route, SourceMap, Step, Stream, encrypted, position};
@@ -143,7 +143,7 @@ fn inside(
         Some((start, c)) => Piece { value: start..splice.span.end, with: format!("{c}{}", splice.with) },
         None => Piece { value: splice.span, with: splice.with },
     };
-    let (splices, change) = write(text, node, map.as_ref(), &[piece]).map_err(refused)?;
+    let (splices, change) = write(text, node, map.as_ref(), &[piece], &|| is_json(text)).map_err(refused)?;
     let new = spliced(text, &splices).ok_or_else(|| refused(Refusal::Overlap))?;
     let unread = |_| refused(Refusal::NotProven("it would no longer be YAML"));
     let after = Stream::parse(&new).map_err(unread)?;

@@ -1,12 +1,12 @@
 //! Replacing values in a text: all of them in one pass, with one proof at the end.
 
-use std::ops::Range;
+use std::{cell::OnceCell, ops::Range};
 
 use super::{
     EditError, Refusal, Replacement,
     locate::Places,
     proof::{Change, Changes, prove},
-    scalar::{Piece, content, write},
+    scalar::{Piece, content, is_json, write},
     splice::{Splice, same_outside, spliced},
 };
 use crate::{
@@ -97,6 +97,8 @@ fn splices_of(
     let mut places = Places::new(text, before)?;
     let mut splices = Vec::new();
     let mut changes = Changes::new();
+    let json = OnceCell::new();
+    let is_json = || *json.get_or_init(|| is_json(text));
     let mut rest = targets;
     while let Some(first) = rest.first() {
         let Some(node) = first.node(&mut places)? else {
@@ -110,7 +112,7 @@ fn splices_of(
         for target in here.iter().skip(1) {
             target.node(&mut places)?;
         }
-        let (written, change) = in_scalar(text, node, here)?;
+        let (written, change) = in_scalar(text, node, here, &is_json)?;
         splices.extend(written);
         changes.insert((node.document().index, node.number()), change);
         rest = others;
@@ -119,7 +121,12 @@ fn splices_of(
 }
 
 /// Replaces inside one scalar.
-fn in_scalar(text: &str, node: Node<'_>, targets: &[Target<'_>]) -> Result<(Vec<Splice>, Change), EditError> {
+fn in_scalar(
+    text: &str,
+    node: Node<'_>,
+    targets: &[Target<'_>],
+    json: &dyn Fn() -> bool,
+) -> Result<(Vec<Splice>, Change), EditError> {
     let Some(first) = targets.first() else { return Err(EditError::whole(Refusal::Overlap)) };
     if text.get(node.span()).is_some_and(|t| t.contains(['\u{85}', '\u{2028}', '\u{2029}'])) {
         return Err(first.refused(Refusal::Written("it holds a line break that only YAML 1.1 knows")));
@@ -141,7 +148,7 @@ fn in_scalar(text: &str, node: Node<'_>, targets: &[Target<'_>]) -> Result<(Vec<
         n if n == targets.len() => embedded(node, map.as_ref(), &inner)?,
         _ => return Err(first.refused(Refusal::Overlap)),
     };
-    write(text, node, map.as_ref(), &pieces).map_err(|why| first.refused(why))
+    write(text, node, map.as_ref(), &pieces, json).map_err(|why| first.refused(why))
 }
 
 fn in_flow(node: Node<'_>) -> bool {

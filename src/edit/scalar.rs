@@ -14,18 +14,20 @@ pub(super) struct Piece {
     pub(super) with: String,
 }
 
-/// Writes new pieces into a scalar of `text`: the splices, and how the scalar must read then.
+/// Writes new pieces into a scalar of `text`: the splices, and how the scalar must read then. `json` says whether the
+/// text is JSON; it is asked only where that matters, for it takes a parse.
 pub(super) fn write(
     text: &str,
     node: Node<'_>,
     map: Option<&SourceMap>,
     pieces: &[Piece],
+    json: &dyn Fn() -> bool,
 ) -> Result<(Vec<Splice>, Change), Refusal> {
     let Shape::Scalar(old, style) = node.shape() else {
         return Err(Refusal::Written("it is no scalar"));
     };
     let value = patched(old, pieces).ok_or(Refusal::Overlap)?;
-    if style == Style::Plain && old != value && (!stays_plain(old, &value, pieces) || is_json(text)) {
+    if style == Style::Plain && old != value && (!stays_plain(old, &value, pieces) || json()) {
         return quoted(text, node, value);
     }
     let place = |piece: &Piece| match content(node) {

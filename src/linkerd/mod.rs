@@ -13,6 +13,7 @@ mod milestones;
 mod names;
 mod notices;
 mod requirements;
+mod undeclared;
 mod values;
 
 pub use annotations::{INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT};
@@ -22,9 +23,10 @@ pub use hops::{Hop, HopReason, required_hop};
 pub use knowledge::{Knowledge, KnowledgeError, built_in};
 pub use milestones::Milestone;
 pub use names::{
-    CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, STABLE_CHARTS, VersionLine,
-    image, is_chart, retired_chart,
+    CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, VersionLine, image,
+    is_chart, retired_chart,
 };
 pub use notices::{Notice, NoticeKind};
 pub use requirements::{GatewayApi, Kubernetes};
-pub use values::{VALUES, Value, ValueLine, value};
+pub use undeclared::reads_undeclared;
+pub use values::{REQUIRED, Required, VALUES, Value, ValueLine, value};

@@ -5,9 +5,6 @@
 /// The chart repository of the edge channel (WEB tasks/install-helm).
 pub const EDGE_CHARTS: &str = "https://helm.linkerd.io/edge";
 
-/// The chart repository of the stable channel; frozen since stable-2.14.10.
-pub const STABLE_CHARTS: &str = "https://helm.linkerd.io/stable";
-
 /// The registry and organisation of Linkerd's images (L2 charts, `cr.l5d.io/linkerd/...`).
 pub const IMAGES: &str = "cr.l5d.io/linkerd/";
 

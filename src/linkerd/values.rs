@@ -32,6 +32,36 @@ pub const VALUES: &[Value] = &[
     own("linkerd2-cni", "image.version", "cni-plugin"),
 ];
 
+/// The values without which a chart refuses to be rendered (L2 identity.yaml, _proxy.tpl).
+pub const REQUIRED: [Required; 3] = [
+    Required {
+        chart: "linkerd-control-plane",
+        path: "identityTrustAnchorsPEM",
+        unless: ("identity.externalCA", "true"),
+    },
+    Required {
+        chart: "linkerd-control-plane",
+        path: "identity.issuer.tls.crtPEM",
+        unless: ("identity.issuer.scheme", "kubernetes.io/tls"),
+    },
+    Required {
+        chart: "linkerd-control-plane",
+        path: "identity.issuer.tls.keyPEM",
+        unless: ("identity.issuer.scheme", "kubernetes.io/tls"),
+    },
+];
+
+/// A value without which a chart refuses to be rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Required {
+    /// The chart.
+    pub chart: &'static str,
+    /// The path of keys, joined by dots.
+    pub path: &'static str,
+    /// The value at another path with which it is not needed.
+    pub unless: (&'static str, &'static str),
+}
+
 /// One value of one chart that holds a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {

@@ -1,15 +1,16 @@
-//! What one target's stage should become: policy, plan, edit, verify. Nothing is written.
+//! What one target's stage should become: policy, plan, edit, render, verify. Nothing is written.
 
 use jiff::SignedDuration;
 
 use crate::{
     config::{Fields, OnBlock, TargetConfig, Wording},
     edit::{self, ChangeSet, Overlay},
-    pipeline::{Error, Operator, landed::Landed, survey::Survey},
+    pipeline::{Error, Operator, landed::Landed, rendering::Rendering, survey::Survey},
     plan::{self, Plan},
     policy::{self, Decision, Hold, HoldReason, Policy},
     propose::{self, Content, Wanted},
     release::EdgeVersion,
+    render::{NotRendered, Renderings},
     report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
     scan::{Inventory, Pin, Stage},
     verify::{self, Finding, Severity, Verification},
@@ -30,7 +31,7 @@ pub(super) struct Draft {
 
 /// What a plan became when it was applied.
 enum Applied {
-    Done { plan: Box<Plan>, changes: ChangeSet, inventory: Inventory },
+    Done { plan: Box<Plan>, changes: ChangeSet, inventory: Inventory, rendered: Renderings },
     Nothing,
     Stuck(String),
 }
@@ -48,7 +49,8 @@ pub(super) fn draft(
     if !survey.inventory.pins.iter().any(mine) {
         return Ok(None);
     }
-    let drafting = Drafting { survey, target, stage };
+    let rendering = Rendering::new(survey, target, operator.renderer);
+    let drafting = Drafting { survey, target, stage, now: operator.now, rendering: &rendering };
     if let Some(reasons) = plan::resting(&survey.inventory, &target.target, stage, &survey.options) {
         let reasons = reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect();
         let hold = Hold { reason: HoldReason::NothingMoves { reasons }, release: None, until: None };
@@ -67,8 +69,8 @@ pub(super) fn draft(
         Applied::Stuck(reason) => {
             Ok(Some(drafting.without_proposal(StageDecision::Unplannable { release: to, reason })))
         }
-        Applied::Done { plan, changes, inventory } => {
-            drafting.finish(*plan, changes, &inventory, base).map(Some)
+        Applied::Done { plan, changes, inventory, rendered } => {
+            drafting.finish(*plan, changes, &inventory, rendered, base).map(Some)
         }
     }
 }
@@ -98,13 +100,15 @@ struct Drafting<'a> {
     survey: &'a Survey<'a>,
     target: &'a TargetConfig,
     stage: Stage,
+    now: jiff::Timestamp,
+    rendering: &'a Rendering<'a>,
 }
 
 // === impl Drafting ===
 
 impl Drafting<'_> {
     fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
-        let Self { survey, target, stage } = *self;
+        let Self { survey, target, stage, .. } = *self;
         let data_plane = &survey.config().data_plane;
         let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
         let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
@@ -126,10 +130,12 @@ impl Drafting<'_> {
         }
     }
 
-    /// Plans and applies; a pin whose edit is refused is set aside, and the checks name it.
+    /// Plans, edits and renders again; what is refused is set aside, and the checks name it.
     fn apply(&self, to: EdgeVersion, hop_towards: Option<(EdgeVersion, &'static str)>) -> Applied {
-        let Self { survey, target, stage } = *self;
+        let Self { survey, target, stage, .. } = *self;
         let mut inventory = survey.inventory.clone();
+        let sources = self.rendering.sources();
+        let mut missing: Vec<NotRendered> = Vec::new();
         for _ in 0..REFUSALS {
             let request = plan::Request {
                 inventory: &inventory,
@@ -139,22 +145,37 @@ impl Drafting<'_> {
                 hop_towards,
                 catalog: survey.catalog,
                 options: &survey.options,
-                sources: &[],
+                sources: &sources,
             };
             let plan = match plan::plan(&request) {
                 Ok(Some(plan)) => plan,
                 Ok(None) => return Applied::Nothing,
-                Err(blocked) => return Applied::Stuck(blocked.to_string()),
+                Err(blocked) if missing.is_empty() => return Applied::Stuck(blocked.to_string()),
+                Err(_) => return Applied::Stuck(all_of(&missing)),
             };
-            let error = match edit::apply(&plan, &inventory, survey.tree) {
-                Ok(changes) => return Applied::Done { plan: Box::new(plan), changes, inventory },
-                Err(error) => error,
+            let mut changes = match edit::apply(&plan, &inventory, survey.tree) {
+                Ok(changes) => changes,
+                Err(error) => {
+                    let place = error.path.as_ref();
+                    if place.is_some_and(|path| plan::set_aside(&mut inventory, path, error.line)) {
+                        continue;
+                    }
+                    return Applied::Stuck(error.to_string());
+                }
             };
-            let aside =
-                error.path.as_ref().is_some_and(|path| plan::set_aside(&mut inventory, path, error.line));
-            if !aside {
-                return Applied::Stuck(error.to_string());
+            let made = self.rendering.again(&plan, &inventory);
+            let refused =
+                |not: &NotRendered| plan::set_aside_rendered(&mut inventory, &not.files, &not.chart);
+            let again = made.missing.iter().map(refused).fold(false, |any, one| any | one);
+            missing.extend(made.missing);
+            if again {
+                continue;
             }
+            changes.files.extend(made.changes);
+            changes.files.sort_by(|a, b| a.path.cmp(&b.path));
+            let helm = if made.renderings.is_empty() { None } else { self.rendering.helm() };
+            let rendered = Renderings { done: made.renderings, missing, helm };
+            return Applied::Done { plan: Box::new(plan), changes, inventory, rendered };
         }
         Applied::Stuck("too many edits were refused".to_owned())
     }
@@ -164,9 +185,13 @@ impl Drafting<'_> {
         plan: Plan,
         changes: ChangeSet,
         inventory: &Inventory,
+        rendered: Renderings,
         base: &str,
     ) -> Result<Draft, Error> {
-        let findings = self.verify(&plan, &changes, inventory)?;
+        let survey = self.survey;
+        let after = survey.scan(&Overlay::new(survey.tree, &changes))?;
+        let rendered = rendered.and(self.rendering.uses(inventory, &after));
+        let findings = self.verify(&plan, &changes, inventory, &after, &rendered);
         let config = self.survey.config();
         let blocked = findings.iter().any(|f| f.severity == Severity::Block);
         if blocked && config.on_block == OnBlock::Hold {
@@ -198,21 +223,29 @@ impl Drafting<'_> {
         Ok(Draft { report, wanted: Some(wanted), charts })
     }
 
-    fn verify(&self, plan: &Plan, changes: &ChangeSet, inventory: &Inventory) -> Result<Vec<Finding>, Error> {
+    fn verify(
+        &self,
+        plan: &Plan,
+        changes: &ChangeSet,
+        inventory: &Inventory,
+        after: &Inventory,
+        rendered: &Renderings,
+    ) -> Vec<Finding> {
         let survey = self.survey;
-        let after = survey.scan(&Overlay::new(survey.tree, changes))?;
-        Ok(verify::verify(&Verification {
+        verify::verify(&Verification {
             before: survey.tree,
             inventory,
             plan,
             changes,
-            after: Some(&after),
+            after: Some(after),
             target: &self.target.target,
             kubernetes: self.target.kubernetes.as_ref(),
             control_plane: survey.config().data_plane.control_plane,
             catalog: survey.catalog,
             options: &survey.options,
-        }))
+            rendered,
+            now: self.now,
+        })
     }
 
     /// Fills a configured wording, or returns the built-in title.
@@ -235,6 +268,14 @@ impl Drafting<'_> {
         };
         Draft { report, wanted: None, charts: Vec::new() }
     }
+}
+
+/// Says of everything that could not be rendered why, and what to do.
+fn all_of(missing: &[NotRendered]) -> String {
+    let line = |not: &NotRendered| format!("{} in {}: {}; {}", not.chart, not.path, not.reason, not.mend);
+    let mut lines: Vec<String> = missing.iter().map(line).collect();
+    lines.dedup();
+    lines.join("\n")
 }
 
 /// Fills a wording from a plan.

@@ -35,6 +35,17 @@ pub fn set_aside(inventory: &mut Inventory, path: &RepoPath, line: usize) -> boo
     any
 }
 
+/// Marks the pins of a committed manifest that could not be rendered again, as [`set_aside`] does.
+pub fn set_aside_rendered(inventory: &mut Inventory, files: &[RepoPath], chart: &str) -> bool {
+    let mine = |pin: &&mut Pin| {
+        pin.kind == PinKind::RenderedManifest
+            && pin.chart.as_deref() == Some(chart)
+            && pin.stays.is_none()
+            && files.contains(&pin.path)
+    };
+    inventory.pins.iter_mut().filter(mine).map(|pin| pin.stays = Some(Reason::Uneditable)).count() > 0
+}
+
 /// Returns the release that a pin stands at for comparisons. An exact chart version of an old scheme that no index
 /// explained counts as the last release before the present scheme: it is that or older.
 pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {

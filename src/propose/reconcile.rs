@@ -30,7 +30,8 @@
 //! | open pull request | head | actions |
 //! |---|---|---|
 //! | yes | ours | mark as closing, delete the branch, close |
-//! | yes | a person's, or without our marker | none |
+//! | yes | a person's | none; held |
+//! | yes | without our marker | none |
 //! | no | any | none |
 //!
 //! The branch goes before the pull request is closed: a commit that somebody pushes meanwhile stops its deletion, and
@@ -125,6 +126,11 @@ pub enum Held {
         /// The pull request.
         pull: u64,
     },
+    /// The open pull request has commits of a person, and there is nothing to propose any more.
+    NothingLeft {
+        /// The pull request.
+        pull: u64,
+    },
 }
 
 /// What is to be done.
@@ -169,7 +175,7 @@ fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
     let pull = Some(open.pull.number);
     match seen.tip {
         Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Outcome {
-            held: Some(Held::PersonsBranch { pull: open.pull.number }),
+            held: Some(Held::NothingLeft { pull: open.pull.number }),
             pull,
             ..Outcome::default()
         }),
@@ -220,6 +226,9 @@ impl std::fmt::Display for Held {
             ),
             Self::PersonsBranch { pull } => {
                 write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
+            }
+            Self::NothingLeft { pull } => {
+                write!(f, "#{pull} has nothing left to do but has commits of a person; merge it or close it")
             }
         }
     }

@@ -42,10 +42,10 @@ pub(super) fn visible_lines(notes: &str) -> Vec<&str> {
     let (mut fenced, mut commented) = (false, false);
     let mut lines = Vec::new();
     for line in notes.lines().map(str::trim) {
-        if line.starts_with("```") || line.starts_with("~~~") {
-            fenced = !fenced;
-        } else if line.starts_with("<!--") || commented {
+        if commented || (!fenced && line.starts_with("<!--")) {
             commented = !line.contains("-->");
+        } else if line.starts_with("```") || line.starts_with("~~~") {
+            fenced = !fenced;
         } else if !fenced {
             lines.push(line);
         }
@@ -57,8 +57,10 @@ pub(super) fn visible_lines(notes: &str) -> Vec<&str> {
 fn status(lines: &[&str]) -> Option<(Verdict, String)> {
     let plain = |line: &&str| plain(line.trim_start_matches(['#', '-', '*', ' ']));
     let (at, first) = lines.iter().map(plain).enumerate().find(|(_, l)| l.starts_with("overall status"))?;
-    let value = first.trim_start_matches("overall status").trim_start_matches([':', ' ']).to_owned();
-    let below = || lines.iter().skip(at + 1).find(|line| !line.is_empty()).map(plain);
+    // Behind a colon, a dash or a sign.
+    let words = |text: &str| text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let value = words(first.trim_start_matches("overall status"));
+    let below = || lines.iter().skip(at + 1).find(|line| !line.is_empty()).map(|line| words(&plain(line)));
     let value = if value.is_empty() { below()? } else { value };
     let verdict = verdict(&value)?;
     let text = lines.get(at).map_or(value, |line| (*line).to_owned());
@@ -228,6 +230,7 @@ mod tests {
             "**Overall status:** RECOMMENDED\r\n\r\n## Changes",
             "## Overall status: **RECOMMENDED**",
             "Overall status:\n\nRecommended for all users.",
+            "Overall status – ✅ RECOMMENDED",
         ] {
             assert_eq!(kind(notes), "for", "{notes}");
         }
@@ -268,6 +271,8 @@ mod tests {
         assert_eq!(kind("> This release is not recommended."), "unknown");
         assert_eq!(kind("```\nThis release is not recommended.\n```"), "unknown");
         assert_eq!(kind("<!-- This release is\nnot recommended. -->"), "unknown");
+        assert_eq!(kind("<!--\n```\n-->\nThis release is not recommended."), "against");
+        assert_eq!(kind("```\n<!--\n```\nThis release is not recommended."), "against");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //!
 //! In: pages of the list. Out: per edge release its publish date, notes and guidance. Pages go from the newest
 //! release to the oldest; reading stops where it knows enough. Guidance is written into the notes days after
-//! the release, so the first page is asked for in every run; the request is conditional.
+//! the release, so the first page is asked for in every run; the request is conditional. Where it stands, no
+//! release came in, and the pages behind it are taken from the cache: an edit of notes that are a hundred releases
+//! old shows with the next change of the first page.
 
 use jiff::Timestamp;
 use secrecy::SecretString;
@@ -12,7 +14,7 @@ use url::Url;
 use super::{
     EdgeVersion, Guidance, advice,
     lenient::Lenient,
-    load::{FeedError, Purpose, TIMEOUT},
+    load::{FeedError, TIMEOUT},
 };
 use crate::sys::{
     cache::Cache,
@@ -41,6 +43,7 @@ pub(super) struct Published {
 /// A release as GitHub describes it, as far as it is used.
 #[derive(Deserialize)]
 struct Entry {
+    #[serde(default = "absent")]
     tag_name: Lenient<Option<String>>,
     #[serde(default = "absent")]
     published_at: Lenient<Option<String>>,
@@ -61,32 +64,33 @@ pub(super) struct List<'a> {
 // === impl List ===
 
 impl List<'_> {
-    /// Reads the pages that the purpose needs.
+    /// Adds the releases of page after page to `all`, until one goes back far enough.
     pub(super) fn read(
         &self,
         http: &Http,
         cache: Option<&Cache>,
-        purpose: Purpose,
-    ) -> Result<Vec<Published>, FeedError> {
+        enough: impl Fn(EdgeVersion) -> bool,
+        all: &mut Vec<Published>,
+    ) -> Result<(), FeedError> {
         let mut address = first_page(self.address);
-        let mut all = Vec::new();
-        let mut unchanged = false;
+        let mut first: Option<String> = None;
         for _ in 0..PAGES {
             let request = self.request(&address);
-            // Where the first page stands, no release came in, and the pages behind it stand too. Advice that is
-            // given to a release on them shows as soon as the first page changes.
-            let stored = if unchanged { Http::cached(&request, cache) } else { None };
-            let page = stored.map_or_else(|| http.get(&request, cache), Ok)?;
-            unchanged = page.unchanged;
+            let page = match &first {
+                None => http.get(&request, cache)?,
+                Some(first) => behind(&request, http, cache, first)?,
+            };
             let published = parse(&page.body).map_err(|reason| FeedError::content(self.address, &reason))?;
-            let enough = purpose.is_enough(published.iter().map(|p| p.version).min());
+            // A page without any edge says nothing of how far back it goes.
+            let enough = published.iter().map(|p| p.version).min().is_some_and(&enough);
             all.extend(published);
             match self.next(&page) {
                 Some(next) if !enough => address = next,
                 _ => break,
             }
+            first.get_or_insert(page.hash);
         }
-        Ok(all)
+        Ok(())
     }
 
     fn request<'b>(&'b self, url: &'b Url) -> FeedRequest<'b> {
@@ -99,6 +103,25 @@ impl List<'_> {
     fn next(&self, page: &Fetched) -> Option<Url> {
         page.next.clone().filter(|next| next.origin() == self.address.origin())
     }
+}
+
+/// Gets a page behind the first: from the cache where it was read beside the same first page.
+fn behind(
+    request: &FeedRequest<'_>,
+    http: &Http,
+    cache: Option<&Cache>,
+    first: &str,
+) -> Result<Fetched, FeedError> {
+    let address = request.url.as_str();
+    let stands = cache.is_some_and(|cache| cache.load_derived(address, first).is_some());
+    if let Some(page) = Http::cached(request, cache).filter(|_| stands) {
+        return Ok(page);
+    }
+    let page = http.get(request, cache)?;
+    if let Some(cache) = cache {
+        cache.store_derived(address, first, b"");
+    }
+    Ok(page)
 }
 
 /// Adds what the configured address lacks: the path below an API's root, and the page size.
@@ -165,7 +188,7 @@ mod tests {
             br#"[{"tag_name": "edge-26.8.3", "published_at": "2026-08-21T10:00:00Z", "prerelease": true,
               "body": "Overall status: RECOMMENDED", "assets": [{"size": 1}]},
              {"tag_name": "edge-26.8.4", "draft": true, "published_at": null, "body": null},
-             {"tag_name": "stable-2.14.10", "body": ""}, {"tag_name": "version-2.20"}, {"tag_name": null},
+             {"tag_name": "stable-2.14.10", "body": ""}, {"tag_name": "version-2.20"}, {"tag_name": null}, {},
              {"tag_name": "edge-26.8.2", "published_at": "yesterday", "body": 7}]"#;
         let all = parse(body).unwrap();
         assert_eq!(all.len(), 2);

@@ -26,7 +26,7 @@ pub(super) const LIMIT: u64 = 32 * 1024 * 1024;
 const SAME_JOB: SignedDuration = SignedDuration::from_mins(30);
 
 /// Raised when what is taken from an index changes, so that parsed forms in the cache are made anew.
-pub(super) const RULES: u32 = 1;
+pub(super) const RULES: u32 = 2;
 
 /// Brackets nest a few levels in an index that is written as JSON; the parser's time grows with the square of
 /// their depth.
@@ -35,7 +35,7 @@ const DEEPEST: usize = 200;
 /// The charts of an index, and what was passed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Packages {
-    /// The charts, as ordered in the index.
+    /// The charts, at most one of a name for each release.
     pub packages: Vec<Package>,
     /// Entries that were passed over or lack something, one sentence each.
     pub remarks: Vec<String>,
@@ -86,6 +86,9 @@ pub(super) fn read(body: &[u8], address: &Url) -> Result<Packages, String> {
     let mut all = Packages::default();
     for (name, Lenient(rows)) in entries.iter().filter(|(name, _)| is_chart(name)) {
         let mut seen = BTreeSet::new();
+        let mut rows: Vec<&Row> = rows.iter().collect();
+        // A mirror's rebuild, such as `2026.8.3-ours`, must not stand for the release's own chart, whichever comes first.
+        rows.sort_by_key(|row| row.version.as_deref().and_then(EdgeVersion::from_chart).is_none());
         for row in rows {
             match package(name, row, address, &dates) {
                 Ok(package) if !seen.insert(package.edge) => {
@@ -213,5 +216,4 @@ impl Shape for Option<Row> {
 }
 
 #[cfg(test)]
-#[path = "helm_index_tests.rs"]
 mod tests;

@@ -31,10 +31,11 @@ const REMARKS: usize = 20;
 /// How far back GitHub's list is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// For a run: the first page, and further ones only back to the release that the repository runs.
+    /// For a run: the first page, and further ones only back to the required stops, whose dates and advice count
+    /// however old they are.
     Run {
-        /// The oldest release that is of interest, where it is known.
-        since: Option<EdgeVersion>,
+        /// `--to`, which counts as well.
+        to: Option<EdgeVersion>,
     },
     /// For a list of all releases.
     Everything,
@@ -146,14 +147,22 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Reads GitHub's list and says whether it named any release.
+    /// Reads GitHub's list and says whether it named any release. What was read before a failure counts.
     fn releases(&mut self, sources: &Sources, purpose: Purpose) -> bool {
+        let knowledge = &self.catalog.knowledge;
+        let enough = |oldest: EdgeVersion| match purpose {
+            Purpose::Everything => false,
+            Purpose::Run { to } => {
+                knowledge.hops.iter().flat_map(|hop| &hop.via).chain(&to).all(|needed| oldest <= *needed)
+            }
+        };
+        let mut all = Vec::new();
         let read = sources.releases.address().map(|address| {
             let address = address?;
             let list = github_releases::List { address: &address, token: sources.releases_token.as_ref() };
-            list.read(self.http, self.cache, purpose)
+            list.read(self.http, self.cache, enough, &mut all)
         });
-        let Some(all) = self.record("releases", read) else { return false };
+        self.record("releases", read);
         let any = !all.is_empty();
         for published in all {
             let release = self.catalog.entry(published.version);
@@ -255,20 +264,6 @@ impl From<HttpError> for FeedError {
     }
 }
 
-// === impl Purpose ===
-
-impl Purpose {
-    /// Says whether a list that goes back to `oldest` goes back far enough.
-    pub(super) fn is_enough(self, oldest: Option<EdgeVersion>) -> bool {
-        match self {
-            Self::Everything => false,
-            Self::Run { since: None } => true,
-            // A page without any edge says nothing of how far back it goes.
-            Self::Run { since: Some(since) } => oldest.is_some_and(|oldest| oldest <= since),
-        }
-    }
-}
-
 // === impl Guidance ===
 
 impl From<&Advice> for Guidance {
@@ -285,5 +280,4 @@ impl From<&Advice> for Guidance {
 }
 
 #[cfg(test)]
-#[path = "load_tests.rs"]
 mod tests;

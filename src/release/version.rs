@@ -44,6 +44,12 @@ impl EdgeVersion {
         Self::from_parts(century, rest)
     }
 
+    /// Returns what a text that is no edge release was probably meant to be: the release of a chart's version, or one
+    /// without its channel.
+    pub fn meant_by(text: &str) -> Option<Self> {
+        Self::from_chart(text).or_else(|| format!("edge-{text}").parse().ok())
+    }
+
     /// Returns year (two digits), month and number.
     pub fn triple(&self) -> (u16, u8, u32) {
         (self.year, self.month, self.number)

@@ -59,7 +59,8 @@ pub struct Helm<'a> {
     options: HelmOptions,
     program: OnceLock<Result<Program, RenderError>>,
     place: OnceLock<Result<PrivateFolder, String>>,
-    laid_out: Mutex<BTreeMap<ChartId, Slot<PathBuf>>>,
+    /// Each with the number that is the name of its folder.
+    laid_out: Mutex<BTreeMap<ChartId, (usize, Slot<PathBuf>)>>,
     rendered: Mutex<BTreeMap<Job, Slot<Arc<str>>>>,
 }
 
@@ -162,10 +163,10 @@ impl<'a> Helm<'a> {
 
     /// Brings a chart and writes it where Helm can read it, once.
     fn lay_out(&self, id: &ChartId) -> Result<PathBuf, RenderError> {
-        let (slot, number) = {
+        let (number, slot) = {
             let mut all = self.laid_out.lock().unwrap_or_else(PoisonError::into_inner);
             let number = all.len();
-            (Arc::clone(all.entry(id.clone()).or_default()), number)
+            all.entry(id.clone()).or_insert_with(|| (number, Slot::default())).clone()
         };
         let write = || {
             let package = self.charts.bring(id)?;

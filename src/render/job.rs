@@ -96,6 +96,10 @@ pub trait Renderer: Sync {
     fn render(&self, jobs: &[Job]) -> Vec<Result<Arc<str>, RenderError>>;
 }
 
+/// Renders nothing, since the operator wants it so.
+#[derive(Clone, Copy, Debug)]
+pub struct Off;
+
 /// A chart that could not be brought or rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
@@ -154,6 +158,26 @@ pub enum RenderError {
         /// Whether it may work next time.
         temporary: bool,
     },
+}
+
+// === impl Off ===
+
+fn off() -> RenderError {
+    RenderError::NoHelm("rendering is off (`--helm off`)".to_owned())
+}
+
+impl Renderer for Off {
+    fn helm(&self) -> Result<String, RenderError> {
+        Err(off())
+    }
+
+    fn chart(&self, _: &ChartId) -> Result<Arc<Chart>, RenderError> {
+        Err(off())
+    }
+
+    fn render(&self, jobs: &[Job]) -> Vec<Result<Arc<str>, RenderError>> {
+        jobs.iter().map(|_| Err(off())).collect()
+    }
 }
 
 // === impl ChartId ===

@@ -6,17 +6,33 @@
 
 mod charts;
 pub mod committed;
+pub mod diff;
+mod entry;
+pub mod equalise;
+pub mod field_path;
 pub mod helm;
+mod inputs;
 pub mod job;
+pub mod key_material;
+mod list_match;
+mod mask;
+mod merge_keys;
 pub mod object;
+pub mod topic;
+pub mod uses;
 pub mod value;
 
 use std::sync::Arc;
 
 use crate::scan::RepoPath;
 
-pub use job::{Chart, ChartId, Job, Layer, RenderError, Renderer, Setting, SettingKind, Take};
+pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
+pub use entry::{DriftMode, RenderEntry};
+pub use field_path::{FieldPath, Segment};
+pub use job::{Chart, ChartId, Job, Layer, Off, RenderError, Renderer, Setting, SettingKind, Take};
 pub use object::{Manifest, ManifestError, Object, ObjectKey};
+pub use topic::{Topic, is_version_only, names_release_only, topic};
+pub use uses::render_uses;
 
 /// A chart that the repository deploys or commits, as Helm makes it before and after the change.
 #[derive(Clone, Debug)]
@@ -79,4 +95,37 @@ pub struct Renderings {
     pub missing: Vec<NotRendered>,
     /// Helm's own version, such as `v4.2.3`; `None` where it was not needed or is not there.
     pub helm: Option<String>,
+}
+
+// === impl Renderings ===
+
+impl Renderings {
+    /// Puts two together, ordered by path.
+    pub fn and(mut self, more: Self) -> Self {
+        self.done.extend(more.done);
+        self.missing.extend(more.missing);
+        self.done.sort_by(|a, b| (&a.path, a.line, &a.to).cmp(&(&b.path, b.line, &b.to)));
+        self.missing.sort_by(|a, b| (&a.path, a.line, &a.chart).cmp(&(&b.path, b.line, &b.chart)));
+        Self { helm: self.helm.or(more.helm), ..self }
+    }
+}
+
+// === impl NotRendered ===
+
+impl NotRendered {
+    /// Tells whether the chart's package was not the one that the index names ([`RenderError::Digest`]).
+    pub fn is_digest(&self) -> bool {
+        self.reason.contains(": its package has the digest ")
+    }
+}
+
+// === impl Rendering ===
+
+impl Rendering {
+    /// Compares the objects before and after.
+    pub fn diff(&self) -> ObjectDiff {
+        let before: Vec<&Object> = self.before.objects.iter().collect();
+        let after: Vec<&Object> = self.after.objects.iter().collect();
+        diff(&before, &after)
+    }
 }

@@ -70,7 +70,8 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
             out.push_str(&format!("\n<details><summary>Changes</summary>\n\n{changes}\n</details>\n"));
         }
     }
-    if !report.notes.is_empty() {
+    if !report.notes.is_empty() || !report.pins.skipped.is_empty() {
+        // Without it the list would belong to what stands above, such as a folded diff.
         out.push('\n');
         out.extend(report.notes.iter().map(|n| format!("- {}\n", markdown::whole(n))));
     }

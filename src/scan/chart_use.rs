@@ -16,6 +16,9 @@ pub struct ChartUse {
     pub line: usize,
     /// Which of several in one object: `sources[1]`, `helmCharts[0]`, `dependencies[2]`; empty where there is one.
     pub part: String,
+    /// What sets it apart from other uses of the same object: the overlay that patches it, the Flux Kustomization that
+    /// fills its variables, the file of a generator's element, or whoever deploys the umbrella chart.
+    pub by: Option<RepoPath>,
     /// The chart's name.
     pub chart: String,
     /// The chart's version as written.
@@ -34,6 +37,8 @@ pub struct ChartUse {
     pub api_versions: Vec<String>,
     /// Whether the `crds/` folder is rendered too.
     pub include_crds: bool,
+    /// Whether hooks are rendered.
+    pub hooks: bool,
     /// What the shape does beyond what is read here, one sentence each: post-renderers, plugins.
     pub notes: Vec<String>,
 }
@@ -41,12 +46,19 @@ pub struct ChartUse {
 /// One layer of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValuesPart {
-    /// YAML text of a mapping, `$ARGOCD_APP_*` filled, with the file that it is from.
+    /// YAML text of a mapping, variables of the deployer filled, with the file that it is from.
     Text {
         /// The text.
         text: Arc<str>,
         /// The file that it stands in: of the object, or a values file.
         path: RepoPath,
+    },
+    /// A values file inside the chart's package, such as `values-ha.yaml`.
+    InChart {
+        /// Its path below the chart's folder.
+        file: String,
+        /// Whether the deployer goes on without it.
+        optional: bool,
     },
     /// Values that are not in the tree, or cannot be read.
     Outside {

@@ -77,7 +77,7 @@ impl<'c> Context<'c> {
     }
 
     /// Finds a source object.
-    fn source(&self, to: &Reference<'_>) -> Option<&'c Source> {
+    pub fn source(&self, to: &Reference<'_>) -> Option<&'c Source> {
         let named = to.namespace.map(|namespace| BTreeSet::from([namespace.to_owned()]));
         self.sources.nearest(to.kind, to.name, named.as_ref().unwrap_or(to.own), to.from)
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Deployment, Form, Pin, PinKind, Reason, RenderedFile, RepoPath, Site, Stage,
+    ChartUse, Deployment, Form, Pin, PinKind, Reason, RenderedFile, RepoPath, Site, Stage,
     corpus::File,
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
@@ -53,6 +53,8 @@ pub(super) struct Found {
     pub readers: Vec<Reader>,
     /// Linkerd's charts as they are deployed.
     pub deployments: Vec<Deployment>,
+    /// Linkerd's charts as they are rendered.
+    pub uses: Vec<ChartUse>,
     /// Files that a chart made.
     pub rendered: Vec<RenderedFile>,
     /// Aliases that were understood as pins, by file and byte.
@@ -157,6 +159,7 @@ impl Found {
         self.pins.extend(other.pins);
         self.readers.extend(other.readers);
         self.deployments.extend(other.deployments);
+        self.uses.extend(other.uses);
         self.rendered.extend(other.rendered);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);

@@ -15,6 +15,9 @@ use super::{
 };
 use crate::{linkerd::INJECT, yaml::Node};
 
+/// Keys of a values file that are kept.
+const TOP_KEYS: usize = 64;
+
 /// Facts of all files.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -32,6 +35,16 @@ pub(super) struct Index {
     pub roots: Vec<Root>,
     /// ConfigMaps, Secrets in plain text, and cluster Secrets of Argo CD.
     pub maps: Vec<Map>,
+    /// Files that are called values.
+    pub values_files: Vec<ValuesFile>,
+}
+
+/// A file that is called values, with its keys.
+#[derive(Clone, Debug)]
+pub(super) struct ValuesFile {
+    pub path: RepoPath,
+    /// Its first keys at the top.
+    pub keys: Vec<String>,
 }
 
 /// A named source of charts.
@@ -105,6 +118,8 @@ pub(super) struct Kustomization {
     pub namespace: Option<String>,
     /// Files and folders that it takes in, relative to its own folder.
     pub takes: Vec<String>,
+    /// The files that are patches.
+    pub patch_files: Vec<String>,
     /// The ConfigMaps that it generates.
     pub generated: Vec<String>,
 }
@@ -121,6 +136,8 @@ pub(super) struct Root {
     pub target: Option<String>,
     /// Whether `target` overrides what objects say.
     pub forces: bool,
+    /// The variables that `substitute` defines.
+    pub substitutes: Vec<String>,
     /// Names of ConfigMaps and Secrets in `substituteFrom`.
     pub substitute_from: Vec<String>,
     /// Whether it is a Flux Kustomization.
@@ -177,6 +194,13 @@ impl Index {
             let fact = roots.map(|root| kustomization(file, root));
             index.kustomizations.extend(fact.map(|fact| (file.path.folder().to_owned(), fact)));
         }
+        if file.path.as_str().to_ascii_lowercase().contains("values")
+            && let Some(root) =
+                place.stream.roots().next().filter(|r| r.is_mapping() && r.get("kind").is_none())
+        {
+            let keys = root.entries().take(TOP_KEYS).filter_map(|(k, _)| k.as_str().map(str::to_owned));
+            index.values_files.push(ValuesFile { path: file.path.clone(), keys: keys.collect() });
+        }
         for object in Object::all(place) {
             index.object(file, &object);
         }
@@ -194,6 +218,7 @@ impl Index {
         self.kustomizations.extend(other.kustomizations);
         self.roots.extend(other.roots);
         self.maps.extend(other.maps);
+        self.values_files.extend(other.values_files);
     }
 
     fn object(&mut self, file: &File, object: &Object<'_>) {
@@ -287,6 +312,7 @@ fn release(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>
 
 fn flux_root(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>) -> Root {
     let folder = spec.text(&["path"]).unwrap_or_default();
+    let defined = spec.path(&["postBuild", "substitute"]).into_iter().flat_map(Node::entries);
     let from = spec.path(&["postBuild", "substituteFrom"]).into_iter().flat_map(Node::items);
     Root {
         path,
@@ -295,6 +321,7 @@ fn flux_root(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'
         folder: clean_folder(folder),
         target: spec.text(&["targetNamespace"]).map(str::to_owned),
         forces: true,
+        substitutes: defined.filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect(),
         substitute_from: from.filter_map(|f| f.text(&["name"]).map(str::to_owned)).collect(),
         flux: true,
     }
@@ -311,6 +338,7 @@ fn argo_roots(name: &str, path: &RepoPath, spec: Node<'_>) -> Vec<Root> {
             folder: clean_folder(folder),
             target: target.clone(),
             forces: false,
+            substitutes: Vec::new(),
             substitute_from: Vec::new(),
             flux: false,
         })
@@ -358,12 +386,15 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
     }
     let patches =
         ["patches", "patchesJson6902"].into_iter().filter_map(|key| root.get(key)).flat_map(Node::items);
-    takes.extend(patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)));
+    let mut patch_files: Vec<String> = patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)).collect();
+    takes.extend(patch_files.iter().cloned());
+    patch_files.extend(list("patchesStrategicMerge"));
     let generated = root.get("configMapGenerator").into_iter().flat_map(Node::items);
     Kustomization {
         path: file.path.clone(),
         namespace: root.text(&["namespace"]).map(str::to_owned),
         takes,
+        patch_files,
         generated: generated.filter_map(|g| g.text(&["name"]).map(str::to_owned)).collect(),
     }
 }

@@ -35,6 +35,7 @@ mod run;
 mod screen;
 mod template;
 mod unknown;
+mod uses;
 mod values;
 mod variable;
 mod version_text;

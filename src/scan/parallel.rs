@@ -31,9 +31,20 @@ fn threads() -> usize {
 
 /// Applies `work` to each item; the results stand in the order of the items.
 pub(super) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    fold(items, |results: &mut Vec<R>, item| results.push(work(item))).into_iter().flatten().collect()
+}
+
+/// Gathers items, neighbours into one result; the results stand in the order of the items. What is gathered at once is
+/// not kept item by item.
+pub(super) fn fold<T: Sync, R: Default + Send>(items: &[T], work: impl Fn(&mut R, &T) + Sync) -> Vec<R> {
+    let gather = |items: &[T]| {
+        let mut result = R::default();
+        items.iter().for_each(|item| work(&mut result, item));
+        result
+    };
     let threads = threads();
     if items.len() <= FEW || threads == 1 {
-        return items.iter().map(work).collect();
+        return vec![gather(items)];
     }
     let batch = (items.len() / threads / 16).clamp(1, BATCH);
     let next = AtomicUsize::new(0);
@@ -43,19 +54,16 @@ pub(super) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) 
             scope.spawn(|| {
                 loop {
                     let start = next.fetch_add(batch, Ordering::Relaxed);
-                    let Some(rest) = items.get(start..) else { break };
-                    let results: Vec<R> = rest.iter().take(batch).map(&work).collect();
-                    if results.is_empty() {
-                        break;
-                    }
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((start, results));
+                    let Some(rest) = items.get(start..).filter(|rest| !rest.is_empty()) else { break };
+                    let result = gather(rest.get(..batch).unwrap_or(rest));
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((start, result));
                 }
             });
         }
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(start, _)| *start);
-    done.into_iter().flat_map(|(_, results)| results).collect()
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]

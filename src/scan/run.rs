@@ -21,7 +21,7 @@ use super::{
     place::Place,
     rendered, rivals,
     screen::{self, Hit, is_kustomization},
-    unknown, values, variable,
+    unknown, uses, values, variable,
 };
 
 /// More names that are no path are not listed.
@@ -29,12 +29,22 @@ const ODD_NAMES: usize = 100;
 /// What stands for a name of which no part can be shown.
 const ODD_NAME: &str = "(a name that is no path)";
 
-/// What one file gave.
+/// What one file gave, or several.
 #[derive(Default)]
 struct FileResult {
     found: Found,
     skipped: Vec<Skipped>,
     generators: Vec<Generator>,
+}
+
+// === impl FileResult ===
+
+impl FileResult {
+    fn append(&mut self, other: Self) {
+        self.found.append(other.found);
+        self.skipped.extend(other.skipped);
+        self.generators.extend(other.generators);
+    }
 }
 
 /// Finds every place in a tree that fixes a Linkerd version.
@@ -62,17 +72,20 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
         maps: &Named::new(&layout, &index.maps),
         options,
     };
-    let results = parallel::map(&screened.hits, |hit| {
-        tree.entries().get(hit.entry).map_or_else(FileResult::default, |entry| look(&context, entry, hit))
+    let results = parallel::fold(&screened.hits, |all: &mut FileResult, hit| {
+        let entry = tree.entries().get(hit.entry);
+        entry.into_iter().for_each(|entry| all.append(look(&context, entry, hit)));
     });
-    let mut found = Found::default();
-    for result in results {
-        found.append(result.found);
-        inventory.skipped.extend(result.skipped);
-        inventory.facts.generators.extend(result.generators);
-    }
+    let mut all = FileResult::default();
+    results.into_iter().for_each(|result| all.append(result));
+    let FileResult { mut found, skipped, generators } = all;
+    inventory.skipped.extend(skipped);
+    inventory.facts.generators = generators;
     trace_variables(&context, &mut found);
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
+    let mut uses = uses::complete(&context, std::mem::take(&mut found.uses));
+    uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
+    inventory.facts.uses = uses;
     inventory.facts.rendered = std::mem::take(&mut found.rendered);
     inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
     inventory.facts.rendered.sort();
@@ -94,14 +107,15 @@ fn odd_names(tree: &dyn Tree) -> impl Iterator<Item = Skipped> + '_ {
 }
 
 fn index(tree: &dyn Tree, corpus: &Corpus<'_>, hits: &[Hit]) -> Index {
-    let parts = parallel::map(hits, |hit| {
-        let entry = tree.entries().get(hit.entry)?;
-        let manifest = matches!(other::class(&entry.path), Class::Manifest);
-        let file = manifest.then(|| corpus.open(entry).ok())??;
-        Some(Index::of(&file))
+    let parts = parallel::fold(hits, |index: &mut Index, hit| {
+        let entry = tree.entries().get(hit.entry);
+        let manifest = entry.filter(|entry| matches!(other::class(&entry.path), Class::Manifest));
+        if let Some(file) = manifest.and_then(|entry| corpus.open(entry).ok()) {
+            index.absorb(Index::of(&file));
+        }
     });
     let mut index = Index::default();
-    parts.into_iter().flatten().for_each(|part| index.absorb(part));
+    parts.into_iter().for_each(|part| index.absorb(part));
     index
 }
 
@@ -167,6 +181,7 @@ fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
     let place = Place::of(file);
     let name = file.path.name();
     manifest::objects(context, place, found);
+    uses::of_file(context, place, &mut found.uses);
     for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
         variable::unread(place, object, found);
     }

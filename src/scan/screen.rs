@@ -34,6 +34,8 @@ pub(super) struct Screened {
 /// What the bytes of a file say, whatever its name is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Content {
+    /// How many they are, as far as can be counted here.
+    size: u32,
     /// They name Linkerd.
     linkerd: bool,
     /// They name Linkerd, a release, or a marker.
@@ -54,7 +56,8 @@ struct Contents {
 enum Seen {
     Nothing,
     Quiet(BlobId),
-    Hit(Hit),
+    /// With its size.
+    Hit(Hit, u32),
     Skipped(Box<Skipped>),
 }
 
@@ -74,6 +77,9 @@ const BINARY: [&str; 16] = [
     "so",
 ];
 
+/// Bytes of all files together that are read; one blob at very many paths would take for ever.
+const READ: u64 = 2 << 30;
+
 /// Fewer files than this are read one by one: to find them in the packs would take longer.
 const FEW: usize = 256;
 
@@ -90,11 +96,19 @@ pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened,
     let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry, &contents));
     let mut screened = Screened::default();
     let mut quiet = Vec::new();
-    for seen in seen {
+    let mut bytes = 0;
+    for (seen, (_, entry)) in seen.into_iter().zip(&entries) {
         match seen? {
             Seen::Nothing => {}
             Seen::Quiet(id) => quiet.push(id),
-            Seen::Hit(hit) => screened.hits.push(hit),
+            Seen::Hit(hit, size) => {
+                bytes += u64::from(size);
+                if bytes > READ {
+                    let reason = format!("the files to be read have more than {READ} bytes together");
+                    return Err(TreeError { id: entry.id, reason });
+                }
+                screened.hits.push(hit);
+            }
             Seen::Skipped(skipped) => screened.skipped.push(*skipped),
         }
     }
@@ -185,9 +199,9 @@ impl Needles {
         if content.sealed {
             return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
         }
-        let Content { linkerd, named, ties, .. } = content;
+        let Content { size, linkerd, named, ties, .. } = content;
         Ok(match ties || is_kustomization(entry.path.name()) {
-            true => Seen::Hit(Hit { entry: at, named, linkerd }),
+            true => Seen::Hit(Hit { entry: at, named, linkerd }, size),
             false => Seen::Quiet(entry.id),
         })
     }
@@ -197,7 +211,8 @@ impl Needles {
             self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
         let named = linkerd || self.names_a_release(bytes) || self.marker.find(bytes).is_some();
         let ties = named || self.flux.find(bytes).is_some() || self.argo.find(bytes).is_some();
-        Content { linkerd, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        Content { size, linkerd, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
     }
 
     fn names_a_release(&self, bytes: &[u8]) -> bool {

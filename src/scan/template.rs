@@ -11,6 +11,24 @@ pub(super) fn reads(text: &str) -> Vec<Vec<String>> {
     found
 }
 
+/// Returns the path of keys of an expression (without its braces) that is one parameter and nothing else.
+pub(super) fn parameter(expression: &str) -> Option<Vec<String>> {
+    let words = words(expression.trim_matches(['-', ' ']));
+    let path = match words.as_slice() {
+        [Word::Bare(name)] if !matches!(name.as_str(), "else" | "end" | "break" | "continue") => keys(name),
+        [Word::Bare(verb), Word::Bare(base), rest @ ..] if verb == "index" && !rest.is_empty() => {
+            let quoted = rest.iter().map(|word| match word {
+                Word::Quoted(key) => Some(key.clone()),
+                Word::Bare(_) => None,
+            });
+            let rest: Vec<String> = quoted.collect::<Option<_>>()?;
+            keys(base).into_iter().chain(rest).collect()
+        }
+        _ => return None,
+    };
+    (!path.is_empty()).then_some(path)
+}
+
 /// Tells whether a text is one expression and nothing else.
 pub(super) fn is_whole(text: &str) -> bool {
     let text = text.trim();

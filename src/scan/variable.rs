@@ -25,11 +25,13 @@ pub(super) fn trace(context: &Context<'_>, reader: &Reader, found: &mut Found) {
     let roots: Vec<&Root> =
         if above.is_empty() { context.index.roots.iter().filter(|r| r.flux).collect() } else { above };
     for root in roots {
-        substitutes(context, root, |place, key, value| {
-            if key == reader.variable {
-                found.scalar(place, value, &spec);
-            }
-        });
+        if root.substitutes.contains(&reader.variable) {
+            substitutes(context, root, |place, key, value| {
+                if key == reader.variable {
+                    found.scalar(place, value, &spec);
+                }
+            });
+        }
         for name in &root.substitute_from {
             entry_of_map(context, name, root, &reader.variable, &spec, found);
         }
@@ -219,7 +221,12 @@ fn field_path(text: &str) -> Vec<String> {
     keys
 }
 
-fn substitutes(context: &Context<'_>, root: &Root, mut visit: impl FnMut(Place<'_>, &str, Node<'_>)) {
+/// Visits what a Flux Kustomization substitutes by itself.
+pub(super) fn substitutes(
+    context: &Context<'_>,
+    root: &Root,
+    mut visit: impl FnMut(Place<'_>, &str, Node<'_>),
+) {
     let Some(file) = context.corpus.file(root.path.as_str()) else { return };
     let place = Place::of(&file);
     let flux = |o: &Object<'_>| o.is("kustomize.toolkit.fluxcd.io", "Kustomization");

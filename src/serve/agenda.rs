@@ -12,6 +12,9 @@ use super::Next;
 /// The wait after the first temporary failure; it doubles with each further one.
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 
+/// The longest pause that a server's word is taken for.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A repository and when it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Due {
@@ -55,7 +58,8 @@ impl Agenda {
         let wait = match next {
             Next::Interval => self.interval,
             Next::Retry => (FIRST_RETRY * 2u32.saturating_pow(failures.min(12) - 1)).min(self.interval),
-            Next::NotBefore(wait) => wait.max(self.interval),
+            // A server that names a day far off must not switch a repository off for good.
+            Next::NotBefore(wait) => wait.min(LONGEST_WAIT).max(self.interval),
         };
         // Up to a tenth later, differently in each pass, so that many repositories do not fall into step.
         let jitter = wait.mul_f64(fraction(seed(&(self.seeds.get(done.repository), passes))) / 10.0);
@@ -111,5 +115,6 @@ mod tests {
     fn a_rate_limit_is_respected() {
         let wait = after(&[Next::NotBefore(Duration::from_secs(7200))])[0];
         assert!(wait >= Duration::from_secs(7200));
+        assert!(after(&[Next::NotBefore(Duration::MAX)])[0] <= LONGEST_WAIT * 2, "within reason");
     }
 }

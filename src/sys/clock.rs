@@ -1,6 +1,6 @@
-//! The time, taken once a run and handed down.
+//! The time, for adapters whose tests need it to stand still.
 //!
-//! Out: a [`Timestamp`]. Nothing else reads the clock, so a run with the same inputs decides the same.
+//! Out: a [`Timestamp`]. No step that decides reads a clock: it is handed the time that its run began with.
 
 use jiff::Timestamp;
 

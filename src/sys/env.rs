@@ -1,4 +1,5 @@
-//! Environment variables: one table of all that the program reads, and the only place that reads them.
+//! Environment variables: one table of all that count, and the place that reads them. Proxies and the system's
+//! authorities are looked up by the libraries that connect.
 //!
 //! An empty variable counts as unset, since a workflow passes an input that nobody gave as an empty text.
 
@@ -50,6 +51,8 @@ pub const MILESTONES_URL: &str = "UPLINKER_MILESTONES_URL";
 pub const CACHE_DIR: &str = "UPLINKER_CACHE_DIR";
 /// Whether nothing is cached.
 pub const NO_CACHE: &str = "UPLINKER_NO_CACHE";
+/// The Helm program.
+pub const HELM: &str = "UPLINKER_HELM";
 /// The list of repositories of `serve`.
 pub const REPOS_FILE: &str = "UPLINKER_REPOS_FILE";
 /// The time between two passes of `serve`.
@@ -81,6 +84,10 @@ pub const GITHUB_SERVER_API_URL: &str = "GITHUB_API_URL";
 pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The file that takes the step's outputs.
 pub const GITHUB_OUTPUT: &str = "GITHUB_OUTPUT";
+/// Set to anything: no colours.
+pub const NO_COLOR: &str = "NO_COLOR";
+/// What kind of terminal it is.
+pub const TERM: &str = "TERM";
 
 const fn flag(name: &'static str, flag: &'static str, meaning: &'static str) -> Variable {
     Variable { name, flag: Some(flag), meaning }
@@ -115,6 +122,7 @@ pub const VARIABLES: &[Variable] = &[
     flag(MILESTONES_URL, "--milestones-url", "Further milestones and notices."),
     flag(CACHE_DIR, "--cache-dir", "The folder of the cache."),
     flag(NO_CACHE, "--no-cache", "`true`: cache nothing on disk."),
+    flag(HELM, "--helm", "The Helm program that renders charts, or `off`."),
     flag(REPOS_FILE, "--repos-file", "The list of repositories that `serve` polls."),
     flag(INTERVAL, "--interval", "The time between two passes of `serve`."),
     flag(FORCE, "--force", "`true`: `init` replaces files that are there."),
@@ -130,7 +138,17 @@ pub const VARIABLES: &[Variable] = &[
     bare(GITHUB_SERVER_API_URL, "The API of that server."),
     bare(GITHUB_STEP_SUMMARY, "The file that gets the report as Markdown."),
     bare(GITHUB_OUTPUT, "The file that gets the outputs `proposed`, `url`, `release` and `exit`."),
-    bare("NO_COLOR", "Set: no colours, unless `--color always` asks for them."),
+    bare(NO_COLOR, "Set: no colours, unless `--color always` asks for them."),
+    bare(TERM, "`dumb`: no colours and no progress."),
+    bare(
+        "HTTPS_PROXY",
+        "The proxy for `https` addresses, of feeds, Git and the forge; `HTTP_PROXY` for `http`.",
+    ),
+    bare("NO_PROXY", "The hosts that are reached without it."),
+    bare(
+        "SSL_CERT_FILE",
+        "The system's certificate authorities, where they are elsewhere; `SSL_CERT_DIR` for a folder.",
+    ),
     bare("XDG_CACHE_HOME", "Where the cache is by default, in `uplinker`."),
     bare("HOME", "Where the cache is without that, in `.cache/uplinker`."),
 ];

@@ -1,7 +1,7 @@
 //! libgit2's process-wide options: time limits, certificate authorities, and what it verifies.
 //!
 //! The one place of the program with `unsafe`: libgit2 keeps these options in plain C globals, so that git2 declares
-//! their setters `unsafe`. [`apply`] is called once, first thing in `main`, before any thread is started.
+//! their setters `unsafe`. [`apply`] is called by each command before it starts a thread.
 #![allow(unsafe_code)]
 
 use std::{
@@ -56,7 +56,7 @@ impl Default for GitOptions {
 /// # Safety of the calls inside
 ///
 /// The setters write C globals without a lock. That is sound while no other thread is inside libgit2, so this
-/// function belongs at the start of `main`; the lock around it keeps a later call from writing again.
+/// function belongs before the first thread; the lock around it keeps a later call from writing again.
 pub fn apply(options: &GitOptions) -> Result<(), GitSetup> {
     let mut applied = APPLIED.lock().unwrap_or_else(PoisonError::into_inner);
     match &*applied {

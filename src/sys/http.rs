@@ -17,6 +17,9 @@ use super::{
     files,
 };
 
+/// A file with certificate authorities is read up to this size; the system's own has a quarter of a megabyte.
+const MAX_AUTHORITIES: u64 = 16 << 20;
+
 /// A chain of redirects is followed this far.
 const REDIRECTS: usize = 5;
 
@@ -280,7 +283,7 @@ fn connector(ca_file: Option<&Path>) -> Result<TlsConnector, HttpSetup> {
     builder.request_alpns(&["http/1.1"]);
     if let Some(path) = ca_file {
         let wrong = |e: &dyn std::fmt::Display| HttpSetup(format!("{}: {e}", path.display()));
-        let pem = std::fs::read(path).map_err(|e| wrong(&e))?;
+        let pem = files::read(path, MAX_AUTHORITIES).map_err(|e| HttpSetup(e.to_string()))?;
         for authority in native_tls::Certificate::stack_from_pem(&pem).map_err(|e| wrong(&e))? {
             builder.add_root_certificate(authority);
         }
@@ -441,5 +444,6 @@ fn retry_text(after: Option<Duration>) -> String {
 }
 
 #[cfg(test)]
-#[path = "http_tests.rs"]
+pub(crate) mod loopback;
+#[cfg(test)]
 mod tests;

@@ -10,7 +10,10 @@ use std::{
 
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
-use super::secrets::{Token, without_userinfo};
+use super::{
+    env::{Environment, NO_COLOR, TERM},
+    secrets::{Token, without_userinfo},
+};
 
 /// How much is told on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,10 +67,8 @@ struct LogWriter(Filter);
 
 impl Terminal {
     /// Looks at the process's streams.
-    ///
-    /// `runner` tells that a GitHub Actions runner reads along.
-    pub fn of_process(verbosity: Verbosity, color: ColorChoice, no_color: bool, runner: bool) -> Self {
-        let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+    pub fn of_process(verbosity: Verbosity, color: ColorChoice, environment: &Environment) -> Self {
+        let (no_color, dumb) = (environment.get(NO_COLOR).is_some(), environment.get(TERM) == Some("dumb"));
         let colored = |terminal: bool| match color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
@@ -80,7 +81,7 @@ impl Terminal {
             color_err: colored(err),
             progress: err && !dumb && verbosity == Verbosity::Normal,
             line: Mutex::new(0),
-            filter: Filter { runner, ..Filter::default() },
+            filter: Filter { runner: environment.in_actions(), ..Filter::default() },
         }
     }
 

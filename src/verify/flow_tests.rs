@@ -91,6 +91,8 @@ fn pass(files: &BTreeMap<String, String>, stage: Stage, to: &str) -> Pass {
         control_plane: None,
         catalog: &catalog,
         options: &options,
+        rendered: &Renderings::default(),
+        now: jiff::Timestamp::UNIX_EPOCH,
     });
     Some((result, findings))
 }

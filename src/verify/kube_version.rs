@@ -1,6 +1,6 @@
 //! Step 6, verify: the cluster's Kubernetes is one that the charts accept.
 //!
-//! In: the target's `kubernetes` and the charts' `kubeVersion`. Out: a `block` where a chart would refuse to be
+//! In: the target's `kubernetes`, and the `kubeVersion` of the charts that are pinned or rendered. Out: a `block` where a chart would refuse to be
 //! installed; where the cluster's version is not configured, a `warn` if the charts ask for more than before.
 
 use std::collections::BTreeSet;
@@ -20,11 +20,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     if input.plan.stage == Stage::DataPlane {
         return Checked { looked_at: "nothing: no chart moves".to_owned(), findings: Vec::new() };
     }
-    let charts: BTreeSet<&str> = input
-        .moving()
-        .filter(|(pin, _)| pin.form == Form::Chart)
-        .filter_map(|(pin, _)| pin.chart.as_deref())
-        .collect();
+    let pinned = input.moving().filter(|(pin, _)| pin.form == Form::Chart);
+    // A committed manifest has no pin that names its chart.
+    let rendered = input.rendered.done.iter().filter(|r| r.from != r.to).map(|r| r.to.name.as_str());
+    let charts: BTreeSet<&str> = pinned.filter_map(|(pin, _)| pin.chart.as_deref()).chain(rendered).collect();
     let to = input.plan.to;
     let findings = match input.kubernetes {
         Some(cluster) => charts.iter().filter_map(|chart| refused(input, chart, cluster)).collect(),
@@ -98,6 +97,16 @@ mod tests {
         let found = from_old.check(NAME);
         assert_eq!(severities(&found), [Warn], "edge-26.5.1 raised it: {found:?}");
         assert!(found[0].reason.contains("edge-26.4.1 needed >=1.23"), "{found:?}");
+    }
+
+    #[test]
+    fn a_chart_that_is_only_rendered_counts_too() {
+        let proxies_only =
+            || Case::default().pins(|b| b.value("a.yaml", "x", "linkerdVersion", "edge-26.8.2"));
+        assert_eq!(proxies_only().kubernetes("1.30.0").check(NAME), []);
+        let rendered = proxies_only().rendering("", "").kubernetes("1.30.0").check(NAME);
+        assert_eq!(severities(&rendered), [Block]);
+        assert!(rendered[0].reason.starts_with("linkerd-viz of"));
     }
 
     #[test]

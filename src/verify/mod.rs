@@ -4,14 +4,25 @@
 //! check is pure, and says what it looked at. A finding's weight does not decide whether a proposal is made:
 //! `onBlock` does, later in the flow.
 
+mod certificate_expiry;
+mod chart_digest;
+mod crd_removal;
+mod crd_stored_version;
+mod defaults_changed;
 mod gateway_api;
 mod guidance;
 mod idempotent;
+mod immutable_fields;
 mod kube_version;
 mod minimal_diff;
 mod mirror_unverified;
+mod not_rendered;
 mod order;
 mod parses;
+mod private_key;
+mod prune;
+mod rbac_growth;
+mod rendered;
 mod required_hop;
 mod rivals;
 mod skew;
@@ -19,7 +30,9 @@ mod skipped;
 mod stale_comment;
 mod stale_generator;
 mod values_stale_override;
+mod values_unknown;
 mod version_agreement;
+mod webhook_failure_policy;
 
 use std::borrow::Cow;
 
@@ -29,6 +42,7 @@ use crate::{
     edit::ChangeSet,
     plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
     release::{Catalog, EdgeVersion},
+    render::Renderings,
     scan::{Inventory, Pin, Reason, RepoPath, Tree},
 };
 
@@ -55,6 +69,10 @@ pub struct Verification<'a> {
     pub catalog: &'a Catalog,
     /// What the configuration says of moves.
     pub options: &'a Options,
+    /// What the charts make of the change, as far as they were rendered.
+    pub rendered: &'a Renderings,
+    /// The time, for certificates.
+    pub now: jiff::Timestamp,
 }
 
 /// What one check saw.
@@ -113,17 +131,29 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(&str, Check); 16] = [
+const CHECKS: [(&str, Check); 28] = [
     (minimal_diff::NAME, minimal_diff::check),
     (parses::NAME, parses::check),
     (idempotent::NAME, idempotent::check),
+    (private_key::NAME, private_key::check),
+    (chart_digest::NAME, chart_digest::check),
+    (not_rendered::NAME, not_rendered::check),
     (version_agreement::NAME, version_agreement::check),
     (required_hop::NAME, required_hop::check),
     (kube_version::NAME, kube_version::check),
     (gateway_api::NAME, gateway_api::check),
     (skew::NAME, skew::check),
     (order::NAME, order::check),
+    (crd_removal::NAME, crd_removal::check),
+    (crd_stored_version::NAME, crd_stored_version::check),
+    (prune::NAME, prune::check),
+    (immutable_fields::NAME, immutable_fields::check),
+    (rbac_growth::NAME, rbac_growth::check),
+    (webhook_failure_policy::NAME, webhook_failure_policy::check),
+    (certificate_expiry::NAME, certificate_expiry::check),
     (values_stale_override::NAME, values_stale_override::check),
+    (values_unknown::NAME, values_unknown::check),
+    (defaults_changed::NAME, defaults_changed::check),
     (mirror_unverified::NAME, mirror_unverified::check),
     (stale_generator::NAME, stale_generator::check),
     (stale_comment::NAME, stale_comment::check),

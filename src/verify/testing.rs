@@ -7,6 +7,7 @@ use crate::{
     edit::{ChangeSet, FileChange},
     plan::{NewText, Options, Plan, Request, Target, plan, testing::*},
     release::Catalog,
+    render::{ChartId, Manifest, NotRendered, Rendering, Renderings},
     scan::{BlobId, Entry, Inventory, Mode, RepoPath, Stage, Tree, TreeError},
 };
 
@@ -61,6 +62,12 @@ pub struct Case {
     plan: Option<Change<Plan>>,
     changes: Option<Change<ChangeSet>>,
     after: Option<Change<Inventory>>,
+    rendered: Renderings,
+}
+
+/// A case in which `linkerd-viz` moves, and is rendered with these objects before and after, on 2026-09-01.
+pub fn rendered(before: &str, after: &str) -> Case {
+    Case::default().pins(|b| b.chart("mesh.yaml", "linkerd-viz", "2026.8.2")).rendering(before, after)
 }
 
 impl Default for Case {
@@ -78,6 +85,7 @@ impl Default for Case {
             plan: None,
             changes: None,
             after: None,
+            rendered: Renderings::default(),
         }
     }
 }
@@ -103,6 +111,49 @@ impl Case {
     /// Plans for another release.
     pub fn to(self, to: &'static str) -> Self {
         Self { to, ..self }
+    }
+
+    /// Adds a rendering of `linkerd-viz`, of an object in `mesh.yaml`, not committed, without values.
+    pub fn rendering(mut self, before: &str, after: &str) -> Self {
+        let id = |version: &str| ChartId { name: "linkerd-viz".into(), version: version.into() };
+        let none = || serde_json::json!({});
+        self.rendered.done.push(Rendering {
+            path: path("mesh.yaml"),
+            line: 1,
+            committed: false,
+            from: id("2026.8.2"),
+            to: id("2026.8.3"),
+            namespace: "linkerd-viz".into(),
+            before: Manifest::parse(before).unwrap().into(),
+            after: Manifest::parse(after).unwrap().into(),
+            values_before: none(),
+            values_after: none(),
+            defaults_before: none(),
+            defaults_after: none(),
+            stand_ins: Vec::new(),
+            notes: Vec::new(),
+        });
+        self
+    }
+
+    /// Changes the last rendering.
+    pub fn with_rendering(mut self, change: impl FnOnce(&mut Rendering)) -> Self {
+        change(self.rendered.done.last_mut().unwrap());
+        self
+    }
+
+    /// Adds something that could not be rendered.
+    pub fn not_rendered(mut self, committed: bool, reason: &str) -> Self {
+        self.rendered.missing.push(NotRendered {
+            path: path("mesh.yaml"),
+            line: Some(1),
+            chart: "linkerd-viz".into(),
+            files: Vec::new(),
+            committed,
+            reason: reason.into(),
+            mend: "mend it.".into(),
+        });
+        self
     }
 
     /// Configures the cluster's version.
@@ -182,6 +233,8 @@ impl Case {
             control_plane: None,
             catalog,
             options,
+            rendered: &self.rendered,
+            now: "2026-09-01T00:00:00Z".parse().unwrap(),
         };
         let mut after = input.projected().into_owned();
         if let Some(change) = self.after {

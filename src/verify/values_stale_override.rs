@@ -1,13 +1,18 @@
 //! Step 6, verify: no value keeps images old under a new chart.
 //!
-//! In: values that stay. Out: a `warn` for each that names an older release than the chart whose value it is moves
-//! to: the chart then installs without complaint and runs the old images.
+//! In: values that stay, and the rendered objects. Out: a `warn` for each value that names an older release than the
+//! chart whose value it is moves to: the chart then installs without complaint and runs the old images. Where a
+//! rendering proves it, the images are named.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
     plan::edge_of,
+    release::EdgeVersion,
+    render::Rendering,
     scan::{Form, PinKind, Reason},
 };
 
@@ -26,7 +31,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .filter(|(_, reason)| !matches!(reason, Reason::NoEffect | Reason::OwnVersion | Reason::Alias))
         .collect();
     let stale = values.iter().filter(|(pin, _)| edge_of(pin).is_some_and(|at| at < to));
-    let findings = stale
+    let mut findings: Vec<Finding> = stale
         .filter_map(|(pin, _)| {
             let chart = pin.chart.as_deref().filter(|chart| charts.contains(chart))?;
             let value = &pin.value;
@@ -35,7 +40,66 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             Some(Finding::warn(NAME, reason).at_pin(pin).mend(mend))
         })
         .collect();
-    Checked { looked_at: format!("{} that stay", count(values.len(), "value")), findings }
+    findings.extend(input.rendered.done.iter().filter(|r| r.from != r.to).flat_map(proven));
+    let rendered: usize = input.rendered.done.iter().map(|r| r.after.objects.len()).sum();
+    let (values, objects) = (count(values.len(), "value"), count(rendered, "rendered object"));
+    Checked { looked_at: format!("{values} that stay, and images in {objects}"), findings }
+}
+
+/// Names the images of a rendering that stay at an older release, with the values that keep them there.
+fn proven(rendering: &Rendering) -> Vec<Finding> {
+    let Some(to) = EdgeVersion::from_chart(&rendering.to.version) else { return Vec::new() };
+    let mut old: BTreeMap<EdgeVersion, BTreeSet<&str>> = BTreeMap::new();
+    for object in &rendering.after.objects {
+        images(&object.value, &mut |image| {
+            let tag = image.rsplit_once(':').and_then(|(_, tag)| tag.parse::<EdgeVersion>().ok());
+            if let Some(tag) = tag.filter(|tag| *tag < to) {
+                old.entry(tag).or_default().insert(image);
+            }
+        });
+    }
+    let each = old.iter().map(|(tag, images)| {
+        let mut keys = Vec::new();
+        keys_with(&rendering.values_after, &tag.to_string(), &mut Vec::new(), &mut keys);
+        let why = match keys.as_slice() {
+            [] => "which no value of yours explains".to_owned(),
+            keys => format!("as {} says", keys.iter().take(3).cloned().collect::<Vec<_>>().join(", ")),
+        };
+        let images: Vec<&str> = images.iter().copied().take(3).collect();
+        let reason =
+            format!("under {} these images stay at {tag}: {}, {why}", rendering.to, images.join(", "));
+        Finding::warn(NAME, reason)
+            .at(&rendering.path, rendering.line)
+            .mend("remove the value, or let it move with the chart")
+    });
+    each.collect()
+}
+
+/// Shows every `image` of an object's containers.
+fn images<'v>(value: &'v Value, see: &mut dyn FnMut(&'v str)) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| match value {
+            Value::String(text) if key == "image" => see(text),
+            value => images(value, see),
+        }),
+        Value::Array(items) => items.iter().for_each(|item| images(item, see)),
+        _ => {}
+    }
+}
+
+/// Collects the paths of values that name a release.
+fn keys_with<'v>(value: &'v Value, release: &str, path: &mut Vec<&'v str>, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            path.push(key);
+            keys_with(value, release, path, found);
+            path.pop();
+        }),
+        Value::String(text) if text.rsplit(':').next() == Some(release) => {
+            found.push(format!("`{}`", path.join(".")));
+        }
+        _ => {}
+    }
 }
 
 #[cfg(test)]
@@ -65,6 +129,27 @@ mod tests {
         let found = value("linkerd-control-plane", "edge-26.8.2", Some(Reason::Held));
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.contains("under linkerd-control-plane 2026.8.3"), "{found:?}");
+    }
+
+    #[test]
+    fn a_rendering_proves_which_images_stay() {
+        let deployment = |proxy: &str| {
+            format!(
+                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: x}}\nspec: {{template: {{spec: {{containers: [\
+                 {{name: a, image: 'registry.example.com:5000/proxy:{proxy}'}}, {{name: b, image: 'prom:v2.55.1'}}]}}}}}}\n"
+            )
+        };
+        let old = rendered(&deployment("edge-26.8.2"), &deployment("edge-26.8.2"));
+        let old = old.with_rendering(|r| {
+            r.values_after = serde_json::json!({"proxy": {"image": {"version": "edge-26.8.2"}}});
+        });
+        let found = old.check(NAME);
+        assert_eq!(severities(&found), [Warn]);
+        let reason = "under linkerd-viz 2026.8.3 these images stay at edge-26.8.2: \
+                      registry.example.com:5000/proxy:edge-26.8.2, as `proxy.image.version` says";
+        assert_eq!(found[0].reason, reason);
+        let new = rendered(&deployment("edge-26.8.2"), &deployment("edge-26.8.3"));
+        assert_eq!(new.check(NAME), []);
     }
 
     #[test]

@@ -126,6 +126,8 @@ impl<'c> Builder<'c> {
                 self.start_document(explicit.then_some(bytes))?;
             }
             Event::DocumentEnd => {
+                // Many small documents are kept at a time.
+                self.document.nodes.shrink_to_fit();
                 let next = Document::empty(0, self.text.clone());
                 self.stream.documents.push(std::mem::replace(&mut self.document, next));
                 self.weights.clear();

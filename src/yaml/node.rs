@@ -221,10 +221,10 @@ impl<'a> Node<'a> {
 
     /// Looks in what is merged in, and in what that merges in, each once; more than [`MERGED`] are not asked.
     fn merged_entry(self, key: &str) -> Option<Node<'a>> {
-        let mut seen = vec![self.id];
         // A stack, so that the next to be asked is last.
         let mut todo: Vec<Node<'a>> = self.merged().collect();
         todo.reverse();
+        let mut seen = if todo.is_empty() { Vec::new() } else { vec![self.id] };
         while let Some(node) = todo.pop() {
             if seen.contains(&node.id) || seen.len() > MERGED {
                 continue;

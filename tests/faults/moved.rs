@@ -1,9 +1,11 @@
 //! Branches that people move while a run is going on, at every one of its requests.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
+
+use git2::Oid;
 
 use super::{
     place::{complete, settled},
@@ -33,24 +35,31 @@ fn run_with(scene: &Scene, n: usize, event: impl Fn() + Send + Sync + 'static) -
     done.to_string()
 }
 
-/// Lets a person commit to our branch at every moment of a run.
+/// Lets a person commit to our branch just before the n-th request of a run, if it is there; returns the commit, and
+/// what this run and the next one said.
+fn pushed_before(n: usize, scenario: Scenario) -> (Arc<Scene>, Option<Oid>, String) {
+    let (scene, _) = scenario.set();
+    let scene = Arc::new(scene);
+    let theirs = Arc::new(Mutex::new(None));
+    let (inside, pushed) = (Arc::downgrade(&scene), Arc::clone(&theirs));
+    let said = run_with(&scene, n, move || {
+        let scene = inside.upgrade().unwrap();
+        let is_there = scene.repo.tip(PLATFORM).is_some();
+        *pushed.lock().unwrap() = is_there.then(|| push_by_person(&scene));
+    });
+    let again = complete(&scene);
+    let theirs = theirs.lock().unwrap().take();
+    (scene, theirs, format!("request {n}\n{said}\n{again}"))
+}
+
+/// The person's files are still theirs, also after the next run, which tells them so.
 fn a_person_pushes(scenario: Scenario) {
     for n in 1..=requests(scenario) {
-        let (scene, _) = scenario.set();
-        let scene = Arc::new(scene);
-        let theirs = Arc::new(std::sync::Mutex::new(None));
-        let (inside, pushed) = (Arc::downgrade(&scene), Arc::clone(&theirs));
-        let said = run_with(&scene, n, move || {
-            let scene = inside.upgrade().unwrap();
-            *pushed.lock().unwrap() = Some(push_by_person(&scene));
-        });
-        let theirs = theirs.lock().unwrap().expect("the person pushed");
-        assert!(scene.repo.contains(PLATFORM, theirs), "request {n}: a person's commit is gone\n{said}");
-        // The person's files are still theirs, also after the next run, which tells them so.
-        let again = complete(&scene);
-        assert_eq!(scene.repo.tip(PLATFORM), Some(theirs), "request {n}\n{said}\n{again}");
+        let (scene, theirs, said) = pushed_before(n, scenario);
+        let theirs = theirs.expect("the person pushed");
+        assert_eq!(scene.repo.tip(PLATFORM), Some(theirs), "a person's commit is gone: {said}");
         let pull = scene.only_pull();
-        assert!(pull.body.unwrap_or_default().contains("uplinker:retake"), "request {n}\n{said}\n{again}");
+        assert!(pull.body.unwrap_or_default().contains("uplinker:retake"), "{said}");
         if n % 4 == 0 {
             settled(&scene);
         }
@@ -67,24 +76,14 @@ fn a_person_pushes_while_one_commit_is_replaced() {
     a_person_pushes(scenario::REPLACED);
 }
 
-/// Lets a person commit to our branch at every moment at which it is still there, while we close its pull request.
+/// A commit that comes before the branch is deleted keeps it.
 fn a_person_pushes_while_we_close(scenario: Scenario, stays_open: bool) {
     let mut pushes = 0;
     for n in 1..=requests(scenario) {
-        let (scene, _) = scenario.set();
-        let scene = Arc::new(scene);
-        let theirs = Arc::new(std::sync::Mutex::new(None));
-        let (inside, pushed) = (Arc::downgrade(&scene), Arc::clone(&theirs));
-        let said = run_with(&scene, n, move || {
-            let scene = inside.upgrade().unwrap();
-            let is_there = scene.repo.tip(PLATFORM).is_some();
-            *pushed.lock().unwrap() = is_there.then(|| push_by_person(&scene));
-        });
-        let again = complete(&scene);
-        let Some(theirs) = *theirs.lock().unwrap() else { continue };
+        let (scene, Some(theirs), said) = pushed_before(n, scenario) else { continue };
         pushes += 1;
-        assert_eq!(scene.repo.tip(PLATFORM), Some(theirs), "request {n}\n{said}\n{again}");
-        assert_eq!(scene.only_pull().open, stays_open, "request {n}\n{said}\n{again}");
+        assert_eq!(scene.repo.tip(PLATFORM), Some(theirs), "{said}");
+        assert_eq!(scene.only_pull().open, stays_open, "{said}");
         settled(&scene);
     }
     assert!(pushes > 3, "{pushes}");

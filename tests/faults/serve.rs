@@ -10,6 +10,7 @@ use super::{
     place::{Place, complete, settled},
     scenario,
     support::{
+        feed::failing,
         process::{Home, Run, Running},
         scene::{Scene, TOKEN},
     },
@@ -144,4 +145,19 @@ fn many_repositories_share_a_catalog_and_one_that_fails_stops_nobody() {
         let pulls = scene.github.pulls(name);
         assert!(pulls.len() == 1 && pulls[0].open, "{name}: {pulls:#?}");
     }
+}
+
+#[test]
+fn feeds_that_are_down_are_asked_once_for_many_repositories() {
+    let (scene, _) = scenario::FIRST.set();
+    scene.feed.break_always("*", failing(404));
+    scene.feed.controls().log.take();
+    let names = ["acme/config", "acme/two", "acme/three", "acme/four"];
+    let running = serve(&scene, &scene.home, &names).start();
+    // The first passes are spread over six seconds, and a failure counts for thirty.
+    std::thread::sleep(Duration::from_secs(12));
+    running.terminate();
+    let done = running.done().exits(0);
+    assert_eq!(done.stderr.matches("no feed tells of any release").count(), names.len(), "{done}");
+    assert_eq!(scene.feed.controls().log.entries().len(), 3, "{:#?}", scene.feed.controls().log.lines());
 }

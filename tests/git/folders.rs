@@ -112,6 +112,8 @@ fn a_path_is_read_at_its_head_commit_and_nothing_else() {
     git(&work, &["remote", "set-url", "origin", "../config.git"]);
     let origin = open_path(&work).unwrap().origin.unwrap();
     assert!(Path::new(&origin).is_absolute() && origin.ends_with("work/../config.git"), "{origin}");
+    git(&work, &["remote", "set-url", "origin", "https-mirror.git"]);
+    assert!(open_path(&work).unwrap().origin.unwrap().ends_with("work/https-mirror.git"));
 
     let bare = open_path(scene.repo.path()).unwrap();
     assert_eq!((bare.origin, bare.branch.as_deref()), (None, Some("main")));

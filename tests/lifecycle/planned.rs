@@ -1,5 +1,7 @@
 //! What a plan says of pull requests that are there, and of those that people declined; it writes nothing.
 
+use serde_json::Value;
+
 use super::play::*;
 use crate::support::{
     controls::Fault,
@@ -18,6 +20,12 @@ impl Play {
         assert_eq!((self.world(), self.scene.github.controls().writes.count()), (before, writes));
         pass
     }
+
+    /// What programs read of the first pull request: the outcome and the number.
+    fn foreseen(&self) -> [Value; 2] {
+        let plan = self.pass(self.scene.command("plan").args(["--format", "json"])).done.json();
+        ["outcome", "number"].map(|key| plan["pull_requests"][0][key].clone())
+    }
 }
 
 #[test]
@@ -28,6 +36,7 @@ fn a_plan_says_what_is_open_and_what_would_become_of_it() {
     pass.asks(&[LOOK, &list(PLATFORM)]);
     play.publish(4);
     play.plans(&["edge-26.8.2 → edge-26.8.4: would update http://", "/pull/1\n"]);
+    assert_eq!(play.foreseen(), [Value::from("would-update"), Value::from(1)]);
     play.commit(PLATFORM, "docs/notes.md", "Ada was here.\n");
     play.plans(&["edge-26.8.4: left alone, #1 has commits of a person", "/pull/1)\n"]).asks(&[
         LOOK,
@@ -56,6 +65,7 @@ fn a_plan_says_that_it_would_close() {
         play.replace("main", path, "2026.8.2", "2026.8.3");
     }
     play.plans(&["default, platform: on hold: up to date at edge-26.8.3", "; would close http://"]);
+    assert_eq!(play.foreseen(), [Value::from("would-close"), Value::from(1)]);
 }
 
 #[test]

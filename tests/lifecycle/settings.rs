@@ -47,6 +47,7 @@ fn each_target_has_its_pull_request() {
             parents: &[play.tip("main")],
         });
     }
+    play.run().exits(0).asks(&[LOOK, OPEN_LIST]).stays_warm();
     play.settles(0);
     // A no to one is none to the other.
     play.scene.github.close(REPO, 1, "ada");

@@ -154,6 +154,24 @@ impl ChartRepository {
         Self::of(all.map(|(chart, version)| pack(chart, version, &files(chart, version))).collect())
     }
 
+    /// Makes one of the packages in a folder, as `helm pull` leaves them there.
+    pub fn pulled(folder: &Path) -> Self {
+        let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+            .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.extension().is_some_and(|end| end == "tgz"))
+            .collect();
+        paths.sort();
+        let package = |path: &PathBuf| {
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name");
+            let (name, version) = stem.rsplit_once('-').expect("a name and a version");
+            let kube_version = ">=1.0.0-0".to_owned();
+            let bytes = fs::read(path).expect("a package");
+            Package { name: name.to_owned(), version: version.to_owned(), bytes, kube_version }
+        };
+        Self::of(paths.iter().map(package).collect())
+    }
+
     /// Makes one of other packages.
     pub fn of(packages: Vec<Package>) -> Self {
         let folder = TempDir::new().expect("a temporary folder");

@@ -139,13 +139,12 @@ impl RemoteUrl {
         &self.0
     }
 
-    /// Returns the host, with a port that is not the scheme's own; `None` for a file.
+    /// Returns the host, with a port that is not the scheme's own; `None` for a file. The port of SSH is left out:
+    /// nothing but Git is served there.
     pub fn host(&self) -> Option<String> {
         match Url::parse(&self.0).ok().filter(|_| self.0.contains("://")) {
-            Some(url) => {
-                let port = url.port().map(|p| format!(":{p}")).unwrap_or_default();
-                url.host_str().filter(|h| !h.is_empty()).map(|host| format!("{host}{port}"))
-            }
+            Some(url) if url.scheme() == "ssh" => url.host_str().map(str::to_lowercase),
+            Some(url) => host_of(&url),
             None => self.0.split_once(':')?.0.rsplit('@').next().map(str::to_lowercase),
         }
     }
@@ -258,7 +257,7 @@ impl ForgeSettings {
 
 fn host_of(url: &Url) -> Option<String> {
     let port = url.port().map(|p| format!(":{p}")).unwrap_or_default();
-    url.host_str().map(|host| format!("{host}{port}"))
+    url.host_str().filter(|host| !host.is_empty()).map(|host| format!("{host}{port}"))
 }
 
 fn api_url(what: &str, text: &str) -> Result<Url, Error> {
@@ -348,6 +347,7 @@ mod tests {
         );
         let named = settings(Some("github"), None, &[]).unwrap();
         assert_eq!(github(&named, "https://ghes.example.com/o/n"), "https://ghes.example.com/api/v3");
+        assert_eq!(github(&named, "ssh://git@GHES.example.com:2222/o/n"), "https://ghes.example.com/api/v3");
         let api = settings(None, Some("http://127.0.0.1:1/api/v3/"), &[]).unwrap();
         assert_eq!(github(&api, "http://127.0.0.1:2/o/n"), "http://127.0.0.1:1/api/v3");
         let folder = settings(Some("directory:/p"), None, &[]).unwrap();

@@ -108,22 +108,6 @@ impl Wire<'_> {
         depth: i32,
         limits: Limits,
     ) -> Result<(), WireError> {
-        match self.fetch_to(repo, refspecs, depth, limits) {
-            // libgit2 tells so before anything is asked for.
-            Err(WireError::Git(error, _)) if depth != 0 && error.raw_code() == raw_code::INVALID => {
-                self.fetch_to(repo, refspecs, 0, limits)
-            }
-            result => result,
-        }
-    }
-
-    fn fetch_to(
-        &self,
-        repo: &Repository,
-        refspecs: &[String],
-        depth: i32,
-        limits: Limits,
-    ) -> Result<(), WireError> {
         let start = Instant::now();
         let over = Cell::new(None);
         let mut callbacks = self.callbacks();
@@ -152,7 +136,13 @@ impl Wire<'_> {
         let fetched =
             self.remote(repo).and_then(|mut remote| remote.fetch(refspecs, Some(&mut options), None));
         drop(options);
-        fetched.map_err(|error| over.take().unwrap_or(WireError::Git(error, String::new())))
+        match fetched {
+            // libgit2 tells so before anything is asked for.
+            Err(error) if depth != 0 && error.raw_code() == raw_code::INVALID => {
+                self.fetch(repo, refspecs, 0, limits)
+            }
+            fetched => fetched.map_err(|error| over.take().unwrap_or(WireError::Git(error, String::new()))),
+        }
     }
 
     /// Moves one branch. The old value is compared with what the server says on this same connection, and sent to

@@ -19,10 +19,14 @@ pub fn write_commit(repo: &Repository, base: TreeId, commit: &NewCommit<'_>) -> 
     let base = repo.find_tree(oid(base)?).map_err(|e| other(&e))?;
     let tree = write_tree(repo, &base, &commit.changes.files)?;
     let seconds = commit.date.as_second();
-    let author = git2::Signature::new(&commit.author.name, &commit.author.email, &Time::new(seconds, 0))
-        .map_err(|e| {
-            GitError::Other(format!("`{} <{}>` is no author: {e}", commit.author.name, commit.author.email))
-        })?;
+    let (name, email) = (&commit.author.name, &commit.author.email);
+    let no_author = |why: &str| GitError::Other(format!("`{name} <{email}>` is no author: {why}"));
+    // It is written as it is below, where a line break would begin a header of its own.
+    if name.contains(char::is_control) || email.contains(char::is_control) {
+        return Err(no_author("it has control characters"));
+    }
+    let author =
+        git2::Signature::new(name, email, &Time::new(seconds, 0)).map_err(|e| no_author(e.message()))?;
     let tree_id = tree.id();
     let message = with_trailer(&commit.message, "Uplinker-Tree", &tree_id.to_string());
     // As bytes and not through git2's parents: those must be here as objects, which a merged base need not be.

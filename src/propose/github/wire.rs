@@ -122,11 +122,14 @@ impl From<Pull> for PullRequest {
 // === impl User ===
 
 impl User {
-    /// The identity to commit as, with the address that GitHub links to the user.
+    /// The identity to commit as, with the address that GitHub links to the user. A profile's name may have what a
+    /// commit's author may not.
     pub(super) fn signature(self, noreply: &str) -> Signature {
         let email = format!("{}+{}@{noreply}", self.id, self.login);
-        let name = self.name.filter(|n| !n.trim().is_empty()).unwrap_or(self.login);
-        Signature { name, email }
+        let fits = |c: &char| !c.is_control() && !matches!(c, '<' | '>');
+        let name: String = self.name.unwrap_or_default().chars().filter(fits).collect();
+        let named = name.contains(char::is_alphanumeric);
+        Signature { name: if named { name.trim().to_owned() } else { self.login }, email }
     }
 
     fn is_bot(&self) -> bool {
@@ -173,6 +176,21 @@ mod tests {
         );
         assert_eq!(events(r#"[{"event":"closed","actor":null}]"#), Closer::Unknown);
         assert_eq!(events("[]"), Closer::Unknown);
+    }
+
+    #[test]
+    fn any_profile_can_sign_a_commit() {
+        for (profile, name) in [
+            (r#""Ada Lovelace""#, "Ada Lovelace"),
+            (r#"" Ada <3 Linkerd\nparent 0 ""#, "Ada 3 Linkerdparent 0"),
+            (r#""<>.""#, "ada"),
+            ("null", "ada"),
+        ] {
+            let user = format!(r#"{{"login":"ada","id":2,"name":{profile}}}"#);
+            let signature = serde_json::from_str::<User>(&user).expect("a user").signature("noreply.example");
+            assert_eq!((signature.name.as_str(), signature.email.as_str()), (name, "2+ada@noreply.example"));
+            git2::Signature::now(&signature.name, &signature.email).expect("an author");
+        }
     }
 
     #[test]

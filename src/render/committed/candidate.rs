@@ -161,7 +161,9 @@ fn cli_version(chart_version: &str) -> Layer {
 fn of_use(chart: &ChartUse) -> Option<Candidate> {
     let layer = |part: &ValuesPart| match part {
         ValuesPart::Text { text, .. } => Some(Some(Layer(text.clone()))),
-        ValuesPart::Outside { optional, .. } => optional.then_some(None),
+        ValuesPart::InChart { optional, .. } | ValuesPart::Outside { optional, .. } => {
+            optional.then_some(None)
+        }
     };
     let layers: Option<Vec<Option<Layer>>> = chart.values.iter().map(layer).collect();
     let setting = |p: &crate::scan::Parameter| {

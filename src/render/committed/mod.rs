@@ -24,7 +24,7 @@ mod write;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use super::{Manifest, NotRendered, ObjectKey, Rendering};
+use super::{DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering};
 use crate::{
     edit::FileChange,
     linkerd::Knowledge,
@@ -64,29 +64,6 @@ pub struct CommittedFile {
     pub manifest: Arc<Manifest>,
     /// Which of them bear the chart's marks, by their place in the manifest.
     pub own: Vec<usize>,
-}
-
-/// A `render:` entry of the configuration: how a manifest was rendered, where it cannot be found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RenderEntry {
-    /// The chart.
-    pub chart: String,
-    /// The namespace; any when absent.
-    pub namespace: Option<String>,
-    /// The values files, later ones win.
-    pub values: Vec<RepoPath>,
-    /// The file or folder with the output; any when absent.
-    pub output: Option<RepoPath>,
-}
-
-/// What becomes of manual changes in rendered manifests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DriftMode {
-    /// The manifest stays as it is, and the changes are named.
-    #[default]
-    Refuse,
-    /// The new rendering replaces them, and says so.
-    Overwrite,
 }
 
 /// What is to be made again, and from what.

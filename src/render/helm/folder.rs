@@ -6,9 +6,9 @@
 
 use std::{
     ffi::OsString,
-    fs::{DirBuilder, OpenOptions},
+    fs::{DirBuilder, OpenOptions, Permissions},
     io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -29,7 +29,7 @@ pub(super) struct RunFolder(TempDir);
 
 impl PrivateFolder {
     pub fn new() -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("uplinker-helm-").tempdir()?;
+        let folder = tempfile::Builder::new().prefix("uplinker-helm-").permissions(private()).tempdir()?;
         folder_in(folder.path(), "charts")?;
         folder_in(folder.path(), "runs")?;
         Ok(Self(folder))
@@ -54,7 +54,8 @@ impl PrivateFolder {
 
     /// Makes the folder of one run.
     pub fn run(&self) -> io::Result<RunFolder> {
-        let run = RunFolder(tempfile::Builder::new().prefix("").tempdir_in(self.path().join("runs"))?);
+        let runs = self.path().join("runs");
+        let run = RunFolder(tempfile::Builder::new().prefix("").permissions(private()).tempdir_in(runs)?);
         ["home", "none", "tmp"].iter().try_for_each(|name| folder_in(run.path(), name).map(drop))?;
         Ok(run)
     }
@@ -100,6 +101,10 @@ impl RunFolder {
         }
         all
     }
+}
+
+fn private() -> Permissions {
+    Permissions::from_mode(0o700)
 }
 
 fn folder_in(above: &Path, name: &str) -> io::Result<PathBuf> {

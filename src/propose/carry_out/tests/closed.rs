@@ -65,7 +65,7 @@ fn a_persons_branch_is_not_closed_by_us() {
     let world = open_world();
     world.commit(BRANCH, "person", "x");
     world.commit("main", PIN, "2");
-    assert_eq!(run(&world, 2).done, Done::Held(Held::PersonsBranch { pull: 1 }));
+    assert_eq!(run(&world, 2).done, Done::Held(Held::NothingLeft { pull: 1 }));
     assert_eq!((log(&world).as_str(), world.open_pull().is_some()), ("fetch", true));
 }
 
@@ -78,7 +78,7 @@ fn a_commit_that_comes_while_we_close_keeps_branch_and_pull_request() {
     }));
     assert_eq!(run(&world, 2).done, Done::StartOver);
     assert!(world.open_pull().is_some() && head_file(&world, "person") == "x");
-    assert_eq!(run(&world, 2).done, Done::Held(Held::PersonsBranch { pull: 1 }));
+    assert_eq!(run(&world, 2).done, Done::Held(Held::NothingLeft { pull: 1 }));
 }
 
 #[test]

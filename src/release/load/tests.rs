@@ -1,12 +1,18 @@
 //! The feeds on loopback and from files: what is asked for, what is merged, what a failure costs.
 
 use wiremock::{
-    Mock, MockServer, Respond, ResponseTemplate,
-    matchers::{header_exists, path, query_param, query_param_is_missing},
+    Mock, MockBuilder, ResponseTemplate,
+    matchers::{path, query_param, query_param_is_missing},
 };
 
 use super::*;
-use crate::release::Release;
+use crate::{
+    release::Release,
+    sys::{
+        cache::Stored,
+        http::loopback::{Loopback, ok},
+    },
+};
 
 const INDEX: &str = "\
 apiVersion: v1
@@ -19,34 +25,25 @@ entries:
   - {version: 1.18.4-edge, appVersion: edge-24.1.1, urls: [cp-1.18.4-edge.tgz]}
 ";
 
-/// A feed server on loopback and a client with a cache.
-struct Fixture {
-    runtime: tokio::runtime::Runtime,
-    server: MockServer,
-    http: Http,
-    folder: tempfile::TempDir,
-}
+/// The feeds on a server.
+struct Fixture(Loopback);
 
 impl Fixture {
     fn new() -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let server = runtime.block_on(MockServer::start());
-        Self { runtime, server, http: Http::new(None).unwrap(), folder: tempfile::tempdir().unwrap() }
+        Self(Loopback::new())
     }
 
-    fn on(&self, mock: wiremock::MockBuilder, answer: impl Respond + 'static) {
-        self.runtime.block_on(mock.respond_with(answer).mount(&self.server));
+    fn on(&self, mock: MockBuilder, answer: ResponseTemplate) {
+        self.0.on(mock, u64::MAX, answer);
     }
 
     /// Serves a feed that answers 304 to whoever holds it.
-    fn feed(&self, at: &str, body: &str) {
-        let held = Mock::given(path(at)).and(header_exists("if-none-match"));
-        self.on(held, ResponseTemplate::new(304));
-        self.on(Mock::given(path(at)), ok(body).insert_header("etag", "\"1\""));
+    fn feed(&self, at: &'static str, body: &str) {
+        self.0.feed(|| Mock::given(path(at)), ok(body));
     }
 
     fn source(&self, at: &str) -> SourceSetting {
-        format!("{}{at}", self.server.uri()).parse().unwrap()
+        SourceSetting::Url(self.0.url(at))
     }
 
     fn sources(&self) -> Sources {
@@ -60,27 +57,22 @@ impl Fixture {
     }
 
     fn load(&self, sources: &Sources, purpose: Purpose) -> Result<Catalog, ReleaseError> {
-        let cache = Cache::open(&self.folder.path().join("cache")).unwrap();
-        load(&self.http, Some(&cache), sources, purpose)
+        let cache = Cache::open(&self.0.folder.path().join("cache")).unwrap();
+        load(&self.0.http, Some(&cache), sources, purpose)
     }
 
     fn asked(&self) -> Vec<String> {
-        let requests = self.runtime.block_on(self.server.received_requests()).unwrap();
-        requests.iter().map(|r| r.url[url::Position::BeforePath..].to_owned()).collect()
+        self.0.requests().iter().map(|r| r.url[url::Position::BeforePath..].to_owned()).collect()
     }
 
     fn file(&self, name: &str, text: &str) -> SourceSetting {
-        let path = self.folder.path().join(name);
+        let path = self.0.folder.path().join(name);
         std::fs::write(&path, text).unwrap();
         SourceSetting::File(path)
     }
 }
 
-const RUN: Purpose = Purpose::Run { since: None };
-
-fn ok(body: &str) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_string(body)
-}
+const RUN: Purpose = Purpose::Run { to: None };
 
 fn published(versions: &[&str]) -> String {
     let entry =
@@ -118,7 +110,7 @@ fn a_warm_run_asks_two_conditional_questions() {
     assert_eq!(format!("{cold:?}"), format!("{warm:?}"));
 
     // Damaged parsed forms are worked out again.
-    for entry in std::fs::read_dir(f.folder.path().join("cache")).unwrap() {
+    for entry in std::fs::read_dir(f.0.folder.path().join("cache")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|kind| kind == "derived") {
             std::fs::write(path, "{}").unwrap();
@@ -135,7 +127,7 @@ fn the_feeds_are_merged() {
     let catalog = f.load(&f.sources(), RUN).unwrap();
     let newest = get(&catalog, "edge-26.8.3");
     assert_eq!(newest.charts.keys().collect::<Vec<_>>(), ["linkerd-crds"]);
-    assert!(newest.charts["linkerd-crds"].url.starts_with(&f.server.uri()));
+    assert!(newest.charts["linkerd-crds"].url.starts_with(f.0.url("/").as_str()));
     assert_eq!(newest.milestone.as_deref(), Some("2.20"));
     assert!(newest.published.is_some() && !newest.is_milestone && newest.guidance == Guidance::Unknown);
     assert!(get(&catalog, "edge-26.6.3").is_milestone);
@@ -171,43 +163,73 @@ fn the_operators_facts_go_before_the_notes_and_the_notes_before_the_built_in_one
     assert_eq!(catalog.milestone_of("edge-26.6.3".parse().unwrap()), Some("2.20"), "the built-in ones stay");
 }
 
+/// Serves GitHub's list in three pages, of which the first is new from time to time.
+fn serve_pages(f: &Fixture, newest: &[&str]) {
+    let next = |n: &str| format!("</releases?per_page=100&page={n}>; rel=\"next\"");
+    let page = |n: &str| Mock::given(path("/releases")).and(query_param("page", n));
+    let first = || Mock::given(path("/releases")).and(query_param_is_missing("page"));
+    f.0.feed(first, ok(&published(newest)).insert_header("link", next("2").as_str()));
+    f.on(page("2"), ok(&published(&["edge-25.4.1"])).insert_header("link", next("3").as_str()));
+    f.on(page("3"), ok(&published(&["edge-24.1.1"])));
+}
+
 #[test]
 fn pages_are_read_as_far_as_needed() {
     let f = Fixture::new();
-    let page = |n: u32| format!("<{}/releases?per_page=100&page={n}>; rel=\"next\"", f.server.uri());
-    let pages = |n: &str| Mock::given(path("/releases")).and(query_param("page", n));
-    f.on(
-        Mock::given(path("/releases"))
-            .and(query_param_is_missing("page"))
-            .and(header_exists("if-none-match")),
-        ResponseTemplate::new(304),
-    );
-    f.on(
-        Mock::given(path("/releases")).and(query_param_is_missing("page")),
-        ok(&published(&["edge-26.8.3"]))
-            .insert_header("etag", "\"1\"")
-            .insert_header("link", page(2).as_str()),
-    );
-    f.on(pages("2"), ok(&published(&["edge-25.8.5"])).insert_header("link", page(3).as_str()));
-    f.on(pages("3"), ok(&published(&["edge-24.1.1"])));
+    serve_pages(&f, &["edge-26.8.3"]);
     let sources = Sources { releases: f.source("/releases"), ..off() };
-    let count = |purpose| f.load(&sources, purpose).unwrap().releases.len();
+    let asked = |purpose| {
+        let before = f.asked().len();
+        let count = f.load(&sources, purpose).unwrap().releases.len();
+        (count, f.asked()[before..].iter().map(|a| a["/releases?per_page=100".len()..].to_owned()).collect())
+    };
+    let pages = |pages: &[&str]| -> Vec<String> { pages.iter().map(|p| (*p).to_owned()).collect() };
 
-    assert_eq!(count(RUN), 1);
-    assert_eq!(count(Purpose::Run { since: Some("edge-25.9.1".parse().unwrap()) }), 2);
-    assert_eq!(count(Purpose::Run { since: Some("edge-26.8.3".parse().unwrap()) }), 1);
+    assert_eq!(asked(RUN), (2, pages(&["", "&page=2"])), "back to the stops of the required hop");
+    assert_eq!(asked(RUN), (2, pages(&[""])), "what is behind a page that stands, stands");
+    let to = Purpose::Run { to: Some("edge-24.2.1".parse().unwrap()) };
+    assert_eq!(asked(to), (3, pages(&["", "&page=3"])));
+    assert_eq!(asked(Purpose::Everything), (3, pages(&[""])));
+
+    let near = Fixture::new();
+    serve_pages(&near, &["edge-26.8.3", "edge-25.3.4"]);
+    let sources = Sources { releases: near.source("/releases"), ..off() };
+    assert_eq!(near.load(&sources, RUN).unwrap().releases.len(), 2);
+    assert_eq!(near.asked().len(), 1, "the first page has the stops");
+}
+
+#[test]
+fn pages_that_were_read_behind_another_first_page_are_asked_for_again() {
+    let f = Fixture::new();
+    let cache = Cache::open(&f.0.folder.path().join("cache")).unwrap();
+    serve_pages(&f, &["edge-26.8.3"]);
+    let sources = Sources { releases: f.source("/releases"), ..off() };
+    f.load(&sources, Purpose::Everything).unwrap();
+    // A run that needs the first page alone has meanwhile found it changed.
+    let first = f.0.url("/releases?per_page=100");
+    let mut stored = cache.load(first.as_str()).unwrap();
+    stored = Stored::new(published(&["edge-26.8.4"]).into_bytes(), stored.headers);
+    cache.store(first.as_str(), &stored);
     let before = f.asked().len();
-    assert_eq!(count(Purpose::Everything), 3);
-    assert_eq!(f.asked()[before..], ["/releases?per_page=100", "/releases?per_page=100&page=3"]);
-    let before = f.asked().len();
-    assert_eq!(count(Purpose::Everything), 3);
-    assert_eq!(f.asked()[before..], ["/releases?per_page=100"], "the rest stands when the first page does");
+    f.load(&sources, Purpose::Everything).unwrap();
+    assert_eq!(f.asked()[before..].len(), 3, "{:?}", &f.asked()[before..]);
+}
+
+#[test]
+fn what_was_read_before_a_page_failed_counts() {
+    let f = Fixture::new();
+    let link = "</releases?page=2>; rel=\"next\"";
+    f.on(Mock::given(query_param("page", "2")), ResponseTemplate::new(404));
+    f.on(Mock::given(path("/releases")), ok(&published(&["edge-26.8.3"])).insert_header("link", link));
+    let catalog = f.load(&Sources { releases: f.source("/releases"), ..off() }, RUN).unwrap();
+    assert!(get(&catalog, "edge-26.8.3").published.is_some());
+    assert!(matches!(state(&catalog, "releases"), Some(FeedState::Failed(why)) if why.contains("404")));
 }
 
 #[test]
 fn the_next_page_is_not_sought_on_another_host() {
     let (f, other) = (Fixture::new(), Fixture::new());
-    let link = format!("<{}/releases?page=2>; rel=\"next\"", other.server.uri());
+    let link = format!("<{}>; rel=\"next\"", other.0.url("/releases?page=2"));
     f.on(
         Mock::given(path("/releases")),
         ok(&published(&["edge-26.8.3"])).insert_header("link", link.as_str()),
@@ -220,8 +242,7 @@ fn the_next_page_is_not_sought_on_another_host() {
     };
     assert_eq!(f.load(&sources, Purpose::Everything).unwrap().releases.len(), 1);
     assert_eq!(other.asked(), Vec::<String>::new());
-    let requests = f.runtime.block_on(f.server.received_requests()).unwrap();
-    for request in requests {
+    for request in f.0.requests() {
         assert_eq!(request.headers.contains_key("authorization"), request.url.path() == "/releases");
     }
 }
@@ -246,7 +267,7 @@ fn versioncheck_stands_in_for_the_list_of_releases() {
 fn an_index_in_a_file_is_enough_without_network() {
     let f = Fixture::new();
     let sources = Sources { charts: f.file("index.yaml", INDEX), ..off() };
-    let catalog = load(&f.http, None, &sources, RUN).unwrap();
+    let catalog = load(&f.0.http, None, &sources, RUN).unwrap();
     assert_eq!(catalog.releases.len(), 3);
     assert_eq!(f.asked(), Vec::<String>::new());
     assert!(get(&catalog, "edge-26.8.3").charts["linkerd-crds"].url.starts_with("file:///"));

@@ -1,49 +1,36 @@
 //! The client against a server on loopback: conditional requests, limits, retries, redirects, secrets.
 
 use wiremock::{
-    Mock, MockServer, Request, ResponseTemplate,
-    matchers::{header_exists, method, path},
+    Mock, Request, ResponseTemplate,
+    matchers::{method, path},
 };
 
-use super::*;
+use super::{
+    loopback::{Loopback, ok},
+    *,
+};
 
 const SHORT: Duration = Duration::from_millis(300);
 
-/// A server, and a client that is driven from outside the server's runtime.
-struct Fixture {
-    runtime: tokio::runtime::Runtime,
-    server: MockServer,
-    http: Http,
-    folder: tempfile::TempDir,
-}
+/// The client with its cache against the server.
+struct Fixture(Loopback);
 
 impl Fixture {
     fn new() -> Self {
-        // The server answers from a thread of its own while the client's runtime blocks this one.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let server = runtime.block_on(MockServer::start());
-        Self { runtime, server, http: Http::new(None).unwrap(), folder: tempfile::tempdir().unwrap() }
+        Self(Loopback::new())
     }
 
-    fn on(&self, at: &str, times: u64, template: ResponseTemplate) {
-        let mock = Mock::given(method("GET")).and(path(at)).respond_with(template).up_to_n_times(times);
-        self.runtime.block_on(mock.mount(&self.server));
-    }
-
-    fn url(&self, at: &str) -> Url {
-        Url::parse(&self.server.uri()).unwrap().join(at).unwrap()
-    }
-
-    fn cache(&self) -> Cache {
-        Cache::open(self.folder.path()).unwrap()
+    fn on(&self, at: &str, times: u64, answer: ResponseTemplate) {
+        self.0.on(Mock::given(method("GET")).and(path(at)), times, answer);
     }
 
     fn get(&self, at: &str) -> Result<Fetched, HttpError> {
-        self.http.get(&request(&self.url(at)), Some(&self.cache()))
+        let cache = Cache::open(self.0.folder.path()).unwrap();
+        self.0.http.get(&request(&self.0.url(at)), Some(&cache))
     }
 
     fn requests(&self) -> Vec<Request> {
-        self.runtime.block_on(self.server.received_requests()).unwrap()
+        self.0.requests()
     }
 }
 
@@ -51,17 +38,11 @@ fn request(url: &Url) -> FeedRequest<'_> {
     FeedRequest { url, accept: "application/json", token: None, limit: 1000, timeout: SHORT }
 }
 
-fn ok(body: &str) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_string(body)
-}
-
 #[test]
 fn an_unchanged_feed_is_answered_from_the_cache() {
     let f = Fixture::new();
-    let unchanged = Mock::given(path("/feed")).and(header_exists("if-none-match"));
-    f.runtime.block_on(unchanged.respond_with(ResponseTemplate::new(304)).mount(&f.server));
-    let first = ok("{}").insert_header("etag", "\"v1\"").insert_header("last-modified", "Thu, 20 Aug 2026");
-    f.on("/feed", 9, first);
+    let first = ok("{}").insert_header("last-modified", "Thu, 20 Aug 2026");
+    f.0.feed(|| Mock::given(path("/feed")), first);
     assert!(!f.get("/feed").unwrap().unchanged);
     let second = f.get("/feed").unwrap();
     assert!(second.unchanged && second.body == b"{}");
@@ -69,7 +50,7 @@ fn an_unchanged_feed_is_answered_from_the_cache() {
     assert_eq!(asked["if-none-match"], "\"v1\"");
     assert_eq!(asked["if-modified-since"], "Thu, 20 Aug 2026");
 
-    std::fs::remove_dir_all(f.folder.path()).unwrap();
+    std::fs::remove_dir_all(f.0.folder.path()).unwrap();
     assert!(!f.get("/feed").unwrap().unchanged, "a deleted cache is only slower");
     assert_eq!(f.requests().len(), 3);
 }
@@ -79,7 +60,7 @@ fn a_damaged_cache_entry_is_fetched_anew() {
     let f = Fixture::new();
     f.on("/feed", 9, ok("{}").insert_header("etag", "\"v1\""));
     f.get("/feed").unwrap();
-    for entry in std::fs::read_dir(f.folder.path()).unwrap() {
+    for entry in std::fs::read_dir(f.0.folder.path()).unwrap() {
         std::fs::write(entry.unwrap().path(), "{\"format\":1").unwrap();
     }
     assert_eq!(f.get("/feed").unwrap().body, b"{}");
@@ -177,12 +158,12 @@ fn a_web_page_is_recognised_by_its_content() {
 fn a_token_goes_to_its_own_host_only() {
     let (first, second) = (Fixture::new(), Fixture::new());
     second.on("/there", 9, ok("{}"));
-    let away = ResponseTemplate::new(302).insert_header("location", second.url("/there").as_str());
+    let away = ResponseTemplate::new(302).insert_header("location", second.0.url("/there").as_str());
     first.on("/here", 9, away);
     let token = SecretString::from("hunter2");
-    let url = first.url("/here");
+    let url = first.0.url("/here");
     let asked = FeedRequest { token: Some(&token), ..request(&url) };
-    assert_eq!(first.http.get(&asked, None).unwrap().body, b"{}");
+    assert_eq!(first.0.http.get(&asked, None).unwrap().body, b"{}");
     assert_eq!(first.requests()[0].headers["authorization"], "Bearer hunter2");
     assert!(!second.requests()[0].headers.contains_key("authorization"));
     assert!(!format!("{asked:?}").contains("hunter2"));

@@ -57,6 +57,16 @@ fn old_schemes_go_by_their_app_version() {
 }
 
 #[test]
+fn the_releases_own_chart_goes_before_a_rebuild_of_it() {
+    let all = packages(
+        "entries:\n  linkerd-viz:\n  - {version: 2026.8.3-ours, appVersion: edge-26.8.3, urls: [a.tgz]}\n  \
+         - {version: 2026.8.3, appVersion: edge-26.8.3, urls: [b.tgz]}\n",
+    );
+    assert_eq!(all.packages[0].chart.version, "2026.8.3");
+    assert!(all.remarks.iter().any(|r| r.starts_with("linkerd-viz 2026.8.3-ours: ")), "{:?}", all.remarks);
+}
+
+#[test]
 fn crds_without_app_version_go_by_their_scheme_or_their_siblings_date() {
     let index = |created: &str| {
         packages(&format!(

@@ -1,0 +1,329 @@
+//! Step 5, render: every chart that a change touches, rendered as its deployer has it, before and after.
+//!
+//! In: the uses of two scans. Out: [`Renderings`]. Each distinct chart with its values is rendered once; what the chart
+//! makes up by itself is made the same on both sides. What cannot be rendered is named with its reason and never fails
+//! the rest.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use semver::{Version, VersionReq};
+use serde_json::Value;
+
+use super::{
+    Chart, ChartId, Job, Manifest, NotRendered, RenderError, Renderer, Rendering, Renderings, Take,
+    equalise::equalise,
+    inputs::{Fault, Inputs},
+    value,
+};
+use crate::{
+    release::Catalog,
+    scan::{ChartUse, RepoPath, ValuesPart},
+};
+
+/// One side of a use, ready to be rendered.
+struct Side {
+    chart: Arc<Chart>,
+    inputs: Inputs,
+    /// The position of its job.
+    job: usize,
+}
+
+/// A use that differs.
+struct Changed<'a> {
+    before: &'a ChartUse,
+    after: &'a ChartUse,
+}
+
+/// The distinct jobs, in the order of their first use.
+#[derive(Default)]
+struct Jobs {
+    list: Vec<Job>,
+    given: Vec<BTreeSet<String>>,
+    known: BTreeMap<Job, usize>,
+}
+
+/// Renders the uses that differ between two scans, before and after, where one of their files is covered.
+///
+/// `kubernetes` is the version of the target's cluster; without it the oldest that both charts accept is assumed.
+pub fn render_uses(
+    before: &[ChartUse],
+    after: &[ChartUse],
+    covers: &dyn Fn(&RepoPath) -> bool,
+    catalog: &Catalog,
+    kubernetes: Option<&Version>,
+    renderer: &dyn Renderer,
+) -> Renderings {
+    let changed: Vec<Changed<'_>> =
+        changed(before, after).into_iter().filter(|c| files(c.after).any(covers)).collect();
+    let mut renderings = Renderings::default();
+    if changed.is_empty() {
+        return renderings;
+    }
+    match renderer.helm() {
+        Ok(version) => renderings.helm = Some(version),
+        Err(error) => {
+            let fault = Fault::of(&error);
+            renderings.missing = changed.iter().map(|c| c.missing(&fault)).collect();
+            return renderings;
+        }
+    }
+    let mut jobs = Jobs::default();
+    let mut ready = Vec::new();
+    for change in changed {
+        let sides = change.ids(catalog).and_then(|(from, to)| {
+            let kubernetes = kubernetes_of(kubernetes, catalog, [&from, &to]);
+            let old = jobs.side(change.before, from, kubernetes.as_deref(), renderer)?;
+            Ok((old, jobs.side(change.after, to, kubernetes.as_deref(), renderer)?))
+        });
+        match sides {
+            Ok((old, new)) => ready.push((change, old, new)),
+            Err(fault) => renderings.missing.push(change.missing(&fault)),
+        }
+    }
+    let manifests = jobs.render(catalog, renderer);
+    let manifest = |side: &Side| match manifests.get(side.job) {
+        Some(done) => done.clone(),
+        None => Err(Fault::new("the rendering is missing.", "Report this as a mistake of uplinker.")),
+    };
+    for (change, old, new) in &ready {
+        match manifest(old).and_then(|before| Ok((before, manifest(new)?))) {
+            Ok((before, after)) => renderings.done.push(change.rendering(old, new, before, after)),
+            Err(fault) => renderings.missing.push(change.missing(&fault)),
+        }
+    }
+    renderings.done.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    renderings.missing.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    renderings
+}
+
+/// Pairs the uses of both scans and keeps those that differ. Equal names are paired in their order; a use without a
+/// counterpart was made or removed by hand and is no part of an upgrade.
+fn changed<'a>(before: &'a [ChartUse], after: &'a [ChartUse]) -> Vec<Changed<'a>> {
+    type Name<'a> = (&'a RepoPath, &'a str, Option<&'a RepoPath>, &'a str, &'a str);
+    let name = |u: &'a ChartUse| -> Name<'a> { (&u.path, &u.part, u.by.as_ref(), &u.chart, &u.release) };
+    let mut old: BTreeMap<Name<'a>, std::collections::VecDeque<&ChartUse>> = BTreeMap::new();
+    before.iter().for_each(|u| old.entry(name(u)).or_default().push_back(u));
+    let pair = |after: &'a ChartUse| {
+        let before = old.get_mut(&name(after))?.pop_front()?;
+        Some(Changed { before, after })
+    };
+    after.iter().filter_map(pair).filter(Changed::differs).collect()
+}
+
+/// Lists the files that make a use what it is.
+fn files(found: &ChartUse) -> impl Iterator<Item = &RepoPath> {
+    let of_values = found.values.iter().filter_map(|part| match part {
+        ValuesPart::Text { path, .. } => Some(path),
+        ValuesPart::InChart { .. } | ValuesPart::Outside { .. } => None,
+    });
+    std::iter::once(&found.path).chain(&found.by).chain(of_values)
+}
+
+/// Returns the version of Kubernetes that both sides are rendered for.
+fn kubernetes_of(target: Option<&Version>, catalog: &Catalog, ids: [&ChartId; 2]) -> Option<String> {
+    if let Some(version) = target {
+        return Some(version.to_string());
+    }
+    let accepted = ids.into_iter().filter_map(|id| {
+        let chart = catalog
+            .releases
+            .values()
+            .find_map(|release| release.charts.get(&id.name).filter(|chart| chart.version == id.version))?;
+        let bound = chart.kube_version.as_deref()?.trim().strip_prefix(">=")?.trim();
+        let plain: String = bound.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+        Version::parse(&plain).ok()
+    });
+    accepted.max().map(|version| version.to_string())
+}
+
+/// Says which chart of the index a version means: an exact one, or for a range the newest that is in it.
+fn chart_id(found: &ChartUse, catalog: &Catalog) -> Result<ChartId, Fault> {
+    let written = found.version.trim();
+    let plain = written.trim_start_matches(['=', 'v', ' ']);
+    let name = found.chart.clone();
+    if Version::parse(plain).is_ok() {
+        return Ok(ChartId { name, version: plain.to_owned() });
+    }
+    // Helm parts bounds by spaces as well as by commas.
+    let bounds: Vec<&str> = written.split([' ', ',']).filter(|bound| !bound.is_empty()).collect();
+    let range = VersionReq::parse(&bounds.join(", ")).ok();
+    let charts = catalog.releases.values().filter_map(|release| release.charts.get(&found.chart));
+    let versions = charts.filter_map(|chart| Version::parse(&chart.version).ok());
+    let newest = range.and_then(|range| versions.filter(|version| range.matches(version)).max());
+    newest.map(|version| ChartId { name, version: version.to_string() }).ok_or_else(|| {
+        Fault::new(
+            format!("`{written}` does not say which version of {} is rendered.", found.chart),
+            "Write an exact version.",
+        )
+    })
+}
+
+// === impl Changed ===
+
+impl Changed<'_> {
+    /// Where it stands and what is noted of it makes no other rendering.
+    fn differs(&self) -> bool {
+        let plain = |found: &ChartUse| ChartUse { line: 0, notes: Vec::new(), ..found.clone() };
+        plain(self.before) != plain(self.after)
+    }
+
+    fn ids(&self, catalog: &Catalog) -> Result<(ChartId, ChartId), Fault> {
+        Ok((chart_id(self.before, catalog)?, chart_id(self.after, catalog)?))
+    }
+
+    fn missing(&self, fault: &Fault) -> NotRendered {
+        NotRendered {
+            path: self.after.path.clone(),
+            line: Some(self.after.line),
+            files: Vec::new(),
+            chart: self.after.chart.clone(),
+            committed: false,
+            reason: fault.reason.clone(),
+            mend: fault.mend.clone(),
+        }
+    }
+
+    fn rendering(&self, old: &Side, new: &Side, before: Arc<Manifest>, after: Arc<Manifest>) -> Rendering {
+        let both = |of: fn(&Inputs) -> &Vec<String>| {
+            let mut all = of(&old.inputs).clone();
+            let more = of(&new.inputs).iter().filter(|text| !of(&old.inputs).contains(text));
+            all.extend(more.cloned());
+            all
+        };
+        let mut notes = self.after.notes.clone();
+        notes.extend(both(|inputs| &inputs.notes));
+        if let Some(by) = &self.after.by {
+            notes.push(format!("As {by} has it."));
+        }
+        Rendering {
+            path: self.after.path.clone(),
+            line: self.after.line,
+            committed: false,
+            from: old.chart.id.clone(),
+            to: new.chart.id.clone(),
+            namespace: namespace(self.after),
+            before,
+            after,
+            values_before: old.inputs.values.clone(),
+            values_after: new.inputs.values.clone(),
+            defaults_before: defaults(&old.chart),
+            defaults_after: defaults(&new.chart),
+            stand_ins: both(|inputs| &inputs.stand_ins),
+            notes,
+        }
+    }
+}
+
+fn defaults(chart: &Chart) -> Value {
+    value::read(chart.defaults()).unwrap_or_default()
+}
+
+/// Tells whether a template, or a value that may be used as one, can read the release's name.
+fn reads_release(chart: &Chart, inputs: &Inputs) -> bool {
+    let other = |text: &str| {
+        text.match_indices(".Release").any(|(at, word)| {
+            let rest = text.get(at + word.len()..).unwrap_or_default();
+            ![".Namespace", ".Service", ".Revision", ".IsInstall", ".IsUpgrade"]
+                .iter()
+                .any(|p| rest.starts_with(p))
+        })
+    };
+    chart.files.values().any(|text| other(text))
+        || inputs.layers.iter().any(|layer| other(&layer.0))
+        || inputs.settings.iter().any(|setting| other(&setting.value))
+}
+
+/// Returns the namespace, or the one that Linkerd's own instructions name for the chart.
+fn namespace(found: &ChartUse) -> String {
+    let usual = match found.chart.as_str() {
+        "linkerd-crds" | "linkerd-control-plane" => "linkerd",
+        "linkerd2-cni" => "linkerd-cni",
+        chart => chart,
+    };
+    found.namespace.clone().unwrap_or_else(|| usual.to_owned())
+}
+
+// === impl Jobs ===
+
+impl Jobs {
+    fn side(
+        &mut self,
+        found: &ChartUse,
+        id: ChartId,
+        kubernetes: Option<&str>,
+        renderer: &dyn Renderer,
+    ) -> Result<Side, Fault> {
+        let chart = renderer.chart(&id).map_err(|error| Fault::of(&error))?;
+        let inputs = Inputs::of(found, &chart)?;
+        // Fleets differ in the release's name alone, and Linkerd's charts do not read it.
+        let release = if reads_release(&chart, &inputs) { &found.release } else { &found.chart };
+        let job = Job {
+            chart: id,
+            release: release.clone(),
+            namespace: namespace(found),
+            values: inputs.layers.clone(),
+            settings: inputs.settings.clone(),
+            kube_version: found.kube_version.clone().or_else(|| kubernetes.map(str::to_owned)),
+            api_versions: found.api_versions.clone(),
+            include_crds: found.include_crds,
+            hooks: found.hooks,
+            take: Take::First,
+        };
+        let next = self.list.len();
+        let job = *self.known.entry(job).or_insert_with_key(|job| {
+            self.list.push(job.clone());
+            self.given.push(inputs.given());
+            next
+        });
+        Ok(Side { chart, inputs, job })
+    }
+
+    /// Renders every job once.
+    fn render(&self, catalog: &Catalog, renderer: &dyn Renderer) -> Vec<Result<Arc<Manifest>, Fault>> {
+        let texts = renderer.render(&self.list).into_iter();
+        let clock = &catalog.knowledge.clock_fields;
+        let read = |((text, given), job): ((Result<Arc<str>, RenderError>, _), &Job)| {
+            let text = text.map_err(|error| Fault::of(&error))?;
+            let manifest = Manifest::parse(text).and_then(|manifest| equalise(manifest, given, clock));
+            manifest.map(Arc::new).map_err(|error| {
+                Fault::new(
+                    format!("what Helm made of {} cannot be read: {error}.", job.chart),
+                    "Look at what `helm template` prints with these values.",
+                )
+            })
+        };
+        texts.zip(&self.given).zip(&self.list).map(read).collect()
+    }
+}
+
+// === impl Fault ===
+
+impl Fault {
+    fn new(reason: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { reason: reason.into(), mend: mend.into() }
+    }
+
+    fn of(error: &RenderError) -> Self {
+        let mend = match error {
+            RenderError::NoHelm(_) => "Give uplinker a `helm` of 3.14 or newer.",
+            RenderError::NoChart { .. } => "Check the version, and the chart index that uplinker is given.",
+            RenderError::Digest { .. } | RenderError::Package { .. } => {
+                "Find out where this package comes from before anything of it is deployed."
+            }
+            RenderError::Helm { .. } => {
+                "Correct the values in the repository, or say with `render` where they are."
+            }
+            RenderError::Ceiling { .. } => "Look at the chart and its values: Linkerd's stay far below this.",
+            RenderError::Outside { temporary: true, .. } => "The next run tries again.",
+            RenderError::Outside { temporary: false, .. } => "Look at the system that uplinker runs on.",
+        };
+        Self::new(format!("{error}."), mend)
+    }
+}
+
+#[cfg(test)]
+#[path = "uses_tests.rs"]
+mod tests;

@@ -1,0 +1,320 @@
+//! Step 6, verify: certificates that an upgrade carries over, and that nothing renews.
+//!
+//! In: committed objects and users' values after the change, and the time. Out: a `block` for a certificate that has
+//! expired, a `warn` for one that expires within 60 days (when Linkerd's own checks begin to warn) and for an issuer
+//! that no trust anchor signed, and one `info` with the first dates. What a cluster renders for itself is not looked at: its certificates are made there.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Checked, Finding, Place, Severity, Verification, count};
+use crate::render::{
+    Object, Rendering,
+    key_material::{Certificate, certificates},
+};
+
+pub(super) const NAME: &str = "certificate-expiry";
+
+const WARN_DAYS: i64 = 60;
+const DAY: i64 = 24 * 60 * 60;
+
+/// Values of Linkerd's charts that hold a certificate (L2 values.yaml of each chart).
+const VALUES: [(&str, Role); 14] = [
+    ("identityTrustAnchorsPEM", Role::Anchor),
+    ("identity.issuer.tls.crtPEM", Role::Issuer),
+    ("proxyInjector.crtPEM", Role::Webhook),
+    ("proxyInjector.caBundle", Role::Webhook),
+    ("profileValidator.crtPEM", Role::Webhook),
+    ("profileValidator.caBundle", Role::Webhook),
+    ("policyValidator.crtPEM", Role::Webhook),
+    ("policyValidator.caBundle", Role::Webhook),
+    ("tap.crtPEM", Role::Webhook),
+    ("tap.caBundle", Role::Webhook),
+    ("tapInjector.crtPEM", Role::Webhook),
+    ("tapInjector.caBundle", Role::Webhook),
+    ("webhook.crtPEM", Role::Webhook),
+    ("webhook.caBundle", Role::Webhook),
+];
+
+/// What a certificate is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Anchor,
+    Issuer,
+    Webhook,
+}
+
+/// A certificate, or a chain or bundle of them, and where it was found.
+struct Found {
+    what: String,
+    role: Role,
+    chain: Vec<Certificate>,
+    place: Place,
+}
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let all: Vec<Found> = input.rendered.done.iter().flat_map(found).collect();
+    // A certificate that stands in several objects is told of once.
+    let mut once: BTreeMap<&Certificate, &Found> = BTreeMap::new();
+    for found in &all {
+        for certificate in &found.chain {
+            once.entry(certificate).or_insert(found);
+        }
+    }
+    let mut findings: Vec<Finding> =
+        once.iter().filter_map(|(certificate, found)| expiry(input.now, found, certificate)).collect();
+    let anchors: Vec<&Certificate> =
+        all.iter().filter(|f| f.role == Role::Anchor).flat_map(|f| &f.chain).collect();
+    let issuers = all.iter().filter(|f| f.role == Role::Issuer);
+    findings.extend(issuers.filter_map(|issuer| unsigned(issuer, &anchors)));
+    findings.extend(dates(&once));
+    Checked { looked_at: format!("{} and when they expire", count(once.len(), "certificate")), findings }
+}
+
+/// Says how long the certificates last that this change carries over.
+fn dates(once: &BTreeMap<&Certificate, &Found>) -> Option<Finding> {
+    let first =
+        |role: Role| once.iter().filter(|(_, found)| found.role == role).map(|(c, _)| c.last_day()).min();
+    let roles = [
+        (Role::Anchor, "the trust anchor"),
+        (Role::Issuer, "the identity issuer"),
+        (Role::Webhook, "the webhooks' certificates"),
+    ];
+    let each = roles.iter().filter_map(|(role, name)| Some(format!("{name} until {}", first(*role)?)));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| Finding::info(NAME, format!("carried over as they are: {}", each.join(", "))))
+}
+
+fn expiry(now: Timestamp, found: &Found, certificate: &Certificate) -> Option<Finding> {
+    let left = certificate.not_after.as_second() - now.as_second();
+    let day = certificate.last_day();
+    let (severity, words) = match left {
+        ..0 if found.chain.iter().any(|other| found.role == Role::Anchor && other.not_after > now) => {
+            (Severity::Warn, format!("holds a certificate that expired on {day}, beside one that is valid"))
+        }
+        ..0 => (Severity::Block, format!("expired on {day}; {}", consequence(found.role))),
+        _ if left <= WARN_DAYS * DAY => {
+            let days = count(usize::try_from(left / DAY).unwrap_or_default(), "day");
+            (Severity::Warn, format!("expires on {day}, in {days}; this change does not renew it"))
+        }
+        _ => return None,
+    };
+    Some(placed(
+        found,
+        Finding::new(NAME, severity, format!("{} {words}", found.what)).mend(mend(found.role)),
+    ))
+}
+
+fn unsigned(issuer: &Found, anchors: &[&Certificate]) -> Option<Finding> {
+    let belongs = |certificate: &Certificate| {
+        anchors.iter().any(|anchor| *anchor == certificate || certificate.is_signed_by(anchor) != Some(false))
+    };
+    let reason = format!("{} is not signed by any of the trust anchors that were found", issuer.what);
+    let alone = !anchors.is_empty() && !issuer.chain.is_empty() && !issuer.chain.iter().any(belongs);
+    let mend = "have the issuer signed by the trust anchor, or add the anchor that signed it to the bundle";
+    alone.then(|| placed(issuer, Finding::warn(NAME, reason).mend(mend)))
+}
+
+fn placed(found: &Found, finding: Finding) -> Finding {
+    Finding { place: Some(found.place.clone()), ..finding }
+}
+
+fn consequence(role: Role) -> &'static str {
+    match role {
+        Role::Anchor | Role::Issuer => "proxies get no certificate, and nothing in the mesh connects",
+        Role::Webhook => {
+            "the API server no longer calls what it is for; behind an injector, pods start without a proxy or not at all"
+        }
+    }
+}
+
+fn mend(role: Role) -> &'static str {
+    match role {
+        Role::Anchor => "rotate the trust anchor by Linkerd's guide, as a change of its own",
+        Role::Issuer => "renew the issuer first, by cert-manager or by hand",
+        Role::Webhook => "renew it, or hand it to cert-manager (`externalSecret: true`)",
+    }
+}
+
+fn found(rendering: &Rendering) -> Vec<Found> {
+    let mut out = Vec::new();
+    let place = Place { path: rendering.path.clone(), line: Some(rendering.line) };
+    let mut add = |what: String, role: Role, text: Option<&str>| {
+        let chain = text.map(certificates).unwrap_or_default();
+        if !chain.is_empty() {
+            out.push(Found { what, role, chain, place: place.clone() });
+        }
+    };
+    if rendering.committed {
+        for object in &rendering.after.objects {
+            for (what, role, text) in in_object(object) {
+                add(what, role, Some(text));
+            }
+        }
+    }
+    for (path, role) in VALUES.iter().filter(|(path, _)| !is_stand_in(rendering, path)) {
+        let value = path.split('.').try_fold(&rendering.values_after, |value, key| value.get(key));
+        add(format!("the value `{path}`"), *role, value.and_then(Value::as_str));
+    }
+    out
+}
+
+fn is_stand_in(rendering: &Rendering, path: &str) -> bool {
+    rendering.stand_ins.iter().any(|text| text.split(' ').next() == Some(path))
+}
+
+fn in_object(object: &Object) -> Vec<(String, Role, &str)> {
+    let texts = |key: &str| {
+        let data = object.at(&[key]).and_then(Value::as_object);
+        data.into_iter()
+            .flatten()
+            .filter_map(|(name, v)| Some((name.as_str(), v.as_str()?)))
+            .collect::<Vec<_>>()
+    };
+    let key = &object.key;
+    match key.kind.as_str() {
+        "Secret" => {
+            let role = if key.name == "linkerd-identity-issuer" { Role::Issuer } else { Role::Webhook };
+            let all = texts("data").into_iter().chain(texts("stringData"));
+            all.map(|(name, text)| (format!("{key}, {name},"), role, text)).collect()
+        }
+        "ConfigMap" if key.name == "linkerd-identity-trust-roots" => {
+            let all = texts("data").into_iter();
+            all.map(|(_, text)| (format!("the trust anchor in {key}"), Role::Anchor, text)).collect()
+        }
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+            let hooks = object.at(&["webhooks"]).and_then(Value::as_array).into_iter().flatten();
+            let bundles = hooks.filter_map(|hook| hook.pointer("/clientConfig/caBundle")?.as_str());
+            bundles.map(|text| (format!("the caBundle of {key}"), Role::Webhook, text)).collect()
+        }
+        "APIService" => {
+            let text = object.text(&["spec", "caBundle"]);
+            text.map(|text| (format!("the caBundle of {key}"), Role::Webhook, text)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity::*, testing::*};
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+    use serde_json::json;
+
+    type Ca = CertifiedIssuer<'static, KeyPair>;
+
+    fn params(name: &str, until: (i32, u8, u8)) -> CertificateParams {
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        params.not_after = rcgen::date_time_ymd(until.0, until.1, until.2);
+        params
+    }
+
+    fn anchor(name: &str, until: (i32, u8, u8)) -> Ca {
+        Ca::self_signed(params(name, until), KeyPair::generate().unwrap()).unwrap()
+    }
+
+    fn issuer(anchor: &Ca, until: (i32, u8, u8)) -> String {
+        params("identity", until).signed_by(&KeyPair::generate().unwrap(), anchor).unwrap().pem()
+    }
+
+    const FAR: (i32, u8, u8) = (2034, 1, 9);
+
+    /// On 2026-09-01.
+    fn values(values: Value) -> Vec<Finding> {
+        heavier(rendered("", "").with_rendering(|r| r.values_after = values).check(NAME))
+    }
+
+    /// Leaves the line with the dates out.
+    fn heavier(found: Vec<Finding>) -> Vec<Finding> {
+        found.into_iter().filter(|f| f.severity > Info).collect()
+    }
+
+    fn identity(anchors: String, issuer: String) -> Vec<Finding> {
+        values(
+            json!({"identityTrustAnchorsPEM": anchors, "identity": {"issuer": {"tls": {"crtPEM": issuer}}}}),
+        )
+    }
+
+    #[test]
+    fn valid_certificates_that_belong_together_pass() {
+        let ca = anchor("root", FAR);
+        assert_eq!(identity(ca.pem(), issuer(&ca, FAR)), []);
+        let other = anchor("other", FAR);
+        assert_eq!(identity(other.pem() + &ca.pem(), issuer(&ca, FAR)), [], "a bundle in rotation");
+    }
+
+    #[test]
+    fn the_dates_are_said_where_all_is_well() {
+        let ca = anchor("root", FAR);
+        let (anchors, issuer) = (ca.pem(), issuer(&ca, (2027, 3, 2)));
+        let case = rendered("", "").with_rendering(|r| {
+            r.values_after =
+                json!({"identityTrustAnchorsPEM": anchors, "identity": {"issuer": {"tls": {"crtPEM": issuer}}}});
+        });
+        let found = case.check(NAME);
+        assert_eq!(severities(&found), [Info]);
+        let words = "carried over as they are: the trust anchor until 2034-01-09, the identity issuer until 2027-03-02";
+        assert_eq!(found[0].reason, words);
+    }
+
+    #[test]
+    fn expired_blocks_and_soon_warns_with_the_date() {
+        let ca = anchor("root", FAR);
+        let expired = identity(ca.pem(), issuer(&ca, (2026, 8, 31)));
+        assert_eq!(severities(&expired), [Block]);
+        assert!(
+            expired[0].reason.starts_with("the value `identity.issuer.tls.crtPEM` expired on 2026-08-31")
+        );
+        let soon = identity(ca.pem(), issuer(&ca, (2026, 10, 30)));
+        assert_eq!(severities(&soon), [Warn]);
+        assert!(soon[0].reason.contains("expires on 2026-10-30, in 59 days"), "{soon:?}");
+        assert_eq!(identity(ca.pem(), issuer(&ca, (2026, 11, 2))), []);
+        let old = anchor("old", (2026, 1, 1));
+        let leftover = identity(old.pem() + &ca.pem(), issuer(&ca, FAR));
+        assert_eq!(severities(&leftover), [Warn], "another anchor of the bundle is valid");
+        let only = values(json!({"identityTrustAnchorsPEM": old.pem()}));
+        assert_eq!(severities(&only), [Block]);
+    }
+
+    #[test]
+    fn an_issuer_that_no_anchor_signed_is_found_also_behind_the_same_name() {
+        let (ca, impostor) = (anchor("root", FAR), anchor("root", FAR));
+        for wrong in [impostor, anchor("other", FAR)] {
+            let found = identity(ca.pem(), issuer(&wrong, FAR));
+            assert_eq!(severities(&found), [Warn]);
+            assert!(found[0].reason.contains("not signed by any"));
+        }
+    }
+
+    #[test]
+    fn committed_objects_are_read_and_those_of_the_cluster_are_not() {
+        let expired = STANDARD.encode(anchor("x.linkerd.svc", (2026, 1, 1)).pem());
+        let objects = format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: tap-k8s-tls}}\ndata: {{tls.crt: {expired}}}\n---\n\
+             apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
+             metadata: {{name: w}}\nwebhooks: [{{name: w, clientConfig: {{caBundle: {expired}}}}}]\n"
+        );
+        let committed = rendered("", &objects).with_rendering(|r| r.committed = true).check(NAME);
+        let committed = heavier(committed);
+        assert_eq!(severities(&committed), [Block], "one certificate in two objects");
+        assert!(committed[0].reason.starts_with("Secret tap-k8s-tls, tls.crt, expired"), "{committed:?}");
+        assert_eq!(rendered("", &objects).check(NAME), []);
+    }
+
+    #[test]
+    fn a_stand_in_is_no_certificate_of_the_users() {
+        let old = anchor("stand-in", (2026, 1, 1)).pem();
+        let case = rendered("", "").with_rendering(|r| {
+            r.values_after = json!({"identityTrustAnchorsPEM": old});
+            r.stand_ins = vec!["identityTrustAnchorsPEM (Secret linkerd/anchor)".into()];
+        });
+        assert_eq!(case.check(NAME), []);
+    }
+}

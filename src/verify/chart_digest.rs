@@ -1,0 +1,79 @@
+//! Step 6, verify: what was rendered is what the index names.
+//!
+//! In: the charts that were rendered, and those whose package was not the one of the index. Out: a `block` for a package
+//! with another digest, a `warn` where the index gives no digest, and otherwise one `info` with the digests.
+
+use std::collections::BTreeSet;
+
+use super::{Checked, Finding, Verification, count};
+use crate::{release::EdgeVersion, render::ChartId};
+
+pub(super) const NAME: &str = "chart-digest";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let rendered = input.rendered;
+    let charts: BTreeSet<&ChartId> = rendered.done.iter().flat_map(|r| [&r.from, &r.to]).collect();
+    let forged = rendered.missing.iter().filter(|missing| missing.is_digest()).map(|missing| {
+        Finding::block(NAME, missing.reason.trim_end_matches('.')).at(&missing.path, missing.line).mend(
+            "do not merge; find out who changed the package in the mirror, and compare it with Linkerd's own",
+        )
+    });
+    let mut findings: Vec<Finding> = forged.collect();
+    let mut confirmed = Vec::new();
+    for chart in &charts {
+        match digest(input, chart) {
+            Some(digest) => confirmed.push(format!("{chart} {}", digest.get(..12).unwrap_or(digest))),
+            None => findings.push(
+                Finding::warn(
+                    NAME,
+                    format!("no index that was read has a digest of {chart}, so its package is unproven"),
+                )
+                .mend("configure an index that gives digests"),
+            ),
+        }
+    }
+    if !confirmed.is_empty() {
+        findings
+            .push(Finding::info(NAME, format!("packages as the index names them: {}", confirmed.join(", "))));
+    }
+    Checked { looked_at: format!("digests of {}", count(charts.len(), "chart package")), findings }
+}
+
+fn digest<'a>(input: &Verification<'a>, chart: &ChartId) -> Option<&'a str> {
+    let edge = EdgeVersion::from_chart(&chart.version)
+        .or_else(|| input.catalog.edge_of_chart(&chart.name, &chart.version))?;
+    input.catalog.get(edge)?.charts.get(&chart.name)?.digest.as_deref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::RenderError;
+    use crate::verify::{Severity::*, testing::*};
+
+    #[test]
+    fn a_package_that_is_not_the_indexs_blocks() {
+        let chart = ChartId { name: "linkerd-viz".into(), version: "2026.8.3".into() };
+        let error = RenderError::Digest { chart, expected: "aa".into(), found: "bb".into() };
+        let found = rendered("", "").not_rendered(false, &error.to_string()).check(NAME);
+        assert_eq!(severities(&found), [Block, Info]);
+        assert!(found[0].reason.contains("digest bb, the index says aa"));
+    }
+
+    #[test]
+    fn a_chart_without_a_digest_is_a_warning() {
+        let without = rendered("", "").catalog(|catalog| {
+            for release in catalog.releases.values_mut() {
+                release.charts.values_mut().for_each(|chart| chart.digest = None);
+            }
+        });
+        assert_eq!(severities(&without.check(NAME)), [Warn, Warn], "before and after");
+    }
+
+    #[test]
+    fn confirmed_digests_are_listed_and_other_failures_are_no_matter_of_digests() {
+        let found = rendered("", "").not_rendered(true, "no helm").check(NAME);
+        assert_eq!(severities(&found), [Info]);
+        assert!(found[0].reason.contains("linkerd-viz 2026.8.3 digest of li"), "{found:?}");
+    }
+}

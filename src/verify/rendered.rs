@@ -1,0 +1,97 @@
+//! Step 6, verify: what the checks of rendered objects share: both sides of a rendering by key, who deploys it.
+
+use std::collections::BTreeMap;
+
+use super::{Finding, Verification};
+use crate::{
+    render::{Object, ObjectChange, ObjectDiff, ObjectKey, Rendering},
+    scan::RepoPath,
+    yaml::{Node, Stream, position},
+};
+
+/// A rendering with its difference and its objects by key.
+pub(super) struct Compared<'r> {
+    pub(super) rendering: &'r Rendering,
+    pub(super) diff: ObjectDiff,
+    pub(super) before: BTreeMap<&'r ObjectKey, &'r Object>,
+    pub(super) after: BTreeMap<&'r ObjectKey, &'r Object>,
+}
+
+/// Who brings a rendering's objects to the cluster, as far as it decides what becomes of those that vanish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deployer {
+    /// Flux through a HelmRelease: Helm itself, which honours `helm.sh/resource-policy` and runs hooks.
+    FluxHelm,
+    /// Argo CD, which applies what Helm prints, and treats Helm's hooks as its own.
+    Argo,
+    /// Whoever deploys an umbrella chart: Helm or Argo CD.
+    Umbrella,
+    /// Anything else, or not known: the objects are applied as they are.
+    Applied,
+}
+
+/// Compares every rendering.
+pub(super) fn compared<'r>(input: &Verification<'r>) -> Vec<Compared<'r>> {
+    let by_key = |objects: &'r [Object]| objects.iter().map(|o| (&o.key, o)).collect();
+    let one = |rendering: &'r Rendering| Compared {
+        rendering,
+        diff: rendering.diff(),
+        before: by_key(&rendering.before.objects),
+        after: by_key(&rendering.after.objects),
+    };
+    input.rendered.done.iter().map(one).collect()
+}
+
+/// Says what the checks of rendered objects looked at.
+pub(super) fn looked_at(what: &str, all: &[Compared<'_>]) -> String {
+    match all.iter().map(|c| c.after.len().max(c.before.len())).sum::<usize>() {
+        0 => "nothing: no chart was rendered".to_owned(),
+        objects => format!("{what} among {}", super::count(objects, "rendered object")),
+    }
+}
+
+/// Finds out who deploys a rendering.
+pub(super) fn deployer(input: &Verification<'_>, rendering: &Rendering) -> Deployer {
+    if rendering.committed {
+        return Deployer::Applied;
+    }
+    if rendering.path.name() == "Chart.yaml" {
+        return Deployer::Umbrella;
+    }
+    let found = || {
+        let text = text(input, &rendering.path)?;
+        let stream = Stream::parse(&text).ok()?;
+        let begun = |root: &Node<'_>| position(&text, root.span().start).0 <= rendering.line;
+        let kind = stream.roots().filter(begun).last()?.text(&["kind"])?.to_owned();
+        Some(match kind.as_str() {
+            "HelmRelease" => Deployer::FluxHelm,
+            "Application" | "ApplicationSet" => Deployer::Argo,
+            _ => Deployer::Applied,
+        })
+    };
+    found().unwrap_or(Deployer::Applied)
+}
+
+/// Reads a text file of the base commit.
+pub(super) fn text(input: &Verification<'_>, path: &RepoPath) -> Option<String> {
+    let entries = input.before.entries();
+    let at = entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
+    String::from_utf8(input.before.read(entries.get(at)?.id).ok()?).ok()
+}
+
+// === impl Compared ===
+
+impl<'r> Compared<'r> {
+    /// Returns the objects that are in both and differ, with both sides.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (&ObjectChange, &'r Object, &'r Object)> {
+        self.diff
+            .changed
+            .iter()
+            .filter_map(|c| Some((c, *self.before.get(&c.key)?, *self.after.get(&c.key)?)))
+    }
+
+    /// Places a finding.
+    pub(super) fn at(&self, finding: Finding) -> Finding {
+        finding.at(&self.rendering.path, self.rendering.line)
+    }
+}

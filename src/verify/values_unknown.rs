@@ -1,0 +1,146 @@
+//! Step 6, verify: every value that a user sets is one that the chart has.
+//!
+//! In: the values after the change and the new chart's defaults. Out: a `warn` for each that the defaults do not know,
+//! with the nearest name: no chart of Linkerd has a values schema, so a wrong name is accepted in silence. A default of
+//! `{}` or `null` is free-form and accepts anything.
+
+use serde_json::{Map, Value};
+use similar::get_close_matches;
+
+use super::{Checked, Finding, Verification, count};
+use crate::{linkerd::reads_undeclared, render::Rendering};
+
+pub(super) const NAME: &str = "values-unknown";
+
+/// How many of one rendering are shown one by one.
+const SHOWN: usize = 20;
+
+/// A longer name is no key of a chart; comparing it would cost its square.
+const LONGEST: usize = 64;
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let mut seen = 0;
+    let mut findings = Vec::new();
+    for rendering in &input.rendered.done {
+        let mut walk = Walk { rendering, path: Vec::new(), seen: 0, unknown: Vec::new() };
+        if let (Value::Object(values), Value::Object(defaults)) =
+            (&rendering.values_after, &rendering.defaults_after)
+        {
+            walk.mapping(values, defaults);
+        }
+        seen += walk.seen;
+        let more = walk.unknown.len().saturating_sub(SHOWN);
+        findings.extend(walk.unknown.iter().take(SHOWN).map(|unknown| finding(rendering, unknown)));
+        if more > 0 {
+            let reason = format!("{} more of {} that it does not know", count(more, "value"), rendering.to);
+            let finding = Finding::warn(NAME, reason).mend("compare them with the chart's values.yaml");
+            findings.push(finding.at(&rendering.path, rendering.line));
+        }
+    }
+    Checked { looked_at: format!("{} that users set", count(seen, "value")), findings }
+}
+
+/// A key that the defaults do not have.
+struct Unknown<'a> {
+    path: String,
+    key: &'a str,
+    /// The keys that there are beside it.
+    known: &'a Map<String, Value>,
+}
+
+struct Walk<'a> {
+    rendering: &'a Rendering,
+    path: Vec<&'a str>,
+    seen: usize,
+    unknown: Vec<Unknown<'a>>,
+}
+
+// === impl Walk ===
+
+impl<'a> Walk<'a> {
+    fn mapping(&mut self, values: &'a Map<String, Value>, known: &'a Map<String, Value>) {
+        for (key, value) in values {
+            self.seen += 1;
+            self.path.push(key);
+            let path = self.path.join(".");
+            match (value, known.get(key)) {
+                (Value::Object(values), Some(Value::Object(known))) if !known.is_empty() => {
+                    self.mapping(values, known);
+                }
+                (_, Some(_)) => {}
+                (_, None) if reads_undeclared(&self.rendering.to.name, &path) => {}
+                // A `null` removes a default, here one that is gone.
+                (Value::Null, None) => {}
+                (_, None) => self.unknown.push(Unknown { path, key, known }),
+            }
+            self.path.pop();
+        }
+    }
+}
+
+fn finding(rendering: &Rendering, unknown: &Unknown<'_>) -> Finding {
+    let Unknown { path, key, known } = unknown;
+    let knew = path.split('.').try_fold(&rendering.defaults_before, |value, key| value.get(key)).is_some();
+    let nearest = (key.len() <= LONGEST).then(|| {
+        let names: Vec<&str> = known.keys().map(String::as_str).filter(|k| k.len() <= LONGEST).collect();
+        get_close_matches(*key, &names, 1, 0.7).first().map(|name| (*name).to_owned())
+    });
+    let mend = match nearest.flatten() {
+        Some(name) => format!("did you mean `{name}`? Otherwise remove it"),
+        None => "remove it, or see the chart's values.yaml for what took its place".to_owned(),
+    };
+    let verb = if knew { "no longer knows" } else { "does not know" };
+    let reason =
+        format!("`{}` is a value that {} {verb}, so it has no effect", shortened(path), rendering.to);
+    Finding::warn(NAME, reason).at(&rendering.path, rendering.line).mend(mend)
+}
+
+fn shortened(path: &str) -> String {
+    match path.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", path.get(..end).unwrap_or_default()),
+        None => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity::*, testing::*};
+    use serde_json::json;
+
+    fn found(values: Value, defaults: Value) -> Vec<Finding> {
+        let case = rendered("", "").with_rendering(|r| {
+            r.to.name = "linkerd-control-plane".into();
+            r.values_after = values;
+            r.defaults_after = defaults;
+            r.defaults_before = json!({"old": 1});
+        });
+        case.check(NAME)
+    }
+
+    #[test]
+    fn a_name_that_the_chart_does_not_know_is_found_with_the_nearest() {
+        let found = found(json!({"proxy": {"logLevle": "x"}, "old": 2}), json!({"proxy": {"logLevel": "y"}}));
+        assert_eq!(severities(&found), [Warn, Warn]);
+        let proxy = found.iter().find(|f| f.reason.starts_with("`proxy.logLevle`")).unwrap();
+        assert!(proxy.mend.as_ref().unwrap().contains("`logLevel`"), "{proxy:?}");
+        assert!(found.iter().any(|f| f.reason.contains("`old` is a value that linkerd-control-plane")
+            && f.reason.contains("no longer knows")));
+    }
+
+    #[test]
+    fn known_free_form_and_undeclared_values_pass() {
+        let defaults = json!({"podLabels": {}, "resources": null, "a": {"b": 1}});
+        let values = json!({"podLabels": {"x": "y"}, "resources": {"cpu": 1}, "a": {"b": {"deeper": 1}},
+            "heartbeatSchedule": "0 0 * * *", "global": {"x": 1}, "gone": null});
+        assert_eq!(found(values, defaults), []);
+    }
+
+    #[test]
+    fn a_flood_is_counted() {
+        let many: Map<String, Value> = (0..50_000).map(|n| (format!("key{n}"), json!(1))).collect();
+        let found = found(Value::Object(many), json!({"known": 1}));
+        assert_eq!(found.len(), SHOWN + 1);
+        assert!(found.iter().any(|f| f.reason.starts_with("49980 values more")));
+    }
+}
