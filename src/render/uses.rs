@@ -221,6 +221,21 @@ fn defaults(chart: &Chart) -> Value {
     value::read(chart.defaults()).unwrap_or_default()
 }
 
+/// Tells whether a template, or a value that may be used as one, can read the release's name.
+fn reads_release(chart: &Chart, inputs: &Inputs) -> bool {
+    let other = |text: &str| {
+        text.match_indices(".Release").any(|(at, word)| {
+            let rest = text.get(at + word.len()..).unwrap_or_default();
+            ![".Namespace", ".Service", ".Revision", ".IsInstall", ".IsUpgrade"]
+                .iter()
+                .any(|p| rest.starts_with(p))
+        })
+    };
+    chart.files.values().any(|text| other(text))
+        || inputs.layers.iter().any(|layer| other(&layer.0))
+        || inputs.settings.iter().any(|setting| other(&setting.value))
+}
+
 /// Returns the namespace, or the one that Linkerd's own instructions name for the chart.
 fn namespace(found: &ChartUse) -> String {
     let usual = match found.chart.as_str() {
@@ -243,9 +258,11 @@ impl Jobs {
     ) -> Result<Side, Fault> {
         let chart = renderer.chart(&id).map_err(|error| Fault::of(&error))?;
         let inputs = Inputs::of(found, &chart)?;
+        // Fleets differ in the release's name alone, and Linkerd's charts do not read it.
+        let release = if reads_release(&chart, &inputs) { &found.release } else { &found.chart };
         let job = Job {
             chart: id,
-            release: found.release.clone(),
+            release: release.clone(),
             namespace: namespace(found),
             values: inputs.layers.clone(),
             settings: inputs.settings.clone(),
