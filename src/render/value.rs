@@ -9,6 +9,8 @@ use crate::yaml::{Node, Stream, Style, YamlError};
 
 /// The most values that one document may unfold to through its aliases.
 const CEILING: usize = 2_000_000;
+/// The deepest nesting, aliases followed: a chain of them may be as long as its text.
+const DEPTH: usize = 500;
 
 /// Reads the first document of a text; an empty text is an empty mapping.
 pub fn read(text: &str) -> Result<Value, YamlError> {
@@ -22,17 +24,22 @@ pub fn read(text: &str) -> Result<Value, YamlError> {
 /// Reads a node and all below it.
 pub fn of(node: Node<'_>) -> Result<Value, YamlError> {
     let mut left = CEILING;
-    unfold(node, &mut left)
+    unfold(node, DEPTH, &mut left)
 }
 
-fn unfold(node: Node<'_>, left: &mut usize) -> Result<Value, YamlError> {
+fn unfold(node: Node<'_>, depth: usize, left: &mut usize) -> Result<Value, YamlError> {
+    let depth = depth.checked_sub(1).ok_or(YamlError::TooLarge { what: "levels", limit: DEPTH })?;
     *left = left.checked_sub(1).ok_or(YamlError::TooLarge { what: "values", limit: CEILING })?;
     let node = node.resolved();
     if node.is_sequence() {
-        return node.items().map(|item| unfold(item, left)).collect::<Result<_, _>>().map(Value::Array);
+        return node
+            .items()
+            .map(|item| unfold(item, depth, left))
+            .collect::<Result<_, _>>()
+            .map(Value::Array);
     }
     if node.is_mapping() {
-        return mapping(node, left).map(Value::Object);
+        return mapping(node, depth, left).map(Value::Object);
     }
     let text = node.as_str().unwrap_or_default();
     Ok(match (node.style(), node.tag()) {
@@ -44,10 +51,11 @@ fn unfold(node: Node<'_>, left: &mut usize) -> Result<Value, YamlError> {
     })
 }
 
-fn mapping(node: Node<'_>, left: &mut usize) -> Result<Map<String, Value>, YamlError> {
+fn mapping(node: Node<'_>, depth: usize, left: &mut usize) -> Result<Map<String, Value>, YamlError> {
+    let depth = depth.checked_sub(1).ok_or(YamlError::TooLarge { what: "levels", limit: DEPTH })?;
     let mut map = Map::new();
     for source in node.merged() {
-        for (key, value) in mapping(source.resolved(), left)? {
+        for (key, value) in mapping(source.resolved(), depth, left)? {
             map.entry(key).or_insert(value);
         }
     }
@@ -55,7 +63,7 @@ fn mapping(node: Node<'_>, left: &mut usize) -> Result<Map<String, Value>, YamlE
         if key.as_str() == Some("<<") && key.style() == Some(Style::Plain) {
             continue;
         }
-        map.insert(key.as_str().unwrap_or_default().to_owned(), unfold(value, left)?);
+        map.insert(key.as_str().unwrap_or_default().to_owned(), unfold(value, depth, left)?);
     }
     Ok(map)
 }
@@ -144,6 +152,9 @@ mod tests {
             bomb.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", ")))
         });
         assert!(matches!(read(&bomb), Err(YamlError::TooLarge { .. })));
+        let mut chain = String::from("a0: &a0 [x]\n");
+        (1..1_000).for_each(|n| chain.push_str(&format!("a{n}: &a{n} [*a{}]\n", n - 1)));
+        assert!(matches!(read(&chain), Err(YamlError::TooLarge { what: "levels", .. })));
     }
 
     #[test]
