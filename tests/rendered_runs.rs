@@ -11,7 +11,7 @@ use support::{
     charts::ChartRepository,
     feed::release,
     helm::{Bench, helm},
-    process::{Done, Run},
+    process::Run,
     repo::{ADA, put},
     scene::{PLATFORM, Scene},
 };
@@ -76,8 +76,8 @@ fn with_helm(run: Run) -> Run {
     run.env("UPLINKER_HELM", helm())
 }
 
-fn run(scene: &Scene) -> Done {
-    with_helm(scene.run()).done().exits(0)
+fn run(scene: &Scene) {
+    let _ = with_helm(scene.run()).done().exits(0);
 }
 
 /// Finds every private key in a text, also in base64.
@@ -224,7 +224,7 @@ fn without_helm_chart_pins_move_and_the_rest_says_how_to_get_one() {
         metadata: {name: linkerd-crds, namespace: l}\nspec:\n  chart:\n    spec:\n      chart: linkerd-crds\n      \
         version: 2026.8.2\n      sourceRef: {kind: HelmRepository, name: linkerd}\n";
     let scene = scene(&[("flux/crds.yaml", pin)], "edge-26.8.3");
-    scene.run().env("UPLINKER_HELM", "/nonexistent/helm").done().exits(0);
+    let _ = scene.run().env("UPLINKER_HELM", "/nonexistent/helm").done().exits(0);
     assert_eq!(scene.repo.changed("main", PLATFORM), ["flux/crds.yaml"]);
     let body = scene.only_pull().body.unwrap();
     assert!(body.starts_with("**Blocked") && body.contains("helm.sh/docs/intro/install"), "{body}");
