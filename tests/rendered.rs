@@ -10,7 +10,7 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use support::{
-    charts::{CHARTS, ChartRepository},
+    charts::{CHARTS, ChartRepository, files, pack},
     helm::Bench,
     tree::MemoryTree,
 };
@@ -476,6 +476,92 @@ fn values_that_an_entry_names_are_used() {
     let made = made(&tree, NEW, &Ask { entries: &[entry], ..Ask::default() });
     assert!(made.missing.is_empty(), "{:?}", made.missing);
     assert!(tree.changed(&made.changes).text("viz/out.yaml").contains("replicas: 7"));
+}
+
+#[test]
+fn trust_anchors_never_change_and_an_entry_must_lead_to_values() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let tls = serde_json::json!({"crtPEM": pem("CERTIFICATE", "x"), "keyPEM": "y"});
+    let other = serde_json::json!({"identityTrustAnchorsPEM": pem("CERTIFICATE", "x"), "identity": {"issuer": {"tls": tls}}});
+    // The committed ConfigMap says nothing, so that the entry is all there is to go by.
+    let odd = text.replace("name: linkerd-config\n", "name: linkerd-config-old\n");
+    let tree = MemoryTree::new([("plane.yaml", odd), ("v.yaml", other.to_string())]);
+    let values = |path: &str| {
+        let values = vec![RepoPath::new(path).unwrap()];
+        [RenderEntry { chart: "linkerd-control-plane".into(), namespace: None, values, output: None }]
+    };
+    let entries = values("v.yaml");
+    let refused = made(&tree, NEW, &Ask { entries: &entries, drift: DriftMode::Overwrite });
+    assert!(refused.changes.is_empty() && refused.missing[0].reason.contains("the `render:` entry"));
+    let entries = values("none.yaml");
+    let wrong = made(&tree, NEW, &Ask { entries: &entries, drift: DriftMode::Overwrite });
+    assert_eq!(wrong.missing[0].reason, "none.yaml, which `render:` names, holds no values");
+}
+
+/// Charts with a template of our own.
+fn world(templates: &[(&str, &str, &str)]) -> World {
+    let package = |version: &str| {
+        let mut files = files("linkerd-viz", version);
+        let own = templates.iter().filter(|(of, ..)| *of == version);
+        files.extend(own.map(|(_, path, text)| (format!("templates/{path}"), text.as_bytes().to_vec())));
+        pack("linkerd-viz", version, &files)
+    };
+    let charts = ChartRepository::of(vec![package(OLD), package(NEW)]);
+    let bench = Bench::new(&charts.url());
+    World { _charts: charts, bench }
+}
+
+const UNMARKED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unmarked, namespace: linkerd-viz}\ndata: {v: '{{ .Chart.Version }}'}\n";
+const HOSTILE: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'a:b/../../../c', namespace: linkerd-viz}\n";
+
+#[test]
+fn unmarked_objects_belong_by_name_and_hostile_names_stay_in_the_tree() {
+    let world = world(&[(OLD, "u.yaml", UNMARKED), (NEW, "u.yaml", UNMARKED), (NEW, "v.yaml", HOSTILE)]);
+    let job = |version: &str| Job {
+        chart: ChartId { name: "linkerd-viz".into(), version: version.into() },
+        release: "linkerd-viz".into(),
+        namespace: "linkerd-viz".into(),
+        values: Vec::new(),
+        settings: Vec::new(),
+        kube_version: None,
+        api_versions: Vec::new(),
+        include_crds: false,
+        hooks: false,
+        take: Take::First,
+    };
+    let text = world.bench.helm().render(&[job(OLD)]).remove(0).unwrap().to_string();
+    // Without Helm's comments nothing says whose the object is.
+    let bare = |d: &String| {
+        let lines = d.lines().filter(|l| !l.starts_with("# Source"));
+        lines.map(|l| format!("{l}\n")).collect::<String>()
+    };
+    let files =
+        documents(&text).iter().map(|d| (format!("viz/{}.yaml", name(d)), bare(d))).collect::<Vec<_>>();
+    let tree = MemoryTree::new(files);
+    let sets = sets(&tree);
+    assert!(sets[0].files.iter().all(|f| f.path.as_str() != "viz/configmap-unmarked.yaml"));
+    let to = [("linkerd-viz".to_owned(), NEW.to_owned())].into();
+    let made = regenerate(
+        &Regenerate {
+            tree: &tree,
+            committed: &sets,
+            uses: &[],
+            entries: &[],
+            to: &to,
+            drift: DriftMode::Refuse,
+            kube_version: None,
+            knowledge: built_in(),
+        },
+        &world.bench.helm(),
+    );
+    assert!(made.missing.is_empty(), "{:?}", made.missing);
+    let after = tree.changed(&made.changes);
+    assert!(after.text("viz/configmap-unmarked.yaml").contains(NEW));
+    let new: Vec<&str> =
+        made.changes.iter().filter(|c| c.before_id.is_none()).map(|c| c.path.as_str()).collect();
+    assert!(new.contains(&"viz/configmap-a-b-..-..-..-c.yaml"), "{new:?}");
+    assert!(new.iter().all(|path| path.starts_with("viz/")));
 }
 
 /// Finds every private key in a text, also in base64.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Committed, Regenerate, field::differing, linkerd_config, recognise::own};
+use super::{Committed, Regenerate, RenderEntry, field::differing, linkerd_config, recognise::own};
 use crate::{
     render::{Chart, ChartId, Job, Layer, Setting, SettingKind, Take, value},
     scan::{ChartUse, RepoPath, Tree, ValuesPart},
@@ -28,8 +28,12 @@ pub(super) struct Candidate {
     settings: Vec<Setting>,
 }
 
-/// Lists the candidates for a set.
-pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Chart) -> Vec<Candidate> {
+/// Lists the candidates for a set; the file that an entry names and that holds no values, where there is one.
+pub(super) fn candidates(
+    request: &Regenerate<'_>,
+    set: &Committed,
+    chart: &Chart,
+) -> Result<Vec<Candidate>, RepoPath> {
     let plain = |what: &str, layers: Vec<Layer>| Candidate {
         what: what.to_owned(),
         release: set.chart.clone(),
@@ -37,11 +41,10 @@ pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Char
         settings: Vec::new(),
     };
     let mut found = Vec::new();
-    for entry in request.entries.iter().filter(|e| e.chart == set.chart) {
-        let here = entry.namespace.as_ref().is_none_or(|n| *n == set.namespace)
-            && entry.output.as_ref().is_none_or(|output| set.files.iter().any(|f| is_below(&f.path, output)));
-        let layers: Option<Vec<Layer>> = entry.values.iter().map(|path| layer(request.tree, path)).collect();
-        found.extend(layers.filter(|_| here).map(|layers| plain("the `render:` entry", layers)));
+    for entry in request.entries.iter().filter(|entry| is_meant(entry, set)) {
+        let layer = |path: &RepoPath| layer(request.tree, path).ok_or_else(|| path.clone());
+        let layers: Vec<Layer> = entry.values.iter().map(layer).collect::<Result<_, _>>()?;
+        found.push(plain("the `render:` entry", layers));
     }
     let same =
         |u: &&ChartUse| u.chart == set.chart && u.namespace.as_ref().is_none_or(|n| *n == set.namespace);
@@ -60,7 +63,14 @@ pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Char
             kept.push(candidate);
         }
     }
-    kept
+    Ok(kept)
+}
+
+fn is_meant(entry: &RenderEntry, set: &Committed) -> bool {
+    let here = |output: &RepoPath| set.files.iter().any(|file| is_below(&file.path, output));
+    entry.chart == set.chart
+        && entry.namespace.as_ref().is_none_or(|namespace| *namespace == set.namespace)
+        && entry.output.as_ref().is_none_or(here)
 }
 
 /// Reads a chart's own values.
