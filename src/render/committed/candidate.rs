@@ -52,8 +52,8 @@ pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Char
             .map(|user| plain("the ConfigMap linkerd-config", vec![Layer(user.to_string().into())]));
         found.extend(rebuilt);
     }
-    found.extend(beside(request.tree, set).map(|(path, layer)| plain(path.as_str(), vec![layer])));
     found.push(plain("the chart's defaults", Vec::new()));
+    found.extend(beside(request.tree, set).map(|(path, layer)| plain(path.as_str(), vec![layer])));
     let mut kept: Vec<Candidate> = Vec::new();
     for candidate in found {
         if !kept.iter().any(|k| k.layers == candidate.layers && k.settings == candidate.settings) {
@@ -176,7 +176,7 @@ fn of_use(chart: &ChartUse) -> Option<Candidate> {
     };
     let settings: Option<Vec<Setting>> = chart.parameters.iter().map(setting).collect();
     Some(Candidate {
-        what: format!("the values in {}", chart.path),
+        what: format!("{}", chart.path),
         release: chart.release.clone(),
         layers: layers?.into_iter().flatten().collect(),
         settings: settings?,
