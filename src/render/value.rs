@@ -154,9 +154,6 @@ mod tests {
             bomb.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", ")))
         });
         assert!(matches!(read(&bomb), Err(YamlError::TooLarge { .. })));
-        let mut chain = String::from("a0: &a0 [x]\n");
-        (1..1_000).for_each(|n| chain.push_str(&format!("a{n}: &a{n} [*a{}]\n", n - 1)));
-        assert!(matches!(read(&chain), Err(YamlError::TooLarge { what: "nested values", .. })));
     }
 
     #[test]
