@@ -89,8 +89,14 @@ pub fn render_uses(
         None => Err(Fault::new("the rendering is missing.", "Report this as a mistake of uplinker.")),
     };
     for (change, old, new) in &ready {
+        let alike = ready.iter().filter(|(other, ..)| change.looks_like(other)).count() > 1;
         match manifest(old).and_then(|before| Ok((before, manifest(new)?))) {
-            Ok((before, after)) => renderings.done.push(change.rendering(old, new, before, after)),
+            Ok((before, after)) => {
+                let mut done = change.rendering(old, new, before, after);
+                let name = format!("For the Helm release `{}`.", change.after.release);
+                done.notes.extend(alike.then_some(name));
+                renderings.done.push(done);
+            }
             Err(fault) => renderings.missing.push(change.missing(&fault)),
         }
     }
@@ -168,6 +174,13 @@ impl Changed<'_> {
     fn differs(&self) -> bool {
         let plain = |found: &ChartUse| ChartUse { line: 0, notes: Vec::new(), ..found.clone() };
         plain(self.before) != plain(self.after)
+    }
+
+    /// Tells whether a reader could not tell the two apart by their place.
+    fn looks_like(&self, other: &Self) -> bool {
+        let place =
+            |found: &ChartUse| (found.line, found.chart.clone(), found.path.clone(), found.by.clone());
+        place(self.after) == place(other.after)
     }
 
     fn ids(&self, catalog: &Catalog) -> Result<(ChartId, ChartId), Fault> {
@@ -320,7 +333,8 @@ impl Fault {
             RenderError::Outside { temporary: true, .. } => "The next run tries again.",
             RenderError::Outside { temporary: false, .. } => "Look at the system that uplinker runs on.",
         };
-        Self::new(format!("{error}."), mend)
+        // Helm's own words may end with a full stop.
+        Self::new(format!("{}.", error.to_string().trim_end_matches('.')), mend)
     }
 }
 

@@ -262,7 +262,9 @@ fn a_fleet_is_rendered_once_where_the_chart_does_not_read_its_name() {
         };
         let before = [viz("2026.8.2", "a"), viz("2026.8.2", "b")];
         let after = [viz("2026.8.3", "a"), viz("2026.8.3", "b")];
-        assert_eq!(render(&before, &after, &fake).done.len(), 2);
+        let done = render(&before, &after, &fake).done;
+        assert_eq!(done.len(), 2);
+        assert_eq!(done[1].notes, ["For the Helm release `b`."]);
         fake.asked.into_inner().unwrap().len()
     };
     assert_eq!(asked("n: {{ .Release.Namespace }}", "a: 1\n"), 2);

@@ -357,7 +357,7 @@ fn dependencies_of_an_umbrella_have_their_part_of_the_values() {
     assert_eq!(
         layers(&found[2]),
         [
-            "charts/mesh/values.yaml: { enabled : true, global : { g : 1, h : 1}, v : edge-26.8.2 }",
+            "charts/mesh/values.yaml: { global : { g : 1, h : 1}, v : edge-26.8.2 }",
             "env/values-prod.yaml: { dashboard : { replicas : 2}}",
         ]
     );
