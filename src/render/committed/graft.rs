@@ -308,16 +308,13 @@ mod tests {
         let new = json!({"a": "y", "b": {"c": 1, "new": {"m": [1, {"k": "v"}]}, "d": [1], "e": "u\nv\n"},
             "l": [{"name": "p", "i": "v2"}, {"name": "r", "i": "v3"}, {"name": "q", "i": "v1", "z": "yes"}], "last": true});
         let wanted = "# top\na: 'y' # why\nb:\n    c: 1\n    new:\n      m:\n      - 1\n      - k: v\n    # about d\n    d: [1]\n    e: |\n        u\n        v\nl:\n    - name: p\n      i: v2 # pin\n    - name: r\n      i: v3\n    - name: q\n      i: v1\n      z: \"yes\"\nlast: true\n";
-        assert_eq!(grafted(text, new).replace("          ", "          "), wanted);
+        assert_eq!(grafted(text, new), wanted);
     }
 
     #[test]
     fn items_without_names_are_found_by_what_they_are() {
         let text = "rules:\n- a\n- b # keep\n- c\n";
-        assert_eq!(
-            grafted(text, json!({"rules": ["b", "c", "d"]})),
-            "rules:\n- b # keep\n- c\n- d\n".to_owned().replace("- b", "- b")
-        );
+        assert_eq!(grafted(text, json!({"rules": ["b", "c", "d"]})), "rules:\n- b # keep\n- c\n- d\n");
         assert_eq!(grafted(text, json!({"rules": ["a", "c"]})), "rules:\n- a\n- c\n");
         assert_eq!(grafted(text, json!({"rules": []})), "rules: []\n");
         assert_eq!(grafted("a:\n- x: 1\n  y: 2\n- z\n", json!({"a": [{"y": 2}, "z"]})), "a:\n- y: 2\n- z\n");
