@@ -218,6 +218,7 @@ impl Drafting<'_> {
             title: wanted.title.clone(),
             body: wanted.text.clone(),
             draft: wanted.draft,
+            content: Box::new(content),
         };
         let mut charts: Vec<String> = plan
             .moves

@@ -201,6 +201,7 @@ fn templates() -> Result<Environment<'static>, minijinja::Error> {
         _ => Ok(write!(out, "{value}")?),
     });
     templates.add_filter("code", |text: String| Value::from_safe_string(markdown::code(&text)));
+    templates.add_filter("prose", |text: String| Value::from_safe_string(markdown::prose(&text)));
     templates.add_filter("advice", |text: String| Value::from_safe_string(markdown::advice(&text)));
     templates.add_filter("top", |list: Vec<Value>, n: usize| list.into_iter().take(n).collect::<Vec<_>>());
     templates.add_filter("hidden", |list: Vec<Value>, n: usize| list.len().saturating_sub(n));

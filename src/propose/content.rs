@@ -57,7 +57,7 @@ pub struct Material<'a> {
 }
 
 /// The data of a body.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Content {
     /// The target's name.
     pub target: String,
@@ -117,9 +117,8 @@ impl Content {
     pub fn of(material: &Material<'_>) -> Self {
         let Material { plan, inventory, findings, .. } = *material;
         let of = |severity| findings.iter().filter(move |f| f.severity == severity);
-        let elsewhere = |f: &&Finding| {
-            cluster::tells(f.check) || next::tells(f.check) || upstream::tells(f, material)
-        };
+        let elsewhere =
+            |f: &&Finding| cluster::tells(f.check) || next::tells(f.check) || upstream::tells(f, material);
         let mut content = Self {
             target: plan.target.clone(),
             stage: stage_word(plan.stage).to_owned(),

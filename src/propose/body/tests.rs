@@ -149,7 +149,12 @@ fn any_size_fits_and_says_what_is_left_out() {
         stays: vec![Stays { reason: nasty(1), pins: vec![(nasty(1), nasty(2)); 500] }; 20],
         upstream: Upstream {
             releases: vec![
-                Passed { version: nasty(1), guidance: Some(nasty(2)), note: Some(nasty(1)), ..Passed::default() };
+                Passed {
+                    version: nasty(1),
+                    guidance: Some(nasty(2)),
+                    note: Some(nasty(1)),
+                    ..Passed::default()
+                };
                 500
             ],
             ..Upstream::default()

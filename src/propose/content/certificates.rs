@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::render::{
     Manifest, Rendering,
+    equalise::MADE,
     key_material::{Certificate, certificates},
 };
 
@@ -73,11 +75,9 @@ impl Certificates {
                     let real = |held: Held| -> Held {
                         held.into_iter().filter(|(path, _)| !stand_ins.contains(path.as_str())).collect()
                     };
-                    let given: BTreeSet<&Certificate> = after.values().flatten().collect();
-                    let made = in_objects(&rendering.after);
-                    found.generated +=
-                        made.values().filter(|held| !held.iter().any(|c| given.contains(c))).count();
-                    found.outside += after.keys().filter(|path| stand_ins.contains(path.as_str())).count();
+                    let made = rendering.after.objects.iter().filter(|object| is_made(&object.value));
+                    found.generated += made.count();
+                    found.outside += stand_ins.iter().filter(|path| names_certificate(path)).count();
                     (real(before), real(after))
                 }
             };
@@ -104,6 +104,21 @@ impl Certificates {
             }
         }
     }
+}
+
+/// Tells whether the chart makes a certificate of the object up: the renderer writes a constant in its place.
+fn is_made(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.values().any(is_made),
+        Value::Array(list) => list.iter().any(is_made),
+        Value::String(text) => text == MADE || STANDARD.decode(text).is_ok_and(|t| t == MADE.as_bytes()),
+        _ => false,
+    }
+}
+
+fn names_certificate(path: &str) -> bool {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    matches!(key, "crtPEM" | "caBundle" | "identityTrustAnchorsPEM")
 }
 
 fn known(place: &str, certificate: &Certificate) -> Known {
@@ -161,7 +176,6 @@ fn collect<'v>(value: &'v Value, path: &mut Vec<&'v str>, held: &mut Held) {
 mod tests {
     use super::*;
     use crate::propose::content::testing::rendering;
-    use base64::{Engine, engine::general_purpose::STANDARD};
     use serde_json::json;
 
     fn pem() -> String {
@@ -190,7 +204,7 @@ mod tests {
     #[test]
     fn what_helm_makes_in_the_cluster_is_never_called_retained() {
         let one = pem();
-        let made = rendering(&secret(&one), &secret(&one));
+        let made = rendering(&secret(MADE), &secret(MADE));
         let found = Certificates::of(&[made]);
         assert_eq!((found.retained.len(), found.generated), (0, 1));
         let mut given = rendering(&secret(&one), &secret(&one));

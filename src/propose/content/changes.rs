@@ -116,7 +116,8 @@ pub(super) fn together(all: Vec<ChartChange>) -> Vec<ChartChange> {
 
 fn changed(rendering: &Rendering, change: &ObjectChange) -> Option<Changed> {
     let version_only = |field: &&FieldChange| is_version_only(field, &rendering.from, &rendering.to);
-    let (version, beyond): (Vec<&FieldChange>, Vec<&FieldChange>) = change.fields.iter().partition(version_only);
+    let (version, beyond): (Vec<&FieldChange>, Vec<&FieldChange>) =
+        change.fields.iter().partition(version_only);
     (!beyond.is_empty() || !change.reordered.is_empty()).then(|| Changed {
         object: change.key.to_string(),
         fields: beyond.into_iter().map(field).collect(),

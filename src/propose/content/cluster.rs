@@ -225,12 +225,17 @@ fn about(key: &ObjectKey, path: &FieldPath, values: [Option<&Value>; 2]) -> Vec<
     if by_place.is_some() {
         return by_place.into_iter().collect();
     }
-    let port = |name: &str| name == "port" || name == "ports" || name.ends_with("Port") || name == "containerPorts";
+    let port =
+        |name: &str| name == "port" || name == "ports" || name.ends_with("Port") || name == "containerPorts";
     let mut found = Vec::new();
     if path.keys().next_back().is_some_and(port) && !path.is_inside() {
         found.push("port");
     }
-    for (word, named) in [("image", &(|n: &str| n == "image") as &dyn Fn(&str) -> bool), ("port", &port), ("resource", &|n| n == "resources")] {
+    for (word, named) in [
+        ("image", &(|n: &str| n == "image") as &dyn Fn(&str) -> bool),
+        ("port", &port),
+        ("resource", &|n| n == "resources"),
+    ] {
         let held = values.iter().flatten().any(|value| holds(value, named));
         if held && !found.contains(&word) {
             found.push(word);
@@ -294,7 +299,8 @@ fn uncovered(material: &Material<'_>) -> Vec<String> {
     }
     let done = rendered.done.iter().map(|r| r.to.name.as_str());
     let seen: BTreeSet<&str> = done.chain(rendered.missing.iter().map(|m| m.chart.as_str())).collect();
-    let deployed = |kind| !matches!(kind, PinKind::Other | PinKind::Marker | PinKind::Variable | PinKind::ArgoGenerator);
+    let deployed =
+        |kind| !matches!(kind, PinKind::Other | PinKind::Marker | PinKind::Variable | PinKind::ArgoGenerator);
     let pins = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin));
     pins.filter(|pin| deployed(pin.kind) && pin.form != Form::LockDigest)
         .filter(|pin| pin.chart.as_deref().is_none_or(|chart| !seen.contains(chart)))
@@ -319,11 +325,19 @@ mod tests {
 
     #[test]
     fn a_version_label_is_no_call_and_a_port_in_a_new_container_is() {
-        let label = |v: &str| format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {{name: a, labels: {{v: {v}}}}}\n");
+        let label = |v: &str| {
+            format!(
+                "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {{name: a, labels: {{v: {v}}}}}\n"
+            )
+        };
         assert!(topics(gathered(&label("edge-26.8.2"), &label("edge-26.8.3"))).is_empty());
         assert_eq!(topics(gathered(&label("x"), &label("y"))), ["RBAC"]);
         let sidecar = deployment("a", 1, "[{name: a, image: 'i:1'}]");
-        let more = deployment("a", 1, "[{name: a, image: 'i:1'}, {name: b, image: 'j:1', ports: [{containerPort: 1}]}]");
+        let more = deployment(
+            "a",
+            1,
+            "[{name: a, image: 'i:1'}, {name: b, image: 'j:1', ports: [{containerPort: 1}]}]",
+        );
         assert_eq!(topics(gathered(&sidecar, &more)), ["port"]);
     }
 
@@ -341,7 +355,9 @@ mod tests {
         let after = deployment("a", 2, "[{name: a, image: 'i:edge-26.8.3'}]");
         let found = gathered(&before, &after).restarts;
         assert_eq!(found["linkerd-viz"].first().and_then(|r| r.replicas), Some(2));
-        assert!(gathered(&before, &deployment("a", 3, "[{name: a, image: 'i:edge-26.8.2'}]")).restarts.is_empty());
+        assert!(
+            gathered(&before, &deployment("a", 3, "[{name: a, image: 'i:edge-26.8.2'}]")).restarts.is_empty()
+        );
         assert!(gathered(&pod("a", "i:1"), &pod("a", "i:2")).restarts.is_empty(), "a pod is not a workload");
     }
 }

@@ -29,7 +29,8 @@ pub(super) fn of(rendering: &Rendering) -> Vec<ImageChange> {
     names.extend(new.keys().cloned());
     let mut new = new;
     let change = |image: String| {
-        let (before, after) = (old.remove(&image).unwrap_or_default(), new.remove(&image).unwrap_or_default());
+        let (before, after) =
+            (old.remove(&image).unwrap_or_default(), new.remove(&image).unwrap_or_default());
         let with_release = before.len() == after.len()
             && before.iter().zip(&after).all(|(b, a)| {
                 let (b, a) = (Value::from(b.as_str()), Value::from(a.as_str()));

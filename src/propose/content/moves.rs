@@ -39,7 +39,7 @@ pub(super) fn rows(moves: &[Move], inventory: &Inventory) -> Vec<Row> {
     let mut known: BTreeMap<(String, String, Option<String>), usize> = BTreeMap::new();
     for (pin, new) in moves.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.new.as_ref()?))) {
         let what = match (&pin.chart, pin.form) {
-            (Some(chart), Form::Chart | Form::LockDigest) => chart.clone(),
+            (Some(chart), Form::Chart | Form::LockDigest | Form::Rendered) => chart.clone(),
             _ => word(&pin.kind),
         };
         let to = match new {

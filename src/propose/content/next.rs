@@ -81,8 +81,7 @@ impl Next {
         let meshed = |stays: Option<Reason>| {
             !matches!(stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
         };
-        let proxies: Vec<EdgeVersion> =
-            proxies.filter(|p| meshed(p.stays)).filter_map(edge_of).collect();
+        let proxies: Vec<EdgeVersion> = proxies.filter(|p| meshed(p.stays)).filter_map(edge_of).collect();
         let platform = plan.stage == Stage::Platform;
         Self {
             order: if platform { order(material) } else { Vec::new() },
@@ -106,7 +105,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
         .facts
         .deployments
         .iter()
-        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()))
+        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()) && !stays(material, d))
         .collect();
     let mut waits: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for deployment in &all {
@@ -140,6 +139,16 @@ fn order(material: &Material<'_>) -> Vec<Step> {
 fn moving<'a>(material: &Material<'a>) -> BTreeSet<&'a str> {
     let Material { plan, inventory, .. } = *material;
     plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)?.chart.as_deref()).collect()
+}
+
+/// Tells whether a deployment's own file fixes its chart and is not changed.
+fn stays(material: &Material<'_>, deployment: &Deployment) -> bool {
+    let Material { plan, inventory, .. } = *material;
+    let own = |m: &crate::plan::Move| {
+        let pin = inventory.pins.get(m.pin);
+        pin.is_some_and(|p| p.path == deployment.path && p.chart.as_deref() == Some(&deployment.chart))
+    };
+    plan.stays.iter().any(own) && !plan.moves.iter().any(own)
 }
 
 fn bare(name: &str) -> &str {
@@ -193,11 +202,16 @@ mod tests {
 
     #[test]
     fn what_waits_for_more_comes_later_and_circles_end() {
-        let waits: BTreeMap<&str, BTreeSet<&str>> =
-            [("crds", vec![]), ("cp", vec!["crds"]), ("viz", vec!["cp", "other"]), ("a", vec!["b"]), ("b", vec!["a"])]
-                .into_iter()
-                .map(|(name, waits)| (name, waits.into_iter().collect()))
-                .collect();
+        let waits: BTreeMap<&str, BTreeSet<&str>> = [
+            ("crds", vec![]),
+            ("cp", vec!["crds"]),
+            ("viz", vec!["cp", "other"]),
+            ("a", vec!["b"]),
+            ("b", vec!["a"]),
+        ]
+        .into_iter()
+        .map(|(name, waits)| (name, waits.into_iter().collect()))
+        .collect();
         let depths = ["crds", "cp", "viz"].map(|name| depth(name, &waits));
         assert_eq!(depths, [0, 1, 2]);
         assert_eq!(depth("a", &waits), 2, "a circle");

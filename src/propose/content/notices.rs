@@ -162,9 +162,8 @@ impl<'a> Repository<'a> {
     fn files(&self) -> &[(&'a RepoPath, Vec<u8>)] {
         self.files.get_or_init(|| {
             let tree = self.material.tree;
-            let yaml = |path: &RepoPath| {
-                [".yaml", ".yml", ".json"].iter().any(|end| path.as_str().ends_with(end))
-            };
+            let yaml =
+                |path: &RepoPath| [".yaml", ".yml", ".json"].iter().any(|end| path.as_str().ends_with(end));
             let entries: Vec<_> = tree.entries().iter().filter(|e| yaml(&e.path)).collect();
             let ids: Vec<BlobId> = entries.iter().map(|e| e.id).collect();
             let seen: Mutex<Vec<Option<Vec<u8>>>> = Mutex::new(vec![None; ids.len()]);
@@ -203,13 +202,19 @@ fn has_object(content: &[u8], group: &str, kind: &str) -> bool {
     let text = String::from_utf8_lossy(content);
     let value_of = |line: &str, key: &str| {
         let line = line.trim().trim_start_matches("- ").trim_start_matches(['{', ' ']);
-        let rest = line.trim_start_matches('"').strip_prefix(key)?.trim_start_matches('"').trim().strip_prefix(':')?;
+        let rest = line
+            .trim_start_matches('"')
+            .strip_prefix(key)?
+            .trim_start_matches('"')
+            .trim()
+            .strip_prefix(':')?;
         let value = rest.trim().trim_matches(['"', '\'', ',']);
         Some(value.split([' ', '"', '\'', ',']).next().unwrap_or_default().to_owned())
     };
     let is_kind = |line: &str| value_of(line, "kind").is_some_and(|value| value == kind);
     let of_group = |line: &str| {
-        value_of(line, "apiVersion").is_some_and(|v| v.rsplit_once('/').is_some_and(|(found, _)| found == group))
+        value_of(line, "apiVersion")
+            .is_some_and(|v| v.rsplit_once('/').is_some_and(|(found, _)| found == group))
     };
     text.split("\n---").any(|document| document.lines().any(is_kind) && document.lines().any(of_group))
 }
@@ -225,7 +230,8 @@ mod tests {
         assert!(!has_object(profile, "policy.linkerd.io", "Server"));
         let longer = b"apiVersion: policy.linkerd.io/v1beta1\nkind: ServerAuthorization\n";
         assert!(!has_object(longer, "policy.linkerd.io", "Server"));
-        let apart = b"apiVersion: policy.linkerd.io/v1beta1\nkind: X\n---\napiVersion: other/v1\nkind: Server\n";
+        let apart =
+            b"apiVersion: policy.linkerd.io/v1beta1\nkind: X\n---\napiVersion: other/v1\nkind: Server\n";
         assert!(!has_object(apart, "policy.linkerd.io", "Server"));
         let json = b"{\n \"apiVersion\": \"linkerd.io/v1alpha2\",\n \"kind\": \"ServiceProfile\"\n}\n";
         assert!(has_object(json, "linkerd.io", "ServiceProfile"));

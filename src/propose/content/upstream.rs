@@ -199,7 +199,10 @@ mod tests {
         let mut upstream = Upstream::default();
         let mut told = BTreeSet::new();
         upstream.pass(
-            &release("edge-26.8.1", "* fix: b (#2)\n* feat: a (#1)\n* build(deps): bump x (#3)\n* ci: y (#4)\n"),
+            &release(
+                "edge-26.8.1",
+                "* fix: b (#2)\n* feat: a (#1)\n* build(deps): bump x (#3)\n* ci: y (#4)\n",
+            ),
             &mut told,
         );
         upstream.pass(&release("edge-26.8.2", "* feat: a again (#1)\n* fix!: c (#5)\n"), &mut told);
@@ -208,7 +211,10 @@ mod tests {
         assert_eq!(texts, ["a", "b"], "features before fixes");
         assert!(upstream.releases[1].items.is_empty());
         assert_eq!((upstream.breaking.len(), upstream.breaking[0].release.as_str()), (1, "edge-26.8.2"));
-        assert_eq!((upstream.dependencies, upstream.upkeep, upstream.others, upstream.without_notes), (1, 1, 2, 1));
+        assert_eq!(
+            (upstream.dependencies, upstream.upkeep, upstream.others, upstream.without_notes),
+            (1, 1, 2, 1)
+        );
         assert!(!upstream.advised);
     }
 }

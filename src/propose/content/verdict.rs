@@ -52,8 +52,7 @@ pub(super) fn of(content: &Content) -> Verdict {
 
 fn workloads(content: &Content) -> String {
     let of = |effect| content.next.workloads.iter().filter(|w| w.effect == effect).count();
-    let (now, later, unknown) =
-        (of(Effect::Restarts), of(Effect::NextStart), of(Effect::Unknown));
+    let (now, later, unknown) = (of(Effect::Restarts), of(Effect::NextStart), of(Effect::Unknown));
     let mut parts = Vec::new();
     parts.push(match now {
         0 => "no workload is known to restart by the change itself".to_owned(),
@@ -61,7 +60,10 @@ fn workloads(content: &Content) -> String {
         n => format!("{n} workloads restart"),
     });
     if later > 0 {
-        parts.push(format!("{} only when pods start anew", count(later, "pin works").replace("workss", "work")));
+        parts.push(format!(
+            "{} only when pods start anew",
+            count(later, "pin works").replace("workss", "work")
+        ));
     }
     if unknown > 0 {
         parts.push(format!("of {} it is not known", count(unknown, "pin")));
@@ -91,7 +93,10 @@ fn objects(content: &Content) -> String {
     });
     let unseen = cluster.missing.len() + cluster.uncovered.len();
     if unseen > 0 {
-        parts.push(format!("this holds for what was rendered, {} not", if unseen == 1 { "1 part was".to_owned() } else { format!("{unseen} parts were") }));
+        parts.push(format!(
+            "this holds for what was rendered, {} not",
+            if unseen == 1 { "1 part was".to_owned() } else { format!("{unseen} parts were") }
+        ));
     }
     parts.join("; ")
 }

@@ -67,13 +67,8 @@ pub(super) fn of(material: &Material<'_>) -> Vec<Workload> {
 }
 
 fn one(pin: &Pin, stream: Option<&Stream>) -> Workload {
-    let unknown = Workload {
-        place: place(pin),
-        object: None,
-        effect: Effect::Unknown,
-        replicas: None,
-        strategy: None,
-    };
+    let unknown =
+        Workload { place: place(pin), object: None, effect: Effect::Unknown, replicas: None, strategy: None };
     let found = stream.zip(pin.site.route.as_ref()).and_then(|(stream, route)| {
         let root = stream.roots().nth(route.document)?;
         object(root, &route.steps)
@@ -137,7 +132,8 @@ mod tests {
 
     #[test]
     fn the_object_of_a_pin_is_found() {
-        let deployment = "kind: Deployment\nmetadata: {name: a}\nspec: {template: {metadata: {annotations: {x: y}}}}\n";
+        let deployment =
+            "kind: Deployment\nmetadata: {name: a}\nspec: {template: {metadata: {annotations: {x: y}}}}\n";
         let at = ["spec", "template", "metadata", "annotations", "x"];
         assert_eq!(effect(deployment, &at), Some(("Deployment".into(), true)));
         let namespace = "kind: Namespace\nmetadata: {name: a, annotations: {x: y}}\n";
