@@ -11,6 +11,7 @@ mod lists;
 mod propose;
 mod rendering;
 mod survey;
+mod verify;
 
 use jiff::Timestamp;
 
@@ -23,7 +24,7 @@ use crate::{
     propose::Forge,
     release::{Catalog, EdgeVersion},
     render::Renderer,
-    report::{PinsReport, RunReport},
+    report::{PinsReport, RunReport, VerifyReport},
     scan::{Stage, Tree},
 };
 
@@ -60,6 +61,11 @@ pub fn pins(tree: &dyn Tree, to: Option<EdgeVersion>) -> Result<PinsReport, Erro
     let config = config::read(tree)?;
     let catalog = Catalog::default();
     Ok(Survey::new(tree, &config, &catalog, &[])?.pins(to))
+}
+
+/// Compares the committed manifests of a tree with what their charts and values give.
+pub fn verify(tree: &dyn Tree, catalog: &Catalog, renderer: &dyn Renderer) -> Result<VerifyReport, Error> {
+    verify::verify(tree, catalog, renderer)
 }
 
 /// Says what a run would do for the commit that HEAD names in a clone. Reads nothing else, writes nothing.

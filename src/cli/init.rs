@@ -14,6 +14,7 @@ use super::{
 use crate::{
     config,
     report::PinsReport,
+    scan::PinKind,
     sys::{env, files},
 };
 
@@ -88,7 +89,12 @@ fn write(folder: &Path, path: &str, text: &str) -> Result<(), Error> {
 /// Fills the template of the configuration.
 fn configuration(pins: &PinsReport) -> String {
     let paths: Vec<&str> = pins.pins.iter().map(|p| p.path.as_str()).collect();
-    CONFIG.replace("# <targets>\n", &suggest::targets(&paths))
+    let rendered = pins.pins.iter().filter(|p| p.kind == PinKind::RenderedManifest);
+    let seen: Vec<(&str, &str)> =
+        rendered.filter_map(|p| Some((p.chart.as_deref()?, p.path.as_str()))).collect();
+    CONFIG
+        .replace("# <targets>\n", &suggest::targets(&paths))
+        .replace("# <rendered>\n", &suggest::rendered(&seen))
 }
 
 fn workflow() -> String {
@@ -111,7 +117,9 @@ mod tests {
     #[test]
     fn every_commented_line_is_a_valid_key() {
         let targets = suggest::targets(&["clusters/a/x.yaml", "clusters/b/x.yaml"]);
-        let text = CONFIG.replace("# <targets>\n", &targets);
+        let rendered =
+            suggest::rendered(&[("linkerd-viz", "out/viz.yaml"), ("linkerd-crds", "out/crds.yaml")]);
+        let text = CONFIG.replace("# <targets>\n", &targets).replace("# <rendered>\n", &rendered);
         // One space behind `#` begins an explanation; anything else behind it is a setting.
         let setting = |l: &'_ str| {
             l.strip_prefix('#').is_some_and(|r| !r.is_empty() && (!r.starts_with(' ') || r.starts_with("  ")))
@@ -119,6 +127,6 @@ mod tests {
         let live: Vec<&str> = text.lines().map(|l| if setting(l) { &l[1..] } else { l }).collect();
         let live = live.join("\n");
         let config = config::parse("uplinker.yaml", &live).unwrap_or_else(|e| panic!("{e}\n{live}"));
-        assert_eq!(config.targets.len(), 2);
+        assert_eq!((config.targets.len(), config.render.len()), (2, 2));
     }
 }

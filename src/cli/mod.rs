@@ -17,6 +17,7 @@ mod run;
 mod schema;
 mod serve;
 mod session;
+mod verify;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -34,7 +35,7 @@ use crate::{
 pub use error::{Error, Exit, Kind};
 pub use request::{
     Demo, Forge, ForgeSettings, Network, PinsRequest, ReleasesRequest, RemoteUrl, Repository, RunRequest,
-    ServeRequest,
+    ServeRequest, VerifyRequest,
 };
 
 /// Keeps Linkerd current in a GitOps repository, one reviewed pull request at a time.
@@ -71,6 +72,7 @@ enum Command {
     Run(run::RunArgs),
     Plan(plan::PlanArgs),
     Pins(pins::PinsArgs),
+    Verify(verify::VerifyArgs),
     Releases(releases::ReleasesArgs),
     Serve(serve::ServeArgs),
     Init(init::InitArgs),
@@ -125,6 +127,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Run(args) => run::execute(args, context),
         Command::Plan(args) => plan::execute(args, context),
         Command::Pins(args) => pins::execute(args, context),
+        Command::Verify(args) => verify::execute(args, context),
         Command::Releases(args) => releases::execute(args, context),
         Command::Serve(args) => serve::execute(args, context),
         Command::Init(args) => init::execute(&args, context),

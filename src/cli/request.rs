@@ -66,6 +66,19 @@ pub struct PinsRequest {
     pub to: Option<EdgeVersion>,
 }
 
+/// The committed manifests against their charts.
+#[derive(Clone, Debug)]
+pub struct VerifyRequest {
+    /// The repository; of a path the HEAD commit is read.
+    pub repository: Repository,
+    /// The token for Git.
+    pub token: Option<Token>,
+    /// The chart index and the cache.
+    pub network: Network,
+    /// What renders charts.
+    pub helm: HelmChoice,
+}
+
 /// The catalog.
 #[derive(Clone, Debug)]
 pub struct ReleasesRequest {
@@ -159,6 +172,23 @@ impl Network {
         };
         let cache_dir = cache_dir(args.cache_dir.as_deref(), args.no_cache, environment);
         Ok(Self { feeds, cache_dir, ca_file: args.ca_file })
+    }
+
+    /// Makes the settings of a command that reads charts alone.
+    pub(super) fn of_charts(
+        url: &str,
+        (cache_dir, no_cache): (Option<PathBuf>, bool),
+        ca_file: Option<PathBuf>,
+        environment: &Environment,
+    ) -> Result<Self, Error> {
+        let feeds = Sources {
+            versioncheck: SourceSetting::Off,
+            charts: source("--charts-url", url)?,
+            releases: SourceSetting::Off,
+            milestones: SourceSetting::Off,
+            releases_token: None,
+        };
+        Ok(Self { feeds, cache_dir: self::cache_dir(cache_dir.as_deref(), no_cache, environment), ca_file })
     }
 }
 

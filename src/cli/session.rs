@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use super::{
     Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest,
-    request::{HelmChoice, ReleasesRequest},
+    request::{HelmChoice, ReleasesRequest, VerifyRequest},
 };
 use crate::{
     commit::{
@@ -28,7 +28,8 @@ use crate::{
         self, Renderer,
         helm::{Helm, HelmOptions},
     },
-    report::{PinsReport, ReleaseRow, ReleasesReport, RunReport},
+    report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, VerifyReport},
+    scan::Tree,
     sys::{
         cache::Cache,
         git_options::{self, GitOptions},
@@ -133,17 +134,26 @@ impl<'t> Session<'t> {
     /// Every pin and every skip of a remote.
     fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
         let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref())?;
-        let refs = remote.refs()?;
-        let tip = refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
-        let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
-        let pins = || -> Result<PinsReport, pipeline::Error> {
-            remote.fetch(&[(branch, tip)])?;
-            pipeline::pins(remote.tree(tip)?.as_ref(), request.to)
+        default_branch(&remote, |tree| pipeline::pins(tree, request.to))
+    }
+
+    /// The committed manifests against their charts.
+    pub fn verify(&self, request: &VerifyRequest) -> Result<VerifyReport, Error> {
+        let catalog = self.catalog(&request.network, None, Purpose::Everything)?;
+        let renderer = self.renderer(&request.helm, &request.network, &catalog);
+        self.terminal.progress("rendering");
+        let verify = |tree: &dyn Tree| pipeline::verify(tree, &catalog, renderer.as_ref());
+        let report = match &request.repository {
+            Repository::Path(path) => verify(&open_path(path)?.tree)?,
+            Repository::Remote(url) => {
+                let cache = request.network.cache_dir.as_deref();
+                let remote = self.remote(url.as_str(), cache, request.token.as_ref())?;
+                default_branch(&remote, verify)?
+            }
         };
-        match pins() {
-            Err(error) if error.is_of_objects() && remote.forget() => Ok(pins()?),
-            done => Ok(done?),
-        }
+        // Without Helm nothing is known, which is not the same as a difference.
+        let helm = if report.manifests.is_empty() { Ok(String::new()) } else { renderer.helm() };
+        helm.map(|_| report).map_err(|e| Error::failed("cannot render").because(e))
     }
 
     /// The catalog, with the reason for each release that is passed over.
@@ -172,7 +182,7 @@ impl<'t> Session<'t> {
             SourceSetting::File(_) | SourceSetting::Off => Vec::new(),
         };
         let progress = |doing: &str| self.terminal.progress(doing);
-        let renderer = self.renderer(request, catalog);
+        let renderer = self.renderer(&request.helm, &request.network, catalog);
         let operator = Operator {
             catalog,
             renderer: renderer.as_ref(),
@@ -185,15 +195,20 @@ impl<'t> Session<'t> {
     }
 
     /// Nothing is looked for, fetched or started before something is to be rendered.
-    fn renderer<'s>(&'s self, request: &RunRequest, catalog: &'s Catalog) -> Box<dyn Renderer + 's> {
-        let program = match &request.helm {
+    fn renderer<'s>(
+        &'s self,
+        helm: &HelmChoice,
+        network: &Network,
+        catalog: &'s Catalog,
+    ) -> Box<dyn Renderer + 's> {
+        let program = match helm {
             HelmChoice::Off => return Box::new(render::Off),
             HelmChoice::OnPath => None,
             HelmChoice::Program(path) => Some(path.clone()),
         };
-        let index = request.network.feeds.charts.clone();
+        let index = network.feeds.charts.clone();
         let options = HelmOptions { program, index, ..HelmOptions::default() };
-        Box::new(Helm::new(&self.http, request.network.cache_dir.as_deref(), catalog, options))
+        Box::new(Helm::new(&self.http, network.cache_dir.as_deref(), catalog, options))
     }
 
     /// A path is a remote for a run, where it is a bare folder or has an `origin`; for a plan only where it is a bare
@@ -227,6 +242,24 @@ impl<'t> Session<'t> {
         };
         let token: SecretString = token.secret();
         Ok(GitHub::new(&self.http, address, Some(&token))?)
+    }
+}
+
+/// Reads the tip of the remote's default branch, once more where the cache was damaged.
+fn default_branch<T>(
+    remote: &GitRemote<'_>,
+    read: impl Fn(&dyn Tree) -> Result<T, pipeline::Error>,
+) -> Result<T, Error> {
+    let refs = remote.refs()?;
+    let tip = refs.default_branch.as_ref().and_then(|name| Some((name, *refs.branches.get(name)?)));
+    let (branch, tip) = tip.ok_or_else(|| pipeline::Error::Empty { url: remote.url() })?;
+    let fetched = || -> Result<T, pipeline::Error> {
+        remote.fetch(&[(branch, tip)])?;
+        read(remote.tree(tip)?.as_ref())
+    };
+    match fetched() {
+        Err(error) if error.is_of_objects() && remote.forget() => Ok(fetched()?),
+        done => Ok(done?),
     }
 }
 

@@ -204,7 +204,7 @@ pub(super) fn chart(text: &str) -> Result<String, Fault> {
     if linkerd::is_chart(text) {
         return Ok(text.to_owned());
     }
-    let mend = match nearest(text, linkerd::CHARTS.into_iter()) {
+    let mend = match nearest(text, linkerd::CHARTS) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("write one of {}", linkerd::CHARTS.join(", ")),
     };

@@ -31,9 +31,19 @@ pub(super) struct Draft {
 
 /// What a plan became when it was applied.
 enum Applied {
-    Done { plan: Box<Plan>, changes: ChangeSet, inventory: Inventory, rendered: Renderings },
+    Done(Box<Change>),
     Nothing,
     Stuck(String),
+}
+
+/// A plan with what was made of it.
+struct Change {
+    plan: Plan,
+    changes: ChangeSet,
+    /// The inventory that was planned on: what was refused is set aside in it.
+    inventory: Inventory,
+    /// What became of committed manifests.
+    rendered: Renderings,
 }
 
 /// Drafts one stage; nothing where the target has no pins of it.
@@ -69,9 +79,7 @@ pub(super) fn draft(
         Applied::Stuck(reason) => {
             Ok(Some(drafting.without_proposal(StageDecision::Unplannable { release: to, reason })))
         }
-        Applied::Done { plan, changes, inventory, rendered } => {
-            drafting.finish(*plan, changes, &inventory, rendered, base).map(Some)
-        }
+        Applied::Done(change) => drafting.finish(*change, base).map(Some),
     }
 }
 
@@ -175,23 +183,18 @@ impl Drafting<'_> {
             changes.files.sort_by(|a, b| a.path.cmp(&b.path));
             let helm = if made.renderings.is_empty() { None } else { self.rendering.helm() };
             let rendered = Renderings { done: made.renderings, missing, helm };
-            return Applied::Done { plan: Box::new(plan), changes, inventory, rendered };
+            return Applied::Done(Box::new(Change { plan, changes, inventory, rendered }));
         }
         Applied::Stuck("too many edits were refused".to_owned())
     }
 
-    fn finish(
-        &self,
-        plan: Plan,
-        changes: ChangeSet,
-        inventory: &Inventory,
-        rendered: Renderings,
-        base: &str,
-    ) -> Result<Draft, Error> {
+    fn finish(&self, change: Change, base: &str) -> Result<Draft, Error> {
         let survey = self.survey;
-        let after = survey.scan(&Overlay::new(survey.tree, &changes))?;
-        let rendered = rendered.and(self.rendering.uses(inventory, &after));
-        let findings = self.verify(&plan, &changes, inventory, &after, &rendered);
+        let after = survey.scan(&Overlay::new(survey.tree, &change.changes))?;
+        let uses = self.rendering.uses(&change.inventory, &after);
+        let change = Change { rendered: change.rendered.and(uses), ..change };
+        let findings = self.verify(&change, &after);
+        let Change { plan, changes, inventory, .. } = change;
         let config = self.survey.config();
         let blocked = findings.iter().any(|f| f.severity == Severity::Block);
         if blocked && config.on_block == OnBlock::Hold {
@@ -200,7 +203,7 @@ impl Drafting<'_> {
         }
         let content = Content::of(&propose::content::Material {
             plan: &plan,
-            inventory,
+            inventory: &inventory,
             target: &self.target.target,
             findings: &findings,
             catalog: survey.catalog,
@@ -233,27 +236,20 @@ impl Drafting<'_> {
         Ok(Draft { report, wanted: Some(wanted), charts })
     }
 
-    fn verify(
-        &self,
-        plan: &Plan,
-        changes: &ChangeSet,
-        inventory: &Inventory,
-        after: &Inventory,
-        rendered: &Renderings,
-    ) -> Vec<Finding> {
+    fn verify(&self, change: &Change, after: &Inventory) -> Vec<Finding> {
         let survey = self.survey;
         verify::verify(&Verification {
             before: survey.tree,
-            inventory,
-            plan,
-            changes,
+            inventory: &change.inventory,
+            plan: &change.plan,
+            changes: &change.changes,
             after: Some(after),
             target: &self.target.target,
             kubernetes: self.target.kubernetes.as_ref(),
             control_plane: survey.config().data_plane.control_plane,
             catalog: survey.catalog,
             options: &survey.options,
-            rendered,
+            rendered: &change.rendered,
             now: self.now,
         })
     }

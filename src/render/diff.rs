@@ -160,18 +160,13 @@ impl fmt::Debug for FieldChange {
 // === impl Walk ===
 
 impl Walk<'_> {
+    /// Compares without asking first whether all is equal, which would look at deep values once for each level.
     fn values(&mut self, before: &Value, after: &Value) {
-        if before == after {
-            return;
-        }
         match (before, after) {
             (Value::Object(before), Value::Object(after)) => self.mappings(before, after),
             (Value::Array(before), Value::Array(after)) => self.lists(before, after),
-            (Value::String(old), Value::String(new)) if self.may_hold_yaml() => {
-                if !self.texts(old, new) {
-                    self.record(Some(before), Some(after));
-                }
-            }
+            _ if before == after => {}
+            (Value::String(old), Value::String(new)) if self.may_hold_yaml() && self.texts(old, new) => {}
             _ => self.record(Some(before), Some(after)),
         }
     }

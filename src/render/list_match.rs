@@ -118,6 +118,10 @@ impl<'v> Matching<'v> {
         equal.extend((ends.0..before.len()).zip(ends.1..after.len()));
         let mut matching =
             Self { before, after, equal, old: (prefix..ends.0).collect(), new: (prefix..ends.1).collect() };
+        // Two items that are left alone are each other's, and need not be hashed.
+        if matching.old.len() <= 1 && matching.new.len() <= 1 {
+            return matching;
+        }
         if ends.0 == ends.1 {
             matching.take(|at, _| at, |at, _| at, |b, a| b == a);
         }

@@ -89,8 +89,14 @@ pub fn render_uses(
         None => Err(Fault::new("the rendering is missing.", "Report this as a mistake of uplinker.")),
     };
     for (change, old, new) in &ready {
+        let alike = ready.iter().filter(|(other, ..)| change.looks_like(other)).count() > 1;
         match manifest(old).and_then(|before| Ok((before, manifest(new)?))) {
-            Ok((before, after)) => renderings.done.push(change.rendering(old, new, before, after)),
+            Ok((before, after)) => {
+                let mut done = change.rendering(old, new, before, after);
+                let name = format!("For the Helm release `{}`.", change.after.release);
+                done.notes.extend(alike.then_some(name));
+                renderings.done.push(done);
+            }
             Err(fault) => renderings.missing.push(change.missing(&fault)),
         }
     }
@@ -170,6 +176,13 @@ impl Changed<'_> {
         plain(self.before) != plain(self.after)
     }
 
+    /// Tells whether a reader could not tell the two apart by their place.
+    fn looks_like(&self, other: &Self) -> bool {
+        let place =
+            |found: &ChartUse| (found.line, found.chart.clone(), found.path.clone(), found.by.clone());
+        place(self.after) == place(other.after)
+    }
+
     fn ids(&self, catalog: &Catalog) -> Result<(ChartId, ChartId), Fault> {
         Ok((chart_id(self.before, catalog)?, chart_id(self.after, catalog)?))
     }
@@ -221,6 +234,21 @@ fn defaults(chart: &Chart) -> Value {
     value::read(chart.defaults()).unwrap_or_default()
 }
 
+/// Tells whether a template, or a value that may be used as one, can read the release's name.
+fn reads_release(chart: &Chart, inputs: &Inputs) -> bool {
+    let other = |text: &str| {
+        text.match_indices(".Release").any(|(at, word)| {
+            let rest = text.get(at + word.len()..).unwrap_or_default();
+            ![".Namespace", ".Service", ".Revision", ".IsInstall", ".IsUpgrade"]
+                .iter()
+                .any(|p| rest.starts_with(p))
+        })
+    };
+    chart.files.values().any(|text| other(text))
+        || inputs.layers.iter().any(|layer| other(&layer.0))
+        || inputs.settings.iter().any(|setting| other(&setting.value))
+}
+
 /// Returns the namespace, or the one that Linkerd's own instructions name for the chart.
 fn namespace(found: &ChartUse) -> String {
     let usual = match found.chart.as_str() {
@@ -243,9 +271,11 @@ impl Jobs {
     ) -> Result<Side, Fault> {
         let chart = renderer.chart(&id).map_err(|error| Fault::of(&error))?;
         let inputs = Inputs::of(found, &chart)?;
+        // Fleets differ in the release's name alone, and Linkerd's charts do not read it.
+        let release = if reads_release(&chart, &inputs) { &found.release } else { &found.chart };
         let job = Job {
             chart: id,
-            release: found.release.clone(),
+            release: release.clone(),
             namespace: namespace(found),
             values: inputs.layers.clone(),
             settings: inputs.settings.clone(),
@@ -303,7 +333,8 @@ impl Fault {
             RenderError::Outside { temporary: true, .. } => "The next run tries again.",
             RenderError::Outside { temporary: false, .. } => "Look at the system that uplinker runs on.",
         };
-        Self::new(format!("{error}."), mend)
+        // Helm's own words may end with a full stop.
+        Self::new(format!("{}.", error.to_string().trim_end_matches('.')), mend)
     }
 }
 

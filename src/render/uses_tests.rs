@@ -170,6 +170,7 @@ fn values_from_outside_get_one_text_where_the_chart_takes_one() {
     let asked = fake.asked.lock().unwrap();
     assert_eq!(asked[0].values, asked[1].values);
     assert!(asked[0].values.contains(&Layer("x: null\n".into())));
+    drop(asked);
     let given = "identityTrustAnchorsPEM: A\nidentity: {issuer: {scheme: kubernetes.io/tls}}\n";
     let cp = |version: &str| one("linkerd-control-plane", version, &[text(given)]);
     assert!(render(&[cp("2026.8.2")], &[cp("2026.8.3")], &fake).done[0].stand_ins.is_empty());
@@ -214,7 +215,7 @@ fn what_cannot_be_rendered_is_named_and_the_rest_goes_on() {
     let inside = ValuesPart::InChart { file: "values-ha.yaml".to_owned(), optional: false };
     let before = [
         one("linkerd-viz", "2026.8.2", &[]),
-        one("linkerd-crds", "2026.8.2", &[inside.clone()]),
+        one("linkerd-crds", "2026.8.2", std::slice::from_ref(&inside)),
         one("linkerd2-cni", "2026.8.1", &[]),
         one("linkerd-multicluster", ">=1.0.0 <2.0.0", &[text("a: 1\n")]),
     ];
@@ -248,4 +249,26 @@ fn a_range_means_the_newest_chart_in_it() {
     let viz = |values: &str| one("linkerd-viz", ">=2026.1.0 <2027.0.0", &[text(values)]);
     let renderings = render(&[viz("a: 1\n")], &[viz("a: 2\n")], &fake);
     assert_eq!(renderings.done[0].from.version, "2026.8.3");
+}
+
+#[test]
+fn a_fleet_is_rendered_once_where_the_chart_does_not_read_its_name() {
+    let asked = |template: &str, value: &str| {
+        let files = BTreeMap::from([("templates/a.yaml".to_owned(), template.into())]);
+        let fake = Fake { files, ..Fake::default() };
+        let viz = |version: &str, release: &str| ChartUse {
+            release: release.to_owned(),
+            ..one("linkerd-viz", version, &[text(value)])
+        };
+        let before = [viz("2026.8.2", "a"), viz("2026.8.2", "b")];
+        let after = [viz("2026.8.3", "a"), viz("2026.8.3", "b")];
+        let done = render(&before, &after, &fake).done;
+        assert_eq!(done.len(), 2);
+        assert_eq!(done[1].notes, ["For the Helm release `b`."]);
+        fake.asked.into_inner().unwrap().len()
+    };
+    assert_eq!(asked("n: {{ .Release.Namespace }}", "a: 1\n"), 2);
+    assert_eq!(asked("n: {{ .Release.Name }}", "a: 1\n"), 4);
+    assert_eq!(asked("n: {{ toYaml $.Release }}", "a: 1\n"), 4);
+    assert_eq!(asked("n: {{ tpl .Values.a . }}", "a: '{{ .Release.Name }}'\n"), 4);
 }

@@ -10,6 +10,10 @@ use crate::yaml::{Node, Stream, Style, YamlError};
 /// The most values that one document may unfold to through its aliases.
 const CEILING: usize = 2_000_000;
 
+/// The deepest that a document may unfold to: each alias adds what its anchor holds, and one inside its own anchor has
+/// no end.
+const DEPTH: usize = 300;
+
 /// Reads the first document of a text; an empty text is an empty mapping.
 pub fn read(text: &str) -> Result<Value, YamlError> {
     let stream = Stream::parse(text)?;
@@ -22,17 +26,22 @@ pub fn read(text: &str) -> Result<Value, YamlError> {
 /// Reads a node and all below it.
 pub fn of(node: Node<'_>) -> Result<Value, YamlError> {
     let mut left = CEILING;
-    unfold(node, &mut left)
+    unfold(node, &mut left, DEPTH)
 }
 
-fn unfold(node: Node<'_>, left: &mut usize) -> Result<Value, YamlError> {
+fn unfold(node: Node<'_>, left: &mut usize, depth: usize) -> Result<Value, YamlError> {
     *left = left.checked_sub(1).ok_or(YamlError::TooLarge { what: "values", limit: CEILING })?;
+    let depth = depth.checked_sub(1).ok_or(YamlError::TooLarge { what: "nested values", limit: DEPTH })?;
     let node = node.resolved();
     if node.is_sequence() {
-        return node.items().map(|item| unfold(item, left)).collect::<Result<_, _>>().map(Value::Array);
+        return node
+            .items()
+            .map(|item| unfold(item, left, depth))
+            .collect::<Result<_, _>>()
+            .map(Value::Array);
     }
     if node.is_mapping() {
-        return mapping(node, left).map(Value::Object);
+        return mapping(node, left, depth).map(Value::Object);
     }
     let text = node.as_str().unwrap_or_default();
     Ok(match (node.style(), node.tag()) {
@@ -44,10 +53,11 @@ fn unfold(node: Node<'_>, left: &mut usize) -> Result<Value, YamlError> {
     })
 }
 
-fn mapping(node: Node<'_>, left: &mut usize) -> Result<Map<String, Value>, YamlError> {
+fn mapping(node: Node<'_>, left: &mut usize, depth: usize) -> Result<Map<String, Value>, YamlError> {
+    let depth = depth.checked_sub(1).ok_or(YamlError::TooLarge { what: "nested values", limit: DEPTH })?;
     let mut map = Map::new();
     for source in node.merged() {
-        for (key, value) in mapping(source.resolved(), left)? {
+        for (key, value) in mapping(source.resolved(), left, depth)? {
             map.entry(key).or_insert(value);
         }
     }
@@ -55,7 +65,7 @@ fn mapping(node: Node<'_>, left: &mut usize) -> Result<Map<String, Value>, YamlE
         if key.as_str() == Some("<<") && key.style() == Some(Style::Plain) {
             continue;
         }
-        map.insert(key.as_str().unwrap_or_default().to_owned(), unfold(value, left)?);
+        map.insert(key.as_str().unwrap_or_default().to_owned(), unfold(value, left, depth)?);
     }
     Ok(map)
 }
@@ -144,6 +154,19 @@ mod tests {
             bomb.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", ")))
         });
         assert!(matches!(read(&bomb), Err(YamlError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn aliases_that_nest_without_end_are_refused() {
+        let mut chain = String::from("a0: &a0 [x]\n");
+        (1..1_500).for_each(|n| chain.push_str(&format!("a{n}: &a{n} [*a{}]\n", n - 1)));
+        let found = read(&chain).unwrap_err();
+        assert!(matches!(found, YamlError::TooLarge { what: "nested values", .. }), "{found}");
+        for own in ["a: &a [*a]\n", "a: &a {b: *a}\n", "a: &a {<<: *a}\n"] {
+            assert!(read(own).is_err(), "{own}");
+        }
+        let deep = format!("{}{}", "[".repeat(140), "]".repeat(140));
+        assert!(read(&deep).is_ok());
     }
 
     #[test]

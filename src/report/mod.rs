@@ -13,6 +13,7 @@ mod run;
 mod table;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use std::fmt;
 
@@ -31,6 +32,7 @@ use crate::{
 
 pub use actions::outputs;
 pub use escape::{for_json, for_terminal};
+pub use verify::{DriftRow, ManifestRow, UnprovenRow, VerifyReport};
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! In: committed objects and users' values after the change, and the time. Out: a `block` for a certificate that has
 //! expired, a `warn` for one that expires within 60 days (when Linkerd's own checks begin to warn) and for an issuer
-//! that no trust anchor signed. What a cluster renders for itself is not looked at: its certificates are made there.
+//! that no trust anchor signed, and one `info` with the first dates. What a cluster renders for itself is not looked at: its certificates are made there.
 
 use std::collections::BTreeMap;
 
@@ -69,11 +69,22 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         all.iter().filter(|f| f.role == Role::Anchor).flat_map(|f| &f.chain).collect();
     let issuers = all.iter().filter(|f| f.role == Role::Issuer);
     findings.extend(issuers.filter_map(|issuer| unsigned(issuer, &anchors)));
-    let first = once.iter().min_by_key(|(certificate, _)| certificate.not_after);
-    let first = first.map_or(String::new(), |(certificate, found)| {
-        format!("; the first to expire is that of {}, on {}", found.what, certificate.last_day())
-    });
-    Checked { looked_at: format!("{}{first}", count(once.len(), "certificate")), findings }
+    findings.extend(dates(&once));
+    Checked { looked_at: format!("{} and when they expire", count(once.len(), "certificate")), findings }
+}
+
+/// Says how long the certificates last that this change carries over.
+fn dates(once: &BTreeMap<&Certificate, &Found>) -> Option<Finding> {
+    let first =
+        |role: Role| once.iter().filter(|(_, found)| found.role == role).map(|(c, _)| c.last_day()).min();
+    let roles = [
+        (Role::Anchor, "the trust anchor"),
+        (Role::Issuer, "the identity issuer"),
+        (Role::Webhook, "the webhooks' certificates"),
+    ];
+    let each = roles.iter().filter_map(|(role, name)| Some(format!("{name} until {}", first(*role)?)));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| Finding::info(NAME, format!("carried over as they are: {}", each.join(", "))))
 }
 
 fn expiry(now: Timestamp, found: &Found, certificate: &Certificate) -> Option<Finding> {
@@ -113,7 +124,9 @@ fn placed(found: &Found, finding: Finding) -> Finding {
 fn consequence(role: Role) -> &'static str {
     match role {
         Role::Anchor | Role::Issuer => "proxies get no certificate, and nothing in the mesh connects",
-        Role::Webhook => "the API server cannot call the webhook: pods start without a proxy, or not at all",
+        Role::Webhook => {
+            "the API server no longer calls what it is for; behind an injector, pods start without a proxy or not at all"
+        }
     }
 }
 
@@ -215,7 +228,12 @@ mod tests {
 
     /// On 2026-09-01.
     fn values(values: Value) -> Vec<Finding> {
-        rendered("", "").with_rendering(|r| r.values_after = values).check(NAME)
+        heavier(rendered("", "").with_rendering(|r| r.values_after = values).check(NAME))
+    }
+
+    /// Leaves the line with the dates out.
+    fn heavier(found: Vec<Finding>) -> Vec<Finding> {
+        found.into_iter().filter(|f| f.severity > Info).collect()
     }
 
     fn identity(anchors: String, issuer: String) -> Vec<Finding> {
@@ -230,6 +248,20 @@ mod tests {
         assert_eq!(identity(ca.pem(), issuer(&ca, FAR)), []);
         let other = anchor("other", FAR);
         assert_eq!(identity(other.pem() + &ca.pem(), issuer(&ca, FAR)), [], "a bundle in rotation");
+    }
+
+    #[test]
+    fn the_dates_are_said_where_all_is_well() {
+        let ca = anchor("root", FAR);
+        let (anchors, issuer) = (ca.pem(), issuer(&ca, (2027, 3, 2)));
+        let case = rendered("", "").with_rendering(|r| {
+            r.values_after =
+                json!({"identityTrustAnchorsPEM": anchors, "identity": {"issuer": {"tls": {"crtPEM": issuer}}}});
+        });
+        let found = case.check(NAME);
+        assert_eq!(severities(&found), [Info]);
+        let words = "carried over as they are: the trust anchor until 2034-01-09, the identity issuer until 2027-03-02";
+        assert_eq!(found[0].reason, words);
     }
 
     #[test]
@@ -270,6 +302,7 @@ mod tests {
              metadata: {{name: w}}\nwebhooks: [{{name: w, clientConfig: {{caBundle: {expired}}}}}]\n"
         );
         let committed = rendered("", &objects).with_rendering(|r| r.committed = true).check(NAME);
+        let committed = heavier(committed);
         assert_eq!(severities(&committed), [Block], "one certificate in two objects");
         assert!(committed[0].reason.starts_with("Secret tap-k8s-tls, tls.crt, expired"), "{committed:?}");
         assert_eq!(rendered("", &objects).check(NAME), []);

@@ -1,14 +1,15 @@
 //! Step 6, verify: defaults of the charts that change under users who rely on them.
 //!
-//! In: both charts' defaults and the user's values. Out: a `warn` for each default that changes or goes and that the user
-//! has not set, an `info` for what is new. Versions of images are the release itself and are left out.
+//! In: both charts' defaults and the user's values. Out: a `warn` for each default that changes and that the user has not
+//! set, an `info` for those that are gone and one for those that are new. Versions of images are the release itself and
+//! are left out.
 
 use serde_json::{Map, Value};
 
-use super::{Checked, Finding, Severity, Verification, count};
+use super::{Checked, Finding, Verification, count};
 use crate::{
     linkerd,
-    render::{FieldChange, FieldPath, Rendering, names_release_only},
+    render::{FieldChange, FieldPath, Rendering, Segment, names_release_only},
 };
 
 pub(super) const NAME: &str = "defaults-changed";
@@ -31,7 +32,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 }
 
 fn of_one(rendering: &Rendering) -> Vec<Finding> {
-    let mut walk = Walk { rendering, path: Vec::new(), changed: Vec::new(), added: Vec::new() };
+    let mut walk =
+        Walk { rendering, path: Vec::new(), changed: Vec::new(), gone: Vec::new(), added: Vec::new() };
     if let (Value::Object(before), Value::Object(after)) =
         (&rendering.defaults_before, &rendering.defaults_after)
     {
@@ -45,54 +47,36 @@ fn of_one(rendering: &Rendering) -> Vec<Finding> {
         let reason = format!("{} more of {to} change that you have not set", count(more, "default"));
         found.push(at(Finding::warn(NAME, reason).mend("compare the two values.yaml")));
     }
+    if !walk.gone.is_empty() {
+        let number = count(walk.gone.len(), "value");
+        found.push(at(Finding::info(NAME, format!("{to} no longer has {number}: {}", names(&walk.gone)))));
+    }
     if !walk.added.is_empty() {
-        let more = walk.added.len().saturating_sub(SHOWN);
-        let names: Vec<String> = walk.added.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let reason = format!("{to} has {}: {}{more}", count(walk.added.len(), "new value"), names.join(", "));
-        found.push(at(Finding::info(NAME, reason)));
+        let number = count(walk.added.len(), "new value");
+        found.push(at(Finding::info(NAME, format!("{to} has {number}: {}", names(&walk.added)))));
     }
     found
 }
 
-fn change(rendering: &Rendering, change: &FieldChange) -> Finding {
-    let to = &rendering.to;
-    let shown = |text: Option<String>| text.map(|text| shortened(&text)).unwrap_or_default();
-    let before = shown(change.shown_before());
-    let (reason, mend) = match &change.after {
-        Some(_) => (
-            format!(
-                "{to}: the default of `{}` goes from {before} to {}",
-                change.path,
-                shown(change.shown_after())
-            ),
-            "set it, if you rely on the old one",
-        ),
-        None => (
-            format!("{to}: `{}` is gone; its default was {before}", change.path),
-            "check whether you rely on it, and what took its place",
-        ),
-    };
-    // What was off and is gone turns nothing off.
-    let quiet = change.after.is_none() && is_nothing(change.before.as_ref());
-    let severity = if quiet { Severity::Info } else { Severity::Warn };
-    Finding::new(NAME, severity, reason).mend(mend)
+fn names(paths: &[String]) -> String {
+    let more = paths.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names: Vec<String> = paths.iter().take(SHOWN).map(|path| format!("`{}`", shortened(path))).collect();
+    format!("{}{more}", names.join(", "))
 }
 
-fn is_nothing(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null | Value::Bool(false)) => true,
-        Some(Value::String(text)) => text.is_empty(),
-        Some(Value::Array(list)) => list.is_empty(),
-        Some(Value::Object(map)) => map.is_empty(),
-        Some(_) => false,
-    }
+fn change(rendering: &Rendering, change: &FieldChange) -> Finding {
+    let shown = |text: Option<String>| text.map(|text| shortened(&text)).unwrap_or_default();
+    let (before, after) = (shown(change.shown_before()), shown(change.shown_after()));
+    let reason = format!("{}: the default of `{}` goes from {before} to {after}", rendering.to, change.path);
+    Finding::warn(NAME, reason).mend("set it, if you rely on the old one")
 }
 
 struct Walk<'a> {
     rendering: &'a Rendering,
     path: Vec<&'a str>,
     changed: Vec<FieldChange>,
+    gone: Vec<String>,
     added: Vec<String>,
 }
 
@@ -127,10 +111,9 @@ impl<'a> Walk<'a> {
                 }
             }
             _ if user.is_some() || self.is_version(before, after) => {}
+            (_, None) => self.gone.push(self.path.join(".")),
             _ => {
-                let path = FieldPath(
-                    self.path.iter().map(|key| crate::render::Segment::Key((*key).to_owned())).collect(),
-                );
+                let path = FieldPath(self.path.iter().map(|key| Segment::Key((*key).to_owned())).collect());
                 let (before, after) = (Some(before.clone()), after.cloned());
                 self.changed.push(FieldChange { path, before, after, secret: false });
             }
@@ -173,9 +156,9 @@ mod tests {
             json!({"proxy": {"nativeSidecar": true, "await": true, "new": 1}}),
             json!({"proxy": {"await": false}}),
         );
-        assert_eq!(severities(&found), [Warn, Warn, Info, Info]);
+        assert_eq!(severities(&found), [Warn, Info, Info]);
         assert!(found[0].reason.ends_with("the default of `proxy.nativeSidecar` goes from false to true"));
-        assert!(found[1].reason.contains("`old` is gone; its default was {\"on\":true}"));
+        assert!(found[1].reason.ends_with("no longer has 2 values: `old`, `off`"), "{found:?}");
         assert!(found.iter().any(|f| f.reason.ends_with("has 1 new value: `proxy.new`")));
     }
 

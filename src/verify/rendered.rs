@@ -24,6 +24,8 @@ pub(super) enum Deployer {
     FluxHelm,
     /// Argo CD, which applies what Helm prints, and treats Helm's hooks as its own.
     Argo,
+    /// Whoever deploys an umbrella chart: Helm or Argo CD.
+    Umbrella,
     /// Anything else, or not known: the objects are applied as they are.
     Applied,
 }
@@ -42,7 +44,7 @@ pub(super) fn compared<'r>(input: &Verification<'r>) -> Vec<Compared<'r>> {
 
 /// Says what the checks of rendered objects looked at.
 pub(super) fn looked_at(what: &str, all: &[Compared<'_>]) -> String {
-    match all.iter().map(|c| c.after.len()).sum::<usize>() {
+    match all.iter().map(|c| c.after.len().max(c.before.len())).sum::<usize>() {
         0 => "nothing: no chart was rendered".to_owned(),
         objects => format!("{what} among {}", super::count(objects, "rendered object")),
     }
@@ -52,6 +54,9 @@ pub(super) fn looked_at(what: &str, all: &[Compared<'_>]) -> String {
 pub(super) fn deployer(input: &Verification<'_>, rendering: &Rendering) -> Deployer {
     if rendering.committed {
         return Deployer::Applied;
+    }
+    if rendering.path.name() == "Chart.yaml" {
+        return Deployer::Umbrella;
     }
     let found = || {
         let text = text(input, &rendering.path)?;

@@ -151,7 +151,7 @@ impl Case {
             files: Vec::new(),
             committed,
             reason: reason.into(),
-            mend: "mend it.".into(),
+            mend: "Mend it.".into(),
         });
         self
     }

@@ -17,3 +17,4 @@ pub mod process;
 pub mod record;
 pub mod repo;
 pub mod scene;
+pub mod tree;

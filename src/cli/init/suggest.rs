@@ -1,4 +1,4 @@
-//! Which targets the paths of the pins suggest. Pure.
+//! Which targets the paths of the pins suggest, and which rendered manifests were seen. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +17,9 @@ const PARENTS: [&str; 12] = [
     "tenants",
     "zones",
 ];
+
+/// More rendered manifests are counted.
+const SHOWN: usize = 10;
 
 /// Returns the lines of the configuration that name the targets, as comments.
 pub(super) fn targets(paths: &[&str]) -> String {
@@ -46,6 +49,36 @@ pub(super) fn targets(paths: &[&str]) -> String {
         if shared.len() > 10 {
             out.push_str(&format!("# - and {} more\n", shared.len() - 10));
         }
+    }
+    out
+}
+
+/// Returns the lines of the configuration that name rendered manifests, as comments: charts with their files.
+pub(super) fn rendered(seen: &[(&str, &str)]) -> String {
+    let mut outputs: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for (chart, path) in seen {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        outputs.entry((folder, chart)).or_default().insert(path);
+    }
+    if outputs.is_empty() {
+        return "#render:\n#  - chart: linkerd-viz\n#    values: [rendered/viz-values.yaml]\n#    output: \
+                rendered/viz.yaml\n"
+            .to_owned();
+    }
+    let mut out = String::from(
+        "# These were seen; name the values files of those that uplinker cannot make again:\n#render:\n",
+    );
+    for ((folder, chart), files) in outputs.iter().take(SHOWN) {
+        // One file is named itself; many, one for each object, are named by their folder.
+        let output = match files.first() {
+            Some(file) if files.len() == 1 => Some(*file),
+            _ => Some(*folder).filter(|folder| !folder.is_empty()),
+        };
+        out.push_str(&format!("#  - chart: {}\n#    values: []\n", quoted(chart)));
+        out.extend(output.map(|output| format!("#    output: {}\n", quoted(output))));
+    }
+    if outputs.len() > SHOWN {
+        out.push_str(&format!("# - and {} more\n", outputs.len() - SHOWN));
     }
     out
 }
@@ -95,6 +128,24 @@ mod tests {
              #  - name: staging\n#    paths: [x/clusters/staging]\n\
              # These files have pins and would be in no target, so that nothing in them would move:\n# - infra/l.yaml\n"
         );
+    }
+
+    #[test]
+    fn rendered_manifests_are_named_by_file_or_folder() {
+        let text = rendered(&[
+            ("linkerd-viz", "out/viz.yaml"),
+            ("linkerd-crds", "out/crds/a.yaml"),
+            ("linkerd-crds", "out/crds/b.yaml"),
+            ("linkerd-viz", "evil\nname.yaml"),
+        ]);
+        assert_eq!(
+            text,
+            "# These were seen; name the values files of those that uplinker cannot make again:\n#render:\n\
+             #  - chart: linkerd-viz\n#    values: []\n#    output: \"evil\\\\u{a}name.yaml\"\n\
+             #  - chart: linkerd-viz\n#    values: []\n#    output: out/viz.yaml\n\
+             #  - chart: linkerd-crds\n#    values: []\n#    output: out/crds\n"
+        );
+        assert!(rendered(&[]).lines().all(|line| line.starts_with('#')));
     }
 
     #[test]

@@ -110,6 +110,13 @@ impl Upstream {
         (upstream.milestone_from, upstream.milestone_to) = (name(oldest), name(plan.to));
         upstream.crossed = crossed(material, oldest);
         (upstream.notices, upstream.untouched) = notices::of(material, oldest);
+        // What is told as a notice, with what it touches here, is not told again.
+        let told = |item: &Item| {
+            let number = item.pull.map(|pull| format!("#{pull}"));
+            number.is_some_and(|number| upstream.notices.iter().any(|n| n.source.ends_with(&number)))
+        };
+        let breaking = std::mem::take(&mut upstream.breaking);
+        upstream.breaking = breaking.into_iter().filter(|item| !told(item)).collect();
         upstream.unread = match catalog.feed("releases") {
             Some(FeedState::Off) => Some("the list of releases is turned off".to_owned()),
             Some(FeedState::Failed(reason)) => Some(reason.clone()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Committed, Regenerate, field::differing, linkerd_config, recognise::own};
+use super::{Committed, Regenerate, RenderEntry, field::differing, linkerd_config, recognise::own};
 use crate::{
     render::{Chart, ChartId, Job, Layer, Setting, SettingKind, Take, value},
     scan::{ChartUse, RepoPath, Tree, ValuesPart},
@@ -28,8 +28,12 @@ pub(super) struct Candidate {
     settings: Vec<Setting>,
 }
 
-/// Lists the candidates for a set.
-pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Chart) -> Vec<Candidate> {
+/// Lists the candidates for a set; the file that an entry names and that holds no values, where there is one.
+pub(super) fn candidates(
+    request: &Regenerate<'_>,
+    set: &Committed,
+    chart: &Chart,
+) -> Result<Vec<Candidate>, RepoPath> {
     let plain = |what: &str, layers: Vec<Layer>| Candidate {
         what: what.to_owned(),
         release: set.chart.clone(),
@@ -37,11 +41,10 @@ pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Char
         settings: Vec::new(),
     };
     let mut found = Vec::new();
-    for entry in request.entries.iter().filter(|e| e.chart == set.chart) {
-        let here = entry.namespace.as_ref().is_none_or(|n| *n == set.namespace)
-            && entry.output.as_ref().is_none_or(|output| set.files.iter().any(|f| is_below(&f.path, output)));
-        let layers: Option<Vec<Layer>> = entry.values.iter().map(|path| layer(request.tree, path)).collect();
-        found.extend(layers.filter(|_| here).map(|layers| plain("the `render:` entry", layers)));
+    for entry in request.entries.iter().filter(|entry| is_meant(entry, set)) {
+        let layer = |path: &RepoPath| layer(request.tree, path).ok_or_else(|| path.clone());
+        let layers: Vec<Layer> = entry.values.iter().map(layer).collect::<Result<_, _>>()?;
+        found.push(plain("the `render:` entry", layers));
     }
     let same =
         |u: &&ChartUse| u.chart == set.chart && u.namespace.as_ref().is_none_or(|n| *n == set.namespace);
@@ -52,15 +55,22 @@ pub(super) fn candidates(request: &Regenerate<'_>, set: &Committed, chart: &Char
             .map(|user| plain("the ConfigMap linkerd-config", vec![Layer(user.to_string().into())]));
         found.extend(rebuilt);
     }
-    found.extend(beside(request.tree, set).map(|(path, layer)| plain(path.as_str(), vec![layer])));
     found.push(plain("the chart's defaults", Vec::new()));
+    found.extend(beside(request.tree, set).map(|(path, layer)| plain(path.as_str(), vec![layer])));
     let mut kept: Vec<Candidate> = Vec::new();
     for candidate in found {
         if !kept.iter().any(|k| k.layers == candidate.layers && k.settings == candidate.settings) {
             kept.push(candidate);
         }
     }
-    kept
+    Ok(kept)
+}
+
+fn is_meant(entry: &RenderEntry, set: &Committed) -> bool {
+    let here = |output: &RepoPath| set.files.iter().any(|file| is_below(&file.path, output));
+    entry.chart == set.chart
+        && entry.namespace.as_ref().is_none_or(|namespace| *namespace == set.namespace)
+        && entry.output.as_ref().is_none_or(here)
 }
 
 /// Reads a chart's own values.
@@ -176,7 +186,7 @@ fn of_use(chart: &ChartUse) -> Option<Candidate> {
     };
     let settings: Option<Vec<Setting>> = chart.parameters.iter().map(setting).collect();
     Some(Candidate {
-        what: format!("the values in {}", chart.path),
+        what: format!("{}", chart.path),
         release: chart.release.clone(),
         layers: layers?.into_iter().flatten().collect(),
         settings: settings?,

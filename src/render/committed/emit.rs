@@ -16,7 +16,7 @@ pub(super) fn like(text: &str, node: Node<'_>, new: &str) -> String {
         Some(Style::Literal | Style::Folded) => {
             literal(new, block_indent(text, node)).unwrap_or_else(|| quoted(new))
         }
-        Some(Style::Plain) if core::is_plain_text(new) => new.to_owned(),
+        Some(Style::Plain) if is_plain(new) => new.to_owned(),
         _ => quoted(new),
     }
 }
@@ -31,7 +31,7 @@ pub(super) fn end(text: &str, node: Node<'_>) -> usize {
 /// Writes a value that stands on one line: a scalar, or an empty or flow collection.
 pub(super) fn inline(value: &Value) -> String {
     match value {
-        Value::String(text) => match core::is_plain_text(text) {
+        Value::String(text) => match is_plain(text) {
             true => text.clone(),
             false => quoted(text),
         },
@@ -70,7 +70,7 @@ pub(super) fn entries(value: &Value, indent: usize) -> String {
 
 /// Writes an entry whose key stands in the given column.
 pub(super) fn entry(key: &str, value: &Value, column: usize) -> String {
-    let key = if core::is_plain_text(key) { key.to_owned() } else { quoted(key) };
+    let key = if is_plain(key) { key.to_owned() } else { quoted(key) };
     // As Helm's own `toYaml` does, lists stand below their key without indentation.
     let indent = if value.is_array() { column } else { column + 2 };
     format!("{key}:{}", behind(value, indent))
@@ -83,6 +83,30 @@ pub(super) fn item(value: &Value, column: usize) -> String {
         Value::Array(items) if !items.is_empty() => format!("- {}", entries(value, column + 2).trim_start()),
         other => format!("-{}", behind(other, column + 2)),
     }
+}
+
+/// Tells whether a text needs no quotes, in a block as in a flow collection.
+fn is_plain(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_graphic() && !"[]{},\"'`&*|".contains(c) || c == ' ';
+    core::is_plain_text(text)
+        || begins_plain(text)
+            && text.chars().all(inner)
+            && !text.contains(": ")
+            && !text.contains(" #")
+            && !text.ends_with([' ', ':'])
+            && (!core::is_typed(text) || is_hash(text))
+}
+
+/// Tells whether a text begins as no indicator does; flags of programs begin with dashes.
+fn begins_plain(text: &str) -> bool {
+    let first = text.strip_prefix("--").or(text.strip_prefix('-')).unwrap_or(text);
+    first.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/')
+}
+
+/// Tells whether a text is hexadecimal and only begins as a binary number does.
+fn is_hash(text: &str) -> bool {
+    let digits = text.strip_prefix("0b").unwrap_or_default();
+    digits.bytes().all(|b| b.is_ascii_hexdigit()) && digits.bytes().any(|b| !matches!(b, b'0' | b'1'))
 }
 
 fn quoted(text: &str) -> String {
@@ -148,6 +172,13 @@ mod tests {
         };
         assert_eq!(written("v: a # c\n", "b"), "v: b # c\n");
         assert_eq!(written("v: a # c\n", "yes"), "v: \"yes\" # c\n");
+        assert_eq!(written("v: a\n", "bGsgbXUgbmF0dXM="), "v: bGsgbXUgbmF0dXM=\n");
+        assert_eq!(written("v: a\n", "linkerd/helm %!s(<nil>)"), "v: linkerd/helm %!s(<nil>)\n");
+        assert_eq!(written("v: a\n", "--log-level=info"), "v: --log-level=info\n");
+        assert_eq!(written("v: a\n", "-1"), "v: \"-1\"\n");
+        assert_eq!(written("v: a\n", "0b1d"), "v: 0b1d\n");
+        assert_eq!(written("v: a\n", "0b10"), "v: \"0b10\"\n");
+        assert_eq!(written("v: a\n", "b: c"), "v: \"b: c\"\n");
         assert_eq!(written("v: 'a'\n", "it's"), "v: 'it''s'\n");
         assert_eq!(written("v: \"a\"\n", "1 2"), "v: \"1 2\"\n");
         assert_eq!(written("v: |-\n    a\n\nw: 1\n", "b\nc\n"), "v: |\n    b\n    c\n\nw: 1\n");

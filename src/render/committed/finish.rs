@@ -9,7 +9,7 @@ use super::{
     Committed, Regenerate, Regenerated,
     candidate::has_stand_in,
     field::same,
-    kustomization::{self, Moves},
+    kustomization::{self, Arrival, Moves},
     write::{FileEdit, Written},
 };
 use crate::{
@@ -25,7 +25,7 @@ pub(super) struct Finished {
     pub(super) renderings: Vec<Rendering>,
     edits: BTreeMap<RepoPath, FileEdit>,
     new: BTreeMap<RepoPath, String>,
-    added: Vec<(RepoPath, Option<RepoPath>)>,
+    added: Vec<Arrival>,
 }
 
 // === impl Finished ===
@@ -123,7 +123,7 @@ fn change(path: &RepoPath, entry: Option<&Entry>, before: Vec<u8>, after: Option
 
 /// Brings the kustomizations above the files up to date.
 fn kustomizations(request: &Regenerate<'_>, moves: &Moves<'_>) -> Vec<FileChange> {
-    let paths = moves.added.iter().map(|(path, _)| path).chain(moves.removed);
+    let paths = moves.added.iter().map(|arrival| &arrival.path).chain(moves.removed);
     let folders: BTreeSet<&str> = paths.flat_map(|path| above(path.folder())).collect();
     let mut changes = Vec::new();
     for (folder, name) in folders.iter().flat_map(|f| kustomization::NAMES.map(|name| (*f, name))) {

@@ -13,12 +13,31 @@ use crate::{
 /// The names under which kustomize looks for its file.
 pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
+/// A file that comes.
+#[derive(Clone, Debug)]
+pub(super) struct Arrival {
+    /// Where it is.
+    pub(super) path: RepoPath,
+    /// The file beside which it belongs.
+    pub(super) neighbour: RepoPath,
+    /// Whether it belongs before that, rather than behind.
+    pub(super) before: bool,
+}
+
 /// Files that come and go.
 pub(super) struct Moves<'a> {
-    /// New files, each with the file behind which it belongs.
-    pub(super) added: &'a [(RepoPath, Option<RepoPath>)],
+    /// New files, in their order.
+    pub(super) added: &'a [Arrival],
     /// Files that are no more.
     pub(super) removed: &'a [RepoPath],
+}
+
+/// A new line of the list.
+struct Line {
+    /// The item beside which it goes.
+    at: usize,
+    before: bool,
+    name: String,
 }
 
 /// Brings the list up to date; `None` where it does not concern the files, or cannot be edited so.
@@ -31,22 +50,24 @@ pub(super) fn follow(text: &str, folder: &str, moves: &Moves<'_>) -> Option<Stri
     let gone =
         |n: &usize| paths.get(*n).is_some_and(|p| p.as_ref().is_some_and(|p| moves.removed.contains(p)));
     let place = |path: &RepoPath| paths.iter().position(|p| p.as_ref() == Some(path));
-    let mut added: Vec<(usize, String)> = Vec::new();
-    for (path, behind) in moves.added {
-        let known = behind.as_ref().and_then(place);
-        let Some(at) = known.or_else(|| added.last().map(|(at, _)| *at).filter(|_| behind.is_some())) else {
-            continue;
-        };
+    let mut added: Vec<Line> = Vec::new();
+    for arrival in moves.added {
+        let Some(at) = place(&arrival.neighbour) else { continue };
         let style = items.get(at).and_then(|n| n.as_str()).unwrap_or_default();
-        added.push((at, reference(folder, path, style.starts_with("./"))?));
+        let name = reference(folder, &arrival.path, style.starts_with("./"))?;
+        added.push(Line { at, before: arrival.before, name });
     }
     if added.is_empty() && !(0..items.len()).any(|n| gone(&n)) {
         return None;
     }
     let mut names: Vec<String> = Vec::new();
     for (n, item) in items.iter().enumerate() {
+        let new = |before: bool| {
+            added.iter().filter(move |l| l.at == n && l.before == before).map(|l| l.name.clone())
+        };
+        names.extend(new(true));
         names.extend(item.as_str().filter(|_| !gone(&n)).map(str::to_owned));
-        names.extend(added.iter().filter(|(at, _)| *at == n).map(|(_, name)| name.clone()));
+        names.extend(new(false));
     }
     let new = match list.is_flow() || names.is_empty() {
         true => whole(text, list, &names)?,
@@ -75,33 +96,32 @@ fn whole(text: &str, list: Node<'_>, names: &[String]) -> Option<String> {
 }
 
 /// Removes and adds single lines.
-fn by_lines(
-    text: &str,
-    items: &[Node<'_>],
-    gone: &dyn Fn(&usize) -> bool,
-    added: &[(usize, String)],
-) -> Option<String> {
+fn by_lines(text: &str, items: &[Node<'_>], gone: &dyn Fn(&usize) -> bool, added: &[Line]) -> Option<String> {
     let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut splices = Vec::new();
     for (n, item) in items.iter().enumerate() {
         let start = text.get(..item.span().start)?.rfind('\n').map_or(0, |n| n + 1);
         let lead = text.get(start..item.span().start)?;
-        let line_end = text.get(item.span().end..)?.find('\n').map(|n| item.span().end + n + 1);
-        let new: Vec<String> = added
-            .iter()
-            .filter(|(at, _)| *at == n)
-            .map(|(_, name)| format!("{lead}{}{ending}", emit::inline(&name.as_str().into())))
-            .collect();
-        if new.is_empty() && !gone(&n) {
+        let new = |before: bool| -> String {
+            let lines = added.iter().filter(|l| l.at == n && l.before == before);
+            lines.map(|l| format!("{lead}{}{ending}", emit::inline(&l.name.as_str().into()))).collect()
+        };
+        let (above, below) = (new(true), new(false));
+        if above.is_empty() && below.is_empty() && !gone(&n) {
             continue;
         }
         if lead.trim() != "-" {
             return None;
         }
-        let (end, before) = (line_end.unwrap_or(text.len()), if line_end.is_none() { ending } else { "" });
-        let span = if gone(&n) { start..end } else { end..end };
-        let before = if gone(&n) { "" } else { before };
-        splices.push(Splice { span, with: format!("{before}{}", new.concat()) });
+        let line_end = text.get(item.span().end..)?.find('\n').map(|n| item.span().end + n + 1);
+        let (end, open) = (line_end.unwrap_or(text.len()), if line_end.is_none() { ending } else { "" });
+        if gone(&n) {
+            splices.push(Splice { span: start..end, with: format!("{above}{below}") });
+            continue;
+        }
+        splices.extend((!above.is_empty()).then(|| Splice { span: start..start, with: above }));
+        splices
+            .extend((!below.is_empty()).then(|| Splice { span: end..end, with: format!("{open}{below}") }));
     }
     spliced(text, &splices)
 }
@@ -128,7 +148,11 @@ mod tests {
     }
 
     fn followed(text: &str, added: &[(&str, &str)], removed: &[&str]) -> Option<String> {
-        let added: Vec<_> = added.iter().map(|(a, b)| (path(a), Some(path(b)))).collect();
+        let arrival = |(new, beside): &(&str, &str)| {
+            let (before, beside) = beside.strip_prefix('<').map_or((false, *beside), |beside| (true, beside));
+            Arrival { path: path(new), neighbour: path(beside), before }
+        };
+        let added: Vec<_> = added.iter().map(arrival).collect();
         let removed: Vec<_> = removed.iter().map(|r| path(r)).collect();
         follow(text, "a", &Moves { added: &added, removed: &removed })
     }

@@ -3,7 +3,7 @@
 //! In: the files of a set and what is in them. Out: how the set is laid out, and a path for an object that is new. A name
 //! of an object is only text here: whatever is in it, the path stays in the tree.
 
-use super::placed::Placed;
+use super::{CommittedFile, placed::Placed};
 use crate::{render::Object, scan::RepoPath};
 
 /// How a committed manifest is laid out in files.
@@ -52,14 +52,19 @@ impl Layout {
         if let Some(root) = template_root(&objects) {
             return Self::ByTemplate(root);
         }
-        let single = placed.files.len() > 1 && placed.files.iter().all(|f| f.manifest.objects.len() == 1);
-        if !single {
+        let alone = |f: &&CommittedFile| f.manifest.objects.len() == 1;
+        let singles = placed.files.iter().filter(alone).count();
+        if placed.files.len() < 2 || singles * 2 <= placed.files.len() {
             return Self::Files;
         }
         let fits =
             |pattern: &Pattern| objects.iter().filter(|(f, o)| pattern.name(o) == f.path.name()).count();
         // Of equally good ones the first.
         let best = Pattern::all().max_by_key(|pattern| (fits(pattern), std::cmp::Reverse(pattern.rank())));
+        // A few objects that have a file to themselves may as well be files by topic.
+        if singles < placed.files.len() && best.as_ref().is_none_or(|best| fits(best) * 2 < singles) {
+            return Self::Files;
+        }
         Self::PerObject(best.unwrap_or(Pattern::DEFAULT))
     }
 
@@ -86,7 +91,7 @@ impl Layout {
 }
 
 /// Finds the folder below which every file is where its objects' template is.
-fn template_root(objects: &[(&super::CommittedFile, &Object)]) -> Option<String> {
+fn template_root(objects: &[(&CommittedFile, &Object)]) -> Option<String> {
     let mut roots = objects.iter().map(|(file, object)| {
         let root = file.path.as_str().strip_suffix(object.source.as_deref()?)?;
         root.strip_suffix('/').or(root.is_empty().then_some(root))

@@ -19,6 +19,9 @@ use super::{
 };
 use crate::render::{Chart, Job, Manifest, NotRendered, Object, ObjectKey, RenderError, Renderer, Rendering};
 
+/// What only `linkerd install` prints, and no chart.
+const FROM_CLI: &str = "`linkerd install` made this: the Namespace and the Secret linkerd-config-overrides, which no chart has, stay as they are.";
+
 /// A set on its way.
 struct Work<'a> {
     set: &'a Committed,
@@ -134,9 +137,12 @@ impl<'a> Work<'a> {
         new: bool,
     ) -> Result<Self, Failure> {
         renderer.helm().map_err(|e| unrendered(&e))?;
+        // What does not say its version goes with the control plane.
         let around = || {
-            let others = request.committed.iter().find_map(|other| other.version.as_ref());
-            others.or_else(|| request.uses.iter().find(|u| u.chart == set.chart).map(|u| &u.version))
+            let others = || request.committed.iter().filter(|other| other.version.is_some());
+            let plane = others().find(|other| other.chart == "linkerd-control-plane");
+            let deployed = || request.uses.iter().find(|u| u.chart == set.chart).map(|u| &u.version);
+            deployed().or_else(|| plane.or_else(|| others().next())?.version.as_ref())
         };
         let version = set.version.as_ref().or_else(around).ok_or_else(|| {
             let reason = format!("no object of it names the version of {}", set.chart);
@@ -154,7 +160,9 @@ impl<'a> Work<'a> {
             }
             None => None,
         };
-        let candidates = candidates(request, set, &from);
+        let candidates = candidates(request, set, &from).map_err(|path| {
+            (format!("{path}, which `render:` names, holds no values"), "mend the `render:` entry")
+        })?;
         Ok(Self { set, from, to, candidates, best: None })
     }
 
@@ -226,7 +234,8 @@ fn make(request: &Regenerate<'_>, work: &Work<'_>) -> Result<(Written, Rendering
     let owned = |(reason, mend): Failure| (reason, mend.to_owned());
     let nothing = || ("nothing was rendered".to_owned(), "try again".to_owned());
     let (Some(best), Some(to)) = (&work.best, &work.to) else { return Err(nothing()) };
-    if !best.drifts.is_empty() && request.drift == DriftMode::Refuse {
+    let refuses = request.drift == DriftMode::Refuse || best.drifts.iter().any(of_identity);
+    if !best.drifts.is_empty() && refuses {
         return Err(refused(work.set, best));
     }
     let Some(texts) = best.new.clone() else { return Err(nothing()) };
@@ -257,6 +266,7 @@ fn make(request: &Regenerate<'_>, work: &Work<'_>) -> Result<(Written, Rendering
         (format!("{key} cannot be written in the form of the files"), "render it by hand once".to_owned())
     })?;
     let mut notes = vec![format!("Rendered with the values of {}.", best.candidate.what)];
+    notes.extend(work.set.cli.then(|| FROM_CLI.to_owned()));
     notes.extend(written.notes.iter().cloned());
     notes.extend(
         without.iter().map(|key| format!("{key} is not committed and stays out: its key is not in Git.")),
@@ -314,6 +324,11 @@ fn refused(set: &Committed, best: &Attempt) -> (String, String) {
         "put the change into the values and name them in `render:`, or undo it, or let `drift: overwrite` replace it"
             .to_owned(),
     )
+}
+
+/// Tells whether a difference is one of the trust anchors: overwriting it would cut off every proxy.
+fn of_identity(drift: &Drift) -> bool {
+    drift.field.as_ref().is_some_and(|field| field.contains("linkerd.io/trust-root-sha256"))
 }
 
 fn set_name(set: &Committed) -> String {

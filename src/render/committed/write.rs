@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{CommittedFile, field::same, graft::graft, names::Layout, placed::Placed, recognise::marks};
+use super::{
+    CommittedFile, field::same, graft::graft, kustomization::Arrival, names::Layout, placed::Placed,
+    recognise::marks,
+};
 use crate::{
     edit::{Splice, spliced},
     render::{Manifest, Object, ObjectKey},
@@ -21,8 +24,8 @@ pub(super) struct Written {
     pub(super) edits: BTreeMap<RepoPath, FileEdit>,
     /// Texts of new files.
     pub(super) new: BTreeMap<RepoPath, String>,
-    /// The new files in order, each with the file behind which it belongs.
-    pub(super) added: Vec<(RepoPath, Option<RepoPath>)>,
+    /// The new files in order, each with the file beside which it belongs.
+    pub(super) added: Vec<Arrival>,
     /// What a reader must know.
     pub(super) notes: Vec<String>,
 }
@@ -197,21 +200,22 @@ impl Writing<'_> {
         let path = match layout {
             Layout::Files => None,
             _ => {
-                let neighbour = around(None)?.file().path.clone();
+                let spot = around(None)?;
+                let neighbour = spot.file().path.clone();
                 let in_use = |path: &RepoPath| (self.taken)(path) || written.new.contains_key(path);
                 let path = layout.path(object, neighbour.folder(), &in_use).ok_or_else(refused)?;
-                Some((path, neighbour))
+                Some((path, neighbour, matches!(spot, Spot::Before(..))))
             }
         };
         let there = path
             .as_ref()
-            .map(|(path, _)| path)
+            .map(|(path, ..)| path)
             .filter(|path| self.placed.files.iter().any(|f| f.path == **path));
         match (path.as_ref(), there) {
             (None, _) => self.insert(&around(None)?, &body, object, written),
             (_, Some(there)) => self.insert(&around(Some(there))?, &body, object, written),
-            (Some((path, _)), None) if (self.taken)(path) => return Err(refused()),
-            (Some((path, neighbour)), None) => {
+            (Some((path, ..)), None) if (self.taken)(path) => return Err(refused()),
+            (Some((path, neighbour, before)), None) => {
                 let known = self.placed.files.iter().find(|f| f.path == *neighbour);
                 let model = known.map_or("", |f| &f.manifest.text);
                 let begins = if model.starts_with("---") { "---\n" } else { "" };
@@ -219,8 +223,9 @@ impl Writing<'_> {
                     Some(text) => text.push_str(&ended(&format!("---\n{body}\n"), model)),
                     None => {
                         let text = ended(&format!("{begins}{body}\n"), model);
-                        written.added.push((path.clone(), Some(neighbour.clone())));
                         written.new.insert(path.clone(), text);
+                        let (path, neighbour) = (path.clone(), neighbour.clone());
+                        written.added.push(Arrival { path, neighbour, before: *before });
                     }
                 }
             }

@@ -156,6 +156,22 @@ fn lists_without_usable_keys_are_matched_by_content() {
 }
 
 #[test]
+fn a_deep_value_is_looked_at_once_and_not_once_a_level() {
+    let nested = |last: u32| {
+        let many: Vec<Value> = (0..50_000).map(Value::from).chain([json!(last)]).collect();
+        (0..250).fold(
+            json!(many),
+            |inner, level| if level % 2 == 0 { json!([inner]) } else { json!({"a": inner}) },
+        )
+    };
+    let (before, after) = (json!({"spec": nested(1)}), json!({"spec": nested(2)}));
+    let started = std::time::Instant::now();
+    assert_eq!(between("Thing", before, after).fields().count(), 1);
+    println!("{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}
+
+#[test]
 fn hostile_lists_cost_no_more_than_their_length() {
     let started = std::time::Instant::now();
     let many =

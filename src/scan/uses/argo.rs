@@ -9,7 +9,7 @@ use super::{
     super::{
         ChartUse, Parameter, RepoPath, ValuesPart,
         context::{Context, NamedChart, oci_chart},
-        index::clean_folder,
+        index::{argo_sources, clean_folder},
         object::Object,
         origin::{Origin, Ours},
         place::Place,
@@ -49,7 +49,7 @@ pub(super) fn application(
     uses: &mut Vec<ChartUse>,
 ) {
     let path = &place.file.path;
-    let Some(name) = object.name else { return };
+    let Some(name) = object.name.filter(|_| may_be_ours(context, object)) else { return };
     let Some(data) = Data::read(object.node).filter(|_| !overlay::is_patch(context, path)) else { return };
     let line = place.file.position(object.node.span().start).0;
     for mut variant in overlay::variants(context, path, object, &data) {
@@ -62,6 +62,18 @@ pub(super) fn application(
             sources(context, &app, spec, uses);
         }
     }
+}
+
+/// Looks whether an application is worth more: most are of other charts, or of no chart.
+fn may_be_ours(context: &Context<'_>, object: &Object<'_>) -> bool {
+    let sources = object.node.get("spec").map(argo_sources).unwrap_or_default();
+    sources.into_iter().any(|source| {
+        let url =
+            source.text(&["repoURL"]).and_then(|url| oci_chart(url).filter(|_| url.starts_with("oci://")));
+        let chart = source.text(&["chart"]).map(str::to_owned).or_else(|| url.map(|named| named.chart));
+        let ours = chart.is_some_and(|chart| chart.contains("${") || crate::linkerd::is_chart(&chart));
+        ours || context.local_chart(&clean_folder(source.text(&["path"]).unwrap_or("."))).is_some()
+    })
 }
 
 /// Takes the uses of an application's sources.

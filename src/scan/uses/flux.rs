@@ -304,7 +304,7 @@ fn generated_entry(context: &Context<'_>, maker: &Kustomization, name: &str, key
         });
         let lines: Vec<String> = env_texts.collect();
         let pairs = lines.iter().flat_map(|t| t.lines()).filter_map(|l| l.split_once('='));
-        if let Some((_, value)) = literals.chain(pairs).filter(|(k, _)| *k == key).last() {
+        if let Some((_, value)) = literals.chain(pairs).rfind(|(k, _)| *k == key) {
             return Some(Entry::Text(value.to_owned(), maker.path.clone()));
         }
     }

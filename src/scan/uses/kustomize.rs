@@ -61,15 +61,15 @@ pub(super) fn kustomization(
             .collect();
     for (key, names) in [("helmCharts", &MODERN), ("helmChartInflationGenerator", &LEGACY)] {
         for (n, item) in root.get(key).into_iter().flat_map(Node::items).enumerate() {
-            let first = uses.len();
-            chart(context, place, item, names, home, &format!("{key}[{n}]"), uses);
+            let mut found = chart(context, place, item, names, home, &format!("{key}[{n}]"));
             if !changes.is_empty() {
                 let note = format!(
                     "kustomize changes the output afterwards (`{}`), which is not done here.",
                     changes.join("`, `")
                 );
-                uses.iter_mut().skip(first).for_each(|u| u.notes.push(note.clone()));
+                found.iter_mut().for_each(|u| u.notes.push(note.clone()));
             }
+            uses.append(&mut found);
         }
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn generator(
     uses: &mut Vec<ChartUse>,
 ) {
     let home = object.node.text(&["chartHome"]).unwrap_or("charts");
-    chart(context, place, object.node, &MODERN, home, "", uses);
+    uses.extend(chart(context, place, object.node, &MODERN, home, ""));
 }
 
 fn chart(
@@ -92,11 +92,10 @@ fn chart(
     names: &Names,
     home: &str,
     part: &str,
-    uses: &mut Vec<ChartUse>,
-) {
+) -> Vec<ChartUse> {
     let path = &place.file.path;
-    let Some(data) = Data::read(item) else { return };
-    let Some(name) = data.text(&[names.name]) else { return };
+    let Some(data) = Data::read(item) else { return Vec::new() };
+    let Some(name) = data.text(&[names.name]) else { return Vec::new() };
     let mut found = blank(path, place.file.position(item.span().start).0);
     part.clone_into(&mut found.part);
     found.release = data.text(&["releaseName"]).unwrap_or(name).to_owned();
@@ -110,14 +109,16 @@ fn chart(
     let unpacked = path.join_from_folder(&format!("{home}/{name}/Chart.yaml"));
     if let Some(unpacked) = unpacked.filter(|p| context.corpus.entry(p.as_str()).is_some()) {
         // kustomize takes a chart that lies there, whatever version is written.
-        return umbrella::expand(context, &clean_folder(unpacked.folder()), &[], found, uses);
+        let mut uses = Vec::new();
+        umbrella::expand(context, &clean_folder(unpacked.folder()), &[], found, &mut uses);
+        return uses;
     }
     let origin = data.text(&[names.repository]).map(|r| Origin::Address(r.to_owned()));
     let version = data.text(&[names.version]).unwrap_or("*");
     let ours = Ours::judge(name, &origin.unwrap_or(Origin::Unknown), version, &context.options.mirrors);
-    if let Some(ours) = ours.filter(super::is_rendered) {
-        uses.push(ChartUse { chart: ours.chart, version: version.to_owned(), ..found });
-    }
+    let ours = ours.filter(super::is_rendered);
+    let whole = |ours: Ours| ChartUse { chart: ours.chart, version: version.to_owned(), ..found };
+    ours.map(whole).into_iter().collect()
 }
 
 fn values(context: &Context<'_>, path: &RepoPath, data: &Data, names: &Names, found: &mut ChartUse) {

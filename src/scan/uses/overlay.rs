@@ -329,7 +329,7 @@ fn matches(pattern: &str, text: &str) -> Option<bool> {
     let pattern = pattern.trim_start_matches('^').trim_end_matches('$');
     let parts: Vec<&str> = pattern.split(".*").collect();
     let plain = |part: &&str| !part.contains(['*', '+', '?', '[', ']', '(', ')', '|', '\\', '{', '}']);
-    if !parts.iter().all(|part| plain(&part)) {
+    if !parts.iter().all(plain) {
         return None;
     }
     let (first, rest) = parts.split_first()?;

@@ -63,8 +63,9 @@ pub(super) fn expand(
             parameters: deployed.parameters.iter().filter_map(|p| below(p, key)).collect(),
             ..deployed.clone()
         };
+        let switches = switches(&dependency, key);
         for (part, data) in deployed.values.iter().zip(&all) {
-            take(part, data.as_ref(), key, &mut found.values);
+            take(part, data.as_ref(), (key, &switches), &mut found.values);
         }
         if dependency.get("import-values").is_some() {
             found.notes.push("`import-values` is not followed.".to_owned());
@@ -119,13 +120,28 @@ fn read(part: &ValuesPart) -> Option<Data> {
     }
 }
 
-/// Takes of one layer what a dependency gets.
-fn take(part: &ValuesPart, data: Option<&Data>, key: &str, values: &mut Vec<ValuesPart>) {
+/// Returns the keys among a dependency's own values that switch it on: the umbrella reads them, not the chart.
+fn switches(dependency: &Data, key: &str) -> Vec<String> {
+    let conditions = dependency.text(&["condition"]).unwrap_or_default().split(',');
+    let own = conditions.filter_map(|path| path.trim().strip_prefix(key)?.strip_prefix('.'));
+    own.filter(|key| !key.contains('.')).map(str::to_owned).collect()
+}
+
+/// Takes of one layer what a dependency gets, without the keys that switch it on.
+fn take(
+    part: &ValuesPart,
+    data: Option<&Data>,
+    (key, switches): (&str, &[String]),
+    values: &mut Vec<ValuesPart>,
+) {
     match part {
         ValuesPart::Text { path, .. } => {
             let Some(data) = data else { return };
             let mut own =
                 data.get(key).cloned().filter(|d| matches!(d, Data::Map(_))).unwrap_or_else(Data::empty);
+            if let Data::Map(map) = &mut own {
+                map.retain(|key, _| !switches.contains(key));
+            }
             if let (Data::Map(map), Some(global)) = (&mut own, data.get(GLOBAL)) {
                 let mut all = global.clone();
                 if let Some(given) = map.get(GLOBAL) {

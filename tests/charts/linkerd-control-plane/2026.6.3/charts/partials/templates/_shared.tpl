@@ -1,5 +1,5 @@
 {{- define "partials.created-by" -}}
-linkerd.io/created-by: {{ printf "linkerd/helm %s" (.Values.cliVersion | default .Values.linkerdVersion) }}
+linkerd.io/created-by: {{ .Values.cliVersion | default (printf "linkerd/helm %s" .Values.linkerdVersion) }}
 {{- end -}}
 
 {{- define "partials.labels" -}}

@@ -1,0 +1,188 @@
+//! What is committed of charts, and where it is not what their versions and values give.
+
+use serde::Serialize;
+
+use super::{
+    Style,
+    escape::{for_terminal, json as to_json},
+    table::Table,
+};
+use crate::{propose::markdown, scan::RepoPath};
+
+/// What `uplinker verify` found.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct VerifyReport {
+    /// Helm's version.
+    pub helm: Option<String>,
+    /// The committed manifests, ordered by path.
+    pub manifests: Vec<ManifestRow>,
+    /// Where they are not what their charts give, ordered by path and line.
+    pub drifts: Vec<DriftRow>,
+    /// What could not be rendered, and so is not known.
+    pub unproven: Vec<UnprovenRow>,
+}
+
+/// One committed manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ManifestRow {
+    /// The first of its files.
+    pub path: RepoPath,
+    /// How many files it has.
+    pub files: usize,
+    /// The chart.
+    pub chart: String,
+    /// Its version; `None` where no object names it.
+    pub version: Option<String>,
+    /// The namespace that it was rendered for.
+    pub namespace: String,
+    /// Whether it is what its chart gives.
+    pub proven: bool,
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DriftRow {
+    /// The file.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// The chart and its version.
+    pub chart: String,
+    /// The object.
+    pub object: String,
+    /// The field; `None` for an object that only one side has.
+    pub field: Option<String>,
+    /// What differs, as a sentence; secrets are not shown.
+    pub reason: String,
+}
+
+/// A committed manifest of which nothing can be said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnprovenRow {
+    /// The first of its files.
+    pub path: RepoPath,
+    /// The chart.
+    pub chart: String,
+    /// Why.
+    pub reason: String,
+    /// What to do.
+    pub mend: String,
+}
+
+/// `uplinker.verify/v1`.
+#[derive(Serialize)]
+struct Document<'r> {
+    schema: &'static str,
+    #[serde(flatten)]
+    report: &'r VerifyReport,
+}
+
+const HEAD: [&str; 5] = ["manifest", "chart", "version", "namespace", "as its chart gives it"];
+
+// === impl VerifyReport ===
+
+impl VerifyReport {
+    /// Returns the report in the style's form.
+    pub fn render(&self, style: Style) -> String {
+        match style.format {
+            super::Format::Text => self.text(style.color),
+            super::Format::Json => to_json(&Document { schema: "uplinker.verify/v1", report: self }),
+            super::Format::Markdown => self.markdown(),
+        }
+    }
+
+    /// Tells whether everything that is committed is what its charts give.
+    pub fn is_proven(&self) -> bool {
+        self.drifts.is_empty() && self.unproven.is_empty()
+    }
+
+    fn text(&self, color: bool) -> String {
+        if self.manifests.is_empty() && self.unproven.is_empty() {
+            return "nothing here was made by Helm or `linkerd install`\n".to_owned();
+        }
+        let mut table = Table::new(HEAD);
+        self.manifests.iter().for_each(|row| table.row(cells(row)));
+        let lines = self.lines().map(|line| format!("{}\n", for_terminal(&line)));
+        table.text(color) + &lines.collect::<String>()
+    }
+
+    fn markdown(&self) -> String {
+        if self.manifests.is_empty() && self.unproven.is_empty() {
+            return "Nothing here was made by Helm or `linkerd install`.\n".to_owned();
+        }
+        let mut table = Table::new(HEAD);
+        self.manifests.iter().for_each(|row| table.row(cells(row).map(|c| markdown::whole(&c))));
+        let lines = self.lines().map(|line| format!("- {}\n", markdown::whole(&line)));
+        format!("{}\n{}", table.markdown(), lines.collect::<String>())
+    }
+
+    fn lines(&self) -> impl Iterator<Item = String> + '_ {
+        let drifts = self.drifts.iter().map(|d| format!("{}:{}: {}", d.path, d.line, d.reason));
+        let unproven =
+            self.unproven.iter().map(|u| format!("{}: {}: {}; {}", u.path, u.chart, u.reason, u.mend));
+        drifts.chain(unproven)
+    }
+}
+
+fn cells(row: &ManifestRow) -> [String; 5] {
+    let more = match row.files {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    [
+        format!("{}{more}", row.path),
+        row.chart.clone(),
+        row.version.clone().unwrap_or_else(|| "not named".to_owned()),
+        row.namespace.clone(),
+        if row.proven { "yes" } else { "no" }.to_owned(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Format;
+
+    fn report() -> VerifyReport {
+        let path = RepoPath::new("linkerd/crds.yaml").unwrap();
+        VerifyReport {
+            helm: Some("v4.2.3".to_owned()),
+            manifests: vec![ManifestRow {
+                path: path.clone(),
+                files: 2,
+                chart: "linkerd-crds".to_owned(),
+                version: Some("2026.8.2".to_owned()),
+                namespace: "linkerd".to_owned(),
+                proven: false,
+            }],
+            drifts: vec![DriftRow {
+                path,
+                line: 7,
+                chart: "linkerd-crds 2026.8.2".to_owned(),
+                object: "A b".to_owned(),
+                field: Some("spec.x".to_owned()),
+                reason: "A b spec.x is \u{1b}[31m<b>, the chart gives 1".to_owned(),
+            }],
+            unproven: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_differs_is_placed_and_nothing_of_it_acts() {
+        let shown = |format| report().render(Style { format, color: false, diff: false });
+        let text = shown(Format::Text);
+        assert!(
+            text.contains("linkerd/crds.yaml:7: A b spec.x is \\u{1b}[31m<b>, the chart gives 1"),
+            "{text}"
+        );
+        assert!(text.contains("linkerd/crds.yaml and 1 more"));
+        let markdown = shown(Format::Markdown);
+        assert!(!markdown.contains("<b>") && markdown.contains("&#60;b&#62;"), "{markdown}");
+        let json: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
+        assert_eq!(
+            (json["schema"].as_str(), json["drifts"][0]["line"].as_u64()),
+            (Some("uplinker.verify/v1"), Some(7))
+        );
+        assert!(!report().is_proven() && VerifyReport::default().is_proven());
+    }
+}

@@ -1,0 +1,216 @@
+//! Linkerd's real charts, committed and made again: what an upgrade changes, and nothing else.
+//!
+//! Reads a folder of packages as `helm pull` leaves them, named by `UPLINKER_REAL_CHARTS`; without one there is nothing to
+//! test. The charts are not ours to keep here. With `--nocapture` it prints what changes between releases.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+mod support;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+use support::{
+    charts::{ChartRepository, Package},
+    helm::Bench,
+    tree::MemoryTree,
+};
+use uplinker::{
+    linkerd::{CHARTS, built_in},
+    render::{
+        ChartId, DriftMode, Job, Layer, Object, Renderer as _, Take,
+        committed::{Regenerate, Regenerated, committed, regenerate},
+    },
+    scan::{ScanOptions, scan},
+};
+
+/// The releases in which nothing may change when nothing is to.
+const STEADY: [&str; 3] = ["2025.8.3", "2026.6.3", "2026.8.3"];
+/// The upgrades of the table.
+const UPGRADES: [(&str, &str); 2] = [("2026.6.3", "2026.8.3"), ("2025.8.3", "2025.10.7")];
+
+fn folder() -> Option<PathBuf> {
+    env::var_os("UPLINKER_REAL_CHARTS").map(PathBuf::from)
+}
+
+/// Makes an index of the packages of a folder.
+fn repository(folder: &Path) -> ChartRepository {
+    let files = fs::read_dir(folder).expect("a folder of packages").map(|e| e.expect("an entry").path());
+    let package = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?.strip_suffix(".tgz")?.to_owned();
+        let (name, version) = name.rsplit_once('-')?;
+        let bytes = fs::read(&path).expect("a package");
+        Some(Package { name: name.into(), version: version.into(), bytes, kube_version: ">=1.23.0-0".into() })
+    };
+    let mut packages: Vec<Package> = files.filter_map(package).collect();
+    packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+    assert!(!packages.is_empty(), "{} has no package", folder.display());
+    ChartRepository::of(packages)
+}
+
+/// A self-signed certificate and its key.
+fn issuer() -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(["identity.linkerd.cluster.local".to_owned()]).unwrap();
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
+/// The values of one chart in each way of rendering.
+fn values(chart: &str, way: &str, (certificate, key): &(String, String)) -> String {
+    let outside = json!({"externalSecret": true, "caBundle": "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----"});
+    let tls = json!({"crtPEM": certificate, "keyPEM": key});
+    let mut values = match chart {
+        "linkerd-control-plane" => {
+            json!({"identityTrustAnchorsPEM": certificate, "identity": {"issuer": {"tls": tls}}})
+        }
+        _ => json!({}),
+    };
+    let more = match (way, chart) {
+        ("externalSecret", "linkerd-control-plane") => {
+            json!({"proxyInjector": outside, "profileValidator": outside, "policyValidator": outside})
+        }
+        ("externalSecret", "linkerd-viz") => json!({"tap": outside, "tapInjector": outside}),
+        ("ha", "linkerd-control-plane") => json!({"controllerReplicas": 3, "enablePodAntiAffinity": true,
+            "enablePodDisruptionBudget": true, "webhookFailurePolicy": "Fail", "highAvailability": true,
+            "proxy": {"resources": {"cpu": {"request": "100m"}, "memory": {"limit": "250Mi", "request": "20Mi"}}},
+            "deploymentStrategy": {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": "25%"}}}),
+        _ => json!({}),
+    };
+    values.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    values.to_string()
+}
+
+fn namespace(chart: &str) -> &str {
+    match chart {
+        "linkerd-crds" | "linkerd-control-plane" => "linkerd",
+        "linkerd2-cni" => "linkerd-cni",
+        extension => extension,
+    }
+}
+
+/// Commits what Helm gives, the schedule hours away.
+fn repository_at(bench: &Bench, version: &str, way: &str, identity: &(String, String)) -> MemoryTree {
+    let job = |chart: &&str| Job {
+        chart: ChartId { name: (*chart).into(), version: version.into() },
+        release: (*chart).into(),
+        namespace: namespace(chart).into(),
+        values: vec![Layer(values(chart, way, identity).into())],
+        settings: Vec::new(),
+        kube_version: Some("1.33".into()),
+        api_versions: Vec::new(),
+        include_crds: false,
+        hooks: true,
+        take: Take::First,
+    };
+    let helm = bench.helm();
+    let jobs: Vec<Job> = CHARTS.iter().map(job).collect();
+    let texts = helm.render(&jobs);
+    let file = |(chart, text): (&&str, Result<std::sync::Arc<str>, _>)| {
+        let text = text.unwrap_or_else(|e: uplinker::render::RenderError| panic!("{e}")).to_string();
+        let schedule = text.lines().find(|l| l.trim().starts_with("schedule:")).map(str::to_owned);
+        let text = schedule.map_or(text.clone(), |l| text.replace(&l, "  schedule: \"07 12 * * *\""));
+        // Values of this chart are nowhere but beside its output.
+        let values = values(chart, way, identity);
+        let other = **chart != *"linkerd-control-plane" && values != "{}";
+        let values = other.then(|| (format!("{chart}/values.yaml"), values));
+        [Some((format!("{chart}/out.yaml"), text)), values].into_iter().flatten().collect::<Vec<_>>()
+    };
+    MemoryTree::new(CHARTS.iter().zip(texts).flat_map(file))
+}
+
+fn made(bench: &Bench, tree: &MemoryTree, version: &str) -> Regenerated {
+    let inventory = scan(tree, &ScanOptions::default()).unwrap();
+    let found = committed(tree, &inventory.facts.rendered);
+    assert!(found.missing.is_empty() && found.sets.len() == CHARTS.len(), "{:?}", found.missing);
+    let to: BTreeMap<String, String> = CHARTS.iter().map(|c| ((*c).to_owned(), version.to_owned())).collect();
+    regenerate(
+        &Regenerate {
+            tree,
+            committed: &found.sets,
+            uses: &[],
+            entries: &[],
+            to: &to,
+            drift: DriftMode::Refuse,
+            kube_version: Some("1.33"),
+            knowledge: built_in(),
+        },
+        &bench.helm(),
+    )
+}
+
+/// Lists what is secret or certified in a tree.
+fn certificates(tree: &MemoryTree) -> BTreeSet<String> {
+    let keys = ["tls.crt:", "tls.key:", "crt.pem:", "key.pem:", "caBundle:", "schedule:"];
+    let files = tree.files();
+    let lines = files.values().flat_map(|text| text.lines());
+    lines.filter(|l| keys.iter().any(|k| l.trim().starts_with(k))).map(|l| l.trim().to_owned()).collect()
+}
+
+#[test]
+fn real_charts_show_the_upgrade_and_nothing_else() {
+    let Some(folder) = folder() else { return };
+    let repository = repository(&folder);
+    let bench = Bench::new(&repository.url());
+    let identity = issuer();
+    for version in STEADY {
+        for way in ["default", "externalSecret", "ha"] {
+            let tree = repository_at(&bench, version, way, &identity);
+            let same = made(&bench, &tree, version);
+            assert!(same.missing.is_empty(), "{version} {way}: {:?}", same.missing);
+            assert!(same.changes.is_empty(), "{version} {way}: {:?}", same.changes[0].path);
+        }
+    }
+    println!(
+        "| from | to | values | objects added | removed | changed | lines changed | removed CRDs |\n|---|---|---|---|---|---|---|---|"
+    );
+    for (from, to) in UPGRADES {
+        for way in ["default", "externalSecret", "ha"] {
+            let tree = repository_at(&bench, from, way, &identity);
+            let upgrade = made(&bench, &tree, to);
+            assert!(upgrade.missing.is_empty(), "{from} {way}: {:?}", upgrade.missing);
+            let after = tree.changed(&upgrade.changes);
+            assert!(certificates(&after).is_subset(&certificates(&tree)), "{from} {to} {way}");
+            assert_eq!(made(&bench, &tree, to).changes, upgrade.changes);
+            assert!(made(&bench, &after, to).changes.is_empty());
+            let crds = row((from, to), way, &upgrade);
+            let gateway = crds.iter().filter(|crd| crd.ends_with(".gateway.networking.k8s.io")).count();
+            match from {
+                "2025.8.3" => assert_eq!((gateway, crds.len()), (4, 4), "{crds:?}"),
+                _ => {
+                    assert!(crds.is_empty(), "{crds:?}");
+                    assert_eq!(certificates(&after), certificates(&tree), "{from} {to} {way}");
+                }
+            }
+        }
+    }
+}
+
+/// Prints a row of the table, and returns the CRDs that go.
+fn row((from, to): (&str, &str), way: &str, upgrade: &Regenerated) -> Vec<String> {
+    let (mut added, mut removed, mut changed, mut crds) = (0, 0, 0, Vec::new());
+    for rendering in &upgrade.renderings {
+        let of = |objects: &[Object]| -> BTreeMap<_, _> {
+            objects.iter().map(|o| (o.key.clone(), o.value.clone())).collect()
+        };
+        let (before, after) = (of(&rendering.before.objects), of(&rendering.after.objects));
+        added += after.keys().filter(|k| !before.contains_key(k)).count();
+        changed += after.iter().filter(|(k, v)| before.get(k).is_some_and(|old| old != *v)).count();
+        let gone: Vec<_> = before.keys().filter(|k| !after.contains_key(k)).collect();
+        removed += gone.len();
+        crds.extend(gone.iter().filter(|k| k.kind == "CustomResourceDefinition").map(|k| k.name.clone()));
+    }
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let lines = upgrade.changes.iter().map(|c| {
+        let (before, after) = (text(&c.before), text(c.after.as_deref().unwrap_or_default()));
+        let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
+        diff.iter_all_changes().filter(|c| c.tag() != similar::ChangeTag::Equal).count()
+    });
+    println!(
+        "| {from} | {to} | {way} | {added} | {removed} | {changed} | {} | {} |",
+        lines.sum::<usize>(),
+        crds.join(", ")
+    );
+    crds
+}

@@ -1,0 +1,232 @@
+//! Whole runs over repositories with committed manifests: what is pushed, what is never pushed, and that a second run
+//! finds nothing to do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use support::{
+    charts::ChartRepository,
+    feed::release,
+    helm::{Bench, helm},
+    process::Run,
+    repo::{ADA, put},
+    scene::{PLATFORM, Scene},
+};
+use uplinker::render::{ChartId, Job, Layer, Renderer as _, Take};
+
+static CHARTS: LazyLock<ChartRepository> = LazyLock::new(ChartRepository::new);
+
+const NAMES: [&str; 3] = ["linkerd-crds", "linkerd-control-plane", "linkerd-viz"];
+
+/// What a person committed: Helm's output at 2026.8.2, with a schedule of another hour.
+static COMMITTED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let bench = Bench::new(&CHARTS.url());
+    let renderer = bench.helm();
+    let jobs = NAMES.map(|chart| Job {
+        chart: ChartId { name: chart.into(), version: "2026.8.2".into() },
+        release: chart.into(),
+        namespace: if chart == "linkerd-viz" { "linkerd-viz" } else { "linkerd" }.into(),
+        values: if chart == "linkerd-control-plane" { vec![Layer(identity().into())] } else { Vec::new() },
+        settings: Vec::new(),
+        kube_version: None,
+        api_versions: Vec::new(),
+        include_crds: false,
+        hooks: true,
+        take: Take::First,
+    });
+    let texts = renderer.render(&jobs).into_iter().map(|text| text.unwrap().to_string());
+    let file = |(chart, text): (&str, String)| (format!("mesh/{chart}.yaml"), with_schedule(&text));
+    NAMES.into_iter().zip(texts).map(file).collect()
+});
+
+fn with_schedule(text: &str) -> String {
+    let clock = |line: &str| line.trim().starts_with("schedule:");
+    let line = |line: &str| {
+        if clock(line) { "  schedule: \"03 21 * * *\"\n".to_owned() } else { format!("{line}\n") }
+    };
+    text.lines().map(line).collect()
+}
+
+/// Text that says it is a key, as no key is committed here.
+fn identity() -> String {
+    let pem = |kind: &str| {
+        format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", BASE64_STANDARD.encode(kind))
+    };
+    let tls = serde_json::json!({"crtPEM": pem("CERTIFICATE"), "keyPEM": pem("EC PRIVATE KEY")});
+    serde_json::json!({"identityTrustAnchorsPEM": pem("CERTIFICATE"), "identity": {"issuer": {"tls": tls}}})
+        .to_string()
+}
+
+/// A repository with the committed manifests and other files; releases up to `newest`.
+fn scene(more: &[(&str, &str)], newest: &str) -> Scene {
+    let committed = COMMITTED.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    let files: Vec<(&str, &str)> = committed.chain(more.iter().copied()).collect();
+    let scene = Scene::new(&files);
+    if newest != "edge-26.8.3" {
+        scene.feed.publish(release(newest, "2026-08-20T09:00:00Z").charts(&NAMES));
+    }
+    scene.feed.serve_packages(CHARTS.packages());
+    scene
+}
+
+fn with_helm(run: Run) -> Run {
+    run.env("UPLINKER_HELM", helm())
+}
+
+fn run(scene: &Scene) {
+    let _ = with_helm(scene.run()).done().exits(0);
+}
+
+/// Finds every private key in a text, also in base64.
+fn keys(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "+/=".contains(c)));
+    let decoded = words.filter(|w| w.len() > 40).filter_map(|w| BASE64_STANDARD.decode(w).ok());
+    let decoded = decoded.filter_map(|bytes| String::from_utf8(bytes).ok());
+    let texts = decoded.chain([text.to_owned()]);
+    let pems = texts.flat_map(|t| t.split("-----BEGIN ").skip(1).map(str::to_owned).collect::<Vec<_>>());
+    pems.filter(|t| t.contains("PRIVATE KEY-----"))
+        .map(|t| t.split("-----END").next().unwrap().to_owned())
+        .collect()
+}
+
+/// Searches every blob that the remote has, whatever refers to it.
+fn all_keys(scene: &Scene) -> BTreeSet<String> {
+    let repository = scene.repo.open();
+    let odb = repository.odb().unwrap();
+    let mut found = BTreeSet::new();
+    odb.foreach(|id| {
+        if let Ok(blob) = repository.find_blob(*id) {
+            found.extend(keys(&String::from_utf8_lossy(blob.content())));
+        }
+        true
+    })
+    .unwrap();
+    found
+}
+
+fn writes(scene: &Scene) -> Vec<String> {
+    let reads = |line: &str| line.starts_with("GET ") || line.contains("git-upload-pack");
+    scene.requests().into_iter().filter(|line| !reads(line)).collect()
+}
+
+#[test]
+fn manifests_are_proposed_in_the_new_release_and_a_second_run_pushes_nothing() {
+    let scene = scene(&[("README.md", "Ours.\n")], "edge-26.8.3");
+    let before = all_keys(&scene);
+    assert!(before.len() >= 3, "the committed manifests hold keys");
+    run(&scene);
+    let pull = scene.only_pull();
+    assert_eq!(pull.title, "Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)");
+    let changed = scene.repo.changed("main", PLATFORM);
+    assert_eq!(
+        changed,
+        ["mesh/linkerd-control-plane.yaml", "mesh/linkerd-crds.yaml", "mesh/linkerd-viz.yaml"]
+    );
+    for (path, old) in COMMITTED.iter() {
+        let new = scene.repo.read(PLATFORM, path).unwrap();
+        assert!(!new.contains("26.8.2") && new.contains("26.8.3"), "{path}");
+        assert_eq!(keys(&new), keys(old), "{path}");
+        let kept = |text: &str| -> Vec<String> {
+            let invented = ["tls.crt:", "crt.pem:", "caBundle:", "schedule:"];
+            let lines = text.lines().map(str::trim).filter(|l| invented.iter().any(|i| l.starts_with(i)));
+            lines.map(str::to_owned).collect()
+        };
+        assert_eq!(kept(&new), kept(old), "{path}");
+    }
+    assert_eq!(all_keys(&scene), before);
+
+    let tip = scene.repo.tip(PLATFORM);
+    scene.requests();
+    run(&scene);
+    assert_eq!((writes(&scene), scene.repo.tip(PLATFORM)), (vec![], tip));
+    // Without a cache everything is rendered anew, with other certificates and at another minute of the clock.
+    scene.home.forget();
+    run(&scene);
+    assert_eq!((writes(&scene), scene.repo.tip(PLATFORM)), (vec![], tip));
+}
+
+#[test]
+fn what_was_proposed_follows_from_its_charts() {
+    let scene = scene(&[], "edge-26.8.3");
+    run(&scene);
+    scene.repo.set_default_branch(PLATFORM);
+    let verify = || {
+        let url = scene.github.url(support::scene::REPO);
+        let run = scene
+            .home
+            .run(["verify", &url, "--format", "json"])
+            .args([format!("--charts-url={}", scene.feed.charts())]);
+        with_helm(run).env("UPLINKER_TOKEN", support::scene::TOKEN).done()
+    };
+    let report = verify().exits(0).json();
+    let manifests = report["manifests"].as_array().unwrap();
+    let all = |field: &str, value: serde_json::Value| manifests.iter().all(|m| m[field] == value);
+    assert!(
+        manifests.len() == 3 && all("proven", true.into()) && all("version", "2026.8.3".into()),
+        "{report:#}"
+    );
+
+    // Somebody changes a field, and somebody else takes half of the upgrade back.
+    let path = "mesh/linkerd-control-plane.yaml";
+    let text = scene.repo.read(PLATFORM, path).unwrap();
+    let tampered = text.replacen("replicas: 1", "replicas: 7", 1);
+    assert_ne!(text, tampered);
+    let change = [put(path, &tampered)];
+    scene.repo.commit(PLATFORM, &ADA, "By hand", &change);
+    let report = verify().exits(4).json();
+    let drift = &report["drifts"][0];
+    assert_eq!(
+        (drift["path"].as_str(), drift["field"].as_str()),
+        (Some(path), Some("spec.replicas")),
+        "{report:#}"
+    );
+    assert!(drift["object"].as_str().unwrap().starts_with("Deployment linkerd/"));
+}
+
+#[test]
+fn a_release_with_a_new_certificate_brings_no_key_into_git() {
+    let scene = scene(&[], "edge-26.8.4");
+    let before = all_keys(&scene);
+    run(&scene);
+    assert_eq!(all_keys(&scene), before);
+    let body = scene.only_pull().body.unwrap();
+    assert!(body.starts_with("**Blocked") && body.contains("externalSecret"), "{body}");
+    let plane = scene.repo.read(PLATFORM, "mesh/linkerd-control-plane.yaml");
+    assert_eq!(plane.as_ref(), Some(&COMMITTED[1].1), "it stays whole");
+    assert!(scene.repo.read(PLATFORM, "mesh/linkerd-viz.yaml").unwrap().contains("edge-26.8.4"));
+}
+
+#[test]
+fn a_change_by_hand_is_refused_by_name_or_overwritten_as_configured() {
+    let (path, text) = &COMMITTED[1];
+    let tampered = text.replacen("replicas: 1", "replicas: 7", 1);
+    assert_ne!(*text, tampered);
+    let made = |more: &[(&str, &str)]| {
+        let scene = scene(more, "edge-26.8.3");
+        scene.repo.commit("main", &ADA, "By hand", &[put(path, &tampered)]);
+        run(&scene);
+        (scene.only_pull().body.unwrap(), scene.repo.read(PLATFORM, path).unwrap())
+    };
+    let (body, after) = made(&[]);
+    assert_eq!(after, tampered, "nothing of it changes");
+    assert!(body.starts_with("**Blocked") && body.contains("spec.replicas"), "{body}");
+    let (_, after) = made(&[("uplinker.yaml", "version: 1\ndrift: overwrite\n")]);
+    assert!(after.contains("replicas: 1") && !after.contains("replicas: 7") && after.contains("edge-26.8.3"));
+}
+
+#[test]
+fn without_helm_chart_pins_move_and_the_rest_says_how_to_get_one() {
+    let pin = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: linkerd, namespace: l}\n\
+        spec: {url: https://helm.linkerd.io/edge}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n\
+        metadata: {name: linkerd-crds, namespace: l}\nspec:\n  chart:\n    spec:\n      chart: linkerd-crds\n      \
+        version: 2026.8.2\n      sourceRef: {kind: HelmRepository, name: linkerd}\n";
+    let scene = scene(&[("flux/crds.yaml", pin)], "edge-26.8.3");
+    let _ = scene.run().env("UPLINKER_HELM", "/nonexistent/helm").done().exits(0);
+    assert_eq!(scene.repo.changed("main", PLATFORM), ["flux/crds.yaml"]);
+    let body = scene.only_pull().body.unwrap();
+    assert!(body.starts_with("**Blocked") && body.contains("helm.sh/docs/intro/install"), "{body}");
+    assert!(body.contains("&#45;&#45;helm") || body.contains("--helm"), "{body}");
+}
