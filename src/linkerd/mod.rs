@@ -26,7 +26,7 @@ pub use names::{
     CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, VersionLine, image,
     is_chart, retired_chart,
 };
-pub use notices::{Notice, NoticeKind};
+pub use notices::{Notice, NoticeKind, Touches};
 pub use requirements::{GatewayApi, Kubernetes};
 pub use undeclared::reads_undeclared;
 pub use values::{REQUIRED, Required, VALUES, Value, ValueLine, value};

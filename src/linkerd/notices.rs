@@ -19,8 +19,32 @@ pub struct Notice {
     /// Whom it touches; everybody when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
+    /// What a repository has that the change is about; where it is not given, only a person can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touches: Option<Touches>,
     /// Where this was said.
     pub source: String,
+}
+
+/// What a repository has that a change is about: it touches where any of it is found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
+pub struct Touches {
+    /// Charts that are deployed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<String>,
+    /// Kinds of objects in the repository, as `linkerd.io/ServiceProfile`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
+    /// Names of objects that the charts make before the change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<String>,
+    /// Values that users set, as `linkerd-control-plane:proxy.nativeSidecar`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// Values that users leave to their defaults, in the same form.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unset: Vec<String>,
 }
 
 /// The sort of a change.

@@ -201,7 +201,16 @@ impl Drafting<'_> {
             let draft = self.without_proposal(StageDecision::Blocked(Box::new(plan)));
             return Ok(Draft { report: StageReport { changes, findings, ..draft.report }, ..draft });
         }
-        let content = Content::of(&plan, &inventory, &findings, self.survey.catalog);
+        let content = Content::of(&propose::content::Material {
+            plan: &plan,
+            inventory: &inventory,
+            target: &self.target.target,
+            findings: &findings,
+            catalog: survey.catalog,
+            rendered: &rendered,
+            tree: survey.tree,
+            configuration: config.path(),
+        });
         let title = self.worded(config.pull_request.title.as_ref(), &plan);
         let wanted = Wanted::new(&plan, title, &content, &config.pull_request.extras);
         let wanted =
@@ -212,6 +221,7 @@ impl Drafting<'_> {
             title: wanted.title.clone(),
             body: wanted.text.clone(),
             draft: wanted.draft,
+            content: Box::new(content),
         };
         let mut charts: Vec<String> = plan
             .moves

@@ -4,6 +4,8 @@
 //! its marker at the end. Templates get data only; every text in them is made harmless unless they say that it is
 //! code. Pure.
 
+use std::sync::OnceLock;
+
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context, value::Serde};
 use serde::Serialize;
 
@@ -45,10 +47,21 @@ pub struct Frame<'a> {
 /// How many entries of each list are shown, least important list first.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Limits {
+    items: usize,
+    fields: usize,
+    certificates: usize,
+    notes: usize,
     infos: usize,
     stays: usize,
+    objects: usize,
     releases: usize,
+    images: usize,
     places: usize,
+    restarts: usize,
+    order: usize,
+    charts: usize,
+    notices: usize,
+    breaking: usize,
     rows: usize,
     warnings: usize,
     blocks: usize,
@@ -57,22 +70,51 @@ struct Limits {
 // === impl Limits ===
 
 impl Limits {
-    const FULL: Self =
-        Self { infos: 200, stays: 30, releases: 100, places: 12, rows: 200, warnings: 200, blocks: 200 };
+    const FULL: Self = Self {
+        items: 40,
+        fields: 60,
+        certificates: 40,
+        notes: 40,
+        infos: 200,
+        stays: 30,
+        objects: 120,
+        releases: 100,
+        images: 60,
+        places: 12,
+        restarts: 100,
+        order: 40,
+        charts: 60,
+        notices: 60,
+        breaking: 100,
+        rows: 200,
+        warnings: 200,
+        blocks: 200,
+    };
 
-    /// Halves the least important list that is still over `floor`; `false` when none is.
+    /// Shortens the least important list that is still over `floor`; `false` when none is.
     fn tighten(&mut self, floor: usize) -> bool {
         let lists = [
+            &mut self.items,
+            &mut self.fields,
+            &mut self.certificates,
+            &mut self.notes,
             &mut self.infos,
             &mut self.stays,
+            &mut self.objects,
             &mut self.releases,
+            &mut self.images,
             &mut self.places,
+            &mut self.restarts,
+            &mut self.order,
+            &mut self.charts,
+            &mut self.notices,
+            &mut self.breaking,
             &mut self.rows,
             &mut self.warnings,
             &mut self.blocks,
         ];
         match lists.into_iter().find(|n| **n > floor) {
-            Some(list) => *list = (*list / 2).max(floor),
+            Some(list) => *list = (*list / 4).max(floor),
             None => return false,
         }
         true
@@ -143,6 +185,14 @@ fn boxes(frame: &Frame<'_>, ticks: &Ticks) -> Result<String, BodyError> {
 
 fn render(name: &str, data: Value) -> Result<String, BodyError> {
     let fail = |e: minijinja::Error| BodyError(format!("{e:#}"));
+    static TEMPLATES: OnceLock<Result<Environment<'static>, String>> = OnceLock::new();
+    let templates = TEMPLATES.get_or_init(|| templates().map_err(|e| format!("{e:#}")));
+    let templates = templates.as_ref().map_err(|reason| BodyError(reason.clone()))?;
+    templates.get_template(name).and_then(|t| t.render(data)).map_err(fail)
+}
+
+/// Reads the templates. In each of them a text is escaped unless a filter made Markdown of it.
+fn templates() -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     templates.set_auto_escape_callback(|_| AutoEscape::Custom("markdown".into()));
@@ -151,17 +201,23 @@ fn render(name: &str, data: Value) -> Result<String, BodyError> {
         _ => Ok(write!(out, "{value}")?),
     });
     templates.add_filter("code", |text: String| Value::from_safe_string(markdown::code(&text)));
+    templates.add_filter("prose", |text: String| Value::from_safe_string(markdown::prose(&text)));
     templates.add_filter("advice", |text: String| Value::from_safe_string(markdown::advice(&text)));
     templates.add_filter("top", |list: Vec<Value>, n: usize| list.into_iter().take(n).collect::<Vec<_>>());
     templates.add_filter("hidden", |list: Vec<Value>, n: usize| list.len().saturating_sub(n));
     for (name, source) in [
         ("pull_request", include_str!("../../templates/pull_request.md")),
+        ("sections", include_str!("../../templates/pull_request_sections.md")),
+        ("cluster", include_str!("../../templates/pull_request_cluster.md")),
+        ("workloads", include_str!("../../templates/pull_request_workloads.md")),
+        ("upstream", include_str!("../../templates/pull_request_upstream.md")),
+        ("next", include_str!("../../templates/pull_request_next.md")),
         ("answer", include_str!("../../templates/pull_request_answer.md")),
         ("note", include_str!("../../templates/pull_request_note.md")),
     ] {
-        templates.add_template(name, source).map_err(fail)?;
+        templates.add_template(name, source)?;
     }
-    templates.get_template(name).and_then(|t| t.render(data)).map_err(fail)
+    Ok(templates)
 }
 
 /// Leaves at most one empty line between lines, and no white space at their ends.

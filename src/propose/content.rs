@@ -1,21 +1,63 @@
 //! Step 8, propose: what a pull request says, as data.
 //!
-//! In: a plan with its inventory, findings and catalog. Out: a [`Content`], sorted and grouped, every text still as
-//! it was found: nothing is escaped here. Pure.
+//! In: a plan with its inventory, findings, renderings and catalog. Out: a [`Content`], sorted and grouped, every text
+//! still as it was found: nothing is escaped here. Nothing is claimed that was not computed. Pure.
 
-use std::collections::BTreeMap;
+mod certificates;
+mod changes;
+mod cluster;
+mod images;
+mod moves;
+mod next;
+mod notices;
+mod upstream;
+mod verdict;
+mod workloads;
 
 use serde::Serialize;
 
 use crate::{
-    plan::{Move, NewText, Plan},
-    release::{Catalog, EdgeVersion, Guidance},
-    scan::{Form, Inventory, Pin, Stage},
+    plan::{Plan, Target},
+    release::Catalog,
+    render::Renderings,
+    scan::{Inventory, Pin, Stage, Tree},
     verify::{Finding, Severity},
 };
 
+pub use certificates::{Certificates, Known, Replaced};
+pub use changes::{Changed, ChartChange, Field};
+pub use cluster::{Callout, Cluster, Missing, Restart, Restarts};
+pub use images::ImageChange;
+pub use moves::{Row, Stays};
+pub use next::{Next, Skew, Step};
+pub use notices::Told;
+pub use upstream::{Item, Passed, Upstream};
+pub use verdict::{Verdict, Weight};
+pub use workloads::{Effect, Workload};
+
+/// What a content is made from.
+#[derive(Clone, Copy)]
+pub struct Material<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What the scan found before the change, resolved.
+    pub inventory: &'a Inventory,
+    /// The plan's target.
+    pub target: &'a Target,
+    /// What the checks found.
+    pub findings: &'a [Finding],
+    /// What is known of releases.
+    pub catalog: &'a Catalog,
+    /// What the charts make of the change.
+    pub rendered: &'a Renderings,
+    /// The base commit's content.
+    pub tree: &'a dyn Tree,
+    /// The configuration's file, where there is one.
+    pub configuration: Option<&'a str>,
+}
+
 /// The data of a body.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Content {
     /// The target's name.
     pub target: String,
@@ -33,31 +75,26 @@ pub struct Content {
     pub published: Option<String>,
     /// How many pins move.
     pub pins: usize,
+    /// The first line.
+    pub verdict: Verdict,
     /// What moves.
     pub rows: Vec<Row>,
     /// Findings that block.
     pub blocks: Vec<Statement>,
     /// Findings to read first.
     pub warnings: Vec<Statement>,
-    /// Other findings.
+    /// Other findings, but those that [`Cluster::defaults`] and [`Next::order_notes`] have.
     pub infos: Vec<Statement>,
     /// Pins that stay.
     pub stays: Vec<Stays>,
-    /// The releases that are passed, oldest first, the new one last.
-    pub releases: Vec<Passed>,
-}
-
-/// Pins that move alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// The chart, or the kind of the pin.
-    pub what: String,
-    /// The text as it stands.
-    pub from: String,
-    /// The text as it will be; `None` for a digest that is computed again.
-    pub to: Option<String>,
-    /// `path:line` of each.
-    pub places: Vec<String>,
+    /// What changes in the cluster.
+    pub cluster: Cluster,
+    /// What changed upstream.
+    pub upstream: Upstream,
+    /// What happens next.
+    pub next: Next,
+    /// The configuration's file, where there is one.
+    pub configuration: Option<String>,
 }
 
 /// A finding.
@@ -73,35 +110,16 @@ pub struct Statement {
     pub mend: Option<String>,
 }
 
-/// Pins that stay for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Stays {
-    /// The reason, in the words of the contract.
-    pub reason: String,
-    /// `path:line` and text of each.
-    pub pins: Vec<(String, String)>,
-}
-
-/// A release on the way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Passed {
-    /// Its tag.
-    pub version: String,
-    /// The day on which it was published.
-    pub published: Option<String>,
-    /// Linkerd's advice on it; `None` where nothing was said.
-    pub guidance: Option<String>,
-    /// The condition or the reason.
-    pub note: Option<String>,
-}
-
 // === impl Content ===
 
 impl Content {
     /// Gathers what a body says.
-    pub fn of(plan: &Plan, inventory: &Inventory, findings: &[Finding], catalog: &Catalog) -> Self {
-        let say = |severity| findings.iter().filter(move |f| f.severity == severity).map(statement).collect();
-        Self {
+    pub fn of(material: &Material<'_>) -> Self {
+        let Material { plan, inventory, findings, .. } = *material;
+        let of = |severity| findings.iter().filter(move |f| f.severity == severity);
+        let elsewhere =
+            |f: &&Finding| cluster::tells(f.check) || next::tells(f.check) || upstream::tells(f, material);
+        let mut content = Self {
             target: plan.target.clone(),
             stage: stage_word(plan.stage).to_owned(),
             from: plan.from.iter().map(ToString::to_string).collect(),
@@ -110,14 +128,30 @@ impl Content {
             hop_reason: plan.hop_towards.map(|(_, why)| why.to_owned()).unwrap_or_default(),
             published: plan.published.map(day),
             pins: plan.moves.len(),
-            rows: rows(&plan.moves, inventory),
-            blocks: say(Severity::Block),
-            warnings: say(Severity::Warn),
-            infos: say(Severity::Info),
-            stays: stays(&plan.stays, inventory),
-            releases: passed(&plan.from, plan.to, catalog),
-        }
+            verdict: Verdict::default(),
+            rows: moves::rows(&plan.moves, inventory),
+            blocks: of(Severity::Block).map(statement).collect(),
+            warnings: of(Severity::Warn).map(statement).collect(),
+            infos: of(Severity::Info).filter(|f| !elsewhere(f)).map(statement).collect(),
+            stays: moves::stays(&plan.stays, inventory),
+            cluster: Cluster::of(material),
+            upstream: Upstream::of(material),
+            next: Next::of(material),
+            configuration: material.configuration.map(str::to_owned),
+        };
+        let one_way = content.upstream.notices.iter().filter(|n| n.kind == "one-way");
+        content.next.one_way.extend(one_way.map(one_way_notice));
+        content.verdict = verdict::of(&content);
+        content
     }
+}
+
+fn one_way_notice(notice: &Told) -> String {
+    let condition = match (&notice.evidence, &notice.condition) {
+        (None, Some(condition)) => format!(" This matters {condition}."),
+        _ => String::new(),
+    };
+    format!("{} ({}){condition}", notice.text, notice.release)
 }
 
 /// Names a stage as branches, titles and markers do.
@@ -136,35 +170,14 @@ fn place(pin: &Pin) -> String {
     format!("{}:{}", pin.path, pin.site.line)
 }
 
-fn kind(pin: &Pin) -> String {
-    word(&pin.kind)
-}
-
 /// The word that a closed list has for JSON is the word for people too.
 fn word(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn rows(moves: &[Move], inventory: &Inventory) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    let mut known: BTreeMap<(String, String, Option<String>), usize> = BTreeMap::new();
-    for (pin, new) in moves.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.new.as_ref()?))) {
-        let what = match (&pin.chart, pin.form) {
-            (Some(chart), Form::Chart | Form::LockDigest) => chart.clone(),
-            _ => kind(pin),
-        };
-        let to = match new {
-            NewText::Fixed(text) | NewText::Rendered(text) => Some(text.clone()),
-            NewText::LockDigest => None,
-        };
-        let key = (what.clone(), pin.value.clone(), to.clone());
-        let index = *known.entry(key).or_insert(rows.len());
-        match rows.get_mut(index) {
-            Some(row) => row.places.push(place(pin)),
-            None => rows.push(Row { what, from: pin.value.clone(), to, places: vec![place(pin)] }),
-        }
-    }
-    rows
+/// Counts with the noun in its right number.
+fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 fn statement(finding: &Finding) -> Statement {
@@ -180,30 +193,5 @@ fn statement(finding: &Finding) -> Statement {
     }
 }
 
-fn stays(moves: &[Move], inventory: &Inventory) -> Vec<Stays> {
-    let mut reasons: BTreeMap<crate::scan::Reason, Vec<(String, String)>> = BTreeMap::new();
-    for (pin, reason) in moves.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.reason?))) {
-        reasons.entry(reason).or_default().push((place(pin), pin.value.clone()));
-    }
-    reasons.into_iter().map(|(reason, pins)| Stays { reason: word(&reason), pins }).collect()
-}
-
-fn passed(from: &[EdgeVersion], to: EdgeVersion, catalog: &Catalog) -> Vec<Passed> {
-    let Some(oldest) = from.iter().min().filter(|oldest| **oldest < to) else { return Vec::new() };
-    let after = (std::ops::Bound::Excluded(*oldest), std::ops::Bound::Included(to));
-    let tell = |release: &crate::release::Release| {
-        let (guidance, note) = match &release.guidance {
-            Guidance::Recommended { .. } => (Some("recommended"), None),
-            Guidance::NotRecommended { note, .. } => (Some("not recommended"), Some(note.clone())),
-            Guidance::Caution { note, .. } => (Some("with a condition"), Some(note.clone())),
-            Guidance::Unknown => (None, None),
-        };
-        Passed {
-            version: release.version.to_string(),
-            published: release.published.map(day),
-            guidance: guidance.map(str::to_owned),
-            note,
-        }
-    };
-    catalog.releases.range(after).map(|(_, release)| tell(release)).collect()
-}
+#[cfg(test)]
+mod testing;

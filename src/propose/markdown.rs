@@ -31,10 +31,37 @@ pub fn advice(text: &str) -> String {
     while let Some((before, after)) = rest.split_once(DOCUMENTATION) {
         let end = after.find(|c| !plain(c)).unwrap_or(after.len());
         let (page, behind) = after.split_at(end);
-        out.push_str(&format!("{}<{DOCUMENTATION}{page}>", harmless(before)));
+        out.push_str(&format!("{}<{DOCUMENTATION}{page}>", quoted(before)));
         rest = behind;
     }
-    out + &harmless(rest)
+    out + &quoted(rest)
+}
+
+/// The same as [`safe`] for a sentence in which what stands between two backticks is code.
+///
+/// ```
+/// use uplinker::propose::markdown::prose;
+/// assert_eq!(prose("name `@crds` under <b>"), "name `@crds` under &#60;b&#62;");
+/// ```
+pub fn prose(text: &str) -> String {
+    quoted(&visible(text, LONGEST))
+}
+
+/// Shows what stands between backticks as code; a backtick without its other is text.
+fn quoted(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut out = String::with_capacity(text.len() + 16);
+    for (n, part) in parts.iter().enumerate() {
+        let alone = n + 1 == parts.len();
+        match (n % 2 == 1, alone) {
+            (false, _) => out.push_str(&harmless(part)),
+            // An empty pair would begin a longer fence.
+            (true, false) if !part.trim().is_empty() => out.push_str(&code(part)),
+            (true, false) => {}
+            (true, true) => out.push_str(&harmless(&format!("`{part}"))),
+        }
+    }
+    out
 }
 
 fn harmless(text: &str) -> String {
@@ -200,6 +227,18 @@ mod tests {
     #[test]
     fn long_text_is_cut() {
         assert_eq!(safe(&"a".repeat(9_000)).chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn what_is_quoted_is_code_and_no_quote_is_left_open() {
+        assert_eq!(prose("set `a.b` or `@c`"), "set `a.b` or `@c`");
+        assert_eq!(prose("an `open one @me"), "an &#96;open one @&#8203;me");
+        assert_eq!(prose("``` x ```"), "`x`");
+        assert_eq!(
+            prose("`<!-- uplinker:skip -->` `a|b`"),
+            format!("{} a&#124;b", safe("<!-- uplinker:skip -->"))
+        );
+        assert_eq!(advice("name `x` at https://linkerd.io/a/"), "name `x` at <https://linkerd.io/a/>");
     }
 
     proptest::proptest! {

@@ -13,7 +13,7 @@ use super::{Manifest, ManifestError, Object};
 use crate::{linkerd::ClockField, yaml::Node};
 
 /// What stands in the place of an invented text.
-const MADE: &str = "made by the chart when it is installed";
+pub const MADE: &str = "made by the chart when it is installed";
 /// What stands in the place of a schedule from the clock: it must stay one.
 const SCHEDULE: &str = "0 0 * * *";
 

@@ -24,7 +24,7 @@ use crate::{
     edit::ChangeSet,
     plan::Plan,
     policy::Hold,
-    propose::PullRequest,
+    propose::{Content, PullRequest},
     release::{EdgeVersion, Feed, Release},
     scan::{PinKind, Reason, RepoPath, SkipReason, Skipped, Stage},
     verify::{Finding, Severity},
@@ -212,6 +212,8 @@ pub struct Proposal {
     pub body: String,
     /// Whether it opens as a draft.
     pub draft: bool,
+    /// What the body is written from, whole.
+    pub content: Box<Content>,
 }
 
 /// What became of a stage's pull request in a run, or would, as far as a plan can see.

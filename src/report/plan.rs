@@ -86,6 +86,7 @@ fn pull_request(stage: &StageReport, writes: bool) -> Option<Value> {
         "title": wanted.map(|p| &p.title).or(pull.map(|p| &p.title)),
         "body": wanted.map(|p| &p.body),
         "draft": wanted.map(|p| p.draft),
+        "content": wanted.map(|p| &p.content),
         "outcome": stage.outcome.as_ref().map(|o| o.word(writes)),
         "number": pull.map(|p| p.number),
         "url": pull.map(|p| &p.url),

@@ -54,7 +54,11 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
     for stage in &report.stages {
         let title = format!("{}, {}: {}", stage.target, word_of(&stage.stage), verdict(stage, report.writes));
         out.push_str(&format!("\n### {}\n\n", markdown::whole(&title)));
-        for line in details(report, stage) {
+        if let Some(proposal) = &stage.proposal {
+            out.push_str(&page_in_markdown(proposal));
+        }
+        let without = stage.proposal.is_none();
+        for line in details(report, stage).into_iter().filter(|_| without) {
             // What is indented for a terminal is a list below its line on a page.
             let indent = if line.starts_with(' ') { "  " } else { "" };
             out.push_str(&format!("{indent}- {}\n", markdown::whole(line.trim_start())));
@@ -177,6 +181,22 @@ fn finding(finding: &Finding) -> String {
     let mend = finding.mend.as_ref().map(|m| format!("; {m}")).unwrap_or_default();
     let place = place.unwrap_or_default();
     format!("{} {}: {place}{}{mend}", word_of(&finding.severity), finding.check, finding.reason)
+}
+
+/// The pull request as a part of a page: its headings go one level down. Its text is made for Markdown already.
+fn page_in_markdown(proposal: &Proposal) -> String {
+    let Proposal { title, branch, base, body, .. } = proposal;
+    let mut out = format!(
+        "- title: {}\n- branch: {} into {}\n\n",
+        markdown::whole(title),
+        markdown::code(branch),
+        markdown::code(base)
+    );
+    for line in lines_for_terminal(body).trim_end().lines() {
+        let deeper = if line.starts_with("### ") { "#" } else { "" };
+        out.push_str(&format!("{deeper}{line}\n"));
+    }
+    out
 }
 
 /// The pull request's text as a reader of the terminal sees it.

@@ -126,8 +126,9 @@ fn stage(outcome: Option<Outcome>) -> StageReport {
             branch: "uplinker/default/platform".to_owned(),
             base: "main".to_owned(),
             title: "Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)".to_owned(),
-            body: format!("line\n{HOSTILE}\n"),
+            body: format!("line\n{}\n", HOSTILE.replace("<b>", "")),
             draft: false,
+            content: Box::default(),
         }),
         outcome,
     }
@@ -315,7 +316,7 @@ diff --git a/a.yaml b/a.yaml
 Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)
 
 line
-a\\u{1b}[31m|`x`<b>@all\\u{202e}
+a\\u{1b}[31m|`x`@all\\u{202e}
 
 default, data-plane: on hold: the platform change comes first
   release: edge-26.8.3

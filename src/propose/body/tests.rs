@@ -1,7 +1,7 @@
 //! What a body says, keeps and fits into, whatever it is given.
 
 use super::*;
-use crate::propose::content::{Passed, Row, Statement, Stays};
+use crate::propose::content::{Passed, Row, Statement, Stays, Upstream};
 
 fn content() -> Content {
     let statement = |check: &str, reason: &str| Statement {
@@ -34,12 +34,17 @@ fn content() -> Content {
         warnings: vec![statement("stale-generator", "the Makefile renders edge-26.8.2 again")],
         infos: vec![statement("order", "CRDs come first")],
         stays: vec![Stays { reason: "held".into(), pins: vec![("b.yaml:1".into(), "edge-26.7.1".into())] }],
-        releases: vec![Passed {
-            version: "edge-26.8.3".into(),
-            published: Some("2026-08-21".into()),
-            guidance: Some("with a condition".into()),
-            note: Some("not on GKE, see #123".into()),
-        }],
+        upstream: Upstream {
+            releases: vec![Passed {
+                version: "edge-26.8.3".into(),
+                published: Some("2026-08-21".into()),
+                guidance: Some("with a condition".into()),
+                note: Some("not on GKE, see #123".into()),
+                ..Passed::default()
+            }],
+            advised: true,
+            ..Upstream::default()
+        },
         ..Content::default()
     }
 }
@@ -142,10 +147,18 @@ fn any_size_fits_and_says_what_is_left_out() {
         warnings: many(),
         infos: many(),
         stays: vec![Stays { reason: nasty(1), pins: vec![(nasty(1), nasty(2)); 500] }; 20],
-        releases: vec![
-            Passed { version: nasty(1), published: None, guidance: None, note: Some(nasty(1)) };
-            500
-        ],
+        upstream: Upstream {
+            releases: vec![
+                Passed {
+                    version: nasty(1),
+                    guidance: Some(nasty(2)),
+                    note: Some(nasty(1)),
+                    ..Passed::default()
+                };
+                500
+            ],
+            ..Upstream::default()
+        },
         ..content()
     };
     let text = text(&huge).expect("renders");

@@ -1,0 +1,219 @@
+//! Step 8, propose: what happens once a change is merged.
+//!
+//! In: the order that the repository gives, proxies and control plane, one-way changes. Out: a [`Next`]. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::{Material, Statement, Workload, statement, workloads};
+use crate::{
+    plan::edge_of,
+    release::EdgeVersion,
+    scan::{Deployment, Reason, Stage},
+    verify::Severity,
+};
+
+/// What happens next.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Next {
+    /// The charts that move, in the order in which they are applied as far as the repository says it.
+    pub order: Vec<Step>,
+    /// What the checks say of the order, where it is no warning.
+    pub order_notes: Vec<Statement>,
+    /// Whether a warning or a block is about the order.
+    pub order_warned: bool,
+    /// How far the running proxies stay supported.
+    pub skew: Skew,
+    /// Proxy pins of the target that this change leaves.
+    pub proxy_pins: usize,
+    /// Why going back is not safe, one sentence each.
+    pub one_way: Vec<String>,
+    /// Whether the CRDs were rendered, so that their storage versions could be compared.
+    pub crds_compared: bool,
+    /// Whether linkerd-crds moves.
+    pub crds_move: bool,
+    /// What the data plane's change does to workloads.
+    pub workloads: Vec<Workload>,
+}
+
+/// A chart's place in the order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The chart.
+    pub chart: String,
+    /// The release or application.
+    pub name: String,
+    /// `path:line` of each.
+    pub places: Vec<String>,
+    /// What it waits for; `None` where its shape has no such thing.
+    pub waits_for: Option<Vec<String>>,
+    /// Its sync wave; `None` where its shape has no such thing.
+    pub wave: Option<i64>,
+}
+
+/// How the oldest proxies go with the new control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Skew {
+    /// The oldest release that a proxy may have.
+    pub oldest: Option<String>,
+    /// Its milestone.
+    pub milestone: Option<String>,
+    /// The control plane's milestone after the change.
+    pub control_plane: Option<String>,
+    /// How many milestones lie between; `None` where that is not known.
+    pub behind: Option<usize>,
+}
+
+/// Tells whether this section says what a check found, where it is no warning.
+pub(super) fn tells(check: &str) -> bool {
+    check == "order"
+}
+
+// === impl Next ===
+
+impl Next {
+    /// Says what happens.
+    pub(super) fn of(material: &Material<'_>) -> Self {
+        let Material { plan, inventory, target, findings, rendered, .. } = *material;
+        let of_order = || findings.iter().filter(|f| tells(f.check));
+        let proxies = inventory.pins.iter().filter(|p| p.stage == Stage::DataPlane && target.covers(&p.path));
+        let meshed = |stays: Option<Reason>| {
+            !matches!(stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
+        };
+        let proxies: Vec<EdgeVersion> = proxies.filter(|p| meshed(p.stays)).filter_map(edge_of).collect();
+        let platform = plan.stage == Stage::Platform;
+        Self {
+            order: if platform { order(material) } else { Vec::new() },
+            order_notes: of_order().filter(|f| f.severity == Severity::Info).map(statement).collect(),
+            order_warned: of_order().any(|f| f.severity != Severity::Info),
+            skew: if platform { skew(material, &proxies) } else { Skew::default() },
+            proxy_pins: if platform { proxies.len() } else { 0 },
+            one_way: one_way(material),
+            crds_compared: rendered.done.iter().any(|r| r.to.name == "linkerd-crds"),
+            crds_move: moving(material).contains("linkerd-crds"),
+            workloads: workloads::of(material),
+        }
+    }
+}
+
+/// Lists the deployments of charts that move: by sync wave, then by how much they wait for, then CRDs first.
+fn order(material: &Material<'_>) -> Vec<Step> {
+    let Material { inventory, target, .. } = *material;
+    let moving = moving(material);
+    let all: Vec<&Deployment> = inventory
+        .facts
+        .deployments
+        .iter()
+        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()) && !stays(material, d))
+        .collect();
+    let mut waits: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for deployment in &all {
+        let names = deployment.depends_on.iter().flatten().map(|n| bare(n));
+        waits.entry(&deployment.name).or_default().extend(names);
+    }
+    let mut steps: Vec<((i64, usize, usize), Step)> = Vec::new();
+    let mut known: BTreeMap<(&str, &str, &Option<Vec<String>>, Option<i64>), usize> = BTreeMap::new();
+    for d in &all {
+        let place = format!("{}:{}", d.path, d.line);
+        let index = *known.entry((&d.chart, &d.name, &d.depends_on, d.sync_wave)).or_insert(steps.len());
+        if let Some((_, step)) = steps.get_mut(index) {
+            step.places.push(place);
+            continue;
+        }
+        let rank = (d.sync_wave.unwrap_or_default(), depth(&d.name, &waits), first(&d.chart));
+        let step = Step {
+            chart: d.chart.clone(),
+            name: d.name.clone(),
+            places: vec![place],
+            waits_for: d.depends_on.clone(),
+            wave: d.sync_wave,
+        };
+        steps.push((rank, step));
+    }
+    steps.sort_by_key(|(rank, _)| *rank);
+    steps.into_iter().map(|(_, step)| step).collect()
+}
+
+/// Names the charts whose pins move.
+fn moving<'a>(material: &Material<'a>) -> BTreeSet<&'a str> {
+    let Material { plan, inventory, .. } = *material;
+    plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)?.chart.as_deref()).collect()
+}
+
+/// Tells whether a deployment's own file fixes its chart and is not changed.
+fn stays(material: &Material<'_>, deployment: &Deployment) -> bool {
+    let Material { plan, inventory, .. } = *material;
+    let own = |m: &crate::plan::Move| {
+        let pin = inventory.pins.get(m.pin);
+        pin.is_some_and(|p| p.path == deployment.path && p.chart.as_deref() == Some(&deployment.chart))
+    };
+    plan.stays.iter().any(own) && !plan.moves.iter().any(own)
+}
+
+fn bare(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Counts how many names a release waits for, directly or through others.
+fn depth<'d>(name: &'d str, waits: &BTreeMap<&'d str, BTreeSet<&'d str>>) -> usize {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut open: Vec<&str> = vec![name];
+    while let Some(next) = open.pop() {
+        for wait in waits.get(next).into_iter().flatten() {
+            if waits.contains_key(wait) && seen.insert(wait) {
+                open.push(wait);
+            }
+        }
+    }
+    seen.len()
+}
+
+fn first(chart: &str) -> usize {
+    let order = ["linkerd-crds", "linkerd2-cni", "linkerd-control-plane"];
+    order.iter().position(|known| *known == chart).unwrap_or(order.len())
+}
+
+fn skew(material: &Material<'_>, proxies: &[EdgeVersion]) -> Skew {
+    let Material { plan, catalog, .. } = *material;
+    let oldest = proxies.iter().chain(&plan.from).min().copied();
+    let milestones = &catalog.knowledge.milestones;
+    let number = |version: EdgeVersion| milestones.iter().filter(|m| m.first <= version).count();
+    let behind = oldest.filter(|v| number(*v) > 0).map(|v| number(plan.to).saturating_sub(number(v)));
+    let name = |version| catalog.milestone_of(version).map(str::to_owned);
+    Skew {
+        milestone: oldest.and_then(name),
+        oldest: oldest.map(|v| v.to_string()),
+        control_plane: name(plan.to),
+        behind,
+    }
+}
+
+fn one_way(material: &Material<'_>) -> Vec<String> {
+    let findings = material.findings.iter().filter(|f| f.check == "crd-stored-version");
+    let mut all: Vec<String> = findings.map(|f| f.reason.clone()).collect();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_more_comes_later_and_circles_end() {
+        let waits: BTreeMap<&str, BTreeSet<&str>> = [
+            ("crds", vec![]),
+            ("cp", vec!["crds"]),
+            ("viz", vec!["cp", "other"]),
+            ("a", vec!["b"]),
+            ("b", vec!["a"]),
+        ]
+        .into_iter()
+        .map(|(name, waits)| (name, waits.into_iter().collect()))
+        .collect();
+        let depths = ["crds", "cp", "viz"].map(|name| depth(name, &waits));
+        assert_eq!(depths, [0, 1, 2]);
+        assert_eq!(depth("a", &waits), 2, "a circle");
+    }
+}

@@ -1,0 +1,135 @@
+//! Step 8, propose: the first line of a pull request.
+//!
+//! In: the rest of a content. Out: a [`Verdict`]. It claims only what was computed: of charts that were not rendered
+//! it says that they were not. Pure.
+
+use serde::Serialize;
+
+use super::{Content, Effect, count};
+
+/// The first line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// How much there is to do.
+    pub weight: Weight,
+    /// What was computed of the change, as one sentence without its full stop.
+    pub claim: String,
+}
+
+/// How much a change asks of its reviewer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weight {
+    /// No check found anything to settle.
+    #[default]
+    Routine,
+    /// The same, but nothing was rendered, so what changes in the cluster is not known.
+    Unrendered,
+    /// Something is to be read first.
+    Attention,
+    /// Something must be settled first.
+    Blocked,
+}
+
+/// Comes to the verdict on a content.
+pub(super) fn of(content: &Content) -> Verdict {
+    let unrendered = content.stage == "platform" && content.cluster.charts.is_empty();
+    let weight = if !content.blocks.is_empty() {
+        Weight::Blocked
+    } else if !content.warnings.is_empty() {
+        Weight::Attention
+    } else if unrendered {
+        Weight::Unrendered
+    } else {
+        Weight::Routine
+    };
+    let claim = match content.stage.as_str() {
+        "data-plane" => workloads(content),
+        _ => objects(content),
+    };
+    Verdict { weight, claim }
+}
+
+fn workloads(content: &Content) -> String {
+    let of = |effect| content.next.workloads.iter().filter(|w| w.effect == effect).count();
+    let (now, later, unknown) = (of(Effect::Restarts), of(Effect::NextStart), of(Effect::Unknown));
+    let mut parts = Vec::new();
+    parts.push(match now {
+        0 => "no workload is known to restart by the change itself".to_owned(),
+        1 => "1 workload restarts".to_owned(),
+        n => format!("{n} workloads restart"),
+    });
+    if later > 0 {
+        parts.push(format!(
+            "{} only when pods start anew",
+            count(later, "pin works").replace("workss", "work")
+        ));
+    }
+    if unknown > 0 {
+        parts.push(format!("of {} it is not known", count(unknown, "pin")));
+    }
+    parts.join("; ")
+}
+
+fn objects(content: &Content) -> String {
+    let cluster = &content.cluster;
+    if cluster.charts.is_empty() {
+        return "no chart was rendered, so what changes in the cluster is not known".to_owned();
+    }
+    let changes = |topic: &str| cluster.callouts.iter().any(|c| c.topic == topic);
+    let (moved, still): (Vec<&str>, Vec<&str>) =
+        ["CRD", "RBAC", "webhook", "port"].into_iter().partition(|topic| changes(topic));
+    let mut parts = Vec::new();
+    if !moved.is_empty() {
+        parts.push(format!("{} changes", listed(&moved, "and")));
+    }
+    if !still.is_empty() {
+        parts.push(format!("no {} changes", listed(&still, "or")));
+    }
+    parts.push(match cluster.charts.iter().map(|c| c.removed.len()).sum::<usize>() {
+        0 => "nothing is removed".to_owned(),
+        1 => "1 object is removed".to_owned(),
+        n => format!("{n} objects are removed"),
+    });
+    let unseen = cluster.missing.len() + cluster.uncovered.len();
+    if unseen > 0 {
+        parts.push(format!(
+            "this holds for what was rendered, {} not",
+            if unseen == 1 { "1 part was".to_owned() } else { format!("{unseen} parts were") }
+        ));
+    }
+    parts.join("; ")
+}
+
+fn listed(words: &[&str], last: &str) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [all @ .., end] => format!("{} {last} {end}", all.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::propose::content::{Callout, ChartChange, Cluster, Missing};
+
+    fn platform(cluster: Cluster) -> Content {
+        Content { stage: "platform".into(), cluster, ..Content::default() }
+    }
+
+    #[test]
+    fn only_what_was_rendered_is_claimed() {
+        let none = of(&platform(Cluster::default()));
+        assert_eq!(none.weight, Weight::Unrendered);
+        assert!(none.claim.contains("not known"));
+        let charts = vec![ChartChange::default()];
+        let all = of(&platform(Cluster { charts: charts.clone(), ..Cluster::default() }));
+        assert_eq!(all.claim, "no CRD, RBAC, webhook or port changes; nothing is removed");
+        assert_eq!(all.weight, Weight::Routine);
+        let callouts = vec![Callout { topic: "RBAC", ..Callout::default() }];
+        let missing = vec![Missing::default()];
+        let part = of(&platform(Cluster { charts, callouts, missing, ..Cluster::default() }));
+        assert!(part.claim.starts_with("RBAC changes; no CRD, webhook or port changes; nothing is removed; this holds for what was rendered"));
+    }
+}
