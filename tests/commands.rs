@@ -136,7 +136,7 @@ fn a_plan_says_what_a_run_does_and_writes_nothing() {
         diff.prints(&["-      version: \"2026.8.2\"", "+      version: \"2026.8.3\"", "Release on the way"]);
     let _ = plan(&["--format", "markdown"])
         .exits(0)
-        .prints(&["### default, platform: edge-26.8.2 → edge-26.8.3", "- 3 pins in 2 files:"]);
+        .prints(&["### default, platform: edge-26.8.2 → edge-26.8.3", "3 pins move to `edge-26.8.3`"]);
     let _ = plan(&["--exit-code"]).exits(10);
     let json = plan(&["--format", "json"]).exits(0).json();
     for key in ["schema", "decision", "pins", "findings", "changes", "pull_requests"] {
