@@ -266,9 +266,9 @@ fn a_merge_between_our_read_and_our_push_starts_the_run_over() {
 #[test]
 fn a_persons_words_stay_until_there_is_news() {
     let play = Play::opened();
-    play.scene
-        .github
-        .edit_body(REPO, 1, |body| body.replace("### Releases", "Ada: fine by me.\n\n### Releases"));
+    play.scene.github.edit_body(REPO, 1, |body| {
+        body.replace("### What changed up", "Ada: fine by me.\n\n### What changed up")
+    });
     play.settles(0);
     assert!(play.body(1).contains("Ada: fine by me."));
     // A body whose marker is gone is written anew, since nothing else says what the pull request is.

@@ -139,7 +139,7 @@ fn a_block_is_proposed_with_label_and_status_and_goes_when_it_is_settled() {
         &write(1),
     ]);
     assert!(play.pull(1).labels.is_empty());
-    assert!(play.body(1).starts_with("**Routine:"));
+    assert!(play.body(1).starts_with("**Not rendered:"));
     assert_eq!(play.statuses(PLATFORM), [failure(), success()].concat());
     play.settles(0);
 }

@@ -75,7 +75,11 @@ impl Certificates {
                     let real = |held: Held| -> Held {
                         held.into_iter().filter(|(path, _)| !stand_ins.contains(path.as_str())).collect()
                     };
-                    let made = rendering.after.objects.iter().filter(|object| is_made(&object.value));
+                    let made = rendering
+                        .after
+                        .objects
+                        .iter()
+                        .filter(|object| object.key.kind == "Secret" && is_made(&object.value));
                     found.generated += made.count();
                     found.outside += stand_ins.iter().filter(|path| names_certificate(path)).count();
                     (real(before), real(after))

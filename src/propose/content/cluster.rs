@@ -283,7 +283,7 @@ fn missing(material: &Material<'_>) -> Vec<Missing> {
     let one = |not: &crate::render::NotRendered| Missing {
         chart: not.chart.clone(),
         place: not.line.map_or_else(|| not.path.to_string(), |line| format!("{}:{line}", not.path)),
-        reason: not.reason.clone(),
+        reason: not.reason.trim_end_matches('.').to_owned(),
         mend: not.mend.clone(),
     };
     let mut all: Vec<Missing> = material.rendered.missing.iter().map(one).collect();

@@ -113,10 +113,12 @@ fn order(material: &Material<'_>) -> Vec<Step> {
         waits.entry(&deployment.name).or_default().extend(names);
     }
     let mut steps: Vec<((i64, usize, usize), Step)> = Vec::new();
-    let mut known: BTreeMap<(&str, &str, &Option<Vec<String>>, Option<i64>), usize> = BTreeMap::new();
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
     for d in &all {
         let place = format!("{}:{}", d.path, d.line);
-        let index = *known.entry((&d.chart, &d.name, &d.depends_on, d.sync_wave)).or_insert(steps.len());
+        let index = *known
+            .entry((d.chart.as_str(), d.name.as_str(), &d.depends_on, d.sync_wave))
+            .or_insert(steps.len());
         if let Some((_, step)) = steps.get_mut(index) {
             step.places.push(place);
             continue;
