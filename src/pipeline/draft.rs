@@ -194,7 +194,7 @@ impl Drafting<'_> {
         let uses = self.rendering.uses(&change.inventory, &after);
         let change = Change { rendered: change.rendered.and(uses), ..change };
         let findings = self.verify(&change, &after);
-        let Change { plan, changes, inventory, .. } = change;
+        let Change { plan, changes, inventory, rendered } = change;
         let config = self.survey.config();
         let blocked = findings.iter().any(|f| f.severity == Severity::Block);
         if blocked && config.on_block == OnBlock::Hold {

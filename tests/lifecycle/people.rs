@@ -113,7 +113,7 @@ fn a_persons_commit_that_is_taken_away_again_leaves_no_note() {
     play.scene.repo.set_tip(PLATFORM, ours);
     play.run()
         .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)])
+        .asks(&[LOOK, &list(PLATFORM), STATUS, &ask(1, "labels"), &read(1), &write(1)])
         .prints(&["updated http://"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert!(!play.body(1).contains(NOTE));
@@ -139,7 +139,7 @@ fn the_first_box_declines_the_release() {
     play.settles(0);
 
     play.publish(4);
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), WHO, PUSH, STATUS, OPEN]).prints(&["opened http://"]);
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), WHO, PUSH, &opens(2)]).prints(&["opened http://"]);
     play.expect_platform(2, 4, &play.files("main"), &[play.tip("main")]);
     play.settles(0);
 }
@@ -175,6 +175,7 @@ fn the_third_box_asks_again() {
         LOOK,
         &list(PLATFORM),
         STATUS,
+        &ask(1, "labels"),
         &ask(1, "requested_reviewers"),
         &read(1),
         &write(1),
@@ -266,16 +267,14 @@ fn a_merge_between_our_read_and_our_push_starts_the_run_over() {
 #[test]
 fn a_persons_words_stay_until_there_is_news() {
     let play = Play::opened();
-    play.scene
-        .github
-        .edit_body(REPO, 1, |body| body.replace("### Releases", "Ada: fine by me.\n\n### Releases"));
+    play.scene.github.edit_body(REPO, 1, |body| body.replace("\n### ", "\nAda: fine by me.\n\n### "));
     play.settles(0);
     assert!(play.body(1).contains("Ada: fine by me."));
     // A body whose marker is gone is written anew, since nothing else says what the pull request is.
     play.scene.github.edit_body(REPO, 1, |_| "Ada cleared this.".to_owned());
     play.run()
         .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)])
+        .asks(&[LOOK, &list(PLATFORM), STATUS, &ask(1, "labels"), &read(1), &write(1)])
         .prints(&["updated http://"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     play.settles(0);
