@@ -113,7 +113,7 @@ fn a_persons_commit_that_is_taken_away_again_leaves_no_note() {
     play.scene.repo.set_tip(PLATFORM, ours);
     play.run()
         .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), STATUS, &ask(1, "labels"), &read(1), &write(1)])
+        .asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)])
         .prints(&["updated http://"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert!(!play.body(1).contains(NOTE));
