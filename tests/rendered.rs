@@ -356,7 +356,7 @@ fn a_text_that_a_tool_laid_out_keeps_its_layout() {
     for object in &wanted.objects {
         let found = &read.get(&object.key).unwrap().value;
         let text = |value: &serde_json::Value| {
-            unsummed(&serde_json::to_string_pretty(value).unwrap().replace('"', "").replace(',', ""))
+            unsummed(&serde_json::to_string_pretty(value).unwrap().replace(['"', ','], ""))
         };
         assert_eq!(text(found), text(&object.value), "{}", object.key);
     }

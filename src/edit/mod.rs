@@ -60,3 +60,20 @@ pub struct Replacement {
     /// What comes in its place.
     pub new: String,
 }
+
+// === impl ChangeSet ===
+
+impl ChangeSet {
+    /// Adds a change that was made on top of the others; of a file that is among them, what is replaced stays what the
+    /// base has.
+    pub fn lay_over(&mut self, change: FileChange) {
+        match self.files.binary_search_by(|file| file.path.cmp(&change.path)) {
+            Ok(at) => {
+                if let Some(file) = self.files.get_mut(at) {
+                    (file.after, file.rendered) = (change.after, change.rendered);
+                }
+            }
+            Err(at) => self.files.insert(at, change),
+        }
+    }
+}

@@ -171,7 +171,8 @@ impl Drafting<'_> {
                     return Applied::Stuck(error.to_string());
                 }
             };
-            let made = self.rendering.again(&plan, &inventory);
+            let edited = Overlay::new(survey.tree, &changes);
+            let made = self.rendering.again(&plan, &inventory, &edited);
             let refused =
                 |not: &NotRendered| plan::set_aside_rendered(&mut inventory, &not.files, &not.chart);
             let again = made.missing.iter().map(refused).fold(false, |any, one| any | one);
@@ -179,8 +180,7 @@ impl Drafting<'_> {
             if again {
                 continue;
             }
-            changes.files.extend(made.changes);
-            changes.files.sort_by(|a, b| a.path.cmp(&b.path));
+            made.changes.into_iter().for_each(|change| changes.lay_over(change));
             let helm = if made.renderings.is_empty() { None } else { self.rendering.helm() };
             let rendered = Renderings { done: made.renderings, missing, helm };
             return Applied::Done(Box::new(Change { plan, changes, inventory, rendered }));

@@ -12,7 +12,7 @@ use crate::{
         committed::{self, Committed, Recognised, Regenerate, Regenerated},
         render_uses,
     },
-    scan::{BlobId, Inventory, PinKind, RepoPath},
+    scan::{BlobId, Inventory, Pin, PinKind, Reason, RepoPath, Tree},
 };
 
 /// Renders for one target.
@@ -48,8 +48,9 @@ impl<'a> Rendering<'a> {
         entries.filter(|e| !sets.is_empty() && is_source(&e.path)).map(|e| (e.path.clone(), e.id)).collect()
     }
 
-    /// Makes the manifests again whose pins move, with those beside them that do not name their release.
-    pub fn again(&self, plan: &Plan, inventory: &Inventory) -> Regenerated {
+    /// Makes the manifests again whose pins move, with those beside them that do not name their release. `edited` is the
+    /// tree with the edits of the plan in it: a kustomization may be changed by both.
+    pub fn again(&self, plan: &Plan, inventory: &Inventory, edited: &dyn Tree) -> Regenerated {
         let moving: BTreeSet<(&RepoPath, &str)> = plan
             .moves
             .iter()
@@ -65,7 +66,9 @@ impl<'a> Rendering<'a> {
         let beside = |set: &&Committed| set.version.is_none() && !is_held(set, inventory);
         let sets = self.recognised.sets.iter().filter(|set| moves(set) || beside(set));
         let sets: Vec<Committed> = sets.cloned().collect();
-        let mut made = committed::regenerate(&self.request(&sets, &self.versions(plan.to)), self.renderer);
+        let to = self.versions(plan.to);
+        let request = Regenerate { tree: edited, ..self.request(&sets, &to) };
+        let mut made = committed::regenerate(&request, self.renderer);
         let unread = self.recognised.missing.iter().filter(|m| moving.contains(&(&m.path, m.chart.as_str())));
         made.missing.extend(unread.cloned());
         made
@@ -125,9 +128,9 @@ impl<'a> Rendering<'a> {
 
 /// Tells whether a person holds a manifest that does not name its release.
 fn is_held(set: &Committed, inventory: &Inventory) -> bool {
-    let held = |pin: &crate::scan::Pin| {
+    let held = |pin: &Pin| {
         pin.kind == PinKind::RenderedManifest
-            && pin.stays == Some(crate::scan::Reason::Held)
+            && pin.stays == Some(Reason::Held)
             && set.files.iter().any(|f| f.path == pin.path)
     };
     inventory.pins.iter().any(held)

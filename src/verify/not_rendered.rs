@@ -1,27 +1,49 @@
 //! Step 6, verify: what could not be rendered.
 //!
 //! In: the charts and committed manifests that were to be rendered and were not. Out: a `block` where committed text
-//! stays old because of it, since a merge would be half an upgrade; an `info` where only the preview is missing. A package
-//! with a wrong digest is `chart-digest`'s to tell.
+//! stays old because of it, since a merge would be half an upgrade; one `info` for each reason where only the preview is
+//! missing. A package with a wrong digest is `chart-digest`'s to tell.
 
-use super::{Checked, Finding, Severity, Verification, count};
+use std::collections::BTreeMap;
+
+use super::{Checked, Finding, Verification, count};
+use crate::render::NotRendered;
 
 pub(super) const NAME: &str = "not-rendered";
 
+/// How many charts one line names before it counts the rest.
+const NAMED: usize = 5;
+
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let rendered = input.rendered;
-    let each = rendered.missing.iter().filter(|missing| !missing.is_digest()).map(|missing| {
-        let (severity, what) = match missing.committed {
-            true => (Severity::Block, "the committed manifest stays as it is"),
-            false => (Severity::Info, "what it changes in the cluster is not shown"),
-        };
-        let reason = missing.reason.trim_end_matches('.');
-        Finding::new(NAME, severity, format!("{}: {what}: {reason}", missing.chart))
-            .at(&missing.path, missing.line)
-            .mend(uncapitalised(missing.mend.trim_end_matches('.')))
-    });
+    let mut findings = Vec::new();
+    let mut previews: BTreeMap<(&str, &str), Vec<&NotRendered>> = BTreeMap::new();
+    for missing in rendered.missing.iter().filter(|missing| !missing.is_digest()) {
+        let (reason, mend) = (missing.reason.trim_end_matches('.'), missing.mend.trim_end_matches('.'));
+        if missing.committed {
+            let reason = format!("{}: the committed manifest stays as it is: {reason}", missing.chart);
+            let finding = Finding::block(NAME, reason).at(&missing.path, missing.line);
+            findings.push(finding.mend(uncapitalised(mend)));
+        } else {
+            previews.entry((reason, mend)).or_default().push(missing);
+        }
+    }
+    findings.extend(previews.iter().map(|((reason, mend), charts)| preview(reason, mend, charts)));
     let all = rendered.done.len() + rendered.missing.len();
-    Checked { looked_at: format!("{} of charts", count(all, "rendering")), findings: each.collect() }
+    Checked { looked_at: format!("{} of charts", count(all, "rendering")), findings }
+}
+
+/// Says of all charts with one reason that what they change is not shown.
+fn preview(reason: &str, mend: &str, charts: &[&NotRendered]) -> Finding {
+    let names: Vec<String> =
+        charts.iter().take(NAMED).map(|one| format!("{} ({})", one.chart, one.path)).collect();
+    let more = match charts.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let names = names.join(", ");
+    let text = format!("what {names}{more} would change in the cluster is not shown: {reason}");
+    Finding::info(NAME, text).mend(uncapitalised(mend))
 }
 
 /// A sentence as a part of another.
@@ -44,6 +66,8 @@ mod tests {
         let case = rendered("", "").not_rendered(true, reason).not_rendered(false, reason);
         let found = case.check(NAME);
         assert_eq!(severities(&found), [Block, Info]);
+        let many = (0..8).fold(rendered("", ""), |case, _| case.not_rendered(false, reason)).check(NAME);
+        assert!(many.len() == 1 && many[0].reason.contains(" and 3 more"), "{many:?}");
         assert!(found[0].reason.ends_with("the committed manifest stays as it is: helm could not be found"));
         assert_eq!(found[0].mend.as_deref(), Some("mend it"));
     }

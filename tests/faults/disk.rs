@@ -173,6 +173,7 @@ fn run_with_room(scene: &Scene, blocks: usize) -> (Option<i32>, String) {
         .env("XDG_CACHE_HOME", scene.home.cache())
         .env("TMPDIR", scene.home.path())
         .env("UPLINKER_TOKEN", TOKEN)
+        .env("UPLINKER_HELM", "off")
         .stdin(Stdio::null())
         .output()
         .unwrap();

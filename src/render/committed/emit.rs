@@ -97,9 +97,9 @@ fn is_plain(text: &str) -> bool {
             && (!core::is_typed(text) || is_hash(text))
 }
 
-/// Tells whether a text begins as no indicator does; flags of programs begin with dashes.
+/// Tells whether a text begins as no indicator does: with a letter or digit, as a flag of a program, or as a path.
 fn begins_plain(text: &str) -> bool {
-    let first = text.strip_prefix("--").or(text.strip_prefix('-')).unwrap_or(text);
+    let first = ["--", "-", "./"].iter().find_map(|lead| text.strip_prefix(lead)).unwrap_or(text);
     first.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/')
 }
 

@@ -92,7 +92,7 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, step) in self.0.iter().enumerate() {
             match step {
-                Step::Key(key) if key.contains(['.', '/', ' ']) => write!(f, "[{key:?}]")?,
+                Step::Key(key) if key.contains(['.', '/', ' ']) => write!(f, "[\"{}\"]", key.escape_debug())?,
                 Step::Key(key) if n == 0 => f.write_str(key)?,
                 Step::Key(key) => write!(f, ".{key}")?,
                 Step::Item { name: Some(name), .. } => write!(f, "[name={name}]")?,

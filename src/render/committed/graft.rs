@@ -12,7 +12,7 @@ use super::{emit, field::same};
 use crate::{
     edit::{Splice, written_end},
     render::value,
-    yaml::Node,
+    yaml::{Node, Style},
 };
 
 /// Lists whose differences are searched, items times items.
@@ -49,11 +49,23 @@ impl Graft<'_> {
             (Value::Array(old), Value::Array(new)) if !node.is_flow() && !new.is_empty() => {
                 self.list(node, old, new)
             }
-            (Value::Object(_) | Value::Array(_), Value::Object(_) | Value::Array(_)) if node.is_flow() => {
-                self.replace(node, new.to_string())
+            (Value::Object(old), Value::Object(fields)) if node.is_flow() => {
+                match old.keys().eq(fields.keys()) {
+                    true => node.entries().try_for_each(|(key, below)| {
+                        fields.get(key.as_str()?).map_or(Some(()), |value| self.node(below, value))
+                    }),
+                    false => self.replace(node, new.to_string()),
+                }
             }
+            (Value::Array(old), Value::Array(items)) if node.is_flow() => match old.len() == items.len() {
+                true => node.items().zip(items).try_for_each(|(below, value)| self.node(below, value)),
+                false => self.replace(node, new.to_string()),
+            },
             (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => None,
-            (_, Value::String(new)) => self.replace(node, emit::like(self.text, node, new)),
+            (_, Value::String(text)) if !is_json(node) => {
+                self.replace(node, emit::like(self.text, node, text))
+            }
+            (_, other) if is_json(node) => self.replace(node, other.to_string()),
             (_, other) => self.replace(node, emit::inline(other)),
         }
     }
@@ -73,7 +85,7 @@ impl Graft<'_> {
         for (key, below) in &entries {
             let name = key.as_str()?;
             match (new.get(name), old.get(name)) {
-                (Some(value), Some(old)) if !(value.is_null() && !old.is_null()) => {
+                (Some(value), Some(old)) if !value.is_null() || old.is_null() => {
                     kept.push(name);
                     let before = self.splices.len();
                     if self.node(*below, value).is_none() {
@@ -100,18 +112,12 @@ impl Graft<'_> {
             }
             let behind = predecessor.and_then(|p| entries.iter().find(|(k, _)| k.as_str() == Some(p)));
             let at = match behind {
-                Some((key, below)) => self.line_end(written_end(self.text, *key, *below)?),
+                Some((key, below)) => self.next_line(written_end(self.text, *key, *below)?),
                 None => first,
             };
             added.entry(at).or_default().push(emit::entry(name, value, column));
         }
-        for (at, lines) in added {
-            let with = match at == first {
-                true => lines.iter().map(|line| format!("{line}\n{:column$}", "")).collect(),
-                false => lines.iter().map(|line| format!("\n{:column$}{line}", "")).collect::<String>(),
-            };
-            self.splices.push(Splice { span: at..at, with });
-        }
+        self.insert(added, first, column);
         Some(())
     }
 
@@ -147,19 +153,26 @@ impl Graft<'_> {
             }
             let behind = pairs.iter().filter(|(_, to)| *to < n).max_by_key(|(_, to)| *to);
             let at = match behind.and_then(|(from, _)| items.get(*from)) {
-                Some(item) => self.line_end(written_end(self.text, *item, *item)?),
+                Some(item) => self.next_line(written_end(self.text, *item, *item)?),
                 None => dash,
             };
             added.entry(at).or_default().push(emit::item(value, column));
         }
+        self.insert(added, dash, column);
+        Some(())
+    }
+
+    /// Inserts lines at the starts of lines, or before what is `first` on its own line.
+    fn insert(&mut self, added: BTreeMap<usize, Vec<String>>, first: usize, column: usize) {
         for (at, lines) in added {
-            let with = match at == dash {
+            let open = at > 0 && !self.text.get(..at).is_some_and(|t| t.ends_with('\n'));
+            let with: String = match at == first {
                 true => lines.iter().map(|line| format!("{line}\n{:column$}", "")).collect(),
-                false => lines.iter().map(|line| format!("\n{:column$}{line}", "")).collect::<String>(),
+                false if open => lines.iter().map(|line| format!("\n{:column$}{line}", "")).collect(),
+                false => lines.iter().map(|line| format!("{:column$}{line}\n", "")).collect(),
             };
             self.splices.push(Splice { span: at..at, with });
         }
-        Some(())
     }
 
     /// Removes an entry with its lines; the first behind a dash leaves the dash.
@@ -170,11 +183,10 @@ impl Graft<'_> {
         entries: impl Iterator<Item = (Node<'n>, Node<'n>)>,
     ) -> Option<()> {
         let start = key.span().start;
-        let alone = self.text.get(self.line_start(start).unwrap_or(start)..start)?.trim().is_empty();
         let end = self.next_line(written_end(self.text, key, below)?);
-        let span = match alone {
-            true => self.line_start_of(start)..end,
-            false => start..entries.map(|(k, _)| k.span().start).find(|s| *s > start)?,
+        let span = match self.line_start(start) {
+            Some(line) => line..end,
+            None => start..entries.map(|(k, _)| k.span().start).find(|s| *s > start)?,
         };
         self.splices.push(Splice { span, with: String::new() });
         Some(())
@@ -198,11 +210,6 @@ impl Graft<'_> {
         self.text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |n| n + 1)
     }
 
-    fn line_end(&self, at: usize) -> usize {
-        let rest = self.text.get(at..).unwrap_or_default();
-        rest.find(['\n', '\r']).map_or(self.text.len(), |n| at + n)
-    }
-
     fn next_line(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         rest.find('\n').map_or(self.text.len(), |n| at + n + 1)
@@ -214,6 +221,14 @@ impl Graft<'_> {
     }
 }
 
+/// Tells whether a value stands under a quoted key of a flow mapping, as in JSON.
+fn is_json(node: Node<'_>) -> bool {
+    let mut around = std::iter::successors(Some(node), |n| n.parent()).filter_map(Node::key);
+    around.next().is_some_and(|key| {
+        key.style() == Some(Style::DoubleQuoted) && key.parent().is_some_and(Node::is_flow)
+    })
+}
+
 /// Pairs the items of two lists that are the same one, in ascending order on both sides.
 fn pairs(old: &[Value], new: &[Value]) -> Option<Vec<(usize, usize)>> {
     if let (Some(before), Some(after)) = (names(old), names(new)) {
@@ -222,13 +237,23 @@ fn pairs(old: &[Value], new: &[Value]) -> Option<Vec<(usize, usize)>> {
             before.iter().enumerate().filter_map(|(n, name)| Some((n, *places.get(name)?))).collect();
         return pairs.is_sorted_by_key(|(_, to)| *to).then_some(pairs);
     }
-    if old.len() == new.len() {
-        return Some((0..old.len()).map(|n| (n, n)).collect());
-    }
     if old.len().saturating_mul(new.len()) > CEILING {
         return None;
     }
-    Some(longest_common(old, new))
+    Some(with_gaps(longest_common(old, new), old.len(), new.len()))
+}
+
+/// Pairs what lies between items that are the same, where it is equally much on both sides.
+fn with_gaps(same: Vec<(usize, usize)>, old: usize, new: usize) -> Vec<(usize, usize)> {
+    let (mut n, mut m, mut all) = (0, 0, Vec::new());
+    for (to_n, to_m) in same.into_iter().chain([(old, new)]) {
+        if to_n - n == to_m - m {
+            all.extend((n..to_n).zip(m..to_m));
+        }
+        all.extend((to_n < old).then_some((to_n, to_m)));
+        (n, m) = (to_n + 1, to_m + 1);
+    }
+    all
 }
 
 /// Returns the items' names, where each has one of its own.
@@ -280,23 +305,27 @@ mod tests {
     #[test]
     fn fields_are_changed_added_and_removed_around_comments() {
         let text = "# top\na: 'x' # why\nb:\n    c: 1\n    # about d\n    d: [1, 2]\n    e: |\n        t\nl:\n    - name: p\n      i: v1 # pin\n      gone: {a: b}\n    - name: q\n      i: v1\n";
-        let new = json!({"a": "y", "b": {"c": 1, "n": {"m": [1, {"k": "v"}]}, "d": [1], "e": "u\nv\n"},
+        let new = json!({"a": "y", "b": {"c": 1, "new": {"m": [1, {"k": "v"}]}, "d": [1], "e": "u\nv\n"},
             "l": [{"name": "p", "i": "v2"}, {"name": "r", "i": "v3"}, {"name": "q", "i": "v1", "z": "yes"}], "last": true});
-        let wanted = "# top\na: 'y' # why\nb:\n    c: 1\n    n:\n      m:\n      - 1\n      - k: v\n    # about d\n    d: [1]\n    e: |\n        u\n        v\nl:\n    - name: p\n      i: v2 # pin\n    - name: r\n      i: v3\n    - name: q\n      i: v1\n      z: \"yes\"\nlast: true\n";
-        assert_eq!(grafted(text, new).replace("          ", "          "), wanted);
+        let wanted = "# top\na: 'y' # why\nb:\n    c: 1\n    new:\n      m:\n      - 1\n      - k: v\n    # about d\n    d: [1]\n    e: |\n        u\n        v\nl:\n    - name: p\n      i: v2 # pin\n    - name: r\n      i: v3\n    - name: q\n      i: v1\n      z: \"yes\"\nlast: true\n";
+        assert_eq!(grafted(text, new), wanted);
     }
 
     #[test]
     fn items_without_names_are_found_by_what_they_are() {
         let text = "rules:\n- a\n- b # keep\n- c\n";
-        assert_eq!(
-            grafted(text, json!({"rules": ["b", "c", "d"]})),
-            "rules:\n- b # keep\n- c\n- d\n".to_owned().replace("- b", "- b")
-        );
+        assert_eq!(grafted(text, json!({"rules": ["b", "c", "d"]})), "rules:\n- b # keep\n- c\n- d\n");
         assert_eq!(grafted(text, json!({"rules": ["a", "c"]})), "rules:\n- a\n- c\n");
         assert_eq!(grafted(text, json!({"rules": []})), "rules: []\n");
         assert_eq!(grafted("a:\n- x: 1\n  y: 2\n- z\n", json!({"a": [{"y": 2}, "z"]})), "a:\n- y: 2\n- z\n");
         assert_eq!(grafted("a: 1\nb: {c: 1}\n", json!({"a": {"x": [1]}, "b": 2})), "a:\n  x:\n  - 1\nb: 2\n");
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let text = "{\n  \"a\": {\"b\": \"x\", \"n\": 1},\n  \"l\": [{\"c\": \"d\"}]\n}\n";
+        let wanted = "{\n  \"a\": {\"b\": \"y\", \"n\": \"z\"},\n  \"l\": [{\"c\":\"e\",\"f\":[2]}]\n}\n";
+        assert_eq!(grafted(text, json!({"a": {"b": "y", "n": "z"}, "l": [{"c": "e", "f": [2]}]})), wanted);
     }
 
     #[test]

@@ -119,7 +119,7 @@ fn by_lines(text: &str, items: &[Node<'_>], gone: &dyn Fn(&usize) -> bool, added
             splices.push(Splice { span: start..end, with: format!("{above}{below}") });
             continue;
         }
-        splices.extend((!above.is_empty()).then(|| Splice { span: start..start, with: above }));
+        splices.extend((!above.is_empty()).then_some(Splice { span: start..start, with: above }));
         splices
             .extend((!below.is_empty()).then(|| Splice { span: end..end, with: format!("{open}{below}") }));
     }

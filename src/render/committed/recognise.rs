@@ -24,10 +24,15 @@ pub struct Recognised {
     pub missing: Vec<NotRendered>,
 }
 
+/// With so many objects in it a namespace is the one that the file was rendered for. Charts write into others too, and a
+/// file with a few objects says nothing.
+const MANY: usize = 8;
+
 /// A file, seen as output of one chart.
 struct Part {
     file: CommittedFile,
     keys: BTreeSet<ObjectKey>,
+    /// Where the file says it clearly.
     namespace: Option<String>,
 }
 
@@ -95,7 +100,7 @@ fn part(file: &RenderedFile, mode: Mode, manifest: &Arc<Manifest>) -> Option<Par
     let own: Vec<usize> = own.collect();
     let objects = || own.iter().filter_map(|n| manifest.objects.get(*n));
     let keys = objects().map(|o| o.key.clone()).collect::<BTreeSet<_>>();
-    let namespace = namespace(&file.chart, objects());
+    let namespace = namespace(&file.chart, objects(), MANY);
     let (path, blob, manifest) = (file.path.clone(), file.blob, manifest.clone());
     (!keys.is_empty()).then(|| Part {
         file: CommittedFile { path, mode, blob, manifest, own: own.clone() },
@@ -105,15 +110,19 @@ fn part(file: &RenderedFile, mode: Mode, manifest: &Arc<Manifest>) -> Option<Par
 }
 
 /// Finds the namespace that objects were rendered for: named by a label, else the one that most of them are in.
-fn namespace<'a>(chart: &str, objects: impl Iterator<Item = &'a Object> + Clone) -> Option<String> {
+fn namespace<'a>(
+    chart: &str,
+    objects: impl Iterator<Item = &'a Object> + Clone,
+    least: usize,
+) -> Option<String> {
     let of_plane = matches!(chart, "linkerd-crds" | "linkerd-control-plane");
     let label = objects.clone().find_map(|o| o.label("linkerd.io/control-plane-ns")).filter(|_| of_plane);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for namespace in objects.filter_map(|o| o.key.namespace.as_deref()).filter(|n| *n != "kube-system") {
         *counts.entry(namespace).or_default() += 1;
     }
-    let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(namespace, _)| namespace);
-    label.or(most).map(str::to_owned)
+    let most = counts.into_iter().max_by_key(|(_, count)| *count).filter(|(_, count)| *count >= least);
+    label.or(most.map(|(namespace, _)| namespace)).map(str::to_owned)
 }
 
 /// Groups the files of one chart: folder by folder from the deepest, those that can be one rendering.
@@ -151,7 +160,8 @@ fn are_one(groups: &[Vec<Part>]) -> bool {
 
 fn set(chart: &str, mut parts: Vec<Part>) -> Committed {
     parts.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-    let namespace = parts.iter().find_map(|p| p.namespace.clone());
+    let all: Vec<&Object> = parts.iter().flat_map(|p| own(&p.file)).map(|(_, object)| object).collect();
+    let namespace = namespace(chart, all.into_iter(), 1);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut named = Vec::new();
     let mut cli = false;
@@ -181,5 +191,65 @@ fn default_namespace(chart: &str) -> &str {
         "linkerd-crds" | "linkerd-control-plane" => "linkerd",
         "linkerd2-cni" => "linkerd-cni",
         extension => extension,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::BlobId;
+
+    fn role(name: &str, namespace: &str, by: &str) -> String {
+        format!(
+            "---\napiVersion: v1\nkind: Role\nmetadata:\n  name: {name}\n  namespace: {namespace}\n  \
+             labels: {{linkerd.io/extension: viz}}\n  annotations: {{linkerd.io/created-by: {by}}}\n"
+        )
+    }
+
+    fn part(path: &str, text: &str) -> Part {
+        let path = RepoPath::new(path).unwrap();
+        let file = RenderedFile { path, blob: BlobId([0; 20]), chart: "linkerd-viz".into() };
+        super::part(&file, Mode::File, &Arc::new(Manifest::parse(text).unwrap())).unwrap()
+    }
+
+    /// Shows the sets that files make up.
+    fn sets(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        let parts = files.iter().map(|(path, text)| part(path, text)).collect();
+        let paths =
+            |parts: Vec<Part>| set("linkerd-viz", parts).files.iter().map(|f| f.path.to_string()).collect();
+        let mut sets: Vec<Vec<String>> = together(parts).into_iter().map(paths).collect();
+        sets.sort();
+        sets
+    }
+
+    #[test]
+    fn files_near_each_other_are_one_rendering_unless_an_object_is_in_two() {
+        let by = "linkerd/helm edge-26.8.2";
+        let (a, b, c) = (role("a", "v", by), role("b", "v", by), role("c", "linkerd", by));
+        let split = sets(&[
+            ("p/x/a.yaml", &a),
+            ("p/y/b.yaml", &b),
+            ("s/x/a.yaml", &a),
+            ("s/b.yaml", &b),
+            ("s/c.yaml", &c),
+        ]);
+        assert_eq!(split, [vec!["p/x/a.yaml", "p/y/b.yaml"], vec!["s/b.yaml", "s/c.yaml", "s/x/a.yaml"]]);
+        assert_eq!(sets(&[("viz-p.yaml", &a), ("viz-s.yaml", &a)]).len(), 2);
+        let many = |namespace: &str, first: char| -> String {
+            (0..8).map(|n| role(&format!("{first}{n}"), namespace, by)).collect()
+        };
+        assert_eq!(sets(&[("x.yaml", &many("v", 'a')), ("y.yaml", &many("w", 'b'))]).len(), 2);
+    }
+
+    #[test]
+    fn the_version_of_most_objects_counts_and_the_others_are_named() {
+        let text = ["a", "b", "c"].map(|n| role(n, "v", "linkerd/helm edge-26.8.2")).concat();
+        let text = text + &role("d", "w", "linkerd/cli edge-26.6.3") + &role("e", "v", "linkerd/helm v1.6.4");
+        let set = set("linkerd-viz", vec![part("a.yaml", &text)]);
+        assert_eq!((set.version.as_deref(), set.namespace.as_str(), set.cli), (Some("2026.8.2"), "v", true));
+        let mixed: Vec<String> = set.mixed.iter().map(|(key, version)| format!("{key} {version}")).collect();
+        assert_eq!(mixed, ["Role w/d 2026.6.3"]);
+        assert_eq!(chart_version("linkerd-crds-2026.8.2").as_deref(), Some("2026.8.2"));
+        assert_eq!(chart_version("linkerd/helm %!s(<nil>)"), None);
     }
 }

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn committed_values_are_put_back_and_nothing_else_changes() {
-        let text = "---\nkind: S\napiVersion: v1\nmetadata: {name: a}\ndata:\n  tls.key: bmV3\n  x: \"44 03 * * *\" # when\n  pem: |-\n    a\n    b\n---\nkind: T\napiVersion: v1\nmetadata:\n  name: b\n  n: %!s(<nil>)\n";
+        let text = "---\nkind: S\napiVersion: v1\nmetadata: {name: a}\ndata:\n  tls.key: bmV3\n  x: \"44 03 * * *\" # when\n  pem: |-\n    a\n    b\n---\nkind: T\napiVersion: v1\nmetadata:\n  name: b\n  n: linkerd/helm %!s(<nil>)\n";
         let rendered = Manifest::parse(text).unwrap();
         let committed = Manifest::parse(
             text.replace("bmV3", "b2xk").replace("44 03", "10 21").replace("    b\n", "    c\n    d\n"),
