@@ -277,13 +277,13 @@ fn a_status_that_may_not_be_set_is_no_error() {
     let tip = place.open().head;
     let id = commit(&tip);
     let status = Status { success: false, description: "x".repeat(200) };
-    assert!(place.forge().status(id, &status).expect("set"));
+    assert!(place.forge().status(id, &status, Some("https://example.org/pull/1")).expect("set"));
     let set = place.fake.statuses(REPO, git2::Oid::from_str(&tip).expect("an id")).remove(0);
     assert_eq!((set.context.as_str(), set.state.as_str()), ("uplinker/verify", "failure"));
     let place = Place::new(Token::actions().without("statuses"));
     let id = commit(&place.open().head);
-    assert!(!place.forge().status(id, &status).expect("refused"));
-    let unknown = Place::usual().forge().status(BlobId([9; 20]), &status).expect_err("not pushed yet");
+    assert!(!place.forge().status(id, &status, None).expect("refused"));
+    let unknown = Place::usual().forge().status(BlobId([9; 20]), &status, None).expect_err("not pushed yet");
     assert!(matches!(unknown, ForgeError::Temporary { .. }), "{unknown}");
 }
 
@@ -357,13 +357,13 @@ fn one_who_is_refused_does_not_keep_the_others() {
     let pull = place.open();
     let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
     let extras = Extras {
-        labels: names(&["linkerd", "", "uplinker: blocked"]),
+        labels: names(&["linkerd", "", "linkerd: blocked"]),
         reviewers: names(&["ada", "stranger", "acme/mesh"]),
         assignees: names(&["ben", "stranger"]),
     };
     let lines = place.forge().decorate(&pull, &extras).expect("decorated");
     let seen = place.fake.pull(REPO, 1);
-    assert_eq!(seen.labels, ["linkerd", "uplinker: blocked"]);
+    assert_eq!(seen.labels, ["linkerd", "linkerd: blocked"]);
     assert_eq!(
         (seen.reviewers, seen.teams, seen.assignees),
         (names(&["ada"]), names(&["mesh"]), names(&["ben"]))
@@ -372,8 +372,8 @@ fn one_who_is_refused_does_not_keep_the_others() {
     assert!(
         lines[1].starts_with("`stranger` was not asked for a review: cannot ask people: Reviews may only")
     );
-    place.forge().unlabel(1, "uplinker: blocked").expect("removed");
-    place.forge().unlabel(1, "uplinker: blocked").expect("gone already");
+    place.forge().unlabel(1, "linkerd: blocked").expect("removed");
+    place.forge().unlabel(1, "linkerd: blocked").expect("gone already");
     assert_eq!(place.fake.pull(REPO, 1).labels, ["linkerd"]);
 }
 

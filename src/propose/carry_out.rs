@@ -15,7 +15,7 @@ use super::{
     observe::{self, Observed, Question},
     ownership::{Known, Planned},
     reconcile::{self, Action, Held, Options, Outcome},
-    wanted::{BLOCKED, Wanted},
+    wanted::Wanted,
 };
 use crate::{
     commit::{CommitId, GitError, NewCommit, RefUpdate, Refs, Remote, Signature},
@@ -180,6 +180,8 @@ struct Context {
     head: Option<CommitId>,
     pushed: bool,
     decorated: bool,
+    /// The status was asked for.
+    judged: bool,
     pull: Option<PullRequest>,
 }
 
@@ -230,7 +232,8 @@ impl<'a> Run<'a> {
     fn once(&mut self, refs: &Refs) -> Result<Carried, ProposeError> {
         let (seen, outcome) = self.decide(refs)?;
         let pull = seen.pull(outcome.pull);
-        let mut context = Context { head: seen.tip, seen, pushed: false, decorated: false, pull };
+        let mut context =
+            Context { head: seen.tip, seen, pushed: false, decorated: false, judged: false, pull };
         for action in &outcome.actions {
             self.wrote = true;
             if !self.perform(action, &mut context)? {
@@ -280,11 +283,7 @@ impl<'a> Run<'a> {
             Action::SetStatus => self.set_status(context)?,
             Action::Open => return self.open(context),
             Action::Decorate => self.decorate(context)?,
-            Action::Unlabel => {
-                if let Some(pull) = &context.pull {
-                    forge.unlabel(pull.number, BLOCKED)?;
-                }
-            }
+            Action::Unlabel(label) => self.unlabel(label, context)?,
             Action::Write => return self.write(context),
             Action::Note(newer) => return self.note(*newer, context),
             Action::MarkClosing(number, declined) => return self.mark_closing(*number, *declined),
@@ -346,9 +345,23 @@ impl<'a> Run<'a> {
         Ok(self.desk.forge.identity()?.unwrap_or_else(nobody))
     }
 
-    fn set_status(&mut self, context: &Context) -> Result<(), ProposeError> {
+    /// A label that stays by the forge's word harms nobody: the rest goes on.
+    fn unlabel(&mut self, label: &str, context: &Context) -> Result<(), ProposeError> {
+        let Some(pull) = &context.pull else { return Ok(()) };
+        match self.desk.forge.unlabel(pull.number, label) {
+            Err(e @ (ForgeError::Permission { .. } | ForgeError::Rejected { .. })) => {
+                self.notes.push(format!("the label `{label}` was not taken off: {e}"));
+                Ok(())
+            }
+            result => Ok(result?),
+        }
+    }
+
+    fn set_status(&mut self, context: &mut Context) -> Result<(), ProposeError> {
         let (Some(proposal), Some(head)) = (self.wish.proposal(), context.head) else { return Ok(()) };
-        if !self.desk.forge.status(head, &proposal.wanted.status)? {
+        let page = context.pull.as_ref().map(|p| p.url.as_str());
+        context.judged = true;
+        if !self.desk.forge.status(head, &proposal.wanted.status, page)? {
             self.notes.push(
                 "the status `uplinker/verify` was not set: the token may not write statuses".to_owned(),
             );

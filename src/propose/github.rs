@@ -403,11 +403,14 @@ impl Forge for GitHub<'_> {
         }
     }
 
-    fn status(&self, commit: CommitId, status: &Status) -> Result<bool, ForgeError> {
+    fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<bool, ForgeError> {
         let asked = self.asked("cannot set the status", "statuses: write");
         let description: String = status.description.chars().take(140).collect();
         let state = if status.success { "success" } else { "failure" };
-        let body = json!({"state": state, "context": CONTEXT, "description": description});
+        let mut body = json!({"state": state, "context": CONTEXT, "description": description});
+        if let (Some(page), Some(fields)) = (page, body.as_object_mut()) {
+            fields.insert("target_url".to_owned(), page.into());
+        }
         match self.put(&Method::Post(&body), &self.repo(&format!("/statuses/{commit}")), &asked) {
             // A classic token without the scope is told that there is nothing.
             Err(ForgeError::Permission { .. } | ForgeError::NotFound(_)) => Ok(false),

@@ -57,7 +57,8 @@ fn quoted(text: &str) -> String {
             (false, _) => out.push_str(&harmless(part)),
             // An empty pair would begin a longer fence.
             (true, false) if !part.trim().is_empty() => out.push_str(&code(part)),
-            (true, false) => {}
+            // Left out, it could leave nothing of a whole sentence.
+            (true, false) => out.push_str(&harmless(&format!("`{part}`"))),
             (true, true) => out.push_str(&harmless(&format!("`{part}"))),
         }
     }
@@ -151,7 +152,11 @@ fn entity(out: &mut String, c: char) {
 fn is_emoji_name(chars: &[char], colon: usize) -> bool {
     let rest = chars.get(colon + 1..).unwrap_or_default();
     let name = rest.iter().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '+' | '-')).count();
-    name > 0 && rest.get(name) == Some(&':')
+    match rest.get(name) {
+        Some(c) => name > 0 && *c == ':',
+        // The words around may go on with the other colon. A number at the end is a line or a port.
+        None => rest.iter().any(|c| !c.is_ascii_digit()),
+    }
 }
 
 fn ends_with_word(chars: &[char], end: usize, word: &str) -> bool {

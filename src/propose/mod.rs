@@ -29,7 +29,7 @@ pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wi
 pub use content::Content;
 pub use message::{Message, commit_message};
 pub use reconcile::{Held, History, Options, Update};
-pub use wanted::{BLOCKED, Wanted};
+pub use wanted::{ATTENTION, BLOCKED, ROUTINE, Wanted};
 
 /// A pull request as a forge reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,8 +150,8 @@ pub trait Forge {
     fn unlabel(&self, _number: u64, _label: &str) -> Result<(), ForgeError> {
         Ok(())
     }
-    /// Sets `uplinker/verify` on a commit; `false` where the token may not.
-    fn status(&self, commit: CommitId, status: &Status) -> Result<bool, ForgeError>;
+    /// Sets `uplinker/verify` on a commit, with the page that tells more; `false` where the token may not.
+    fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<bool, ForgeError>;
     /// Returns the identity to commit as; `None` where the forge has none.
     fn identity(&self) -> Result<Option<crate::commit::Signature>, ForgeError>;
     /// Returns what a person should know of a pull request that was just opened, one line each.

@@ -19,7 +19,7 @@
 //! | yes, several | | | close those that lead to another base branch, or are younger, as ours |
 //! | no | | a person closed one for this release or a newer one | none: a no; held |
 //! | no | | we closed it as declined | none: a no; held |
-//! | no | none | | commit on the base, set the status, open |
+//! | no | none | | commit on the base, open, set the status, decorate, write the marker |
 //! | no | that of a merged one | | the same, in place of what is there |
 //! | no | that of a closed one, ours | closed by us, a bot, or since the base was gone | the same; no commit where it is current |
 //! | no | ours, of no pull request | killed between push and opening | commit where it is not current; open |
@@ -41,7 +41,7 @@ use super::{
     CheckBox, Closer, Marker, PullState,
     observe::{Head, Observed, Question, Seen},
     ownership::Ownership,
-    wanted::{BLOCKED, Wanted, note_hash},
+    wanted::{Wanted, is_ours, note_hash},
 };
 use crate::{commit::CommitId, release::EdgeVersion};
 
@@ -92,8 +92,8 @@ pub enum Action {
     Open,
     /// Add labels and people to the pull request.
     Decorate,
-    /// Take the label [`BLOCKED`] off it.
-    Unlabel,
+    /// Take a label of ours off it that fits no more.
+    Unlabel(String),
     /// Write its title and body as wanted.
     Write,
     /// Write the note that the branch is a person's; the release names what the branch does not go to by itself.
@@ -362,11 +362,9 @@ impl Case<'_> {
         if extras.is_some() && (retry || marker.and_then(|m| m.extras.clone()) != extras) {
             actions.push(Action::Decorate);
         }
-        if !wanted.blocked()
-            && open.pull.labels.iter().any(|l| l == BLOCKED)
-            && marker.and_then(|m| m.extras.clone()) != extras
-        {
-            actions.push(Action::Unlabel);
+        if marker.and_then(|m| m.extras.clone()) != extras {
+            let unfit = |l: &&String| is_ours(l) && !wanted.extras.labels.contains(l);
+            actions.extend(open.pull.labels.iter().filter(unfit).cloned().map(Action::Unlabel));
         }
         // Whatever brought us here, the marker must say it before it is done.
         actions.push(Action::Write);
@@ -411,11 +409,13 @@ impl Case<'_> {
             },
         };
         let mut actions = Vec::from_iter(push);
-        actions.extend([Action::SetStatus, Action::Open]);
+        // The status names the page of the pull request, so it comes after it.
+        actions.extend([Action::Open, Action::SetStatus]);
         if self.wanted.extras_hash().is_some() {
-            // The marker that opens it does not say that anybody was asked yet; this one does.
-            actions.extend([Action::Decorate, Action::Write]);
+            actions.push(Action::Decorate);
         }
+        // The marker that opens it does not say yet that the status was set and who was asked; this one does.
+        actions.push(Action::Write);
         Ok(Outcome { actions, held: None, pull: None })
     }
 

@@ -8,15 +8,23 @@ use sha2::{Digest, Sha256};
 use super::{
     Content, Extras, History, Marker, Status,
     body::{self, BodyError, Frame},
-    content::stage_word,
+    content::{Weight, stage_word},
     markdown,
 };
 use crate::{plan::Plan, release::EdgeVersion};
 
+/// The label of a pull request that no check found anything to settle in.
+pub const ROUTINE: &str = "linkerd: routine";
+/// The label of a pull request in which something is to be read first, or of which not all is known.
+pub const ATTENTION: &str = "linkerd: attention";
 /// The label of a pull request that must not be merged as it is.
-pub const BLOCKED: &str = "uplinker: blocked";
+pub const BLOCKED: &str = "linkerd: blocked";
+/// The label that said so before there were three.
+const FORMERLY: &str = "uplinker: blocked";
 /// The most characters of a title; GitHub takes 256.
 const LONGEST_TITLE: usize = 250;
+/// The most characters of a status's description that GitHub takes.
+const LONGEST_REASON: usize = 140;
 
 /// The pull request that should be there.
 #[derive(Clone, Debug)]
@@ -35,7 +43,7 @@ pub struct Wanted {
     pub title: String,
     /// The text, as [`body::text`] writes it.
     pub text: String,
-    /// Labels and people; with [`BLOCKED`] where something blocks.
+    /// Labels and people; with [`ROUTINE`], [`ATTENTION`] or [`BLOCKED`].
     pub extras: Extras,
     /// The status of the head.
     pub status: Status,
@@ -48,16 +56,11 @@ pub struct Wanted {
 impl Wanted {
     /// Writes what should be there, from a content; `extras` are the configured ones.
     pub fn new(plan: &Plan, title: String, content: &Content, extras: &Extras) -> Result<Self, BodyError> {
-        let blocks = content.blocks.len();
         let mut extras = extras.clone();
-        if blocks > 0 {
-            extras.labels.push(BLOCKED.to_owned());
+        let label = risk(content);
+        if !extras.labels.iter().any(|l| l == label) {
+            extras.labels.push(label.to_owned());
         }
-        let description = match (blocks, content.warnings.len()) {
-            (0, 0) => "no check found anything to settle".to_owned(),
-            (0, n) => format!("{n} to check before merging"),
-            (n, _) => format!("{n} must be settled before this is merged"),
-        };
         Ok(Self {
             target: plan.target.clone(),
             stage: stage_word(plan.stage),
@@ -67,7 +70,7 @@ impl Wanted {
             title: markdown::plain(&title).chars().take(LONGEST_TITLE).collect(),
             text: body::text(content)?,
             extras,
-            status: Status { success: blocks == 0, description },
+            status: Status { success: content.blocks.is_empty(), description: reason(content) },
             draft: false,
         })
     }
@@ -130,6 +133,39 @@ impl Wanted {
     }
 }
 
+/// Tells whether a label is one of those by which this step tells the risk of a change.
+pub(super) fn is_ours(label: &str) -> bool {
+    [ROUTINE, ATTENTION, BLOCKED, FORMERLY].contains(&label)
+}
+
+fn risk(content: &Content) -> &'static str {
+    if !content.blocks.is_empty() {
+        return BLOCKED;
+    }
+    match content.verdict.weight {
+        Weight::Blocked => BLOCKED,
+        Weight::Attention | Weight::Unrendered => ATTENTION,
+        Weight::Routine => ROUTINE,
+    }
+}
+
+/// The first reason in one line that fits a status, with the number of the others.
+fn reason(content: &Content) -> String {
+    let (list, what) = match (content.blocks.as_slice(), content.warnings.as_slice()) {
+        ([], []) => return "no check found anything to settle".to_owned(),
+        ([], warnings) => (warnings, "to check"),
+        (blocks, _) => (blocks, "to settle"),
+    };
+    let first = list.first().map_or("", |s| s.reason.trim().lines().next().unwrap_or_default());
+    let head = format!("{} {what}: ", list.len());
+    let room = LONGEST_REASON.saturating_sub(head.chars().count());
+    let first = markdown::plain(first);
+    match first.chars().count() > room {
+        true => format!("{head}{}…", first.chars().take(room.saturating_sub(1)).collect::<String>()),
+        false => head + &first,
+    }
+}
+
 /// Returns the hash of the note on a person's branch.
 pub fn note_hash(newer: Option<EdgeVersion>) -> String {
     hash(&["note", &newer.map(|r| r.to_string()).unwrap_or_default()])
@@ -163,6 +199,23 @@ pub(super) fn example() -> Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_status_is_one_line_that_fits_and_hides_nothing() {
+        let say = |reason: &str| super::super::content::Statement {
+            check: "parses".into(),
+            place: None,
+            reason: reason.into(),
+            mend: None,
+        };
+        let long = format!("{}\nsecond line", "ü@me ".repeat(90));
+        let content = Content { warnings: vec![say(&long), say("b")], ..Content::default() };
+        let told = reason(&content);
+        assert!(told.starts_with("2 to check: ü@ me ü@ me") && told.ends_with('…'), "{told}");
+        assert_eq!(told.chars().count(), LONGEST_REASON);
+        let content = Content { blocks: vec![say("a\u{202e}b\nc")], ..Content::default() };
+        assert_eq!(reason(&content), "1 to settle: a‹U+202E›b");
+    }
 
     #[test]
     fn hashes_keep_their_parts_apart() {
@@ -201,6 +254,7 @@ mod tests {
         };
         let (blocked, fine) = (make(vec![block]), make(Vec::new()));
         assert!(blocked.blocked() && !blocked.status.success && blocked.extras.labels == [BLOCKED]);
-        assert!(!fine.blocked() && fine.status.success && fine.extras == Extras::default());
+        assert!(!fine.blocked() && fine.status.success && fine.extras.labels == [ROUTINE]);
+        assert_eq!(blocked.status.description, "1 to settle: no");
     }
 }

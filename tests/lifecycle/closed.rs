@@ -69,7 +69,7 @@ fn closed_by_another_bot_is_not_a_no() {
     // The branch is still there and current, so only the pull request is opened again.
     play.run()
         .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), &events(1), STATUS, OPEN])
+        .asks(&[LOOK, &list(PLATFORM), &events(1), &opens(2)])
         .prints(&["opened http://", "/acme/config/pull/2\n"]);
     assert_eq!(play.tip(PLATFORM), ours);
     play.expect_platform(2, 3, &play.files("main"), &[play.tip("main")]);
@@ -93,7 +93,7 @@ fn closed_since_the_base_branch_went_is_not_a_no() {
     play.scene.repo.set_tip("stable", base);
     play.run()
         .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), &events(1), STATUS, OPEN])
+        .asks(&[LOOK, &list(PLATFORM), &events(1), &opens(2)])
         .prints(&["opened http://", "/acme/config/pull/2\n"]);
     let files = replaced(&play.files("stable"), &CHARTS, "2026.8.2", "2026.8.3");
     play.expect(&Expected {

@@ -30,7 +30,7 @@ fn the_workflows_own_token_leaves_workflows_waiting() {
 #[test]
 fn a_token_that_may_not_set_statuses_goes_on() {
     let play = play_with(Token::actions().without("statuses"));
-    play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN]).prints(&[
+    play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, &opens(1)]).prints(&[
         "opened http://",
         "note: the status `uplinker/verify` was not set: the token may not write statuses",
     ]);
@@ -50,17 +50,17 @@ fn pull_requests_forbidden_by_the_setting_are_told_with_the_way_out() {
     );
     play.run()
         .exits(1)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
+        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, OPEN])
         .complains(&["\"Allow GitHub Actions to create and approve pull requests\"", &link]);
     // The branch stays, and a later run opens from it without a second push.
     let ours = play.tip(PLATFORM);
     assert!(play.scene.github.pulls(REPO).is_empty());
     let files = replaced(&play.files("main"), &CHARTS, "2026.8.2", "2026.8.3");
     assert_same_files(&play.files(PLATFORM), &files);
-    play.run().exits(1).asks(&[LOOK, &list(PLATFORM), STATUS, OPEN]);
+    play.run().exits(1).asks(&[LOOK, &list(PLATFORM), OPEN]);
     assert_eq!(play.tip(PLATFORM), ours);
     play.scene.github.settings(REPO, |repo| repo.actions_may_open = true);
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), STATUS, OPEN]).prints(&["opened http://"]);
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), &opens(1)]).prints(&["opened http://"]);
     assert_eq!(play.tip(PLATFORM), ours);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     play.settles(0);
@@ -102,7 +102,8 @@ fn who_is_refused_does_not_stop_the_rest() {
     let one_by_one = [review.as_str(); 5].join("\n");
     let pass = play.run().exits(0);
     let extras: Vec<&str> = pass.asked.iter().map(String::as_str).skip_while(|l| *l != OPEN).collect();
-    let expected = [OPEN, OPEN, &ask(1, "labels"), &one_by_one, &ask(1, "assignees"), &read(1), &write(1)];
+    let expected =
+        [OPEN, OPEN, STATUS, &ask(1, "labels"), &one_by_one, &ask(1, "assignees"), &read(1), &write(1)];
     assert_eq!(extras, expected.iter().flat_map(|p| p.lines()).collect::<Vec<_>>(), "{}", pass.done);
     pass.prints(&[
         "opened http://",
@@ -112,7 +113,7 @@ fn who_is_refused_does_not_stop_the_rest() {
         "note: `stranger` was not assigned: GitHub lets only collaborators be assigned",
     ]);
     let pull = play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
-    assert_eq!((pull.labels, pull.draft), (vec!["linkerd".to_owned()], false));
+    assert_eq!((pull.labels, pull.draft), (vec!["linkerd".to_owned(), ATTENTION.to_owned()], false));
     assert_eq!((pull.reviewers, pull.teams), (vec!["ben".to_owned()], vec!["mesh".to_owned()]));
     assert_eq!(pull.assignees, ["ben"]);
     play.settles(0);
@@ -136,8 +137,9 @@ fn a_label_that_is_refused_is_one_line() {
             &list(PLATFORM),
             WHO,
             PUSH,
-            STATUS,
             OPEN,
+            STATUS,
+            &labels,
             &labels,
             &labels,
             &labels,
@@ -148,22 +150,22 @@ fn a_label_that_is_refused_is_one_line() {
             "opened http://",
             "note: the label `mesh` was not added: cannot add labels: `mesh` is reserved",
         ]);
-    assert_eq!(play.pull(1).labels, ["linkerd"]);
+    assert_eq!(play.pull(1).labels, ["linkerd", ATTENTION]);
     play.settles(0);
 }
 
 #[test]
 fn a_host_that_gives_the_token_back_does_not_bring_it_into_the_summary() {
-    let play = Play::configured("version: 1\npullRequest:\n  labels: [linkerd]\n");
+    let play = Play::configured("version: 1\npullRequest:\n  reviewers: [ben]\n");
     let words = format!(r#"{{"message":"Validation Failed","errors":["no: {TOKEN}"]}}"#);
     let refusal = Fault::Answer(Response::text(422, words));
-    play.scene.github.controls().rules.fault("POST", "*/issues/1/labels", refusal);
+    play.scene.github.controls().rules.fault("POST", "*/requested_reviewers", refusal);
     let (folder, actions) = (play.scene.home.path(), ["GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"]);
     let run = play.scene.run().env("GITHUB_ACTIONS", "true");
     let run = actions.iter().fold(run, |run, name| run.env(name, folder.join(name)));
-    play.pass(run).exits(0).prints(&["note: the label `linkerd` was not added: cannot add labels: no: ***"]);
+    play.pass(run).exits(0).prints(&["note: `ben` was not asked for a review: cannot ask people: no: ***"]);
     let [summary, outputs] = actions.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
-    assert!(summary.contains("was not added") && outputs.contains("proposed=true"), "{summary}{outputs}");
+    assert!(summary.contains("was not asked") && outputs.contains("proposed=true"), "{summary}{outputs}");
     assert!(!summary.contains(TOKEN) && !outputs.contains(TOKEN), "{summary}{outputs}");
 }
 

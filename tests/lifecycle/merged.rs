@@ -35,7 +35,7 @@ fn after_each_button_the_next_release_gets_a_pull_request_of_its_own() {
             play.publish(4);
             play.run()
                 .exits(0)
-                .asks(&[LOOK, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
+                .asks(&[LOOK, &list(PLATFORM), WHO, PUSH, &opens(2)])
                 .prints(&["edge-26.8.3 → edge-26.8.4: opened http://", "/acme/config/pull/2\n"]);
             let files = replaced(&play.files("main"), &CHARTS, "2026.8.3", "2026.8.4");
             play.expect(&Expected {

@@ -35,7 +35,7 @@ fn a_newer_release_moves_the_open_pull_request() {
         "both are on the way:\n{body}"
     );
     assert!(body.contains("uplinker:skip edge-26.8.4") && !body.contains("skip edge-26.8.3"), "{body}");
-    assert_eq!(play.scene.github.events(REPO, 1), ["renamed"]);
+    assert_eq!(play.scene.github.events(REPO, 1), ["labeled", "renamed"]);
     play.settles(0);
 }
 
@@ -61,7 +61,7 @@ fn with_replace_one_commit_stays_one_commit() {
     play.publish(4);
     play.run().exits(0).asks(&[LOOK, &list(PLATFORM), WHO, PUSH, STATUS, &read(1), &write(1)]);
     play.expect_platform(1, 4, &play.files("main"), &[base]);
-    assert_eq!(play.scene.github.events(REPO, 1), ["head_ref_force_pushed", "renamed"]);
+    assert_eq!(play.scene.github.events(REPO, 1), ["labeled", "head_ref_force_pushed", "renamed"]);
     play.settles(0);
 }
 
@@ -90,7 +90,7 @@ fn a_base_that_moved_in_a_file_of_the_change_set_is_taken_in() {
     let pull = play.expect_platform(1, 3, &base_files, &[first, base]);
     assert_eq!(marker(&pull)["base"], base.to_string());
     assert_eq!(play.statuses(PLATFORM), success());
-    assert_eq!(play.scene.github.events(REPO, 1), Vec::<String>::new(), "no forced push, no new title");
+    assert_eq!(play.scene.github.events(REPO, 1), ["labeled"], "no forced push, no new title");
     play.settles(0);
 }
 
@@ -135,7 +135,7 @@ fn a_base_that_moves_between_read_and_push_starts_the_run_over() {
     });
     play.run()
         .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, LOOK, LOOK, FETCH, &list(PLATFORM), PUSH, STATUS, OPEN])
+        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, LOOK, LOOK, FETCH, &list(PLATFORM), PUSH, &opens(1)])
         .prints(&["opened http://"]);
     let base = play.tip("main");
     assert_ne!(base, first);

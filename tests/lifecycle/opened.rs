@@ -17,7 +17,7 @@ fn the_first_run_opens_the_pull_request() {
     assert_eq!((play.scene.repo.branches().len(), play.scene.github.pulls(REPO).len()), (1, 0));
     play.scene.home.forget();
 
-    let pass = play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN]).prints(&[
+    let pass = play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, &opens(1)]).prints(&[
         "default, platform: edge-26.8.2 → edge-26.8.3: opened http://",
         "/acme/config/pull/1\n",
         "title: Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)",
@@ -43,6 +43,11 @@ fn the_first_run_opens_the_pull_request() {
     );
     let status = &pass.sent(STATUS)[0];
     assert_eq!(status["description"], "no check found anything to settle");
+    assert!(
+        status["target_url"].as_str().is_some_and(|page| page.ends_with("/acme/config/pull/1")),
+        "{status}"
+    );
+    assert_eq!(pull.labels, [ATTENTION], "what changes in the cluster is not known");
 
     let body = pull.body.as_deref().unwrap();
     let (text, sign) = body.trim_end().rsplit_once('\n').unwrap();
@@ -173,7 +178,7 @@ fn the_data_plane_is_due_after_its_wait() {
     assert!(play.pull(1).merged_at.unwrap() < EPOCH + 86_400);
     play.run()
         .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), &list(DATA_PLANE), WHO, PUSH, STATUS, OPEN])
+        .asks(&[LOOK, FETCH, &list(PLATFORM), &list(DATA_PLANE), WHO, PUSH, &opens(2)])
         .prints(&[
             "default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://",
             "web.yaml:13 proxy-annotation",
@@ -200,7 +205,7 @@ fn without_a_wait_the_data_plane_follows_at_once() {
     let play = Play::configured("version: 1\ndataPlane:\n  after: 0d\n").begun();
     play.scene.github.set_clock(jiff::Timestamp::now().as_second());
     play.scene.github.merge(REPO, 1, Merge::Rebase, "ada", true);
-    play.run().exits(0).asks(&[LOOK, FETCH, &list(DATA_PLANE), WHO, PUSH, STATUS, OPEN]);
+    play.run().exits(0).asks(&[LOOK, FETCH, &list(DATA_PLANE), WHO, PUSH, &opens(2)]);
     play.expect_data_plane(2);
     play.settles(0);
 }

@@ -139,7 +139,7 @@ fn the_first_box_declines_the_release() {
     play.settles(0);
 
     play.publish(4);
-    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), WHO, PUSH, STATUS, OPEN]).prints(&["opened http://"]);
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM), WHO, PUSH, &opens(2)]).prints(&["opened http://"]);
     play.expect_platform(2, 4, &play.files("main"), &[play.tip("main")]);
     play.settles(0);
 }
@@ -175,6 +175,7 @@ fn the_third_box_asks_again() {
         LOOK,
         &list(PLATFORM),
         STATUS,
+        &ask(1, "labels"),
         &ask(1, "requested_reviewers"),
         &read(1),
         &write(1),
@@ -275,7 +276,7 @@ fn a_persons_words_stay_until_there_is_news() {
     play.scene.github.edit_body(REPO, 1, |_| "Ada cleared this.".to_owned());
     play.run()
         .exits(0)
-        .asks(&[LOOK, &list(PLATFORM), STATUS, &read(1), &write(1)])
+        .asks(&[LOOK, &list(PLATFORM), STATUS, &ask(1, "labels"), &read(1), &write(1)])
         .prints(&["updated http://"]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     play.settles(0);

@@ -31,6 +31,14 @@ pub const STATUS: &str = "POST /api/v3/repos/acme/config/statuses/[ID]";
 /// Opening a pull request.
 pub const OPEN: &str = "POST /api/v3/repos/acme/config/pulls";
 
+/// The label of a pull request whose charts were not rendered.
+pub const ATTENTION: &str = "linkerd: attention";
+
+/// Opening a pull request with its status and its label, and saying in its marker that they are there.
+pub fn opens(number: u64) -> String {
+    [OPEN, STATUS, &ask(number, "labels"), &read(number), &write(number)].join("\n")
+}
+
 /// Listing the pull requests of a branch.
 pub fn list(branch: &str) -> String {
     let branch = branch.replace('/', "%2F");

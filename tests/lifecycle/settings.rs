@@ -26,7 +26,7 @@ fn each_target_has_its_pull_request() {
     let (staging, production) = ("uplinker/staging/platform", "uplinker/production/platform");
     play.run()
         .exits(0)
-        .asks(&[LOOK, FETCH, &list(staging), WHO, PUSH, STATUS, OPEN, &list(production), PUSH, STATUS, OPEN])
+        .asks(&[LOOK, FETCH, &list(staging), WHO, PUSH, &opens(1), &list(production), PUSH, &opens(2)])
         .prints(&[
             "staging, platform: edge-26.8.2 → edge-26.8.3: opened",
             "production, platform: edge-26.8.1 → edge-26.8.2: opened",
@@ -113,15 +113,15 @@ fn a_block_is_proposed_with_label_and_status_and_goes_when_it_is_settled() {
             &list(PLATFORM),
             WHO,
             PUSH,
-            STATUS,
             OPEN,
+            STATUS,
             &ask(1, "labels"),
             &read(1),
             &write(1),
         ])
         .prints(&["opened http://", "block skipped: broken.yaml"]);
     let pull = play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
-    assert_eq!(pull.labels, ["uplinker: blocked"]);
+    assert_eq!(pull.labels, ["linkerd: blocked"]);
     assert!(pull.body.unwrap().starts_with("**Blocked: 1 thing must be settled before this is merged.**"));
     assert_eq!(play.statuses(PLATFORM), failure());
     play.settles(0);
@@ -134,11 +134,12 @@ fn a_block_is_proposed_with_label_and_status_and_goes_when_it_is_settled() {
         FETCH,
         &list(PLATFORM),
         STATUS,
-        "DELETE /api/v3/repos/acme/config/issues/1/labels/uplinker%3A%20blocked",
+        &ask(1, "labels"),
+        "DELETE /api/v3/repos/acme/config/issues/1/labels/linkerd%3A%20blocked",
         &read(1),
         &write(1),
     ]);
-    assert!(play.pull(1).labels.is_empty());
+    assert_eq!(play.pull(1).labels, [ATTENTION]);
     assert!(play.body(1).starts_with("**Not rendered:"));
     assert_eq!(play.statuses(PLATFORM), [failure(), success()].concat());
     play.settles(0);
@@ -184,8 +185,8 @@ fn words_people_and_author_are_the_configured_ones() {
         FETCH,
         &list(PLATFORM),
         PUSH,
-        STATUS,
         OPEN,
+        STATUS,
         &ask(1, "labels"),
         &ask(1, "requested_reviewers"),
         &ask(1, "assignees"),
@@ -204,7 +205,7 @@ fn words_people_and_author_are_the_configured_ones() {
         files: &files,
         parents: &[play.tip("main")],
     });
-    assert_eq!((pull.labels.join(","), pull.draft), ("linkerd,mesh".to_owned(), true));
+    assert_eq!((pull.labels.join(","), pull.draft), (format!("linkerd,mesh,{ATTENTION}"), true));
     assert_eq!(
         (pull.reviewers, pull.teams, pull.assignees),
         (vec!["ben".to_owned()], vec!["mesh".to_owned()], vec!["ada".to_owned()])
@@ -235,7 +236,7 @@ fn the_default_branch_may_have_any_name() {
     let play = Play { scene };
     play.run()
         .exits(0)
-        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
+        .asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, &opens(1)])
         .prints(&["(live/cluster at "]);
     assert_eq!(play.pull(1).base_ref, "live/cluster");
     assert_eq!(play.scene.repo.parents(PLATFORM), [play.tip("live/cluster")]);
@@ -249,7 +250,7 @@ fn the_base_may_be_another_branch() {
     play.commit("main", "docs/notes.md", "Something that is not on the base.\n");
     play.run()
         .exits(0)
-        .asks(&[LOOK, FETCH, FETCH, &list(PLATFORM), WHO, PUSH, STATUS, OPEN])
+        .asks(&[LOOK, FETCH, FETCH, &list(PLATFORM), WHO, PUSH, &opens(1)])
         .prints(&["(release/stable at ", "branch: uplinker/default/platform into release/stable"]);
     assert_eq!(play.pull(1).base_ref, "release/stable");
     assert_eq!(play.scene.repo.parents(PLATFORM), [base]);

@@ -33,11 +33,14 @@ impl Run<'_> {
         };
         let extras = wanted.extras_hash();
         let asked = context.decorated || extras.is_none() || before.and_then(|m| m.extras.clone()) == extras;
+        let of_head = |m: &Marker| m.head == context.head.map(|h| h.to_string());
+        let judged =
+            context.judged || before.is_some_and(|m| of_head(m) && m.status == Some(wanted.status_hash()));
         Marker {
             head: context.head.map(|h| h.to_string()),
             base: base.map(|b| b.to_string()).or_else(|| before.and_then(|m| m.base.clone())),
             text: Some(wanted.text_hash()),
-            status: Some(wanted.status_hash()),
+            status: Some(wanted.status_hash()).filter(|_| judged),
             extras: extras.filter(|_| asked),
             ..wanted.marker()
         }

@@ -97,7 +97,7 @@ fn a_changed_base_branch_closes_what_leads_elsewhere() {
     let outcome = decide(&seen).expect("no question");
     assert_eq!(
         outcome.actions,
-        [Action::MarkClosing(1, None), Action::Close(1), Action::SetStatus, Action::Open],
+        [Action::MarkClosing(1, None), Action::Close(1), Action::Open, Action::SetStatus, Action::Write],
         "and opens another from the same head"
     );
 }
@@ -108,7 +108,7 @@ fn one_opened_by_a_person_elsewhere_is_theirs() {
     theirs.pull.base = "release".into();
     let mut seen = seen(vec![theirs]);
     seen.head = ours("f3");
-    assert_eq!(decide(&seen).expect("no question").actions, [Action::SetStatus, Action::Open]);
+    assert_eq!(decide(&seen).expect("no question").actions, [Action::Open, Action::SetStatus, Action::Write]);
     assert_eq!(reconcile(None, &seen, CONFLICT).expect("no question"), Outcome::default());
 }
 

@@ -42,7 +42,7 @@ fn a_close_by_a_bot_or_with_the_base_is_not_a_no() {
         let world = open_world();
         world.close(closer);
         assert_eq!(run(&world, 2).done, Done::Opened);
-        assert_eq!(log(&world), "fetch status open decorate update", "the commit is there already");
+        assert_eq!(log(&world), "fetch open status decorate update", "the commit is there already");
         assert_settled(&world, 2, APPEND);
     }
 }

@@ -8,7 +8,7 @@ fn a_new_release_is_proposed_once() {
     let carried = run(&world, 2);
     assert_eq!(carried.done, Done::Opened);
     assert_eq!(carried.notes, ["nobody was asked"]);
-    assert_eq!(log(&world), "push status open decorate update");
+    assert_eq!(log(&world), "push open status decorate update");
     assert_eq!(head_file(&world, PIN), "2");
     assert_settled(&world, 2, APPEND);
 }

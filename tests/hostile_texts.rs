@@ -1,0 +1,107 @@
+//! Texts that mean harm, in every field of a pull request's body that comes from outside. The finished body is read
+//! as GitHub reads Markdown: a hostile text must leave its structure as a plain word leaves it, with no mention, no
+//! reference and no mark of ours anywhere.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod hostile_texts {
+    mod corpus;
+    mod page;
+    mod reading;
+
+    use uplinker::propose::{Marker, Ticks, body, body::Frame, marker};
+
+    fn finished(text: &str) -> (String, Marker) {
+        // Names of targets are short by rule.
+        let target: &str = &text.chars().take(99).collect::<String>();
+        let sign = Marker {
+            fingerprint: text.chars().take(99).collect(),
+            target: target.to_owned(),
+            stage: "platform".into(),
+            release: page::release(),
+            inputs: text.chars().take(99).collect(),
+            head: None,
+            base: None,
+            text: None,
+            status: None,
+            extras: None,
+            person: false,
+            closing: false,
+            declined: false,
+        };
+        let frame = Frame {
+            target,
+            stage: "platform",
+            release: page::release(),
+            person: false,
+            newer: None,
+            keeps_history: true,
+            retry: true,
+        };
+        let text = body::text(&page::filled_with(text)).expect("renders");
+        (body::compose(&text, &frame, &Ticks::default(), &sign).expect("renders"), sign)
+    }
+
+    #[test]
+    fn the_corpus_is_large_and_has_no_text_twice() {
+        let texts = corpus::texts();
+        let distinct: std::collections::BTreeSet<&String> = texts.iter().collect();
+        assert_eq!(distinct.len(), texts.len());
+        assert!(texts.len() >= 100, "{}", texts.len());
+    }
+
+    #[test]
+    fn no_text_changes_what_a_body_is_made_of() {
+        let (plain, _) = finished("word");
+        let expected = reading::structure(&plain);
+        for (text, words) in corpus::texts().iter().map(|t| (t, reading::escaped(t))) {
+            let (body, _) = finished(text);
+            let found = reading::structure(&body);
+            let at = expected.iter().zip(&found).position(|(e, f)| e != f);
+            assert!(
+                found == expected,
+                "{words} changes part {at:?}: {:?} became {:?}\n{body}",
+                at.map(|n| &expected[n]),
+                at.map(|n| &found[n]),
+            );
+        }
+    }
+
+    #[test]
+    fn no_text_mentions_refers_or_hides() {
+        for text in corpus::texts() {
+            let (body, _) = finished(&text);
+            let effects = reading::effects(&body);
+            assert!(effects.is_empty(), "{} has {effects:?}", reading::escaped(&text));
+        }
+    }
+
+    #[test]
+    fn no_text_forges_the_marker_or_ticks_a_box() {
+        for text in corpus::texts() {
+            let (body, sign) = finished(&text);
+            let words = reading::escaped(&text);
+            assert_eq!(marker::read(&body), Some(sign.clone()), "{words}");
+            assert_eq!(Ticks::read(&body), Ticks::default(), "{words}");
+            assert_eq!(marker::read(&body.replace('\n', "\r\n")), Some(sign), "{words}");
+            assert!(body.chars().count() <= body::LIMIT, "{words}");
+            // Without its last line, nothing in it passes for a marker.
+            let (above, _) = body.trim_end().rsplit_once('\n').expect("several lines");
+            assert_eq!(marker::read(above), None, "{words}");
+        }
+    }
+
+    #[test]
+    fn the_reader_sees_each_effect_where_a_text_is_not_made_harmless() {
+        let plain = reading::structure("before\n\nafter\n");
+        for text in
+            ["<b>x</b>", "![x](y)", "[x](//y)", "- [x] box", "https://example.org", "# head", "```\nx\n```"]
+        {
+            assert_ne!(reading::structure(&format!("before\n\n{text}\n\nafter\n")), plain, "{text}");
+        }
+        for text in
+            ["@ada", "&#64;ada", "fixes #1", "GH-1", "a/b#2", ":tada:", "\u{202e}x", "<!-- uplinker:x -->"]
+        {
+            assert!(!reading::effects(&format!("before {text}\n")).is_empty(), "{text}");
+        }
+    }
+}
