@@ -84,8 +84,8 @@ const BODY: &str = "\
 
 Not rendered, so not compared:
 
-- `linkerd-control-plane` at `control-plane.yaml:1`: rendering is off &#40;`--helm off`&#41;; Give uplinker a `helm` of 3.14 or newer.
-- `linkerd-crds` at `crds.yaml:1`: rendering is off &#40;`--helm off`&#41;; Give uplinker a `helm` of 3.14 or newer.
+- `linkerd-control-plane` at `control-plane.yaml:1`: rendering is off &#40;`--helm off`&#41;. Give uplinker a `helm` of 3.14 or newer.
+- `linkerd-crds` at `crds.yaml:1`: rendering is off &#40;`--helm off`&#41;. Give uplinker a `helm` of 3.14 or newer.
 
 ### What changed upstream
 
@@ -115,6 +115,7 @@ Everything is at its default: this repository has no `uplinker.yaml`.
 <!-- uplinker:boxes -->
 - [ ] Skip `edge-26.8.3` for `default` (platform) <!-- uplinker:skip edge-26.8.3 -->
 - [ ] Apply this to the base branch as it is now <!-- uplinker:rebase -->
+- [ ] Ask again for labels, people and status <!-- uplinker:retry -->
 
 To decline `edge-26.8.3`, tick the first box or close this pull request: uplinker then stays quiet until a newer release. \
 Commits that you push to this branch are kept, and uplinker stops changing it.
