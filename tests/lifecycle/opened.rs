@@ -115,6 +115,7 @@ Everything is at its default: this repository has no `uplinker.yaml`.
 <!-- uplinker:boxes -->
 - [ ] Skip `edge-26.8.3` for `default` (platform) <!-- uplinker:skip edge-26.8.3 -->
 - [ ] Apply this to the base branch as it is now <!-- uplinker:rebase -->
+- [ ] Ask again for labels, people and status <!-- uplinker:retry -->
 
 To decline `edge-26.8.3`, tick the first box or close this pull request: uplinker then stays quiet until a newer release. \
 Commits that you push to this branch are kept, and uplinker stops changing it.
