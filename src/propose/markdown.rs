@@ -57,12 +57,12 @@ fn quoted(text: &str) -> String {
             (false, _) => out.push_str(&harmless(part)),
             // An empty pair would begin a longer fence.
             (true, false) if !part.trim().is_empty() => out.push_str(&code(part)),
-            // Left out, it could leave nothing of a whole sentence.
-            (true, false) => out.push_str(&harmless(&format!("`{part}`"))),
+            (true, false) => {}
             (true, true) => out.push_str(&harmless(&format!("`{part}"))),
         }
     }
-    out
+    // Nothing at all would leave the bare dash of a list, which makes a heading of the line above.
+    if out.trim().is_empty() { harmless(text) } else { out }
 }
 
 fn harmless(text: &str) -> String {
@@ -80,6 +80,8 @@ fn harmless(text: &str) -> String {
             '.' if ends_with_word(&chars, i, "www") => out.push_str("&#8203;."),
             '-' if ends_with_word(&chars, i, "gh") => out.push_str("-&#8203;"),
             '-' | '+' | '=' | ':' if i == 0 => entity(&mut out, c),
+            // Boxes too may be looked for in the finished text.
+            '[' if i == 0 => out.push_str("&#91;&#8203;"),
             '.' if i > 0 && chars.iter().take(i).all(char::is_ascii_digit) => entity(&mut out, c),
             '&' | '<' | '>' | '"' | '\'' | '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '{' | '}'
             | '~' | '|' | '!' | '$' | '^' => entity(&mut out, c),
@@ -187,6 +189,10 @@ mod tests {
             ("$x$ *b* _c_ ~d~", "&#36;x&#36; &#42;b&#42; &#95;c&#95; &#126;d&#126;"),
             ("&#64;me", "&#38;&#35;&#8203;64;me"),
             ("1. item", "1&#46; item"),
+            ("[x] box", "&#91;&#8203;x&#93; box"),
+            ("at ::warning file=x", "at ::warning file=x"),
+            ("::warning::x:", "&#58;:&#8203;warning::&#8203;x:"),
+            ("x:tada", "x:&#8203;tada"),
             ("- [x] box", "&#45; &#91;x&#93; box"),
             (":tada: at a.yaml:12:3", ":&#8203;tada: at a.yaml:&#8203;12:3"),
             ("a\nb\r\n## c", "a b  &#35;&#8203;&#35;&#8203; c"),
@@ -238,7 +244,8 @@ mod tests {
     fn what_is_quoted_is_code_and_no_quote_is_left_open() {
         assert_eq!(prose("set `a.b` or `@c`"), "set `a.b` or `@c`");
         assert_eq!(prose("an `open one @me"), "an &#96;open one @&#8203;me");
-        assert_eq!(prose("``` x ```"), "&#96;&#96;`x`&#96;&#96;");
+        assert_eq!(prose("``` x ```"), "`x`");
+        assert_eq!(prose("``"), "&#96;&#96;");
         assert_eq!(
             prose("`<!-- uplinker:skip -->` `a|b`"),
             format!("{} a&#124;b", safe("<!-- uplinker:skip -->"))
