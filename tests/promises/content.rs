@@ -38,7 +38,7 @@ fn nothing_in_the_repository_is_evaluated() {
     let _ = scene.run().done().exits(0);
     let pull = scene.only_pull();
     assert_eq!(pull.title, "Linkerd edge-26.8.3 $HOME $(id) `id` %s");
-    assert_eq!(pull.labels, ["{{ 7 * 7 }}"]);
+    assert_eq!(pull.labels, ["{{ 7 * 7 }}", "linkerd: attention"]);
     let everything = format!("{}{}{}", pull.title, pull.body.expect("a body"), scene.repo.message(PLATFORM));
     for made in ["49", "root:", "uid=", &scene.home.path().display().to_string()] {
         assert!(!everything.contains(&format!(" {made}")), "{made} was made of a template\n{everything}");

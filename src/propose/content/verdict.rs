@@ -59,11 +59,10 @@ fn workloads(content: &Content) -> String {
         1 => "1 workload restarts".to_owned(),
         n => format!("{n} workloads restart"),
     });
-    if later > 0 {
-        parts.push(format!(
-            "{} only when pods start anew",
-            count(later, "pin works").replace("workss", "work")
-        ));
+    match later {
+        0 => {}
+        1 => parts.push("1 pin works only when pods start anew".to_owned()),
+        n => parts.push(format!("{n} pins work only when pods start anew")),
     }
     if unknown > 0 {
         parts.push(format!("of {} it is not known", count(unknown, "pin")));
@@ -112,7 +111,7 @@ fn listed(words: &[&str], last: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::propose::content::{Callout, ChartChange, Cluster, Missing};
+    use crate::propose::content::{Callout, ChartChange, Cluster, Missing, Workload};
 
     fn platform(cluster: Cluster) -> Content {
         Content { stage: "platform".into(), cluster, ..Content::default() }
@@ -131,5 +130,28 @@ mod tests {
         let missing = vec![Missing::default()];
         let part = of(&platform(Cluster { charts, callouts, missing, ..Cluster::default() }));
         assert!(part.claim.starts_with("RBAC changes; no CRD, webhook or port changes; nothing is removed; this holds for what was rendered"));
+    }
+
+    #[test]
+    fn workloads_are_counted_by_when_they_get_the_new_proxy() {
+        let workload = |effect| Workload {
+            place: "a.yaml:1".to_owned(),
+            object: None,
+            effect,
+            replicas: None,
+            strategy: None,
+        };
+        let claim = |effects: &[Effect]| {
+            let mut content = Content { stage: "data-plane".into(), ..Content::default() };
+            content.next.workloads = effects.iter().copied().map(workload).collect();
+            of(&content).claim
+        };
+        let [now, later, unknown] = [Effect::Restarts, Effect::NextStart, Effect::Unknown];
+        assert_eq!(claim(&[now, later]), "1 workload restarts; 1 pin works only when pods start anew");
+        assert_eq!(
+            claim(&[now, later, now, later, unknown]),
+            "2 workloads restart; 2 pins work only when pods start anew; of 1 pin it is not known"
+        );
+        assert_eq!(claim(&[]), "no workload is known to restart by the change itself");
     }
 }
