@@ -10,7 +10,17 @@ const DOCUMENTATION: &str = "https://linkerd.io/";
 
 /// Makes one foreign string harmless in running text or in a table cell; it becomes one line of bounded length.
 pub fn safe(text: &str) -> String {
-    harmless(&visible(text, LONGEST))
+    safe_to(text, LONGEST)
+}
+
+/// The same with another bound.
+pub(super) fn safe_to(text: &str, longest: usize) -> String {
+    harmless(&visible(text, longest))
+}
+
+/// Tells whether a text has more characters than a bound.
+pub(super) fn is_longer(text: &str, longest: usize) -> bool {
+    text.len() > longest && text.trim().chars().nth(longest).is_some()
 }
 
 /// The same for a sentence that may be as long as it is.
@@ -25,12 +35,21 @@ pub fn whole(text: &str) -> String {
 
 /// The same as [`safe`] for advice, in which an address of Linkerd's documentation stays a link: a reader has to open it.
 pub fn advice(text: &str) -> String {
-    let text = visible(text, LONGEST);
+    advice_to(text, LONGEST)
+}
+
+/// The same with another bound.
+pub(super) fn advice_to(text: &str, longest: usize) -> String {
+    let text = visible(text, longest);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_');
     let (mut out, mut rest) = (String::new(), text.as_str());
     while let Some((before, after)) = rest.split_once(DOCUMENTATION) {
         let end = after.find(|c| !plain(c)).unwrap_or(after.len());
         let (page, behind) = after.split_at(end);
+        // An address that was cut leads elsewhere.
+        if behind == "…" {
+            break;
+        }
         out.push_str(&format!("{}<{DOCUMENTATION}{page}>", quoted(before)));
         rest = behind;
     }
@@ -44,7 +63,12 @@ pub fn advice(text: &str) -> String {
 /// assert_eq!(prose("name `@crds` under <b>"), "name `@crds` under &#60;b&#62;");
 /// ```
 pub fn prose(text: &str) -> String {
-    quoted(&visible(text, LONGEST))
+    prose_to(text, LONGEST)
+}
+
+/// The same with another bound.
+pub(super) fn prose_to(text: &str, longest: usize) -> String {
+    quoted(&visible(text, longest))
 }
 
 /// Shows what stands between backticks as code; a backtick without its other is text.
@@ -94,11 +118,21 @@ fn harmless(text: &str) -> String {
 /// Shows one foreign string as code, so that it can be copied unchanged; one that would end the code, or pass for a
 /// hidden mark of ours, is shown as text instead.
 pub fn code(text: &str) -> String {
-    let text = visible(text, LONGEST);
+    code_to(text, LONGEST)
+}
+
+/// The same with another bound; what is over it is counted.
+pub(super) fn code_to(text: &str, longest: usize) -> String {
+    let left = if is_longer(text, longest) { text.trim().chars().count() - longest } else { 0 };
+    let text = visible(text, longest);
     let acts = text.contains(['`', '|', '\\']) || text.contains("<!--");
-    match text.is_empty() || acts || text.starts_with(' ') || text.ends_with(' ') {
+    let shown = match text.is_empty() || acts || text.starts_with(' ') || text.ends_with(' ') {
         true => harmless(&text),
         false => format!("`{text}`"),
+    };
+    match left {
+        0 => shown,
+        left => format!("{shown} and {left} more characters"),
     }
 }
 

@@ -163,7 +163,7 @@ mod tests {
             &(pod("a", "x/proxy:edge-26.8.2") + "---\n" + &pod("b", "x/init:v1")),
             &(pod("a", "x/proxy:edge-26.8.3") + "---\n" + &pod("b", "x/init:v2")),
         );
-        let found = of(&one, &one.diff(), &[("image", 1)]);
+        let found = of(&one, one.diff(), &[("image", 1)]);
         assert_eq!((found.objects, found.changed, found.fields, found.version_fields), (2, 2, 2, 1));
         assert_eq!(found.objects_changed.len(), 1);
         assert_eq!(found.objects_changed[0].fields[0].after.as_deref(), Some("x/init:v2"));
@@ -174,11 +174,11 @@ mod tests {
     fn what_changes_alike_is_told_once() {
         let one = || {
             let one = rendering(&pod("a", "x/init:v1"), &pod("a", "x/init:v2"));
-            of(&one, &one.diff(), &[])
+            of(&one, one.diff(), &[])
         };
         let other = {
             let one = rendering(&pod("a", "x/init:v1"), &pod("a", "x/init:v3"));
-            of(&one, &one.diff(), &[])
+            of(&one, one.diff(), &[])
         };
         let found = together(vec![one(), other, one()]);
         assert_eq!(found.iter().map(|c| c.places.len()).collect::<Vec<_>>(), [2, 1]);
