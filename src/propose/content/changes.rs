@@ -8,9 +8,6 @@ use serde::Serialize;
 use super::count;
 use crate::render::{FieldChange, ObjectChange, ObjectDiff, Rendering, is_version_only};
 
-/// The most characters of one value.
-const LONGEST: usize = 1000;
-
 /// The objects of one chart, of several deployments where they change alike.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChartChange {
@@ -127,15 +124,8 @@ fn changed(rendering: &Rendering, change: &ObjectChange) -> Option<Changed> {
 }
 
 fn field(change: &FieldChange) -> Field {
-    let short = |text: String| match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    };
-    Field {
-        path: change.path.to_string(),
-        before: change.shown_before().map(short),
-        after: change.shown_after().map(short),
-    }
+    let (before, after) = (change.shown_before(), change.shown_after());
+    Field { path: change.path.to_string(), before, after }
 }
 
 fn summary(topics: &[(&'static str, usize)], fields: usize, reordered: usize) -> String {
