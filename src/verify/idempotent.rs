@@ -21,7 +21,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
     let again = judged.iter().filter(|m| m.new.is_some()).filter_map(|m| after.pins.get(m.pin));
     let mut findings: Vec<Finding> = again
-        .filter(|pin| pin.stage == plan.stage)
+        .filter(|pin| pin.stage == plan.stage && !input.is_told_as_not_rendered(pin))
         .map(|pin| {
             let reason = format!("`{}` would move to {} again in a second run", pin.value, plan.to);
             Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it")

@@ -43,7 +43,7 @@ use crate::{
     plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
     release::{Catalog, EdgeVersion},
     render::Renderings,
-    scan::{Inventory, Pin, Reason, RepoPath, Tree},
+    scan::{Form, Inventory, Pin, Reason, RepoPath, Tree},
 };
 
 /// What is verified, and all that the checks may look at.
@@ -193,6 +193,14 @@ impl<'a> Verification<'a> {
     fn staying(&self) -> impl Iterator<Item = (&'a Pin, Reason)> + use<'a> {
         let (inventory, plan) = (self.inventory, self.plan);
         plan.stays.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.reason?)))
+    }
+
+    /// Tells whether a pin is of a committed manifest that could not be made again: `not-rendered` says why it stays.
+    fn is_told_as_not_rendered(&self, pin: &Pin) -> bool {
+        let of_file = |missing: &crate::render::NotRendered| {
+            missing.committed && !missing.is_digest() && missing.path == pin.path
+        };
+        pin.form == Form::Rendered && self.rendered.missing.iter().any(of_file)
     }
 
     /// Returns the inventory after the change: as scanned, else as the plan says it.

@@ -21,7 +21,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             .at_pin(pin)
             .mend("this is a defect of uplinker; do not merge, and report it")
     });
-    let left = input.staying().filter_map(|(pin, reason)| left_behind(pin, reason, to));
+    let told = |pin: &Pin| input.is_told_as_not_rendered(pin);
+    let left = input
+        .staying()
+        .filter(|(pin, _)| !told(pin))
+        .filter_map(|(pin, reason)| left_behind(pin, reason, to));
     let findings = wrong.chain(left).collect();
     let (moves, stays) = (input.plan.moves.len(), input.plan.stays.len());
     let looked_at = format!("{} that move and {stays} that stay", count(moves, "pin"));
