@@ -1,8 +1,8 @@
 //! Step 6, verify: what could not be rendered.
 //!
 //! In: the charts and committed manifests that were to be rendered and were not. Out: a `block` where committed text
-//! stays old because of it, since a merge would be half an upgrade; one `info` for each reason where only the preview is
-//! missing. A package with a wrong digest is `chart-digest`'s to tell.
+//! stays old because of it, since a merge would be half an upgrade, and where Helm refuses the new version with values
+//! that the old one takes; one `info` for each reason where only the preview is missing. A package with a wrong digest is `chart-digest`'s to tell.
 
 use std::collections::BTreeMap;
 
@@ -24,6 +24,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             let reason = format!("{}: the committed manifest stays as it is: {reason}", missing.chart);
             let finding = Finding::block(NAME, reason).at(&missing.path, missing.line);
             findings.push(finding.mend(uncapitalised(mend)));
+        } else if missing.refused {
+            let reason = format!("{} cannot be installed with these values: {reason}", missing.chart);
+            let mend = "mend the values in this branch: what deploys them will be refused in the same words";
+            findings.push(Finding::block(NAME, reason).at(&missing.path, missing.line).mend(mend));
         } else {
             previews.entry((reason, mend)).or_default().push(missing);
         }
@@ -70,6 +74,16 @@ mod tests {
         assert!(many.len() == 1 && many[0].reason.contains(" and 3 more"), "{many:?}");
         assert!(found[0].reason.ends_with("the committed manifest stays as it is: helm could not be found"));
         assert_eq!(found[0].mend.as_deref(), Some("mend it"));
+    }
+
+    #[test]
+    fn values_that_only_the_new_version_refuses_block() {
+        let reason = "linkerd-viz 2026.8.3: helm: prometheusUrl is needed.";
+        let found = rendered("", "").not_rendered(false, reason).refused().check(NAME);
+        assert_eq!(severities(&found), [Block]);
+        let words =
+            "linkerd-viz cannot be installed with these values: linkerd-viz 2026.8.3: helm: prometheusUrl";
+        assert!(found[0].reason.starts_with(words), "{found:?}");
     }
 
     #[test]

@@ -2,18 +2,21 @@
 //!
 //! In: the pins after the change. Out: proxies more than one milestone behind their control plane, or ahead of it:
 //! `block` where this change brings it about, `warn` where it was so before. Only what is certain is said: where
-//! control planes differ, a proxy is behind if it is behind the oldest and ahead if it is ahead of the newest.
+//! control planes differ, a proxy is behind if it is behind the oldest and ahead if it is ahead of the newest. Proxies
+//! without a pin stay what they are until their pods start anew: a control plane that leaps over a milestone is a `warn`.
 
 use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
     plan::{ControlPlane, edge_of},
-    release::EdgeVersion,
+    release::{EdgeVersion, Guidance, Release},
     scan::{Inventory, Pin, Reason, RepoPath, Stage},
 };
 
 pub(super) const NAME: &str = "skew";
+
+const CONTROL_PLANE: &str = "linkerd-control-plane";
 
 /// A proxy pin that does not go with its control plane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +35,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let known = was.get(place).is_some_and(|(old, _)| old == fault);
         finding(input, &after, *fault, pin, if known { Severity::Warn } else { Severity::Block })
     });
+    let findings = findings.chain(leap(input, &after));
     let proxies = proxies(input, &after).count();
     let looked_at = match input.control_plane_in(&after) {
         ControlPlane::Unknown => "nothing: the control plane's release is not known".to_owned(),
@@ -40,14 +44,59 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at, findings: findings.collect() }
 }
 
+/// Says that proxies which run now fall behind, where the control plane leaps over a whole milestone.
+fn leap(input: &Verification<'_>, after: &Inventory) -> Option<Finding> {
+    let known = &input.catalog.knowledge;
+    let (from, _) = ends(input.control_plane_in(input.inventory))?;
+    let (_, to) = ends(input.control_plane_in(after))?;
+    let (old, new) = (milestone(input, from), milestone(input, to));
+    if input.plan.stage == Stage::DataPlane || to != input.plan.to || new <= old + 1 {
+        return None;
+    }
+    let name = |at: usize| at.checked_sub(1).and_then(|n| known.milestones.get(n)).map(|m| m.name.as_str());
+    let old_name = name(old).unwrap_or("an older milestone");
+    let reason = format!(
+        "the control plane goes from {old_name} to {}; proxies that run now stay at {old_name} until their pods start \
+         anew, and only one milestone between is supported",
+        name(new)?
+    );
+    let stop = stop(input, old)?;
+    let mend = format!(
+        "stop at {stop} with `--to` and restart the meshed pods there, or restart all of them at once"
+    );
+    let first = input.moving().map(|(pin, _)| pin).find(|pin| pin.chart.as_deref() == Some(CONTROL_PLANE));
+    let finding = Finding::warn(NAME, reason).mend(mend);
+    Some(match first {
+        Some(pin) => finding.at_pin(pin),
+        None => finding,
+    })
+}
+
+fn ends(control_plane: ControlPlane) -> Option<(EdgeVersion, EdgeVersion)> {
+    match control_plane {
+        ControlPlane::Known(version) => Some((version, version)),
+        ControlPlane::Mixed { lowest, highest } => Some((lowest, highest)),
+        ControlPlane::Unknown => None,
+    }
+}
+
+/// Returns where to stop on the way: the newest release of the next milestone that nothing was said against, else its first.
+fn stop(input: &Verification<'_>, old: usize) -> Option<EdgeVersion> {
+    let milestones = &input.catalog.knowledge.milestones;
+    let first = milestones.get(old)?.first;
+    let end = milestones.get(old + 1)?.first;
+    let good = |release: &Release| {
+        !release.charts.is_empty()
+            && matches!(release.guidance, Guidance::Recommended { .. } | Guidance::Unknown)
+    };
+    let between = input.catalog.releases.range(first..end).rev();
+    Some(between.filter(|(_, release)| good(release)).map(|(version, _)| *version).next().unwrap_or(first))
+}
+
 type Place<'p> = (&'p RepoPath, usize, usize);
 
 fn faults<'p>(input: &Verification<'_>, inventory: &'p Inventory) -> BTreeMap<Place<'p>, (Fault, &'p Pin)> {
-    let (lowest, highest) = match input.control_plane_in(inventory) {
-        ControlPlane::Known(version) => (version, version),
-        ControlPlane::Mixed { lowest, highest } => (lowest, highest),
-        ControlPlane::Unknown => return BTreeMap::new(),
-    };
+    let Some((lowest, highest)) = ends(input.control_plane_in(inventory)) else { return BTreeMap::new() };
     let fault = |version: EdgeVersion| {
         if version > highest {
             Some(Fault::Ahead)
@@ -146,6 +195,20 @@ mod tests {
             .data_plane()
             .pins(|b| b.chart("cp.yaml", CP, "2026.8.3").proxy("ns.yaml", "edge-26.8.2"));
         assert_eq!(case.check(NAME), []);
+    }
+
+    #[test]
+    fn a_leap_over_a_milestone_leaves_running_proxies_behind() {
+        let alone = |chart: &'static str| Case::default().pins(|b| b.chart("cp.yaml", CP, chart)).check(NAME);
+        let found = alone("2025.8.3");
+        assert_eq!(severities(&found), [Warn], "2.18 to 2.20");
+        assert!(
+            found[0].reason.starts_with("the control plane goes from 2.18 to 2.20; proxies that run now")
+        );
+        assert!(found[0].mend.as_ref().unwrap().starts_with("stop at edge-25.10.7 with `--to`"), "{found:?}");
+        assert_eq!(alone("2026.6.2"), [], "2.19 to 2.20");
+        let crds = Case::default().pins(|b| b.chart("crds.yaml", "linkerd-crds", "2025.8.3"));
+        assert_eq!(crds.check(NAME), [], "no control plane moves");
     }
 
     #[test]
