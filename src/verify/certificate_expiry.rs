@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{Checked, Finding, Place, Severity, Verification, count};
 use crate::render::{
     Object, Rendering,
+    committed::Committed,
     key_material::{Certificate, certificates},
 };
 
@@ -61,19 +62,50 @@ struct Found {
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all: Vec<Found> = input.rendered.done.iter().flat_map(found).collect();
-    // A certificate that stands in several objects is told of once.
-    let mut once: BTreeMap<&Certificate, &Found> = BTreeMap::new();
-    for found in &all {
-        for certificate in &found.chain {
-            once.entry(certificate).or_insert(found);
-        }
-    }
-    let mut findings: Vec<Finding> =
-        once.iter().filter_map(|(certificate, found)| expiry(input.now, found, certificate)).collect();
+    let once = once(&all);
+    let mut findings = expiries(&once, input.now);
     findings.extend(belongs::findings(&input.rendered.done, &all));
     findings.extend(dates(&once));
     findings.extend(outside(&input.rendered.done));
     Checked { looked_at: format!("{} and when they expire", count(once.len(), "certificate")), findings }
+}
+
+/// Judges the certificates of committed manifests as they are; none of it can stop a change that is about something else.
+pub(super) fn at_rest(sets: &[Committed], now: Timestamp) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for file in sets.iter().flat_map(|set| &set.files) {
+        let own = file.own.iter().filter_map(|n| file.manifest.objects.get(*n));
+        for (object, (what, role, text)) in
+            own.flat_map(|o| in_object(o).into_iter().map(move |found| (o, found)))
+        {
+            let place = Place { path: file.path.clone(), line: Some(file.manifest.line(object)) };
+            let chain = certificates(text);
+            all.push(Found { what, role, chain, place });
+        }
+    }
+    let mut findings = expiries(&once(&all), now);
+    findings.extend(belongs::of_all(&all));
+    for set in sets {
+        let objects: Vec<&Object> = set.files.iter().flat_map(|file| &file.manifest.objects).collect();
+        let place = set.path().map(|path| Place { path: path.clone(), line: Some(set.line()) });
+        findings.extend(place.iter().flat_map(|place| belongs::pairs(&objects, place)));
+    }
+    findings.into_iter().map(|finding| Finding { severity: Severity::Warn, ..finding }).collect()
+}
+
+/// A certificate that stands in several objects is told of once.
+fn once(all: &[Found]) -> BTreeMap<&Certificate, &Found> {
+    let mut once = BTreeMap::new();
+    for found in all {
+        for certificate in &found.chain {
+            once.entry(certificate).or_insert(found);
+        }
+    }
+    once
+}
+
+fn expiries(once: &BTreeMap<&Certificate, &Found>, now: Timestamp) -> Vec<Finding> {
+    once.iter().filter_map(|(certificate, found)| expiry(now, found, certificate)).collect()
 }
 
 /// Says how long the certificates last that this change carries over.

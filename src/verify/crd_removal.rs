@@ -73,10 +73,10 @@ fn of_one(input: &Verification<'_>, compared: &Compared<'_>, staying: &BTreeSet<
 
 fn deletion(from: &ChartId, deleted: &[&Object]) -> Finding {
     let reason = format!(
-        "{} of {from} {} ({}); when a definition is deleted, every {} in the cluster is deleted with it",
+        "{} of {from} {}, and with {} every {} in the cluster",
         count(deleted.len(), "CustomResourceDefinition"),
         if deleted.len() == 1 { "vanishes" } else { "vanish" },
-        names(deleted),
+        if deleted.len() == 1 { "it" } else { "them" },
         kinds(deleted),
     );
     let policy = match deleted.iter().any(|crd| is_left(crd)) {
@@ -125,9 +125,18 @@ fn names(crds: &[&Object]) -> String {
     crds.iter().map(|crd| crd.key.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// Names the kinds, by their groups.
 fn kinds(crds: &[&Object]) -> String {
-    let kind = |crd: &&Object| crd.text(&["spec", "names", "kind"]).unwrap_or(&crd.key.name).to_owned();
-    crds.iter().map(kind).collect::<Vec<_>>().join(", ")
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for crd in crds {
+        let kind = crd.text(&["spec", "names", "kind"]).unwrap_or(&crd.key.name);
+        groups.entry(crd.text(&["spec", "group"]).unwrap_or_default()).or_default().push(kind);
+    }
+    let each = groups.into_iter().map(|(group, kinds)| match group {
+        "" => kinds.join(", "),
+        group => format!("{} ({group})", kinds.join(", ")),
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// The Gateway API's definitions left the default render in edge-25.9.4 (L2 #14523).
@@ -162,7 +171,9 @@ mod tests {
         let found = rendered(&(crd("a", "") + &crd("b", "")), &crd("b", "")).check(NAME);
         assert_eq!(severities(&found), [Block]);
         assert!(
-            found[0].reason.contains("vanishes (a); when") && found[0].reason.contains("every HTTPRoute")
+            found[0].reason.ends_with(
+                "vanishes, and with it every HTTPRoute (gateway.networking.k8s.io) in the cluster"
+            )
         );
         assert!(found[0].mend.as_ref().unwrap().contains("installGatewayAPI"));
     }
@@ -175,7 +186,7 @@ mod tests {
         assert!(flux[0].reason.contains("nothing updates them"));
         let argo = rendered(&before, "").file("mesh.yaml", APPLICATION).check(NAME);
         assert_eq!(severities(&argo), [Block]);
-        assert!(argo[0].mend.as_ref().unwrap().contains("does not bind Argo CD"));
+        assert!(argo[0].mend.as_ref().unwrap().contains("binds Helm alone, not Argo CD"));
         let committed =
             rendered(&before, "").file("mesh.yaml", RELEASE).with_rendering(|r| r.committed = true);
         assert_eq!(severities(&committed.check(NAME)), [Block]);

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Checked, Finding, Verification, count};
+use super::{Checked, Finding, Verification, count, uncapitalised};
 use crate::{
     linkerd,
     render::{FieldChange, FieldPath, Rendering, Segment, names_release_only},
@@ -88,7 +88,8 @@ fn change(input: &Verification<'_>, rendering: &Rendering, change: &FieldChange)
     let name = format!("{}:{}", rendering.to.name, change.path);
     let notices = &input.catalog.knowledge.notices;
     let told = notices.iter().find(|n| n.touches.as_ref().is_some_and(|t| t.unset.contains(&name)));
-    let mend = told.map_or(mend.to_owned(), |n| format!("{mend}; {}", n.text.trim_end_matches('.')));
+    let mend =
+        told.map_or(mend.to_owned(), |n| format!("{mend}: {}", uncapitalised(n.text.trim_end_matches('.'))));
     Finding::warn(NAME, reason).mend(mend)
 }
 

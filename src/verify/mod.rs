@@ -4,6 +4,7 @@
 //! check is pure, and says what it looked at. A finding's weight does not decide whether a proposal is made:
 //! `onBlock` does, later in the flow.
 
+pub mod at_rest;
 mod certificate_expiry;
 mod chart_digest;
 mod crd_removal;
@@ -299,6 +300,15 @@ impl Finding {
 fn count(number: usize, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
+}
+
+/// A sentence as a part of another.
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Finding, Verification, count};
+use super::{Checked, Finding, Verification, count, uncapitalised};
 use crate::render::NotRendered;
 
 pub(super) const NAME: &str = "not-rendered";
@@ -48,15 +48,6 @@ fn preview(reason: &str, mend: &str, charts: &[&NotRendered]) -> Finding {
     let names = names.join(", ");
     let text = format!("what {names}{more} would change in the cluster is not shown: {reason}");
     Finding::info(NAME, text).mend(uncapitalised(mend))
-}
-
-/// A sentence as a part of another.
-fn uncapitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_lowercase().chain(letters).collect(),
-        None => String::new(),
-    }
 }
 
 #[cfg(test)]

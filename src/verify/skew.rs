@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
-    plan::{ControlPlane, edge_of},
+    linkerd::Knowledge,
+    plan::{ControlPlane, Target, edge_of},
     release::{EdgeVersion, Guidance, Release},
     scan::{Inventory, Pin, Reason, RepoPath, Stage},
 };
@@ -20,7 +21,7 @@ const CONTROL_PLANE: &str = "linkerd-control-plane";
 
 /// A proxy pin that does not go with its control plane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fault {
+pub(super) enum Fault {
     /// Newer than the control plane.
     Ahead,
     /// Older by more than one milestone.
@@ -33,10 +34,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let faults = faults(input, &after);
     let findings = faults.iter().map(|(place, (fault, pin))| {
         let known = was.get(place).is_some_and(|(old, _)| old == fault);
-        finding(input, &after, *fault, pin, if known { Severity::Warn } else { Severity::Block })
+        let plane = input.control_plane_in(&after);
+        finding(plane, *fault, pin, if known { Severity::Warn } else { Severity::Block })
     });
     let findings = findings.chain(leap(input, &after));
-    let proxies = proxies(input, &after).count();
+    let proxies = proxies(&after, input.target).count();
     let looked_at = match input.control_plane_in(&after) {
         ControlPlane::Unknown => "nothing: the control plane's release is not known".to_owned(),
         _ => format!("{} against the control plane", count(proxies, "proxy pin")),
@@ -49,21 +51,18 @@ fn leap(input: &Verification<'_>, after: &Inventory) -> Option<Finding> {
     let known = &input.catalog.knowledge;
     let (from, _) = ends(input.control_plane_in(input.inventory))?;
     let (_, to) = ends(input.control_plane_in(after))?;
-    let (old, new) = (milestone(input, from), milestone(input, to));
+    let (old, new) = (milestone(known, from), milestone(known, to));
     if input.plan.stage == Stage::DataPlane || to != input.plan.to || new <= old + 1 {
         return None;
     }
     let name = |at: usize| at.checked_sub(1).and_then(|n| known.milestones.get(n)).map(|m| m.name.as_str());
     let old_name = name(old).unwrap_or("an older milestone");
     let reason = format!(
-        "the control plane goes from {old_name} to {}; proxies that run now stay at {old_name} until their pods start \
-         anew, and only one milestone between is supported",
+        "the control plane goes from {old_name} to {}, and proxies keep {old_name} until their pods start anew: more than \
+         one milestone between them is not supported",
         name(new)?
     );
-    let stop = stop(input, old)?;
-    let mend = format!(
-        "stop at {stop} with `--to` and restart the meshed pods there, or restart all of them at once"
-    );
+    let mend = format!("stop at {} (`--to`) and restart the meshed pods there first", stop(input, old)?);
     let first = input.moving().map(|(pin, _)| pin).find(|pin| pin.chart.as_deref() == Some(CONTROL_PLANE));
     let finding = Finding::warn(NAME, reason).mend(mend);
     Some(match first {
@@ -96,25 +95,36 @@ fn stop(input: &Verification<'_>, old: usize) -> Option<EdgeVersion> {
 type Place<'p> = (&'p RepoPath, usize, usize);
 
 fn faults<'p>(input: &Verification<'_>, inventory: &'p Inventory) -> BTreeMap<Place<'p>, (Fault, &'p Pin)> {
-    let Some((lowest, highest)) = ends(input.control_plane_in(inventory)) else { return BTreeMap::new() };
-    let fault = |version: EdgeVersion| {
+    let plane = input.control_plane_in(inventory);
+    let faults = faults_of(inventory, input.target, plane, &input.catalog.knowledge);
+    faults.map(|(fault, pin)| ((&pin.path, pin.site.line, pin.site.column), (fault, pin))).collect()
+}
+
+/// Finds the proxy pins of a target that do not go with a control plane.
+pub(super) fn faults_of<'p, 'i>(
+    inventory: &'p Inventory,
+    target: &'i Target,
+    plane: ControlPlane,
+    knowledge: &'i Knowledge,
+) -> impl Iterator<Item = (Fault, &'p Pin)> + use<'p, 'i> {
+    let fault = move |version: EdgeVersion| {
+        let (lowest, highest) = ends(plane)?;
         if version > highest {
             Some(Fault::Ahead)
-        } else if milestone(input, lowest) > milestone(input, version) + 1 {
+        } else if milestone(knowledge, lowest) > milestone(knowledge, version) + 1 {
             Some(Fault::Behind)
         } else {
             None
         }
     };
-    let faults = proxies(input, inventory).filter_map(|(pin, version)| Some((pin, fault(version)?)));
-    faults.map(|(pin, fault)| ((&pin.path, pin.site.line, pin.site.column), (fault, pin))).collect()
+    proxies(inventory, target).filter_map(move |(pin, version)| Some((fault(version)?, pin)))
 }
 
-fn proxies<'p>(
-    input: &Verification<'_>,
+/// Returns the proxy pins of a target that mean something, with their releases.
+pub(super) fn proxies<'p, 'i>(
     inventory: &'p Inventory,
-) -> impl Iterator<Item = (&'p Pin, EdgeVersion)> {
-    let target = input.target;
+    target: &'i Target,
+) -> impl Iterator<Item = (&'p Pin, EdgeVersion)> + use<'p, 'i> {
     let unmeshed = |pin: &Pin| {
         matches!(pin.stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
     };
@@ -123,19 +133,13 @@ fn proxies<'p>(
 }
 
 /// Numbers the milestones from 1; what is older than all of them is 0.
-fn milestone(input: &Verification<'_>, version: EdgeVersion) -> usize {
-    input.catalog.knowledge.milestones.iter().filter(|m| m.first <= version).count()
+fn milestone(knowledge: &Knowledge, version: EdgeVersion) -> usize {
+    knowledge.milestones.iter().filter(|m| m.first <= version).count()
 }
 
-fn finding(
-    input: &Verification<'_>,
-    after: &Inventory,
-    fault: Fault,
-    pin: &Pin,
-    severity: Severity,
-) -> Finding {
+pub(super) fn finding(plane: ControlPlane, fault: Fault, pin: &Pin, severity: Severity) -> Finding {
     let value = &pin.value;
-    let control_plane = match (input.control_plane_in(after), fault) {
+    let control_plane = match (plane, fault) {
         (ControlPlane::Mixed { highest, .. }, Fault::Ahead) => highest.to_string(),
         (other, _) => other.ceiling().map_or_else(String::new, |version| version.to_string()),
     };
@@ -203,9 +207,9 @@ mod tests {
         let found = alone("2025.8.3");
         assert_eq!(severities(&found), [Warn], "2.18 to 2.20");
         assert!(
-            found[0].reason.starts_with("the control plane goes from 2.18 to 2.20; proxies that run now")
+            found[0].reason.starts_with("the control plane goes from 2.18 to 2.20, and proxies keep 2.18")
         );
-        assert!(found[0].mend.as_ref().unwrap().starts_with("stop at edge-25.10.7 with `--to`"), "{found:?}");
+        assert!(found[0].mend.as_ref().unwrap().starts_with("stop at edge-25.10.7 (`--to`)"), "{found:?}");
         assert_eq!(alone("2026.6.2"), [], "2.19 to 2.20");
         let crds = Case::default().pins(|b| b.chart("crds.yaml", "linkerd-crds", "2025.8.3"));
         assert_eq!(crds.check(NAME), [], "no control plane moves");

@@ -6,9 +6,9 @@ use super::{Found, NAME, Role, placed};
 use crate::{
     render::{
         Object, Rendering,
-        key_material::{Certificate, KeyKind},
+        key_material::{Certificate, KeyKind, certificates},
     },
-    verify::{Finding, Place, Severity},
+    verify::{Finding, Place},
 };
 
 /// Webhooks whose certificate the values may hold (L2 values.yaml of each chart).
@@ -27,17 +27,22 @@ const PAIRS: [(&str, &str); 6] = [
 
 /// Says what does not go together.
 pub(super) fn findings(renderings: &[Rendering], all: &[Found]) -> Vec<Finding> {
+    let mut findings = of_all(all);
+    for rendering in renderings {
+        findings.extend(WEBHOOKS.iter().filter_map(|webhook| of_values(rendering, webhook)));
+        let objects: Vec<&Object> = rendering.after.objects.iter().filter(|_| rendering.committed).collect();
+        let place = Place { path: rendering.path.clone(), line: Some(rendering.line) };
+        findings.extend(pairs(&objects, &place));
+    }
+    findings
+}
+
+/// Compares issuers with anchors, and the keys of both with what Linkerd takes.
+pub(super) fn of_all(all: &[Found]) -> Vec<Finding> {
     let of = |role: Role| all.iter().filter(move |found| found.role == role);
     let anchors: Vec<&Certificate> = of(Role::Anchor).flat_map(|found| &found.chain).collect();
-    let mut findings: Vec<Finding> =
-        of(Role::Issuer).filter_map(|issuer| unsigned(issuer, &anchors)).collect();
-    findings.extend(of(Role::Issuer).chain(of(Role::Anchor)).filter_map(wrong_key));
-    findings.extend(renderings.iter().flat_map(|rendering| {
-        let given = WEBHOOKS.iter().filter_map(move |webhook| of_values(rendering, webhook));
-        let committed = PAIRS.iter().filter(|_| rendering.committed);
-        given.chain(committed.filter_map(move |pair| of_objects(rendering, *pair)))
-    }));
-    findings
+    let unsigned = of(Role::Issuer).filter_map(|issuer| unsigned(issuer, &anchors));
+    unsigned.chain(of(Role::Issuer).chain(of(Role::Anchor)).filter_map(wrong_key)).collect()
 }
 
 fn unsigned(issuer: &Found, anchors: &[&Certificate]) -> Option<Finding> {
@@ -73,10 +78,10 @@ fn wrong_key(found: &Found) -> Option<Finding> {
 fn of_values(rendering: &Rendering, webhook: &str) -> Option<Finding> {
     let values = rendering.values_after.get(webhook)?;
     let text = |key: &str| values.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let chain = super::certificates(text("crtPEM")?);
+    let chain = certificates(text("crtPEM")?);
     let finding = match text("caBundle") {
         Some(bundle) => {
-            let bundle = super::certificates(bundle);
+            let bundle = certificates(bundle);
             let reason = format!(
                 "the value `{webhook}.crtPEM` is not signed by its `{webhook}.caBundle`, so the API server refuses it"
             );
@@ -98,26 +103,25 @@ fn of_values(rendering: &Rendering, webhook: &str) -> Option<Finding> {
     Some(finding.at(&rendering.path, rendering.line))
 }
 
-/// A committed certificate that its own bundle does not know: a rotation that was done by half.
-fn of_objects(rendering: &Rendering, (secret, config): (&str, &str)) -> Option<Finding> {
-    let objects = &rendering.after.objects;
-    let named = |kind: &[&str], name: &str| {
-        objects.iter().find(|o| kind.contains(&o.key.kind.as_str()) && o.key.name == name)
+/// Finds committed certificates that their own bundle does not know: a rotation that was done by half.
+pub(super) fn pairs(objects: &[&Object], place: &Place) -> Vec<Finding> {
+    let named = |kinds: &[&str], name: &str| {
+        objects.iter().find(|o| kinds.contains(&o.key.kind.as_str()) && o.key.name == name)
     };
-    let certificate = named(&["Secret"], secret)?;
-    let chain = super::certificates(certificate.text(&["data", "tls.crt"])?);
     let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService"];
-    let config = named(&kinds, config)?;
-    let texts: Vec<&str> = bundles(config).collect();
-    let bundle: Vec<Certificate> = texts.into_iter().flat_map(super::certificates).collect();
-    let reason = format!(
-        "the certificate in {} is not signed by the caBundle of {}, so the API server refuses it",
-        certificate.key, config.key
-    );
-    let mend = "commit both from one rendering, or hand them to cert-manager (`externalSecret: true`)";
-    let place = Place { path: rendering.path.clone(), line: Some(rendering.line) };
-    let finding = Finding::new(NAME, Severity::Warn, reason).mend(mend);
-    is_strange(&chain, &bundle.iter().collect::<Vec<_>>()).then(|| Finding { place: Some(place), ..finding })
+    let pair = |(secret, config): &(&str, &str)| {
+        let (certificate, config) = (named(&["Secret"], secret)?, named(&kinds, config)?);
+        let chain = certificates(certificate.text(&["data", "tls.crt"])?);
+        let bundle: Vec<Certificate> = bundles(config).flat_map(certificates).collect();
+        let reason = format!(
+            "the certificate in {} is not signed by the caBundle of {}, so the API server refuses it",
+            certificate.key, config.key
+        );
+        let mend = "commit both from one rendering, or hand them to cert-manager (`externalSecret: true`)";
+        let finding = Finding { place: Some(place.clone()), ..Finding::warn(NAME, reason).mend(mend) };
+        is_strange(&chain, &bundle.iter().collect::<Vec<_>>()).then_some(finding)
+    };
+    PAIRS.iter().filter_map(pair).collect()
 }
 
 /// Returns what the API server trusts behind an object.
