@@ -22,7 +22,7 @@ pub mod topic;
 pub mod uses;
 pub mod value;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::scan::RepoPath;
 
@@ -65,6 +65,8 @@ pub struct Rendering {
     pub stand_ins: Vec<String>,
     /// What a reader must know of this rendering beside that, one sentence each.
     pub notes: Vec<String>,
+    /// What differs, once it was asked for.
+    pub difference: OnceLock<ObjectDiff>,
 }
 
 /// A chart that could not be rendered, or a committed manifest that could not be made again.
@@ -122,10 +124,12 @@ impl NotRendered {
 // === impl Rendering ===
 
 impl Rendering {
-    /// Compares the objects before and after.
-    pub fn diff(&self) -> ObjectDiff {
-        let before: Vec<&Object> = self.before.objects.iter().collect();
-        let after: Vec<&Object> = self.after.objects.iter().collect();
-        diff(&before, &after)
+    /// Compares the objects before and after, the first time that it is asked for.
+    pub fn diff(&self) -> &ObjectDiff {
+        self.difference.get_or_init(|| {
+            let before: Vec<&Object> = self.before.objects.iter().collect();
+            let after: Vec<&Object> = self.after.objects.iter().collect();
+            diff(&before, &after)
+        })
     }
 }

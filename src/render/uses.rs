@@ -226,6 +226,7 @@ impl Changed<'_> {
             defaults_after: defaults(&new.chart),
             stand_ins: both(|inputs| &inputs.stand_ins),
             notes,
+            difference: Default::default(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod pins;
 mod plan;
 mod releases;
 mod run;
+mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -268,6 +269,11 @@ impl RunReport {
             Format::Json => plan::json(self),
             Format::Markdown => run::markdown(self, style.diff),
         }
+    }
+
+    /// Returns the report for a page that takes no more than so many bytes; what is left out is said.
+    pub fn summary(&self, diff: bool, room: usize) -> String {
+        summary::summary(self, diff, room)
     }
 
     /// Tells whether no pin was found at all.

@@ -12,7 +12,7 @@ use crate::{
 /// A rendering with its difference and its objects by key.
 pub(super) struct Compared<'r> {
     pub(super) rendering: &'r Rendering,
-    pub(super) diff: ObjectDiff,
+    pub(super) diff: &'r ObjectDiff,
     pub(super) before: BTreeMap<&'r ObjectKey, &'r Object>,
     pub(super) after: BTreeMap<&'r ObjectKey, &'r Object>,
 }

@@ -132,6 +132,7 @@ impl Case {
             defaults_after: none(),
             stand_ins: Vec::new(),
             notes: Vec::new(),
+            difference: Default::default(),
         });
         self
     }

@@ -8,9 +8,6 @@ use serde::Serialize;
 use super::count;
 use crate::render::{FieldChange, ObjectChange, ObjectDiff, Rendering, is_version_only};
 
-/// The most characters of one value.
-const LONGEST: usize = 1000;
-
 /// The objects of one chart, of several deployments where they change alike.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChartChange {
@@ -127,15 +124,8 @@ fn changed(rendering: &Rendering, change: &ObjectChange) -> Option<Changed> {
 }
 
 fn field(change: &FieldChange) -> Field {
-    let short = |text: String| match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    };
-    Field {
-        path: change.path.to_string(),
-        before: change.shown_before().map(short),
-        after: change.shown_after().map(short),
-    }
+    let (before, after) = (change.shown_before(), change.shown_after());
+    Field { path: change.path.to_string(), before, after }
 }
 
 fn summary(topics: &[(&'static str, usize)], fields: usize, reordered: usize) -> String {
@@ -163,7 +153,7 @@ mod tests {
             &(pod("a", "x/proxy:edge-26.8.2") + "---\n" + &pod("b", "x/init:v1")),
             &(pod("a", "x/proxy:edge-26.8.3") + "---\n" + &pod("b", "x/init:v2")),
         );
-        let found = of(&one, &one.diff(), &[("image", 1)]);
+        let found = of(&one, one.diff(), &[("image", 1)]);
         assert_eq!((found.objects, found.changed, found.fields, found.version_fields), (2, 2, 2, 1));
         assert_eq!(found.objects_changed.len(), 1);
         assert_eq!(found.objects_changed[0].fields[0].after.as_deref(), Some("x/init:v2"));
@@ -174,11 +164,11 @@ mod tests {
     fn what_changes_alike_is_told_once() {
         let one = || {
             let one = rendering(&pod("a", "x/init:v1"), &pod("a", "x/init:v2"));
-            of(&one, &one.diff(), &[])
+            of(&one, one.diff(), &[])
         };
         let other = {
             let one = rendering(&pod("a", "x/init:v1"), &pod("a", "x/init:v3"));
-            of(&one, &one.diff(), &[])
+            of(&one, one.diff(), &[])
         };
         let found = together(vec![one(), other, one()]);
         assert_eq!(found.iter().map(|c| c.places.len()).collect::<Vec<_>>(), [2, 1]);

@@ -149,8 +149,8 @@ impl Gathered {
         let diff = rendering.diff();
         let before: BTreeMap<&ObjectKey, &Object> = by_key(&rendering.before.objects);
         let after: BTreeMap<&ObjectKey, &Object> = by_key(&rendering.after.objects);
-        let counts = self.count_topics(rendering, &diff);
-        self.added_and_removed(&diff, &before, &after);
+        let counts = self.count_topics(rendering, diff);
+        self.added_and_removed(diff, &before, &after);
         for change in &diff.changed {
             let pods = |path: &FieldPath| path.starts_with(&["spec", "template"]);
             let moves = change.fields.iter().any(|f| pods(&f.path)) || change.reordered.iter().any(pods);
@@ -158,7 +158,7 @@ impl Gathered {
                 self.restarts.entry(rendering.to.name.clone()).or_default().insert(restart(object));
             }
         }
-        self.charts.push(changes::of(rendering, &diff, &counts));
+        self.charts.push(changes::of(rendering, diff, &counts));
         self.images.extend(images::of(rendering));
     }
 
