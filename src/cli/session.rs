@@ -142,7 +142,7 @@ impl<'t> Session<'t> {
         let catalog = self.catalog(&request.network, None, Purpose::Everything)?;
         let renderer = self.renderer(&request.helm, &request.network, &catalog);
         self.terminal.progress("rendering");
-        let verify = |tree: &dyn Tree| pipeline::verify(tree, &catalog, renderer.as_ref());
+        let verify = |tree: &dyn Tree| pipeline::verify(tree, &catalog, renderer.as_ref(), Timestamp::now());
         let report = match &request.repository {
             Repository::Path(path) => verify(&open_path(path)?.tree)?,
             Repository::Remote(url) => {

@@ -4,6 +4,7 @@
 //! check is pure, and says what it looked at. A finding's weight does not decide whether a proposal is made:
 //! `onBlock` does, later in the flow.
 
+pub mod at_rest;
 mod certificate_expiry;
 mod chart_digest;
 mod crd_removal;
@@ -29,12 +30,18 @@ mod skew;
 mod skipped;
 mod stale_comment;
 mod stale_generator;
+mod sweep;
 mod values_stale_override;
 mod values_unknown;
+mod vendored_chart;
 mod version_agreement;
 mod webhook_failure_policy;
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+    fmt,
+};
 
 use serde::Serialize;
 
@@ -43,7 +50,7 @@ use crate::{
     plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
     release::{Catalog, EdgeVersion},
     render::Renderings,
-    scan::{Form, Inventory, Pin, Reason, RepoPath, Tree},
+    scan::{Inventory, Pin, Reason, RepoPath, Tree},
 };
 
 /// What is verified, and all that the checks may look at.
@@ -102,7 +109,7 @@ pub struct Finding {
 }
 
 /// The weight of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Worth knowing.
@@ -131,7 +138,7 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(&str, Check); 28] = [
+const CHECKS: [(&str, Check); 29] = [
     (minimal_diff::NAME, minimal_diff::check),
     (parses::NAME, parses::check),
     (idempotent::NAME, idempotent::check),
@@ -155,6 +162,7 @@ const CHECKS: [(&str, Check); 28] = [
     (values_unknown::NAME, values_unknown::check),
     (defaults_changed::NAME, defaults_changed::check),
     (mirror_unverified::NAME, mirror_unverified::check),
+    (vendored_chart::NAME, vendored_chart::check),
     (stale_generator::NAME, stale_generator::check),
     (stale_comment::NAME, stale_comment::check),
     (guidance::NAME, guidance::check),
@@ -165,12 +173,43 @@ const CHECKS: [(&str, Check); 28] = [
 /// Runs every check and returns what each looked at and found.
 pub fn outcomes(input: &Verification<'_>) -> Vec<Outcome> {
     let run = |(check, run): &(&'static str, Check)| {
-        let Checked { looked_at, mut findings } = run(input);
-        findings.sort_by(|a, b| (b.severity, &a.place).cmp(&(a.severity, &b.place)));
-        findings.dedup();
-        Outcome { check, looked_at, findings }
+        let Checked { looked_at, findings } = run(input);
+        Outcome { check, looked_at, findings: united(findings) }
     };
     CHECKS.iter().map(run).collect()
+}
+
+/// How many places of one finding are named before the rest is counted.
+const PLACES: usize = 3;
+
+/// Says once what is true of several places: a fleet has its clusters written alike.
+fn united(findings: Vec<Finding>) -> Vec<Finding> {
+    type Said = (Severity, String, Option<String>);
+    let mut by_words: Vec<(Finding, BTreeSet<Option<Place>>)> = Vec::new();
+    let mut known: HashMap<Said, usize> = HashMap::new();
+    for finding in findings {
+        let said = (finding.severity, finding.reason.clone(), finding.mend.clone());
+        let at = *known.entry(said).or_insert(by_words.len());
+        match by_words.get_mut(at) {
+            Some((_, places)) => drop(places.insert(finding.place)),
+            None => by_words.push((finding.clone(), BTreeSet::from([finding.place]))),
+        }
+    }
+    let one = |(finding, places): (Finding, BTreeSet<Option<Place>>)| {
+        let mut places = places.into_iter().flatten();
+        let first = places.next();
+        let others: Vec<String> = places.map(|place| place.to_string()).collect();
+        let more = match others.len().saturating_sub(PLACES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = others.iter().take(PLACES).cloned().collect::<Vec<_>>().join(", ");
+        let also = if named.is_empty() { String::new() } else { format!(" (also at {named}{more})") };
+        Finding { place: first, reason: finding.reason + &also, ..finding }
+    };
+    let mut findings: Vec<Finding> = by_words.into_iter().map(one).collect();
+    findings.sort_by(|a, b| (b.severity, &a.place).cmp(&(a.severity, &b.place)));
+    findings
 }
 
 /// Runs every check and returns the findings: the heaviest first, then in the order of the checks, then by place.
@@ -195,14 +234,6 @@ impl<'a> Verification<'a> {
         plan.stays.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.reason?)))
     }
 
-    /// Tells whether a pin is of a committed manifest that could not be made again: `not-rendered` says why it stays.
-    fn is_told_as_not_rendered(&self, pin: &Pin) -> bool {
-        let of_file = |missing: &crate::render::NotRendered| {
-            missing.committed && !missing.is_digest() && missing.path == pin.path
-        };
-        pin.form == Form::Rendered && self.rendered.missing.iter().any(of_file)
-    }
-
     /// Returns the inventory after the change: as scanned, else as the plan says it.
     fn projected(&self) -> Cow<'a, Inventory> {
         if let Some(after) = self.after {
@@ -221,6 +252,17 @@ impl<'a> Verification<'a> {
     /// Returns the control plane of the target, as an inventory of it shows.
     fn control_plane_in(&self, inventory: &Inventory) -> ControlPlane {
         control_plane(inventory, self.target, self.control_plane)
+    }
+}
+
+// === impl Place ===
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.path),
+            None => write!(f, "{}", self.path),
+        }
     }
 }
 
@@ -260,6 +302,15 @@ impl Finding {
 fn count(number: usize, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
+}
+
+/// A sentence as a part of another.
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]
