@@ -33,6 +33,7 @@ mod stale_generator;
 mod sweep;
 mod values_stale_override;
 mod values_unknown;
+mod vendored_chart;
 mod version_agreement;
 mod webhook_failure_policy;
 
@@ -137,7 +138,7 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(&str, Check); 28] = [
+const CHECKS: [(&str, Check); 29] = [
     (minimal_diff::NAME, minimal_diff::check),
     (parses::NAME, parses::check),
     (idempotent::NAME, idempotent::check),
@@ -161,6 +162,7 @@ const CHECKS: [(&str, Check); 28] = [
     (values_unknown::NAME, values_unknown::check),
     (defaults_changed::NAME, defaults_changed::check),
     (mirror_unverified::NAME, mirror_unverified::check),
+    (vendored_chart::NAME, vendored_chart::check),
     (stale_generator::NAME, stale_generator::check),
     (stale_comment::NAME, stale_comment::check),
     (guidance::NAME, guidance::check),

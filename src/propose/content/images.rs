@@ -46,6 +46,21 @@ pub(super) fn of(rendering: &Rendering) -> Vec<ImageChange> {
     names.into_iter().filter_map(change).collect()
 }
 
+/// Puts images that go along with the release together, whichever releases they come from.
+pub(super) fn together(all: BTreeSet<ImageChange>) -> Vec<ImageChange> {
+    let mut images: Vec<ImageChange> = Vec::new();
+    for one in all {
+        let along = |known: &&mut ImageChange| {
+            known.image == one.image && known.after == one.after && known.with_release && one.with_release
+        };
+        match images.iter_mut().find(along) {
+            Some(known) => known.before.extend(one.before),
+            None => images.push(one),
+        }
+    }
+    images
+}
+
 fn images(manifest: &Manifest) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for object in manifest.objects.iter().filter(|o| o.key.kind != "CustomResourceDefinition") {

@@ -5,14 +5,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Material, Statement, Workload, statement, workloads};
 use crate::{
     plan::edge_of,
     release::EdgeVersion,
+    render::Object,
     scan::{Deployment, Reason, Stage},
     verify::Severity,
 };
+
+/// What makes Helm leave an object in the cluster.
+const KEEP: &str = "helm.sh/resource-policy";
 
 /// What happens next.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -191,11 +196,46 @@ fn skew(material: &Material<'_>, proxies: &[EdgeVersion]) -> Skew {
     }
 }
 
+/// Says of the CRDs what going back does not undo: objects that were deleted with their definition, and objects that
+/// are stored in a version which the definition before does not have.
 fn one_way(material: &Material<'_>) -> Vec<String> {
-    let findings = material.findings.iter().filter(|f| f.check == "crd-stored-version");
-    let mut all: Vec<String> = findings.map(|f| f.reason.clone()).collect();
-    all.dedup();
-    all
+    let mut all: BTreeSet<String> = BTreeSet::new();
+    for rendering in &material.rendered.done {
+        let after = crds(&rendering.after.objects);
+        for (name, old) in crds(&rendering.before.objects) {
+            match after.get(name) {
+                None if old.annotation(KEEP) != Some("keep") => {
+                    all.insert(format!(
+                        "`{name}` is removed: objects that are deleted with it do not come back"
+                    ));
+                }
+                None => {}
+                Some(new) => {
+                    let known: Vec<&str> = versions(old).map(|(version, _)| version).collect();
+                    let stored = versions(new).find(|(version, stored)| *stored && !known.contains(version));
+                    all.extend(stored.map(|(version, _)| {
+                        format!(
+                            "`{name}` stores objects as {version}, which the release before does not know"
+                        )
+                    }));
+                }
+            }
+        }
+    }
+    all.into_iter().collect()
+}
+
+fn crds(objects: &[Object]) -> BTreeMap<&str, &Object> {
+    let crds = objects.iter().filter(|o| o.key.kind == "CustomResourceDefinition");
+    crds.map(|crd| (crd.key.name.as_str(), crd)).collect()
+}
+
+/// The versions of a CRD, and whether objects are stored in each.
+fn versions(crd: &Object) -> impl Iterator<Item = (&str, bool)> {
+    let list = crd.at(&["spec", "versions"]).and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(|v| {
+        Some((v.get("name")?.as_str()?, v.get("storage").and_then(Value::as_bool) == Some(true)))
+    })
 }
 
 #[cfg(test)]
