@@ -99,13 +99,13 @@ impl Next {
 
 /// Lists the deployments of charts that move: by sync wave, then by how much they wait for, then CRDs first.
 fn order(material: &Material<'_>) -> Vec<Step> {
-    let Material { inventory, target, .. } = *material;
+    let Material { plan, inventory, target, .. } = *material;
     let moving = moving(material);
     let all: Vec<&Deployment> = inventory
         .facts
         .deployments
         .iter()
-        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()) && !stays(material, d))
+        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()) && !plan.leaves(inventory, d))
         .collect();
     let mut waits: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for deployment in &all {
@@ -141,16 +141,6 @@ fn order(material: &Material<'_>) -> Vec<Step> {
 fn moving<'a>(material: &Material<'a>) -> BTreeSet<&'a str> {
     let Material { plan, inventory, .. } = *material;
     plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)?.chart.as_deref()).collect()
-}
-
-/// Tells whether a deployment's own file fixes its chart and is not changed.
-fn stays(material: &Material<'_>, deployment: &Deployment) -> bool {
-    let Material { plan, inventory, .. } = *material;
-    let own = |m: &crate::plan::Move| {
-        let pin = inventory.pins.get(m.pin);
-        pin.is_some_and(|p| p.path == deployment.path && p.chart.as_deref() == Some(&deployment.chart))
-    };
-    plan.stays.iter().any(own) && !plan.moves.iter().any(own)
 }
 
 fn bare(name: &str) -> &str {
