@@ -11,7 +11,7 @@ use super::{Certificates, ChartChange, ImageChange, Material, Statement, changes
 use crate::{
     render::{FieldPath, Object, ObjectDiff, ObjectKey, Rendering, Topic, is_version_only, topic},
     scan::{Form, PinKind, Stage},
-    verify::Severity,
+    verify::{Finding, Severity},
 };
 
 /// What changes in the cluster.
@@ -39,6 +39,8 @@ pub struct Cluster {
     pub stand_ins: Vec<String>,
     /// What else a reader must know of the renderings.
     pub notes: Vec<String>,
+    /// The packages that were rendered, with their digests.
+    pub packages: Vec<String>,
     /// Helm's version.
     pub helm: Option<String>,
     /// How many objects differ, are new or gone.
@@ -80,6 +82,8 @@ pub struct Restart {
     pub strategy: Option<String>,
     /// Whether it runs on every node.
     pub every_node: bool,
+    /// In how many of the chart's deployments.
+    pub times: usize,
 }
 
 /// A chart that could not be rendered.
@@ -93,11 +97,24 @@ pub struct Missing {
     pub reason: String,
     /// What to do.
     pub mend: String,
+    /// Whether a block or a warning says so as well.
+    pub told: bool,
 }
 
 /// Tells whether this section says what a check found, where it is no warning.
-pub(super) fn tells(check: &str) -> bool {
-    matches!(check, "defaults-changed" | "values-unknown" | "not-rendered")
+pub(super) fn tells(finding: &Finding, material: &Material<'_>) -> bool {
+    match finding.check {
+        "defaults-changed" | "values-unknown" | "not-rendered" => true,
+        // Beside certificates that are listed with their dates.
+        "certificate-expiry" => !material.rendered.done.is_empty(),
+        "chart-digest" => is_of_packages(finding) && !material.rendered.done.is_empty(),
+        _ => false,
+    }
+}
+
+/// The packages that were rendered, by name: they have no place.
+fn is_of_packages(finding: &Finding) -> bool {
+    finding.check == "chart-digest" && finding.severity == Severity::Info && finding.place.is_none()
 }
 
 /// What is gathered over all renderings.
@@ -106,7 +123,7 @@ struct Gathered {
     charts: Vec<ChartChange>,
     images: Vec<ImageChange>,
     topics: BTreeMap<&'static str, (usize, BTreeSet<String>)>,
-    restarts: BTreeMap<String, BTreeSet<Restart>>,
+    restarts: BTreeMap<String, BTreeMap<Restart, usize>>,
     on_delete: BTreeSet<String>,
 }
 
@@ -141,7 +158,22 @@ impl Cluster {
             uncovered: uncovered(material),
             stand_ins: set(|r| &r.stand_ins),
             notes: set(|r| &r.notes),
+            packages: material
+                .findings
+                .iter()
+                .filter(|f| is_of_packages(f))
+                .map(|f| f.reason.clone())
+                .collect(),
             helm: rendered.helm.clone(),
+        }
+    }
+
+    /// Marks what is missing and told by one of these too.
+    pub(super) fn tell_apart<'s>(&mut self, statements: impl Iterator<Item = &'s Statement>) {
+        let places: BTreeSet<&String> =
+            statements.filter(|s| s.check == "not-rendered").filter_map(|s| s.place.as_ref()).collect();
+        for missing in &mut self.missing {
+            missing.told = places.contains(&missing.place);
         }
     }
 }
@@ -162,7 +194,8 @@ impl Gathered {
             if strategy(object) == Some("OnDelete") {
                 self.on_delete.insert(change.key.to_string());
             } else {
-                self.restarts.entry(rendering.to.name.clone()).or_default().insert(restart(object));
+                let of_chart = self.restarts.entry(rendering.to.name.clone()).or_default();
+                *of_chart.entry(restart(object)).or_default() += 1;
             }
         }
         self.charts.push(changes::of(rendering, diff, &counts));
@@ -282,11 +315,13 @@ fn restart(object: &Object) -> Restart {
         replicas: object.at(&["spec", "replicas"]).and_then(Value::as_u64),
         strategy: strategy(object).map(str::to_owned),
         every_node: object.key.kind == "DaemonSet",
+        times: 0,
     }
 }
 
-fn restarts((chart, workloads): (String, BTreeSet<Restart>)) -> Restarts {
-    Restarts { chart, workloads: workloads.into_iter().collect() }
+fn restarts((chart, workloads): (String, BTreeMap<Restart, usize>)) -> Restarts {
+    let workloads = workloads.into_iter().map(|(workload, times)| Restart { times, ..workload });
+    Restarts { chart, workloads: workloads.collect() }
 }
 
 fn missing(material: &Material<'_>) -> Vec<Missing> {
@@ -294,11 +329,18 @@ fn missing(material: &Material<'_>) -> Vec<Missing> {
         chart: not.chart.clone(),
         place: not.line.map_or_else(|| not.path.to_string(), |line| format!("{}:{line}", not.path)),
         reason: not.reason.trim_end_matches('.').to_owned(),
-        mend: not.mend.clone(),
+        mend: sentence(&not.mend),
+        told: false,
     };
     let mut all: Vec<Missing> = material.rendered.missing.iter().map(one).collect();
     all.dedup();
     all
+}
+
+/// Begins with a capital letter, unless it begins with code.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }
 
 /// Finds moving pins of whose effect on the cluster nothing is known: no rendering is of their chart.
@@ -364,7 +406,7 @@ mod tests {
         let before = deployment("a", 2, "[{name: a, image: 'i:edge-26.8.2'}]");
         let after = deployment("a", 2, "[{name: a, image: 'i:edge-26.8.3'}]");
         let found = gathered(&before, &after).restarts;
-        assert_eq!(found["linkerd-viz"].first().and_then(|r| r.replicas), Some(2));
+        assert_eq!(found["linkerd-viz"].keys().next().and_then(|r| r.replicas), Some(2));
         assert!(
             gathered(&before, &deployment("a", 3, "[{name: a, image: 'i:edge-26.8.2'}]")).restarts.is_empty()
         );

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::{Content, Effect, count};
+use super::{ChartChange, Content, Effect, count};
 
 /// The first line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -59,6 +59,11 @@ fn workloads(content: &Content) -> String {
         1 => "1 workload restarts".to_owned(),
         n => format!("{n} workloads restart"),
     });
+    match content.next.workloads.iter().filter(|w| w.gap).count() {
+        0 => {}
+        1 => parts.push("1 of them serves nothing meanwhile".to_owned()),
+        n => parts.push(format!("{n} of them serve nothing meanwhile")),
+    }
     match later {
         0 => {}
         1 => parts.push("1 pin works only when pods start anew".to_owned()),
@@ -79,21 +84,44 @@ fn objects(content: &Content) -> String {
     let (moved, still): (Vec<&str>, Vec<&str>) =
         ["CRD", "RBAC", "webhook", "port"].into_iter().partition(|topic| changes(topic));
     let mut parts = Vec::new();
-    if !moved.is_empty() {
-        parts.push(format!("{} changes", listed(&moved, "and")));
+    if cluster.charts.iter().all(ChartChange::is_version_only) {
+        let charts = count(cluster.charts.len(), "chart");
+        parts.push(format!(
+            "nothing but version strings changes in {} of {charts}",
+            count(cluster.objects, "object")
+        ));
+    } else {
+        match cluster.fields - cluster.version_fields {
+            0 => {}
+            1 => parts.push("1 field changes beyond version strings".to_owned()),
+            n => parts.push(format!("{n} fields change beyond version strings")),
+        }
+        if !moved.is_empty() {
+            parts.push(format!("{} changes", listed(&moved, "and")));
+        }
+        if !still.is_empty() {
+            parts.push(format!("no {} changes", listed(&still, "or")));
+        }
+        match cluster.charts.iter().map(|c| c.added.len()).sum::<usize>() {
+            0 => {}
+            1 => parts.push("1 object is added".to_owned()),
+            n => parts.push(format!("{n} objects are added")),
+        }
+        parts.push(match cluster.charts.iter().map(|c| c.removed.len()).sum::<usize>() {
+            0 => "nothing is removed".to_owned(),
+            1 => "1 object is removed".to_owned(),
+            n => format!("{n} objects are removed"),
+        });
     }
-    if !still.is_empty() {
-        parts.push(format!("no {} changes", listed(&still, "or")));
-    }
-    parts.push(match cluster.charts.iter().map(|c| c.removed.len()).sum::<usize>() {
-        0 => "nothing is removed".to_owned(),
-        1 => "1 object is removed".to_owned(),
-        n => format!("{n} objects are removed"),
+    parts.push(match cluster.restarts.iter().flat_map(|r| &r.workloads).map(|w| w.times).sum::<usize>() {
+        0 => "nothing restarts".to_owned(),
+        1 => "1 workload restarts".to_owned(),
+        n => format!("{n} workloads restart"),
     });
     let unseen = cluster.missing.len() + cluster.uncovered.len();
     if unseen > 0 {
         parts.push(format!(
-            "this holds for what was rendered, {} not",
+            "this holds for what was rendered, {} not rendered",
             if unseen == 1 { "1 part was".to_owned() } else { format!("{unseen} parts were") }
         ));
     }
