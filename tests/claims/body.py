@@ -45,7 +45,7 @@ def lines(body):
         elif line == "</details>":
             fold = None
         elif summary:
-            fold = re.match(r"[A-Za-z ]+", summary[1])[0].strip()
+            fold = re.match(r"(?:\d+ )?([A-Za-z ]+)", summary[1])[1].strip()
             yield section, fold, "summary: " + plain(summary[1])
         elif re.fullmatch(r"<!--.*-->", line):
             continue

@@ -14,8 +14,9 @@ import people
 CLUSTER, FIELDS, CERTIFICATES = "What changes in the cluster", "Field by field", "Certificates"
 HOW, STAYS, UPSTREAM = "How this was rendered", "What stays as it is", "What changed upstream"
 ORDER, WORKLOADS, KNOWING, DEFAULTS = "Order and way back", "Which workloads restart", "Worth knowing", "Defaults and values"
+WHERE = "Where"
 CHECKS = ("Settle before merging", "Check before merging")
-RELEASES = ("Releases on the way", "Release on the way")
+RELEASES = ("releases", "release")
 
 
 def count(text):
@@ -24,17 +25,21 @@ def count(text):
 
 # === the head ===
 
-@form(r"\*\*(Blocked|Attention): (\d+) things? (?:must be settled before this is merged(?:, (\d+) more to read)?|to check before merging)\.\*\*(?: Otherwise: (.+)\.)?", "head")
+@form(r"\*\*(Blocked|Attention): (\d+) things? to (?:settle|check) before merging \((.+?)\)(?:, (\d+) more to check \((.+?)\))?\.\*\* In all: (.+)\.", "head")
 def weighed(facts, m, state):
-    state["settle"], state["read"] = (count(m[2]), count(m[3])) if m[1] == "Blocked" else (0, count(m[2]))
-    yield from claim(facts, m[4], state)
+    blocked = m[1] == "Blocked"
+    state["settle"], state["read"] = (count(m[2]), count(m[4])) if blocked else (0, count(m[2]))
+    state["named"] = m[3].split(", ") + (m[5].split(", ") if m[5] else [])
+    state["weight"] = "blocked" if blocked else "attention"
+    yield from claim(facts, m[6], state)
 
 
 @form(r"\*\*(Routine|Not rendered): (.+)\.\*\*(?: No check found anything to settle\.)?", "head")
 def routine(facts, m, state):
     state["settle"] = state["read"] = 0
-    if m[1] == "Not rendered" or m[2] != "no check found anything to settle":
-        yield from claim(facts, m[2], state)
+    state["weight"] = "routine" if m[1] == "Routine" else "attention"
+    yield from expect("whether charts were rendered", m[1] == "Routine", bool(facts.done) or facts.stage == "data-plane")
+    yield from claim(facts, m[2], state)
 
 
 def claim(facts, text, state):
@@ -46,77 +51,115 @@ def claim(facts, text, state):
         yield from expect("charts that were rendered", 0, len(facts.done))
         return
     there = {t for t in ("CRD", "RBAC", "webhook", "port") if t in facts.topics()}
-    parts = text.split("; ")
-    said = set()
-    for part in parts:
+    rows = [d for _, d in facts.rows()]
+    total = lambda of: sum(map(of, rows))
+    beyond = total(lambda d: sum(1 for _ in d.beyond()))
+    added, removed = total(lambda d: len(d.added)), total(lambda d: len(d.removed))
+    moved = total(lambda d: sum(map(len, d.reordered.values())))
+    restarts = sum(facts.restart_times().values())
+    due = {"fields": beyond, "added": added, "removed": removed, "restarts": restarts}
+    said, topics = dict.fromkeys(due, 0), set()
+    for part in text.split("; "):
         words = set(re.findall(r"CRD|RBAC|webhook|port", part))
-        if part.endswith(" changes") and part.startswith("no "):
-            said |= words
+        figure = int(re.match(r"\d*", part)[0] or 0)
+        if found := re.fullmatch(r"nothing but version strings changes in (\d+) objects? of (\d+) charts?", part):
+            topics |= {"CRD", "RBAC", "webhook", "port"}
+            yield from expect("objects, charts", tuple(map(int, found.groups())), (total(lambda d: len(d.changes)), len(rows)))
+            yield from expect("other changes", 0, beyond + added + removed + moved)
+        elif part.endswith(" changes") and part.startswith("no "):
+            topics |= words
             yield from expect(part, sorted(words & there), [])
-        elif part.endswith(" changes"):
-            said |= words
+        elif re.fullmatch(r"(?:(?:CRD|RBAC|webhook|port)(?:, | and )?)+ changes", part):
+            topics |= words
             yield from expect(part, sorted(words), sorted(there))
-        elif found := re.fullmatch(r"(nothing|\d+ objects?) (?:is|are) removed", part):
-            removed = sum(len(d.removed) for _, d in facts.rows())
-            yield from expect("removed", 0 if found[1] == "nothing" else int(found[1].split()[0]), removed)
-        elif found := re.fullmatch(r"this holds for what was rendered, (\d+) parts? (?:was|were) not", part):
+        elif re.fullmatch(r"\d+ fields? changes? beyond version strings", part):
+            said["fields"] = figure
+        elif re.fullmatch(r"(?:nothing|\d+ objects?) (?:is|are) removed", part):
+            said["removed"] = figure
+        elif re.fullmatch(r"\d+ objects? (?:is|are) added", part):
+            said["added"] = figure
+        elif re.fullmatch(r"nothing restarts|\d+ workloads? restarts?", part):
+            said["restarts"] = figure
+        elif found := re.fullmatch(r"this holds for what was rendered, (\d+) parts? (?:was|were) not rendered", part):
             state["unseen"] = int(found[1])
         else:
             yield f"no proof is known of: {part}"
-    yield from expect("topics that are spoken of", sorted(said), ["CRD", "RBAC", "port", "webhook"])
+    yield from expect("figures", said, due)
+    yield from expect("topics that are spoken of", sorted(topics), ["CRD", "RBAC", "port", "webhook"])
 
 
-@form(r"(\d+) pins? moves? to `([^`]+)`(?:, published on ([\d-]+))?\.(?: That is (\d+) known releases on from `([^`]+)`\.)?(?: Both belong to milestone `([^`]+)`\.)?", "head")
+@form(r"(\d+) pins? moves? from (.+?) to `([^`]+)`(?:, (up to )?(\d+) releases later)?(?:, published on ([\d-]+))?\.(?: (Both|All) are of milestone `([^`]+)`\.)?", "head")
 def pins(facts, m, state):
     state["pins"] = count(m[1])
-    yield from expect("release", m[2], facts.to)
-    if m[3] and facts.feeds.read:
-        yield from expect("date", m[3], facts.feeds.dates.get(facts.to))
+    more = re.search(r" and (\d+) more$", m[2])
+    yield from expect("releases that are left", len(codes(m[2])) + (int(more[1]) if more else 0), len(facts.origins))
+    yield from expect("releases that are left", sorted(set(codes(m[2])) - set(facts.origins)), [])
+    yield from expect("release", m[3], facts.to)
+    yield from expect("date", m[6], facts.feeds.dates.get(facts.to) if facts.feeds.read else m[6])
     if facts.since:
         passed = facts.feeds.between(facts.since, facts.to)
-        yield from expect("releases", count(m[4]) or 1, max(1, len(passed)))
+        yield from expect("releases", count(m[5]) or 1, max(1, len(passed)))
         if m[5]:
-            yield from expect("oldest release", m[5], facts.since)
+            yield from expect("up to", bool(m[4]), len(facts.origins) > 1)
         same = facts.feeds.milestone(facts.since) == facts.feeds.milestone(facts.to)
-        yield from expect("milestone", m[6], facts.feeds.milestone(facts.to) if same else None)
+        yield from expect("milestone", m[8], facts.feeds.milestone(facts.to) if same else None)
+        yield from expect("both or all", m[7], None if not same else "All" if len(facts.origins) > 1 else "Both")
 
 
-@form(r"This is a step on the way to `([^`]+)`, which cannot be reached at once: (.+)", "head")
+@form(r"This is a step on the way to `([^`]+)`, which cannot be reached at once: (.+)|This is a step on the way to `([^`]+)`\.", "head")
 def hop(facts, m, state):
-    hops = [h for h in facts.feeds.knowledge["hops"] if edge(facts.since) < edge(h["below"]) and edge(m[1]) >= edge(h["reaching"])]
+    hops = [h for h in facts.feeds.knowledge["hops"] if edge(facts.since) < edge(h["below"]) and edge(m[1] or m[3]) >= edge(h["reaching"])]
     yield from expect("a hop through this release", any(facts.to in h["via"] for h in hops), True)
-    yield from expect("its reason is known", any(squash(h["note"]) in squash(m[2]) or h["why"] in m[2] for h in hops), True)
+    if m[2]:
+        yield from expect("its reason is known", any(squash(h["note"]) in squash(m[2]) or h["why"] in m[2] for h in hops), True)
 
 
 def squash(text):
     return re.sub(r"[\s`]+", " ", str(text)).strip()
 
 
-@form(r"\| what \| now \| after \| where \|", "head")
+@form(r"\| what \| now \| after \|", "head")
 def head_of_rows(facts, m, state):
     return ()
 
 
-@form(r"\| (`.+?`) \| (`.+?`) \| (computed again|\*\*`.+?`\*\*) \| (.+) \|", "head")
+@form(r"\| (.+?) \| (`.+?`) \| (computed again|\*\*`.+?`\*\*) \|", "head")
 def row(facts, m, state):
-    places, old = codes(m[4]), codes(m[2])[0]
-    more = re.search(r" and (\d+) more$", m[4])
-    state["moved"] = state.get("moved", 0) + len(places) + (int(more[1]) if more else 0)
-    state.setdefault("places", set()).update(places)
+    new = None if m[3] == "computed again" else codes(m[3])[0]
+    state.setdefault("rows", []).append((m[1], codes(m[2])[0], new))
+    if facts.stage == "data-plane":
+        yield from expect("releases", (codes(m[2])[0] in facts.origins, new), (True, facts.to))
+
+
+@form(r"summary: Where: (\d+) lines?", WHERE)
+def summary_of_places(facts, m, state):
+    yield from expect("lines", int(m[1]), state["pins"])
+
+
+@form(r"- (.+?): (`.+)", WHERE)
+def places(facts, m, state):
+    nth = state["nth"] = state.get("nth", -1) + 1
+    what, old, new = state["rows"][nth]
+    yield from expect("what", m[1], what)
+    found = codes(m[2])
+    more = re.search(r" and (\d+) more$", m[2])
+    state["moved"] = state.get("moved", 0) + len(found) + (int(more[1]) if more else 0)
+    state.setdefault("places", set()).update(found)
     state["cut"] = state.get("cut") or bool(more)
-    for place in places:
+    for place in found:
         path = place.rsplit(":", 1)[0]
         line = facts.before.line(place) or ""
-        if old not in line:
+        bare = old.removesuffix("…")
+        if bare not in line and "20" + bare.removeprefix("edge-") not in line:
             yield f"{place} has no {old} before: {line.strip()!r}"
-        if m[3] != "computed again" and path not in facts.made:
-            new, now = codes(m[3])[0], facts.after.line(place) or ""
-            if line.replace(old, new) != now:
-                yield f"{place} is {now.strip()!r} afterwards"
-        if m[3] != "computed again" and path in facts.made:
-            new, now = codes(m[3])[0], facts.after.files.get(path, "")
-            if new not in now:
+        if new and path in facts.made:
+            text = facts.after.files.get(path, "")
+            if new not in text and "20" + new.removeprefix("edge-") not in text:
                 yield f"{path} has no {new} afterwards"
+        elif new and line.replace(old, new) != facts.after.line(place):
+            yield f"{place} is {(facts.after.line(place) or '').strip()!r} afterwards"
+        elif not new and line == facts.after.line(place):
+            yield f"{place} does not change"
 
 
 @form(r"(\d+) more rows are left out here\.", "head")
@@ -130,6 +173,7 @@ def cut_rows(facts, m, state):
 @form(r"- \*\*([\w-]+)\*\*(?: at `([^`]+)`)?: (.+)", *CHECKS, KNOWING, DEFAULTS, ORDER)
 def statement(facts, m, state):
     state["statements"] = state.get("statements", 0) + 1
+    state.setdefault("checks", set()).add(m[1])
     yield from prove(facts, m[1], m[2], m[3])
 
 
@@ -146,12 +190,12 @@ def summary_of_statements(facts, m, state):
 
 # === what changes in the cluster ===
 
-@form(r"\| chart \| objects \| changed \| added \| removed \| beyond version strings \|", CLUSTER)
+@form(r"\| chart \| objects \| differ \|", CLUSTER)
 def head_of_charts(facts, m, state):
     return ()
 
 
-@form(r"\| `([^`]+)`(?: in (\d+) places)? \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (.+) \|", CLUSTER)
+@form(r"\| `([^`]+)`(?: in (\d+) places| at `([^`]+)`)? \| (\d+) \| (none|(?:(\d+) changed: (?:only version strings|(.+?) beyond version strings))?(?:(?:; )?(\d+) added)?(?:(?:; )?(\d+) removed)?) \|", CLUSTER)
 def chart(facts, m, state):
     at = state["row"] = state.get("row", -1) + 1
     rows = facts.rows()
@@ -159,20 +203,23 @@ def chart(facts, m, state):
         yield "no such chart changes"
         return
     alike, d = rows[at]
-    said = (m[1], count(m[2]) or 1, *(int(m[n]) for n in range(3, 7)))
+    said = (m[1], count(m[2]) or 1, *(count(m[n]) for n in (4, 6, 8, 9)))
     true = (alike[0].chart, len(alike), len(d.after), len(d.changes), len(d.added), len(d.removed))
     yield from expect("chart, places, objects, changed, added, removed", said, true)
+    if m[3]:
+        yield from expect("place", m[3], alike[0].place)
+    text = m[7] or ""
     beyond = sum(1 for _ in d.beyond())
     orders = sum(len(o) for o in d.reordered.values())
-    fields = re.search(r"(\d+) fields?", m[7])
-    lists = re.search(r"(\d+) lists? in another order", m[7])
+    fields = re.search(r"(\d+) fields?", text)
+    lists = re.search(r"(\d+) lists? in another order", text)
     yield from expect("fields beyond the version", int(fields[1]) if fields else 0, beyond)
     yield from expect("lists in another order", int(lists[1]) if lists else 0, orders)
     kinds = {topic: n for topic, (n, _) in d.topics().items() if n}
     image = sum(1 for k, c in d.beyond() if c.keys()[-1:] == ["image"] and c.keys()[:1] == ["spec"] and k[0] != CRD)
     kinds |= {"image": image} if image else {}
-    for n, word in re.findall(r"(\d+) (image|RBAC|CRD|webhook|resource|port)\b", m[7]):
-        yield from expect(f"{word} fields", int(n), kinds.get(word, 0))
+    named = {word: int(n) for n, word in re.findall(r"(\d+) (image|RBAC|CRD|webhook|resource|port)\b", text)}
+    yield from expect("fields by topic", named, kinds)
 
 
 @form(r"- \*\*(CRD|RBAC|webhook|port|resource)\*\*: (?:(\d+) fields? in )?(.+)", CLUSTER)
@@ -180,7 +227,9 @@ def callout(facts, m, state):
     state.setdefault("callouts", set()).add(m[1])
     fields, objects = facts.topics().get(m[1], [0, set()])
     yield from expect("fields", count(m[2]), fields)
-    yield from listed(codes(m[3]), objects, m[3])
+    signs = {"(added)": "+", "(removed)": "-"}
+    said = [signs.get(sign, "") + name for name, sign in re.findall(r"`([^`]+)`(?: (\((?:added|removed)\)))?", m[3])]
+    yield from listed(said, objects, m[3])
 
 
 def listed(said, true, text):
@@ -214,39 +263,46 @@ def along(facts, m, state):
             yield f"{name} does not only go along: {old} → {new}"
 
 
-@form(r"Pods that start anew, since their template changes:|Not rendered, so not compared:", CLUSTER)
+@form(r"These restart, since their pod template changes:|Not rendered, so not compared:", CLUSTER)
 def introduction(facts, m, state):
     return ()
 
 
-@form(r"No Deployment, DaemonSet or StatefulSet of these charts has another pod template\.", CLUSTER)
+@form(r"No Deployment, DaemonSet or StatefulSet of (?:this chart|these charts) restarts\.", CLUSTER)
 def no_restart(facts, m, state):
     yield from expect("restarts", {}, facts.restarts())
 
 
-@form(r"- `([^`]+)` at `([^`]+)`: (.+)", CLUSTER)
+@form(r"- ((?:`[^`]+` at `[^`]+`(?:, )?)+): (.+)", CLUSTER)
 def not_rendered(facts, m, state):
-    state["missing"] = state.get("missing", 0) + 1
-    tried = [f"{use.path}:{use.line}" for use, _ in facts.failed if use.chart == m[1]]
-    path = m[2].rsplit(":", 1)[0]
-    if not any(place.startswith(path + ":") for place in tried) and path not in facts.before.files:
-        yield "this renders"
-    if any(r.place == m[2] and r.chart == m[1] for r in facts.done) and m[2] not in tried:
-        yield "this renders"
+    for chart, place in re.findall(r"`([^`]+)` at `([^`]+)`", m[1]):
+        state["missing"] = state.get("missing", 0) + 1
+        tried = [f"{use.path}:{use.line}" for use, _ in facts.failed if use.chart == chart]
+        if place not in tried and any(r.place == place and r.chart == chart for r in facts.done):
+            yield f"{place} renders"
+        if place.rsplit(":", 1)[0] not in facts.before.files:
+            yield f"there is no {place}"
 
 
 @form(r"- `([^`]+)`: (`.+)", CLUSTER)
 def restarts(facts, m, state):
     state.setdefault("restarts", set()).add(m[1])
     true = facts.restarts().get(m[1], {})
-    more = re.search(r" and (\d+) more$", m[2])
     said = {}
-    for name, words in re.findall(r"`([^`]+)`(?: \(([^)]*)\))?", m[2]):
-        said[name] = words
-    yield from listed(list(said), set(true), m[2])
-    for name, words in said.items():
+    for name, words, times in re.findall(r"`([^`]+)`(?: \(([^)]*)\))?(?: in (\d+) places)?", m[2]):
+        said.setdefault(name, []).append(words)
         if name in true and words not in true[name]:
             yield f"{name}: the body says {words!r}, found is {sorted(true[name])!r}"
+        yield from expect(f"places of {name}", int(times or 1), facts.restart_times().get((m[1], name, words), 0))
+    yield from listed(list(said), set(true), m[2])
+
+
+@form(r"Field by field: (\d+) fields? of (\d+) objects? differ, each only by the version\.", CLUSTER)
+def sums_of_version(facts, m, state):
+    state["part"] = len(facts.rows()) - 1
+    rows = [d for _, d in facts.rows()]
+    yield from expect("fields, objects", (int(m[1]), int(m[2])), (sum(d.fields() for d in rows), sum(len(d.changes) for d in rows)))
+    yield from expect("other changes", 0, sum(1 for d in rows for _ in d.beyond()) + sum(len(d.added) + len(d.removed) for d in rows))
 
 
 @form(r"summary: Field by field: (\d+) objects?, (\d+) fields? \((\d+) only the version\)(.*)", FIELDS)
@@ -258,18 +314,17 @@ def sums(facts, m, state):
     yield from expect("objects, fields, only the version", tuple(map(int, m.groups()[:3])), (objects, fields, fields - beyond))
 
 
-@form(r"\*\*([\w-]+)\*\* `([^`]+)` → `([^`]+)`(?:: (nothing but the version|nothing differs)| at (.+))", FIELDS)
+@form(r"\*\*([\w-]+)\*\* `([^`]+)` → `([^`]+)` at (.+)", FIELDS)
 def fields_of(facts, m, state):
-    at = state["part"] = state.get("part", -1) + 1
-    alike, d = facts.rows()[at]
-    state["difference"], state["listed"] = d, 0
+    rows = facts.rows()
+    while (at := state.setdefault("part", -1) + 1) < len(rows) - 1 and rows[at][1].is_version_only():
+        state["part"] = at
+    at = state["part"] = state["part"] + 1
+    alike, d = rows[at]
+    state["difference"] = d
     yield from expect("chart", (m[1], m[2], m[3]), (alike[0].chart, *d.versions))
-    nothing = not any(True for _ in d.beyond()) and not d.added and not d.removed and not any(d.reordered.values())
-    yield from expect("whether it is nothing but the version", bool(m[4]), nothing)
-    if m[4]:
-        yield from expect("nothing", m[4], "nothing but the version" if d.fields() else "nothing differs")
-    if m[5]:
-        yield from listed(codes(m[5]), [r.place for r in alike], m[5])
+    yield from expect("whether it is only the version", False, d.is_version_only())
+    yield from listed(codes(m[4]), [r.place for r in alike], m[4])
 
 
 @form(r"- (added|removed): (.+)", FIELDS)
@@ -289,10 +344,10 @@ def changed(facts, m, state):
     yield from expect("fields only with the version", count(m[2]), sum(map(d.version_only, d.changes[key])))
 
 
-@form(r"  - (`.+?`): (?:added (`.+)|removed (`.+)|(`.+) → (`.+))", FIELDS)
+@form(r"  - (`.+?`|\S.*?): (?:added (`.+)|removed (`.+)|(`.+) → (`.+))", FIELDS)
 def field(facts, m, state):
     d, key = state["difference"], state["object"]
-    path = codes(m[1])[0]
+    path = (codes(m[1]) or [m[1]])[0]
     beyond = [c for c in d.changes.get(key, []) if not d.version_only(c)]
     same = [c for c in beyond if spelled(c, key[1]) == path]
     if not same:
@@ -313,8 +368,9 @@ def spelled(change, kind):
         if part == "|":
             text += " | "
         elif isinstance(part, str):
-            quoted = part if re.fullmatch(r"[\w-]+", part) else f'"{part}"'
-            text += quoted if not text or text.endswith(" | ") else "." + quoted
+            plain = re.fullmatch(r"[\w-]+", part)
+            dot = "" if not text or text.endswith(" | ") else "."
+            text += dot + part if plain else f'["{part}"]'
             name = part
         elif isinstance(part, int):
             text += f"[{part}]"
@@ -347,7 +403,7 @@ def reordered(facts, m, state):
         yield f"lists in another order: {true}"
 
 
-@form(r"(?:  )?- (\d+) more (?:fields|objects), left out here; `uplinker plan --format json` has them", FIELDS)
+@form(r"(?:(?:  )?- )?(\d+) more (?:fields|objects|charts|lists in another order), left out here\.?", FIELDS)
 def cut_fields(facts, m, state):
     return ()
 
@@ -362,11 +418,12 @@ def certificates(facts, m, state):
     yield from expect("made by Helm", count(m[2]), made)
     if found := re.search(r"(\d+) places? with another one", m[1]):
         state["replaced"] = int(found[1])
-    elif found := re.search(r"^(?:all (\d+)|the (one|only one|\d+)|one|1) .*(?:retained|kept).*?([\d-]{10})", m[1]):
-        yield from expect("certificates", count(found[1]) or 1, len(kept))
-        yield from expect("the first to expire", found[3], min(c.until for c in kept))
+    elif found := re.fullmatch(r"(\d+) compared, (?:retained, expires|all retained, the first expires) on ([\d-]+)", m[1]):
+        yield from expect("certificates", int(found[1]), len(kept))
+        yield from expect("the first to expire", found[2], min((c.until for c in kept), default=None))
+        yield from expect("all stay", True, all(c.stays for c in kept))
     else:
-        yield from expect(m[1], "none is in this repository", m[1])
+        yield from expect("words", m[1], "none to compare")
         yield from expect("certificates", 0, len(kept))
 
 
@@ -431,6 +488,11 @@ def how(facts, m, state):
     yield from expect("unknown places", [p for p in codes(m[3]) if p not in true], [])
 
 
+@form(r"- packages as the index names them: (.+)", HOW)
+def packages(facts, m, state):
+    yield from prove(facts, "chart-digest", None, m[1])
+
+
 @form(r"- (?:Helm was not needed for what is compared\.|As (\S+) has it\.|For the Helm release `([^`]+)`\.|kustomize changes the output afterwards \(`\w+`\), which is not done here\.|Rendered with the values of (?:.+)\.)", HOW)
 def note(facts, m, state):
     if m[1] and m[1] not in facts.after.files:
@@ -453,11 +515,11 @@ def without(facts, m, state):
     yield from expect("without notes", (count(m[1]), count(m[2])) if m[1] else (len(passed),) * 2, (none, len(passed)))
 
 
-@form(r"Milestones that begin on the way: (.+)\.", UPSTREAM)
+@form(r"Milestones? that begins? on the way: (.+)\.", UPSTREAM)
 def milestones(facts, m, state):
-    true = [f"{x['name']} (with {x['first']})" for x in facts.feeds.crossed(facts.since, facts.to)]
+    true = [f"{x['name']} with {x['first']}" for x in facts.feeds.crossed(facts.since, facts.to)]
     state["milestones"] = True
-    yield from expect("milestones", codes(m[1]), true)
+    yield from expect("milestones", m[1].split(", "), true)
 
 
 @form(r"- \*\*(breaking|one-way|requirement|default)\*\* \(`([^`]+)`\): (.+) \((.+?)\)", UPSTREAM)
@@ -477,7 +539,7 @@ def notice(facts, m, state):
 
 
 def evidence(facts, text, known):
-    if text == "every installation is concerned":
+    if text == "this concerns every installation":
         yield from expect("a condition", known.get("condition"), None)
     elif found := re.fullmatch(r"([\w-]+) at (\S+)", text):
         path = found[2].rsplit(":", 1)[0]
@@ -530,12 +592,16 @@ def entry(facts, version, text, pull, sort):
         yield f"{version} has {known}"
 
 
-@form(r"- Linkerd says of `([^`]+)`: (recommended|not recommended|with a condition)(.*)", UPSTREAM)
+@form(r"- Linkerd (recommends|advises against|adds a caution to) `([^`]+)`(.*)", UPSTREAM)
 def advice(facts, m, state):
-    notes = (facts.feeds.notes.get(m[1]) or "").lower()
-    if m[1] not in facts.passed():
+    words = {"recommends": "recommended", "advises against": "not-recommended", "adds a caution to": "caution"}
+    known = [g for g in facts.feeds.knowledge["guidance"] if g["release"] == m[2]]
+    notes = (facts.feeds.notes.get(m[2]) or "").lower()
+    if m[2] not in facts.passed():
         yield "this release is not on the way"
-    if "recommend" not in notes and "caution" not in notes and "status" not in notes:
+    if known and "recommend" not in notes:
+        yield from expect("verdict", words[m[1]], known[0]["verdict"])
+    elif not re.search(r"recommend|caution|status", notes):
         yield "its notes say nothing"
 
 
@@ -547,7 +613,7 @@ def no_advice(facts, m, state):
     yield from expect("advised", [], said)
 
 
-@form(r"summary: Releases? on the way: (\d+)(?:, with (\d+) features?, fix(?:es)? (?:and|or) other changes?)?(?:; (\d+) dependency bumps?)?(?:; (\d+) of upkeep)?", *RELEASES)
+@form(r"summary: (\d+) releases?: (?:(\d+) features?, fix(?:es)? (?:and|or) other changes?|no other change)(?:, (\d+) dependency bumps?)?(?:, (\d+) of upkeep)?", *RELEASES)
 def releases(facts, m, state):
     passed, changes = facts.passed(), facts.changes()
     total = lambda sort: sum(len(c[sort]) for c in changes.values())
@@ -562,8 +628,18 @@ def release(facts, m, state):
     changes = facts.changes().get(m[1], {"dependency": [], "upkeep": []})
     yield from expect("release", (m[1], m[2]), (next(state["on the way"], None),) * 2)
     yield from expect("date", m[3], facts.feeds.dates.get(m[1]))
-    yield from expect("dependencies, upkeep", (count(m[4]), count(m[5])), (len(changes["dependency"]), len(changes["upkeep"])))
-    yield from expect("notes", not m[6], facts.feeds.notes.get(m[1]) is not None)
+    if len(facts.passed()) > 1:
+        yield from expect("dependencies, upkeep", (count(m[4]), count(m[5])), (len(changes["dependency"]), len(changes["upkeep"])))
+        yield from expect("notes", not m[6], facts.feeds.notes.get(m[1]) is not None)
+
+
+@form(r"Releases?: (.+?)(?: and (\d+) more)?\.", UPSTREAM)
+def bare_releases(facts, m, state):
+    said = re.findall(r"\[(edge-[\d.]+)\]\(https://github\.com/linkerd/linkerd2/releases/tag/(edge-[\d.]+)\)(?: \(([\d-]+)\))?", m[1])
+    yield from expect("releases", len(said) + count(m[2]), len(facts.passed()))
+    for name, tag, day in said:
+        yield from expect("tag, date", (tag, day or None), (name, facts.feeds.dates.get(name)))
+    yield from expect("other changes", 0, sum(len(c[k]) for c in facts.changes().values() for k in ("other", "dependency", "upkeep")))
 
 
 # === what happens next ===
@@ -579,7 +655,8 @@ def step(facts, m, state):
         return
     waits, wave = next((u for u in own if u in facts.moving), own[0]).step
     said = None if m[5] is None else [] if m[5] == "nothing" else codes(m[5])
-    yield from expect("waits for", said, waits)
+    if m[1] != "1" or waits:
+        yield from expect("waits for", said, waits)
     yield from expect("wave", int(m[4]) if m[4] else None, wave)
     for earlier, _, earlier_waits, earlier_wave in steps:
         if name in [w.split("/")[-1] for w in earlier_waits or []]:
@@ -602,31 +679,35 @@ def on_delete(facts, m, state):
     yield from listed(codes(m[1]), true, m[1])
 
 
-@form(r"Running proxies stay as they are until their pods start anew(?:, and (\d+) proxy pins? (?:is|are) not moved here)?\.(?: Those of `([^`]+)` are of milestone `([^`]+)`(.+))?", ORDER)
+@form(r"Proxies of `([^`]+)` keep running until their pods restart(?:; (\d+) proxy pins? stays? for a pull request of its own)?\.(?: They are of milestone `([^`]+)`(.+)| How long .+)", ORDER)
 def skew(facts, m, state):
     pins = facts.proxies()
-    yield from expect("proxy pins", count(m[1]), len(pins))
-    if m[2]:
-        oldest = min([*pins, *facts.origins], key=edge)
-        yield from expect("the oldest", (m[2], m[3]), (oldest, facts.feeds.milestone(oldest)))
+    yield from expect("proxy pins", count(m[2]), sum(edge(p) < edge(facts.to) for p in pins))
+    planes = facts.control_planes()
+    oldest = min([*pins, *(old for old, _ in planes)], key=edge)
+    yield from expect("the oldest", m[1], oldest)
+    if m[3]:
+        yield from expect("milestone", m[3], facts.feeds.milestone(oldest))
         names = [x["name"] for x in sorted(facts.feeds.knowledge["milestones"], key=lambda x: edge(x["first"]))]
-        ours, theirs = names.index(facts.feeds.milestone(facts.to)), names.index(m[3])
-        true = {0: " like the control plane, and stay supported through the next milestone.",
-                1: f", one behind the control plane's `{names[ours]}`: that is supported, and ends with the milestone after `{names[ours]}`."}
+        newest = max((new for _, new in planes), key=edge)
+        ours, theirs = names.index(facts.feeds.milestone(newest)), names.index(m[3])
+        true = {0: " like the control plane, and supported through the next milestone.",
+                1: f", one behind the control plane's `{names[ours]}`: supported until the milestone after `{names[ours]}` begins."}
         yield from expect("skew", m[4], true.get(ours - theirs, f", {ours - theirs} behind the control plane's `{names[ours]}`: Linkerd supports one."))
 
 
-@form(r"To go back, revert the merge of this pull request, and decline the one that follows for `([^`]+)`\.(?: (No CRD stores its objects in another version, as far as it was rendered\.|Whether a CRD .+ were not rendered\.))?", ORDER)
+@form(r"To go back, revert the merge and decline what is then proposed for `([^`]+)`(: no CRD that was rendered stores its objects in a version that the release before does not know\.|\. Whether a CRD stores its objects in another version is not known: the CRDs were not rendered\.|\. linkerd-crds does not move\.)", ORDER)
 def back(facts, m, state):
     state["back"] = True
     yield from expect("release", m[1], facts.to)
-    yield from expect("stored versions that move", [], facts.stored())
+    yield from expect("what going back does not undo", [], facts.one_way())
     crds = any(r.chart == "linkerd-crds" for r in facts.done)
-    if m[2]:
-        yield from expect("CRDs were rendered", m[2].startswith("No CRD"), crds)
+    yield from expect("CRDs were rendered", m[2].startswith(": no CRD"), crds)
+    if m[2].endswith("does not move."):
+        yield from expect("CRDs that move", [], [u.chart for u in facts.moving if u.chart == "linkerd-crds"])
 
 
-@form(r"\*\*Going back is not safe everywhere:\*\*", ORDER)
+@form(r"\*\*Going back does not undo everything:\*\*", ORDER)
 def no_way_back(facts, m, state):
     state["one-way"] = 0
     return ()
@@ -635,10 +716,8 @@ def no_way_back(facts, m, state):
 @form(r"- (?!\[)(.+)", ORDER)
 def one_way(facts, m, state):
     state["one-way"] = state.get("one-way", 0) + 1
-    if found := re.match(r"(\S+) stores objects as (\S+) instead of (\S+); a release without \2 cannot read them", m[1]):
-        yield from expect("stored versions", tuple(found.groups()) in facts.stored(), True)
-    elif found := re.match(r"(\S+) (?:drops|no longer serves) (\S+?)[,;]", m[1]):
-        yield from expect("dropped", (found[1], found[2]) in facts.unserved(), True)
+    if found := re.fullmatch(r"`([^`]+)` (is removed: objects that are deleted with it do not come back|stores objects as (\S+), which the release before does not know)", m[1]):
+        yield from expect("this", (found[1], found[3]) in facts.one_way(), True)
     else:
         texts = [squash(n["text"]) for n in facts.feeds.notices(facts.since, facts.to) if n["kind"] == "one-way"]
         yield from expect("a notice", any(squash(m[1]).startswith(t) for t in texts), True)
@@ -646,7 +725,7 @@ def one_way(facts, m, state):
 
 # === the end ===
 
-@form(r"- ([a-z-]+): (.+)", STAYS)
+@form(r"- ([^`:]+): (`.+)", STAYS)
 def stays(facts, m, state):
     for place, text in re.findall(r"`([^`]+:\d+)` \(`([^`]*)`\)", m[2]):
         line = facts.before.line(place) or ""

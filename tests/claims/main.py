@@ -19,7 +19,7 @@ import body as bodies
 import forms
 from objects import CRD, certificates_in, identity, images, shown
 from render import Helm, committed, renderings
-from trees import Tree, uses
+from trees import Tree, at, uses
 from upstream import Feeds, edge
 
 
@@ -50,7 +50,8 @@ class Facts:
             self.body = file.read()
         self.stage = self.pull["head"].rsplit("/", 1)[-1]
         self.to = re.findall(r"edge-\d+\.\d+\.\d+", self.pull["title"].split("→")[1])[0]
-        said = re.findall(r"^\| `[^`]+` \| `([^`]+)` \|", self.body, re.M)
+        # Every row of the table is proven against the lines that it names.
+        said = re.findall(r"^\| [^|]+ \| `([^`]+)` \| \*\*`", self.body, re.M)
         known = [re.search(r"(?:edge-|20)(\d\d\.\d+\.\d+)$", text) for text in said]
         self.origins = sorted({f"edge-{k[1]}" for k in known if k} - {self.to}, key=edge)
         self.since = self.origins[0] if self.origins else None
@@ -118,23 +119,26 @@ class Facts:
                 return False
         return True
 
+    def restarts_of(self, one):
+        """Yields the workloads of a rendering whose pods are replaced, each with what may be said of it."""
+        for workload in one.difference.restarts():
+            words, spec = [], workload.get("spec") or {}
+            strategy = next((spec[s].get("type") for s in ("strategy", "updateStrategy") if isinstance(spec.get(s), dict)), None)
+            if strategy == "OnDelete":
+                continue
+            if workload["kind"] == "DaemonSet":
+                words.append("on every node")
+            elif "replicas" in spec:
+                words.append(f"{spec['replicas']} replica{'' if spec['replicas'] == 1 else 's'}")
+            yield shown(identity(workload)), ", ".join(words + ([strategy] if strategy else []))
+
     @functools.cache
     def restarts(self):
-        """Returns what may be said of each workload whose pods start anew, by chart."""
+        """The same by chart and name, over all that was rendered."""
         found = {}
         for one in self.done:
-            for workload in one.difference.restarts():
-                words = []
-                spec = workload.get("spec") or {}
-                strategy = next((spec[s].get("type") for s in ("strategy", "updateStrategy") if isinstance(spec.get(s), dict)), None)
-                if strategy == "OnDelete":
-                    continue
-                if workload["kind"] == "DaemonSet":
-                    words.append("on every node")
-                elif "replicas" in spec:
-                    words.append(f"{spec['replicas']} replica{'' if spec['replicas'] == 1 else 's'}")
-                words += [strategy] if strategy else []
-                found.setdefault(one.chart, {}).setdefault(shown(identity(workload)), set()).add(", ".join(words))
+            for name, words in self.restarts_of(one):
+                found.setdefault(one.chart, {}).setdefault(name, set()).add(words)
         return found
 
     @functools.cache
@@ -183,6 +187,24 @@ class Facts:
         return [self.helm.inside(chart, v, "values.yaml") for v in versions]
 
     @functools.cache
+    def one_way(self):
+        """Lists `(CRD, None)` where it goes, and `(CRD, version)` where its new stored version was not known before."""
+        found = set()
+        for one in self.done:
+            old, new = one.difference.before, one.difference.after
+            for key in old:
+                if key[0] != CRD or key[1] != "CustomResourceDefinition":
+                    continue
+                if key not in new:
+                    flux = one.use and "helm.toolkit.fluxcd.io" in self.after.files.get(one.use.path, "")
+                    kept = at(old[key], "metadata.annotations", {}).get("helm.sh/resource-policy") == "keep"
+                    found |= set() if flux and kept else {(key[3], None)}
+                else:
+                    known = {v["name"] for v in old[key]["spec"].get("versions") or []}
+                    found |= {(key[3], v["name"]) for v in new[key]["spec"].get("versions") or [] if v.get("storage") and v["name"] not in known}
+        return sorted(found, key=str)
+
+    @functools.cache
     def stored(self):
         """Lists `(CRD, new stored version, old one)`."""
         found = set()
@@ -193,6 +215,24 @@ class Facts:
                 if stored and stored[0] != stored[1]:
                     found.add((key[3], stored[1][0], stored[0][0]))
         return sorted(found)
+
+    @functools.cache
+    def control_planes(self):
+        """Lists the control planes' releases before and after."""
+        name = lambda version: f"edge-{version.removeprefix('20')}"
+        of = lambda u: u.chart == "linkerd-control-plane" and re.fullmatch(r"20\d\d\.\d+\.\d+", u.version)
+        before = {u.identity(): u.version for u in self.uses_before if of(u)}
+        found = [(name(before[u.identity()]), name(u.version)) for u in self.uses_after if of(u) and u.identity() in before]
+        return found + [tuple(map(name, r.versions)) for r in self.done if r.committed and r.chart == "linkerd-control-plane"]
+
+    @functools.cache
+    def restart_times(self):
+        """Counts in how many places each workload restarts, by chart, name and words."""
+        found = {}
+        for one in self.done:
+            for name, words in self.restarts_of(one):
+                found[(one.chart, name, words)] = found.get((one.chart, name, words), 0) + 1
+        return found
 
     @functools.cache
     def unserved(self):
@@ -221,12 +261,20 @@ class Facts:
             yield f"{state.get('settle')} things to settle and {state.get('read')} to read are promised, {state.get('statements', 0)} are told"
         if "pins" in state and not state.get("cut") and state["pins"] != state.get("moved", 0):
             yield f"{state['pins']} pins move, {state.get('moved', 0)} are listed"
+        labels = {"routine": "linkerd: routine", "attention": "linkerd: attention", "blocked": "linkerd: blocked"}
+        if self.pull["labels"] != [labels.get(state.get("weight"))]:
+            yield f"the labels are {self.pull['labels']}, the text says {state.get('weight')}"
+        if (self.pull.get("verify") or {}).get("success", True) != (state.get("weight") != "blocked"):
+            yield f"the status is {self.pull['verify']}, the text says {state.get('weight')}"
+        if not set(state.get("named", ())) <= state.get("checks", set()):
+            yield f"the first line names {state['named']}, told are {sorted(state.get('checks', set()))}"
         if self.stage == "data-plane":
             return
         rows = self.rows()
         told = lambda name, said, true: [f"{name}: told {said!r}, found {true!r}"] if said != true else []
         yield from told("charts", state.get("row", -1) + 1, len(rows))
-        yield from told("parts of the field list", state.get("part", -1) + 1, len(rows))
+        rest = [d for _, d in rows[state.get("part", -1) + 1:] if not d.is_version_only()]
+        yield from told("parts of the field list that are missing", 0, len(rest))
         yield from told("call-outs", sorted(state.get("callouts", set())), sorted(set(self.topics()) & {"CRD", "RBAC", "webhook", "port", "resource"}))
         yield from told("images", sorted(state.get("images", set())), sorted(self.images()))
         yield from told("charts that restart", sorted(state.get("restarts", set())), sorted(self.restarts()))

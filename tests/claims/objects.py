@@ -218,6 +218,9 @@ class Difference:
                 if not self.version_only(change):
                     yield key, change
 
+    def is_version_only(self):
+        return not (self.added or self.removed or any(self.reordered.values()) or any(True for _ in self.beyond()))
+
     def fields(self):
         return sum(len(f) for f in self.changes.values())
 

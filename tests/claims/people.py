@@ -43,35 +43,61 @@ def claim(facts, text):
     else:
         yield from expect("workloads that restart", 0, found.count("restarts"))
     yield from expect("later", int(later[1]) if later else 0, found.count("next-start"))
-    rest = re.sub(r"\d+ workloads? restarts?|no workload is known to restart by the change itself|\d+ pins? works? only when pods start anew|of \d+ pins? it is not known|[; ]", "", text)
+    alone = re.search(r"(\d+) of them serves? nothing meanwhile", text)
+    gaps = sum(gap(t, name.startswith("DaemonSet ")) for (_, name), t in effects(facts).items() if t[0] == "restarts")
+    yield from expect("that serve nothing meanwhile", int(alone[1]) if alone else 0, gaps)
+    rest = re.sub(r"\d+ of them serves? nothing meanwhile|\d+ workloads? restarts?|no workload is known to restart by the change itself|\d+ pins? works? only when pods start anew|of \d+ pins? it is not known|[; ]", "", text)
     if rest:
         yield f"no proof is known of: {rest}"
 
 
-@form(r"- `([^`]+)` at `([^`]+):(\d+)`(?:, (?:(\d+) replicas?(: nothing else serves meanwhile)?|replicas not said here)(?:, (\w+))?)?", RESTART)
-def workload(facts, m, state):
-    state.setdefault("workloads", set()).add((m[2], m[1]))
-    true = effects(facts).get((m[2], m[1]))
+@form(r"- `([^`]+)`: (?:on every node|replicas not said here|(\d+) replicas?)(?:, (\w+))?(, \*\*serves nothing meanwhile\*\*)? \(`([^`]+):(\d+)`\)", RESTART)
+def restart(facts, m, state):
+    true = effects(facts).get((m[5], m[1]))
     if true is None:
         yield "this object does not change"
         return
-    restarts = "replica" in m[0]
-    yield from expect("restarts", restarts, true[0] == "restarts")
-    if restarts:
-        yield from expect("replicas, strategy", (int(m[4]) if m[4] else None, m[6]), (true[1], true[2]))
-        yield from expect("alone", bool(m[5]), true[1] == 1)
-    line = facts.after.line(f"{m[2]}:{m[3]}") or ""
-    if facts.to not in line:
-        yield f"{m[2]}:{m[3]} is {line.strip()!r}"
+    yield from expect("effect", "restarts", true[0])
+    node = m[1].startswith("DaemonSet ")
+    yield from expect("on every node", "on every node" in m[0], node)
+    yield from expect("replicas, strategy", (int(m[2]) if m[2] else None, m[3]), (None if node else true[1], true[2]))
+    yield from expect("serves nothing meanwhile", bool(m[4]), gap(true, node))
+    yield from pinned(facts, m[5], m[6])
 
 
-@form(r"These restart when the change is applied, since the annotation or image is a part of their pod template:|These restart nothing; pods get the new proxy when they next start, such as after `kubectl rollout restart`:", RESTART)
+def gap(true, node):
+    """One pod that is gone before the next is there."""
+    _, replicas, strategy = true
+    return not node and strategy == "Recreate" and replicas != 0
+
+
+@form(r"- `([^`]+)`(?:: (\w+))? \(`([^`]+):(\d+)`\)", RESTART)
+def later(facts, m, state):
+    true = effects(facts).get((m[3], m[1]))
+    if true is None:
+        yield "this object does not change"
+        return
+    yield from expect("restarts", False, true[0] == "restarts")
+    yield from pinned(facts, m[3], m[4])
+
+
+@form(r"- `([^`]+):(\d+)`", RESTART)
+def bare(facts, m, state):
+    yield from pinned(facts, m[1], m[2])
+
+
+def pinned(facts, path, line):
+    text = facts.after.line(f"{path}:{line}") or ""
+    if facts.to not in text:
+        yield f"{path}:{line} is {text.strip()!r}"
+
+
+@form(r"These restart when the change is applied, since the pin is a part of their pod template:|These restart nothing; pods get the new proxy when they next start:|What these do cannot be told from their file:", RESTART)
 def introduction(facts, m, state):
     return ()
 
 
-@form(r"What these do cannot be told from their file, such as a patch or a chart's values: (.+)\.", RESTART)
-def unknown(facts, m, state):
-    for place in re.findall(r"`([^`]+:\d+)`", m[1]):
-        if facts.to not in (facts.after.line(place) or ""):
-            yield f"{place} is {facts.after.line(place)!r}"
+@form(r"To go back, revert the merge and decline what is then proposed for `([^`]+)`; (the workload restarts|the same workloads restart) again\.", RESTART)
+def back(facts, m, state):
+    now = [e for e, _, _ in effects(facts).values()].count("restarts")
+    yield from expect("release, workloads", (m[1], m[2].startswith("the workload ")), (facts.to, now == 1))
