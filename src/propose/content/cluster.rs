@@ -25,6 +25,8 @@ pub struct Cluster {
     pub callouts: Vec<Callout>,
     /// Workloads whose pods start anew.
     pub restarts: Vec<Restarts>,
+    /// Workloads with another pod template that replace no pod by themselves.
+    pub on_delete: Vec<String>,
     /// Certificates.
     pub certificates: Certificates,
     /// Defaults that change under the user's values, where no warning says so.
@@ -119,9 +121,10 @@ fn is_of_packages(finding: &Finding) -> bool {
 #[derive(Default)]
 struct Gathered {
     charts: Vec<ChartChange>,
-    images: BTreeSet<ImageChange>,
+    images: Vec<ImageChange>,
     topics: BTreeMap<&'static str, (usize, BTreeSet<String>)>,
     restarts: BTreeMap<String, BTreeMap<Restart, usize>>,
+    on_delete: BTreeSet<String>,
 }
 
 // === impl Cluster ===
@@ -148,6 +151,7 @@ impl Cluster {
             images: images::together(gathered.images),
             callouts: callouts(gathered.topics),
             restarts: gathered.restarts.into_iter().map(restarts).collect(),
+            on_delete: gathered.on_delete.into_iter().collect(),
             certificates: Certificates::of(&rendered.done),
             defaults: defaults.map(statement).collect(),
             missing: missing(material),
@@ -186,7 +190,10 @@ impl Gathered {
         for change in &diff.changed {
             let pods = |path: &FieldPath| path.starts_with(&["spec", "template"]);
             let moves = change.fields.iter().any(|f| pods(&f.path)) || change.reordered.iter().any(pods);
-            if let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) {
+            let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) else { continue };
+            if strategy(object) == Some("OnDelete") {
+                self.on_delete.insert(change.key.to_string());
+            } else {
                 let of_chart = self.restarts.entry(rendering.to.name.clone()).or_default();
                 *of_chart.entry(restart(object)).or_default() += 1;
             }
@@ -298,12 +305,15 @@ fn runs_pods(key: &ObjectKey) -> bool {
     key.group == "apps" && matches!(key.kind.as_str(), "Deployment" | "DaemonSet" | "StatefulSet")
 }
 
+fn strategy(object: &Object) -> Option<&str> {
+    ["strategy", "updateStrategy"].iter().find_map(|key| object.text(&["spec", key, "type"]))
+}
+
 fn restart(object: &Object) -> Restart {
-    let strategy = ["strategy", "updateStrategy"].iter().find_map(|key| object.text(&["spec", key, "type"]));
     Restart {
         object: object.key.to_string(),
         replicas: object.at(&["spec", "replicas"]).and_then(Value::as_u64),
-        strategy: strategy.map(str::to_owned),
+        strategy: strategy(object).map(str::to_owned),
         every_node: object.key.kind == "DaemonSet",
         times: 0,
     }
@@ -401,5 +411,8 @@ mod tests {
             gathered(&before, &deployment("a", 3, "[{name: a, image: 'i:edge-26.8.2'}]")).restarts.is_empty()
         );
         assert!(gathered(&pod("a", "i:1"), &pod("a", "i:2")).restarts.is_empty(), "a pod is not a workload");
+        let on_delete = |text: &str| text.replace("  replicas", "  updateStrategy: {type: OnDelete}\n  replicas");
+        let waits = gathered(&on_delete(&before), &on_delete(&after));
+        assert!(waits.restarts.is_empty() && waits.on_delete.contains("Deployment n/a"), "it waits for somebody");
     }
 }
