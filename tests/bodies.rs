@@ -83,6 +83,9 @@ mod bodies {
         let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let found: BTreeSet<PathBuf> = files.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
         // Files that are about to be written may not be there yet.
-        assert!(found == expected || env::var_os("UPLINKER_WRITE_BODIES").is_some(), "{found:?} {expected:?}");
+        assert!(
+            found == expected || env::var_os("UPLINKER_WRITE_BODIES").is_some(),
+            "{found:?} {expected:?}"
+        );
     }
 }

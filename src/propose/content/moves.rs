@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{place, word};
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Pins that move alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
     /// The chart, or the kind of the pin.
     pub what: String,
@@ -26,7 +27,7 @@ pub struct Row {
 }
 
 /// Pins that stay for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stays {
     /// The reason, in the words of the contract.
     pub reason: String,
