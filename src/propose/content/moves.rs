@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{place, word};
@@ -12,11 +13,11 @@ use crate::{
     scan::{Form, Inventory, PinKind, Reason},
 };
 
-/// How much of a digest tells it from others: `sha256:` and twelve digits.
-const DIGEST: usize = 19;
+/// How much of a digest tells it from others: `sha256:` and seven digits.
+const DIGEST: usize = 14;
 
 /// Pins that move alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
     /// The chart, or what else the pin is, in words.
     pub what: String,
@@ -31,7 +32,7 @@ pub struct Row {
 }
 
 /// Pins that stay for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stays {
     /// The reason, in the words of the contract.
     pub reason: String,
