@@ -14,6 +14,7 @@ pub mod helm;
 mod inputs;
 pub mod job;
 pub mod key_material;
+mod kubernetes;
 mod list_match;
 mod mask;
 mod merge_keys;
@@ -82,6 +83,8 @@ pub struct NotRendered {
     pub chart: String,
     /// Whether committed text stays old because of it, so that a merge would be half an upgrade.
     pub committed: bool,
+    /// Whether Helm makes the old version with these values and refuses the new one: so it will where it is deployed.
+    pub refused: bool,
     /// Why, one sentence.
     pub reason: String,
     /// What to do, one sentence.

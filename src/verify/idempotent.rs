@@ -53,7 +53,7 @@ fn place(pin: &Pin) -> (&RepoPath, PinKind, usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{plan::testing::edge, verify::testing::*};
+    use crate::{plan::testing::edge, scan::Reason, verify::testing::*};
 
     fn case() -> Case {
         Case::default().pins(|b| {
@@ -78,6 +78,16 @@ mod tests {
             .check(NAME);
         assert_eq!(found.len(), 2, "it would move, and it is not at the release: {found:?}");
         assert!(found.iter().all(|f| f.place.as_ref().unwrap().path.as_str() == "b.yaml"));
+    }
+
+    #[test]
+    fn a_committed_manifest_that_stays_is_told_elsewhere() {
+        let case = Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                .pin("viz.yaml", PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
+                .stays(Reason::Uneditable)
+        });
+        assert_eq!(case.rescanned(|after| after.pins[1].stays = None).check(NAME), []);
     }
 
     #[test]

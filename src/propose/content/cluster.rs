@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// What changes in the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cluster {
     /// The charts that were rendered.
     pub charts: Vec<ChartChange>,
@@ -52,7 +53,7 @@ pub struct Cluster {
 }
 
 /// What changes of one sort, beyond version strings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Callout {
     /// `CRD`, `RBAC`, `webhook`, `resource` or `port`.
     pub topic: &'static str,
@@ -63,7 +64,7 @@ pub struct Callout {
 }
 
 /// Workloads of one chart whose pods start anew.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Restarts {
     /// The chart.
     pub chart: String,
@@ -72,7 +73,7 @@ pub struct Restarts {
 }
 
 /// A workload whose pods start anew.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Restart {
     /// The workload.
     pub object: String,
@@ -87,7 +88,7 @@ pub struct Restart {
 }
 
 /// A chart that could not be rendered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Missing {
     /// The chart.
     pub chart: String,
@@ -115,6 +116,18 @@ pub(super) fn tells(finding: &Finding, material: &Material<'_>) -> bool {
 /// The packages that were rendered, by name: they have no place.
 fn is_of_packages(finding: &Finding) -> bool {
     finding.check == "chart-digest" && finding.severity == Severity::Info && finding.place.is_none()
+}
+
+/// Puts digests between backticks, so that they can be copied.
+fn packages(finding: &Finding) -> String {
+    let word = |word: &str| {
+        let digits = word.trim_end_matches(',');
+        match digits.len() == 12 && digits.chars().all(|c| c.is_ascii_hexdigit()) {
+            true => word.replacen(digits, &format!("`{digits}`"), 1),
+            false => word.to_owned(),
+        }
+    };
+    finding.reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// What is gathered over all renderings.
@@ -158,12 +171,7 @@ impl Cluster {
             uncovered: uncovered(material),
             stand_ins: set(|r| &r.stand_ins),
             notes: set(|r| &r.notes),
-            packages: material
-                .findings
-                .iter()
-                .filter(|f| is_of_packages(f))
-                .map(|f| f.reason.clone())
-                .collect(),
+            packages: material.findings.iter().filter(|f| is_of_packages(f)).map(packages).collect(),
             helm: rendered.helm.clone(),
         }
     }
@@ -190,7 +198,9 @@ impl Gathered {
         for change in &diff.changed {
             let pods = |path: &FieldPath| path.starts_with(&["spec", "template"]);
             let moves = change.fields.iter().any(|f| pods(&f.path)) || change.reordered.iter().any(pods);
-            let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) else { continue };
+            let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) else {
+                continue;
+            };
             if strategy(object) == Some("OnDelete") {
                 self.on_delete.insert(change.key.to_string());
             } else {
@@ -411,8 +421,12 @@ mod tests {
             gathered(&before, &deployment("a", 3, "[{name: a, image: 'i:edge-26.8.2'}]")).restarts.is_empty()
         );
         assert!(gathered(&pod("a", "i:1"), &pod("a", "i:2")).restarts.is_empty(), "a pod is not a workload");
-        let on_delete = |text: &str| text.replace("  replicas", "  updateStrategy: {type: OnDelete}\n  replicas");
+        let on_delete =
+            |text: &str| text.replace("  replicas", "  updateStrategy: {type: OnDelete}\n  replicas");
         let waits = gathered(&on_delete(&before), &on_delete(&after));
-        assert!(waits.restarts.is_empty() && waits.on_delete.contains("Deployment n/a"), "it waits for somebody");
+        assert!(
+            waits.restarts.is_empty() && waits.on_delete.contains("Deployment n/a"),
+            "it waits for somebody"
+        );
     }
 }
