@@ -172,7 +172,8 @@ def cut_rows(facts, m, state):
 
 @form(r"- \*\*([\w-]+)\*\*(?: at `([^`]+)`)?: (.+)", *CHECKS, KNOWING, DEFAULTS, ORDER)
 def statement(facts, m, state):
-    state["statements"] = state.get("statements", 0) + 1
+    counts = state.setdefault("statements", {})
+    counts[state["place"]] = counts.get(state["place"], 0) + 1
     state.setdefault("checks", set()).add(m[1])
     yield from prove(facts, m[1], m[2], m[3])
 
@@ -278,10 +279,13 @@ def not_rendered(facts, m, state):
     for chart, place in re.findall(r"`([^`]+)` at `([^`]+)`", m[1]):
         state["missing"] = state.get("missing", 0) + 1
         tried = [f"{use.path}:{use.line}" for use, _ in facts.failed if use.chart == chart]
-        if place not in tried and any(r.place == place and r.chart == chart for r in facts.done):
+        made = place in facts.manifests
+        if place not in tried and not made:
             yield f"{place} renders"
-        if place.rsplit(":", 1)[0] not in facts.before.files:
-            yield f"there is no {place}"
+        known = [error for use, error in facts.failed if use.chart == chart] + [place, *facts.versions_of(chart)]
+        known += [url for entry in facts.feeds.index.get(chart, []) for url in entry["urls"] if str(entry["version"]) in m[2]]
+        figures = re.findall(r"\d(?:[\w.:]*\w)?", m[2])
+        yield from expect("unknown figures", [f for f in figures if not any(f in text for text in known)] if not made else [], [])
 
 
 @form(r"- `([^`]+)`: (`.+)", CLUSTER)
@@ -344,7 +348,7 @@ def changed(facts, m, state):
     yield from expect("fields only with the version", count(m[2]), sum(map(d.version_only, d.changes[key])))
 
 
-@form(r"  - (`.+?`|\S.*?): (?:added (`.+)|removed (`.+)|(`.+) → (`.+))", FIELDS)
+@form(r"  - (`.+?`|\S.*?): (?:added ([`\"{\[].*|\S+)|removed ([`\"{\[].*|\S+)|(.+) → (.+))", FIELDS)
 def field(facts, m, state):
     d, key = state["difference"], state["object"]
     path = (codes(m[1]) or [m[1]])[0]
@@ -553,8 +557,7 @@ def evidence(facts, text, known):
         yield from expect("files", (len(named) + count(found[3]), sorted(named - there)), (len(there), []))
     elif found := re.fullmatch(r"([\w.]+) is (not )?set at (\S+)", text):
         values = [at(r.values[1], found[1]) for r in facts.done if r.place == found[3] and not r.committed]
-        for value in values[:1]:
-            yield from expect("set", found[2] is None, value is not None)
+        yield from expect("set", {found[2] is None}, {value is not None for value in values[:1]})
     elif found := re.fullmatch(r"([\w-]+) makes (\S+)", text):
         names = {k[3] for r in facts.done if r.chart == found[1] for k in r.difference.before}
         yield from expect("made", found[2] in names, True)
@@ -594,6 +597,7 @@ def entry(facts, version, text, pull, sort):
 
 @form(r"- Linkerd (recommends|advises against|adds a caution to) `([^`]+)`(.*)", UPSTREAM)
 def advice(facts, m, state):
+    state.setdefault("advised", []).append(m[2])
     words = {"recommends": "recommended", "advises against": "not-recommended", "adds a caution to": "caution"}
     known = [g for g in facts.feeds.knowledge["guidance"] if g["release"] == m[2]]
     notes = (facts.feeds.notes.get(m[2]) or "").lower()
@@ -601,6 +605,8 @@ def advice(facts, m, state):
         yield "this release is not on the way"
     if known and "recommend" not in notes:
         yield from expect("verdict", words[m[1]], known[0]["verdict"])
+        for address in re.findall(r"<([^>]+)>", m[3]):
+            yield from expect("source", address, known[0]["source"])
     elif not re.search(r"recommend|caution|status", notes):
         yield "its notes say nothing"
 
@@ -653,6 +659,7 @@ def step(facts, m, state):
     if not own:
         yield f"nothing deploys {m[2]} as {name}"
         return
+    yield from expect("places", count(m[6]) or 1, len({(u.path, u.line) for u in own if u in (facts.moving or own)}) or 1)
     waits, wave = next((u for u in own if u in facts.moving), own[0]).step
     said = None if m[5] is None else [] if m[5] == "nothing" else codes(m[5])
     if m[1] != "1" or waits:
@@ -729,7 +736,7 @@ def one_way(facts, m, state):
 def stays(facts, m, state):
     for place, text in re.findall(r"`([^`]+:\d+)` \(`([^`]*)`\)", m[2]):
         line = facts.before.line(place) or ""
-        if text not in line and not text.startswith("sha256"):
+        if text not in (line if line.strip().startswith("#") else line.split(" #")[0]) and not text.startswith("sha256"):
             yield f"{place} has no {text}: {line.strip()!r}"
         path = place.rsplit(":", 1)[0]
         if path not in facts.made and facts.after.line(place) != line:
@@ -750,6 +757,27 @@ def configured(facts, m, state):
         yield from expect("configuration", [], [p for p in there if p in ("uplinker.yaml", ".github/uplinker.yaml")])
 
 
-@form(r"- \[[ x]\] .+|To decline .+|Ticking .+|Nothing of what this changes could be rendered, so no objects are compared here\.")
+@form(r"- \[[ x]\] Skip `([^`]+)` for `([^`]+)` \(([\w-]+)\) <!-- uplinker:skip (\S+) -->")
+def skip(facts, m, state):
+    yield from expect("release, target, stage", m.groups(), (facts.to, facts.pull["head"].split("/")[-2], facts.stage, facts.to))
+
+
+@form(r"To decline `([^`]+)`, tick the first box or close this pull request: .+")
+def decline(facts, m, state):
+    yield from expect("release", m[1], facts.to)
+
+
+@form(r"\*\*Left out to fit here:\*\* (?:(\d+) entr(?:y|ies) of the lists above, each list says how many)?(?:, and )?(?:the ends of (\d+) long texts?)?\. `uplinker plan --to (\S+) --format markdown` prints all of it, and in GitHub Actions the summary of the run has it, up to 1 MiB\.")
+def left_out(facts, m, state):
+    state["cut"] = bool(m[1])
+    yield from expect("release", m[3], facts.to)
+    more = re.findall(r"(\d+) more\b(?! to check)", facts.body)
+    if m[1]:
+        yield from expect("entries", int(m[1]), sum(map(int, more)))
+    ends = re.findall(r"\S…(?= →|`|$|\"| \()", re.sub(r"`sha256:\w+…`", "", facts.body), re.M)
+    yield from expect("texts", count(m[2]), len(ends))
+
+
+@form(r"- \[[ x]\] (?!Skip).+|Ticking .+|Nothing of what this changes could be rendered, so no objects are compared here\.")
 def answers(facts, m, state):
     return ()

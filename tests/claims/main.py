@@ -40,6 +40,11 @@ class Certificate:
         self.places, self.stays = set(), True
 
 
+def first_line(text):
+    """The line on which the first object of a manifest begins."""
+    return next((n for n, line in enumerate(text.split("\n"), 1) if line.strip() and not line.startswith(("#", "---"))), 1)
+
+
 class Facts:
     """All that is found out about one proposal."""
 
@@ -60,9 +65,12 @@ class Facts:
         self.after = Tree.of_commit(remote, self.pull["head"])
         changed = [p for p, text in self.before.files.items() if self.after.files.get(p) != text]
         self.made = {p for p in changed if re.search(r"linkerd.io/created-by|helm.sh/chart", self.before.files[p])}
+        rendered = re.compile(r"linkerd\.io/created-by: linkerd/helm|helm\.sh/chart: linkerd-crds-")
+        self.manifests = {f"{p}:{first_line(text)}" for p, text in self.before.files.items() if rendered.search(text)}
         self.uses_before, self.uses_after = uses(self.before), uses(self.after)
         self.done, self.failed = renderings(self.before, self.after, helm) if self.stage == "platform" else ([], [])
-        self.moving = [r.use for r in self.done] + [u for u, _ in self.failed]
+        moving = {u.identity() for u in [*(r.use for r in self.done), *(u for u, _ in self.failed)]}
+        self.moving = [u for u in self.uses_after if u.identity() in moving]
         self.done += [c for c in map(self.committed, sorted(self.made)) if c] if self.stage == "platform" else []
         self.done.sort(key=lambda r: (r.place.rsplit(":", 1)[0], int(r.place.rsplit(":", 1)[1])))
 
@@ -77,8 +85,23 @@ class Facts:
             versions.append("20" + found[1])
         kinds = {str(k[3]) for k in map(identity, (o for o, p, _ in self.before.objects() if p == path))}
         chart = "linkerd-crds" if "servers.policy.linkerd.io" in kinds else "linkerd-control-plane" if "linkerd-identity" in kinds else "linkerd-viz"
-        line = next(n for n, text in enumerate(texts[0].split("\n"), 1) if text.strip() and not text.startswith(("#", "---")))
-        return committed(self.before, self.after, f"{path}:{line}", chart, tuple(versions))
+        return committed(self.before, self.after, f"{path}:{first_line(texts[0])}", chart, tuple(versions))
+
+    def versions_of(self, chart):
+        """Lists the versions of a chart that the trees name, before and after."""
+        of_uses = {u.version for u in self.uses_before + self.uses_after if u.chart == chart}
+        return of_uses | {v for r in self.done if r.chart == chart for v in r.versions}
+
+    @functools.cache
+    def named(self):
+        """Lists the releases that committed manifests name."""
+        files = [self.before.files[p.rsplit(":", 1)[0]] for p in self.manifests]
+        return {f"edge-{v}" for text in files for v in re.findall(r"(?:linkerd/helm edge-|linkerd-crds-20)([\d.]*\d)", text)}
+
+    @functools.cache
+    def known_places(self):
+        """Lists where charts are deployed or committed."""
+        return {r.place for r in self.done} | {f"{u.path}:{u.line}" for u, _ in self.failed} | self.manifests
 
     @functools.cache
     def rows(self):
@@ -223,7 +246,11 @@ class Facts:
         of = lambda u: u.chart == "linkerd-control-plane" and re.fullmatch(r"20\d\d\.\d+\.\d+", u.version)
         before = {u.identity(): u.version for u in self.uses_before if of(u)}
         found = [(name(before[u.identity()]), name(u.version)) for u in self.uses_after if of(u) and u.identity() in before]
-        return found + [tuple(map(name, r.versions)) for r in self.done if r.committed and r.chart == "linkerd-control-plane"]
+        for path, text in self.before.files.items():
+            sides = [re.search(r"linkerd\.io/created-by: linkerd/helm (edge-[\d.]*\d)", t) for t in (text, self.after.files.get(path, ""))]
+            if all(sides) and re.search(r"kind: Deployment\n(?s:.{0,400}?)name: linkerd-identity\n", text):
+                found.append((sides[0][1], sides[1][1]))
+        return found
 
     @functools.cache
     def restart_times(self):
@@ -257,8 +284,13 @@ class Facts:
 
     def whole(self, state):
         """Proves what no single line says."""
-        if state.get("statements", 0) < state.get("settle", 0) + state.get("read", 0):
-            yield f"{state.get('settle')} things to settle and {state.get('read')} to read are promised, {state.get('statements', 0)} are told"
+        told = state.get("statements", {})
+        promised = {"Settle before merging": state.get("settle", 0), "Check before merging": state.get("read", 0), **state.get("told", {})}
+        for place, said in promised.items():
+            if said != told.get(place, 0) and not state.get("cut"):
+                yield f"{place}: {said} promised, {told.get(place, 0)} told"
+        if len(set(state.get("advised", ()))) != len(state.get("advised", ())):
+            yield f"advice is told twice: {state['advised']}"
         if "pins" in state and not state.get("cut") and state["pins"] != state.get("moved", 0):
             yield f"{state['pins']} pins move, {state.get('moved', 0)} are listed"
         labels = {"routine": "linkerd: routine", "attention": "linkerd: attention", "blocked": "linkerd: blocked"}
@@ -282,6 +314,8 @@ class Facts:
             yield from told("parts not rendered", state["unseen"], state.get("missing", 0) + state.get("uncovered", 0))
         elif state.get("claimed") and rows and state.get("missing", 0) + state.get("uncovered", 0):
             yield "the first line does not say that some parts were not rendered"
+        if not state.get("cut") and state.get("stand-ins"):
+            yield f"the stand-ins that are listed are {state['stand-ins']} fewer than those that are counted"
         if not state.get("missing") and self.failed:
             yield f"not rendered, and not told: {[(u.chart, u.path, e[:90]) for u, e in self.failed]}"
         if self.since and edge(self.since) < edge(self.to):
@@ -293,9 +327,6 @@ class Facts:
             yield from told("milestones", state.get("milestones", False), bool(self.feeds.crossed(self.since, self.to)))
         if not state.get("back") and "one-way" not in state:
             yield "nothing is said of the way back"
-        for key, said in state.get("told", {}).items():
-            if said > state.get("statements", 0):
-                yield f"{key}: {said} promised"
         yield from self.changed_lines(state)
 
     def changed_lines(self, state):
@@ -309,6 +340,16 @@ class Facts:
                     yield f"{path}:{n} changes and is not listed: {old.strip()!r} → {new.strip()!r}"
 
 
+def survivors(facts, known):
+    """Changes each figure of a text by one and names those whose change no proof notices."""
+    text = facts.body.split("<!-- uplinker:v1")[0]
+    for figure in re.finditer(r"(?<![&#\w])\d+(?!;)", text):
+        changed = f"{text[:figure.start()]}{int(figure[0]) + 1:0{len(figure[0])}}{text[figure.end():]}"
+        if len(bodies.check(changed, facts)) <= known:
+            line = text.count("\n", 0, figure.start())
+            yield f"line {line + 1}: {figure[0]} could be another: {text.splitlines()[line][:200]}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--remote", required=True, help="the repository, with the branches that a run pushed")
@@ -319,6 +360,7 @@ def main():
     parser.add_argument("--knowledge", default=os.path.join(os.path.dirname(__file__), "../../data/linkerd.yaml"))
     parser.add_argument("--kubernetes")
     parser.add_argument("--cache")
+    parser.add_argument("--mutate", action="store_true", help="change every figure, and expect a proof to notice")
     parser.add_argument("--expect", type=int, help="how many texts there must be")
     flags = parser.parse_args()
     feeds = Feeds(os.path.join(flags.charts, "index.yaml"), flags.releases, flags.knowledge)
@@ -332,6 +374,9 @@ def main():
         faults = bodies.check(facts.body, facts)
         wrong, proven = wrong + len(faults), proven + 1
         figures += len(re.findall(r"\d+", facts.body))
+        if flags.mutate:
+            faults += survivors(facts, len(faults))
+            wrong += len(faults)
         for fault in faults:
             print(f"{facts.pull['head']}: {fault}")
     print(f"{proven} texts with {figures} figures: {wrong} claims are wrong or unproven")

@@ -8,6 +8,9 @@ from objects import compare, shown
 from trees import at
 
 PROOFS = {}
+# What these say is of a chart, at its place.
+OF_CHARTS = ("defaults-changed", "values-unknown", "immutable-fields", "not-rendered", "crd-removal", "crd-stored-version",
+             "rbac-growth", "webhook-failure-policy", "prune", "values-stale-override")
 NUMBER = re.compile(r"\d")
 # Advice that names no figure of its own needs no proof.
 NAMES = re.compile(r"`[^`]*`|https?://\S+|edge-[\d.]+|linkerd2#\d+|v\d\w*|[\w.-]*\d[\w.-]*\.(?:io|dev|yaml)")
@@ -24,11 +27,23 @@ def prove(facts, check, place, reason):
     if check not in PROOFS:
         yield f"no proof is known of the check {check}"
         return
+    if check in OF_CHARTS and place and place not in facts.known_places():
+        yield f"no chart is at {place}"
     yield from PROOFS[check](facts, place, reason) or ()
+    for chart, version in re.findall(r"(linkerd[\w-]*) (20\d\d\.\d+\.\d+)", reason):
+        manifest = any(p.startswith(f"{place}") for p in facts.manifests) and f"edge-{version[2:]}" in (*facts.origins, facts.to, *facts.named())
+        if version not in facts.versions_of(chart) and not manifest:
+            yield f"{chart} {version} is nowhere"
 
 
 def prove_mend(facts, text):
     """Advice may only name figures that are in the trees, the feeds or the charts."""
+    for version in re.findall(r"edge-[\d.]*\d", text):
+        if version not in (facts.to, *facts.origins) and version not in str(facts.feeds.knowledge):
+            yield f"{version} has no part in this"
+    for address in re.findall(r"<(https?://[^>]+)>", text):
+        if address not in str(facts.feeds.knowledge):
+            yield f"nothing names {address}"
     for figure in re.findall(r"\d[\w.-]*\d|\d", NAMES.sub(" ", text)):
         known = any(figure in content for tree in (facts.before, facts.after) for content in tree.files.values())
         if not known and figure not in str(facts.feeds.knowledge) and not any(figure in v for v in (facts.to, facts.since or "")):
@@ -151,7 +166,7 @@ def defaults_changed(facts, place, reason):
         if not same:
             yield f"that default does not change; these do: {sorted(dotted(c) for c in compare(*sides, '') if not isinstance(c, tuple))[:10]}"
         elif "…" not in reason:
-            loose = lambda v: re.sub(r"[\s\"]", "", str(v).lower())
+            loose = lambda v: re.sub(r"\\n|[\s\"]", "", str(v).lower())
             yield from expect("values", (loose(found[4]), loose(found[5])), (loose(same[0].before), loose(same[0].after)))
         users = [at(r.values[1], found[3]) for r in under(facts, place) if not r.committed and r.chart == found[1]]
         if users and all(u is not None for u in users):
@@ -299,5 +314,16 @@ def private_key(facts, place, reason):
         yield "no proof is known of the figure"
 
 
-for other in ("prune", "skipped", "rivals", "mirror-unverified", "minimal-diff", "parses"):
+@proof("prune")
+def prune(facts, place, reason):
+    gone = [shown(k) for r in under(facts, place) for k in r.difference.removed]
+    if found := re.match(r"(\d+) objects? vanish(?:es)? from the manifest: ", reason):
+        yield from expect("objects", int(found[1]), len(gone))
+        named = re.findall(r"[A-Z]\w+ [\w./-]+(?=[,;])", reason[found.end():])
+        yield from expect("unknown ones", sorted(set(named) - set(gone)), [])
+    elif NUMBER.search(NAMES.sub("", reason)):
+        yield "no proof is known of the figure"
+
+
+for other in ("skipped", "rivals", "mirror-unverified", "minimal-diff", "parses"):
     PROOFS[other] = private_key

@@ -38,7 +38,8 @@ def documents(text):
             except yaml.YAMLError:
                 value = None
             if value is not None:
-                yield value, start + (2 if part.startswith("---\n") else 1), at
+                first = next(n for n in range(start, at) if not re.match(r"\s*(#|$)|---\s*$", lines[n]))
+                yield value, first + 1, at
             start = at
 
 
