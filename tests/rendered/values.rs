@@ -200,8 +200,9 @@ impl Renderer for Faulty<'_> {
     }
 
     fn render(&self, jobs: &[Job]) -> Vec<Result<Arc<str>, RenderError>> {
-        let one =
-            |job: &Job| (self.fault)(job).map_or_else(|| self.inner.render(&[job.clone()]).remove(0), Err);
+        let one = |job: &Job| {
+            (self.fault)(job).map_or_else(|| self.inner.render(std::slice::from_ref(job)).remove(0), Err)
+        };
         jobs.iter().map(one).collect()
     }
 }
