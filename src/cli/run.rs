@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{Context, Error, Exit, args::PassArgs, request::RunRequest, session::Session};
-use crate::report::{self, Format, RunReport, Style};
+use crate::report::{self, RunReport};
 
 /// One pass: read, decide, edit, verify, push, propose
 ///
@@ -23,11 +23,11 @@ Examples:
   uplinker run --repo https://github.com/acme/mesh-config --to edge-26.8.3
   uplinker run --repo /srv/git/mesh.git --forge directory:/srv/proposals
 
-In GitHub Actions the repository, the API and GITHUB_TOKEN are found by themselves; the report goes to the step's
-summary, and the outputs are `proposed`, `url`, `release` and `exit`.
+In GitHub Actions the repository, the API and GITHUB_TOKEN are found by themselves; the report goes
+to the step's summary, and the outputs are `proposed`, `url`, `release` and `exit`.
 
-Exit codes: 0 proposed or nothing to do, 1 failed, 2 usage or configuration, 3 no pin found, 4 blocked by a check
-(`onBlock: hold`, or `--fail-on block`), 5 temporary failure outside.";
+Exit codes: 0 proposed or nothing to do, 1 failed, 2 usage or configuration, 3 no pin found,
+4 blocked by a check (`onBlock: hold`, or `--fail-on block`), 5 temporary failure outside.";
 
 /// Runs the command.
 pub(super) fn execute(args: RunArgs, context: &Context) -> Result<Exit, Error> {
@@ -64,8 +64,14 @@ pub(super) fn finish(
     let told = context.actions.set(&report::outputs(done.as_ref().ok(), exit.code()));
     let report = done?;
     context.print(&report.render(context.style(diff)))?;
-    let summary = report.render(Style { format: Format::Markdown, diff, color: false });
-    let told = told.and_then(|()| context.actions.summarize(&context.terminal.filtered(&summary)));
+    let told = told.and_then(|()| match context.actions.room() {
+        // What is shown otherwise for the runner's sake may be longer.
+        Some(room) => {
+            let summary = report.summary(diff, room - room / 100);
+            context.actions.summarize(&context.terminal.filtered(&summary))
+        }
+        None => Ok(()),
+    });
     told.map_err(|e| Error::failed("cannot write to the files of GitHub Actions").because(e))?;
     // Where files were not read, the report has said so.
     if exit == Exit::NoPin && report.pins.skipped.is_empty() {

@@ -4,13 +4,18 @@
 //! its marker at the end. Templates get data only; every text in them is made harmless unless they say that it is
 //! code. Pure.
 
-use std::sync::OnceLock;
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context, value::Serde};
-use serde::Serialize;
 
 use super::{CheckBox, Content, Marker, Ticks, markdown, marker};
 use crate::release::EdgeVersion;
+use fit::{Limits, cut, length};
+
+mod fit;
 
 /// The most characters that GitHub takes in a body.
 pub const LIMIT: usize = 65_536;
@@ -44,94 +49,45 @@ pub struct Frame<'a> {
     pub retry: bool,
 }
 
-/// How many entries of each list are shown, least important list first.
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Limits {
-    items: usize,
-    fields: usize,
-    certificates: usize,
-    notes: usize,
-    infos: usize,
-    stays: usize,
-    objects: usize,
-    releases: usize,
-    images: usize,
-    places: usize,
-    restarts: usize,
-    order: usize,
-    charts: usize,
-    notices: usize,
-    breaking: usize,
-    rows: usize,
-    warnings: usize,
-    blocks: usize,
-}
-
-// === impl Limits ===
-
-impl Limits {
-    const FULL: Self = Self {
-        items: 40,
-        fields: 60,
-        certificates: 40,
-        notes: 40,
-        infos: 200,
-        stays: 30,
-        objects: 120,
-        releases: 100,
-        images: 60,
-        places: 12,
-        restarts: 100,
-        order: 40,
-        charts: 60,
-        notices: 60,
-        breaking: 100,
-        rows: 200,
-        warnings: 200,
-        blocks: 200,
-    };
-
-    /// Shortens the least important list that is still over `floor`; `false` when none is.
-    fn tighten(&mut self, floor: usize) -> bool {
-        let lists = [
-            &mut self.items,
-            &mut self.fields,
-            &mut self.certificates,
-            &mut self.notes,
-            &mut self.infos,
-            &mut self.stays,
-            &mut self.objects,
-            &mut self.releases,
-            &mut self.images,
-            &mut self.places,
-            &mut self.restarts,
-            &mut self.order,
-            &mut self.charts,
-            &mut self.notices,
-            &mut self.breaking,
-            &mut self.rows,
-            &mut self.warnings,
-            &mut self.blocks,
-        ];
-        match lists.into_iter().find(|n| **n > floor) {
-            Some(list) => *list = (*list / 4).max(floor),
-            None => return false,
-        }
-        true
-    }
-}
-
-/// Writes the text of a content: what a reviewer reads, without boxes and marker. It leaves room for those.
+/// Writes the text of a content as a pull request has it: what a reviewer reads, without boxes and marker. It leaves
+/// room for those.
 pub fn text(content: &Content) -> Result<String, BodyError> {
-    let mut limits = Limits::FULL;
+    within(content, LIMIT - FRAME)
+}
+
+/// Writes the same text with all that there is to say, however long it gets.
+pub fn whole(content: &Content) -> Result<String, BodyError> {
+    written(&Value::from(Serde(content)), &Limits::ALL)
+}
+
+/// Writes the same text so that it needs at most so many bytes, which is the strictest way to count characters: lists
+/// and long values are shortened, the least important first, and each says by how much.
+pub fn within(content: &Content, most: usize) -> Result<String, BodyError> {
     let data = Value::from(Serde(content));
-    loop {
-        let text =
-            tidy(&render("pull_request", context! { limits => Value::from(Serde(limits)), ..data.clone() })?);
-        if length(&text) <= LIMIT - FRAME || !(limits.tighten(4) || limits.tighten(1)) {
-            return Ok(cut(&text, LIMIT - FRAME));
+    let full = written(&data, &Limits::FULL)?;
+    if full.len() <= most {
+        return Ok(full);
+    }
+    // Each step says less than the one before, so the first that fits is found by halves.
+    let steps = Limits::steps();
+    let (mut low, mut high, mut found) = (0, steps.len(), None);
+    while let Some(limits) = steps.get(low + (high - low) / 2).filter(|_| low < high) {
+        let middle = low + (high - low) / 2;
+        let text = written(&data, limits)?;
+        match text.len() <= most {
+            true => (high, found) = (middle, Some(text)),
+            false => low = middle + 1,
         }
     }
+    match (found, steps.last()) {
+        (Some(text), _) => Ok(text),
+        (None, last) => Ok(cut(&written(&data, last.unwrap_or(&Limits::FULL))?, most)),
+    }
+}
+
+fn written(data: &Value, limits: &Limits) -> Result<String, BodyError> {
+    let data = context! { limits => Value::from(Serde(limits)), ..data.clone() };
+    Ok(tidy(&render("pull_request", data, limits.text)?))
 }
 
 /// Puts text, boxes and marker together.
@@ -143,7 +99,7 @@ pub fn compose(text: &str, frame: &Frame<'_>, ticks: &Ticks, sign: &Marker) -> R
 /// Puts a note above a body that is there, and other boxes and another marker below; its text stays.
 pub fn annotate(body: &str, frame: &Frame<'_>, ticks: &Ticks, sign: &Marker) -> Result<String, BodyError> {
     let newer = frame.newer.map(|r| r.to_string());
-    let note = tidy(&render("note", context! { newer })?);
+    let note = tidy(&render("note", context! { newer }, Limits::FULL.text)?);
     let (above, old_boxes) = marker::strip(body).split_once(BOXES.0).unwrap_or((marker::strip(body), ""));
     let below = old_boxes.split_once(BOXES.1).map_or("", |(_, rest)| rest);
     let kept = match above.split_once(NOTE.0).and_then(|(a, rest)| Some((a, rest.split_once(NOTE.1)?.1))) {
@@ -179,32 +135,61 @@ fn boxes(frame: &Frame<'_>, ticks: &Ticks) -> Result<String, BodyError> {
         lines.push(CheckBox::Retry.line("Ask again for labels, people and status", ticks));
     }
     let (person, keeps_history) = (frame.person, frame.keeps_history);
-    let answer = tidy(&render("answer", context! { person, keeps_history, release })?);
+    let answer = tidy(&render("answer", context! { person, keeps_history, release }, Limits::FULL.text)?);
     Ok(format!("{}\n{}\n\n{answer}\n{}", BOXES.0, lines.join("\n"), BOXES.1))
 }
 
-fn render(name: &str, data: Value) -> Result<String, BodyError> {
+/// Renders a template, in which no foreign text shows more than so many characters.
+fn render(name: &str, data: Value, longest: usize) -> Result<String, BodyError> {
     let fail = |e: minijinja::Error| BodyError(format!("{e:#}"));
     static TEMPLATES: OnceLock<Result<Environment<'static>, String>> = OnceLock::new();
     let templates = TEMPLATES.get_or_init(|| templates().map_err(|e| format!("{e:#}")));
     let templates = templates.as_ref().map_err(|reason| BodyError(reason.clone()))?;
+    let templates = counting(templates.clone(), longest);
     templates.get_template(name).and_then(|t| t.render(data)).map_err(fail)
 }
 
-/// Reads the templates. In each of them a text is escaped unless a filter made Markdown of it.
+/// Gives the templates what shows and shortens: in each of them a text is escaped unless a filter made Markdown of it,
+/// and what is left out is counted.
+fn counting(mut templates: Environment<'static>, longest: usize) -> Environment<'static> {
+    let entries = Arc::new(AtomicUsize::new(0));
+    let texts = Arc::new(AtomicUsize::new(0));
+    let shown = |show: fn(&str, usize) -> String| {
+        let texts = Arc::clone(&texts);
+        move |text: &str| {
+            texts.fetch_add(usize::from(markdown::is_longer(text, longest)), Ordering::Relaxed);
+            show(text, longest)
+        }
+    };
+    let safe = shown(markdown::safe_to);
+    templates.set_formatter(move |out, _, value| match value.as_str() {
+        Some(text) if !value.is_safe() => Ok(out.write_str(&safe(text))?),
+        _ => Ok(write!(out, "{value}")?),
+    });
+    for (name, show) in [
+        ("code", markdown::code_to as fn(&str, usize) -> String),
+        ("prose", markdown::prose_to),
+        ("advice", markdown::advice_to),
+    ] {
+        let show = shown(show);
+        templates.add_filter(name, move |text: &str| Value::from_safe_string(show(text)));
+    }
+    let left_out = Arc::clone(&entries);
+    templates.add_filter("top", move |list: Vec<Value>, n: usize| {
+        left_out.fetch_add(list.len().saturating_sub(n), Ordering::Relaxed);
+        list.into_iter().take(n).collect::<Vec<_>>()
+    });
+    templates.add_filter("hidden", |list: Vec<Value>, n: usize| list.len().saturating_sub(n));
+    templates.add_function("left_out", move || entries.load(Ordering::Relaxed));
+    templates.add_function("shortened", move || texts.load(Ordering::Relaxed));
+    templates
+}
+
+/// Reads the templates.
 fn templates() -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     templates.set_auto_escape_callback(|_| AutoEscape::Custom("markdown".into()));
-    templates.set_formatter(|out, _, value| match value.as_str() {
-        Some(text) if !value.is_safe() => Ok(out.write_str(&markdown::safe(text))?),
-        _ => Ok(write!(out, "{value}")?),
-    });
-    templates.add_filter("code", |text: String| Value::from_safe_string(markdown::code(&text)));
-    templates.add_filter("prose", |text: String| Value::from_safe_string(markdown::prose(&text)));
-    templates.add_filter("advice", |text: String| Value::from_safe_string(markdown::advice(&text)));
-    templates.add_filter("top", |list: Vec<Value>, n: usize| list.into_iter().take(n).collect::<Vec<_>>());
-    templates.add_filter("hidden", |list: Vec<Value>, n: usize| list.len().saturating_sub(n));
     for (name, source) in [
         ("pull_request", include_str!("../../templates/pull_request.md")),
         ("sections", include_str!("../../templates/pull_request_sections.md")),
@@ -229,29 +214,6 @@ fn tidy(text: &str) -> String {
         }
     }
     out.join("\n")
-}
-
-/// Counts as the strictest of the forges' own counts does.
-fn length(text: &str) -> usize {
-    text.encode_utf16().count()
-}
-
-/// Cuts whole lines off the end until the rest fits.
-fn cut(text: &str, most: usize) -> String {
-    if length(text) <= most {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    let (mut used, total) = (0, text.lines().count());
-    for (n, line) in text.lines().enumerate() {
-        used += length(line) + 1;
-        if used + 60 > most {
-            return format!("{kept}\n{} more lines are left out here.", total - n);
-        }
-        kept.push_str(line);
-        kept.push('\n');
-    }
-    kept
 }
 
 #[cfg(test)]

@@ -5,12 +5,32 @@
 
 /// The most characters that one foreign string may show.
 const LONGEST: usize = 300;
+/// A word of hexadecimal digits that is longer than this names a commit, if there is one.
+const PIECE: usize = 6;
+/// The longest name of a commit; a longer word is another digest.
+const COMMIT: usize = 40;
+/// Stands for an empty text, since nothing at all would leave the bare dash of a list, which makes a heading of the line
+/// above.
+const NOTHING: &str = "(empty)";
 /// Where Linkerd's documentation is.
 const DOCUMENTATION: &str = "https://linkerd.io/";
 
 /// Makes one foreign string harmless in running text or in a table cell; it becomes one line of bounded length.
 pub fn safe(text: &str) -> String {
-    harmless(&visible(text, LONGEST))
+    safe_to(text, LONGEST)
+}
+
+/// The same with another bound.
+pub(super) fn safe_to(text: &str, longest: usize) -> String {
+    match visible(text, longest) {
+        text if text.is_empty() => NOTHING.to_owned(),
+        text => harmless(&text),
+    }
+}
+
+/// Tells whether a text has more characters than a bound.
+pub(super) fn is_longer(text: &str, longest: usize) -> bool {
+    text.len() > longest && text.trim().chars().nth(longest).is_some()
 }
 
 /// The same for a sentence that may be as long as it is.
@@ -25,16 +45,26 @@ pub fn whole(text: &str) -> String {
 
 /// The same as [`safe`] for advice, in which an address of Linkerd's documentation stays a link: a reader has to open it.
 pub fn advice(text: &str) -> String {
-    let text = visible(text, LONGEST);
+    advice_to(text, LONGEST)
+}
+
+/// The same with another bound.
+pub(super) fn advice_to(text: &str, longest: usize) -> String {
+    let text = visible(text, longest);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_');
     let (mut out, mut rest) = (String::new(), text.as_str());
     while let Some((before, after)) = rest.split_once(DOCUMENTATION) {
         let end = after.find(|c| !plain(c)).unwrap_or(after.len());
         let (page, behind) = after.split_at(end);
-        out.push_str(&format!("{}<{DOCUMENTATION}{page}>", quoted(before)));
+        // An address that was cut leads elsewhere.
+        if behind == "…" {
+            break;
+        }
+        let before = if before.is_empty() { String::new() } else { quoted(before) };
+        out.push_str(&format!("{before}<{DOCUMENTATION}{page}>"));
         rest = behind;
     }
-    out + &quoted(rest)
+    if out.is_empty() || !rest.is_empty() { out + &quoted(rest) } else { out }
 }
 
 /// The same as [`safe`] for a sentence in which what stands between two backticks is code.
@@ -44,7 +74,12 @@ pub fn advice(text: &str) -> String {
 /// assert_eq!(prose("name `@crds` under <b>"), "name `@crds` under &#60;b&#62;");
 /// ```
 pub fn prose(text: &str) -> String {
-    quoted(&visible(text, LONGEST))
+    prose_to(text, LONGEST)
+}
+
+/// The same with another bound.
+pub(super) fn prose_to(text: &str, longest: usize) -> String {
+    quoted(&visible(text, longest))
 }
 
 /// Shows what stands between backticks as code; a backtick without its other is text.
@@ -61,15 +96,27 @@ fn quoted(text: &str) -> String {
             (true, true) => out.push_str(&harmless(&format!("`{part}"))),
         }
     }
-    // Nothing at all would leave the bare dash of a list, which makes a heading of the line above.
-    if out.trim().is_empty() { harmless(text) } else { out }
+    match out.trim().is_empty() {
+        // What held only empty pairs.
+        true if !text.trim().is_empty() => harmless(text),
+        true => NOTHING.to_owned(),
+        false => out,
+    }
 }
 
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let chars: Vec<char> = text.chars().collect();
+    let mut hash: Option<(usize, usize)> = None;
     for (i, &c) in chars.iter().enumerate() {
         let next = chars.get(i + 1).copied().unwrap_or(' ');
+        if hash.is_none_or(|(_, end)| i >= end) {
+            hash = hash_at(&chars, i);
+        }
+        // No piece of it is as long as the shortest name of a commit.
+        if hash.is_some_and(|(start, _)| i > start && (i - start) % PIECE == 0) {
+            out.push_str("&#8203;");
+        }
         match c {
             // A reference or a mention is found in the finished text, after entities are read: only another
             // character between sign and name undoes it.
@@ -94,11 +141,24 @@ fn harmless(text: &str) -> String {
 /// Shows one foreign string as code, so that it can be copied unchanged; one that would end the code, or pass for a
 /// hidden mark of ours, is shown as text instead.
 pub fn code(text: &str) -> String {
-    let text = visible(text, LONGEST);
+    code_to(text, LONGEST)
+}
+
+/// The same with another bound; what is over it is counted.
+pub(super) fn code_to(text: &str, longest: usize) -> String {
+    let left = if is_longer(text, longest) { text.trim().chars().count() - longest } else { 0 };
+    let text = visible(text, longest);
     let acts = text.contains(['`', '|', '\\']) || text.contains("<!--");
-    match text.is_empty() || acts || text.starts_with(' ') || text.ends_with(' ') {
+    if text.is_empty() {
+        return NOTHING.to_owned();
+    }
+    let shown = match acts || text.starts_with(' ') || text.ends_with(' ') {
         true => harmless(&text),
         false => format!("`{text}`"),
+    };
+    match left {
+        0 => shown,
+        left => format!("{shown} and {left} more characters"),
     }
 }
 
@@ -107,7 +167,14 @@ pub fn plain(text: &str) -> String {
     let text = visible(text, LONGEST);
     let mut out = String::with_capacity(text.len());
     let chars: Vec<char> = text.chars().collect();
+    let mut hash: Option<(usize, usize)> = None;
     for (i, &c) in chars.iter().enumerate() {
+        if hash.is_none_or(|(_, end)| i >= end) {
+            hash = hash_at(&chars, i).filter(|(start, end)| end - start <= COMMIT);
+        }
+        if hash.is_some_and(|(start, _)| i > start && (i - start) % PIECE == 0) {
+            out.push(' ');
+        }
         out.push(c);
         let next = chars.get(i + 1).copied().unwrap_or(' ');
         let url = c == ':' && next == '/';
@@ -161,6 +228,20 @@ fn is_emoji_name(chars: &[char], colon: usize) -> bool {
     }
 }
 
+/// Finds the word that begins here and could be the name of a commit: its place and its end.
+fn hash_at(chars: &[char], start: usize) -> Option<(usize, usize)> {
+    let before = start.checked_sub(1).and_then(|n| chars.get(n));
+    if before.is_some_and(|c| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let word = chars.iter().skip(start).take_while(|c| c.is_ascii_alphanumeric());
+    let (mut length, mut hex) = (0, true);
+    for c in word {
+        (length, hex) = (length + 1, hex && c.is_ascii_hexdigit());
+    }
+    (hex && length > PIECE).then_some((start, start + length))
+}
+
 fn ends_with_word(chars: &[char], end: usize, word: &str) -> bool {
     let Some(start) = end.checked_sub(word.len()) else { return false };
     let found = chars.get(start..end).unwrap_or_default();
@@ -195,6 +276,9 @@ mod tests {
             ("x:tada", "x:&#8203;tada"),
             ("- [x] box", "&#45; &#91;x&#93; box"),
             (":tada: at a.yaml:12:3", ":&#8203;tada: at a.yaml:&#8203;12:3"),
+            ("at a7c9f3e, abcdef", "at a7c9f3&#8203;e, abcdef"),
+            ("o/r@0123456789abcdef", "o/r@&#8203;012345&#8203;6789ab&#8203;cdef"),
+            ("v1.6.8-rc 2026821 facade7x", "v1.6.8-rc 202682&#8203;1 facade7x"),
             ("a\nb\r\n## c", "a b  &#35;&#8203;&#35;&#8203; c"),
             ("a\u{202e}b\u{200b}", "a‹U+202E›b‹U+200B›"),
         ] {
@@ -223,12 +307,14 @@ mod tests {
         assert_eq!(code("a|b"), "a&#124;b");
         assert_eq!(code("<!-- uplinker:boxes -->"), "&#60;&#33;-- uplinker:boxes --&#62;");
         assert_eq!(code("a\nb"), "`a b`");
-        assert_eq!(code(""), "");
+        assert_eq!([code(""), prose(" \n"), advice("")], ["(empty)", "(empty)", "(empty)"]);
     }
 
     #[test]
     fn a_commit_message_references_nothing() {
         assert_eq!(plain("fixes #1, o/r#2, gh-3, @me"), "fixes # 1, o/r# 2, gh- 3, @ me");
+        let digest = format!("sha256:{}", "ab".repeat(32));
+        assert_eq!(plain(&format!("see a7c9f3e in {digest}")), format!("see a7c9f3 e in {digest}"));
         assert_eq!(
             plain("closes https://github.com/o/r/issues/1"),
             "closes https: //github.com/o/r/issues/1"
@@ -237,7 +323,7 @@ mod tests {
 
     #[test]
     fn long_text_is_cut() {
-        assert_eq!(safe(&"a".repeat(9_000)).chars().count(), LONGEST + 1);
+        assert_eq!(safe(&"x".repeat(9_000)).chars().count(), LONGEST + 1);
     }
 
     #[test]

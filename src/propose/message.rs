@@ -52,17 +52,14 @@ pub fn commit_message(message: &Message, author: &Signature) -> String {
     if !message.body.trim().is_empty() {
         text.push_str(&format!("\n{}\n", body.join("\n")));
     }
-    text.push_str(&format!(
-        "\nLinkerd-Version: {}\nUplinker-Plan: {}\n",
-        message.release,
-        plain(&message.fingerprint)
-    ));
+    // What is compared later stays as it is: it must only not begin another line.
+    let one_line = |s: &str| s.replace(char::is_control, " ");
+    let plan = one_line(&message.fingerprint);
+    text.push_str(&format!("\nLinkerd-Version: {}\nUplinker-Plan: {plan}\n", message.release));
     for chart in &message.charts {
         text.push_str(&format!("Chart-Digest: {}\n", plain(chart)));
     }
     if message.sign_off {
-        // The address stays as it is: it must equal the author's.
-        let one_line = |s: &str| s.replace(char::is_control, " ");
         text.push_str(&format!("Signed-off-by: {} <{}>\n", one_line(&author.name), one_line(&author.email)));
     }
     text

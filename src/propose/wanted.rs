@@ -19,8 +19,6 @@ pub const ROUTINE: &str = "linkerd: routine";
 pub const ATTENTION: &str = "linkerd: attention";
 /// The label of a pull request that must not be merged as it is.
 pub const BLOCKED: &str = "linkerd: blocked";
-/// The label that said so before there were three.
-const FORMERLY: &str = "uplinker: blocked";
 /// The most characters of a title; GitHub takes 256.
 const LONGEST_TITLE: usize = 250;
 /// The most characters of a status's description that GitHub takes.
@@ -135,7 +133,7 @@ impl Wanted {
 
 /// Tells whether a label is one of those by which this step tells the risk of a change.
 pub(super) fn is_ours(label: &str) -> bool {
-    [ROUTINE, ATTENTION, BLOCKED, FORMERLY].contains(&label)
+    [ROUTINE, ATTENTION, BLOCKED].contains(&label)
 }
 
 fn risk(content: &Content) -> &'static str {

@@ -23,7 +23,7 @@ pub mod topic;
 pub mod uses;
 pub mod value;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::scan::RepoPath;
 
@@ -66,6 +66,8 @@ pub struct Rendering {
     pub stand_ins: Vec<String>,
     /// What a reader must know of this rendering beside that, one sentence each.
     pub notes: Vec<String>,
+    /// What differs, once it was asked for.
+    pub difference: OnceLock<ObjectDiff>,
 }
 
 /// A chart that could not be rendered, or a committed manifest that could not be made again.
@@ -81,6 +83,8 @@ pub struct NotRendered {
     pub chart: String,
     /// Whether committed text stays old because of it, so that a merge would be half an upgrade.
     pub committed: bool,
+    /// Whether Helm makes the old version with these values and refuses the new one: so it will where it is deployed.
+    pub refused: bool,
     /// Why, one sentence.
     pub reason: String,
     /// What to do, one sentence.
@@ -123,10 +127,12 @@ impl NotRendered {
 // === impl Rendering ===
 
 impl Rendering {
-    /// Compares the objects before and after.
-    pub fn diff(&self) -> ObjectDiff {
-        let before: Vec<&Object> = self.before.objects.iter().collect();
-        let after: Vec<&Object> = self.after.objects.iter().collect();
-        diff(&before, &after)
+    /// Compares the objects before and after, the first time that it is asked for.
+    pub fn diff(&self) -> &ObjectDiff {
+        self.difference.get_or_init(|| {
+            let before: Vec<&Object> = self.before.objects.iter().collect();
+            let after: Vec<&Object> = self.after.objects.iter().collect();
+            diff(&before, &after)
+        })
     }
 }

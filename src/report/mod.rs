@@ -10,6 +10,8 @@ mod pins;
 mod plan;
 mod releases;
 mod run;
+mod schema;
+mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -18,6 +20,7 @@ mod verify;
 use std::fmt;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -32,6 +35,7 @@ use crate::{
 
 pub use actions::outputs;
 pub use escape::{for_json, for_terminal};
+pub use schema::{Document, schema};
 pub use verify::{DriftRow, ManifestRow, UnprovenRow, VerifyReport};
 
 /// The form of a report.
@@ -58,7 +62,7 @@ pub struct Style {
 }
 
 /// Every pin and every skip of a repository.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PinsReport {
     /// The release that the pins were judged against; without one, `moves` means that a pin may move.
     pub to: Option<EdgeVersion>,
@@ -69,7 +73,7 @@ pub struct PinsReport {
 }
 
 /// One pin as reported; the fields and their order are those of `uplinker.pins/v1`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PinRow {
     /// The file.
     pub path: RepoPath,
@@ -100,7 +104,7 @@ pub struct PinRow {
 }
 
 /// Why a pin stays, as reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RowReason {
     /// For what it is.
@@ -110,7 +114,7 @@ pub enum RowReason {
 }
 
 /// The reason of a pin that no target has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outside {
     /// No target's `paths` name its file.
@@ -118,7 +122,7 @@ pub enum Outside {
 }
 
 /// The catalog, newest first.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ReleasesReport {
     /// The releases.
     pub releases: Vec<ReleaseRow>,
@@ -129,7 +133,7 @@ pub struct ReleasesReport {
 }
 
 /// One release as reported.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReleaseRow {
     /// What is known of it.
     #[serde(flatten)]
@@ -268,6 +272,11 @@ impl RunReport {
             Format::Json => plan::json(self),
             Format::Markdown => run::markdown(self, style.diff),
         }
+    }
+
+    /// Returns the report for a page that takes no more than so many bytes; what is left out is said.
+    pub fn summary(&self, diff: bool, room: usize) -> String {
+        summary::summary(self, diff, room)
     }
 
     /// Tells whether no pin was found at all.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     plan::{Move, NewText, Plan},
-    propose::markdown,
+    propose::{body, markdown},
     verify::{Finding, Severity},
 };
 
@@ -30,7 +30,7 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
             out.push_str(&format!("\n{}", diff::unified(&stage.changes, style.color)));
         }
         if let Some(proposal) = stage.proposal.as_ref().filter(|_| style.diff && !report.writes) {
-            out.push_str(&format!("\n{}", page(proposal)));
+            out.push_str(&format!("\n{}", page_in_text(proposal)));
         }
     }
     let notes = report.notes.iter().map(|n| format!("note: {}", for_terminal(n)));
@@ -45,23 +45,43 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
     out
 }
 
-/// Returns the report as Markdown.
-pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
+/// How much of a report in Markdown is shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page {
+    /// Whether changes are shown line by line.
+    pub(super) diff: bool,
+    /// The most bytes of one pull request's text; nothing of it is shown where that is 0.
+    pub(super) text: usize,
+    /// The most lines of one list.
+    pub(super) lines: usize,
+    /// The most stages.
+    pub(super) stages: usize,
+}
+
+/// Returns the report as Markdown, with all that there is to say.
+pub(super) fn markdown(report: &RunReport, diff: bool) -> String {
+    page(report, Page { diff, text: usize::MAX, lines: usize::MAX, stages: usize::MAX })
+}
+
+/// Returns as much of the report as a page is to have.
+pub(super) fn page(report: &RunReport, page: Page) -> String {
     let mut out = format!("## uplinker: {}\n", markdown::whole(&report.repository));
     if report.is_without_pins() {
         out.push_str("\nNo pin was found.\n");
     }
-    for stage in &report.stages {
+    for stage in report.stages.iter().take(page.stages) {
         let title = format!("{}, {}: {}", stage.target, word_of(&stage.stage), verdict(stage, report.writes));
         out.push_str(&format!("\n### {}\n\n", markdown::whole(&title)));
-        if let Some(proposal) = &stage.proposal {
-            out.push_str(&page_in_markdown(proposal));
-        }
-        let without = stage.proposal.is_none();
-        for line in details(report, stage).into_iter().filter(|_| without) {
-            // What is indented for a terminal is a list below its line on a page.
-            let indent = if line.starts_with(' ') { "  " } else { "" };
-            out.push_str(&format!("{indent}- {}\n", markdown::whole(line.trim_start())));
+        match &stage.proposal {
+            Some(proposal) => out.push_str(&page_in_markdown(proposal, page.text)),
+            None => {
+                // What is indented for a terminal is a list below its line on a page.
+                let line = |line: String| {
+                    let indent = if line.starts_with(' ') { "  " } else { "" };
+                    format!("{indent}- {}\n", markdown::whole(line.trim_start()))
+                };
+                out.extend(listed(details(report, stage).into_iter().map(line).collect(), page.lines));
+            }
         }
         if let Some(pull) = stage.outcome.as_ref().and_then(Outcome::pull) {
             // The address comes from the forge that the operator named; angle brackets keep it one link.
@@ -69,23 +89,35 @@ pub(super) fn markdown(report: &RunReport, with_diff: bool) -> String {
                 pull.url.chars().filter(|c| !matches!(c, '<' | '>' | ' ') && !c.is_control()).collect();
             out.push_str(&format!("\n<{url}>\n"));
         }
-        if with_diff && !stage.changes.files.is_empty() {
+        if page.diff && !stage.changes.files.is_empty() {
             let changes = fenced(&diff::unified(&stage.changes, false), "diff");
             out.push_str(&format!("\n<details><summary>Changes</summary>\n\n{changes}\n</details>\n"));
         }
     }
+    if report.stages.len() > page.stages {
+        out.push_str(&format!("\n{} more are left out here.\n", report.stages.len() - page.stages));
+    }
     if !report.notes.is_empty() || !report.pins.skipped.is_empty() {
         // Without it the list would belong to what stands above, such as a folded diff.
         out.push('\n');
-        out.extend(report.notes.iter().map(|n| format!("- {}\n", markdown::whole(n))));
     }
-    let (listed, rest) = unread(&report.pins.skipped);
-    for file in listed {
-        let path = markdown::code(file.path.as_str());
-        out.push_str(&format!("- not read: {path}, {}\n", word_of(&file.reason)));
-    }
+    let notes = report.notes.iter().map(|n| format!("- {}\n", markdown::whole(n)));
+    out.extend(listed(notes.collect(), page.lines));
+    let (files, rest) = unread(&report.pins.skipped);
+    let file = |file: &crate::scan::Skipped| {
+        format!("- not read: {}, {}\n", markdown::code(file.path.as_str()), word_of(&file.reason))
+    };
+    out.extend(listed(files.into_iter().map(file).collect(), page.lines));
     out.extend(rest.map(|rest| format!("- not read: {rest}\n")));
     out
+}
+
+/// Returns the first lines of a list, and one that counts the others.
+fn listed(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    lines.truncate(most);
+    lines.extend((more > 0).then(|| format!("- {more} more, left out here\n")));
+    lines
 }
 
 /// Says in one line what a stage comes to.
@@ -139,7 +171,7 @@ fn details(report: &RunReport, stage: &StageReport) -> Vec<String> {
     let mut lines = Vec::new();
     let ordered = [Severity::Block, Severity::Warn, Severity::Info];
     let findings = ordered.iter().flat_map(|s| stage.findings.iter().filter(move |f| f.severity == *s));
-    lines.extend(findings.map(finding));
+    lines.extend(findings.map(finding_line));
     if let StageDecision::Hold { hold, .. } = &stage.decision {
         lines.extend(hold.release.map(|release| format!("release: {release}")));
     }
@@ -173,26 +205,31 @@ fn moved(report: &RunReport, moved: &Move) -> Option<String> {
     })
 }
 
-fn finding(finding: &Finding) -> String {
-    let place = finding.place.as_ref().map(|p| match p.line {
-        Some(line) => format!("{}:{line}: ", p.path),
-        None => format!("{}: ", p.path),
-    });
+/// Writes a finding on one line: weight, check, place, reason, mend.
+pub(super) fn finding_line(finding: &Finding) -> String {
+    let place = finding.place.as_ref().map(|place| format!("{place}: "));
     let mend = finding.mend.as_ref().map(|m| format!("; {m}")).unwrap_or_default();
     let place = place.unwrap_or_default();
     format!("{} {}: {place}{}{mend}", word_of(&finding.severity), finding.check, finding.reason)
 }
 
-/// The pull request as a part of a page: its headings go one level down. Its text is made for Markdown already.
-fn page_in_markdown(proposal: &Proposal) -> String {
-    let Proposal { title, branch, base, body, .. } = proposal;
+/// The pull request as a part of a page, with all that it has to say, as far as it fits: its headings go one level down.
+/// Its text is made for Markdown already.
+fn page_in_markdown(proposal: &Proposal, most: usize) -> String {
+    let Proposal { title, branch, base, body, content, .. } = proposal;
+    let written = match most {
+        0 => Ok(String::new()),
+        usize::MAX => body::whole(content),
+        most => body::within(content, most),
+    };
+    let text = written.as_ref().unwrap_or(body);
     let mut out = format!(
         "- title: {}\n- branch: {} into {}\n\n",
         markdown::whole(title),
         markdown::code(branch),
         markdown::code(base)
     );
-    for line in lines_for_terminal(body).trim_end().lines() {
+    for line in lines_for_terminal(text).trim_end().lines() {
         let deeper = if line.starts_with("### ") { "#" } else { "" };
         out.push_str(&format!("{deeper}{line}\n"));
     }
@@ -200,7 +237,7 @@ fn page_in_markdown(proposal: &Proposal) -> String {
 }
 
 /// The pull request's text as a reader of the terminal sees it.
-fn page(proposal: &Proposal) -> String {
+fn page_in_text(proposal: &Proposal) -> String {
     let body = lines_for_terminal(&proposal.body);
     format!("{}\n\n{}\n", for_terminal(&proposal.title), body.trim_end())
 }

@@ -34,14 +34,17 @@ impl Actions {
         }
     }
 
-    /// Adds Markdown to the step's summary.
+    /// Returns how many bytes the step's summary still takes; `None` where there is none.
+    pub fn room(&self) -> Option<usize> {
+        let there = std::fs::metadata(self.summary.as_ref()?).map_or(0, |file| file.len());
+        Some(MAX_SUMMARY.saturating_sub(usize::try_from(there).unwrap_or(usize::MAX)))
+    }
+
+    /// Adds Markdown to the step's summary, which is lost whole where it gets too large.
     pub fn summarize(&self, markdown: &str) -> io::Result<()> {
         match &self.summary {
-            Some(path) if markdown.len() > MAX_SUMMARY => {
-                append(path, "The report is too large for a summary; it is in the log.\n")
-            }
-            Some(path) => append(path, markdown),
-            None => Ok(()),
+            Some(path) if self.room().is_some_and(|room| markdown.len() <= room) => append(path, markdown),
+            _ => Ok(()),
         }
     }
 

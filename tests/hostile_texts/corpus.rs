@@ -158,6 +158,13 @@ $`x`$
 :a:b:
 :man_technologist:
 a7c9f3e
+A7C9F3E
+see a7c9f3e.
+(a7c9f3e4)
+aaaaaaa7c9f3e
+a7c9f3e-a7c9f3e
+a7c9f3e...b8c9f3e
+acme@a7c9f3e
 0123456789abcdef0123456789abcdef01234567
 acme/config@0123456789abcdef
 ada@0123456
@@ -178,6 +185,8 @@ x" onmouseover="alert(1)
 /// Those that do not fit on one line, or are better made than written.
 fn made() -> Vec<String> {
     let mut texts: Vec<String> = [
+        " \n\t ",
+        "\u{a0}",
         "\0",
         "a\0b",
         "a\u{202e}b",

@@ -90,6 +90,7 @@ pub fn effects(body: &str) -> Vec<String> {
                     && lower.strip_prefix("gh-").is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()))
             }
             ':' => lower.starts_with("://") || is_emoji(&rest),
+            c if c.is_ascii_hexdigit() && !before.is_ascii_alphanumeric() => is_commit(&rest),
             c => is_hidden(*c),
         };
         if acts {
@@ -121,6 +122,12 @@ fn is_emoji(text: &str) -> bool {
     let name: Vec<&str> = text.splitn(3, ':').collect();
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-');
     matches!(name.as_slice(), ["", name, _] if !name.is_empty() && name.chars().all(is_word))
+}
+
+/// A word of 7 to 40 hexadecimal digits is a link, if there is such a commit.
+fn is_commit(text: &str) -> bool {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+    (7..=40).contains(&end) && text[..end].chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// Control characters, and those that turn the direction of words; the zero-width space that parts a sign from a name is ours.

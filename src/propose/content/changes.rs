@@ -3,16 +3,14 @@
 //! In: a rendering and its difference. Out: a [`ChartChange`]. Fields that only say the new release are counted and not
 //! listed; values are shown as the renderer masks them. Pure.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::count;
 use crate::render::{FieldChange, ObjectChange, ObjectDiff, Rendering, is_version_only};
 
-/// The most characters of one value.
-const LONGEST: usize = 1000;
-
 /// The objects of one chart, of several deployments where they change alike.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChartChange {
     /// The chart.
     pub chart: String,
@@ -43,7 +41,7 @@ pub struct ChartChange {
 }
 
 /// How an object differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changed {
     /// The object.
     pub object: String,
@@ -56,7 +54,7 @@ pub struct Changed {
 }
 
 /// How a field differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Field {
     /// Where it is in the object.
     pub path: String,
@@ -91,6 +89,11 @@ pub(super) fn of(rendering: &Rendering, diff: &ObjectDiff, topics: &[(&'static s
 // === impl ChartChange ===
 
 impl ChartChange {
+    /// Tells whether nothing changes but the release that the objects name.
+    pub(super) fn is_version_only(&self) -> bool {
+        self.objects_changed.is_empty() && self.added.is_empty() && self.removed.is_empty()
+    }
+
     /// Tells whether another deployment changes alike.
     fn is_like(&self, other: &Self) -> bool {
         let counts = |c: &Self| (c.objects, c.changed, c.fields, c.version_fields, c.committed);
@@ -127,15 +130,8 @@ fn changed(rendering: &Rendering, change: &ObjectChange) -> Option<Changed> {
 }
 
 fn field(change: &FieldChange) -> Field {
-    let short = |text: String| match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    };
-    Field {
-        path: change.path.to_string(),
-        before: change.shown_before().map(short),
-        after: change.shown_after().map(short),
-    }
+    let (before, after) = (change.shown_before(), change.shown_after());
+    Field { path: change.path.to_string(), before, after }
 }
 
 fn summary(topics: &[(&'static str, usize)], fields: usize, reordered: usize) -> String {
@@ -163,7 +159,7 @@ mod tests {
             &(pod("a", "x/proxy:edge-26.8.2") + "---\n" + &pod("b", "x/init:v1")),
             &(pod("a", "x/proxy:edge-26.8.3") + "---\n" + &pod("b", "x/init:v2")),
         );
-        let found = of(&one, &one.diff(), &[("image", 1)]);
+        let found = of(&one, one.diff(), &[("image", 1)]);
         assert_eq!((found.objects, found.changed, found.fields, found.version_fields), (2, 2, 2, 1));
         assert_eq!(found.objects_changed.len(), 1);
         assert_eq!(found.objects_changed[0].fields[0].after.as_deref(), Some("x/init:v2"));
@@ -174,11 +170,11 @@ mod tests {
     fn what_changes_alike_is_told_once() {
         let one = || {
             let one = rendering(&pod("a", "x/init:v1"), &pod("a", "x/init:v2"));
-            of(&one, &one.diff(), &[])
+            of(&one, one.diff(), &[])
         };
         let other = {
             let one = rendering(&pod("a", "x/init:v1"), &pod("a", "x/init:v3"));
-            of(&one, &one.diff(), &[])
+            of(&one, one.diff(), &[])
         };
         let found = together(vec![one(), other, one()]);
         assert_eq!(found.iter().map(|c| c.places.len()).collect::<Vec<_>>(), [2, 1]);

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Material, Told, day, notices};
+use super::{Material, Told, day, notices, unmarked};
 use crate::{
     release::{
         EdgeVersion, FeedState, Guidance, Release,
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// What changed upstream.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Upstream {
     /// The releases that are passed, oldest first, the new one last.
     pub releases: Vec<Passed>,
@@ -49,7 +50,7 @@ pub struct Upstream {
 }
 
 /// A release on the way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Passed {
     /// Its tag.
     pub version: String,
@@ -72,7 +73,7 @@ pub struct Passed {
 }
 
 /// An entry of release notes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Item {
     /// The release.
     pub release: String,
@@ -180,7 +181,7 @@ fn passed(release: &Release) -> Passed {
         version: release.version.to_string(),
         published: release.published.map(day),
         guidance: guidance.map(str::to_owned),
-        note: note.filter(|note| !note.trim().is_empty()),
+        note: note.map(|note| unmarked(&note)).filter(|note| !note.trim().is_empty()),
         source: source.cloned(),
         notes: release.notes.is_some(),
         ..Passed::default()
@@ -190,7 +191,7 @@ fn passed(release: &Release) -> Passed {
 fn crossed(material: &Material<'_>, oldest: EdgeVersion) -> Vec<String> {
     let begins = |m: &&crate::linkerd::Milestone| m.first > oldest && m.first <= material.plan.to;
     let milestones = material.catalog.knowledge.milestones.iter().filter(begins);
-    milestones.map(|m| format!("{} (with {})", m.name, m.first)).collect()
+    milestones.map(|m| format!("{} with {}", m.name, m.first)).collect()
 }
 
 #[cfg(test)]

@@ -375,6 +375,7 @@ fn rendering(
         defaults_after: defaults(to),
         stand_ins: best.candidate.stand_ins(&work.from),
         notes,
+        difference: Default::default(),
     })
 }
 
