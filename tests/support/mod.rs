@@ -17,4 +17,5 @@ pub mod process;
 pub mod record;
 pub mod repo;
 pub mod scene;
+pub mod schema;
 pub mod tree;
