@@ -64,8 +64,13 @@ pub fn pins(tree: &dyn Tree, to: Option<EdgeVersion>) -> Result<PinsReport, Erro
 }
 
 /// Compares the committed manifests of a tree with what their charts and values give.
-pub fn verify(tree: &dyn Tree, catalog: &Catalog, renderer: &dyn Renderer) -> Result<VerifyReport, Error> {
-    verify::verify(tree, catalog, renderer)
+pub fn verify(
+    tree: &dyn Tree,
+    catalog: &Catalog,
+    renderer: &dyn Renderer,
+    now: Timestamp,
+) -> Result<VerifyReport, Error> {
+    verify::verify(tree, catalog, renderer, now)
 }
 
 /// Says what a run would do for the commit that HEAD names in a clone. Reads nothing else, writes nothing.

@@ -124,6 +124,28 @@ fn a_template_of_a_chart_has_no_syntax_error_and_other_text_with_braces_may() {
 }
 
 #[test]
+fn a_list_of_charts_for_some_other_tool_is_told() {
+    let list = "# read by our own script\ndependencies:\n  - name: podinfo\n    version: 2026.8.2\n    repository: https://example.com\n\n\n\n\n\n  \
+                - name: linkerd-viz\n    version: 2026.8.2\n    repository: https://helm.linkerd.io/edge\n";
+    let found = scan(&MemoryTree::of(&[("tools/charts.yaml", list.as_bytes())]), &ScanOptions::default());
+    let told: Vec<_> = found.unwrap().pins.iter().map(|p| (p.kind, p.site.line)).collect();
+    assert_eq!(told, [(PinKind::Other, 12)]);
+}
+
+#[test]
+fn values_that_name_no_chart_are_those_of_the_chart_that_has_their_keys() {
+    for (keys, chart) in [
+        ("dashboard: {}", "linkerd-viz"),
+        ("gateway: {}", "linkerd-multicluster"),
+        ("a: 1", "linkerd-control-plane"),
+    ] {
+        let text = format!("linkerdVersion: edge-26.8.2\n{keys}\n");
+        let found = scan(&MemoryTree::of(&[("a-values.yaml", text.as_bytes())]), &ScanOptions::default());
+        assert_eq!(found.unwrap().pins[0].chart.as_deref(), Some(chart));
+    }
+}
+
+#[test]
 fn every_span_holds_the_value_that_is_replaced() {
     for repository in repositories() {
         let tree = MemoryTree::of_folder(&repository.join("before"));

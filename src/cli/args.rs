@@ -38,6 +38,9 @@ pub(super) struct RepositoryArgs {
     /// The repository: a URL, or a path [default: the workflow's repository in GitHub Actions, else this folder]
     #[arg(long, env = env::REPO, hide_env_values = true, value_name = "URL|PATH")]
     pub repo: Option<String>,
+    /// The same as `--repo`
+    #[arg(value_name = "URL|PATH")]
+    place: Option<String>,
     #[command(flatten)]
     pub access: AccessArgs,
 }
@@ -142,6 +145,15 @@ fn release(text: &str) -> Result<EdgeVersion, String> {
         Some(near) => format!("{error}; did you mean `{near}`?"),
         None => error.to_string(),
     })
+}
+
+// === impl RepositoryArgs ===
+
+impl RepositoryArgs {
+    /// Returns the repository as it was named; what stands alone wins, as a variable may have set the flag.
+    pub(super) fn named(&self) -> Option<&str> {
+        self.place.as_deref().or(self.repo.as_deref())
+    }
 }
 
 // === impl OutputArgs ===

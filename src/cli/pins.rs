@@ -46,7 +46,8 @@ Examples:
 
 Kinds and reasons: https://github.com/uplinker/uplinker/blob/main/docs/pins.md
 
-Exit codes: 0 listed, 1 failed, 2 usage or configuration, 3 no pin found, 5 temporary failure outside.";
+Exit codes: 0 listed, 1 failed, 2 usage or configuration, 3 no pin found,
+5 temporary failure outside.";
 
 /// Runs the command.
 pub(super) fn execute(args: PinsArgs, context: &Context) -> Result<Exit, Error> {

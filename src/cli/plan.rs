@@ -25,13 +25,13 @@ pub(super) struct PlanArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  uplinker plan                                   what would be proposed for this folder's repository
+  uplinker plan                                   what would be proposed here
   uplinker plan --diff --to edge-26.8.3           the same for one release, line by line
   uplinker plan --format json | jq .changes       for programs (uplinker.plan/v1)
   uplinker plan --exit-code || echo due           in scripts
 
-Exit codes: 0 planned, 1 failed, 2 usage or configuration, 3 no pin found, 4 blocked by a check, 5 temporary failure
-outside, 10 a change would be proposed (with --exit-code).";
+Exit codes: 0 planned, 1 failed, 2 usage or configuration, 3 no pin found, 4 blocked by a check,
+5 temporary failure outside, 10 a change would be proposed (with --exit-code).";
 
 /// Runs the command.
 pub(super) fn execute(args: PlanArgs, context: &Context) -> Result<Exit, Error> {

@@ -122,7 +122,7 @@ pub struct Network {
 impl RunRequest {
     /// Makes the request of what was typed.
     pub(super) fn new(args: PassArgs, environment: &Environment) -> Result<Self, Error> {
-        let place = Repository::of(args.repository.repo.as_deref(), environment)?;
+        let place = Repository::of(args.repository.named(), environment)?;
         let request = Self::of(place, &args.repository.access, args.network, environment)?;
         Ok(Self { to: args.to.to, helm: HelmChoice::of(args.helm), ..request })
     }
@@ -231,6 +231,23 @@ mod tests {
         }
         let error = of("https://me:s3cret@h/x").unwrap_err();
         assert!(!error.message.contains("s3cret") && error.message.contains("carries a password"));
+    }
+
+    #[test]
+    fn a_repository_is_named_with_and_without_the_flag() {
+        use clap::Parser;
+        #[derive(Parser)]
+        struct Typed {
+            #[command(flatten)]
+            pass: PassArgs,
+        }
+        let named = |arguments: &[&str]| {
+            let typed = Typed::parse_from([&["plan"], arguments].concat());
+            typed.pass.repository.named().map(str::to_owned)
+        };
+        assert_eq!(named(&["--repo", "a.git"]).as_deref(), Some("a.git"));
+        assert_eq!(named(&["a.git"]).as_deref(), Some("a.git"));
+        assert_eq!(named(&["--repo", "a.git", "b.git"]).as_deref(), Some("b.git"));
     }
 
     #[test]

@@ -23,11 +23,11 @@ Examples:
   uplinker run --repo https://github.com/acme/mesh-config --to edge-26.8.3
   uplinker run --repo /srv/git/mesh.git --forge directory:/srv/proposals
 
-In GitHub Actions the repository, the API and GITHUB_TOKEN are found by themselves; the report goes to the step's
-summary, and the outputs are `proposed`, `url`, `release` and `exit`.
+In GitHub Actions the repository, the API and GITHUB_TOKEN are found by themselves; the report goes
+to the step's summary, and the outputs are `proposed`, `url`, `release` and `exit`.
 
-Exit codes: 0 proposed or nothing to do, 1 failed, 2 usage or configuration, 3 no pin found, 4 blocked by a check
-(`onBlock: hold`, or `--fail-on block`), 5 temporary failure outside.";
+Exit codes: 0 proposed or nothing to do, 1 failed, 2 usage or configuration, 3 no pin found,
+4 blocked by a check (`onBlock: hold`, or `--fail-on block`), 5 temporary failure outside.";
 
 /// Runs the command.
 pub(super) fn execute(args: RunArgs, context: &Context) -> Result<Exit, Error> {

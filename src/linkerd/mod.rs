@@ -28,5 +28,5 @@ pub use names::{
 };
 pub use notices::{Notice, NoticeKind, Touches};
 pub use requirements::{GatewayApi, Kubernetes};
-pub use undeclared::reads_undeclared;
+pub use undeclared::{is_free_form, reads_undeclared, replaced_value};
 pub use values::{REQUIRED, Required, VALUES, Value, ValueLine, value};

@@ -1,6 +1,6 @@
-//! Values that Linkerd's charts read though their `values.yaml` does not name them, or names them in a comment.
+//! Values that Linkerd's charts read though their `values.yaml` does not name them, and what took the place of others.
 //!
-//! A table and a look-up only, from L2 templates and values.yaml of edge-25.8.3 to edge-26.8.3. Without it, a user who
+//! Tables and look-ups only, from L2 templates and values.yaml of edge-25.8.3 to edge-26.8.3. Without them, a user who
 //! sets one would be told that the chart does not know it.
 
 /// By chart; an empty name is for every chart.
@@ -22,6 +22,8 @@ const UNDECLARED: &[(&str, &[&str])] = &[
     (
         "linkerd-control-plane",
         &[
+            // The chart's own values-ha.yaml sets it, for its anchors alone.
+            "controllerResources",
             "deploymentStrategy",
             "destinationProxyResources",
             "destinationResources",
@@ -67,6 +69,55 @@ const UNDECLARED: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// Mappings that take any key though their default is not empty: templates print them whole.
+const FREE_FORM: [&str; 10] = [
+    "annotations",
+    "args",
+    "globalConfig",
+    "labels",
+    "namespaceSelector",
+    "nodeSelector",
+    "objectSelector",
+    "podAnnotations",
+    "podLabels",
+    "securityContext",
+];
+
+/// What took the place of a value of the control plane's chart.
+const REPLACED: [(&str, &str); 5] = [
+    // L2 #14557.
+    (
+        "controlPlaneTracing",
+        "set `controller.tracing.enabled` and `controller.tracing.collector.endpoint` instead",
+    ),
+    ("controlPlaneTracingNamespace", "name the collector in `controller.tracing.collector.endpoint` instead"),
+    ("proxy.tracing.enable", "set `proxy.tracing.enabled` instead, with `proxy.tracing.collector`"),
+    // L2 #14348.
+    (
+        "policyController.image",
+        "remove it: that code is in the controller's image, which `controllerImage` names",
+    ),
+    // L2 #14577.
+    ("proxyInit.image", "remove it: init runs from the proxy's image, which `proxy.image.name` names"),
+];
+
+/// Tells whether a mapping of a chart takes any key, by its path.
+///
+/// ```
+/// use uplinker::linkerd::is_free_form;
+/// assert!(is_free_form("metricsAPI.nodeSelector"));
+/// assert!(!is_free_form("proxy.resources"));
+/// ```
+pub fn is_free_form(path: &str) -> bool {
+    FREE_FORM.contains(&path.rsplit('.').next().unwrap_or(path))
+}
+
+/// Says what to do about a value that a chart no longer reads, where that is known.
+pub fn replaced_value(chart: &str, path: &str) -> Option<&'static str> {
+    let of_plane = chart == "linkerd-control-plane";
+    REPLACED.iter().find(|(old, _)| of_plane && *old == path).map(|(_, mend)| *mend)
+}
 
 /// Tells whether a chart reads a value that its defaults do not name.
 ///

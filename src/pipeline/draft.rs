@@ -276,12 +276,15 @@ impl Drafting<'_> {
     }
 }
 
-/// Says of everything that could not be rendered why, and what to do.
+/// Says of everything that could not be rendered why, and what to do: on one line, as a verdict is.
 fn all_of(missing: &[NotRendered]) -> String {
-    let line = |not: &NotRendered| format!("{} in {}: {}; {}", not.chart, not.path, not.reason, not.mend);
+    let line = |not: &NotRendered| {
+        let (reason, mend) = (not.reason.trim_end_matches('.'), not.mend.trim_end_matches('.'));
+        format!("{} in {}: {reason}; {mend}", not.chart, not.path)
+    };
     let mut lines: Vec<String> = missing.iter().map(line).collect();
     lines.dedup();
-    lines.join("\n")
+    lines.join(". ")
 }
 
 /// Fills a wording from a plan.

@@ -1,15 +1,20 @@
-//! Compares what is committed of charts with what their versions and values give.
+//! Compares what is committed of charts with what their versions and values give, and versions with each other.
 
 use crate::{
     config,
     pipeline::{Error, rendering::Rendering, survey::Survey},
+    plan::Target,
     release::Catalog,
     render::{
         NotRendered, Renderer,
         committed::{Committed, Drift, Proofs},
     },
     report::{DriftRow, ManifestRow, UnprovenRow, VerifyReport},
-    scan::Tree,
+    scan::{Tree, ValuesPart},
+    verify::{
+        Place,
+        at_rest::{AtRest, Deployed, at_rest, proxy_pins},
+    },
 };
 
 /// Proves the committed manifests of a tree, target by target.
@@ -17,6 +22,7 @@ pub(super) fn verify(
     tree: &dyn Tree,
     catalog: &Catalog,
     renderer: &dyn Renderer,
+    now: jiff::Timestamp,
 ) -> Result<VerifyReport, Error> {
     let config = config::read(tree)?;
     let survey = Survey::new(tree, &config, catalog, &[])?;
@@ -27,9 +33,53 @@ pub(super) fn verify(
         report.manifests.extend(rendering.committed().iter().filter_map(|set| row(set, &proofs)));
         report.drifts.extend(proofs.drifts.iter().map(drift));
         report.unproven.extend(proofs.missing.into_iter().map(unproven));
+        let deployed = deployed(&survey, &target.target, rendering.committed());
+        report.deployed += deployed.len();
+        report.proxies += proxy_pins(&survey.inventory, &target.target);
+        report.findings.extend(at_rest(&AtRest {
+            inventory: &survey.inventory,
+            target: &target.target,
+            control_plane: config.data_plane.control_plane,
+            knowledge: &catalog.knowledge,
+            deployed: &deployed,
+            committed: rendering.committed(),
+            now,
+        }));
         report.helm = report.helm.or_else(|| rendering.helm().filter(|_| !rendering.committed().is_empty()));
     }
     Ok(report)
+}
+
+/// Lists what a target deploys of Linkerd's charts and what it has committed of them, where one release is named.
+fn deployed(survey: &Survey<'_>, target: &Target, committed: &[Committed]) -> Vec<Deployed> {
+    let edge = |chart: &str, version: &str| {
+        let exact = version.trim().trim_start_matches(['=', 'v', ' ']);
+        survey.catalog.edge_of_chart(chart, exact)
+    };
+    let uses = survey.inventory.facts.uses.iter().filter(|found| target.covers(&found.path));
+    let uses = uses.filter_map(|found| {
+        let texts = found.values.iter().filter_map(|part| match part {
+            ValuesPart::Text { path, .. } => Some(path.clone()),
+            ValuesPart::InChart { .. } | ValuesPart::Outside { .. } => None,
+        });
+        Some(Deployed {
+            chart: found.chart.clone(),
+            version: edge(&found.chart, &found.version)?,
+            place: Place { path: found.path.clone(), line: Some(found.line) },
+            by: found.by.clone(),
+            values: texts.collect(),
+        })
+    });
+    let sets = committed.iter().filter_map(|set| {
+        Some(Deployed {
+            chart: set.chart.clone(),
+            version: edge(&set.chart, set.version.as_ref()?)?,
+            place: Place { path: set.path()?.clone(), line: Some(set.line()) },
+            by: None,
+            values: Vec::new(),
+        })
+    });
+    uses.chain(sets).collect()
 }
 
 fn row(set: &Committed, proofs: &Proofs) -> Option<ManifestRow> {

@@ -84,7 +84,7 @@ pub struct Content {
     pub blocks: Vec<Statement>,
     /// Findings to read first.
     pub warnings: Vec<Statement>,
-    /// Other findings, but those that [`Cluster::defaults`] and [`Next::order_notes`] have.
+    /// Other findings, but those that a section tells: [`Cluster::defaults`], [`Next::order_notes`] and more.
     pub infos: Vec<Statement>,
     /// Pins that stay.
     pub stays: Vec<Stays>,
@@ -118,8 +118,9 @@ impl Content {
     pub fn of(material: &Material<'_>) -> Self {
         let Material { plan, inventory, findings, .. } = *material;
         let of = |severity| findings.iter().filter(move |f| f.severity == severity);
-        let elsewhere =
-            |f: &&Finding| cluster::tells(f.check) || next::tells(f.check) || upstream::tells(f, material);
+        let elsewhere = |f: &&Finding| {
+            cluster::tells(f, material) || next::tells(f.check) || upstream::tells(f, material)
+        };
         let mut content = Self {
             target: plan.target.clone(),
             stage: stage_word(plan.stage).to_owned(),
@@ -130,7 +131,7 @@ impl Content {
             published: plan.published.map(day),
             pins: plan.moves.len(),
             verdict: Verdict::default(),
-            rows: moves::rows(&plan.moves, inventory),
+            rows: moves::rows(plan, inventory),
             blocks: of(Severity::Block).map(statement).collect(),
             warnings: of(Severity::Warn).map(statement).collect(),
             infos: of(Severity::Info).filter(|f| !elsewhere(f)).map(statement).collect(),
@@ -140,6 +141,7 @@ impl Content {
             next: Next::of(material),
             configuration: material.configuration.map(str::to_owned),
         };
+        content.cluster.tell_apart(content.blocks.iter().chain(&content.warnings));
         let one_way = content.upstream.notices.iter().filter(|n| n.kind == "one-way");
         content.next.one_way.extend(one_way.map(one_way_notice));
         content.verdict = verdict::of(&content);
@@ -189,9 +191,32 @@ fn statement(finding: &Finding) -> Statement {
     Statement {
         check: finding.check.to_owned(),
         place: finding.place.as_ref().map(at),
-        reason: finding.reason.clone(),
+        reason: if finding.check == "guidance" { unmarked(&finding.reason) } else { finding.reason.clone() },
         mend: finding.mend.clone(),
     }
+}
+
+/// Upstream's words without their Markdown, which is not shown as such here: emphasis goes, of a link its text stays.
+fn unmarked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        let link =
+            after.split_once("](").and_then(|(words, behind)| Some((words, behind.split_once(')')?.1)));
+        match link.filter(|(words, _)| !words.contains(['[', ']'])) {
+            Some((words, behind)) => {
+                out.push_str(words);
+                rest = behind;
+            }
+            None => {
+                out.push('[');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out.replace("**", "").replace("__", "")
 }
 
 #[cfg(test)]

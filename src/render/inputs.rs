@@ -39,6 +39,8 @@ pub(super) struct Inputs {
 pub(super) struct Fault {
     pub reason: String,
     pub mend: String,
+    /// Whether Helm itself refused, rather than something around it.
+    pub by_helm: bool,
 }
 
 // === impl Inputs ===
@@ -58,6 +60,11 @@ impl Inputs {
         Ok(inputs)
     }
 
+    /// Tells whether any value may be missing: a whole layer of them is not in the tree.
+    pub fn lacks_values(&self) -> bool {
+        self.stand_ins.iter().any(|text| text.starts_with(UNNAMED))
+    }
+
     /// Returns the texts that the user gave: nothing that equals one is an invention of the chart.
     pub fn given(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
@@ -74,6 +81,7 @@ impl Inputs {
                 let read = value::read(text).map_err(|error| Fault {
                     reason: format!("the values in {path} cannot be read: {error}."),
                     mend: "Correct the file.".to_owned(),
+                    by_helm: false,
                 })?;
                 match read {
                     Value::Null => {}
@@ -85,6 +93,7 @@ impl Inputs {
                         return Err(Fault {
                             reason: format!("the values in {path} are no mapping."),
                             mend: "Write them as keys and values.".to_owned(),
+                            by_helm: false,
                         });
                     }
                 }
@@ -96,6 +105,7 @@ impl Inputs {
                     return Err(Fault {
                         reason: format!("the chart {} has no values file {file}.", chart.id),
                         mend: "Name a file that the chart has, or take the name out.".to_owned(),
+                        by_helm: false,
                     });
                 }
             },

@@ -13,7 +13,11 @@ use base64::{
 };
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::{
+    oid_registry::{OID_EC_P256, OID_KEY_TYPE_EC_PUBLIC_KEY, OID_PKCS1_RSAENCRYPTION},
+    prelude::{FromDer, X509Certificate},
+    x509::AlgorithmIdentifier,
+};
 
 /// What tells one private key from another: a digest of its text.
 pub type KeyId = [u8; 32];
@@ -27,6 +31,21 @@ pub struct Certificate {
     pub subject: String,
     /// Until when it is valid.
     pub not_after: Timestamp,
+    /// From when it is valid.
+    pub not_before: Timestamp,
+    /// What its key is.
+    pub key: KeyKind,
+}
+
+/// The kind of a certificate's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyKind {
+    /// ECDSA on P-256.
+    P256,
+    /// RSA.
+    Rsa,
+    /// Anything else.
+    Other,
 }
 
 /// How often a text may be wrapped in base64.
@@ -120,8 +139,21 @@ fn certificate(text: &str) -> Option<Certificate> {
     let der = BASE64.decode(squeezed(body)).ok()?;
     let (_, parsed) = X509Certificate::from_der(&der).ok()?;
     let not_after = Timestamp::from_second(parsed.validity().not_after.timestamp()).ok()?;
+    let not_before = Timestamp::from_second(parsed.validity().not_before.timestamp()).ok()?;
     let subject = parsed.subject().to_string();
-    Some(Certificate { subject, not_after, der })
+    let key = key_kind(&parsed.public_key().algorithm);
+    Some(Certificate { subject, not_after, not_before, key, der })
+}
+
+fn key_kind(algorithm: &AlgorithmIdentifier<'_>) -> KeyKind {
+    let curve = || algorithm.parameters.as_ref()?.as_oid().ok();
+    if algorithm.algorithm == OID_PKCS1_RSAENCRYPTION {
+        KeyKind::Rsa
+    } else if algorithm.algorithm == OID_KEY_TYPE_EC_PUBLIC_KEY && curve() == Some(OID_EC_P256) {
+        KeyKind::P256
+    } else {
+        KeyKind::Other
+    }
 }
 
 fn collect_keys(text: &str, wrappings: usize, found: &mut BTreeSet<KeyId>) {

@@ -90,14 +90,20 @@ pub fn render_uses(
     };
     for (change, old, new) in &ready {
         let alike = ready.iter().filter(|(other, ..)| change.looks_like(other)).count() > 1;
-        match manifest(old).and_then(|before| Ok((before, manifest(new)?))) {
+        let before = manifest(old);
+        let was_fine = before.is_ok();
+        match before.and_then(|before| Ok((before, manifest(new)?))) {
             Ok((before, after)) => {
                 let mut done = change.rendering(old, new, before, after);
                 let name = format!("For the Helm release `{}`.", change.after.release);
                 done.notes.extend(alike.then_some(name));
                 renderings.done.push(done);
             }
-            Err(fault) => renderings.missing.push(change.missing(&fault)),
+            Err(fault) => {
+                // Values that are not in the tree may be what the new version asks for.
+                let refused = was_fine && fault.by_helm && !new.inputs.lacks_values();
+                renderings.missing.push(NotRendered { refused, ..change.missing(&fault) });
+            }
         }
     }
     renderings.done.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
@@ -194,6 +200,7 @@ impl Changed<'_> {
             files: Vec::new(),
             chart: self.after.chart.clone(),
             committed: false,
+            refused: false,
             reason: fault.reason.clone(),
             mend: fault.mend.clone(),
         }
@@ -317,7 +324,7 @@ impl Jobs {
 
 impl Fault {
     fn new(reason: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { reason: reason.into(), mend: mend.into() }
+        Self { reason: reason.into(), mend: mend.into(), by_helm: false }
     }
 
     fn of(error: &RenderError) -> Self {
@@ -335,7 +342,8 @@ impl Fault {
             RenderError::Outside { temporary: false, .. } => "Look at the system that uplinker runs on.",
         };
         // Helm's own words may end with a full stop.
-        Self::new(format!("{}.", error.to_string().trim_end_matches('.')), mend)
+        let fault = Self::new(format!("{}.", error.to_string().trim_end_matches('.')), mend);
+        Self { by_helm: matches!(error, RenderError::Helm { .. }), ..fault }
     }
 }
 

@@ -171,7 +171,7 @@ fn details(report: &RunReport, stage: &StageReport) -> Vec<String> {
     let mut lines = Vec::new();
     let ordered = [Severity::Block, Severity::Warn, Severity::Info];
     let findings = ordered.iter().flat_map(|s| stage.findings.iter().filter(move |f| f.severity == *s));
-    lines.extend(findings.map(finding));
+    lines.extend(findings.map(finding_line));
     if let StageDecision::Hold { hold, .. } = &stage.decision {
         lines.extend(hold.release.map(|release| format!("release: {release}")));
     }
@@ -205,11 +205,9 @@ fn moved(report: &RunReport, moved: &Move) -> Option<String> {
     })
 }
 
-fn finding(finding: &Finding) -> String {
-    let place = finding.place.as_ref().map(|p| match p.line {
-        Some(line) => format!("{}:{line}: ", p.path),
-        None => format!("{}: ", p.path),
-    });
+/// Writes a finding on one line: weight, check, place, reason, mend.
+pub(super) fn finding_line(finding: &Finding) -> String {
+    let place = finding.place.as_ref().map(|place| format!("{place}: "));
     let mend = finding.mend.as_ref().map(|m| format!("; {m}")).unwrap_or_default();
     let place = place.unwrap_or_default();
     format!("{} {}: {place}{}{mend}", word_of(&finding.severity), finding.check, finding.reason)

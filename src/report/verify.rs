@@ -8,7 +8,11 @@ use super::{
     escape::{for_terminal, json as to_json},
     table::Table,
 };
-use crate::{propose::markdown, scan::RepoPath};
+use crate::{
+    propose::markdown,
+    scan::RepoPath,
+    verify::{Finding, Severity},
+};
 
 /// What `uplinker verify` found.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
@@ -21,6 +25,12 @@ pub struct VerifyReport {
     pub drifts: Vec<DriftRow>,
     /// What could not be rendered, and so is not known.
     pub unproven: Vec<UnprovenRow>,
+    /// How many charts are deployed or committed in an exact version.
+    pub deployed: usize,
+    /// How many proxy pins are compared with the control plane.
+    pub proxies: usize,
+    /// Versions that do not go together.
+    pub findings: Vec<Finding>,
 }
 
 /// One committed manifest.
@@ -92,36 +102,55 @@ impl VerifyReport {
         }
     }
 
-    /// Tells whether everything that is committed is what its charts give.
+    /// Tells whether everything that is committed is what its charts give, and no upgrade is half done.
     pub fn is_proven(&self) -> bool {
-        self.drifts.is_empty() && self.unproven.is_empty()
+        let blocks = self.findings.iter().any(|finding| finding.severity == Severity::Block);
+        self.drifts.is_empty() && self.unproven.is_empty() && !blocks
     }
 
     fn text(&self, color: bool) -> String {
-        if self.manifests.is_empty() && self.unproven.is_empty() {
-            return "nothing here was made by Helm or `linkerd install`\n".to_owned();
+        let mut out = if self.manifests.is_empty() {
+            "nothing here was made by Helm or `linkerd install`\n".to_owned()
+        } else {
+            let mut table = Table::new(HEAD);
+            self.manifests.iter().for_each(|row| table.row(cells(row)));
+            table.text(color)
+        };
+        for line in self.lines().chain(self.agreement()) {
+            out.push_str(&for_terminal(&line));
+            out.push('\n');
         }
-        let mut table = Table::new(HEAD);
-        self.manifests.iter().for_each(|row| table.row(cells(row)));
-        let lines = self.lines().map(|line| format!("{}\n", for_terminal(&line)));
-        table.text(color) + &lines.collect::<String>()
+        out
     }
 
     fn markdown(&self) -> String {
-        if self.manifests.is_empty() && self.unproven.is_empty() {
-            return "Nothing here was made by Helm or `linkerd install`.\n".to_owned();
-        }
-        let mut table = Table::new(HEAD);
-        self.manifests.iter().for_each(|row| table.row(cells(row).map(|c| markdown::whole(&c))));
-        let lines = self.lines().map(|line| format!("- {}\n", markdown::whole(&line)));
-        format!("{}\n{}", table.markdown(), lines.collect::<String>())
+        let head = if self.manifests.is_empty() {
+            "Nothing here was made by Helm or `linkerd install`.\n".to_owned()
+        } else {
+            let mut table = Table::new(HEAD);
+            self.manifests.iter().for_each(|row| table.row(cells(row).map(|c| markdown::whole(&c))));
+            table.markdown()
+        };
+        let lines = self.lines().chain(self.agreement());
+        let lines: String = lines.map(|line| format!("- {}\n", markdown::whole(&line))).collect();
+        if lines.is_empty() { head } else { format!("{head}\n{lines}") }
     }
 
     fn lines(&self) -> impl Iterator<Item = String> + '_ {
         let drifts = self.drifts.iter().map(|d| format!("{}:{}: {}", d.path, d.line, d.reason));
         let unproven =
             self.unproven.iter().map(|u| format!("{}: {}: {}; {}", u.path, u.chart, u.reason, u.mend));
-        drifts.chain(unproven)
+        drifts.chain(unproven).chain(self.findings.iter().map(super::run::finding_line))
+    }
+
+    /// Says what was compared where all of it agrees.
+    fn agreement(&self) -> Option<String> {
+        let compared = self.deployed + self.proxies > 0 && self.findings.is_empty();
+        let (charts, pins) = (self.deployed, self.proxies);
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
+        compared.then(|| {
+            format!("{charts} chart{} and {pins} proxy pin{} go together", plural(charts), plural(pins))
+        })
     }
 }
 
@@ -142,7 +171,7 @@ fn cells(row: &ManifestRow) -> [String; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Format;
+    use crate::{report::Format, verify::Place};
 
     fn report() -> VerifyReport {
         let path = RepoPath::new("linkerd/crds.yaml").unwrap();
@@ -164,8 +193,23 @@ mod tests {
                 field: Some("spec.x".to_owned()),
                 reason: "A b spec.x is \u{1b}[31m<b>, the chart gives 1".to_owned(),
             }],
-            unproven: Vec::new(),
+            ..VerifyReport::default()
         }
+    }
+
+    fn finding(severity: Severity) -> Finding {
+        let place = Place { path: RepoPath::new("a.yaml").unwrap(), line: Some(2) };
+        let (reason, mend) = ("crds lag".to_owned(), Some("move them".to_owned()));
+        Finding { check: "half-done", severity, place: Some(place), reason, mend }
+    }
+
+    #[test]
+    fn what_agrees_is_said_with_what_was_compared() {
+        let report = VerifyReport { deployed: 2, proxies: 1, ..VerifyReport::default() };
+        let text = report.render(Style { format: Format::Text, color: false, diff: false });
+        let words =
+            "nothing here was made by Helm or `linkerd install`\n2 charts and 1 proxy pin go together\n";
+        assert_eq!(text, words);
     }
 
     #[test]
@@ -184,6 +228,11 @@ mod tests {
             (json["schema"].as_str(), json["drifts"][0]["line"].as_u64()),
             (Some("uplinker.verify/v1"), Some(7))
         );
+        let half = VerifyReport { drifts: Vec::new(), findings: vec![finding(Severity::Block)], ..report() };
+        let text = half.render(Style { format: Format::Text, color: false, diff: false });
+        assert!(text.ends_with("block half-done: a.yaml:2: crds lag; move them\n"), "{text}");
+        let warned = VerifyReport { findings: vec![finding(Severity::Warn)], ..VerifyReport::default() };
+        assert!(!half.is_proven() && warned.is_proven());
         assert!(!report().is_proven() && VerifyReport::default().is_proven());
     }
 }

@@ -18,6 +18,17 @@ pub(super) fn objects(context: &Context<'_>, place: Place<'_>, found: &mut Found
     }
 }
 
+/// Takes the pins of the deployers' objects alone, from a file that charts of Linkerd made otherwise: no chart of
+/// theirs has any.
+pub(super) fn deployers(context: &Context<'_>, place: Place<'_>, found: &mut Found) {
+    let groups =
+        ["helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "argoproj.io"];
+    for item in Object::all(place).iter().filter(|item| groups.contains(&item.group)) {
+        let namespaces = namespaces(context, place, item);
+        object(context, place, item, &namespaces, found);
+    }
+}
+
 /// Takes the pins of one object.
 pub(super) fn object(
     context: &Context<'_>,

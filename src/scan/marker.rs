@@ -1,6 +1,7 @@
 //! Step 3, scan: shape `marker`, a line of any text file with `uplinker: edge` or `uplinker: chart` in a comment.
 //!
-//! In: a text. Out: a pin at each release name of that form that stands before the comment on its line.
+//! In: a text. Out: a pin at each release name of that form that stands before the comment on its line, or on the line
+//! below a comment that says nothing else.
 
 use std::ops::Range;
 
@@ -38,7 +39,10 @@ pub(super) fn pins(file: &TextFile<'_>) -> Vec<Pin> {
     let mut start = 0;
     let mut above: Option<&str> = None;
     for (number, line) in file.text.split_inclusive('\n').enumerate() {
-        let marked = marked(line);
+        let mut marked = marked(line);
+        if let Some(form) = above.and_then(lone_marker).filter(|_| marked.is_empty()) {
+            marked.push((0..line.len(), form));
+        }
         // What is held by a comment further behind is held with all that stands before that comment.
         let held = match above.is_some_and(is_hold_line) {
             true => marked.len(),
@@ -128,6 +132,19 @@ fn comment_sign(before: &str) -> Option<usize> {
     apart.then_some(at)
 }
 
+/// Reads a line that is nothing but a marker: a Dockerfile knows no comment behind an instruction.
+fn lone_marker(line: &str) -> Option<Form> {
+    let line = line.trim_start_matches('\u{feff}').trim();
+    let sign = SIGNS.iter().find(|sign| line.starts_with(**sign))?;
+    let text = line.strip_prefix(sign)?;
+    let close = CLOSED.iter().find(|(open, _)| open == sign).map_or("", |(_, close)| close);
+    match text.trim_end().strip_suffix(close)?.trim().strip_prefix("uplinker:")?.trim_start() {
+        "edge" => Some(Form::Edge),
+        "chart" => Some(Form::Chart),
+        _ => None,
+    }
+}
+
 fn hold_in(comment: &str) -> bool {
     SIGNS.iter().any(|sign| comment.split(sign).any(hold::holds))
 }
@@ -170,6 +187,18 @@ mod tests {
         ] {
             assert_eq!(found(text), [], "{text}");
         }
+    }
+
+    #[test]
+    fn a_marker_alone_on_a_line_is_for_the_line_below() {
+        let lines = |text: &str| found(text).iter().map(|f| f.0).collect::<Vec<_>>();
+        assert_eq!(lines("# uplinker: edge\nARG V=edge-26.8.2\nARG W=edge-26.8.2\n"), [2]);
+        assert_eq!(lines("  // uplinker: chart\r\n  \"v\": \"2026.8.2\"\r\n"), [2]);
+        assert_eq!(lines("<!-- uplinker: edge -->\nWe run edge-26.8.2.\n"), [2]);
+        assert_eq!(lines("# uplinker: edge\n\nARG V=edge-26.8.2\n"), [0; 0], "an empty line is between them");
+        assert_eq!(lines("# uplinker: edge moves a line\nARG V=edge-26.8.2\n"), [0; 0], "it explains");
+        assert_eq!(lines("# uplinker: chart\nARG V=edge-26.8.2\n"), [0; 0]);
+        assert_eq!(lines("# uplinker: chart\nV=2026.8.2 U=edge-26.8.2 # uplinker: edge\n"), [2]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::{
-    Generator, Pin, PinKind, Reason, RepoPath, SkipReason,
+    Form, Generator, Pin, PinKind, Reason, RepoPath, SkipReason,
     marker::{self, TextFile},
     screen::is_kustomization,
     version_text::{Token, releases, tokens},
@@ -14,6 +14,9 @@ use super::{
 
 /// How many places of one file are reported as `other`.
 const REPORTED: usize = 20;
+
+/// So many lines from a line that speaks of Linkerd a chart version is taken for Linkerd's.
+const NEAR: usize = 5;
 
 /// What a file is by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,15 +83,21 @@ pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> boo
     }
 }
 
-/// Reports the release names of a text as `other`: one a line.
+/// Reports the release names of a text as `other`: one a line. `2026.8.2` is also how a calendar counts: it is one only
+/// near a line that speaks of Linkerd.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
     let taken = starts(known);
+    let speaking = speaking_lines(file.text);
+    let near = |number: usize| {
+        let next = speaking.partition_point(|line| line + NEAR < number);
+        speaking.get(next).is_some_and(|line| *line <= number + NEAR)
+    };
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
         if found.len() == REPORTED {
             return;
         }
-        let token = tokens(line).into_iter().next();
+        let token = tokens(line).into_iter().find(|token| token.form == Form::Edge || near(number));
         if let Some(token) = token.filter(|t| !taken.contains(&(start + t.span.start))) {
             let span = start + token.span.start..start + token.span.end;
             let column = line.get(..token.span.start).map_or(1, |l| l.chars().count() + 1);
@@ -153,6 +162,16 @@ fn is_pipeline(path: &str) -> bool {
         )
 }
 
+/// Returns the numbers of the lines that speak of Linkerd.
+fn speaking_lines(text: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    each_line(text, |number, _, line| {
+        let speaks = ["linkerd", "Linkerd", "LINKERD", "l5d"].iter().any(|name| line.contains(name));
+        found.extend(speaks.then_some(number));
+    });
+    found
+}
+
 fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
     let mut start = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -184,6 +203,20 @@ mod tests {
         let template = |path: &str| is_chart_template(&RepoPath::new(path).unwrap(), has);
         assert!(template("charts/a/templates/x.yaml") && template("charts/a/templates/sub/x.yaml"));
         assert!(!template("templates/x.yaml") && !template("charts/a/values.yaml"));
+    }
+
+    #[test]
+    fn a_calendar_version_is_linkerd_s_only_near_its_name() {
+        let path = RepoPath::new("HISTORY.md").unwrap();
+        let lines = |text: &str| {
+            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            pins(&file, &[]).iter().map(|p| p.site.line).collect::<Vec<_>>()
+        };
+        let history = "## 2026.8.2\n\n- calendar\n\n\n\n\n\n- linkerd is up\n";
+        assert_eq!(lines(history), [0; 0]);
+        assert_eq!(lines(&history.replace("## 2026.8.2", "## edge-26.8.2")), [1]);
+        assert_eq!(lines("helm upgrade \\\n  linkerd-crds \\\n  --version 2026.8.2\n"), [3]);
+        assert_eq!(lines("- linkerd\n\n\n\n- 2026.8.2\n"), [5]);
     }
 
     #[test]

@@ -162,8 +162,12 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
         let versions = other::unmarked_releases(&file.text, &markers);
         let reason = SkipReason::HelmTemplate;
         result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
-    } else if !templated && !rendered::take(place, &mut result.found) {
-        shapes(context, file, &mut result.found);
+    } else if !templated {
+        if rendered::take(place, &mut result.found) {
+            manifest::deployers(context, place, &mut result.found);
+        } else {
+            shapes(context, file, &mut result.found);
+        }
         result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
     }
     take_markers(markers, &mut result.found);
@@ -224,9 +228,12 @@ fn plain_values(context: &Context<'_>, place: Place<'_>, root: crate::yaml::Node
 
 /// Reports what a small file without objects names and no shape took.
 fn reported(file: &File, found: &mut Found) {
-    let bare = file.stream.roots().all(|r| r.get("kind").is_none() && r.get("dependencies").is_none());
+    let name = file.path.name();
+    let shaped = is_kustomization(name)
+        || matches!(name, "Chart.yaml" | "Chart.lock" | "requirements.yaml" | "requirements.lock");
+    let bare = file.stream.roots().all(|r| r.get("kind").is_none());
     let linkerd = file.text.contains("inkerd") && file.text.len() < 1 << 16;
-    if bare && linkerd && !is_kustomization(file.path.name()) {
+    if bare && linkerd && !shaped {
         let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
         let own: Vec<Pin> = found.pins.iter().filter(|p| p.path == file.path).cloned().collect();
         found.pins.extend(other::pins(&text, &own));

@@ -116,7 +116,7 @@ pub(super) fn unclaimed(context: &Context<'_>, place: Place<'_>, root: Node<'_>,
         linkerd::VALUES.iter().filter(own).any(names_an_edge)
     });
     let version = root.text(&["linkerdVersion"]).filter(|t| t.starts_with("edge-"));
-    if let Some(chart) = chart.or(version.map(|_| "linkerd-control-plane")) {
+    if let Some(chart) = chart.or_else(|| version.map(|_| chart_with_version(root))) {
         walk(context, place, root, &ReadBy::Ours(ours(chart)), &nowhere, found);
     }
     for (key, subtree) in root.entries() {
@@ -125,6 +125,16 @@ pub(super) fn unclaimed(context: &Context<'_>, place: Place<'_>, root: Node<'_>,
         }
     }
     anywhere(context, place, root, &nowhere, &HashSet::new(), found);
+}
+
+/// Says whose values a `linkerdVersion` alone stands in: those of the chart that has the keys beside it.
+fn chart_with_version(root: Node<'_>) -> &'static str {
+    let has = |keys: &[&str]| keys.iter().any(|key| root.get(key).is_some());
+    match () {
+        () if has(&["metricsAPI", "tap", "tapInjector", "dashboard"]) => "linkerd-viz",
+        () if has(&["localServiceMirror", "controllerDefaults", "gateway"]) => "linkerd-multicluster",
+        () => "linkerd-control-plane",
+    }
 }
 
 fn dependency_ours(context: &Context<'_>, dependency: &Dependency) -> Option<Ours> {

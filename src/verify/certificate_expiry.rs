@@ -1,10 +1,14 @@
 //! Step 6, verify: certificates that an upgrade carries over, and that nothing renews.
 //!
 //! In: committed objects and users' values after the change, and the time. Out: a `block` for a certificate that has
-//! expired, a `warn` for one that expires within 60 days (when Linkerd's own checks begin to warn) and for an issuer
-//! that no trust anchor signed, and one `info` with the first dates. What a cluster renders for itself is not looked at: its certificates are made there.
+//! expired, is not valid yet, or has a key that Linkerd refuses; a `warn` for one that expires within 60 days (when
+//! Linkerd's own checks begin to warn), and for those that do not belong together; one `info` with the first dates and one
+//! with what is kept outside of the repository, where nothing is known. What a cluster renders for itself is not looked
+//! at: its certificates are made there.
 
-use std::collections::BTreeMap;
+mod belongs;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -12,12 +16,14 @@ use serde_json::Value;
 use super::{Checked, Finding, Place, Severity, Verification, count};
 use crate::render::{
     Object, Rendering,
+    committed::Committed,
     key_material::{Certificate, certificates},
 };
 
 pub(super) const NAME: &str = "certificate-expiry";
 
 const WARN_DAYS: i64 = 60;
+const CONTROL_PLANE: &str = "linkerd-control-plane";
 const DAY: i64 = 24 * 60 * 60;
 
 /// Values of Linkerd's charts that hold a certificate (L2 values.yaml of each chart).
@@ -56,21 +62,50 @@ struct Found {
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all: Vec<Found> = input.rendered.done.iter().flat_map(found).collect();
-    // A certificate that stands in several objects is told of once.
-    let mut once: BTreeMap<&Certificate, &Found> = BTreeMap::new();
-    for found in &all {
+    let once = once(&all);
+    let mut findings = expiries(&once, input.now);
+    findings.extend(belongs::findings(&input.rendered.done, &all));
+    findings.extend(dates(&once));
+    findings.extend(outside(&input.rendered.done));
+    Checked { looked_at: format!("{} and when they expire", count(once.len(), "certificate")), findings }
+}
+
+/// Judges the certificates of committed manifests as they are; none of it can stop a change that is about something else.
+pub(super) fn at_rest(sets: &[Committed], now: Timestamp) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for file in sets.iter().flat_map(|set| &set.files) {
+        let own = file.own.iter().filter_map(|n| file.manifest.objects.get(*n));
+        for (object, (what, role, text)) in
+            own.flat_map(|o| in_object(o).into_iter().map(move |found| (o, found)))
+        {
+            let place = Place { path: file.path.clone(), line: Some(file.manifest.line(object)) };
+            let chain = certificates(text);
+            all.push(Found { what, role, chain, place });
+        }
+    }
+    let mut findings = expiries(&once(&all), now);
+    findings.extend(belongs::of_all(&all));
+    for set in sets {
+        let objects: Vec<&Object> = set.files.iter().flat_map(|file| &file.manifest.objects).collect();
+        let place = set.path().map(|path| Place { path: path.clone(), line: Some(set.line()) });
+        findings.extend(place.iter().flat_map(|place| belongs::pairs(&objects, place)));
+    }
+    findings.into_iter().map(|finding| Finding { severity: Severity::Warn, ..finding }).collect()
+}
+
+/// A certificate that stands in several objects is told of once.
+fn once(all: &[Found]) -> BTreeMap<&Certificate, &Found> {
+    let mut once = BTreeMap::new();
+    for found in all {
         for certificate in &found.chain {
             once.entry(certificate).or_insert(found);
         }
     }
-    let mut findings: Vec<Finding> =
-        once.iter().filter_map(|(certificate, found)| expiry(input.now, found, certificate)).collect();
-    let anchors: Vec<&Certificate> =
-        all.iter().filter(|f| f.role == Role::Anchor).flat_map(|f| &f.chain).collect();
-    let issuers = all.iter().filter(|f| f.role == Role::Issuer);
-    findings.extend(issuers.filter_map(|issuer| unsigned(issuer, &anchors)));
-    findings.extend(dates(&once));
-    Checked { looked_at: format!("{} and when they expire", count(once.len(), "certificate")), findings }
+    once
+}
+
+fn expiries(once: &BTreeMap<&Certificate, &Found>, now: Timestamp) -> Vec<Finding> {
+    once.iter().filter_map(|(certificate, found)| expiry(now, found, certificate)).collect()
 }
 
 /// Says how long the certificates last that this change carries over.
@@ -87,10 +122,43 @@ fn dates(once: &BTreeMap<&Certificate, &Found>) -> Option<Finding> {
     (!each.is_empty()).then(|| Finding::info(NAME, format!("carried over as they are: {}", each.join(", "))))
 }
 
+/// Says of which certificates nothing is known here.
+fn outside(renderings: &[Rendering]) -> Option<Finding> {
+    let mut names = BTreeSet::new();
+    for rendering in renderings.iter().filter(|r| r.to.name == CONTROL_PLANE) {
+        let at = |path: &str| path.split('.').try_fold(&rendering.values_after, |value, key| value.get(key));
+        let is_on = |path: &str| at(path) == Some(&Value::Bool(true));
+        if is_on("identity.externalCA") || is_stand_in(rendering, "identityTrustAnchorsPEM") {
+            names.insert("the trust anchor");
+        }
+        let scheme = at("identity.issuer.scheme").and_then(Value::as_str);
+        if scheme == Some("kubernetes.io/tls") || is_stand_in(rendering, "identity.issuer.tls.crtPEM") {
+            names.insert("the identity issuer");
+        }
+        let hooks = ["proxyInjector", "profileValidator", "policyValidator"];
+        if hooks.iter().any(|hook| is_on(&format!("{hook}.externalSecret"))) {
+            names.insert("webhooks' certificates");
+        }
+    }
+    let names: Vec<&str> = names.into_iter().collect();
+    let reason =
+        format!("kept outside of the repository, so how long they last is not known: {}", names.join(", "));
+    (!names.is_empty()).then(|| Finding::info(NAME, reason))
+}
+
 fn expiry(now: Timestamp, found: &Found, certificate: &Certificate) -> Option<Finding> {
     let left = certificate.not_after.as_second() - now.as_second();
     let day = certificate.last_day();
     let (severity, words) = match left {
+        _ if certificate.not_before > now => {
+            let day = certificate.not_before.to_zoned(jiff::tz::TimeZone::UTC).date();
+            let other = found.chain.iter().any(|c| c.not_before <= now && c.not_after > now);
+            match found.role == Role::Anchor && other {
+                // The next anchor stands in the bundle before it is used.
+                true => return None,
+                false => (Severity::Block, format!("is not valid before {day}; {}", consequence(found.role))),
+            }
+        }
         ..0 if found.chain.iter().any(|other| found.role == Role::Anchor && other.not_after > now) => {
             (Severity::Warn, format!("holds a certificate that expired on {day}, beside one that is valid"))
         }
@@ -105,16 +173,6 @@ fn expiry(now: Timestamp, found: &Found, certificate: &Certificate) -> Option<Fi
         found,
         Finding::new(NAME, severity, format!("{} {words}", found.what)).mend(mend(found.role)),
     ))
-}
-
-fn unsigned(issuer: &Found, anchors: &[&Certificate]) -> Option<Finding> {
-    let belongs = |certificate: &Certificate| {
-        anchors.iter().any(|anchor| *anchor == certificate || certificate.is_signed_by(anchor) != Some(false))
-    };
-    let reason = format!("{} is not signed by any of the trust anchors that were found", issuer.what);
-    let alone = !anchors.is_empty() && !issuer.chain.is_empty() && !issuer.chain.iter().any(belongs);
-    let mend = "have the issuer signed by the trust anchor, or add the anchor that signed it to the bundle";
-    alone.then(|| placed(issuer, Finding::warn(NAME, reason).mend(mend)))
 }
 
 fn placed(found: &Found, finding: Finding) -> Finding {
@@ -184,14 +242,9 @@ fn in_object(object: &Object) -> Vec<(String, Role, &str)> {
             let all = texts("data").into_iter();
             all.map(|(_, text)| (format!("the trust anchor in {key}"), Role::Anchor, text)).collect()
         }
-        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
-            let hooks = object.at(&["webhooks"]).and_then(Value::as_array).into_iter().flatten();
-            let bundles = hooks.filter_map(|hook| hook.pointer("/clientConfig/caBundle")?.as_str());
-            bundles.map(|text| (format!("the caBundle of {key}"), Role::Webhook, text)).collect()
-        }
-        "APIService" => {
-            let text = object.text(&["spec", "caBundle"]);
-            text.map(|text| (format!("the caBundle of {key}"), Role::Webhook, text)).into_iter().collect()
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" | "APIService" => {
+            let all = belongs::bundles(object);
+            all.map(|text| (format!("the caBundle of {key}"), Role::Webhook, text)).collect()
         }
         _ => Vec::new(),
     }
@@ -291,6 +344,88 @@ mod tests {
             assert_eq!(severities(&found), [Warn]);
             assert!(found[0].reason.contains("not signed by any"));
         }
+    }
+
+    #[test]
+    fn a_certificate_of_tomorrow_blocks_unless_it_waits_in_a_bundle() {
+        let ca = anchor("root", FAR);
+        let mut later = params("next", FAR);
+        later.not_before = rcgen::date_time_ymd(2027, 1, 1);
+        let later = Ca::self_signed(later, KeyPair::generate().unwrap()).unwrap();
+        let alone = values(json!({"identityTrustAnchorsPEM": later.pem()}));
+        assert_eq!(severities(&alone), [Block]);
+        assert!(alone[0].reason.contains("is not valid before 2027-01-01"), "{alone:?}");
+        assert_eq!(identity(later.pem() + &ca.pem(), issuer(&ca, FAR)), [], "the next anchor");
+    }
+
+    #[test]
+    fn a_key_that_linkerds_identity_refuses_blocks() {
+        let ca = anchor("root", FAR);
+        let odd = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384).unwrap();
+        let wrong = params("identity", FAR).signed_by(&odd, &ca).unwrap().pem();
+        let found = identity(ca.pem(), wrong);
+        assert_eq!(severities(&found), [Block]);
+        assert!(found[0].reason.contains("a key that is not ECDSA P-256,"), "{found:?}");
+        let odd = Ca::self_signed(params("root", FAR), odd).unwrap();
+        let found = values(json!({"identityTrustAnchorsPEM": odd.pem()}));
+        assert!(found[0].reason.contains("not ECDSA P-256 or RSA"), "{found:?}");
+    }
+
+    #[test]
+    fn a_webhooks_certificate_needs_the_bundle_that_signed_it() {
+        let (ca, other) = (anchor("hooks", FAR), anchor("other", FAR));
+        let hook = |more: Value| {
+            let mut given = json!({"crtPEM": issuer(&ca, FAR)});
+            given.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            values(json!({"proxyInjector": given}))
+        };
+        assert_eq!(hook(json!({"caBundle": ca.pem()})), []);
+        assert_eq!(hook(json!({"injectCaFrom": "linkerd/x"})), []);
+        let without = hook(json!({"caBundle": ""}));
+        assert_eq!(severities(&without), [Warn]);
+        assert!(without[0].reason.starts_with("`proxyInjector.crtPEM` is set without"), "{without:?}");
+        let wrong = hook(json!({"caBundle": other.pem()}));
+        assert_eq!(severities(&wrong), [Warn]);
+        assert!(wrong[0].reason.contains("is not signed by its `proxyInjector.caBundle`"), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_committed_certificate_and_its_bundle_go_together() {
+        let (ca, other) = (anchor("tap", FAR), anchor("tap", FAR));
+        let objects = |bundle: &Ca| {
+            format!(
+                "apiVersion: v1\nkind: Secret\nmetadata: {{name: tap-k8s-tls}}\ndata: {{tls.crt: {}}}\n---\n\
+                 apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {{name: v1alpha1.tap.linkerd.io}}\n\
+                 spec: {{caBundle: {}}}\n",
+                STANDARD.encode(issuer(&ca, FAR)),
+                STANDARD.encode(bundle.pem())
+            )
+        };
+        let found =
+            |text: &str| heavier(rendered("", text).with_rendering(|r| r.committed = true).check(NAME));
+        assert_eq!(found(&objects(&ca)), []);
+        let half = found(&objects(&other));
+        assert_eq!(severities(&half), [Warn]);
+        assert!(
+            half[0].reason.starts_with("the certificate in Secret tap-k8s-tls is not signed"),
+            "{half:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_kept_elsewhere_is_not_known() {
+        let values = json!({"identity": {"externalCA": true, "issuer": {"scheme": "kubernetes.io/tls"}},
+            "proxyInjector": {"externalSecret": true}});
+        let case = rendered("", "").with_rendering(|r| {
+            (r.to.name, r.values_after) = (CONTROL_PLANE.into(), values);
+        });
+        let found = case.check(NAME);
+        assert_eq!(severities(&found), [Info]);
+        assert!(
+            found[0]
+                .reason
+                .ends_with("not known: the identity issuer, the trust anchor, webhooks' certificates")
+        );
     }
 
     #[test]

@@ -1,19 +1,27 @@
 //! Step 6, verify: no definition of a custom resource vanishes unseen.
 //!
 //! In: the rendered objects before and after. Out: a `block` where a CRD would be deleted, since every object of its
-//! kind goes with it; a `warn` where Helm leaves it in the cluster. `helm.sh/resource-policy: keep` counts only where
-//! Helm itself deletes: not for Argo CD, not for a Flux Kustomization, not for `kubectl apply --prune`.
+//! kind goes with it; a `warn` where it stays in the cluster: where Helm leaves it, its deployer is told not to prune
+//! it, or the repository has it elsewhere. `helm.sh/resource-policy: keep` counts only where Helm itself deletes: not for
+//! Argo CD, not for a Flux Kustomization, not for `kubectl apply --prune`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Checked, Finding, Verification, count,
-    rendered::{Compared, Deployer, compared, deployer, looked_at},
+    prune::is_kept,
+    rendered::{Compared, Deployer, argo_never_prunes, compared, deployer, looked_at},
+    sweep::{PRINTED, texts_with},
 };
-use crate::render::{Object, ObjectKey};
+use crate::{
+    render::{ChartId, Object, ObjectKey},
+    scan::RepoPath,
+    yaml::{Stream, position},
+};
 
 pub(super) const NAME: &str = "crd-removal";
 
+const KIND: &str = "CustomResourceDefinition";
 const KEEP: &str = "helm.sh/resource-policy";
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
@@ -28,62 +36,117 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 fn of_one(input: &Verification<'_>, compared: &Compared<'_>, staying: &BTreeSet<&ObjectKey>) -> Vec<Finding> {
     let gone = compared.diff.removed.iter().filter(|key| is_crd(key) && !staying.contains(key));
     let gone: Vec<&Object> = gone.filter_map(|key| compared.before.get(key).copied()).collect();
-    let by_helm = deployer(input, compared.rendering) == Deployer::FluxHelm;
-    let is_kept = |crd: &&Object| crd.annotation(KEEP) == Some("keep");
-    let (kept, deleted): (Vec<&Object>, Vec<&Object>) =
-        gone.into_iter().partition(|crd| by_helm && is_kept(crd));
+    if gone.is_empty() {
+        return Vec::new();
+    }
+    let by = deployer(input, compared.rendering);
+    let (by_helm, never) = (by == Deployer::FluxHelm, argo_never_prunes(input, compared.rendering));
+    let (kept, rest): (Vec<&Object>, Vec<&Object>) =
+        gone.into_iter().partition(|crd| by_helm && is_left(crd));
+    let (spared, rest): (Vec<&Object>, Vec<&Object>) =
+        rest.into_iter().partition(|crd| never || (!by_helm && is_kept(crd)));
+    let others = if rest.is_empty() { BTreeMap::new() } else { elsewhere(input, compared, &rest) };
+    let (moved, deleted): (Vec<&Object>, Vec<&Object>) =
+        rest.into_iter().partition(|crd| others.contains_key(crd.key.name.as_str()));
+    let from = &compared.rendering.from;
+    let stays = |crds: &[&Object], why: &str| {
+        let number = count(crds.len(), "CustomResourceDefinition");
+        let verb = if crds.len() == 1 { "leaves" } else { "leave" };
+        format!("{number} of {from} {verb} the chart ({}); {why}", names(crds))
+    };
+    let manage = "see to it that something else manages them";
     let mut findings = Vec::new();
-    if !deleted.is_empty() {
-        let reason = format!(
-            "{} of {} {} ({}); when a definition is deleted, every {} in the cluster is deleted with it",
-            count(deleted.len(), "CustomResourceDefinition"),
-            compared.rendering.from,
-            if deleted.len() == 1 { "vanishes" } else { "vanish" },
-            names(&deleted),
-            kinds(&deleted),
-        );
-        let policy = match deleted.iter().any(is_kept) {
-            true => {
-                "; `helm.sh/resource-policy: keep` on them does not bind Argo CD, Flux Kustomizations and kubectl"
-            }
-            false => "",
-        };
-        findings.push(Finding::block(NAME, reason).mend(format!("{}{policy}", mend(&deleted))));
-    }
-    if !kept.is_empty() {
-        let reason = format!(
-            "{} of {} are no longer in the chart ({}); `helm.sh/resource-policy: keep` leaves them in the cluster, \
-             where nothing updates them",
-            count(kept.len(), "CustomResourceDefinition"),
-            compared.rendering.from,
-            names(&kept),
-        );
-        findings.push(Finding::warn(NAME, reason).mend("see to it that something else manages them"));
-    }
+    findings.extend((!deleted.is_empty()).then(|| deletion(from, &deleted)));
+    let why = "`helm.sh/resource-policy: keep` leaves them in the cluster, where nothing updates them";
+    findings.extend((!kept.is_empty()).then(|| Finding::warn(NAME, stays(&kept, why)).mend(manage)));
+    let why = "they are told not to be pruned, and stay in the cluster, where nothing updates them";
+    findings.extend((!spared.is_empty()).then(|| Finding::warn(NAME, stays(&spared, why)).mend(manage)));
+    findings.extend((!moved.is_empty()).then(|| {
+        let places: BTreeSet<&String> = others.values().collect();
+        let places = places.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let why = format!("the repository has them in {places} too");
+        let mend = "have that applied before this is merged, so that it owns them when this one lets go";
+        Finding::warn(NAME, stays(&moved, &why)).mend(mend)
+    }));
     findings.into_iter().map(|finding| compared.at(finding)).collect()
 }
 
+fn deletion(from: &ChartId, deleted: &[&Object]) -> Finding {
+    let reason = format!(
+        "{} of {from} {}, and with {} every {} in the cluster",
+        count(deleted.len(), "CustomResourceDefinition"),
+        if deleted.len() == 1 { "vanishes" } else { "vanish" },
+        if deleted.len() == 1 { "it" } else { "them" },
+        kinds(deleted),
+    );
+    let policy = match deleted.iter().any(|crd| is_left(crd)) {
+        true => {
+            "; `helm.sh/resource-policy: keep` binds Helm alone, not Argo CD, Flux Kustomizations or kubectl"
+        }
+        false => "",
+    };
+    Finding::block(NAME, reason).mend(format!("{}{policy}", mend(deleted)))
+}
+
+fn is_left(crd: &Object) -> bool {
+    crd.annotation(KEEP) == Some("keep")
+}
+
+/// Finds definitions in other files of the repository: by name, the place.
+fn elsewhere<'o>(
+    input: &Verification<'_>,
+    compared: &Compared<'_>,
+    crds: &[&'o Object],
+) -> BTreeMap<&'o str, String> {
+    let names: Vec<&'o str> = crds.iter().map(|crd| crd.key.name.as_str()).collect();
+    let goes = |path: &RepoPath| {
+        *path == compared.rendering.path || input.changes.files.iter().any(|f| f.rendered && f.path == *path)
+    };
+    let mut found = BTreeMap::new();
+    for (entry, text) in texts_with(input, &names, PRINTED) {
+        let Ok(stream) = Stream::parse(&text) else { continue };
+        let roots = stream.roots().filter(|root| root.text(&["kind"]) == Some(KIND) && !goes(&entry.path));
+        for root in roots {
+            let name = root.text(&["metadata", "name"]);
+            if let Some(name) = names.iter().find(|known| name == Some(**known)) {
+                let line = position(&text, root.span().start).0;
+                found.entry(*name).or_insert_with(|| format!("{}:{line}", entry.path));
+            }
+        }
+    }
+    found
+}
+
 fn is_crd(key: &ObjectKey) -> bool {
-    key.kind == "CustomResourceDefinition" && key.group == "apiextensions.k8s.io"
+    key.kind == KIND && key.group == "apiextensions.k8s.io"
 }
 
 fn names(crds: &[&Object]) -> String {
     crds.iter().map(|crd| crd.key.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// Names the kinds, by their groups.
 fn kinds(crds: &[&Object]) -> String {
-    let kind = |crd: &&Object| crd.text(&["spec", "names", "kind"]).unwrap_or(&crd.key.name).to_owned();
-    crds.iter().map(kind).collect::<Vec<_>>().join(", ")
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for crd in crds {
+        let kind = crd.text(&["spec", "names", "kind"]).unwrap_or(&crd.key.name);
+        groups.entry(crd.text(&["spec", "group"]).unwrap_or_default()).or_default().push(kind);
+    }
+    let each = groups.into_iter().map(|(group, kinds)| match group {
+        "" => kinds.join(", "),
+        group => format!("{} ({group})", kinds.join(", ")),
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// The Gateway API's definitions left the default render in edge-25.9.4 (L2 #14523).
 fn mend(crds: &[&Object]) -> &'static str {
     match crds.iter().all(|crd| crd.text(&["spec", "group"]) == Some(GATEWAY_API)) {
         true => {
-            "keep them rendered with the value `installGatewayAPI: true`, or hand them over to a release of the \
-                 Gateway API and protect them from pruning before this is merged"
+            "have the Gateway API's own release applied from another folder first, or keep them with the value \
+             `installGatewayAPI: true`"
         }
-        false => "protect them from pruning, or have something else manage them, before this is merged",
+        false => "have something else manage them before this is merged, or protect them from pruning",
     }
 }
 
@@ -108,7 +171,9 @@ mod tests {
         let found = rendered(&(crd("a", "") + &crd("b", "")), &crd("b", "")).check(NAME);
         assert_eq!(severities(&found), [Block]);
         assert!(
-            found[0].reason.contains("vanishes (a); when") && found[0].reason.contains("every HTTPRoute")
+            found[0].reason.ends_with(
+                "vanishes, and with it every HTTPRoute (gateway.networking.k8s.io) in the cluster"
+            )
         );
         assert!(found[0].mend.as_ref().unwrap().contains("installGatewayAPI"));
     }
@@ -121,12 +186,29 @@ mod tests {
         assert!(flux[0].reason.contains("nothing updates them"));
         let argo = rendered(&before, "").file("mesh.yaml", APPLICATION).check(NAME);
         assert_eq!(severities(&argo), [Block]);
-        assert!(argo[0].mend.as_ref().unwrap().contains("does not bind Argo CD"));
+        assert!(argo[0].mend.as_ref().unwrap().contains("binds Helm alone, not Argo CD"));
         let committed =
             rendered(&before, "").file("mesh.yaml", RELEASE).with_rendering(|r| r.committed = true);
         assert_eq!(severities(&committed.check(NAME)), [Block]);
         let without = rendered(&crd("a", ""), "").file("mesh.yaml", RELEASE).check(NAME);
         assert_eq!(severities(&without), [Block]);
+    }
+
+    #[test]
+    fn what_the_repository_has_elsewhere_or_is_told_not_to_prune_stays() {
+        let elsewhere = rendered(&crd("a", KEPT), "").file("mesh.yaml", APPLICATION);
+        let found = elsewhere.file("gateway/crds.yaml", &crd("a", "")).check(NAME);
+        assert_eq!(severities(&found), [Warn]);
+        assert!(found[0].reason.ends_with("the repository has them in gateway/crds.yaml:2 too"), "{found:?}");
+        let other =
+            rendered(&crd("a", KEPT), "").file("mesh.yaml", APPLICATION).file("b.yaml", &crd("b", ""));
+        assert_eq!(severities(&other.check(NAME)), [Block], "another definition");
+        let options = format!("{APPLICATION}spec: {{syncPolicy: {{syncOptions: [A=b, Prune=false]}}}}\n");
+        let told = rendered(&crd("a", ""), "").file("mesh.yaml", &options).check(NAME);
+        assert_eq!(severities(&told), [Warn]);
+        let annotated = crd("a", "kustomize.toolkit.fluxcd.io/prune: disabled");
+        let committed = rendered(&annotated, "").with_rendering(|r| r.committed = true);
+        assert_eq!(severities(&committed.check(NAME)), [Warn]);
     }
 
     #[test]

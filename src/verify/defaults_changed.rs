@@ -1,12 +1,12 @@
 //! Step 6, verify: defaults of the charts that change under users who rely on them.
 //!
 //! In: both charts' defaults and the user's values. Out: a `warn` for each default that changes and that the user has not
-//! set, an `info` for those that are gone and one for those that are new. Versions of images are the release itself and
-//! are left out.
+//! set, with what is known of that change; an `info` for those of parts that are switched off, one for those that are
+//! gone and one for those that are new. Versions of images are the release itself and are left out.
 
 use serde_json::{Map, Value};
 
-use super::{Checked, Finding, Verification, count};
+use super::{Checked, Finding, Verification, count, uncapitalised};
 use crate::{
     linkerd,
     render::{FieldChange, FieldPath, Rendering, Segment, names_release_only},
@@ -26,14 +26,20 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         if !seen.contains(&charts) {
             seen.push(charts);
         }
-        findings.extend(of_one(rendering));
+        findings.extend(of_one(input, rendering));
     }
     Checked { looked_at: format!("defaults of {}", count(seen.len(), "chart")), findings }
 }
 
-fn of_one(rendering: &Rendering) -> Vec<Finding> {
-    let mut walk =
-        Walk { rendering, path: Vec::new(), changed: Vec::new(), gone: Vec::new(), added: Vec::new() };
+fn of_one(input: &Verification<'_>, rendering: &Rendering) -> Vec<Finding> {
+    let mut walk = Walk {
+        rendering,
+        path: Vec::new(),
+        changed: Vec::new(),
+        off: Vec::new(),
+        gone: Vec::new(),
+        added: Vec::new(),
+    };
     if let (Value::Object(before), Value::Object(after)) =
         (&rendering.defaults_before, &rendering.defaults_after)
     {
@@ -41,11 +47,19 @@ fn of_one(rendering: &Rendering) -> Vec<Finding> {
     }
     let to = &rendering.to;
     let at = |finding: Finding| finding.at(&rendering.path, rendering.line);
-    let mut found: Vec<Finding> = walk.changed.iter().take(SHOWN).map(|c| at(change(rendering, c))).collect();
+    let shown = walk.changed.iter().take(SHOWN);
+    let mut found: Vec<Finding> = shown.map(|c| at(change(input, rendering, c))).collect();
+    found.extend(ignored(rendering).map(at));
     let more = walk.changed.len().saturating_sub(SHOWN);
     if more > 0 {
         let reason = format!("{} more of {to} change that you have not set", count(more, "default"));
         found.push(at(Finding::warn(NAME, reason).mend("compare the two values.yaml")));
+    }
+    if !walk.off.is_empty() {
+        let number = count(walk.off.len(), "default");
+        let verb = if walk.off.len() == 1 { "changes" } else { "change" };
+        let reason = format!("{to}: {number} of what you have switched off {verb}: {}", names(&walk.off));
+        found.push(at(Finding::info(NAME, reason)));
     }
     if !walk.gone.is_empty() {
         let number = count(walk.gone.len(), "value");
@@ -65,17 +79,47 @@ fn names(paths: &[String]) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-fn change(rendering: &Rendering, change: &FieldChange) -> Finding {
+fn change(input: &Verification<'_>, rendering: &Rendering, change: &FieldChange) -> Finding {
     let shown = |text: Option<String>| text.map(|text| shortened(&text)).unwrap_or_default();
     let (before, after) = (shown(change.shown_before()), shown(change.shown_after()));
     let reason = format!("{}: the default of `{}` goes from {before} to {after}", rendering.to, change.path);
-    Finding::warn(NAME, reason).mend("set it, if you rely on the old one")
+    let mend = "set it, if you rely on the old one";
+    // What was published of this very default says more than its two values.
+    let name = format!("{}:{}", rendering.to.name, change.path);
+    let notices = &input.catalog.knowledge.notices;
+    let told = notices.iter().find(|n| n.touches.as_ref().is_some_and(|t| t.unset.contains(&name)));
+    let mend =
+        told.map_or(mend.to_owned(), |n| format!("{mend}: {}", uncapitalised(n.text.trim_end_matches('.'))));
+    Finding::warn(NAME, reason).mend(mend)
+}
+
+/// Native sidecars do not wait before they exit (L2 _proxy.tpl): a value of the user's that a new default switches off.
+fn ignored(rendering: &Rendering) -> Option<Finding> {
+    let sidecar = ["proxy", "nativeSidecar"];
+    let is_native = |values: &Value, defaults: &Value| {
+        at(values, &sidecar).or_else(|| at(defaults, &sidecar)).and_then(Value::as_bool) == Some(true)
+    };
+    let was = is_native(&rendering.values_before, &rendering.defaults_before);
+    let seconds = at(&rendering.values_after, &["proxy", "waitBeforeExitSeconds"]).and_then(Value::as_u64);
+    let lost = !was && is_native(&rendering.values_after, &rendering.defaults_after);
+    let reason = format!(
+        "`proxy.waitBeforeExitSeconds` has no effect under {}, whose proxies are native sidecars",
+        rendering.to
+    );
+    let mend = "remove it, or set `proxy.nativeSidecar: false`";
+    (lost && seconds.is_some_and(|s| s > 0)).then(|| Finding::warn(NAME, reason).mend(mend))
+}
+
+fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| value.get(*key))
 }
 
 struct Walk<'a> {
     rendering: &'a Rendering,
     path: Vec<&'a str>,
     changed: Vec<FieldChange>,
+    /// Those that change in a part that is switched off.
+    off: Vec<String>,
     gone: Vec<String>,
     added: Vec<String>,
 }
@@ -111,6 +155,8 @@ impl<'a> Walk<'a> {
                 }
             }
             _ if user.is_some() || self.is_version(before, after) => {}
+            (_, None) if linkerd::reads_undeclared(&self.rendering.to.name, &self.path.join(".")) => {}
+            (_, Some(_)) if self.is_off() => self.off.push(self.path.join(".")),
             (_, None) => self.gone.push(self.path.join(".")),
             _ => {
                 let path = FieldPath(self.path.iter().map(|key| Segment::Key((*key).to_owned())).collect());
@@ -118,6 +164,17 @@ impl<'a> Walk<'a> {
                 self.changed.push(FieldChange { path, before, after, secret: false });
             }
         }
+    }
+
+    /// Tells whether a part around this value has `enabled: false`; not so of that word itself.
+    fn is_off(&self) -> bool {
+        let Rendering { values_after, defaults_after, .. } = self.rendering;
+        let Some((key, parents)) = self.path.split_last() else { return false };
+        let is_off = |length: usize| {
+            let switch = [parents.get(..length).unwrap_or_default(), &["enabled"]].concat();
+            at(values_after, &switch).or_else(|| at(defaults_after, &switch)) == Some(&Value::Bool(false))
+        };
+        *key != "enabled" && (1..=parents.len()).any(is_off)
     }
 
     fn is_version(&self, before: &Value, after: Option<&Value>) -> bool {
@@ -160,6 +217,36 @@ mod tests {
         assert!(found[0].reason.ends_with("the default of `proxy.nativeSidecar` goes from false to true"));
         assert!(found[1].reason.ends_with("no longer has 2 values: `old`, `off`"), "{found:?}");
         assert!(found.iter().any(|f| f.reason.ends_with("has 1 new value: `proxy.new`")));
+    }
+
+    #[test]
+    fn what_is_published_of_a_default_is_said_with_it() {
+        let case = rendered("", "").with_rendering(|r| {
+            r.to.name = "linkerd-control-plane".into();
+            r.defaults_before = json!({"proxy": {"nativeSidecar": false, "waitBeforeExitSeconds": 0}});
+            r.defaults_after = json!({"proxy": {"nativeSidecar": true, "waitBeforeExitSeconds": 0}});
+            r.values_after = json!({"proxy": {"waitBeforeExitSeconds": 10}});
+        });
+        let found = case.check(NAME);
+        assert_eq!(severities(&found), [Warn, Warn]);
+        assert!(found[0].mend.as_ref().unwrap().contains("native sidecars by default"), "{found:?}");
+        assert!(found[1].reason.starts_with("`proxy.waitBeforeExitSeconds` has no effect"));
+    }
+
+    #[test]
+    fn a_part_that_is_switched_off_is_no_warning_and_switching_it_is() {
+        let off = |on: bool| json!({"podMonitor": {"enabled": on, "proxy": {"interval": 5}}});
+        let other = |on: bool| json!({"podMonitor": {"enabled": on, "proxy": {"interval": 9}}});
+        let quiet = found(off(false), other(false), json!({}));
+        assert_eq!(severities(&quiet), [Info]);
+        assert!(
+            quiet[0]
+                .reason
+                .ends_with("1 default of what you have switched off changes: `podMonitor.proxy.interval`")
+        );
+        let on = json!({"podMonitor": {"enabled": true}});
+        assert_eq!(severities(&found(off(false), other(false), on)), [Warn], "the user switched it on");
+        assert_eq!(severities(&found(off(true), other(false), json!({}))), [Warn, Info], "the switch itself");
     }
 
     #[test]

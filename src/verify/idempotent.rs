@@ -20,8 +20,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let plan = input.plan;
     let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
     let again = judged.iter().filter(|m| m.new.is_some()).filter_map(|m| after.pins.get(m.pin));
+    // Why these stay is told already; a second run leaves them for the same reason.
+    let stay: HashSet<_> = input.staying().map(|(pin, _)| (place(pin), pin.value.as_str())).collect();
     let mut findings: Vec<Finding> = again
-        .filter(|pin| pin.stage == plan.stage)
+        .filter(|pin| pin.stage == plan.stage && !stay.contains(&(place(pin), pin.value.as_str())))
         .map(|pin| {
             let reason = format!("`{}` would move to {} again in a second run", pin.value, plan.to);
             Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it")
@@ -51,7 +53,7 @@ fn place(pin: &Pin) -> (&RepoPath, PinKind, usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{plan::testing::edge, verify::testing::*};
+    use crate::{plan::testing::edge, scan::Reason, verify::testing::*};
 
     fn case() -> Case {
         Case::default().pins(|b| {
@@ -76,6 +78,16 @@ mod tests {
             .check(NAME);
         assert_eq!(found.len(), 2, "it would move, and it is not at the release: {found:?}");
         assert!(found.iter().all(|f| f.place.as_ref().unwrap().path.as_str() == "b.yaml"));
+    }
+
+    #[test]
+    fn a_committed_manifest_that_stays_is_told_elsewhere() {
+        let case = Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                .pin("viz.yaml", PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
+                .stays(Reason::Uneditable)
+        });
+        assert_eq!(case.rescanned(|after| after.pins[1].stays = None).check(NAME), []);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: the target's `kubernetes`, and the `kubeVersion` of the charts that are pinned or rendered. Out: a `block` where a chart would refuse to be
 //! installed; where the cluster's version is not configured, a `warn` if the charts ask for more than before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use semver::Version;
 
@@ -11,7 +11,7 @@ use super::{Checked, Finding, Verification, count};
 use crate::{
     plan::Constraint,
     release::EdgeVersion,
-    scan::{Form, Stage},
+    scan::{Form, Pin, Stage},
 };
 
 pub(super) const NAME: &str = "kube-version";
@@ -26,26 +26,49 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let charts: BTreeSet<&str> = pinned.filter_map(|(pin, _)| pin.chart.as_deref()).chain(rendered).collect();
     let to = input.plan.to;
     let findings = match input.kubernetes {
-        Some(cluster) => charts.iter().filter_map(|chart| refused(input, chart, cluster)).collect(),
+        Some(cluster) => refused(input, &charts, cluster),
         None => asks_for_more(input, &charts).into_iter().collect(),
     };
     Checked { looked_at: format!("kubeVersion of {} of {to}", count(charts.len(), "chart")), findings }
 }
 
-fn refused(input: &Verification<'_>, chart: &str, cluster: &Version) -> Option<Finding> {
+/// Names the charts of one range together: those of a release are built alike.
+fn refused(input: &Verification<'_>, charts: &BTreeSet<&str>, cluster: &Version) -> Vec<Finding> {
     let to = input.plan.to;
-    let range = range(input, chart, to)?;
-    let Ok(constraint) = Constraint::parse(&range) else {
-        return Some(Finding::info(
-            NAME,
-            format!("the kubeVersion of {chart}, `{range}`, could not be read"),
-        ));
-    };
-    if constraint.allows_version(cluster) {
-        return None;
+    let mut by_range: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for chart in charts {
+        if let Some(range) = range(input, chart, to) {
+            by_range.entry(range).or_default().push(chart);
+        }
     }
-    let reason = format!("{chart} of {to} needs Kubernetes {range}, and this target runs {cluster}");
-    Some(Finding::block(NAME, reason).mend("upgrade the cluster first, and then `kubernetes` of the target"))
+    let finding = |(range, charts): (&String, &Vec<&str>)| {
+        let names = charts.join(", ");
+        let finding = match Constraint::parse(range) {
+            Ok(constraint) if constraint.allows_version(cluster) => return None,
+            Ok(_) => {
+                let verb = if charts.len() == 1 { "needs" } else { "need" };
+                let reason =
+                    format!("{names} of {to} {verb} Kubernetes {range}, and this target runs {cluster}");
+                let mend = "upgrade the cluster first, and then `kubernetes` of the target";
+                Finding::block(NAME, reason).mend(mend)
+            }
+            Err(_) => {
+                Finding::info(NAME, format!("the kubeVersion of {names}, `{range}`, could not be read"))
+            }
+        };
+        Some(placed(input, finding, charts))
+    };
+    by_range.iter().filter_map(finding).collect()
+}
+
+/// Places a finding at the first pin of its charts.
+fn placed(input: &Verification<'_>, finding: Finding, charts: &[&str]) -> Finding {
+    let of = |pin: &&Pin| pin.chart.as_deref().is_some_and(|chart| charts.contains(&chart));
+    let first = input.moving().map(|(pin, _)| pin).filter(of).min_by_key(|p| (&p.path, p.site.line));
+    match first {
+        Some(pin) => finding.at_pin(pin),
+        None => finding,
+    }
 }
 
 fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Finding> {
@@ -54,11 +77,11 @@ fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Fi
         let (old, new) = (range(input, chart, from)?, range(input, chart, to)?);
         (old != new).then_some((old, new))
     };
-    let (old, new) = charts.iter().find_map(differing)?;
+    let (chart, (old, new)) = charts.iter().find_map(|chart| Some((*chart, differing(chart)?)))?;
     let reason = format!("{to} needs Kubernetes {new}; {from} needed {old}");
     let mend =
         "check the cluster's version, or set `kubernetes` of the target so that this is checked for you";
-    Some(Finding::warn(NAME, reason).mend(mend))
+    Some(placed(input, Finding::warn(NAME, reason).mend(mend), &[chart]))
 }
 
 /// The index has the chart's own word; where it is not at hand, what is known of the release stands in.
@@ -89,6 +112,17 @@ mod tests {
         let found = case().kubernetes("1.30.0").check(NAME);
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.contains("needs Kubernetes >=1.31.0-0, and this target runs 1.30.0"));
+    }
+
+    #[test]
+    fn charts_of_one_range_are_one_finding_with_its_place() {
+        let two = Case::default().pins(|b| {
+            b.chart("b.yaml", "linkerd-viz", "2026.8.2").chart("a.yaml", "linkerd-crds", "2026.8.2")
+        });
+        let found = two.kubernetes("1.30.0").check(NAME);
+        assert_eq!(severities(&found), [Block]);
+        assert!(found[0].reason.starts_with("linkerd-crds, linkerd-viz of edge-26.8.3 need"), "{found:?}");
+        assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), "a.yaml");
     }
 
     #[test]

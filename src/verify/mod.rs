@@ -4,6 +4,7 @@
 //! check is pure, and says what it looked at. A finding's weight does not decide whether a proposal is made:
 //! `onBlock` does, later in the flow.
 
+pub mod at_rest;
 mod certificate_expiry;
 mod chart_digest;
 mod crd_removal;
@@ -29,12 +30,18 @@ mod skew;
 mod skipped;
 mod stale_comment;
 mod stale_generator;
+mod sweep;
 mod values_stale_override;
 mod values_unknown;
+mod vendored_chart;
 mod version_agreement;
 mod webhook_failure_policy;
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+    fmt,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -103,7 +110,7 @@ pub struct Finding {
 }
 
 /// The weight of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Worth knowing.
@@ -132,7 +139,7 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(&str, Check); 28] = [
+const CHECKS: [(&str, Check); 29] = [
     (minimal_diff::NAME, minimal_diff::check),
     (parses::NAME, parses::check),
     (idempotent::NAME, idempotent::check),
@@ -156,6 +163,7 @@ const CHECKS: [(&str, Check); 28] = [
     (values_unknown::NAME, values_unknown::check),
     (defaults_changed::NAME, defaults_changed::check),
     (mirror_unverified::NAME, mirror_unverified::check),
+    (vendored_chart::NAME, vendored_chart::check),
     (stale_generator::NAME, stale_generator::check),
     (stale_comment::NAME, stale_comment::check),
     (guidance::NAME, guidance::check),
@@ -166,12 +174,43 @@ const CHECKS: [(&str, Check); 28] = [
 /// Runs every check and returns what each looked at and found.
 pub fn outcomes(input: &Verification<'_>) -> Vec<Outcome> {
     let run = |(check, run): &(&'static str, Check)| {
-        let Checked { looked_at, mut findings } = run(input);
-        findings.sort_by(|a, b| (b.severity, &a.place).cmp(&(a.severity, &b.place)));
-        findings.dedup();
-        Outcome { check, looked_at, findings }
+        let Checked { looked_at, findings } = run(input);
+        Outcome { check, looked_at, findings: united(findings) }
     };
     CHECKS.iter().map(run).collect()
+}
+
+/// How many places of one finding are named before the rest is counted.
+const PLACES: usize = 2;
+
+/// Says once what is true of several places: a fleet has its clusters written alike.
+fn united(findings: Vec<Finding>) -> Vec<Finding> {
+    type Said = (Severity, String, Option<String>);
+    let mut by_words: Vec<(Finding, BTreeSet<Option<Place>>)> = Vec::new();
+    let mut known: HashMap<Said, usize> = HashMap::new();
+    for finding in findings {
+        let said = (finding.severity, finding.reason.clone(), finding.mend.clone());
+        let at = *known.entry(said).or_insert(by_words.len());
+        match by_words.get_mut(at) {
+            Some((_, places)) => drop(places.insert(finding.place)),
+            None => by_words.push((finding.clone(), BTreeSet::from([finding.place]))),
+        }
+    }
+    let one = |(finding, places): (Finding, BTreeSet<Option<Place>>)| {
+        let mut places = places.into_iter().flatten();
+        let first = places.next();
+        let others: Vec<String> = places.map(|place| place.to_string()).collect();
+        let more = match others.len().saturating_sub(PLACES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = others.iter().take(PLACES).cloned().collect::<Vec<_>>().join(", ");
+        let also = if named.is_empty() { String::new() } else { format!(" (also at {named}{more})") };
+        Finding { place: first, reason: finding.reason + &also, ..finding }
+    };
+    let mut findings: Vec<Finding> = by_words.into_iter().map(one).collect();
+    findings.sort_by(|a, b| (b.severity, &a.place).cmp(&(a.severity, &b.place)));
+    findings
 }
 
 /// Runs every check and returns the findings: the heaviest first, then in the order of the checks, then by place.
@@ -217,6 +256,17 @@ impl<'a> Verification<'a> {
     }
 }
 
+// === impl Place ===
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.path),
+            None => write!(f, "{}", self.path),
+        }
+    }
+}
+
 // === impl Finding ===
 
 impl Finding {
@@ -253,6 +303,15 @@ impl Finding {
 fn count(number: usize, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
+}
+
+/// A sentence as a part of another.
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Step 6, verify: what could not be rendered.
 //!
 //! In: the charts and committed manifests that were to be rendered and were not. Out: a `block` where committed text
-//! stays old because of it, since a merge would be half an upgrade; one `info` for each reason where only the preview is
-//! missing. A package with a wrong digest is `chart-digest`'s to tell.
+//! stays old because of it, since a merge would be half an upgrade, and where Helm refuses the new version with values
+//! that the old one takes; one `info` for each reason where only the preview is missing. A package with a wrong digest is `chart-digest`'s to tell.
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Finding, Verification, count};
+use super::{Checked, Finding, Verification, count, uncapitalised};
 use crate::render::NotRendered;
 
 pub(super) const NAME: &str = "not-rendered";
@@ -24,6 +24,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             let reason = format!("{}: the committed manifest stays as it is: {reason}", missing.chart);
             let finding = Finding::block(NAME, reason).at(&missing.path, missing.line);
             findings.push(finding.mend(uncapitalised(mend)));
+        } else if missing.refused {
+            let (chart, words) = reason.split_once(": helm: ").unwrap_or((&missing.chart, reason));
+            let reason = format!("Helm refuses {chart} with these values: {words}");
+            let mend = "mend the values in this branch: what deploys them will be refused in the same words";
+            findings.push(Finding::block(NAME, reason).at(&missing.path, missing.line).mend(mend));
         } else {
             previews.entry((reason, mend)).or_default().push(missing);
         }
@@ -46,15 +51,6 @@ fn preview(reason: &str, mend: &str, charts: &[&NotRendered]) -> Finding {
     Finding::info(NAME, text).mend(uncapitalised(mend))
 }
 
-/// A sentence as a part of another.
-fn uncapitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_lowercase().chain(letters).collect(),
-        None => String::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +66,17 @@ mod tests {
         assert!(many.len() == 1 && many[0].reason.contains(" and 3 more"), "{many:?}");
         assert!(found[0].reason.ends_with("the committed manifest stays as it is: helm could not be found"));
         assert_eq!(found[0].mend.as_deref(), Some("mend it"));
+    }
+
+    #[test]
+    fn values_that_only_the_new_version_refuses_block() {
+        let reason = "linkerd-viz 2026.8.3: helm: prometheusUrl is needed.";
+        let found = rendered("", "").not_rendered(false, reason).refused().check(NAME);
+        assert_eq!(severities(&found), [Block]);
+        assert_eq!(
+            found[0].reason,
+            "Helm refuses linkerd-viz 2026.8.3 with these values: prometheusUrl is needed"
+        );
     }
 
     #[test]

@@ -21,7 +21,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     }
     let all: Vec<&Deployment> =
         input.inventory.facts.deployments.iter().filter(|d| input.target.covers(&d.path)).collect();
-    let control_planes: Vec<&Deployment> = all.iter().copied().filter(|d| d.chart == CONTROL_PLANE).collect();
+    // What stays at its release is not applied, whatever it waits for.
+    let moves = |d: &&&Deployment| d.chart == CONTROL_PLANE && !input.plan.leaves(input.inventory, d);
+    let control_planes: Vec<&Deployment> = all.iter().filter(moves).copied().collect();
     let others = Others::of(&all);
     let findings = control_planes.iter().filter_map(|d| finding(d, &others)).collect();
     let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));
@@ -92,8 +94,7 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
     let wave = control_plane.sync_wave?;
     let first = candidates.iter().filter_map(|d| d.sync_wave).min()?;
     let reason = format!(
-        "`{}` is in sync wave {wave} and its CRDs in wave {first}, so they may be applied after it",
-        control_plane.name
+        "this control plane is in sync wave {wave} and its CRDs in wave {first}: they may come after it"
     );
     let mend = format!("give the CRDs a wave below {wave}");
     (first >= wave).then(|| place(Finding::new(NAME, severity, reason).mend(mend)))

@@ -4,18 +4,16 @@
 //! them. Out: a `block` where a pruned object takes others with it, a `warn` for any other pruned object, an `info`
 //! where nothing in the tree prunes them. Helm's resource policy is not honoured by any of these.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeSet;
 
 use super::{
     Checked, Finding, Severity, Verification, count,
     rendered::{Compared, compared},
+    sweep::{WRITTEN, texts_with},
 };
 use crate::{
     render::{Object, ObjectKey},
-    scan::{BlobId, Entry, Mode, RepoPath},
+    scan::RepoPath,
     yaml::{Node, Stream, position},
 };
 
@@ -23,9 +21,6 @@ pub(super) const NAME: &str = "prune";
 
 /// How many objects one line names before it counts the rest.
 const NAMED: usize = 8;
-
-/// The largest file that is read for a deployer; a longer one is a manifest.
-const CEILING: u64 = 1 << 20;
 
 /// What keeps an object: Flux's and Argo CD's own words.
 const KEEPERS: [(&str, &str); 2] =
@@ -50,13 +45,15 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 }
 
 fn gone<'r>(compared: &Compared<'r>, staying: &BTreeSet<&ObjectKey>) -> Vec<&'r Object> {
-    let kept = |object: &Object| {
-        KEEPERS.iter().any(|(name, word)| {
-            object.annotation(name).is_some_and(|text| text.split(',').any(|part| part.trim() == *word))
-        })
-    };
     let removed = compared.diff.removed.iter().filter(|key| !staying.contains(key));
-    removed.filter_map(|key| compared.before.get(key).copied()).filter(|object| !kept(object)).collect()
+    removed.filter_map(|key| compared.before.get(key).copied()).filter(|object| !is_kept(object)).collect()
+}
+
+/// Tells whether an object says that it is not to be pruned.
+pub(super) fn is_kept(object: &Object) -> bool {
+    KEEPERS.iter().any(|(name, word)| {
+        object.annotation(name).is_some_and(|text| text.split(',').any(|part| part.trim() == *word))
+    })
 }
 
 fn finding(compared: &Compared<'_>, gone: &[&Object], pruners: &[Pruner]) -> Finding {
@@ -100,31 +97,8 @@ impl Pruner {
 
 /// Finds what prunes, in the whole tree: it is read only when something vanishes.
 fn pruners(input: &Verification<'_>) -> Vec<Pruner> {
-    let is_yaml = |entry: &&Entry| {
-        let name = entry.path.name();
-        matches!(entry.mode, Mode::File | Mode::Executable)
-            && [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
-    };
-    let entries: Vec<&Entry> = input.before.entries().iter().filter(is_yaml).collect();
-    let ids: Vec<BlobId> = entries.iter().map(|entry| entry.id).collect();
-    let texts: Mutex<Vec<Option<Option<String>>>> = Mutex::new(vec![None; ids.len()]);
-    let keep = |at: usize, content: &[u8]| {
-        let text =
-            memchr::memmem::find(content, b"prune").and_then(|_| String::from_utf8(content.to_vec()).ok());
-        if let Some(slot) = texts.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
-            *slot = Some(text);
-        }
-    };
-    input.before.sweep(&ids, CEILING, &keep);
-    let mut texts = texts.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for (slot, id) in texts.iter_mut().zip(&ids).filter(|(slot, _)| slot.is_none()) {
-        let small = input.before.size(*id).is_ok_and(|size| size <= CEILING);
-        let content = small.then(|| input.before.read(*id).ok()).flatten().unwrap_or_default();
-        let prunes = memchr::memmem::find(&content, b"prune").is_some();
-        *slot = Some(prunes.then(|| String::from_utf8(content).ok()).flatten());
-    }
-    let found = entries.iter().zip(texts).filter_map(|(entry, text)| Some((entry, text.flatten()?)));
-    found.flat_map(|(entry, text)| in_file(&entry.path, &text)).collect()
+    let found = texts_with(input, &["prune"], WRITTEN);
+    found.iter().flat_map(|(entry, text)| in_file(&entry.path, text)).collect()
 }
 
 fn in_file(path: &RepoPath, text: &str) -> Vec<Pruner> {

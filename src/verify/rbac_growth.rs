@@ -1,7 +1,8 @@
 //! Step 6, verify: what may do more than before.
 //!
 //! In: roles and bindings before and after. Out: a `warn` for each subject that gains a permission, with what it
-//! gains, and the dangerous of it by name: wildcards, Secrets, and verbs with which a subject can raise itself.
+//! gains, and the dangerous of it by name: wildcards, Secrets, other ways to more power. A role that is added to one of
+//! the cluster's own (`aggregate-to-...`) is a gain of whoever has that one; a role that gathers others is followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +24,12 @@ const CEILING: usize = 20_000;
 
 /// How many gains of one subject are named before the rest is counted.
 const NAMED: usize = 6;
+
+/// The label by which a role's rules become those of one of the cluster's own roles.
+const AGGREGATE_TO: &str = "rbac.authorization.k8s.io/aggregate-to-";
+
+/// The group of paths of the API server that are no resources: no group has a space in it.
+const PATHS: &str = "a path";
 
 /// One verb on one resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +86,7 @@ fn finding(subject: &str, place: &str, gained: &[&Grant]) -> Finding {
 }
 
 fn words((group, resource, name): (&str, &str, &str), verbs: &[&str]) -> String {
-    let group = if group.is_empty() { String::new() } else { format!(" ({group})") };
+    let group = if matches!(group, "" | PATHS) { String::new() } else { format!(" ({group})") };
     let name = if name.is_empty() { String::new() } else { format!(" named {name}") };
     format!("{} {resource}{group}{name}", verbs.join(", "))
 }
@@ -87,15 +94,40 @@ fn words((group, resource, name): (&str, &str, &str), verbs: &[&str]) -> String 
 /// Names what of it is dangerous, by Kubernetes' guide to RBAC.
 fn dangers(gained: &[&Grant]) -> String {
     let any = |is: &dyn Fn(&Grant) -> bool| gained.iter().any(|grant| is(grant));
+    let does = |grant: &Grant, verbs: &[&str]| grant.verb == "*" || verbs.contains(&grant.verb.as_str());
+    let on = |grant: &Grant, group: &str, resources: &[&str]| {
+        matches!(&grant.group, g if g == group || g == "*")
+            && (grant.resource == "*" || resources.contains(&grant.resource.as_str()))
+    };
+    const WRITES: [&str; 3] = ["create", "update", "patch"];
     let mut found = Vec::new();
     if any(&|g| g.verb == "*" || g.resource == "*" || g.group == "*") {
         found.push("a wildcard");
     }
-    if any(&|g| g.group.is_empty() && g.resource == "secrets" || g.verb == UNREAD) {
+    if any(&|g| on(g, "", &["secrets"])) {
         found.push("access to Secrets");
     }
-    if any(&|g| matches!(g.verb.as_str(), "escalate" | "bind" | "impersonate")) {
+    let raises = |g: &Grant| {
+        does(g, &["escalate", "bind", "impersonate"])
+            || does(g, &WRITES)
+                && (on(g, GROUP, &["roles", "clusterroles", "rolebindings", "clusterrolebindings"])
+                    || on(g, "", &["serviceaccounts/token"])
+                    || on(g, "certificates.k8s.io", &["certificatesigningrequests/approval"]))
+    };
+    if any(&raises) {
         found.push("a way to raise itself");
+    }
+    if any(&|g| does(g, &WRITES) && on(g, "", &["pods/exec", "pods/attach", "pods/ephemeralcontainers"]))
+        || any(&|g| on(g, "", &["nodes/proxy"]))
+    {
+        found.push("a way into other pods");
+    }
+    let hooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+    if any(&|g| does(g, &WRITES) && on(g, "admissionregistration.k8s.io", &hooks)) {
+        found.push("the say over admission");
+    }
+    if any(&|g| g.verb == UNREAD) {
+        found.push("a role whose rules are not here");
     }
     if found.is_empty() { String::new() } else { format!(" (among it {})", found.join(", ")) }
 }
@@ -106,20 +138,28 @@ const UNREAD: &str = "whatever is allowed by";
 /// Collects what each subject may do.
 fn subjects<'o>(objects: impl Iterator<Item = &'o Object>) -> Subjects {
     let mut roles: BTreeMap<(&str, &str, &str), Grants> = BTreeMap::new();
-    let mut bindings = Vec::new();
+    let (mut bindings, mut gathering, mut out) = (Vec::new(), Vec::new(), Subjects::new());
     for object in objects.filter(|o| o.key.group == GROUP) {
         let (kind, name) = (object.key.kind.as_str(), object.key.name.as_str());
         match kind {
             "Role" | "ClusterRole" => {
-                roles.insert(
-                    (kind, object.key.namespace.as_deref().unwrap_or_default(), name),
-                    grants(object),
-                );
+                let grants = grants(object);
+                for above in aggregated_to(object) {
+                    let subject = format!("whoever has the ClusterRole {above}");
+                    out.entry((subject, WHOLE_CLUSTER.to_owned())).or_default().extend(grants.clone());
+                }
+                gathering.extend(object.at(&["aggregationRule"]).map(|rule| (name, rule)));
+                let namespace = object.key.namespace.as_deref().unwrap_or_default();
+                roles.insert((kind, namespace, name), grants);
             }
             _ => bindings.push(object),
         }
     }
-    let mut out = Subjects::new();
+    // What else in the cluster matches the rule is not here; the rule itself stands for it.
+    for (name, rule) in gathering {
+        let all = unread(format!("roles that ClusterRole {name} gathers by {rule}"));
+        roles.entry(("ClusterRole", "", name)).or_default().insert(all);
+    }
     let mut bound = BTreeSet::new();
     for binding in bindings {
         let namespace = binding.key.namespace.as_deref().unwrap_or_default();
@@ -143,6 +183,14 @@ fn subjects<'o>(objects: impl Iterator<Item = &'o Object>) -> Subjects {
         out.entry((format!("whoever is bound to {kind} {name}"), place)).or_default().extend(grants);
     }
     out
+}
+
+/// Returns the cluster's own roles that a role's rules are added to.
+fn aggregated_to(role: &Object) -> impl Iterator<Item = &str> {
+    let labels = role.at(&["metadata", "labels"]).and_then(Value::as_object);
+    let labels = labels.into_iter().flatten();
+    let set = labels.filter(|(_, value)| value.as_str() == Some("true"));
+    set.filter_map(|(name, _)| name.strip_prefix(AGGREGATE_TO))
 }
 
 fn name_of(subject: &Value) -> String {
@@ -181,7 +229,7 @@ fn grants(role: &Object) -> Grants {
                 name: name.to_owned(),
                 verb: verb.clone(),
             };
-            out.extend(paths.iter().map(|path| grant("", path, "")));
+            out.extend(paths.iter().map(|path| grant(PATHS, path, "")));
             for group in &groups {
                 let pairs = resources.iter().flat_map(|r| names.iter().map(move |n| (r, n)));
                 out.extend(pairs.map(|(resource, name)| grant(group, resource, name)));
@@ -197,21 +245,35 @@ fn unread(role: String) -> Grant {
 
 /// Tells whether grants allow what one more would, wildcards counted.
 fn covers(grants: &Grants, wanted: &Grant) -> bool {
-    let either = |text: &String| [text.clone(), "*".to_owned()];
-    either(&wanted.group).into_iter().any(|group| {
-        either(&wanted.resource).into_iter().any(|resource| {
-            either(&wanted.verb).into_iter().any(|verb| {
-                [wanted.name.clone(), String::new()].into_iter().any(|name| {
+    let groups = match wanted.group.as_str() {
+        // `*` is all groups of resources.
+        PATHS => vec![wanted.group.clone()],
+        group => vec![group.to_owned(), "*".to_owned()],
+    };
+    let mut resources = vec![wanted.resource.clone(), "*".to_owned()];
+    match wanted.group.as_str() {
+        PATHS => resources.extend(paths_above(&wanted.resource)),
+        _ => resources.extend(wanted.resource.split_once('/').map(|(_, sub)| format!("*/{sub}"))),
+    }
+    groups.iter().any(|group| {
+        resources.iter().any(|resource| {
+            [&wanted.verb, "*"].into_iter().any(|verb| {
+                [&wanted.name, ""].into_iter().any(|name| {
                     grants.contains(&Grant {
                         group: group.clone(),
                         resource: resource.clone(),
-                        name,
-                        verb: verb.clone(),
+                        name: name.to_owned(),
+                        verb: verb.to_owned(),
                     })
                 })
             })
         })
     })
+}
+
+/// Returns the patterns that a path matches: `/a/*` and `/*` for `/a/b`.
+fn paths_above(path: &str) -> impl Iterator<Item = String> + '_ {
+    path.match_indices('/').map(|(at, _)| format!("{}*", path.get(..=at).unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -270,6 +332,61 @@ mod tests {
         );
         assert!(one("{apiGroups: ['*'], resources: [x], verbs: [get]}").ends_with("(among it a wildcard)"));
         assert!(one("{apiGroups: [''], resources: [users], verbs: [impersonate]}").contains("raise itself"));
+    }
+
+    #[test]
+    fn other_ways_to_power_are_named() {
+        let one = |rule: &str| gains(role(PODS), role(&format!("{PODS}, {rule}"))).remove(0);
+        let rule = |group: &str, resource: &str, verb: &str| {
+            one(&format!("{{apiGroups: ['{group}'], resources: [{resource}], verbs: [{verb}]}}"))
+        };
+        assert!(rule("", "serviceaccounts/token", "create").contains("a way to raise itself"));
+        assert!(rule(GROUP, "clusterrolebindings", "patch").contains("a way to raise itself"));
+        assert!(rule("", "pods/exec", "create").contains("a way into other pods"));
+        let hooks = rule("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "update");
+        assert!(hooks.contains("the say over admission"));
+        assert!(!rule(GROUP, "clusterroles", "get").contains("among it"));
+    }
+
+    #[test]
+    fn what_becomes_a_part_of_the_clusters_own_roles_is_a_gain() {
+        let label = |text: String| {
+            text.replace("{name: r}", &format!("{{name: r, labels: {{{AGGREGATE_TO}edit: 'true'}}}}"))
+        };
+        let found = gains(role(PODS), label(role(PODS)));
+        assert_eq!(found, ["whoever has the ClusterRole edit gains in the whole cluster: get, list pods"]);
+        let gathers = |name: &str| {
+            role("")
+                + &format!("aggregationRule: {{clusterRoleSelectors: [{{matchLabels: {{a: {name}}}}}]}}\n")
+        };
+        assert_eq!(gains(gathers("x"), gathers("x")), [""; 0]);
+        assert!(gains(gathers("x"), gathers("y"))[0].contains("roles that ClusterRole r gathers by"));
+    }
+
+    #[test]
+    fn paths_of_the_api_server_are_no_resources() {
+        let urls = |path: &str| format!("{{nonResourceURLs: ['{path}'], verbs: [get]}}");
+        let secrets = "{apiGroups: [''], resources: [secrets], verbs: [get]}";
+        assert_eq!(gains(role(&urls("*")), role(secrets)).len(), 1, "all paths are no Secrets");
+        assert_eq!(gains(role(&urls("/metrics/*")), role(&urls("/metrics/a"))), [""; 0]);
+        assert_eq!(
+            gains(role(&urls("/metrics")), role(&urls("/logs"))),
+            ["whoever is bound to ClusterRole r gains in the whole cluster: get /logs"]
+        );
+        let scale =
+            |resource: &str| format!("{{apiGroups: [apps], resources: ['{resource}'], verbs: [update]}}");
+        assert_eq!(gains(role(&scale("*/scale")), role(&scale("deployments/scale"))), [""; 0]);
+    }
+
+    #[test]
+    fn a_role_that_is_not_here_is_not_taken_for_more_than_that() {
+        let bound = binding("ClusterRoleBinding", "tap").replace("name: r}", "name: system:auth-delegator}");
+        let found = gains(String::new(), bound);
+        assert_eq!(
+            found,
+            ["ServiceAccount mesh/tap gains in the whole cluster: whatever is allowed by ClusterRole \
+              system:auth-delegator (among it a role whose rules are not here)"]
+        );
     }
 
     #[test]

@@ -58,18 +58,40 @@ pub(super) fn deployer(input: &Verification<'_>, rendering: &Rendering) -> Deplo
     if rendering.path.name() == "Chart.yaml" {
         return Deployer::Umbrella;
     }
-    let found = || {
-        let text = text(input, &rendering.path)?;
-        let stream = Stream::parse(&text).ok()?;
-        let begun = |root: &Node<'_>| position(&text, root.span().start).0 <= rendering.line;
-        let kind = stream.roots().filter(begun).last()?.text(&["kind"])?.to_owned();
-        Some(match kind.as_str() {
+    let kind = with_root(input, rendering, |root| {
+        Some(match root.text(&["kind"])? {
             "HelmRelease" => Deployer::FluxHelm,
             "Application" | "ApplicationSet" => Deployer::Argo,
             _ => Deployer::Applied,
         })
-    };
-    found().unwrap_or(Deployer::Applied)
+    });
+    kind.unwrap_or(Deployer::Applied)
+}
+
+/// Tells whether the Argo CD application of a rendering says that none of its objects is pruned.
+pub(super) fn argo_never_prunes(input: &Verification<'_>, rendering: &Rendering) -> bool {
+    let says = with_root(input, rendering, |root| {
+        let policy = match root.text(&["kind"])? {
+            "Application" => root.get("spec")?.get("syncPolicy")?,
+            "ApplicationSet" => root.get("spec")?.get("template")?.get("spec")?.get("syncPolicy")?,
+            _ => return None,
+        };
+        let options = policy.get("syncOptions").filter(|options| options.is_sequence())?;
+        Some(options.items().any(|option| option.text(&[]) == Some("Prune=false")))
+    });
+    !rendering.committed && says == Some(true)
+}
+
+/// Looks at the object that has a rendering deployed.
+fn with_root<T>(
+    input: &Verification<'_>,
+    rendering: &Rendering,
+    look: impl Fn(Node<'_>) -> Option<T>,
+) -> Option<T> {
+    let text = text(input, &rendering.path)?;
+    let stream = Stream::parse(&text).ok()?;
+    let begun = |root: &Node<'_>| position(&text, root.span().start).0 <= rendering.line;
+    look(stream.roots().filter(begun).last()?)
 }
 
 /// Reads a text file of the base commit.

@@ -2,22 +2,26 @@
 //!
 //! In: the pins after the change. Out: proxies more than one milestone behind their control plane, or ahead of it:
 //! `block` where this change brings it about, `warn` where it was so before. Only what is certain is said: where
-//! control planes differ, a proxy is behind if it is behind the oldest and ahead if it is ahead of the newest.
+//! control planes differ, a proxy is behind if it is behind the oldest and ahead if it is ahead of the newest. Proxies
+//! without a pin stay what they are until their pods start anew: a control plane that leaps over a milestone is a `warn`.
 
 use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
-    plan::{ControlPlane, edge_of},
-    release::EdgeVersion,
+    linkerd::Knowledge,
+    plan::{ControlPlane, Target, edge_of},
+    release::{EdgeVersion, Guidance, Release},
     scan::{Inventory, Pin, Reason, RepoPath, Stage},
 };
 
 pub(super) const NAME: &str = "skew";
 
+const CONTROL_PLANE: &str = "linkerd-control-plane";
+
 /// A proxy pin that does not go with its control plane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fault {
+pub(super) enum Fault {
     /// Newer than the control plane.
     Ahead,
     /// Older by more than one milestone.
@@ -30,9 +34,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let faults = faults(input, &after);
     let findings = faults.iter().map(|(place, (fault, pin))| {
         let known = was.get(place).is_some_and(|(old, _)| old == fault);
-        finding(input, &after, *fault, pin, if known { Severity::Warn } else { Severity::Block })
+        let plane = input.control_plane_in(&after);
+        finding(plane, *fault, pin, if known { Severity::Warn } else { Severity::Block })
     });
-    let proxies = proxies(input, &after).count();
+    let findings = findings.chain(leap(input, &after));
+    let proxies = proxies(&after, input.target).count();
     let looked_at = match input.control_plane_in(&after) {
         ControlPlane::Unknown => "nothing: the control plane's release is not known".to_owned(),
         _ => format!("{} against the control plane", count(proxies, "proxy pin")),
@@ -40,32 +46,85 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at, findings: findings.collect() }
 }
 
+/// Says that proxies which run now fall behind, where the control plane leaps over a whole milestone.
+fn leap(input: &Verification<'_>, after: &Inventory) -> Option<Finding> {
+    let known = &input.catalog.knowledge;
+    let (from, _) = ends(input.control_plane_in(input.inventory))?;
+    let (_, to) = ends(input.control_plane_in(after))?;
+    let (old, new) = (milestone(known, from), milestone(known, to));
+    if input.plan.stage == Stage::DataPlane || to != input.plan.to || new <= old + 1 {
+        return None;
+    }
+    let name = |at: usize| at.checked_sub(1).and_then(|n| known.milestones.get(n)).map(|m| m.name.as_str());
+    let old_name = name(old).unwrap_or("an older milestone");
+    let reason = format!(
+        "the control plane goes from {old_name} to {}, and proxies keep {old_name} until their pods start anew: more than \
+         one milestone between them is not supported",
+        name(new)?
+    );
+    let mend = format!("stop at {} (`--to`) and restart the meshed pods there first", stop(input, old)?);
+    let first = input.moving().map(|(pin, _)| pin).find(|pin| pin.chart.as_deref() == Some(CONTROL_PLANE));
+    let finding = Finding::warn(NAME, reason).mend(mend);
+    Some(match first {
+        Some(pin) => finding.at_pin(pin),
+        None => finding,
+    })
+}
+
+fn ends(control_plane: ControlPlane) -> Option<(EdgeVersion, EdgeVersion)> {
+    match control_plane {
+        ControlPlane::Known(version) => Some((version, version)),
+        ControlPlane::Mixed { lowest, highest } => Some((lowest, highest)),
+        ControlPlane::Unknown => None,
+    }
+}
+
+/// Returns where to stop on the way: the newest release of the next milestone that nothing was said against, else its first.
+fn stop(input: &Verification<'_>, old: usize) -> Option<EdgeVersion> {
+    let milestones = &input.catalog.knowledge.milestones;
+    let first = milestones.get(old)?.first;
+    let end = milestones.get(old + 1)?.first;
+    let good = |release: &Release| {
+        !release.charts.is_empty()
+            && matches!(release.guidance, Guidance::Recommended { .. } | Guidance::Unknown)
+    };
+    let between = input.catalog.releases.range(first..end).rev();
+    Some(between.filter(|(_, release)| good(release)).map(|(version, _)| *version).next().unwrap_or(first))
+}
+
 type Place<'p> = (&'p RepoPath, usize, usize);
 
 fn faults<'p>(input: &Verification<'_>, inventory: &'p Inventory) -> BTreeMap<Place<'p>, (Fault, &'p Pin)> {
-    let (lowest, highest) = match input.control_plane_in(inventory) {
-        ControlPlane::Known(version) => (version, version),
-        ControlPlane::Mixed { lowest, highest } => (lowest, highest),
-        ControlPlane::Unknown => return BTreeMap::new(),
-    };
-    let fault = |version: EdgeVersion| {
+    let plane = input.control_plane_in(inventory);
+    let faults = faults_of(inventory, input.target, plane, &input.catalog.knowledge);
+    faults.map(|(fault, pin)| ((&pin.path, pin.site.line, pin.site.column), (fault, pin))).collect()
+}
+
+/// Finds the proxy pins of a target that do not go with a control plane.
+pub(super) fn faults_of<'p, 'i>(
+    inventory: &'p Inventory,
+    target: &'i Target,
+    plane: ControlPlane,
+    knowledge: &'i Knowledge,
+) -> impl Iterator<Item = (Fault, &'p Pin)> + use<'p, 'i> {
+    let fault = move |version: EdgeVersion| {
+        let (lowest, highest) = ends(plane)?;
         if version > highest {
             Some(Fault::Ahead)
-        } else if milestone(input, lowest) > milestone(input, version) + 1 {
+        } else if milestone(knowledge, lowest) > milestone(knowledge, version) + 1 {
             Some(Fault::Behind)
         } else {
             None
         }
     };
-    let faults = proxies(input, inventory).filter_map(|(pin, version)| Some((pin, fault(version)?)));
-    faults.map(|(pin, fault)| ((&pin.path, pin.site.line, pin.site.column), (fault, pin))).collect()
+    proxies(inventory, target).filter_map(move |(pin, version)| Some((fault(version)?, pin)))
 }
 
-fn proxies<'p>(
-    input: &Verification<'_>,
+/// Returns the proxy pins of a target that mean something, with their releases.
+pub(super) fn proxies<'p, 'i>(
     inventory: &'p Inventory,
-) -> impl Iterator<Item = (&'p Pin, EdgeVersion)> {
-    let target = input.target;
+    target: &'i Target,
+) -> impl Iterator<Item = (&'p Pin, EdgeVersion)> + use<'p, 'i> {
     let unmeshed = |pin: &Pin| {
         matches!(pin.stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
     };
@@ -74,19 +133,13 @@ fn proxies<'p>(
 }
 
 /// Numbers the milestones from 1; what is older than all of them is 0.
-fn milestone(input: &Verification<'_>, version: EdgeVersion) -> usize {
-    input.catalog.knowledge.milestones.iter().filter(|m| m.first <= version).count()
+fn milestone(knowledge: &Knowledge, version: EdgeVersion) -> usize {
+    knowledge.milestones.iter().filter(|m| m.first <= version).count()
 }
 
-fn finding(
-    input: &Verification<'_>,
-    after: &Inventory,
-    fault: Fault,
-    pin: &Pin,
-    severity: Severity,
-) -> Finding {
+pub(super) fn finding(plane: ControlPlane, fault: Fault, pin: &Pin, severity: Severity) -> Finding {
     let value = &pin.value;
-    let control_plane = match (input.control_plane_in(after), fault) {
+    let control_plane = match (plane, fault) {
         (ControlPlane::Mixed { highest, .. }, Fault::Ahead) => highest.to_string(),
         (other, _) => other.ceiling().map_or_else(String::new, |version| version.to_string()),
     };
@@ -146,6 +199,20 @@ mod tests {
             .data_plane()
             .pins(|b| b.chart("cp.yaml", CP, "2026.8.3").proxy("ns.yaml", "edge-26.8.2"));
         assert_eq!(case.check(NAME), []);
+    }
+
+    #[test]
+    fn a_leap_over_a_milestone_leaves_running_proxies_behind() {
+        let alone = |chart: &'static str| Case::default().pins(|b| b.chart("cp.yaml", CP, chart)).check(NAME);
+        let found = alone("2025.8.3");
+        assert_eq!(severities(&found), [Warn], "2.18 to 2.20");
+        assert!(
+            found[0].reason.starts_with("the control plane goes from 2.18 to 2.20, and proxies keep 2.18")
+        );
+        assert!(found[0].mend.as_ref().unwrap().starts_with("stop at edge-25.10.7 (`--to`)"), "{found:?}");
+        assert_eq!(alone("2026.6.2"), [], "2.19 to 2.20");
+        let crds = Case::default().pins(|b| b.chart("crds.yaml", "linkerd-crds", "2025.8.3"));
+        assert_eq!(crds.check(NAME), [], "no control plane moves");
     }
 
     #[test]

@@ -151,9 +151,16 @@ impl Case {
             chart: "linkerd-viz".into(),
             files: Vec::new(),
             committed,
+            refused: false,
             reason: reason.into(),
             mend: "Mend it.".into(),
         });
+        self
+    }
+
+    /// Says of the last of these that only the new version is refused.
+    pub fn refused(mut self) -> Self {
+        self.rendered.missing.last_mut().unwrap().refused = true;
         self
     }
 

@@ -1,19 +1,26 @@
 //! Step 6, verify: every value that a user sets is one that the chart has.
 //!
 //! In: the values after the change and the new chart's defaults. Out: a `warn` for each that the defaults do not know,
-//! with the nearest name: no chart of Linkerd has a values schema, so a wrong name is accepted in silence. A default of
-//! `{}` or `null` is free-form and accepts anything.
+//! with what took its place, the nearest name beside it, or the one place where the chart has that name: no chart of
+//! Linkerd has a values schema, so a wrong name is accepted in silence. A default of `{}` or `null`, or a selector, is
+//! free-form and accepts anything.
 
 use serde_json::{Map, Value};
 use similar::get_close_matches;
 
 use super::{Checked, Finding, Verification, count};
-use crate::{linkerd::reads_undeclared, render::Rendering};
+use crate::{
+    linkerd::{is_free_form, reads_undeclared, replaced_value},
+    render::Rendering,
+};
 
 pub(super) const NAME: &str = "values-unknown";
 
 /// How many of one rendering are shown one by one.
 const SHOWN: usize = 20;
+
+/// How near a name must be to be meant: one slip, not the same beginning.
+const NEAR: f32 = 0.8;
 
 /// A longer name is no key of a chart; comparing it would cost its square.
 const LONGEST: usize = 64;
@@ -64,7 +71,9 @@ impl<'a> Walk<'a> {
             self.path.push(key);
             let path = self.path.join(".");
             match (value, known.get(key)) {
-                (Value::Object(values), Some(Value::Object(known))) if !known.is_empty() => {
+                (Value::Object(values), Some(Value::Object(known)))
+                    if !known.is_empty() && !is_free_form(&path) =>
+                {
                     self.mapping(values, known);
                 }
                 (_, Some(_)) => {}
@@ -81,18 +90,40 @@ impl<'a> Walk<'a> {
 fn finding(rendering: &Rendering, unknown: &Unknown<'_>) -> Finding {
     let Unknown { path, key, known } = unknown;
     let knew = path.split('.').try_fold(&rendering.defaults_before, |value, key| value.get(key)).is_some();
-    let nearest = (key.len() <= LONGEST).then(|| {
-        let names: Vec<&str> = known.keys().map(String::as_str).filter(|k| k.len() <= LONGEST).collect();
-        get_close_matches(*key, &names, 1, 0.7).first().map(|name| (*name).to_owned())
-    });
-    let mend = match nearest.flatten() {
-        Some(name) => format!("did you mean `{name}`? Otherwise remove it"),
-        None => "remove it, or see the chart's values.yaml for what took its place".to_owned(),
+    let nearest = || {
+        let short = |name: &&str| name.len() <= LONGEST;
+        let names: Vec<&str> = known.keys().map(String::as_str).filter(short).collect();
+        let near = Some(*key).filter(short).map(|key| get_close_matches(key, &names, 1, NEAR));
+        near.and_then(|near| near.first().map(|name| (*name).to_owned()))
+    };
+    let mend = match replaced_value(&rendering.to.name, path) {
+        Some(mend) => mend.to_owned(),
+        None => match nearest().or_else(|| only_place(&rendering.defaults_after, key)) {
+            Some(name) => format!("did you mean `{name}`? Otherwise remove it"),
+            None => "remove it, or see the chart's values.yaml for what took its place".to_owned(),
+        },
     };
     let verb = if knew { "no longer knows" } else { "does not know" };
     let reason =
         format!("`{}` is a value that {} {verb}, so it has no effect", shortened(path), rendering.to);
     Finding::warn(NAME, reason).at(&rendering.path, rendering.line).mend(mend)
+}
+
+/// Finds the path of a key that the chart has in one place alone: a value that is set a level too high or too low.
+fn only_place(defaults: &Value, key: &str) -> Option<String> {
+    fn walk<'v>(value: &'v Value, key: &str, path: &mut Vec<&'v str>, found: &mut Vec<String>) {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            path.push(name);
+            if name == key {
+                found.push(path.join("."));
+            }
+            walk(value, key, path, found);
+            path.pop();
+        }
+    }
+    let mut found = Vec::new();
+    walk(defaults, key, &mut Vec::new(), &mut found);
+    if found.len() == 1 { found.pop() } else { None }
 }
 
 fn shortened(path: &str) -> String {
@@ -126,6 +157,31 @@ mod tests {
         assert!(proxy.mend.as_ref().unwrap().contains("`logLevel`"), "{proxy:?}");
         assert!(found.iter().any(|f| f.reason.contains("`old` is a value that linkerd-control-plane")
             && f.reason.contains("no longer knows")));
+    }
+
+    #[test]
+    fn what_took_its_place_goes_before_what_sounds_like_it() {
+        let defaults = json!({"controllerImage": "x", "proxy": {"nativeSidecar": true, "image": {"name": "y"}},
+            "a": {"twice": 1}, "b": {"twice": 1}});
+        let mend = |values: Value| found(values, defaults.clone()).remove(0).mend.unwrap();
+        assert!(mend(json!({"controlPlaneTracing": true})).contains("`controller.tracing.enabled`"));
+        assert!(
+            mend(json!({"proxyInit": {"image": {}}})).starts_with("remove it"),
+            "not even its parent is there"
+        );
+        assert_eq!(
+            mend(json!({"nativeSidecar": false})),
+            "did you mean `proxy.nativeSidecar`? Otherwise remove it"
+        );
+        assert!(mend(json!({"twice": 1})).starts_with("remove it"), "two places are a guess");
+        assert!(mend(json!({"controlPlane": 1})).starts_with("remove it"), "the same beginning is not near");
+    }
+
+    #[test]
+    fn what_the_charts_own_high_availability_values_set_passes() {
+        let ha = json!({"controllerResources": {"cpu": {"request": "100m"}}, "highAvailability": true,
+            "nodeSelector": {"pool": "infra"}});
+        assert_eq!(found(ha, json!({"nodeSelector": {"kubernetes.io/os": "linux"}})), []);
     }
 
     #[test]

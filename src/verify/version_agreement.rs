@@ -8,7 +8,7 @@ use crate::{
     linkerd::retired_chart,
     plan::{NewText, edge_of},
     release::EdgeVersion,
-    scan::{Form, Pin, Reason},
+    scan::{Form, Pin, PinKind, Reason},
 };
 
 pub(super) const NAME: &str = "version-agreement";
@@ -21,7 +21,13 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             .at_pin(pin)
             .mend("this is a defect of uplinker; do not merge, and report it")
     });
-    let left = input.staying().filter_map(|(pin, reason)| left_behind(pin, reason, to));
+    // That a committed manifest stays is told with its reason by `not-rendered`.
+    let told = |pin: &Pin| {
+        let mut missing = input.rendered.missing.iter().filter(|missing| missing.committed);
+        pin.form == Form::Rendered && missing.any(|missing| Some(&missing.chart) == pin.chart.as_ref())
+    };
+    let staying = input.staying().filter(|(pin, _)| !told(pin));
+    let left = staying.filter_map(|(pin, reason)| left_behind(pin, reason, to));
     let findings = wrong.chain(left).collect();
     let (moves, stays) = (input.plan.moves.len(), input.plan.stays.len());
     let looked_at = format!("{} that move and {stays} that stay", count(moves, "pin"));
@@ -61,6 +67,10 @@ fn left_behind(pin: &Pin, reason: Reason, to: EdgeVersion) -> Option<Finding> {
             found(Severity::Warn, format!("`{value}` is fixed by a digest and stays, whatever release it is"))
                 .mend(format!("set the digest of {to} by hand, or remove it"))
         }
+        Reason::Range if pin.kind == PinKind::ChartLock && pin.form != Form::LockDigest => found(
+            Severity::Info,
+            format!("`{value}` is what a range was locked to, and stays: the range does not allow {to}"),
+        ),
         Reason::Range if pin.form != Form::LockDigest => {
             found(Severity::Info, format!("`{value}` is a range, and moves by itself or not at all"))
         }
@@ -103,7 +113,10 @@ fn retired(pin: &Pin) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        scan::PinKind,
+        verify::{Severity::*, testing::*},
+    };
 
     fn stays(reason: Reason, value: &str) -> Vec<Finding> {
         Case::default()
@@ -144,6 +157,21 @@ mod tests {
         let found = stays(Reason::Held, "2026.8.2");
         assert_eq!(severities(&found), [Info]);
         assert!(found[0].reason.contains("held"));
+    }
+
+    #[test]
+    fn a_committed_manifest_that_stays_is_told_once() {
+        let case = || {
+            Case::default().pins(|b| {
+                b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                    .pin("viz.yaml", PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
+                    .of("linkerd-viz")
+                    .stays(Reason::Uneditable)
+            })
+        };
+        assert_eq!(severities(&case().check(NAME)), [Block]);
+        assert_eq!(case().not_rendered(true, "it drifted").check(NAME), []);
+        assert_eq!(severities(&case().not_rendered(false, "no helm").check(NAME)), [Block]);
     }
 
     #[test]

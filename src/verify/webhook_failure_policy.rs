@@ -1,7 +1,8 @@
 //! Step 6, verify: what admission webhooks may hold up.
 //!
 //! In: webhook configurations before and after. Out: a `warn` where a webhook would begin to refuse requests when it is
-//! down, or reaches further, or may take longer; an `info` where it begins to let requests pass.
+//! down, or reaches further, or may take longer, or is gone; an `info` where it begins to let requests pass, or is
+//! called for less.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +16,16 @@ use crate::render::{Object, ObjectKey};
 
 pub(super) const NAME: &str = "webhook-failure-policy";
 
+/// How many of one webhook's rules are named before the rest is counted.
+const NAMED: usize = 5;
+
 const CHECK_SERVICE: &str = "check that the service behind it is up and has several replicas";
 
 /// The most combinations that the rules of one webhook are unfolded into.
 const CEILING: usize = 20_000;
 
-/// Operation, group, version, resource.
-type Reach = BTreeSet<[String; 4]>;
+/// Operation, group, version, resource, scope.
+type Reach = BTreeSet<[String; 5]>;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all = compared(input);
@@ -39,6 +43,10 @@ fn of_one(compared: &Compared<'_>) -> Vec<Finding> {
         let hooks = compared.after.get(key).map(|object| webhooks(object)).unwrap_or_default();
         found.extend(hooks.into_iter().filter_map(|(name, hook)| brought(key, name, hook)));
     }
+    for key in compared.diff.removed.iter().filter(|key| configuration(key)) {
+        let hooks = compared.before.get(key).map(|object| webhooks(object)).unwrap_or_default();
+        found.extend(hooks.into_keys().map(gone));
+    }
     found.into_iter().map(|finding| compared.at(finding)).collect()
 }
 
@@ -51,7 +59,15 @@ fn between(before: &Object, after: &Object) -> Vec<Finding> {
             None => found.extend(brought(&after.key, name, new)),
         }
     }
+    let new = webhooks(after);
+    found.extend(old.into_keys().filter(|name| !new.contains_key(name)).map(gone));
     found
+}
+
+fn gone(name: &str) -> Finding {
+    let reason = format!("the webhook {name} is gone: what it did to requests is no longer done");
+    Finding::warn(NAME, reason)
+        .mend("check that nothing relies on it; without an injector, pods get no proxy")
 }
 
 fn brought(key: &ObjectKey, name: &str, hook: &Value) -> Option<Finding> {
@@ -75,9 +91,9 @@ fn changes(name: &str, old: &Value, new: &Value) -> Vec<Finding> {
         )),
         _ => {}
     }
-    found.extend(wider(name, old, new));
+    found.extend(rules(name, old, new));
     for selector in ["namespaceSelector", "objectSelector", "matchConditions", "matchPolicy"] {
-        if old.get(selector) != new.get(selector) {
+        if said(old, selector) != said(new, selector) {
             let reason = format!("{name} is called for other objects: its {selector} changes");
             found.push(Finding::warn(NAME, reason).mend("compare which namespaces and objects it selects"));
         }
@@ -97,26 +113,51 @@ fn changes(name: &str, old: &Value, new: &Value) -> Vec<Finding> {
     found
 }
 
-fn wider(name: &str, old: &Value, new: &Value) -> Option<Finding> {
+/// Returns a selector; one that selects everything is the same as none.
+fn said<'v>(hook: &'v Value, selector: &str) -> Option<&'v Value> {
+    let is_default = |value: &Value| match value {
+        Value::Null => true,
+        Value::Object(map) => map.values().all(|v| v.is_null() || v.as_array().is_some_and(Vec::is_empty)),
+        Value::Array(items) => items.is_empty(),
+        // In admissionregistration/v1.
+        Value::String(text) => text == "Equivalent",
+        Value::Bool(_) | Value::Number(_) => false,
+    };
+    hook.get(selector).filter(|value| !is_default(value))
+}
+
+fn rules(name: &str, old: &Value, new: &Value) -> Option<Finding> {
     let mend = "check that these requests may pass through it";
     let (Some(old), Some(new)) = (reach(old), reach(new)) else {
         let same = old.get("rules") == new.get("rules");
         let reason = format!("{name} has too many rules to compare, and they change");
         return (!same).then(|| Finding::warn(NAME, reason).mend(mend));
     };
-    let gained: Vec<String> = new
-        .iter()
-        .filter(|wanted| !covers(&old, wanted))
-        .map(|[operation, group, version, resource]| {
-            let group = if group.is_empty() { String::new() } else { format!(" ({group}/{version})") };
-            format!("{operation} {resource}{group}")
-        })
-        .collect();
-    let more = gained.len().saturating_sub(5);
-    let shown: Vec<&str> = gained.iter().take(5).map(String::as_str).collect();
+    let gained = beyond(&new, &old);
+    if gained.is_empty() {
+        let lost = beyond(&old, &new);
+        let reason = format!("{name} is called for less: no longer for {}", listed(&lost));
+        return (!lost.is_empty()).then(|| Finding::info(NAME, reason));
+    }
+    Some(Finding::warn(NAME, format!("{name} is called for more: {}", listed(&gained))).mend(mend))
+}
+
+/// Says what one reach has that another has not.
+fn beyond(reach: &Reach, other: &Reach) -> Vec<String> {
+    let more = reach.iter().filter(|wanted| !covers(other, wanted));
+    let words = more.map(|[operation, group, version, resource, scope]| {
+        let group = if group.is_empty() { String::new() } else { format!(" ({group}/{version})") };
+        let scope = if scope == "*" { String::new() } else { format!(", {scope}") };
+        format!("{operation} {resource}{group}{scope}")
+    });
+    words.collect()
+}
+
+fn listed(words: &[String]) -> String {
+    let shown: Vec<&str> = words.iter().take(NAMED).map(String::as_str).collect();
+    let more = words.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let reason = format!("{name} is called for more: {}{more}", shown.join(", "));
-    (!gained.is_empty()).then(|| Finding::warn(NAME, reason).mend(mend))
+    format!("{}{more}", shown.join(", "))
 }
 
 fn webhooks(object: &Object) -> BTreeMap<&str, &Value> {
@@ -143,12 +184,12 @@ fn reach(hook: &Value) -> Option<Reach> {
             return None;
         }
         let [operations, groups, versions, resources] = &lists;
-        for operation in operations {
-            for group in groups {
-                for version in versions {
-                    out.extend(
-                        resources.iter().map(|r| [operation, group, version, r].map(|t| (*t).to_owned())),
-                    );
+        let scope = rule.get("scope").and_then(Value::as_str).unwrap_or("*");
+        for &operation in operations {
+            for &group in groups {
+                for &version in versions {
+                    let each = resources.iter().map(|r| [operation, group, version, *r, scope]);
+                    out.extend(each.map(|rule| rule.map(str::to_owned)));
                 }
             }
         }
@@ -157,8 +198,8 @@ fn reach(hook: &Value) -> Option<Reach> {
 }
 
 /// Tells whether a reach has what is wanted, wildcards counted.
-fn covers(reach: &Reach, wanted: &[String; 4]) -> bool {
-    (0..16_u8).any(|stars| {
+fn covers(reach: &Reach, wanted: &[String; 5]) -> bool {
+    (0..32_u8).any(|stars| {
         let mut asked = wanted.clone();
         for (place, text) in asked.iter_mut().enumerate() {
             if stars & (1 << place) != 0 {
@@ -211,8 +252,29 @@ mod tests {
     }
 
     #[test]
+    fn scope_removal_and_less_are_said() {
+        let narrow = BASE.replace("resources: [pods]", "resources: [pods], scope: Namespaced");
+        assert_eq!(severities(&found(&narrow, BASE)), [Warn], "cluster-wide objects too");
+        let less = found(&BASE.replace("[CREATE]", "[CREATE, UPDATE]"), BASE);
+        assert_eq!(severities(&less), [Info]);
+        assert!(less[0].reason.ends_with("no longer for UPDATE pods"), "{less:?}");
+        let gone = rendered(&hook(BASE), "").check(NAME);
+        assert_eq!(severities(&gone), [Warn]);
+        assert!(gone[0].reason.starts_with("the webhook inject.l5d.io is gone"));
+        let renamed = rendered(&hook(BASE), &hook(BASE).replace("inject.l5d.io", "other.l5d.io")).check(NAME);
+        assert_eq!(severities(&renamed), [Warn]);
+    }
+
+    #[test]
+    fn what_selects_everything_is_the_same_as_nothing() {
+        let said = "namespaceSelector: {}, objectSelector: {matchExpressions: []}, matchPolicy: Equivalent";
+        assert_eq!(found(BASE, &format!("{BASE}, {said}")), []);
+        assert_eq!(severities(&found(BASE, &format!("{BASE}, matchPolicy: Exact"))), [Warn]);
+    }
+
+    #[test]
     fn narrower_equal_and_unrelated_changes_pass() {
-        assert_eq!(found(&BASE.replace("[pods]", "['*']"), BASE), []);
+        assert_eq!(severities(&found(&BASE.replace("[pods]", "['*']"), BASE)), [Info]);
         assert_eq!(found(BASE, &format!("{BASE}, timeoutSeconds: 5")), []);
         assert_eq!(found(BASE, &format!("{BASE}, clientConfig: {{caBundle: x}}")), []);
         assert_eq!(rendered("", &hook(BASE)).check(NAME), [], "a new one that lets requests pass");

@@ -3,7 +3,7 @@
 pub type Files = Vec<(String, String)>;
 
 /// A certificate without its key: nothing to keep secret.
-const ANCHOR: &str = "-----BEGIN CERTIFICATE-----
+pub const ANCHOR: &str = "-----BEGIN CERTIFICATE-----
 MIIBnzCCAUWgAwIBAgIUesWAvIlsdIUObwWZpzGLSNqlD+0wCgYIKoZIzj0EAwIw
 JTEjMCEGA1UEAwwacm9vdC5saW5rZXJkLmNsdXN0ZXIubG9jYWwwHhcNMjYxMTIx
 MDY0OTQ0WhcNNDYxMTE2MDY0OTQ0WjAlMSMwIQYDVQQDDBpyb290LmxpbmtlcmQu

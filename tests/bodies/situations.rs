@@ -138,6 +138,7 @@ pub fn huge_crd_change() -> String {
     body(&made(&files.collect(), &releases(&["26.8.4", "26.8.6"])), 1, same)
 }
 
+/// Nothing goes there by itself; somebody asks for it.
 pub fn advised_against() -> String {
     let mut all = releases(&["26.8.2"]);
     all.push(published(
@@ -145,14 +146,13 @@ pub fn advised_against() -> String {
         "2026-08-15",
         &["fix(destination): answer for endpoints without ports 15523"],
     ));
-    let notes = "_This release is **not recommended** for clusters with more than 500 services: the destination \
-        controller uses too much memory there; use [edge-26.8.4](https://github.com/linkerd/linkerd2/releases/tag/edge-26.8.4) \
-        instead._\n\n## What's Changed\n* fix(destination): answer for endpoints without ports by @someone in \
+    let notes = "_This release is **not recommended**: the destination controller leaks memory; use \
+        [edge-26.8.4](https://github.com/linkerd/linkerd2/releases/tag/edge-26.8.4) instead._\n\n## What's Changed\n* fix(destination): answer for endpoints without ports by @someone in \
         https://github.com/linkerd/linkerd2/pull/15523\n";
     let last = all.pop().expect("a release").notes(notes);
     all.push(last);
     let files = and(flux_cluster("2026.8.2"), &[("uplinker.yaml", CONFIG)]);
-    body(&made(&files, &all), 1, same)
+    body(&made(&files, &all), 1, |run| run.args(["--to", "edge-26.8.3"]))
 }
 
 pub fn required_stop() -> String {

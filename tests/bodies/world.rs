@@ -30,9 +30,6 @@ pub static PACKAGES: LazyLock<Vec<Package>> = LazyLock::new(|| {
     all
 });
 
-/// What stands where Helm made a certificate or a key up.
-const MADE: &str = "made by Helm";
-
 static CACHE: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a temporary folder"));
 
 fn relabelled(chart: &str, version: &str, new: &str, change: impl Fn(&str) -> String) -> Package {
@@ -104,7 +101,7 @@ pub fn run(scene: &Scene, change: impl FnOnce(Run) -> Run) {
 }
 
 /// Helm's output at 2026.8.2 as a person committed it, with the clock of another day and nothing that differs from run to
-/// run: where Helm makes a key or a certificate up, a constant stands.
+/// run: where Helm makes a certificate up, one that is known stands, and a text that says it is its key.
 pub fn committed() -> Vec<(String, String)> {
     static TEXTS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
         CHARTS.iter().map(|chart| (format!("mesh/{chart}.yaml"), rendered(chart))).collect()
@@ -129,13 +126,19 @@ fn rendered(chart: &str) -> String {
         take: Take::First,
     };
     let text = bench.helm().render(&[job]).remove(0).expect("renders").to_string();
+    let pem = |kind: &str, text: &str| {
+        format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", BASE64_STANDARD.encode(text))
+    };
+    let key = pem("EC PRIVATE KEY", "no key");
     let line = |line: &str| {
-        let made = ["tls.crt:", "tls.key:", "caBundle:"].iter().find(|key| line.trim().starts_with(**key));
-        let indent = line.len() - line.trim_start().len();
-        match made {
-            Some(key) => format!("{}{key} {}\n", " ".repeat(indent), BASE64_STANDARD.encode(MADE)),
-            None if line.trim().starts_with("schedule:") => "  schedule: \"03 21 * * *\"\n".to_owned(),
-            None => format!("{line}\n"),
+        let indent = " ".repeat(line.len() - line.trim_start().len());
+        match line.trim().split(':').next() {
+            Some(name @ ("tls.crt" | "caBundle")) if line.len() > 100 => {
+                format!("{indent}{name}: {}\n", BASE64_STANDARD.encode(super::files::ANCHOR))
+            }
+            Some("tls.key") => format!("{indent}tls.key: {}\n", BASE64_STANDARD.encode(&key)),
+            Some("schedule") => format!("{indent}schedule: \"03 21 * * *\"\n"),
+            _ => format!("{line}\n"),
         }
     };
     text.lines().map(line).collect()

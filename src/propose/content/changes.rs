@@ -89,6 +89,11 @@ pub(super) fn of(rendering: &Rendering, diff: &ObjectDiff, topics: &[(&'static s
 // === impl ChartChange ===
 
 impl ChartChange {
+    /// Tells whether nothing changes but the release that the objects name.
+    pub(super) fn is_version_only(&self) -> bool {
+        self.objects_changed.is_empty() && self.added.is_empty() && self.removed.is_empty()
+    }
+
     /// Tells whether another deployment changes alike.
     fn is_like(&self, other: &Self) -> bool {
         let counts = |c: &Self| (c.objects, c.changed, c.fields, c.version_fields, c.committed);

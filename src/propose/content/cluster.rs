@@ -12,7 +12,7 @@ use super::{Certificates, ChartChange, ImageChange, Material, Statement, changes
 use crate::{
     render::{FieldPath, Object, ObjectDiff, ObjectKey, Rendering, Topic, is_version_only, topic},
     scan::{Form, PinKind, Stage},
-    verify::Severity,
+    verify::{Finding, Severity},
 };
 
 /// What changes in the cluster.
@@ -26,6 +26,8 @@ pub struct Cluster {
     pub callouts: Vec<Callout>,
     /// Workloads whose pods start anew.
     pub restarts: Vec<Restarts>,
+    /// Workloads with another pod template that replace no pod by themselves.
+    pub on_delete: Vec<String>,
     /// Certificates.
     pub certificates: Certificates,
     /// Defaults that change under the user's values, where no warning says so.
@@ -38,6 +40,8 @@ pub struct Cluster {
     pub stand_ins: Vec<String>,
     /// What else a reader must know of the renderings.
     pub notes: Vec<String>,
+    /// The packages that were rendered, with their digests.
+    pub packages: Vec<String>,
     /// Helm's version.
     pub helm: Option<String>,
     /// How many objects differ, are new or gone.
@@ -79,6 +83,8 @@ pub struct Restart {
     pub strategy: Option<String>,
     /// Whether it runs on every node.
     pub every_node: bool,
+    /// In how many of the chart's deployments.
+    pub times: usize,
 }
 
 /// A chart that could not be rendered.
@@ -92,20 +98,46 @@ pub struct Missing {
     pub reason: String,
     /// What to do.
     pub mend: String,
+    /// Whether a block or a warning says so as well.
+    pub told: bool,
 }
 
 /// Tells whether this section says what a check found, where it is no warning.
-pub(super) fn tells(check: &str) -> bool {
-    matches!(check, "defaults-changed" | "values-unknown" | "not-rendered")
+pub(super) fn tells(finding: &Finding, material: &Material<'_>) -> bool {
+    match finding.check {
+        "defaults-changed" | "values-unknown" | "not-rendered" => true,
+        // Beside certificates that are listed with their dates.
+        "certificate-expiry" => !material.rendered.done.is_empty(),
+        "chart-digest" => is_of_packages(finding) && !material.rendered.done.is_empty(),
+        _ => false,
+    }
+}
+
+/// The packages that were rendered, by name: they have no place.
+fn is_of_packages(finding: &Finding) -> bool {
+    finding.check == "chart-digest" && finding.severity == Severity::Info && finding.place.is_none()
+}
+
+/// Puts digests between backticks, so that they can be copied.
+fn packages(finding: &Finding) -> String {
+    let word = |word: &str| {
+        let digits = word.trim_end_matches(',');
+        match digits.len() == 12 && digits.chars().all(|c| c.is_ascii_hexdigit()) {
+            true => word.replacen(digits, &format!("`{digits}`"), 1),
+            false => word.to_owned(),
+        }
+    };
+    finding.reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// What is gathered over all renderings.
 #[derive(Default)]
 struct Gathered {
     charts: Vec<ChartChange>,
-    images: BTreeSet<ImageChange>,
+    images: Vec<ImageChange>,
     topics: BTreeMap<&'static str, (usize, BTreeSet<String>)>,
-    restarts: BTreeMap<String, BTreeSet<Restart>>,
+    restarts: BTreeMap<String, BTreeMap<Restart, usize>>,
+    on_delete: BTreeSet<String>,
 }
 
 // === impl Cluster ===
@@ -129,16 +161,27 @@ impl Cluster {
             fields: sum(|c| c.fields),
             version_fields: sum(|c| c.version_fields),
             charts,
-            images: gathered.images.into_iter().collect(),
+            images: images::together(gathered.images),
             callouts: callouts(gathered.topics),
             restarts: gathered.restarts.into_iter().map(restarts).collect(),
+            on_delete: gathered.on_delete.into_iter().collect(),
             certificates: Certificates::of(&rendered.done),
             defaults: defaults.map(statement).collect(),
             missing: missing(material),
             uncovered: uncovered(material),
             stand_ins: set(|r| &r.stand_ins),
             notes: set(|r| &r.notes),
+            packages: material.findings.iter().filter(|f| is_of_packages(f)).map(packages).collect(),
             helm: rendered.helm.clone(),
+        }
+    }
+
+    /// Marks what is missing and told by one of these too.
+    pub(super) fn tell_apart<'s>(&mut self, statements: impl Iterator<Item = &'s Statement>) {
+        let places: BTreeSet<&String> =
+            statements.filter(|s| s.check == "not-rendered").filter_map(|s| s.place.as_ref()).collect();
+        for missing in &mut self.missing {
+            missing.told = places.contains(&missing.place);
         }
     }
 }
@@ -155,8 +198,12 @@ impl Gathered {
         for change in &diff.changed {
             let pods = |path: &FieldPath| path.starts_with(&["spec", "template"]);
             let moves = change.fields.iter().any(|f| pods(&f.path)) || change.reordered.iter().any(pods);
-            if let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) {
-                self.restarts.entry(rendering.to.name.clone()).or_default().insert(restart(object));
+            let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) else { continue };
+            if strategy(object) == Some("OnDelete") {
+                self.on_delete.insert(change.key.to_string());
+            } else {
+                let of_chart = self.restarts.entry(rendering.to.name.clone()).or_default();
+                *of_chart.entry(restart(object)).or_default() += 1;
             }
         }
         self.charts.push(changes::of(rendering, diff, &counts));
@@ -266,18 +313,23 @@ fn runs_pods(key: &ObjectKey) -> bool {
     key.group == "apps" && matches!(key.kind.as_str(), "Deployment" | "DaemonSet" | "StatefulSet")
 }
 
+fn strategy(object: &Object) -> Option<&str> {
+    ["strategy", "updateStrategy"].iter().find_map(|key| object.text(&["spec", key, "type"]))
+}
+
 fn restart(object: &Object) -> Restart {
-    let strategy = ["strategy", "updateStrategy"].iter().find_map(|key| object.text(&["spec", key, "type"]));
     Restart {
         object: object.key.to_string(),
         replicas: object.at(&["spec", "replicas"]).and_then(Value::as_u64),
-        strategy: strategy.map(str::to_owned),
+        strategy: strategy(object).map(str::to_owned),
         every_node: object.key.kind == "DaemonSet",
+        times: 0,
     }
 }
 
-fn restarts((chart, workloads): (String, BTreeSet<Restart>)) -> Restarts {
-    Restarts { chart, workloads: workloads.into_iter().collect() }
+fn restarts((chart, workloads): (String, BTreeMap<Restart, usize>)) -> Restarts {
+    let workloads = workloads.into_iter().map(|(workload, times)| Restart { times, ..workload });
+    Restarts { chart, workloads: workloads.collect() }
 }
 
 fn missing(material: &Material<'_>) -> Vec<Missing> {
@@ -285,11 +337,18 @@ fn missing(material: &Material<'_>) -> Vec<Missing> {
         chart: not.chart.clone(),
         place: not.line.map_or_else(|| not.path.to_string(), |line| format!("{}:{line}", not.path)),
         reason: not.reason.trim_end_matches('.').to_owned(),
-        mend: not.mend.clone(),
+        mend: sentence(&not.mend),
+        told: false,
     };
     let mut all: Vec<Missing> = material.rendered.missing.iter().map(one).collect();
     all.dedup();
     all
+}
+
+/// Begins with a capital letter, unless it begins with code.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }
 
 /// Finds moving pins of whose effect on the cluster nothing is known: no rendering is of their chart.
@@ -355,10 +414,13 @@ mod tests {
         let before = deployment("a", 2, "[{name: a, image: 'i:edge-26.8.2'}]");
         let after = deployment("a", 2, "[{name: a, image: 'i:edge-26.8.3'}]");
         let found = gathered(&before, &after).restarts;
-        assert_eq!(found["linkerd-viz"].first().and_then(|r| r.replicas), Some(2));
+        assert_eq!(found["linkerd-viz"].keys().next().and_then(|r| r.replicas), Some(2));
         assert!(
             gathered(&before, &deployment("a", 3, "[{name: a, image: 'i:edge-26.8.2'}]")).restarts.is_empty()
         );
         assert!(gathered(&pod("a", "i:1"), &pod("a", "i:2")).restarts.is_empty(), "a pod is not a workload");
+        let on_delete = |text: &str| text.replace("  replicas", "  updateStrategy: {type: OnDelete}\n  replicas");
+        let waits = gathered(&on_delete(&before), &on_delete(&after));
+        assert!(waits.restarts.is_empty() && waits.on_delete.contains("Deployment n/a"), "it waits for somebody");
     }
 }

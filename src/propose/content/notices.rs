@@ -84,7 +84,7 @@ impl<'a> Repository<'a> {
     fn touched(&self, notice: &Notice) -> Touch {
         match (&notice.touches, &notice.condition) {
             (Some(touches), _) => self.any(touches),
-            (None, None) => Touch::Yes("every installation is concerned".to_owned()),
+            (None, None) => Touch::Yes("this concerns every installation".to_owned()),
             (None, Some(_)) => Touch::Unknown,
         }
     }

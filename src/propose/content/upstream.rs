@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Material, Told, day, notices};
+use super::{Material, Told, day, notices, unmarked};
 use crate::{
     release::{
         EdgeVersion, FeedState, Guidance, Release,
@@ -181,7 +181,7 @@ fn passed(release: &Release) -> Passed {
         version: release.version.to_string(),
         published: release.published.map(day),
         guidance: guidance.map(str::to_owned),
-        note: note.filter(|note| !note.trim().is_empty()),
+        note: note.map(|note| unmarked(&note)).filter(|note| !note.trim().is_empty()),
         source: source.cloned(),
         notes: release.notes.is_some(),
         ..Passed::default()
@@ -191,7 +191,7 @@ fn passed(release: &Release) -> Passed {
 fn crossed(material: &Material<'_>, oldest: EdgeVersion) -> Vec<String> {
     let begins = |m: &&crate::linkerd::Milestone| m.first > oldest && m.first <= material.plan.to;
     let milestones = material.catalog.knowledge.milestones.iter().filter(begins);
-    milestones.map(|m| format!("{} (with {})", m.name, m.first)).collect()
+    milestones.map(|m| format!("{} with {}", m.name, m.first)).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Content, Effect, count};
+use super::{ChartChange, Content, Effect, count};
 
 /// The first line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -60,6 +60,11 @@ fn workloads(content: &Content) -> String {
         1 => "1 workload restarts".to_owned(),
         n => format!("{n} workloads restart"),
     });
+    match content.next.workloads.iter().filter(|w| w.gap).count() {
+        0 => {}
+        1 => parts.push("1 of them serves nothing meanwhile".to_owned()),
+        n => parts.push(format!("{n} of them serve nothing meanwhile")),
+    }
     match later {
         0 => {}
         1 => parts.push("1 pin works only when pods start anew".to_owned()),
@@ -80,23 +85,42 @@ fn objects(content: &Content) -> String {
     let (moved, still): (Vec<&str>, Vec<&str>) =
         ["CRD", "RBAC", "webhook", "port"].into_iter().partition(|topic| changes(topic));
     let mut parts = Vec::new();
-    if !moved.is_empty() {
-        parts.push(format!("{} changes", listed(&moved, "and")));
+    if cluster.charts.iter().all(ChartChange::is_version_only) {
+        parts.push("only version strings change".to_owned());
+    } else {
+        match cluster.fields - cluster.version_fields {
+            0 => {}
+            1 => parts.push("1 field changes beyond version strings".to_owned()),
+            n => parts.push(format!("{n} fields change beyond version strings")),
+        }
+        if !moved.is_empty() {
+            parts.push(format!("{} changes", listed(&moved, "and")));
+        }
+        if !still.is_empty() {
+            parts.push(format!("no {} changes", listed(&still, "or")));
+        }
+        match cluster.charts.iter().map(|c| c.added.len()).sum::<usize>() {
+            0 => {}
+            1 => parts.push("1 object is added".to_owned()),
+            n => parts.push(format!("{n} objects are added")),
+        }
+        parts.push(match cluster.charts.iter().map(|c| c.removed.len()).sum::<usize>() {
+            0 => "nothing is removed".to_owned(),
+            1 => "1 object is removed".to_owned(),
+            n => format!("{n} objects are removed"),
+        });
     }
-    if !still.is_empty() {
-        parts.push(format!("no {} changes", listed(&still, "or")));
-    }
-    parts.push(match cluster.charts.iter().map(|c| c.removed.len()).sum::<usize>() {
-        0 => "nothing is removed".to_owned(),
-        1 => "1 object is removed".to_owned(),
-        n => format!("{n} objects are removed"),
+    parts.push(match cluster.restarts.iter().flat_map(|r| &r.workloads).map(|w| w.times).sum::<usize>() {
+        0 => "nothing restarts".to_owned(),
+        1 => "1 workload restarts".to_owned(),
+        n => format!("{n} workloads restart"),
     });
     let unseen = cluster.missing.len() + cluster.uncovered.len();
     if unseen > 0 {
-        parts.push(format!(
-            "this holds for what was rendered, {} not",
-            if unseen == 1 { "1 part was".to_owned() } else { format!("{unseen} parts were") }
-        ));
+        parts.push(match unseen {
+            1 => "1 part was not rendered, and this says nothing of it".to_owned(),
+            n => format!("{n} parts were not rendered, and this says nothing of them"),
+        });
     }
     parts.join("; ")
 }
@@ -125,12 +149,17 @@ mod tests {
         assert!(none.claim.contains("not known"));
         let charts = vec![ChartChange::default()];
         let all = of(&platform(Cluster { charts: charts.clone(), ..Cluster::default() }));
-        assert_eq!(all.claim, "no CRD, RBAC, webhook or port changes; nothing is removed");
+        assert_eq!(all.claim, "only version strings change; nothing restarts");
         assert_eq!(all.weight, Weight::Routine);
-        let callouts = vec![Callout { topic: "RBAC", ..Callout::default() }];
+        let callouts = vec![Callout { topic: "RBAC", fields: 1, ..Callout::default() }];
+        let charts = vec![ChartChange { added: vec!["Role a".into()], ..ChartChange::default() }];
         let missing = vec![Missing::default()];
         let part = of(&platform(Cluster { charts, callouts, missing, ..Cluster::default() }));
-        assert!(part.claim.starts_with("RBAC changes; no CRD, webhook or port changes; nothing is removed; this holds for what was rendered"));
+        assert_eq!(
+            part.claim,
+            "RBAC changes; no CRD, webhook or port changes; 1 object is added; nothing is removed; nothing restarts; \
+             1 part was not rendered, and this says nothing of it"
+        );
     }
 
     #[test]
@@ -141,6 +170,8 @@ mod tests {
             effect,
             replicas: None,
             strategy: None,
+            gap: false,
+            every_node: false,
         };
         let claim = |effects: &[Effect]| {
             let mut content = Content { stage: "data-plane".into(), ..Content::default() };

@@ -31,6 +31,10 @@ pub struct Workload {
     pub replicas: Option<u64>,
     /// How pods are replaced, where the file says so.
     pub strategy: Option<String>,
+    /// Whether all its pods are down for a while when it restarts.
+    pub gap: bool,
+    /// Whether it runs on every node.
+    pub every_node: bool,
 }
 
 /// When a workload gets the new proxy.
@@ -68,8 +72,15 @@ pub(super) fn of(material: &Material<'_>) -> Vec<Workload> {
 }
 
 fn one(pin: &Pin, stream: Option<&Stream>) -> Workload {
-    let unknown =
-        Workload { place: place(pin), object: None, effect: Effect::Unknown, replicas: None, strategy: None };
+    let unknown = Workload {
+        place: place(pin),
+        object: None,
+        effect: Effect::Unknown,
+        replicas: None,
+        strategy: None,
+        gap: false,
+        every_node: false,
+    };
     let found = stream.zip(pin.site.route.as_ref()).and_then(|(stream, route)| {
         let root = stream.roots().nth(route.document)?;
         object(root, &route.steps)
@@ -88,10 +99,19 @@ fn one(pin: &Pin, stream: Option<&Stream>) -> Workload {
     let strategy = text(&["spec", "strategy", "type"]).or_else(|| text(&["spec", "updateStrategy", "type"]));
     // With `OnDelete` a changed template waits for somebody to delete the pods.
     let effect = if strategy.as_deref() == Some("OnDelete") { Effect::NextStart } else { effect };
+    let replicas = text(&["spec", "replicas"]).and_then(|n| n.parse().ok());
+    // A Deployment that rolls starts the new pod first; a StatefulSet never has two pods of one name.
+    let alone = match kind.as_str() {
+        "Deployment" => strategy.as_deref() == Some("Recreate"),
+        "StatefulSet" => replicas == Some(1),
+        _ => false,
+    };
     Workload {
+        gap: alone && effect == Effect::Restarts && replicas != Some(0),
+        every_node: kind == "DaemonSet",
         object: Some(format!("{kind} {namespace}{name}")),
         effect,
-        replicas: text(&["spec", "replicas"]).and_then(|n| n.parse().ok()),
+        replicas,
         strategy,
         ..unknown
     }

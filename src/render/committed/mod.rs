@@ -139,6 +139,7 @@ impl Committed {
             files: self.files.iter().map(|file| file.path.clone()).collect(),
             chart: self.chart.clone(),
             committed: true,
+            refused: false,
             reason,
             mend: mend.into(),
         })

@@ -88,6 +88,7 @@ fn unread(file: &RenderedFile, reason: String) -> NotRendered {
         files: vec![file.path.clone()],
         chart: file.chart.clone(),
         committed: true,
+        refused: false,
         reason: format!("the file cannot be read as rendered objects: {reason}"),
         mend: "render it again by hand, or leave the file out with `ignore`".to_owned(),
     }

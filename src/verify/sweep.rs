@@ -1,0 +1,52 @@
+//! Step 6, verify: files of the whole tree that have a word in them.
+//!
+//! In: the tree before the change. Out: the texts of its YAML and JSON files with one of some words. It reads every small
+//! file, so a check asks only once it has something to find out.
+
+use std::sync::{Mutex, PoisonError};
+
+use memchr::memmem;
+
+use super::Verification;
+use crate::scan::{BlobId, Entry, Mode};
+
+/// The largest file that is read, for a check that looks for what people write.
+pub(super) const WRITTEN: u64 = 1 << 20;
+
+/// The same for what programs print: a bundle of definitions.
+pub(super) const PRINTED: u64 = 8 << 20;
+
+/// Reads the YAML and JSON files up to a size that have one of some words in them, in the tree's order.
+pub(super) fn texts_with<'a>(
+    input: &Verification<'a>,
+    words: &[&str],
+    ceiling: u64,
+) -> Vec<(&'a Entry, String)> {
+    let is_yaml = |entry: &&Entry| {
+        let name = entry.path.name();
+        matches!(entry.mode, Mode::File | Mode::Executable)
+            && [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
+    };
+    let entries: Vec<&Entry> = input.before.entries().iter().filter(is_yaml).collect();
+    let ids: Vec<BlobId> = entries.iter().map(|entry| entry.id).collect();
+    let finders: Vec<memmem::Finder<'_>> = words.iter().map(|word| memmem::Finder::new(*word)).collect();
+    let text_of = |content: &[u8]| {
+        let found = finders.iter().any(|finder| finder.find(content).is_some());
+        found.then(|| String::from_utf8(content.to_vec()).ok()).flatten()
+    };
+    let texts: Mutex<Vec<Option<Option<String>>>> = Mutex::new(vec![None; ids.len()]);
+    let keep = |at: usize, content: &[u8]| {
+        let text = text_of(content);
+        if let Some(slot) = texts.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
+            *slot = Some(text);
+        }
+    };
+    input.before.sweep(&ids, ceiling, &keep);
+    let mut texts = texts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (slot, id) in texts.iter_mut().zip(&ids).filter(|(slot, _)| slot.is_none()) {
+        let small = input.before.size(*id).is_ok_and(|size| size <= ceiling);
+        let content = small.then(|| input.before.read(*id).ok()).flatten().unwrap_or_default();
+        *slot = Some(text_of(&content));
+    }
+    entries.into_iter().zip(texts).filter_map(|(entry, text)| Some((entry, text.flatten()?))).collect()
+}

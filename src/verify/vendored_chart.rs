@@ -1,0 +1,92 @@
+//! Step 6, verify: copies of charts that lie committed under an umbrella chart.
+//!
+//! In: the moving dependencies of `Chart.yaml` and the names of the files beside it. Out: a `block` for each that is
+//! committed in `charts/` too: Helm takes what lies there by its name alone, so the old release would stay.
+
+use std::collections::BTreeSet;
+
+use super::{Checked, Finding, Verification, count};
+use crate::{
+    release::EdgeVersion,
+    scan::{Entry, PinKind, RepoPath},
+};
+
+pub(super) const NAME: &str = "vendored-chart";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let umbrella = |kind| matches!(kind, PinKind::ChartDependency | PinKind::ChartLock);
+    let moving = input.moving().filter(|(pin, _)| umbrella(pin.kind));
+    let charts: BTreeSet<(&str, &str)> =
+        moving.filter_map(|(pin, _)| Some((pin.path.folder(), pin.chart.as_deref()?))).collect();
+    let copies = charts.iter().filter_map(|(folder, chart)| copy(input.before.entries(), folder, chart));
+    let findings = copies
+        .map(|(path, folder, chart)| {
+            let reason = format!(
+                "{chart} lies here as a committed copy, which Helm takes whatever `Chart.yaml` says, so the old release \
+                 would stay"
+            );
+            let at = if folder.is_empty() { "." } else { folder };
+            let mend = format!("run `helm dependency update {at}` on this branch and commit what it makes");
+            Finding::block(NAME, reason).at(path, None).mend(mend)
+        })
+        .collect();
+    Checked { looked_at: format!("what lies beside {}", count(charts.len(), "dependency")), findings }
+}
+
+/// Looks for a chart in `charts/`, unpacked or as a package of a release.
+fn copy<'a>(
+    entries: &'a [Entry],
+    folder: &'a str,
+    chart: &'a str,
+) -> Option<(&'a RepoPath, &'a str, &'a str)> {
+    let home = if folder.is_empty() { "charts/".to_owned() } else { format!("{folder}/charts/") };
+    let first = entries.partition_point(|entry| entry.path.as_str() < home.as_str());
+    let inside = entries.get(first..)?.iter().take_while(|entry| entry.path.as_str().starts_with(&home));
+    let is_copy = |path: &str| {
+        let rest = path.strip_prefix(&home).and_then(|rest| rest.strip_prefix(chart));
+        rest.is_some_and(|rest| {
+            let packed = rest.strip_prefix('-').and_then(|rest| rest.strip_suffix(".tgz"));
+            rest == "/Chart.yaml" || packed.is_some_and(|version| EdgeVersion::from_chart(version).is_some())
+        })
+    };
+    inside.map(|entry| &entry.path).find(|path| is_copy(path.as_str())).map(|path| (path, folder, chart))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity::*, testing::*};
+
+    fn beside(files: &[&str]) -> Vec<Finding> {
+        let case = Case::default().pins(|b| {
+            b.pin("mesh/Chart.lock", PinKind::ChartLock, "2026.8.2")
+                .of("linkerd-crds")
+                .pin("mesh/Chart.yaml", PinKind::ChartDependency, "2026.8.2")
+                .of("linkerd-crds")
+        });
+        files.iter().fold(case, |case, file| case.file(file, "x\n")).check(NAME)
+    }
+
+    #[test]
+    fn a_committed_copy_of_a_dependency_blocks_once() {
+        for copy in ["mesh/charts/linkerd-crds/Chart.yaml", "mesh/charts/linkerd-crds-2026.8.2.tgz"] {
+            let found = beside(&[copy, "mesh/charts/linkerd-crds/values.yaml"]);
+            assert_eq!(severities(&found), [Block], "{copy}");
+            assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), copy);
+            assert!(found[0].mend.as_ref().unwrap().contains("helm dependency update mesh"));
+        }
+    }
+
+    #[test]
+    fn what_helm_does_not_take_for_it_is_quiet() {
+        for other in [
+            "charts/linkerd-crds/Chart.yaml",
+            "mesh/charts/linkerd-crds-extra/Chart.yaml",
+            "mesh/charts/linkerd-crds-extra-1.0.0.tgz",
+            "mesh/charts/podinfo-2026.8.2.tgz",
+            "mesh/charts/linkerd-crds/README.md",
+        ] {
+            assert_eq!(beside(&[other]), [], "{other}");
+        }
+    }
+}
