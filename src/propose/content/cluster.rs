@@ -197,7 +197,9 @@ impl Gathered {
         for change in &diff.changed {
             let pods = |path: &FieldPath| path.starts_with(&["spec", "template"]);
             let moves = change.fields.iter().any(|f| pods(&f.path)) || change.reordered.iter().any(pods);
-            let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) else { continue };
+            let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) else {
+                continue;
+            };
             if strategy(object) == Some("OnDelete") {
                 self.on_delete.insert(change.key.to_string());
             } else {
@@ -418,8 +420,12 @@ mod tests {
             gathered(&before, &deployment("a", 3, "[{name: a, image: 'i:edge-26.8.2'}]")).restarts.is_empty()
         );
         assert!(gathered(&pod("a", "i:1"), &pod("a", "i:2")).restarts.is_empty(), "a pod is not a workload");
-        let on_delete = |text: &str| text.replace("  replicas", "  updateStrategy: {type: OnDelete}\n  replicas");
+        let on_delete =
+            |text: &str| text.replace("  replicas", "  updateStrategy: {type: OnDelete}\n  replicas");
         let waits = gathered(&on_delete(&before), &on_delete(&after));
-        assert!(waits.restarts.is_empty() && waits.on_delete.contains("Deployment n/a"), "it waits for somebody");
+        assert!(
+            waits.restarts.is_empty() && waits.on_delete.contains("Deployment n/a"),
+            "it waits for somebody"
+        );
     }
 }

@@ -32,10 +32,11 @@ pub(super) fn together(all: impl IntoIterator<Item = ImageChange>) -> Vec<ImageC
         after.extend(one.after);
         *with_release &= one.with_release;
     }
-    let one = |(image, (before, after, with_release)): (String, (BTreeSet<String>, BTreeSet<String>, bool))| {
-        let (before, after) = (before.into_iter().collect(), after.into_iter().collect());
-        ImageChange { image, before, after, with_release }
-    };
+    let one =
+        |(image, (before, after, with_release)): (String, (BTreeSet<String>, BTreeSet<String>, bool))| {
+            let (before, after) = (before.into_iter().collect(), after.into_iter().collect());
+            ImageChange { image, before, after, with_release }
+        };
     found.into_iter().map(one).collect()
 }
 
@@ -129,7 +130,8 @@ mod tests {
 
     #[test]
     fn an_image_of_several_deployments_is_one() {
-        let from = |tag: &str| rendering(&pod("a", &format!("x/proxy:{tag}")), &pod("a", "x/proxy:edge-26.8.3"));
+        let from =
+            |tag: &str| rendering(&pod("a", &format!("x/proxy:{tag}")), &pod("a", "x/proxy:edge-26.8.3"));
         let of_fleet = |tags: [&str; 2]| together(tags.iter().flat_map(|tag| of(&from(tag))));
         let found = of_fleet(["edge-26.8.2", "v1"]);
         assert_eq!(found.len(), 1);
