@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// What changes in the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cluster {
     /// The charts that were rendered.
     pub charts: Vec<ChartChange>,
@@ -52,7 +53,7 @@ pub struct Cluster {
 }
 
 /// What changes of one sort, beyond version strings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Callout {
     /// `CRD`, `RBAC`, `webhook`, `resource` or `port`.
     pub topic: &'static str,
@@ -63,7 +64,7 @@ pub struct Callout {
 }
 
 /// Workloads of one chart whose pods start anew.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Restarts {
     /// The chart.
     pub chart: String,
@@ -72,7 +73,7 @@ pub struct Restarts {
 }
 
 /// A workload whose pods start anew.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Restart {
     /// The workload.
     pub object: String,
@@ -87,7 +88,7 @@ pub struct Restart {
 }
 
 /// A chart that could not be rendered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Missing {
     /// The chart.
     pub chart: String,

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ use crate::{
 const KEEP: &str = "helm.sh/resource-policy";
 
 /// What happens next.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Next {
     /// The charts that move, in the order in which they are applied as far as the repository says it.
     pub order: Vec<Step>,
@@ -43,7 +44,7 @@ pub struct Next {
 }
 
 /// A chart's place in the order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// The chart.
     pub chart: String,
@@ -58,7 +59,7 @@ pub struct Step {
 }
 
 /// How the oldest proxies go with the new control plane.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Skew {
     /// The oldest release that a proxy may have.
     pub oldest: Option<String>,
