@@ -3,10 +3,13 @@
 //! reference and no mark of ours anywhere.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod support;
+
 mod hostile_texts {
     mod corpus;
     mod page;
     mod reading;
+    mod whole;
 
     use uplinker::propose::{Marker, Ticks, body, body::Frame, marker};
 
