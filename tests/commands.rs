@@ -133,7 +133,7 @@ fn a_plan_says_what_a_run_does_and_writes_nothing() {
     assert!(!text.stdout.contains("+      version"), "no diff unless asked\n{text}");
     let diff = plan(&["--diff"]).exits(0);
     let _ =
-        diff.prints(&["-      version: \"2026.8.2\"", "+      version: \"2026.8.3\"", "Release on the way"]);
+        diff.prints(&["-      version: \"2026.8.2\"", "+      version: \"2026.8.3\"", "### What changed upstream"]);
     let _ = plan(&["--format", "markdown"])
         .exits(0)
         .prints(&["### default, platform: edge-26.8.2 → edge-26.8.3", "3 pins move to `edge-26.8.3`"]);
@@ -394,7 +394,7 @@ fn the_demo_proposes_and_its_printed_command_finds_nothing_to_do() {
     let _ = done
         .clone()
         .prints(&["edge-26.8.3"])
-        .complains(&["Release on the way", &folder.display().to_string()]);
+        .complains(&["### What changed upstream", &folder.display().to_string()]);
     let command = done.stderr.lines().rev().map(str::trim).find(|line| line.starts_with("uplinker run "));
     let command = command.unwrap_or_else(|| panic!("no command is printed\n{done}")).to_owned();
     let proposals = files_below(&folder.join("proposals"));

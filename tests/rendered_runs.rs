@@ -1,5 +1,5 @@
 //! Whole runs over repositories with committed manifests: what is pushed, what is never pushed, and that a second run
-//! finds nothing to do.
+//! finds nothing to do; and what `verify` says of repositories as they are.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
@@ -11,8 +11,9 @@ use support::{
     charts::ChartRepository,
     feed::release,
     helm::{Bench, helm},
-    process::Run,
-    repo::{ADA, put},
+    mesh::{CONTROL_PLANE, MESH, mesh_and},
+    process::{Done, Home, Run},
+    repo::{ADA, BareRepo, put},
     scene::{PLATFORM, Scene},
 };
 use uplinker::render::{ChartId, Job, Layer, Renderer as _, Take};
@@ -229,4 +230,48 @@ fn without_helm_chart_pins_move_and_the_rest_says_how_to_get_one() {
     let body = scene.only_pull().body.unwrap();
     assert!(body.starts_with("**Blocked") && body.contains("helm.sh/docs/intro/install"), "{body}");
     assert!(body.contains("&#45;&#45;helm") || body.contains("--helm"), "{body}");
+}
+
+/// Verifies a repository with these files where no host can be reached.
+fn verified(files: &[(&str, &str)], more: &[&str]) -> Done {
+    let home = Home::new();
+    let folder = home.path().join("mesh.git");
+    BareRepo::with_files(folder.clone(), "main", files);
+    let run = home.run(["verify", "--charts-url", "https://127.0.0.1:1/index.yaml"]);
+    run.args(more).arg(&folder).done()
+}
+
+#[test]
+fn verify_of_versions_alone_needs_no_network() {
+    let _ = verified(MESH, &[]).exits(0).prints(&["2 charts and 1 proxy pin go together"]);
+}
+
+#[test]
+fn verify_names_an_upgrade_that_was_done_by_half() {
+    let moved = CONTROL_PLANE.replace("2026.8.2", "2026.8.3");
+    let half: Vec<(&str, &str)> = MESH
+        .iter()
+        .map(|(path, text)| (*path, if *text == CONTROL_PLANE { moved.as_str() } else { *text }))
+        .collect();
+    let words = "linkerd-crds is of edge-26.8.2 and the control plane beside it of edge-26.8.3";
+    let _ = verified(&half, &[]).exits(4).prints(&["block half-done: linkerd/crds.yaml:", words]);
+    let report = verified(&half, &["--format", "json"]).exits(4).json();
+    assert_eq!((report["deployed"].as_u64(), report["proxies"].as_u64()), (Some(2), Some(1)));
+    assert_eq!(
+        (report["findings"][0]["severity"].as_str(), report["findings"][0]["place"]["path"].as_str()),
+        (Some("block"), Some("linkerd/crds.yaml"))
+    );
+    let _ = verified(&half, &["--format", "markdown"]).exits(4).prints(&["- block half-done: "]);
+}
+
+#[test]
+fn verify_names_proxies_that_are_ahead() {
+    let ahead = mesh_and(&[(
+        "apps/new.yaml",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: new\n  annotations:\n    \
+         linkerd.io/inject: enabled\n    config.linkerd.io/proxy-version: edge-26.8.3\n",
+    )]);
+    let _ = verified(&ahead, &[])
+        .exits(4)
+        .prints(&["apps/new.yaml:7", "ahead of the control plane, edge-26.8.2"]);
 }

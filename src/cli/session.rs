@@ -140,12 +140,16 @@ impl<'t> Session<'t> {
         default_branch(&remote, |tree| pipeline::pins(tree, request.to))
     }
 
-    /// The committed manifests against their charts.
+    /// The committed manifests against their charts, and versions against each other. Where nothing is committed, the
+    /// charts are not needed, nor the index that names them.
     pub fn verify(&self, request: &VerifyRequest) -> Result<VerifyReport, Error> {
         if let Repository::Path(path) = &request.repository {
             check_path(path)?;
         }
-        let catalog = self.catalog(&request.network, None, Purpose::Everything)?;
+        let (catalog, failed) = match self.catalog(&request.network, None, Purpose::Everything) {
+            Ok(catalog) => (catalog, None),
+            Err(error) => (Catalog::default(), Some(error)),
+        };
         let renderer = self.renderer(&request.helm, &request.network, &catalog);
         self.terminal.progress("rendering");
         let verify = |tree: &dyn Tree| pipeline::verify(tree, &catalog, renderer.as_ref(), Timestamp::now());
@@ -157,6 +161,17 @@ impl<'t> Session<'t> {
                 default_branch(&remote, verify)?
             }
         };
+        if let Some(error) = failed.filter(|_| !report.manifests.is_empty()) {
+            let off = request.network.feeds.charts.is_off();
+            let without = || {
+                Error::usage("committed manifests are compared with their charts, and `--charts-url` is off")
+            };
+            return Err(if off {
+                without().hint("leave it out, or name a mirror or file://...")
+            } else {
+                error
+            });
+        }
         // Without Helm nothing is known, which is not the same as a difference.
         let helm = if report.manifests.is_empty() { Ok(String::new()) } else { renderer.helm() };
         helm.map(|_| report).map_err(|e| Error::failed("cannot render").because(e))

@@ -1,4 +1,4 @@
-//! `uplinker verify`: do the committed manifests follow from their versions and values?
+//! `uplinker verify`: do the committed manifests follow from their versions and values, and do versions go together?
 
 use std::path::PathBuf;
 
@@ -12,15 +12,18 @@ use super::{
 };
 use crate::{
     release,
+    report::{Format, Style},
     sys::{env, secrets::Token},
 };
 
-/// Check that the committed manifests are what their charts and values give
+/// Check that committed manifests are what their charts give, and that versions go together
 ///
 /// Renders each committed manifest again in the version that it names, with the values that belong to it, and names
 /// every object and field that differs: changes by hand, tampering, upgrades that were done by half. What Helm
-/// invents (webhook certificates, a schedule from the clock) is not compared. Meant as a required check of the
-/// repository that holds the manifests. Of a path the HEAD commit is read, and nothing is written anywhere.
+/// invents (webhook certificates, a schedule from the clock) is not compared. Then compares versions: CRDs that are not
+/// of their control plane's release, values and proxy pins that are ahead of it. Meant as a required check of the
+/// repository. Of a path the HEAD commit is read, and nothing is written. The network and Helm are needed only where
+/// manifests are committed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct VerifyArgs {
@@ -51,8 +54,8 @@ Examples:
   uplinker verify                           this folder's repository
   uplinker verify --format json | jq .drifts
 
-Exit codes: 0 everything follows, or nothing is committed; 1 failed, 2 usage or configuration, 4 something differs or
-cannot be proven, 5 temporary failure outside.";
+Exit codes: 0 everything follows and goes together, warnings aside; 1 failed, 2 usage or configuration, 4 something
+differs, cannot be proven, or is half done, 5 temporary failure outside.";
 
 /// Runs the command.
 pub(super) fn execute(args: VerifyArgs, context: &Context) -> Result<Exit, Error> {
@@ -63,7 +66,12 @@ pub(super) fn execute(args: VerifyArgs, context: &Context) -> Result<Exit, Error
     context.terminal.clear();
     let report = done?;
     context.print(&report.render(context.style(false)))?;
-    Ok(if report.is_proven() { Exit::Done } else { Exit::Blocked })
+    let summary = report.render(Style { format: Format::Markdown, color: false, diff: false });
+    let exit = if report.is_proven() { Exit::Done } else { Exit::Blocked };
+    let told = context.actions.set(&format!("exit={}\n", exit.code()));
+    let told = told.and_then(|()| context.actions.summarize(&context.terminal.filtered(&summary)));
+    told.map_err(|e| Error::failed("cannot write to the files of GitHub Actions").because(e))?;
+    Ok(exit)
 }
 
 fn request(args: VerifyArgs, context: &Context) -> Result<VerifyRequest, Error> {

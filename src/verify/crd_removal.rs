@@ -81,7 +81,7 @@ fn deletion(from: &ChartId, deleted: &[&Object]) -> Finding {
     );
     let policy = match deleted.iter().any(|crd| is_left(crd)) {
         true => {
-            "; `helm.sh/resource-policy: keep` on them does not bind Argo CD, Flux Kustomizations and kubectl"
+            "; `helm.sh/resource-policy: keep` binds Helm alone, not Argo CD, Flux Kustomizations or kubectl"
         }
         false => "",
     };

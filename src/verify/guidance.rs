@@ -1,8 +1,10 @@
 //! Step 6, verify: what Linkerd advises on the release.
 //!
 //! In: the catalog's guidance. Out: a `warn` where the release is advised against or carries a caution, an `info` where
-//! nothing was said of it, and one for each release on the way that was advised on. Notes are upstream's words,
+//! nothing was said of it, and one for all releases on the way of which the same was said. Notes are upstream's words,
 //! untrusted: whoever shows them neutralises them.
+
+use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Verification};
 use crate::release::{EdgeVersion, Guidance};
@@ -16,7 +18,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut findings: Vec<Finding> = on_target(to, input.catalog.get(to).map(|r| &r.guidance));
     if let Some(from) = input.plan.from.first() {
         let passed = input.catalog.releases.range(*from..to).filter(|(version, _)| *version > from);
-        findings.extend(passed.filter_map(|(version, release)| on_the_way(*version, &release.guidance)));
+        findings.extend(on_the_way(passed.map(|(version, release)| (*version, &release.guidance))));
     }
     Checked { looked_at: format!("Linkerd's advice on the releases up to {to}"), findings }
 }
@@ -24,20 +26,22 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 fn on_target(to: EdgeVersion, guidance: Option<&Guidance>) -> Vec<Finding> {
     let finding = match guidance {
         Some(Guidance::Recommended { cautions: None, .. }) => return Vec::new(),
-        Some(Guidance::Recommended { cautions: Some(note), source }) => {
-            Finding::warn(NAME, format!("{to} is recommended with a caution: {} ({source})", sentence(note)))
-                .mend(CONDITION)
-        }
+        Some(Guidance::Recommended { cautions: Some(note), source }) => Finding::warn(
+            NAME,
+            format!("{to} is recommended with a caution{} ({source})", told(&sentence(note))),
+        )
+        .mend(CONDITION),
         Some(Guidance::NotRecommended { instead, note, source }) => {
             let names: Vec<String> = instead.iter().map(ToString::to_string).collect();
             let mend = match names.as_slice() {
                 [] => "wait for a newer release".to_owned(),
                 names => format!("go to {} instead", names.join(" or ")),
             };
-            Finding::warn(NAME, format!("{to} is not recommended: {} ({source})", sentence(note))).mend(mend)
+            Finding::warn(NAME, format!("{to} is not recommended{} ({source})", told(&sentence(note))))
+                .mend(mend)
         }
         Some(Guidance::Caution { note, source }) => {
-            Finding::warn(NAME, format!("{to} carries a caution: {} ({source})", sentence(note)))
+            Finding::warn(NAME, format!("{to} carries a caution{} ({source})", told(&sentence(note))))
                 .mend(CONDITION)
         }
         Some(Guidance::Unknown) => {
@@ -48,14 +52,30 @@ fn on_target(to: EdgeVersion, guidance: Option<&Guidance>) -> Vec<Finding> {
     vec![finding]
 }
 
-fn on_the_way(version: EdgeVersion, guidance: &Guidance) -> Option<Finding> {
-    let (what, note, source) = match guidance {
-        Guidance::NotRecommended { note, source, .. } => ("is not recommended", note, source),
-        Guidance::Caution { note, source } => ("carries a caution", note, source),
-        Guidance::Recommended { .. } | Guidance::Unknown => return None,
-    };
-    let text = format!("{version}, which this change passes, {what}: {} ({source})", sentence(note));
-    Some(Finding::info(NAME, text))
+fn on_the_way<'g>(passed: impl Iterator<Item = (EdgeVersion, &'g Guidance)>) -> Vec<Finding> {
+    let mut said: BTreeMap<([&str; 2], String, &str), Vec<String>> = BTreeMap::new();
+    for (version, guidance) in passed {
+        let (what, note, source) = match guidance {
+            Guidance::NotRecommended { note, source, .. } => {
+                (["is not recommended", "are not recommended"], note, source)
+            }
+            Guidance::Caution { note, source } => (["carries a caution", "carry a caution"], note, source),
+            Guidance::Recommended { .. } | Guidance::Unknown => continue,
+        };
+        said.entry((what, sentence(note), source)).or_default().push(version.to_string());
+    }
+    let each = said.into_iter().map(|(([one, many], note, source), versions)| {
+        let what = if versions.len() == 1 { one } else { many };
+        let note = told(&note);
+        let text = format!("passed on the way: {} {what}{note} ({source})", versions.join(", "));
+        Finding::info(NAME, text)
+    });
+    each.collect()
+}
+
+/// Puts a note behind a statement, where there is one.
+fn told(note: &str) -> String {
+    if note.is_empty() { String::new() } else { format!(": {note}") }
 }
 
 /// One line, without the full stop that would stand before the source.
@@ -125,10 +145,24 @@ mod tests {
             ("edge-26.9.1", against(&[])),
         ]);
         assert_eq!(severities(&found), [Info]);
-        assert!(
-            found[0]
-                .reason
-                .starts_with("edge-26.8.2, which this change passes, carries a caution: GKE only (")
-        );
+        assert_eq!(found[0].reason, "passed on the way: edge-26.8.2 carries a caution: GKE only (y)");
+    }
+
+    #[test]
+    fn what_was_said_of_many_releases_is_said_once() {
+        let silent =
+            || Guidance::NotRecommended { instead: Vec::new(), note: String::new(), source: "x".into() };
+        let found = Case::default()
+            .pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.1"))
+            .to("edge-26.9.1")
+            .catalog(move |catalog| {
+                for version in ["edge-26.8.2", "edge-26.8.3"] {
+                    catalog.releases.get_mut(&version.parse().unwrap()).unwrap().guidance = silent();
+                }
+            })
+            .check(NAME);
+        assert_eq!(severities(&found), [Info, Info]);
+        let words = "passed on the way: edge-26.8.2, edge-26.8.3 are not recommended (x)";
+        assert!(found.iter().any(|f| f.reason == words), "{found:?}");
     }
 }

@@ -180,7 +180,7 @@ pub fn outcomes(input: &Verification<'_>) -> Vec<Outcome> {
 }
 
 /// How many places of one finding are named before the rest is counted.
-const PLACES: usize = 3;
+const PLACES: usize = 2;
 
 /// Says once what is true of several places: a fleet has its clusters written alike.
 fn united(findings: Vec<Finding>) -> Vec<Finding> {

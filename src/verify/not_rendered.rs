@@ -25,7 +25,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             let finding = Finding::block(NAME, reason).at(&missing.path, missing.line);
             findings.push(finding.mend(uncapitalised(mend)));
         } else if missing.refused {
-            let reason = format!("{} cannot be installed with these values: {reason}", missing.chart);
+            let (chart, words) = reason.split_once(": helm: ").unwrap_or((&missing.chart, reason));
+            let reason = format!("Helm refuses {chart} with these values: {words}");
             let mend = "mend the values in this branch: what deploys them will be refused in the same words";
             findings.push(Finding::block(NAME, reason).at(&missing.path, missing.line).mend(mend));
         } else {
@@ -72,9 +73,10 @@ mod tests {
         let reason = "linkerd-viz 2026.8.3: helm: prometheusUrl is needed.";
         let found = rendered("", "").not_rendered(false, reason).refused().check(NAME);
         assert_eq!(severities(&found), [Block]);
-        let words =
-            "linkerd-viz cannot be installed with these values: linkerd-viz 2026.8.3: helm: prometheusUrl";
-        assert!(found[0].reason.starts_with(words), "{found:?}");
+        assert_eq!(
+            found[0].reason,
+            "Helm refuses linkerd-viz 2026.8.3 with these values: prometheusUrl is needed"
+        );
     }
 
     #[test]

@@ -92,8 +92,7 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
     let wave = control_plane.sync_wave?;
     let first = candidates.iter().filter_map(|d| d.sync_wave).min()?;
     let reason = format!(
-        "`{}` is in sync wave {wave} and its CRDs in wave {first}, so they may be applied after it",
-        control_plane.name
+        "this control plane is in sync wave {wave} and its CRDs in wave {first}: they may come after it"
     );
     let mend = format!("give the CRDs a wave below {wave}");
     (first >= wave).then(|| place(Finding::new(NAME, severity, reason).mend(mend)))

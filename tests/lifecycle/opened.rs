@@ -73,25 +73,31 @@ fn the_first_run_opens_the_pull_request() {
 const BODY: &str = "\
 **Not rendered: no chart was rendered, so what changes in the cluster is not known.** No check found anything to settle.
 
-2 pins move to `edge-26.8.3`, published on 2026-08-15. Both belong to milestone `2.20`.
+2 pins move from `edge-26.8.2` to `edge-26.8.3`, published on 2026-08-15. Both are of milestone `2.20`.
 
-| what | now | after | where |
-|---|---|---|---|
-| `linkerd-control-plane` | `2026.8.2` | **`2026.8.3`** | `control-plane.yaml:12` |
-| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** | `crds.yaml:10` |
+| what | now | after |
+|---|---|---|
+| `linkerd-control-plane` | `2026.8.2` | **`2026.8.3`** |
+| `linkerd-crds` | `2026.8.2` | **`2026.8.3`** |
+
+<details><summary>Where: 2 lines</summary>
+
+- `linkerd-control-plane`: `control-plane.yaml:12`
+- `linkerd-crds`: `crds.yaml:10`
+
+</details>
 
 ### What changes in the cluster
 
 Not rendered, so not compared:
 
-- `linkerd-control-plane` at `control-plane.yaml:1`: rendering is off &#40;`--helm off`&#41;. Give uplinker a `helm` of 3.14 or newer.
-- `linkerd-crds` at `crds.yaml:1`: rendering is off &#40;`--helm off`&#41;. Give uplinker a `helm` of 3.14 or newer.
+- `linkerd-control-plane` at `control-plane.yaml:1`, `linkerd-crds` at `crds.yaml:1`: rendering is off &#40;`--helm off`&#41;. Give uplinker a `helm` of 3.14 or newer.
 
 ### What changed upstream
 
 Linkerd has published no advice on this release, for or against.
 
-<details open><summary>Release on the way: 1, with 1 feature, fix or other change</summary>
+<details><summary>1 release: 1 feature, fix or other change</summary>
 
 **[edge-26.8.3](https://github.com/linkerd/linkerd2/releases/tag/edge-26.8.3)**, 2026-08-15
 
@@ -101,12 +107,12 @@ Linkerd has published no advice on this release, for or against.
 
 ### Order and way back
 
-1. `linkerd-crds`, waits for nothing
+1. `linkerd-crds`
 2. `linkerd-control-plane`, waits for `linkerd-crds`
 
-Running proxies stay as they are until their pods start anew, and 1 proxy pin is not moved here. Those of `edge-26.8.2` are of milestone `2.20` like the control plane, and stay supported through the next milestone.
+Proxies of `edge-26.8.2` keep running until their pods restart; 1 proxy pin is not moved here. They are of milestone `2.20` like the control plane, and supported through the next milestone.
 
-To go back, revert the merge of this pull request, and decline the one that follows for `edge-26.8.3`. Whether a CRD stores its objects in another version is not known: the CRDs were not rendered.
+To go back, revert the merge and decline what is then proposed for `edge-26.8.3`. Whether a CRD stores its objects in another version is not known: the CRDs were not rendered.
 
 Everything is at its default: this repository has no `uplinker.yaml`.
 

@@ -20,12 +20,14 @@ fn content() -> Content {
         rows: vec![
             Row {
                 what: "linkerd-crds".into(),
+                chart: true,
                 from: "2026.8.2".into(),
                 to: Some("2026.8.3".into()),
                 places: vec!["infra/crds.yaml:12".into(), "infra/old crds.yaml:9".into()],
             },
             Row {
-                what: "chart-lock".into(),
+                what: "digest of Chart.lock".into(),
+                chart: false,
                 from: "sha256:ab".into(),
                 to: None,
                 places: vec!["Chart.lock:7".into()],
@@ -33,7 +35,11 @@ fn content() -> Content {
         ],
         warnings: vec![statement("stale-generator", "the Makefile renders edge-26.8.2 again")],
         infos: vec![statement("order", "CRDs come first")],
-        stays: vec![Stays { reason: "held".into(), pins: vec![("b.yaml:1".into(), "edge-26.7.1".into())] }],
+        stays: vec![Stays {
+            reason: "held".into(),
+            why: "held by a comment",
+            pins: vec![("b.yaml:1".into(), "edge-26.7.1".into())],
+        }],
         upstream: Upstream {
             releases: vec![Passed {
                 version: "edge-26.8.3".into(),
@@ -77,10 +83,9 @@ fn the_first_line_is_the_verdict() {
         |content: &Content| text(content).expect("renders").lines().next().unwrap_or_default().to_owned();
     assert!(first(&content()).starts_with("**Attention: 1 thing to check"));
     let blocked = Content { blocks: content().warnings, ..content() };
-    assert!(
-        first(&blocked)
-            .starts_with("**Blocked: 1 thing must be settled before this is merged, 1 more to read.**")
-    );
+    assert!(first(&blocked).starts_with(
+        "**Blocked: 1 thing to settle before merging (stale-generator), 1 more to check (stale-generator).**"
+    ));
     let routine = Content { warnings: Vec::new(), ..content() };
     assert!(first(&routine).starts_with("**Routine"));
 }
@@ -141,12 +146,25 @@ fn any_size_fits_and_says_what_is_left_out() {
         towards: Some(nasty(3)),
         hop_reason: nasty(4),
         rows: (0..3_000)
-            .map(|n| Row { what: nasty(n), from: nasty(n), to: Some(nasty(n)), places: vec![nasty(n); 50] })
+            .map(|n| Row {
+                what: nasty(n),
+                chart: true,
+                from: nasty(n),
+                to: Some(nasty(n)),
+                places: vec![nasty(n); 50],
+            })
             .collect(),
         blocks: many(),
         warnings: many(),
         infos: many(),
-        stays: vec![Stays { reason: nasty(1), pins: vec![(nasty(1), nasty(2)); 500] }; 20],
+        stays: vec![
+            Stays {
+                reason: nasty(1),
+                why: "held by a comment",
+                pins: vec![(nasty(1), nasty(2)); 500]
+            };
+            20
+        ],
         upstream: Upstream {
             releases: vec![
                 Passed {
@@ -199,6 +217,7 @@ fn hostile_text_forges_neither_boxes_nor_marker() {
     let content = Content {
         rows: vec![Row {
             what: hostile("a"),
+            chart: true,
             from: hostile("b"),
             to: Some(hostile("c")),
             places: vec![hostile("d")],

@@ -115,6 +115,18 @@ fn is_of_packages(finding: &Finding) -> bool {
     finding.check == "chart-digest" && finding.severity == Severity::Info && finding.place.is_none()
 }
 
+/// Puts digests between backticks, so that they can be copied.
+fn packages(finding: &Finding) -> String {
+    let word = |word: &str| {
+        let digits = word.trim_end_matches(',');
+        match digits.len() == 12 && digits.chars().all(|c| c.is_ascii_hexdigit()) {
+            true => word.replacen(digits, &format!("`{digits}`"), 1),
+            false => word.to_owned(),
+        }
+    };
+    finding.reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// What is gathered over all renderings.
 #[derive(Default)]
 struct Gathered {
@@ -154,12 +166,7 @@ impl Cluster {
             uncovered: uncovered(material),
             stand_ins: set(|r| &r.stand_ins),
             notes: set(|r| &r.notes),
-            packages: material
-                .findings
-                .iter()
-                .filter(|f| is_of_packages(f))
-                .map(|f| f.reason.clone())
-                .collect(),
+            packages: material.findings.iter().filter(|f| is_of_packages(f)).map(packages).collect(),
             helm: rendered.helm.clone(),
         }
     }

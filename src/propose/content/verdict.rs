@@ -85,11 +85,7 @@ fn objects(content: &Content) -> String {
         ["CRD", "RBAC", "webhook", "port"].into_iter().partition(|topic| changes(topic));
     let mut parts = Vec::new();
     if cluster.charts.iter().all(ChartChange::is_version_only) {
-        let charts = count(cluster.charts.len(), "chart");
-        parts.push(format!(
-            "nothing but version strings changes in {} of {charts}",
-            count(cluster.objects, "object")
-        ));
+        parts.push("only version strings change".to_owned());
     } else {
         match cluster.fields - cluster.version_fields {
             0 => {}
@@ -120,10 +116,10 @@ fn objects(content: &Content) -> String {
     });
     let unseen = cluster.missing.len() + cluster.uncovered.len();
     if unseen > 0 {
-        parts.push(format!(
-            "this holds for what was rendered, {} not rendered",
-            if unseen == 1 { "1 part was".to_owned() } else { format!("{unseen} parts were") }
-        ));
+        parts.push(match unseen {
+            1 => "1 part was not rendered, and this says nothing of it".to_owned(),
+            n => format!("{n} parts were not rendered, and this says nothing of them"),
+        });
     }
     parts.join("; ")
 }
@@ -152,12 +148,17 @@ mod tests {
         assert!(none.claim.contains("not known"));
         let charts = vec![ChartChange::default()];
         let all = of(&platform(Cluster { charts: charts.clone(), ..Cluster::default() }));
-        assert_eq!(all.claim, "no CRD, RBAC, webhook or port changes; nothing is removed");
+        assert_eq!(all.claim, "only version strings change; nothing restarts");
         assert_eq!(all.weight, Weight::Routine);
-        let callouts = vec![Callout { topic: "RBAC", ..Callout::default() }];
+        let callouts = vec![Callout { topic: "RBAC", fields: 1, ..Callout::default() }];
+        let charts = vec![ChartChange { added: vec!["Role a".into()], ..ChartChange::default() }];
         let missing = vec![Missing::default()];
         let part = of(&platform(Cluster { charts, callouts, missing, ..Cluster::default() }));
-        assert!(part.claim.starts_with("RBAC changes; no CRD, webhook or port changes; nothing is removed; this holds for what was rendered"));
+        assert_eq!(
+            part.claim,
+            "RBAC changes; no CRD, webhook or port changes; 1 object is added; nothing is removed; nothing restarts; \
+             1 part was not rendered, and this says nothing of it"
+        );
     }
 
     #[test]
@@ -168,6 +169,8 @@ mod tests {
             effect,
             replicas: None,
             strategy: None,
+            gap: false,
+            every_node: false,
         };
         let claim = |effects: &[Effect]| {
             let mut content = Content { stage: "data-plane".into(), ..Content::default() };
