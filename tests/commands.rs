@@ -132,8 +132,11 @@ fn a_plan_says_what_a_run_does_and_writes_nothing() {
     let text = plan(&[]).exits(0).prints(&["edge-26.8.3", "linkerd/crds.yaml"]);
     assert!(!text.stdout.contains("+      version"), "no diff unless asked\n{text}");
     let diff = plan(&["--diff"]).exits(0);
-    let _ =
-        diff.prints(&["-      version: \"2026.8.2\"", "+      version: \"2026.8.3\"", "### What changed upstream"]);
+    let _ = diff.prints(&[
+        "-      version: \"2026.8.2\"",
+        "+      version: \"2026.8.3\"",
+        "### What changed upstream",
+    ]);
     let _ = plan(&["--format", "markdown"])
         .exits(0)
         .prints(&["### default, platform: edge-26.8.2 → edge-26.8.3", "3 pins move to `edge-26.8.3`"]);
