@@ -190,8 +190,8 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
             result.secrets.extend(made.all(|object| object.kind == "Secret").then(|| file.path.clone()));
         } else {
             shapes(context, file, &mut result.found);
+            result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
         }
-        result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
     }
     take_markers(markers, &mut result.found);
 }
