@@ -6,17 +6,17 @@ mod support;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use support::{
     charts::ChartRepository,
     feed::release,
     helm::{Bench, helm},
+    manifests::{hours_ago, job, keys},
     mesh::{CONTROL_PLANE, MESH, mesh_and},
     process::{Done, Home, Run},
     repo::{ADA, BareRepo, put},
     scene::{PLATFORM, Scene},
 };
-use uplinker::render::{ChartId, Job, Layer, Renderer as _, Take};
+use uplinker::render::Renderer as _;
 
 static CHARTS: LazyLock<ChartRepository> = LazyLock::new(ChartRepository::new);
 
@@ -26,40 +26,11 @@ const NAMES: [&str; 3] = ["linkerd-crds", "linkerd-control-plane", "linkerd-viz"
 static COMMITTED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
     let bench = Bench::new(&CHARTS.url());
     let renderer = bench.helm();
-    let jobs = NAMES.map(|chart| Job {
-        chart: ChartId { name: chart.into(), version: "2026.8.2".into() },
-        release: chart.into(),
-        namespace: if chart == "linkerd-viz" { "linkerd-viz" } else { "linkerd" }.into(),
-        values: if chart == "linkerd-control-plane" { vec![Layer(identity().into())] } else { Vec::new() },
-        settings: Vec::new(),
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: false,
-        hooks: true,
-        take: Take::First,
-    });
+    let jobs = NAMES.map(|chart| job(chart, "2026.8.2", "{}"));
     let texts = renderer.render(&jobs).into_iter().map(|text| text.unwrap().to_string());
-    let file = |(chart, text): (&str, String)| (format!("mesh/{chart}.yaml"), with_schedule(&text));
+    let file = |(chart, text): (&str, String)| (format!("mesh/{chart}.yaml"), hours_ago(&text));
     NAMES.into_iter().zip(texts).map(file).collect()
 });
-
-fn with_schedule(text: &str) -> String {
-    let clock = |line: &str| line.trim().starts_with("schedule:");
-    let line = |line: &str| {
-        if clock(line) { "  schedule: \"03 21 * * *\"\n".to_owned() } else { format!("{line}\n") }
-    };
-    text.lines().map(line).collect()
-}
-
-/// Text that says it is a key, as no key is committed here.
-fn identity() -> String {
-    let pem = |kind: &str| {
-        format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", BASE64_STANDARD.encode(kind))
-    };
-    let tls = serde_json::json!({"crtPEM": pem("CERTIFICATE"), "keyPEM": pem("EC PRIVATE KEY")});
-    serde_json::json!({"identityTrustAnchorsPEM": pem("CERTIFICATE"), "identity": {"issuer": {"tls": tls}}})
-        .to_string()
-}
 
 /// A repository with the committed manifests and other files; releases up to `newest`.
 fn scene(more: &[(&str, &str)], newest: &str) -> Scene {
@@ -79,18 +50,6 @@ fn with_helm(run: Run) -> Run {
 
 fn run(scene: &Scene) {
     let _ = with_helm(scene.run()).done().exits(0);
-}
-
-/// Finds every private key in a text, also in base64.
-fn keys(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "+/=".contains(c)));
-    let decoded = words.filter(|w| w.len() > 40).filter_map(|w| BASE64_STANDARD.decode(w).ok());
-    let decoded = decoded.filter_map(|bytes| String::from_utf8(bytes).ok());
-    let texts = decoded.chain([text.to_owned()]);
-    let pems = texts.flat_map(|t| t.split("-----BEGIN ").skip(1).map(str::to_owned).collect::<Vec<_>>());
-    pems.filter(|t| t.contains("PRIVATE KEY-----"))
-        .map(|t| t.split("-----END").next().unwrap().to_owned())
-        .collect()
 }
 
 /// Searches every blob that the remote has, whatever refers to it.

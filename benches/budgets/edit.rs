@@ -53,10 +53,10 @@ fn throughput(work: &str, files: &Files) -> Row {
     let plan = plan(&inventory);
     let bytes: usize = files.contents.iter().map(Vec::len).sum();
     let rate = |_| {
-        let start = processor_time();
+        let start = measure::processor_time();
         let changes = edit::apply(&plan, &inventory, files).expect("edits");
         assert_eq!(changes.files.len(), files.entries.len(), "changed files");
-        bytes as f64 / (processor_time() - start)
+        bytes as f64 / (measure::processor_time() - start)
     };
     let rates = (0..ROUNDS).map(rate).collect();
     Row::at_least(
@@ -64,13 +64,6 @@ fn throughput(work: &str, files: &Files) -> Row {
         Amount::Throughput(measure::median(rates)),
         Amount::Throughput(20.0 * 1024.0 * 1024.0),
     )
-}
-
-/// Returns the seconds that this thread has spent on a core: what else runs on the machine is not in them.
-fn processor_time() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel's count");
-    let nanoseconds = text.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());
-    nanoseconds.expect("a number") / 1e9
 }
 
 fn plan(inventory: &Inventory) -> Plan {

@@ -6,6 +6,7 @@
 //! Needs `git`, `python3`, `rg` and `helm` (or what the tests make in its place), and some 2 GB in the folder for temporary files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod body;
 mod clone;
 mod edit;
 mod fixture;
@@ -28,11 +29,12 @@ pub struct Scale {
 
 type Work = fn(&Scale) -> Vec<Row>;
 
-const WORKS: [(&str, Work); 6] = [
+const WORKS: [(&str, Work); 7] = [
     ("scan", scan::rows),
     ("clone", clone::rows),
     ("edit", edit::rows),
     ("render", render::rows),
+    ("body", body::rows),
     ("warm", warm::rows),
     ("serve", warm::served),
 ];

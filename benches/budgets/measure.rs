@@ -82,6 +82,13 @@ pub fn uplinker(home: &Path) -> Command {
     program(env!("CARGO_BIN_EXE_uplinker"), home)
 }
 
+/// Returns the seconds that this thread has spent on a core: what else runs on the machine is not in them.
+pub fn processor_time() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel's count");
+    let nanoseconds = text.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());
+    nanoseconds.expect("a number") / 1e9
+}
+
 /// Returns the middle value.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);

@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use crate::{
     release::{Catalog, EdgeVersion},
-    scan::{BlobId, Inventory, Reason, RepoPath, Stage},
+    scan::{BlobId, Deployment, Inventory, Reason, RepoPath, Stage},
 };
 
 pub use constraint::{BadConstraint, Constraint};
@@ -156,6 +156,15 @@ impl Plan {
             *counts.entry(&pin.path).or_default() += 1;
         }
         counts.into_iter().map(|(path, pins)| Touched { path: path.clone(), pins }).collect()
+    }
+
+    /// Tells whether a deployment's own file fixes its chart and the plan does not change that.
+    pub fn leaves(&self, inventory: &Inventory, deployment: &Deployment) -> bool {
+        let own = |m: &Move| {
+            let pin = inventory.pins.get(m.pin);
+            pin.is_some_and(|p| p.path == deployment.path && p.chart.as_deref() == Some(&deployment.chart))
+        };
+        self.stays.iter().any(own) && !self.moves.iter().any(own)
     }
 }
 

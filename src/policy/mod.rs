@@ -10,6 +10,7 @@ mod eligible;
 mod quiet;
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::release::EdgeVersion;
@@ -88,18 +89,19 @@ pub enum Decision {
 }
 
 /// A decision not to propose now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Hold {
     /// Why.
     pub reason: HoldReason,
     /// The release that would otherwise be proposed.
     pub release: Option<EdgeVersion>,
     /// When it ends, where that is known.
+    #[schemars(with = "Option<String>")]
     pub until: Option<Timestamp>,
 }
 
 /// Why nothing is proposed now: a closed list. [`describe()`] says of each until when, or until what.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum HoldReason {
     /// Everything is at the newest eligible release.

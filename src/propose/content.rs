@@ -14,6 +14,7 @@ mod upstream;
 mod verdict;
 mod workloads;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -57,7 +58,7 @@ pub struct Material<'a> {
 }
 
 /// The data of a body.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Content {
     /// The target's name.
     pub target: String,
@@ -98,7 +99,7 @@ pub struct Content {
 }
 
 /// A finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Statement {
     /// The check.
     pub check: String,

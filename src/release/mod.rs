@@ -17,6 +17,7 @@ mod versioncheck;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use load::{Purpose, ReleaseError, load};
@@ -39,11 +40,12 @@ pub struct Catalog {
 }
 
 /// One Linkerd edge release as far as the feeds tell.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Release {
     /// The version, `edge-YY.M.N`.
     pub version: EdgeVersion,
     /// When GitHub published it; `None` where no feed said so. Never the index's `created`.
+    #[schemars(with = "Option<String>")]
     pub published: Option<Timestamp>,
     /// The charts that the index serves for it, by chart name.
     pub charts: BTreeMap<String, Chart>,
@@ -58,7 +60,7 @@ pub struct Release {
 }
 
 /// One packaged chart of a release in a Helm index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Chart {
     /// The chart's version, such as `2026.8.3`, or of an older scheme.
     pub version: String,
@@ -71,7 +73,7 @@ pub struct Chart {
 }
 
 /// Linkerd's advice on one release.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum Guidance {
     /// Marked as recommended.
@@ -103,7 +105,7 @@ pub enum Guidance {
 }
 
 /// What became of one feed in this run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Feed {
     /// `versioncheck`, `charts`, `releases` or `milestones`.
     pub name: &'static str,
@@ -112,7 +114,7 @@ pub struct Feed {
 }
 
 /// The state of a feed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeedState {
     /// Read, or unchanged since it was cached.

@@ -4,6 +4,7 @@
 //! list that GitHub writes (`* fix(destination)!: text by @person in https://...`) and lists written by hand are read
 //! alike; prose, contributors and comparisons are passed over. A title's `type(scope)!:` is a conventional commit's.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advice::visible_lines;
@@ -29,8 +30,9 @@ pub struct Change {
 }
 
 /// How much a change concerns who runs Linkerd, the heaviest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ChangeWeight")]
 pub enum Weight {
     /// Marked as breaking by its author.
     Breaking,

@@ -3,7 +3,7 @@
 //! In: text from tags, charts and pins. Out: [`EdgeVersion`]. Edge tags are not SemVer: they are
 //! ordered as an integer triple, and a chart carries the same triple with a four-digit year.
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
 /// The first year in which Linkerd tagged edge releases by date; smaller numbers are CI test tags.
 const FIRST_YEAR: u16 = 18;
@@ -85,6 +85,16 @@ impl fmt::Display for EdgeVersion {
 impl serde::Serialize for EdgeVersion {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl schemars::JsonSchema for EdgeVersion {
+    fn schema_name() -> Cow<'static, str> {
+        "EdgeVersion".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^edge-[0-9]{2}\\.([1-9]|1[0-2])\\.[0-9]+$"})
     }
 }
 

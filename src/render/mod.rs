@@ -14,6 +14,7 @@ pub mod helm;
 mod inputs;
 pub mod job;
 pub mod key_material;
+mod kubernetes;
 mod list_match;
 mod mask;
 mod merge_keys;

@@ -117,11 +117,15 @@ impl Manifest {
 
     /// Returns the mapping of an object: its document's root, or its item of a `List`.
     pub fn node(&self, object: &Object) -> Option<Node<'_>> {
-        let root = self.root(object)?;
         match object.item {
-            Some(item) => list(root)?.item(item),
-            None => Some(root),
+            Some(item) => self.list(object)?.item(item),
+            None => self.root(object),
         }
+    }
+
+    /// Returns the items of the `List` that an object stands in.
+    pub fn list(&self, object: &Object) -> Option<Node<'_>> {
+        list(self.root(object)?).filter(|_| object.item.is_some())
     }
 
     /// Returns the text of an object's document, from behind its `---` line to the next one.
@@ -131,7 +135,7 @@ impl Manifest {
 
     /// Returns the line on which an object begins, from 1.
     pub fn line(&self, object: &Object) -> usize {
-        let start = self.root(object).map_or(object.span.start, |root| root.span().start);
+        let start = self.node(object).map_or(object.span.start, |node| node.span().start);
         line_of(&self.text, start)
     }
 }

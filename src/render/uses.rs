@@ -16,7 +16,7 @@ use super::{
     Chart, ChartId, Job, Manifest, NotRendered, RenderError, Renderer, Rendering, Renderings, Take,
     equalise::equalise,
     inputs::{Fault, Inputs},
-    value,
+    kubernetes, value,
 };
 use crate::{
     release::Catalog,
@@ -35,6 +35,14 @@ struct Side {
 struct Changed<'a> {
     before: &'a ChartUse,
     after: &'a ChartUse,
+}
+
+/// The Kubernetes that both sides of a use are rendered for.
+struct Cluster {
+    /// What the target says.
+    said: Option<String>,
+    /// What the charts accept.
+    assumed: Option<String>,
 }
 
 /// The distinct jobs, in the order of their first use.
@@ -74,9 +82,14 @@ pub fn render_uses(
     let mut ready = Vec::new();
     for change in changed {
         let sides = change.ids(catalog).and_then(|(from, to)| {
-            let kubernetes = kubernetes_of(kubernetes, catalog, [&from, &to]);
-            let old = jobs.side(change.before, from, kubernetes.as_deref(), renderer)?;
-            Ok((old, jobs.side(change.after, to, kubernetes.as_deref(), renderer)?))
+            let bring = |id| renderer.chart(&id).map_err(|error| Fault::of(&error));
+            let (from, to) = (bring(from)?, bring(to)?);
+            let cluster = Cluster {
+                said: kubernetes.map(ToString::to_string),
+                assumed: kubernetes::oldest([&*from, &*to]),
+            };
+            let old = jobs.side(change.before, from, &cluster)?;
+            Ok((old, jobs.side(change.after, to, &cluster)?))
         });
         match sides {
             Ok((old, new)) => ready.push((change, old, new)),
@@ -132,23 +145,6 @@ fn files(found: &ChartUse) -> impl Iterator<Item = &RepoPath> {
         ValuesPart::InChart { .. } | ValuesPart::Outside { .. } => None,
     });
     std::iter::once(&found.path).chain(&found.by).chain(of_values)
-}
-
-/// Returns the version of Kubernetes that both sides are rendered for.
-fn kubernetes_of(target: Option<&Version>, catalog: &Catalog, ids: [&ChartId; 2]) -> Option<String> {
-    if let Some(version) = target {
-        return Some(version.to_string());
-    }
-    let accepted = ids.into_iter().filter_map(|id| {
-        let chart = catalog
-            .releases
-            .values()
-            .find_map(|release| release.charts.get(&id.name).filter(|chart| chart.version == id.version))?;
-        let bound = chart.kube_version.as_deref()?.trim().strip_prefix(">=")?.trim();
-        let plain: String = bound.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
-        Version::parse(&plain).ok()
-    });
-    accepted.max().map(|version| version.to_string())
 }
 
 /// Says which chart of the index a version means: an exact one, or for a range the newest that is in it.
@@ -270,24 +266,21 @@ fn namespace(found: &ChartUse) -> String {
 // === impl Jobs ===
 
 impl Jobs {
-    fn side(
-        &mut self,
-        found: &ChartUse,
-        id: ChartId,
-        kubernetes: Option<&str>,
-        renderer: &dyn Renderer,
-    ) -> Result<Side, Fault> {
-        let chart = renderer.chart(&id).map_err(|error| Fault::of(&error))?;
-        let inputs = Inputs::of(found, &chart)?;
+    fn side(&mut self, found: &ChartUse, chart: Arc<Chart>, cluster: &Cluster) -> Result<Side, Fault> {
+        let mut inputs = Inputs::of(found, &chart)?;
+        let said = found.kube_version.as_ref().or(cluster.said.as_ref());
+        if let Some(assumed) = cluster.assumed.as_ref().filter(|_| said.is_none()) {
+            inputs.notes.push(kubernetes::note(assumed));
+        }
         // Fleets differ in the release's name alone, and Linkerd's charts do not read it.
         let release = if reads_release(&chart, &inputs) { &found.release } else { &found.chart };
         let job = Job {
-            chart: id,
+            chart: chart.id.clone(),
             release: release.clone(),
             namespace: namespace(found),
             values: inputs.layers.clone(),
             settings: inputs.settings.clone(),
-            kube_version: found.kube_version.clone().or_else(|| kubernetes.map(str::to_owned)),
+            kube_version: said.or(cluster.assumed.as_ref()).cloned(),
             api_versions: found.api_versions.clone(),
             include_crds: found.include_crds,
             hooks: found.hooks,

@@ -28,7 +28,9 @@ impl Renderer for Fake {
 
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError> {
         let digest = String::new();
-        Ok(Arc::new(Chart { id: id.clone(), digest, files: self.files.clone() }))
+        let mut files = self.files.clone();
+        files.entry("Chart.yaml".to_owned()).or_insert_with(|| "kubeVersion: '>=1.31.0-0'\n".into());
+        Ok(Arc::new(Chart { id: id.clone(), digest, files }))
     }
 
     fn render(&self, jobs: &[Job]) -> Vec<Result<Arc<str>, RenderError>> {
@@ -84,12 +86,9 @@ fn catalog() -> Catalog {
     let mut catalog = Catalog::default();
     for (edge, version) in [("edge-26.8.2", "2026.8.2"), ("edge-26.8.3", "2026.8.3")] {
         let mut release = Release::new(edge.parse().unwrap());
-        let kube_version = Some(">=1.31.0-0".to_owned());
-        let (url, digest) = (String::new(), None);
-        release.charts.insert(
-            "linkerd-viz".to_owned(),
-            Indexed { version: version.to_owned(), url, digest, kube_version },
-        );
+        let (version_text, url) = (version.to_owned(), String::new());
+        let chart = Indexed { version: version_text, url, digest: None, kube_version: None };
+        release.charts.insert("linkerd-viz".to_owned(), chart);
         catalog.releases.insert(release.version, release);
     }
     catalog
@@ -166,7 +165,8 @@ fn values_from_outside_get_one_text_where_the_chart_takes_one() {
             "identity.issuer.tls.keyPEM (not in this repository)",
         ]
     );
-    assert_eq!(done.notes.len(), 1, "{:?}", done.notes);
+    assert_eq!(done.notes.len(), 2, "{:?}", done.notes);
+    assert!(done.notes[1].starts_with("For Kubernetes 1.31.0, the oldest"), "{:?}", done.notes);
     let asked = fake.asked.lock().unwrap();
     assert_eq!(asked[0].values, asked[1].values);
     assert!(asked[0].values.contains(&Layer("x: null\n".into())));
@@ -264,7 +264,7 @@ fn a_fleet_is_rendered_once_where_the_chart_does_not_read_its_name() {
         let after = [viz("2026.8.3", "a"), viz("2026.8.3", "b")];
         let done = render(&before, &after, &fake).done;
         assert_eq!(done.len(), 2);
-        assert_eq!(done[1].notes, ["For the Helm release `b`."]);
+        assert_eq!(done[1].notes[1..], ["For the Helm release `b`."]);
         fake.asked.into_inner().unwrap().len()
     };
     assert_eq!(asked("n: {{ .Release.Namespace }}", "a: 1\n"), 2);

@@ -10,6 +10,7 @@ mod pins;
 mod plan;
 mod releases;
 mod run;
+mod schema;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod verify;
 use std::fmt;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -33,6 +35,7 @@ use crate::{
 
 pub use actions::outputs;
 pub use escape::{for_json, for_terminal};
+pub use schema::{Document, schema};
 pub use verify::{DriftRow, ManifestRow, UnprovenRow, VerifyReport};
 
 /// The form of a report.
@@ -59,7 +62,7 @@ pub struct Style {
 }
 
 /// Every pin and every skip of a repository.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PinsReport {
     /// The release that the pins were judged against; without one, `moves` means that a pin may move.
     pub to: Option<EdgeVersion>,
@@ -70,7 +73,7 @@ pub struct PinsReport {
 }
 
 /// One pin as reported; the fields and their order are those of `uplinker.pins/v1`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PinRow {
     /// The file.
     pub path: RepoPath,
@@ -101,7 +104,7 @@ pub struct PinRow {
 }
 
 /// Why a pin stays, as reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RowReason {
     /// For what it is.
@@ -111,7 +114,7 @@ pub enum RowReason {
 }
 
 /// The reason of a pin that no target has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outside {
     /// No target's `paths` name its file.
@@ -119,7 +122,7 @@ pub enum Outside {
 }
 
 /// The catalog, newest first.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ReleasesReport {
     /// The releases.
     pub releases: Vec<ReleaseRow>,
@@ -130,7 +133,7 @@ pub struct ReleasesReport {
 }
 
 /// One release as reported.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReleaseRow {
     /// What is known of it.
     #[serde(flatten)]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -19,8 +20,8 @@ use crate::{
 };
 
 /// `uplinker.pins/v1`.
-#[derive(Serialize)]
-struct Document<'r> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Document<'r> {
     schema: &'static str,
     #[serde(flatten)]
     report: &'r PinsReport,

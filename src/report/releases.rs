@@ -1,5 +1,6 @@
 //! The catalog, with the reason why each release is passed over.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -13,8 +14,8 @@ use crate::{
 };
 
 /// `uplinker.releases/v1`.
-#[derive(Serialize)]
-struct Document<'r> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Document<'r> {
     schema: &'static str,
     #[serde(flatten)]
     report: &'r ReleasesReport,

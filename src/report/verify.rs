@@ -1,5 +1,6 @@
 //! What is committed of charts, and where it is not what their versions and values give.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// What `uplinker verify` found.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct VerifyReport {
     /// Helm's version.
     pub helm: Option<String>,
@@ -33,7 +34,7 @@ pub struct VerifyReport {
 }
 
 /// One committed manifest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ManifestRow {
     /// The first of its files.
     pub path: RepoPath,
@@ -50,7 +51,7 @@ pub struct ManifestRow {
 }
 
 /// One difference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DriftRow {
     /// The file.
     pub path: RepoPath,
@@ -67,7 +68,7 @@ pub struct DriftRow {
 }
 
 /// A committed manifest of which nothing can be said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnprovenRow {
     /// The first of its files.
     pub path: RepoPath,
@@ -80,8 +81,8 @@ pub struct UnprovenRow {
 }
 
 /// `uplinker.verify/v1`.
-#[derive(Serialize)]
-struct Document<'r> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Document<'r> {
     schema: &'static str,
     #[serde(flatten)]
     report: &'r VerifyReport,

@@ -42,6 +42,7 @@ mod version_text;
 
 use std::{collections::HashSet, fmt, ops::Range, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{release::EdgeVersion, yaml::Route};
@@ -195,7 +196,7 @@ pub struct Site {
 }
 
 /// The shape of a pin (the kinds of the contract, in its order).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PinKind {
     /// Flux `HelmRelease` `spec.chart.spec.version`.
@@ -252,7 +253,7 @@ pub enum Form {
 }
 
 /// The stage in which a pin moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// CRDs, control plane, extensions, CNI.
@@ -262,7 +263,7 @@ pub enum Stage {
 }
 
 /// Why a pin stays as it is: a closed list, shown to people in these words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// A range or a partial version floats by itself.
@@ -308,7 +309,7 @@ pub enum Reason {
 }
 
 /// A file that mentions Linkerd and was not read, or not wholly.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Skipped {
     /// The file.
     pub path: RepoPath,
@@ -323,7 +324,7 @@ pub struct Skipped {
 }
 
 /// Why a file was not read: a closed list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
     /// A Helm template.
@@ -452,5 +453,15 @@ impl fmt::Debug for BlobId {
 impl Serialize for BlobId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for BlobId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "BlobId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^[0-9a-f]{40}$"})
     }
 }

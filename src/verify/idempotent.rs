@@ -20,10 +20,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let plan = input.plan;
     let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
     let again = judged.iter().filter(|m| m.new.is_some()).filter_map(|m| after.pins.get(m.pin));
-    // What cannot be rendered again stays as it is, and is told as that.
-    let left = |pin: &Pin| input.staying().any(|(p, _)| p.form == Form::Rendered && place(p) == place(pin));
+    // Why these stay is told already; a second run leaves them for the same reason.
+    let stay: HashSet<_> = input.staying().map(|(pin, _)| (place(pin), pin.value.as_str())).collect();
     let mut findings: Vec<Finding> = again
-        .filter(|pin| pin.stage == plan.stage && !(pin.form == Form::Rendered && left(pin)))
+        .filter(|pin| pin.stage == plan.stage && !stay.contains(&(place(pin), pin.value.as_str())))
         .map(|pin| {
             let reason = format!("`{}` would move to {} again in a second run", pin.value, plan.to);
             Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it")

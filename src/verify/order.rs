@@ -21,7 +21,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     }
     let all: Vec<&Deployment> =
         input.inventory.facts.deployments.iter().filter(|d| input.target.covers(&d.path)).collect();
-    let control_planes: Vec<&Deployment> = all.iter().copied().filter(|d| d.chart == CONTROL_PLANE).collect();
+    // What stays at its release is not applied, whatever it waits for.
+    let moves = |d: &&&Deployment| d.chart == CONTROL_PLANE && !input.plan.leaves(input.inventory, d);
+    let control_planes: Vec<&Deployment> = all.iter().filter(moves).copied().collect();
     let others = Others::of(&all);
     let findings = control_planes.iter().filter_map(|d| finding(d, &others)).collect();
     let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));

@@ -8,7 +8,7 @@ use crate::{
     linkerd::retired_chart,
     plan::{NewText, edge_of},
     release::EdgeVersion,
-    scan::{Form, Pin, Reason},
+    scan::{Form, Pin, PinKind, Reason},
 };
 
 pub(super) const NAME: &str = "version-agreement";
@@ -67,6 +67,10 @@ fn left_behind(pin: &Pin, reason: Reason, to: EdgeVersion) -> Option<Finding> {
             found(Severity::Warn, format!("`{value}` is fixed by a digest and stays, whatever release it is"))
                 .mend(format!("set the digest of {to} by hand, or remove it"))
         }
+        Reason::Range if pin.kind == PinKind::ChartLock && pin.form != Form::LockDigest => found(
+            Severity::Info,
+            format!("`{value}` is what a range was locked to, and stays: the range does not allow {to}"),
+        ),
         Reason::Range if pin.form != Form::LockDigest => {
             found(Severity::Info, format!("`{value}` is a range, and moves by itself or not at all"))
         }

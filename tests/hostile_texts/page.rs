@@ -79,6 +79,7 @@ fn cluster(text: &str) -> Cluster {
                 times: 2,
             }],
         }],
+        on_delete: vec![own()],
         certificates: Certificates {
             retained: vec![known()],
             replaced: vec![Replaced { place: own(), before: vec![known()], after: vec![known()] }],

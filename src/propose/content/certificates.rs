@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use crate::render::{
 const SHORTEST: usize = 200;
 
 /// The certificates of a change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Certificates {
     /// Those that stay, each once, the first to expire first.
     pub retained: Vec<Known>,
@@ -32,7 +33,7 @@ pub struct Certificates {
 }
 
 /// A certificate.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Known {
     /// The last day on which it is valid.
     pub until: String,
@@ -45,7 +46,7 @@ pub struct Known {
 }
 
 /// A place whose certificates differ.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Replaced {
     /// The object or value.
     pub place: String,

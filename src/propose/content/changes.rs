@@ -3,13 +3,14 @@
 //! In: a rendering and its difference. Out: a [`ChartChange`]. Fields that only say the new release are counted and not
 //! listed; values are shown as the renderer masks them. Pure.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::count;
 use crate::render::{FieldChange, ObjectChange, ObjectDiff, Rendering, is_version_only};
 
 /// The objects of one chart, of several deployments where they change alike.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChartChange {
     /// The chart.
     pub chart: String,
@@ -40,7 +41,7 @@ pub struct ChartChange {
 }
 
 /// How an object differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changed {
     /// The object.
     pub object: String,
@@ -53,7 +54,7 @@ pub struct Changed {
 }
 
 /// How a field differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Field {
     /// Where it is in the object.
     pub path: String,

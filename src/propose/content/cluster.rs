@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// What changes in the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cluster {
     /// The charts that were rendered.
     pub charts: Vec<ChartChange>,
@@ -25,6 +26,8 @@ pub struct Cluster {
     pub callouts: Vec<Callout>,
     /// Workloads whose pods start anew.
     pub restarts: Vec<Restarts>,
+    /// Workloads with another pod template that replace no pod by themselves.
+    pub on_delete: Vec<String>,
     /// Certificates.
     pub certificates: Certificates,
     /// Defaults that change under the user's values, where no warning says so.
@@ -50,7 +53,7 @@ pub struct Cluster {
 }
 
 /// What changes of one sort, beyond version strings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Callout {
     /// `CRD`, `RBAC`, `webhook`, `resource` or `port`.
     pub topic: &'static str,
@@ -61,7 +64,7 @@ pub struct Callout {
 }
 
 /// Workloads of one chart whose pods start anew.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Restarts {
     /// The chart.
     pub chart: String,
@@ -70,7 +73,7 @@ pub struct Restarts {
 }
 
 /// A workload whose pods start anew.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Restart {
     /// The workload.
     pub object: String,
@@ -85,7 +88,7 @@ pub struct Restart {
 }
 
 /// A chart that could not be rendered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Missing {
     /// The chart.
     pub chart: String,
@@ -131,9 +134,10 @@ fn packages(finding: &Finding) -> String {
 #[derive(Default)]
 struct Gathered {
     charts: Vec<ChartChange>,
-    images: BTreeSet<ImageChange>,
+    images: Vec<ImageChange>,
     topics: BTreeMap<&'static str, (usize, BTreeSet<String>)>,
     restarts: BTreeMap<String, BTreeMap<Restart, usize>>,
+    on_delete: BTreeSet<String>,
 }
 
 // === impl Cluster ===
@@ -160,6 +164,7 @@ impl Cluster {
             images: images::together(gathered.images),
             callouts: callouts(gathered.topics),
             restarts: gathered.restarts.into_iter().map(restarts).collect(),
+            on_delete: gathered.on_delete.into_iter().collect(),
             certificates: Certificates::of(&rendered.done),
             defaults: defaults.map(statement).collect(),
             missing: missing(material),
@@ -193,7 +198,12 @@ impl Gathered {
         for change in &diff.changed {
             let pods = |path: &FieldPath| path.starts_with(&["spec", "template"]);
             let moves = change.fields.iter().any(|f| pods(&f.path)) || change.reordered.iter().any(pods);
-            if let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) {
+            let Some(object) = after.get(&change.key).filter(|_| moves && runs_pods(&change.key)) else {
+                continue;
+            };
+            if strategy(object) == Some("OnDelete") {
+                self.on_delete.insert(change.key.to_string());
+            } else {
                 let of_chart = self.restarts.entry(rendering.to.name.clone()).or_default();
                 *of_chart.entry(restart(object)).or_default() += 1;
             }
@@ -305,12 +315,15 @@ fn runs_pods(key: &ObjectKey) -> bool {
     key.group == "apps" && matches!(key.kind.as_str(), "Deployment" | "DaemonSet" | "StatefulSet")
 }
 
+fn strategy(object: &Object) -> Option<&str> {
+    ["strategy", "updateStrategy"].iter().find_map(|key| object.text(&["spec", key, "type"]))
+}
+
 fn restart(object: &Object) -> Restart {
-    let strategy = ["strategy", "updateStrategy"].iter().find_map(|key| object.text(&["spec", key, "type"]));
     Restart {
         object: object.key.to_string(),
         replicas: object.at(&["spec", "replicas"]).and_then(Value::as_u64),
-        strategy: strategy.map(str::to_owned),
+        strategy: strategy(object).map(str::to_owned),
         every_node: object.key.kind == "DaemonSet",
         times: 0,
     }
@@ -408,5 +421,12 @@ mod tests {
             gathered(&before, &deployment("a", 3, "[{name: a, image: 'i:edge-26.8.2'}]")).restarts.is_empty()
         );
         assert!(gathered(&pod("a", "i:1"), &pod("a", "i:2")).restarts.is_empty(), "a pod is not a workload");
+        let on_delete =
+            |text: &str| text.replace("  replicas", "  updateStrategy: {type: OnDelete}\n  replicas");
+        let waits = gathered(&on_delete(&before), &on_delete(&after));
+        assert!(
+            waits.restarts.is_empty() && waits.on_delete.contains("Deployment n/a"),
+            "it waits for somebody"
+        );
     }
 }

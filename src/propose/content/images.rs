@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::render::{Manifest, Rendering, names_release_only};
 
 /// An image whose tags differ.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct ImageChange {
     /// Its name without a tag.
     pub image: String,
@@ -20,6 +21,24 @@ pub struct ImageChange {
     pub after: Vec<String>,
     /// Whether it only goes along with the release.
     pub with_release: bool,
+}
+
+/// Puts the same image of several renderings together.
+pub(super) fn together(all: impl IntoIterator<Item = ImageChange>) -> Vec<ImageChange> {
+    let mut found: BTreeMap<String, (BTreeSet<String>, BTreeSet<String>, bool)> = BTreeMap::new();
+    for one in all {
+        let (before, after, with_release) =
+            found.entry(one.image).or_insert_with(|| (BTreeSet::new(), BTreeSet::new(), true));
+        before.extend(one.before);
+        after.extend(one.after);
+        *with_release &= one.with_release;
+    }
+    let one =
+        |(image, (before, after, with_release)): (String, (BTreeSet<String>, BTreeSet<String>, bool))| {
+            let (before, after) = (before.into_iter().collect(), after.into_iter().collect());
+            ImageChange { image, before, after, with_release }
+        };
+    found.into_iter().map(one).collect()
 }
 
 /// Lists the images that differ in a rendering.
@@ -44,21 +63,6 @@ pub(super) fn of(rendering: &Rendering) -> Vec<ImageChange> {
         })
     };
     names.into_iter().filter_map(change).collect()
-}
-
-/// Puts images that go along with the release together, whichever releases they come from.
-pub(super) fn together(all: BTreeSet<ImageChange>) -> Vec<ImageChange> {
-    let mut images: Vec<ImageChange> = Vec::new();
-    for one in all {
-        let along = |known: &&mut ImageChange| {
-            known.image == one.image && known.after == one.after && known.with_release && one.with_release
-        };
-        match images.iter_mut().find(along) {
-            Some(known) => known.before.extend(one.before),
-            None => images.push(one),
-        }
-    }
-    images
 }
 
 fn images(manifest: &Manifest) -> BTreeMap<String, BTreeSet<String>> {
@@ -123,5 +127,16 @@ mod tests {
         let other = of(&rendering(&pod("a", "x/init:v1"), &pod("a", "y/init:v1")));
         assert_eq!(other.len(), 2, "one is gone, one is new");
         assert!(of(&rendering(&pod("a", "x/init:v1"), &pod("a", "x/init:v1"))).is_empty());
+    }
+
+    #[test]
+    fn an_image_of_several_deployments_is_one() {
+        let from =
+            |tag: &str| rendering(&pod("a", &format!("x/proxy:{tag}")), &pod("a", "x/proxy:edge-26.8.3"));
+        let of_fleet = |tags: [&str; 2]| together(tags.iter().flat_map(|tag| of(&from(tag))));
+        let found = of_fleet(["edge-26.8.2", "v1"]);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].before.len(), found[0].after.len(), found[0].with_release), (2, 1, false));
+        assert!(of_fleet(["edge-26.8.2", "edge-26.8.2"])[0].with_release);
     }
 }

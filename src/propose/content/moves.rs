@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{place, word};
@@ -16,7 +17,7 @@ use crate::{
 const DIGEST: usize = 19;
 
 /// Pins that move alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
     /// The chart, or what else the pin is, in words.
     pub what: String,
@@ -31,7 +32,7 @@ pub struct Row {
 }
 
 /// Pins that stay for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stays {
     /// The reason, in the words of the contract.
     pub reason: String,

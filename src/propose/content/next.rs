@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,15 +13,15 @@ use crate::{
     plan::edge_of,
     release::EdgeVersion,
     render::Object,
-    scan::{Deployment, Reason, Stage},
-    verify::Severity,
+    scan::{Deployment, Form, Reason, Stage},
+    verify::{Finding, Severity},
 };
 
 /// What makes Helm leave an object in the cluster.
 const KEEP: &str = "helm.sh/resource-policy";
 
 /// What happens next.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Next {
     /// The charts that move, in the order in which they are applied as far as the repository says it.
     pub order: Vec<Step>,
@@ -43,7 +44,7 @@ pub struct Next {
 }
 
 /// A chart's place in the order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// The chart.
     pub chart: String,
@@ -58,7 +59,7 @@ pub struct Step {
 }
 
 /// How the oldest proxies go with the new control plane.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Skew {
     /// The oldest release that a proxy may have.
     pub oldest: Option<String>,
@@ -86,14 +87,18 @@ impl Next {
         let meshed = |stays: Option<Reason>| {
             !matches!(stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
         };
-        let proxies: Vec<EdgeVersion> = proxies.filter(|p| meshed(p.stays)).filter_map(edge_of).collect();
+        let (mut oldest, mut behind) = (Vec::new(), 0);
+        for (pin, version) in proxies.filter(|p| meshed(p.stays)).filter_map(|p| Some((p, edge_of(p)?))) {
+            behind += usize::from(pin.stays.is_none() && version < plan.to);
+            oldest.push(version);
+        }
         let platform = plan.stage == Stage::Platform;
         Self {
             order: if platform { order(material) } else { Vec::new() },
             order_notes: of_order().filter(|f| f.severity == Severity::Info).map(statement).collect(),
             order_warned: of_order().any(|f| f.severity != Severity::Info),
-            skew: if platform { skew(material, &proxies) } else { Skew::default() },
-            proxy_pins: if platform { proxies.len() } else { 0 },
+            skew: if platform { skew(material, &oldest) } else { Skew::default() },
+            proxy_pins: if platform { behind } else { 0 },
             one_way: one_way(material),
             crds_compared: rendered.done.iter().any(|r| r.to.name == "linkerd-crds"),
             crds_move: moving(material).contains("linkerd-crds"),
@@ -104,13 +109,13 @@ impl Next {
 
 /// Lists the deployments of charts that move: by sync wave, then by how much they wait for, then CRDs first.
 fn order(material: &Material<'_>) -> Vec<Step> {
-    let Material { inventory, target, .. } = *material;
+    let Material { plan, inventory, target, .. } = *material;
     let moving = moving(material);
     let all: Vec<&Deployment> = inventory
         .facts
         .deployments
         .iter()
-        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()) && !stays(material, d))
+        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()) && !plan.leaves(inventory, d))
         .collect();
     let mut waits: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for deployment in &all {
@@ -148,16 +153,6 @@ fn moving<'a>(material: &Material<'a>) -> BTreeSet<&'a str> {
     plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)?.chart.as_deref()).collect()
 }
 
-/// Tells whether a deployment's own file fixes its chart and is not changed.
-fn stays(material: &Material<'_>, deployment: &Deployment) -> bool {
-    let Material { plan, inventory, .. } = *material;
-    let own = |m: &crate::plan::Move| {
-        let pin = inventory.pins.get(m.pin);
-        pin.is_some_and(|p| p.path == deployment.path && p.chart.as_deref() == Some(&deployment.chart))
-    };
-    plan.stays.iter().any(own) && !plan.moves.iter().any(own)
-}
-
 fn bare(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
@@ -182,29 +177,51 @@ fn first(chart: &str) -> usize {
 }
 
 fn skew(material: &Material<'_>, proxies: &[EdgeVersion]) -> Skew {
-    let Material { plan, catalog, .. } = *material;
-    let oldest = proxies.iter().chain(&plan.from).min().copied();
+    let Material { catalog, .. } = *material;
+    let control_planes = control_planes(material);
+    let Some(new) = control_planes.iter().map(|(_, after)| *after).max() else { return Skew::default() };
+    // Where nothing pins a proxy, it is of its control plane's release.
+    let oldest = control_planes.iter().map(|(before, _)| before).chain(proxies).min().copied();
     let milestones = &catalog.knowledge.milestones;
     let number = |version: EdgeVersion| milestones.iter().filter(|m| m.first <= version).count();
-    let behind = oldest.filter(|v| number(*v) > 0).map(|v| number(plan.to).saturating_sub(number(v)));
+    let behind = oldest.filter(|v| number(*v) > 0).map(|v| number(new).saturating_sub(number(v)));
     let name = |version| catalog.milestone_of(version).map(str::to_owned);
     Skew {
         milestone: oldest.and_then(name),
         oldest: oldest.map(|v| v.to_string()),
-        control_plane: name(plan.to),
+        control_plane: name(new),
         behind,
     }
+}
+
+/// Lists the target's control planes before and after the plan. Pins that name no chart may be of one.
+fn control_planes(material: &Material<'_>) -> Vec<(EdgeVersion, EdgeVersion)> {
+    let Material { plan, inventory, target, .. } = *material;
+    let may_be = |chart: Option<&str>| chart.is_none_or(|chart| chart == "linkerd-control-plane");
+    let moves = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin));
+    let moves = moves.filter(|pin| may_be(pin.chart.as_deref())).filter_map(edge_of);
+    let stays = plan.stays.iter().filter_map(|m| inventory.pins.get(m.pin));
+    let stays = stays
+        .filter(|pin| matches!(pin.form, Form::Chart | Form::Rendered) && target.covers(&pin.path))
+        .filter(|pin| pin.chart.as_deref() == Some("linkerd-control-plane"))
+        .filter_map(edge_of);
+    moves.map(|before| (before, plan.to)).chain(stays.map(|at| (at, at))).collect()
 }
 
 /// Says of the CRDs what going back does not undo: objects that were deleted with their definition, and objects that
 /// are stored in a version which the definition before does not have.
 fn one_way(material: &Material<'_>) -> Vec<String> {
+    // Not every deployer heeds the annotation; the check knows which does.
+    let goes = |name: &str| {
+        let blocks = |f: &&Finding| f.check == "crd-removal" && f.severity == Severity::Block;
+        material.findings.iter().filter(blocks).any(|f| f.reason.contains(name))
+    };
     let mut all: BTreeSet<String> = BTreeSet::new();
     for rendering in &material.rendered.done {
         let after = crds(&rendering.after.objects);
         for (name, old) in crds(&rendering.before.objects) {
             match after.get(name) {
-                None if old.annotation(KEEP) != Some("keep") => {
+                None if old.annotation(KEEP) != Some("keep") || goes(name) => {
                     all.insert(format!(
                         "`{name}` is removed: objects that are deleted with it do not come back"
                     ));

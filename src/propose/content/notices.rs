@@ -5,6 +5,7 @@
 
 use std::{cell::OnceCell, collections::BTreeSet, sync::Mutex};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ const CEILING: u64 = 4 << 20;
 const NAMED: usize = 3;
 
 /// A notice that touches this repository, or may.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Told {
     /// The release.
     pub release: String,

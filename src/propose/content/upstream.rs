@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Material, Told, day, notices, unmarked};
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// What changed upstream.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Upstream {
     /// The releases that are passed, oldest first, the new one last.
     pub releases: Vec<Passed>,
@@ -49,7 +50,7 @@ pub struct Upstream {
 }
 
 /// A release on the way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Passed {
     /// Its tag.
     pub version: String,
@@ -72,7 +73,7 @@ pub struct Passed {
 }
 
 /// An entry of release notes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Item {
     /// The release.
     pub release: String,

@@ -3,12 +3,13 @@
 //! In: the rest of a content. Out: a [`Verdict`]. It claims only what was computed: of charts that were not rendered
 //! it says that they were not. Pure.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ChartChange, Content, Effect, count};
 
 /// The first line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// How much there is to do.
     pub weight: Weight,
@@ -17,7 +18,7 @@ pub struct Verdict {
 }
 
 /// How much a change asks of its reviewer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
     /// No check found anything to settle.

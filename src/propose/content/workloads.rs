@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Material, place};
@@ -18,7 +19,7 @@ const REPLACED: [&str; 6] =
     ["Deployment", "DaemonSet", "StatefulSet", "Rollout", "DeploymentConfig", "CloneSet"];
 
 /// A workload or namespace that a proxy pin stands in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Workload {
     /// `path:line` of the pin.
     pub place: String,
@@ -37,7 +38,7 @@ pub struct Workload {
 }
 
 /// When a workload gets the new proxy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// Its pod template changes: its controller replaces the pods.

@@ -17,6 +17,9 @@ use crate::{
 /// depends on it is seen to.
 const STAND_INS: [&str; 2] = ["stand-in for a private key", "another stand-in for a private key"];
 
+/// The values file of that name in Linkerd's packages.
+const HIGH_AVAILABILITY: &str = "values-ha.yaml";
+
 /// Values that may be the user's.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
@@ -24,6 +27,8 @@ pub(super) struct Candidate {
     pub(super) what: String,
     /// The release's name.
     release: String,
+    /// A values file of the chart's package, below all layers.
+    in_chart: Option<&'static str>,
     layers: Vec<Layer>,
     settings: Vec<Setting>,
 }
@@ -37,6 +42,7 @@ pub(super) fn candidates(
     let plain = |what: &str, layers: Vec<Layer>| Candidate {
         what: what.to_owned(),
         release: set.chart.clone(),
+        in_chart: None,
         layers,
         settings: Vec::new(),
     };
@@ -56,14 +62,28 @@ pub(super) fn candidates(
         found.extend(rebuilt);
     }
     found.push(plain("the chart's defaults", Vec::new()));
+    if chart.files.contains_key(HIGH_AVAILABILITY) {
+        let what = format!("the chart's {HIGH_AVAILABILITY}");
+        found.push(Candidate { in_chart: Some(HIGH_AVAILABILITY), ..plain(&what, Vec::new()) });
+    }
+    found.extend(switched(chart).map(|(what, layer)| plain(&what, vec![layer])));
     found.extend(beside(request.tree, set).map(|(path, layer)| plain(path.as_str(), vec![layer])));
     let mut kept: Vec<Candidate> = Vec::new();
     for candidate in found {
-        if !kept.iter().any(|k| k.layers == candidate.layers && k.settings == candidate.settings) {
+        if !kept.iter().any(|k| k.is_like(&candidate)) {
             kept.push(candidate);
         }
     }
     Ok(kept)
+}
+
+/// Lists the switches of linkerd-crds, which has nothing but switches, each turned.
+fn switched(chart: &Chart) -> impl Iterator<Item = (String, Layer)> {
+    let switches = defaults(chart).as_object().filter(|_| chart.id.name == "linkerd-crds").cloned();
+    switches.into_iter().flatten().filter_map(|(name, value)| {
+        let turned = !value.as_bool()?;
+        Some((format!("`{name}: {turned}`"), Layer(json!({name: turned}).to_string().into())))
+    })
 }
 
 fn is_meant(entry: &RenderEntry, set: &Committed) -> bool {
@@ -81,22 +101,32 @@ pub(super) fn defaults(chart: &Chart) -> Value {
 // === impl Candidate ===
 
 impl Candidate {
+    fn is_like(&self, other: &Self) -> bool {
+        (self.in_chart, &self.layers, &self.settings) == (other.in_chart, &other.layers, &other.settings)
+    }
+
+    /// Returns the values in the order of Helm's command line.
+    fn layers<'c>(&'c self, chart: &'c Chart) -> impl Iterator<Item = Layer> + 'c {
+        let own = self.in_chart.and_then(|name| chart.files.get(name)).map(|text| Layer(text.clone()));
+        own.into_iter().chain(self.layers.iter().cloned())
+    }
+
     /// Makes the jobs of both takes.
-    pub(super) fn jobs(&self, request: &Regenerate<'_>, set: &Committed, chart: &Chart) -> [Job; 2] {
+    pub(super) fn jobs(&self, kubernetes: Option<&str>, set: &Committed, chart: &Chart) -> [Job; 2] {
         let made_by = set.cli.then(|| cli_version(&chart.id.version));
-        let user = self.user_values();
+        let user = self.user_values(chart);
         let mut effective = defaults(chart);
         value::overlay(&mut effective, &user);
         [(Take::First, STAND_INS[0]), (Take::Second, STAND_INS[1])].map(|(take, text)| {
             let keys = missing_keys(&effective, text).map(|keys| Layer(keys.to_string().into()));
-            let layers = self.layers.iter().cloned().chain(made_by.clone()).chain(keys);
+            let layers = self.layers(chart).chain(made_by.clone()).chain(keys);
             Job {
                 chart: chart.id.clone(),
                 release: self.release.clone(),
                 namespace: set.namespace.clone(),
                 values: layers.collect(),
                 settings: self.settings.clone(),
-                kube_version: request.kube_version.map(str::to_owned),
+                kube_version: kubernetes.map(str::to_owned),
                 api_versions: Vec::new(),
                 include_crds: true,
                 hooks: true,
@@ -108,16 +138,16 @@ impl Candidate {
     /// Lists the keys that are rendered with a stand-in.
     pub(super) fn stand_ins(&self, chart: &Chart) -> Vec<String> {
         let mut effective = defaults(chart);
-        value::overlay(&mut effective, &self.user_values());
+        value::overlay(&mut effective, &self.user_values(chart));
         let [one, other] = STAND_INS.map(|text| missing_keys(&effective, text).unwrap_or_default());
         let fields = differing(&one, &other);
         fields.iter().map(|field| format!("{field} (what is committed stays)")).collect()
     }
 
     /// Returns the user's values merged, single ones left out.
-    pub(super) fn user_values(&self) -> Value {
+    pub(super) fn user_values(&self, chart: &Chart) -> Value {
         let mut user = Value::Object(Map::new());
-        for layer in self.layers.iter().filter_map(|layer| value::read(&layer.0).ok()) {
+        for layer in self.layers(chart).filter_map(|layer| value::read(&layer.0).ok()) {
             lay(&mut user, &layer);
         }
         user
@@ -188,6 +218,7 @@ fn of_use(chart: &ChartUse) -> Option<Candidate> {
     Some(Candidate {
         what: format!("{}", chart.path),
         release: chart.release.clone(),
+        in_chart: None,
         layers: layers?.into_iter().flatten().collect(),
         settings: settings?,
     })

@@ -3,7 +3,7 @@
 //! In: old and new rendering with the committed values put back. Out: the new one with its checksums settled. Helm's own
 //! is over a second evaluation of the template, with keys that exist nowhere else, and cannot be had again.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -15,14 +15,15 @@ use super::{
 use crate::render::{Manifest, ObjectKey};
 
 /// Settles each checksum: as committed where the text of its templates did not change, Helm's own where that is steady and
-/// nothing was put back into them, else ours over what is written.
+/// nothing was put back into them, else ours over what is written: not over objects that are `without` a place in Git.
 pub(super) fn settle<'v>(
     old: &Manifest,
     raw: &Manifest,
     new: &Manifest,
-    invented: &Invented,
+    (invented, without): (&Invented, &BTreeSet<&ObjectKey>),
     committed: &dyn Fn(&ObjectKey) -> Option<&'v Value>,
 ) -> Option<Manifest> {
+    let hashed = |manifest: &Manifest, sources: &[String]| hashed(manifest, sources, without);
     let mut values = Vec::new();
     for sum in &invented.checksums {
         let text = hashed(new, &sum.sources);
@@ -41,10 +42,10 @@ pub(super) fn settle<'v>(
 }
 
 /// Returns the documents of templates as one text. How Helm ends a document differs between its versions.
-fn hashed(manifest: &Manifest, sources: &[String]) -> String {
+fn hashed(manifest: &Manifest, sources: &[String], without: &BTreeSet<&ObjectKey>) -> String {
     let of = |source: &Option<String>| source.as_ref().is_some_and(|source| sources.contains(source));
-    let documents =
-        manifest.objects.iter().filter(|o| of(&o.source)).map(|o| manifest.document(o).trim_end());
+    let documents = manifest.objects.iter().filter(|o| of(&o.source) && !without.contains(&o.key));
+    let documents = documents.map(|o| manifest.document(o).trim_end());
     documents.collect::<Vec<_>>().join("\n---\n")
 }
 

@@ -44,6 +44,11 @@ impl Field {
         Self(steps)
     }
 
+    /// Tells whether its last step is into a mapping, by this key.
+    pub(super) fn is_under(&self, key: &str) -> bool {
+        matches!(self.0.last(), Some(Step::Key(last)) if last == key)
+    }
+
     /// Finds the field in an object.
     pub(super) fn find<'v>(&self, root: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(root, |value, step| match step {

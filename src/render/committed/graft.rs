@@ -20,27 +20,32 @@ const CEILING: usize = 1 << 20;
 
 /// Finds the splices that give a node another value.
 pub(super) fn graft(text: &str, node: Node<'_>, new: &Value) -> Option<Vec<Splice>> {
-    if node.document().nodes().any(|n| n.is_alias() || n.has_anchor()) {
-        return None;
-    }
-    let mut graft = Graft { text, splices: Vec::new() };
+    let mut graft = Graft::of(text);
     graft.node(node, new)?;
     graft.splices.sort_by_key(|s| (s.span.start, s.span.end));
     Some(graft.splices)
 }
 
-struct Graft<'a> {
+/// Finds places in a text, and collects what is to change at them.
+pub(super) struct Graft<'a> {
     text: &'a str,
     splices: Vec<Splice>,
 }
 
 // === impl Graft ===
 
-impl Graft<'_> {
+impl<'a> Graft<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        Self { text, splices: Vec::new() }
+    }
+
     fn node(&mut self, node: Node<'_>, new: &Value) -> Option<()> {
         let old = value::of(node).ok()?;
         if same(&old, new) {
             return Some(());
+        }
+        if node.is_alias() || node.has_anchor() {
+            return None;
         }
         match (&old, new) {
             (Value::Object(old), Value::Object(new)) if !node.is_flow() && !new.is_empty() => {
@@ -71,7 +76,7 @@ impl Graft<'_> {
     }
 
     fn replace(&mut self, node: Node<'_>, with: String) -> Option<()> {
-        if node.is_absent() {
+        if node.is_absent() || is_anchored(node) {
             return None;
         }
         self.splices.push(Splice { span: node.span().start..emit::end(self.text, node), with });
@@ -80,6 +85,9 @@ impl Graft<'_> {
 
     fn mapping(&mut self, node: Node<'_>, old: &Map<String, Value>, new: &Map<String, Value>) -> Option<()> {
         let entries: Vec<(Node<'_>, Node<'_>)> = node.entries().collect();
+        if node.merged().next().is_some() {
+            return None;
+        }
         let column = self.column(node.span().start)?;
         let mut kept = Vec::new();
         for (key, below) in &entries {
@@ -89,7 +97,8 @@ impl Graft<'_> {
                     kept.push(name);
                     let before = self.splices.len();
                     if self.node(*below, value).is_none() {
-                        // A value of another kind: the entry is written anew.
+                        // A value of another kind, or an alias: the entry is written anew.
+                        (!is_anchored(*below)).then_some(())?;
                         self.splices.truncate(before);
                         let span = key.span().start..written_end(self.text, *key, *below)?;
                         self.splices.push(Splice { span, with: emit::entry(name, value, column) });
@@ -134,11 +143,13 @@ impl Graft<'_> {
                 Some(value) => {
                     let before = self.splices.len();
                     if self.node(*item, value).is_none() {
+                        (!is_anchored(*item)).then_some(())?;
                         self.splices.truncate(before);
                         let span = self.dash(*item)?..written_end(self.text, *item, *item)?;
                         self.splices.push(Splice { span, with: emit::item(value, column) });
                     }
                 }
+                None if is_anchored(*item) => return None,
                 None => {
                     let start = self.line_start(self.dash(*item)?)?;
                     let end = self.next_line(written_end(self.text, *item, *item)?);
@@ -182,6 +193,9 @@ impl Graft<'_> {
         below: Node<'_>,
         entries: impl Iterator<Item = (Node<'n>, Node<'n>)>,
     ) -> Option<()> {
+        if is_anchored(below) {
+            return None;
+        }
         let start = key.span().start;
         let end = self.next_line(written_end(self.text, key, below)?);
         let span = match self.line_start(start) {
@@ -193,14 +207,14 @@ impl Graft<'_> {
     }
 
     /// Finds the dash before an item.
-    fn dash(&self, item: Node<'_>) -> Option<usize> {
+    pub(super) fn dash(&self, item: Node<'_>) -> Option<usize> {
         let before = self.text.get(..item.span().start)?;
         let trimmed = before.trim_end_matches([' ', '\t', '\n', '\r']);
         trimmed.ends_with('-').then(|| trimmed.len() - 1)
     }
 
     /// Returns the start of a line on which only blanks, or dashes of outer lists, stand before a position.
-    fn line_start(&self, at: usize) -> Option<usize> {
+    pub(super) fn line_start(&self, at: usize) -> Option<usize> {
         let start = self.line_start_of(at);
         let before = self.text.get(start..at)?;
         before.trim_matches([' ', '-']).is_empty().then_some(start).filter(|_| !before.contains('-'))
@@ -210,15 +224,22 @@ impl Graft<'_> {
         self.text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |n| n + 1)
     }
 
-    fn next_line(&self, at: usize) -> usize {
+    pub(super) fn next_line(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         rest.find('\n').map_or(self.text.len(), |n| at + n + 1)
     }
 
-    fn column(&self, at: usize) -> Option<usize> {
+    pub(super) fn column(&self, at: usize) -> Option<usize> {
         let line = self.text.get(self.line_start_of(at)..at)?;
         line.chars().all(|c| matches!(c, ' ' | '-')).then_some(line.len())
     }
+}
+
+/// Tells whether something elsewhere may refer to a node, or to one in it.
+fn is_anchored(node: Node<'_>) -> bool {
+    node.has_anchor()
+        || !node.is_alias()
+            && (node.items().any(is_anchored) || node.entries().any(|(_, below)| is_anchored(below)))
 }
 
 /// Tells whether a value stands under a quoted key of a flow mapping, as in JSON.
@@ -329,11 +350,18 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_stops_it() {
-        let text = "a: &a 1\nb: *a\n";
-        assert!(
-            graft(text, Stream::parse(text).unwrap().roots().next().unwrap(), &json!({"a": 2, "b": 1}))
-                .is_none()
-        );
+    fn anchors_stay_with_their_aliases() {
+        let text = "a: &a 1 # one\nb: *a\nc: 2\n";
+        assert_eq!(grafted(text, json!({"a": 1, "b": 1, "c": 3})), "a: &a 1 # one\nb: *a\nc: 3\n");
+        assert_eq!(grafted(text, json!({"a": 1, "b": 4, "c": 2})), "a: &a 1 # one\nb: 4\nc: 2\n");
+        let refused = |text: &str, new: Value| {
+            graft(text, Stream::parse(text).unwrap().roots().next().unwrap(), &new).is_none()
+        };
+        assert!(refused(text, json!({"a": 2, "b": 1, "c": 2})), "the alias would change with it");
+        assert!(refused(text, json!({"b": 1, "c": 2})));
+        assert!(refused("l:\n- &a {x: 1}\n- y\n- *a\n", json!({"l": ["y", {"x": 1}]})));
+        let text = "a: &a {x: 1}\nb:\n  <<: *a\n  z: 1\n";
+        let wanted = "a: &a {x: 1}\nb:\n  x: 1\n  z: 2\n";
+        assert_eq!(grafted(text, json!({"a": {"x": 1}, "b": {"x": 1, "z": 2}})), wanted);
     }
 }

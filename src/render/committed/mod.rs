@@ -12,6 +12,7 @@ mod field;
 mod finish;
 mod graft;
 mod invented;
+mod items;
 mod kustomization;
 mod linkerd_config;
 mod names;
@@ -20,6 +21,8 @@ mod prove;
 mod recognise;
 mod retain;
 mod run;
+mod shown;
+mod wording;
 mod write;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};

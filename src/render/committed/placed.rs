@@ -30,7 +30,9 @@ impl Placed {
         let mut placed = Self { files: set.files.clone(), places: BTreeMap::new() };
         for (n, file) in set.files.iter().enumerate() {
             for own in &file.own {
-                let Some(object) = file.manifest.objects.get(*own) else { continue };
+                let Some(object) = file.manifest.objects.get(*own).filter(|o| !is_encrypted(o)) else {
+                    continue;
+                };
                 placed.places.entry(object.key.clone()).or_insert((n, *own));
             }
         }
@@ -72,6 +74,9 @@ impl Placed {
         let mut taken = false;
         for (n, object) in manifest.objects.iter().enumerate() {
             let others = || marks(manifest, object).is_some_and(|m| m.certain && m.chart != set.chart);
+            if is_encrypted(object) {
+                continue;
+            }
             if wanted.contains(&object.key) && !self.places.contains_key(&object.key) && !others() {
                 self.places.insert(object.key.clone(), (file, n));
                 taken = true;
@@ -101,6 +106,11 @@ impl Placed {
             }
         }
     }
+}
+
+/// Tells whether SOPS has encrypted an object: no text of it may change, or it can never be read again.
+fn is_encrypted(object: &Object) -> bool {
+    object.at(&["sops", "mac"]).is_some()
 }
 
 /// Reads a file that may be of any kind.

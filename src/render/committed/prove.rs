@@ -1,21 +1,18 @@
 //! Step 5, render: the proof that values are those of a committed manifest.
 //!
 //! In: the old version rendered with them, with the chart's inventions put back; what is committed. Out: the differences,
-//! none where it is proven. Whole groups that the one who rendered left out (`--no-hooks`, no `--include-crds`) are a
-//! form, and no difference.
-
-use serde_json::Value;
+//! none where it is proven. What the one who rendered left out as a whole (`--no-hooks`, no `--include-crds`, Secrets with
+//! private keys) is a form, and no difference.
 
 use super::{
     Committed, Drift,
+    candidate::has_stand_in,
     field::{Field, differing},
     placed::Placed,
     recognise::marks,
+    shown::shown,
 };
-use crate::render::{Manifest, Object};
-
-/// The longest text of a value that is shown.
-const SHOWN: usize = 60;
+use crate::render::{Manifest, Object, key_material::has_private_key};
 
 /// Which groups of a rendering are committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +51,19 @@ fn is_crd_file(object: &Object) -> bool {
         .is_some_and(|source| source.contains("/crds/") && !source.contains("/templates/"))
 }
 
+/// Tells whether an object is a Secret with a private key. Where such a one is not committed, its owner keeps it elsewhere:
+/// nothing is wrong with that, and nothing here could give it back.
+pub(super) fn holds_key(manifest: &Manifest, object: &Object) -> bool {
+    let document = manifest.document(object);
+    object.key.kind == "Secret" && (has_private_key(document) || has_stand_in(document))
+}
+
 /// Compares the old version with what is committed.
 pub(super) fn prove(set: &Committed, rendered: &Manifest, placed: &Placed, groups: Groups) -> Vec<Drift> {
     let mut found = Vec::new();
     for object in rendered.objects.iter().filter(|o| groups.hold(o)) {
         match placed.get(&object.key) {
+            None if holds_key(rendered, object) => {}
             None => found.extend(drift(set, placed, object, None)),
             Some((_, committed)) => {
                 let fields = differing(&committed.value, &object.value);
@@ -85,12 +90,16 @@ fn drift(set: &Committed, placed: &Placed, rendered: &Object, field: Option<&Fie
         }
         None => (set.path()?.clone(), set.line()),
     };
-    let show = |object: &Object| field.and_then(|f| f.find(&object.value)).map(|v| shown(object, v));
+    let value = |object: Option<&Object>| field.and_then(|f| f.find(&object?.value).cloned());
+    let values = (value(committed.map(|(_, object)| object)), value(Some(rendered)));
+    let show = |one: &Option<_>, other: &Option<_>| {
+        one.as_ref().map(|value| shown(value, other.as_ref(), rendered.key.kind == "Secret"))
+    };
     // An object that only one side has is shown by no value, and which side it is by what is there.
     let whole = field.is_none();
     let there = || "there".to_owned();
-    let before = committed.and_then(|(_, o)| if whole { Some(there()) } else { show(o) });
-    let after = if whole { committed.is_none().then(there) } else { show(rendered) };
+    let before = if whole { committed.map(|_| there()) } else { show(&values.0, &values.1) };
+    let after = if whole { committed.is_none().then(there) } else { show(&values.1, &values.0) };
     Some(Drift {
         path,
         line,
@@ -100,20 +109,4 @@ fn drift(set: &Committed, placed: &Placed, rendered: &Object, field: Option<&Fie
         committed: before,
         rendered: after,
     })
-}
-
-/// Shows a value in a sentence: shortened, and without what is secret.
-fn shown(object: &Object, value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    if object.key.kind == "Secret" || text.contains("PRIVATE KEY") {
-        return "(hidden)".to_owned();
-    }
-    let line = text.split(char::is_control).collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{:?}…", &line[..end]),
-        None => format!("{line:?}"),
-    }
 }

@@ -13,11 +13,14 @@ use super::{
     finish::{Finished, finish},
     invented::Invented,
     placed::Placed,
-    prove::{Groups, prove},
+    prove::{Groups, holds_key, prove},
     retain::retain,
+    wording::{self, Reworded},
     write::{Writing, Written},
 };
-use crate::render::{Chart, Job, Manifest, NotRendered, Object, ObjectKey, RenderError, Renderer, Rendering};
+use crate::render::{
+    Chart, Job, Manifest, NotRendered, Object, ObjectKey, RenderError, Renderer, Rendering, kubernetes,
+};
 
 /// What only `linkerd install` prints, and no chart.
 const FROM_CLI: &str = "`linkerd install` made this: the Namespace and the Secret linkerd-config-overrides, which no chart has, stay as they are.";
@@ -28,6 +31,8 @@ struct Work<'a> {
     from: Arc<Chart>,
     /// The new chart; the old one where only a proof is wanted.
     to: Option<Arc<Chart>>,
+    /// The Kubernetes that is rendered for.
+    kubernetes: Option<String>,
     candidates: Vec<Candidate>,
     /// The best so far.
     best: Option<Attempt>,
@@ -40,6 +45,8 @@ struct Attempt {
     groups: Groups,
     /// The old version with the committed values in it.
     old: Manifest,
+    /// Texts that are committed in another wording of blanks.
+    reworded: Vec<Reworded>,
     drifts: Vec<Drift>,
     /// Both takes of the new version.
     new: Option<[Arc<str>; 2]>,
@@ -105,8 +112,9 @@ fn rendered<'a>(
             let proven = work.best.as_ref().is_some_and(|best| best.drifts.is_empty());
             if let Some(candidate) = work.candidates.get(round).filter(|_| !proven) {
                 let before = jobs.len();
-                jobs.extend(candidate.jobs(request, work.set, &work.from));
-                jobs.extend(work.to.iter().flat_map(|to| candidate.jobs(request, work.set, to)));
+                let of = |chart: &Chart| candidate.jobs(work.kubernetes.as_deref(), work.set, chart);
+                jobs.extend(of(&work.from));
+                jobs.extend(work.to.iter().flat_map(|to| of(to)));
                 asked.push((n, candidate.clone(), before..jobs.len()));
             }
         }
@@ -163,7 +171,9 @@ impl<'a> Work<'a> {
         let candidates = candidates(request, set, &from).map_err(|path| {
             (format!("{path}, which `render:` names, holds no values"), "mend the `render:` entry")
         })?;
-        Ok(Self { set, from, to, candidates, best: None })
+        let oldest = || kubernetes::oldest(to.iter().chain([&from]).map(|chart| &**chart));
+        let kubernetes = request.kube_version.map(str::to_owned).or_else(oldest);
+        Ok(Self { set, from, to, kubernetes, candidates, best: None })
     }
 
     /// Tries one candidate's renderings, and keeps it where it is nearer than the ones before.
@@ -199,8 +209,10 @@ impl<'a> Work<'a> {
             Some(Err(e)) => Err(unrendered(e)),
             None => Err(("nothing was rendered".to_owned(), "try again")),
         };
-        let (first, invented) = takes(request, &self.from, [text(0)?, text(1)?])?;
+        let (first, mut invented) = takes(request, &self.from, [text(0)?, text(1)?])?;
         let placed = Placed::of(request.tree, self.set, &first);
+        let reworded = wording::reworded(&first, &placed);
+        wording::keep(&reworded, &first, &mut invented);
         let lookup = |key: &ObjectKey| placed.get(key).map(|(_, object)| &object.value);
         let retained = retain(&first, &invented, &lookup, true).ok_or_else(|| unsound(&self.from))?;
         let old = retained.manifest;
@@ -210,7 +222,7 @@ impl<'a> Work<'a> {
             Some(_) => Some([text(2)?, text(3)?]),
             None => None,
         };
-        Ok(Attempt { candidate, groups, old, drifts, new, placed })
+        Ok(Attempt { candidate, groups, old, reworded, drifts, new, placed })
     }
 }
 
@@ -239,19 +251,26 @@ fn make(request: &Regenerate<'_>, work: &Work<'_>) -> Result<(Written, Rendering
         return Err(refused(work.set, best));
     }
     let Some(texts) = best.new.clone() else { return Err(nothing()) };
-    let (raw, invented) = takes(request, to, texts).map_err(owned)?;
+    let (raw, mut invented) = takes(request, to, texts).map_err(owned)?;
+    wording::keep(&best.reworded, &raw, &mut invented);
     let lookup = |key: &ObjectKey| best.placed.get(key).map(|(_, object)| &object.value);
     let retained = retain(&raw, &invented, &lookup, false).ok_or_else(|| owned(unsound(to)))?;
     // What the owner took out of the output is not brought back where that would take a key that nobody has.
     let left_out = |key: &ObjectKey| best.old.get(key).is_some() && best.placed.get(key).is_none();
+    let of_key = |key: &ObjectKey| best.old.get(key).is_some_and(|object| holds_key(&best.old, object));
     let held = |key: &ObjectKey| raw.get(key).is_some_and(|o| best.groups.hold(o)) && !left_out(key);
     if let Some((key, field)) = retained.nowhere.iter().find(|(key, _)| held(key)) {
         return Err(uncommitted(to, key, &field.to_string()));
     }
-    let new =
-        settle(&best.old, &raw, &retained.manifest, &invented, &lookup).ok_or_else(|| owned(unsound(to)))?;
-    let without: BTreeSet<&ObjectKey> =
-        retained.nowhere.iter().map(|(key, _)| key).filter(|key| left_out(key)).collect();
+    let nowhere: BTreeSet<&ObjectKey> = retained.nowhere.iter().map(|(key, _)| key).collect();
+    let without: BTreeSet<&ObjectKey> = raw
+        .objects
+        .iter()
+        .map(|object| &object.key)
+        .filter(|key| left_out(key) && (of_key(key) || nowhere.contains(key)))
+        .collect();
+    let new = settle(&best.old, &raw, &retained.manifest, (&invented, &without), &lookup)
+        .ok_or_else(|| owned(unsound(to)))?;
     let wanted = |object: &Object| best.groups.hold(object) && !without.contains(&object.key);
     let entries = request.tree.entries();
     let writing = Writing {
@@ -266,10 +285,12 @@ fn make(request: &Regenerate<'_>, work: &Work<'_>) -> Result<(Written, Rendering
         (format!("{key} cannot be written in the form of the files"), "render it by hand once".to_owned())
     })?;
     let mut notes = vec![format!("Rendered with the values of {}.", best.candidate.what)];
+    let assumed = work.kubernetes.as_deref().filter(|_| request.kube_version.is_none());
+    notes.extend(assumed.map(kubernetes::note));
     notes.extend(work.set.cli.then(|| FROM_CLI.to_owned()));
     notes.extend(written.notes.iter().cloned());
     notes.extend(
-        without.iter().map(|key| format!("{key} is not committed and stays out: its key is not in Git.")),
+        without.iter().map(|key| format!("{key} is not in Git as Helm gives it, and is left to its owner.")),
     );
     notes.extend(best.drifts.iter().map(|drift| format!("Overwritten: {drift}.")));
     let rendering = rendering(work, best, to, (&new, &wanted), notes).ok_or_else(|| owned(unsound(to)))?;
@@ -289,7 +310,6 @@ fn rendering(
     };
     let before: String = best.placed.all().map(|(file, object)| document(&file.manifest, object)).collect();
     let after: String = new.objects.iter().filter(|o| wanted(o)).map(|o| document(new, o)).collect();
-    let user = best.candidate.user_values();
     Some(Rendering {
         path: work.set.path()?.clone(),
         line: work.set.line(),
@@ -299,8 +319,8 @@ fn rendering(
         namespace: work.set.namespace.clone(),
         before: Arc::new(Manifest::parse(before).ok()?),
         after: Arc::new(Manifest::parse(after).ok()?),
-        values_before: user.clone(),
-        values_after: user,
+        values_before: best.candidate.user_values(&work.from),
+        values_after: best.candidate.user_values(to),
         defaults_before: defaults(&work.from),
         defaults_after: defaults(to),
         stand_ins: best.candidate.stand_ins(&work.from),

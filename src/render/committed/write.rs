@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    CommittedFile, field::same, graft::graft, kustomization::Arrival, names::Layout, placed::Placed,
+    CommittedFile, field::same, graft::graft, items, kustomization::Arrival, names::Layout, placed::Placed,
     recognise::marks,
 };
 use crate::{
@@ -56,6 +56,9 @@ pub(super) struct Writing<'a> {
     /// The chart.
     pub(super) chart: &'a str,
 }
+
+/// A file, an object of a `List` in it, and the items of that list that go.
+type Leaving<'a> = (&'a CommittedFile, &'a Object, BTreeSet<usize>);
 
 /// Where a new object goes.
 enum Spot<'a> {
@@ -167,20 +170,33 @@ impl Writing<'_> {
     }
 
     fn drop_gone(&self, written: &mut Written) -> Result<(), ObjectKey> {
+        let mut lists: BTreeMap<(&RepoPath, usize), Leaving<'_>> = BTreeMap::new();
         for (file, object) in self.placed.all().filter(|(_, o)| self.new.get(&o.key).is_none()) {
             let certain =
                 || marks(&file.manifest, object).is_some_and(|m| m.certain && m.chart == self.chart);
             if self.old.get(&object.key).is_none() && !certain() {
                 continue;
             }
-            if object.item.is_some() {
-                return Err(object.key.clone());
-            }
             let edit = written.edits.entry(file.path.clone()).or_default();
-            let document = file.manifest.stream.documents.get(object.document);
-            let start = document.and_then(|d| d.marker()).map_or(object.span.start, |marker| marker.start);
-            edit.splices.push(Splice { span: start..object.span.end, with: String::new() });
             edit.dropped.insert(object.key.clone());
+            match object.item {
+                Some(item) => {
+                    let leaving =
+                        lists.entry((&file.path, object.document)).or_insert((file, object, BTreeSet::new()));
+                    leaving.2.insert(item);
+                }
+                None => edit.splices.push(dropped(file, object)),
+            }
+        }
+        for ((path, document), (file, object, gone)) in lists {
+            let all = file.manifest.objects.iter().filter(|o| o.document == document).count();
+            let list = file.manifest.list(object);
+            let splices = match gone.len() == all {
+                true => Some(vec![dropped(file, object)]),
+                false => list.and_then(|list| items::removed(&file.manifest.text, list, &gone)),
+            };
+            let edit = written.edits.entry(path.clone()).or_default();
+            edit.splices.extend(splices.ok_or_else(|| object.key.clone())?);
         }
         Ok(())
     }
@@ -212,8 +228,10 @@ impl Writing<'_> {
             .map(|(path, ..)| path)
             .filter(|path| self.placed.files.iter().any(|f| f.path == **path));
         match (path.as_ref(), there) {
-            (None, _) => self.insert(&around(None)?, &body, object, written),
-            (_, Some(there)) => self.insert(&around(Some(there))?, &body, object, written),
+            (None, _) => self.insert(&around(None)?, &body, object, written).ok_or_else(refused)?,
+            (_, Some(there)) => {
+                self.insert(&around(Some(there))?, &body, object, written).ok_or_else(refused)?;
+            }
             (Some((path, ..)), None) if (self.taken)(path) => return Err(refused()),
             (Some((path, neighbour, before)), None) => {
                 let known = self.placed.files.iter().find(|f| f.path == *neighbour);
@@ -250,15 +268,22 @@ impl Writing<'_> {
         among.or_else(nearest).map(|(file, o)| Spot::Behind(file, o)).or_else(first)
     }
 
-    fn insert(&self, spot: &Spot<'_>, body: &str, object: &Object, written: &mut Written) {
+    fn insert(&self, spot: &Spot<'_>, body: &str, object: &Object, written: &mut Written) -> Option<()> {
+        let file = spot.file();
         let (at, with) = match spot {
-            Spot::Behind(file, neighbour) => {
+            Spot::Behind(_, neighbour) | Spot::Before(_, neighbour) if neighbour.item.is_some() => {
+                let place = (neighbour.item?, matches!(spot, Spot::Before(..)));
+                let list = file.manifest.list(neighbour)?;
+                let splice = items::added(&file.manifest.text, list, place, &object.value)?;
+                (splice.span.start, splice.with)
+            }
+            Spot::Behind(_, neighbour) => {
                 let text = &file.manifest.text;
                 let at = neighbour.span.end;
                 let open = text.get(..at).is_some_and(|t| !t.ends_with('\n'));
                 (at, format!("{}---\n{body}\n", if open { "\n" } else { "" }))
             }
-            Spot::Before(file, neighbour) => {
+            Spot::Before(_, neighbour) => {
                 let document = file.manifest.stream.documents.get(neighbour.document);
                 match document.and_then(|d| d.marker()) {
                     Some(marker) => (marker.start, format!("---\n{body}\n")),
@@ -266,10 +291,10 @@ impl Writing<'_> {
                 }
             }
         };
-        let file = spot.file();
         let edit = written.edits.entry(file.path.clone()).or_default();
         edit.splices.push(Splice { span: at..at, with: ended(&with, &file.manifest.text) });
         edit.expected.insert(object.key.clone(), object.value.clone());
+        Some(())
     }
 }
 
@@ -295,6 +320,13 @@ impl Sources {
             (Self::Below(above), Some(rest)) => format!("# Source: {above}{rest}"),
         }
     }
+}
+
+/// Takes a document out, with its `---` line.
+fn dropped(file: &CommittedFile, object: &Object) -> Splice {
+    let document = file.manifest.stream.documents.get(object.document);
+    let start = document.and_then(|d| d.marker()).map_or(object.span.start, |marker| marker.start);
+    Splice { span: start..object.span.end, with: String::new() }
 }
 
 /// Returns a text with line feeds only, without those at its end.

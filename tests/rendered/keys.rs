@@ -1,0 +1,150 @@
+//! No key gets into Git, and no name of an object leads out of its folder.
+
+use std::collections::BTreeSet;
+
+use uplinker::{
+    linkerd::built_in,
+    render::{
+        DriftMode, Job, Renderer as _,
+        committed::{Regenerate, regenerate},
+    },
+    scan::Tree as _,
+};
+
+use super::{
+    Ask, NEW, OLD, World, committed_text, made, moved, name, sets,
+    support::{
+        charts::{ChartRepository, files, pack},
+        helm::Bench,
+        manifests::{documents, job, joined, keys},
+        tree::MemoryTree,
+    },
+    texts,
+};
+
+/// Charts with a template of our own.
+fn world(templates: &[(&str, &str, &str)]) -> World {
+    let package = |version: &str| {
+        let mut files = files("linkerd-viz", version);
+        let own = templates.iter().filter(|(of, ..)| *of == version);
+        files.extend(own.map(|(_, path, text)| (format!("templates/{path}"), text.as_bytes().to_vec())));
+        pack("linkerd-viz", version, &files)
+    };
+    let charts = ChartRepository::of(vec![package(OLD), package(NEW)]);
+    let bench = Bench::new(&charts.url());
+    World { _charts: charts, bench }
+}
+
+const UNMARKED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unmarked, namespace: linkerd-viz}\ndata: {v: '{{ .Chart.Version }}'}\n";
+const HOSTILE: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'a:b/../../../c', namespace: linkerd-viz}\n";
+
+#[test]
+fn unmarked_objects_belong_by_name_and_hostile_names_stay_in_the_tree() {
+    let world = world(&[(OLD, "u.yaml", UNMARKED), (NEW, "u.yaml", UNMARKED), (NEW, "v.yaml", HOSTILE)]);
+    let job = Job { hooks: false, ..job("linkerd-viz", OLD, "{}") };
+    let text = world.bench.helm().render(&[job]).remove(0).unwrap().to_string();
+    // Without Helm's comments nothing says whose the object is.
+    let bare = |d: &String| {
+        let lines = d.lines().filter(|l| !l.starts_with("# Source"));
+        lines.map(|l| format!("{l}\n")).collect::<String>()
+    };
+    let files =
+        documents(&text).iter().map(|d| (format!("viz/{}.yaml", name(d)), bare(d))).collect::<Vec<_>>();
+    let tree = MemoryTree::new(files);
+    let sets = sets(&tree);
+    assert!(sets[0].files.iter().all(|f| f.path.as_str() != "viz/configmap-unmarked.yaml"));
+    let to = [("linkerd-viz".to_owned(), NEW.to_owned())].into();
+    let made = regenerate(
+        &Regenerate {
+            tree: &tree,
+            committed: &sets,
+            uses: &[],
+            entries: &[],
+            to: &to,
+            drift: DriftMode::Refuse,
+            kube_version: None,
+            knowledge: built_in(),
+        },
+        &world.bench.helm(),
+    );
+    assert!(made.missing.is_empty(), "{:?}", made.missing);
+    let after = tree.changed(&made.changes);
+    assert!(after.text("viz/configmap-unmarked.yaml").contains(NEW));
+    let new: Vec<&str> =
+        made.changes.iter().filter(|c| c.before_id.is_none()).map(|c| c.path.as_str()).collect();
+    assert!(new.contains(&"viz/configmap-a-b-..-..-..-c.yaml"), "{new:?}");
+    assert!(new.iter().all(|path| path.starts_with("viz/")));
+}
+
+fn all_keys(tree: &MemoryTree) -> BTreeSet<String> {
+    let texts = tree.entries().iter().map(|e| String::from_utf8(tree.read(e.id).unwrap()).unwrap());
+    texts.flat_map(|text| keys(&text)).collect()
+}
+
+#[test]
+fn a_key_that_was_not_in_git_never_gets_there() {
+    let text = committed_text("linkerd-control-plane", "2026.8.3", "{}");
+    let tree = MemoryTree::new([("plane.yaml", &text)]);
+    assert_eq!(all_keys(&tree).len(), 4);
+    for drift in [DriftMode::Refuse, DriftMode::Overwrite] {
+        let made = made(&tree, "2026.8.4", &Ask { drift, ..Ask::default() });
+        assert!(made.changes.is_empty());
+        let missing = &made.missing[0];
+        assert!(
+            missing.reason.contains("invents") && missing.reason.contains("not in Git"),
+            "{}",
+            missing.reason
+        );
+        assert!(missing.mend.contains("externalSecret") && missing.mend.contains("cert-manager"));
+    }
+    // A Secret that its owner keeps elsewhere is not brought back.
+    let without: Vec<String> = documents(&text).into_iter().filter(|d| !d.contains("kind: Secret")).collect();
+    let tree = MemoryTree::new([("plane.yaml", joined(&without))]);
+    assert!(made(&tree, "2026.9.1", &Ask::default()).changes.is_empty(), "a new one has no home");
+    for version in ["2026.8.3", "2026.8.4", "2026.9.1"] {
+        let made = made(&tree, version, &Ask { drift: DriftMode::Overwrite, ..Ask::default() });
+        assert!(all_keys(&tree.changed(&made.changes)).is_empty(), "{version}");
+    }
+    let texts = texts();
+    let files: Vec<_> = texts.iter().map(|(chart, old, _)| (format!("{chart}.yaml"), old)).collect();
+    let tree = MemoryTree::new(files);
+    assert_eq!(all_keys(&tree), all_keys(&moved(&tree, NEW)));
+}
+
+#[test]
+fn secrets_that_are_kept_elsewhere_or_encrypted_are_left_to_their_owner() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let secret = |d: &String| d.contains("kind: Secret");
+    let bare: Vec<String> = documents(&text).into_iter().filter(|d| !secret(d)).collect();
+    let encrypted = |d: &String| {
+        let lines = d.lines().map(|l| match l.split_once(": ") {
+            Some((key @ ("  tls.crt" | "  tls.key" | "  crt.pem" | "  key.pem"), _)) => {
+                format!("{key}: ENC[AES256_GCM,data:QQ==,iv:QQ==,tag:QQ==,type:str]\n")
+            }
+            _ => format!("{l}\n"),
+        });
+        lines.collect::<String>()
+            + "sops:\n  mac: ENC[AES256_GCM,data:QQ==,iv:QQ==,tag:QQ==,type:str]\n  version: 3.9.0\n"
+    };
+    let sops: Vec<(String, String)> = documents(&text)
+        .iter()
+        .filter(|d| secret(d))
+        .map(|d| (format!("mesh/{}.yaml", name(d)), encrypted(d)))
+        .collect();
+    assert_eq!(sops.len(), 4);
+    for sops in [Vec::new(), sops] {
+        let mut files = vec![("mesh/plane.yaml".to_owned(), joined(&bare))];
+        files.extend(sops.clone());
+        let tree = MemoryTree::new(files);
+        let after = moved(&tree, NEW);
+        assert!(after.text("mesh/plane.yaml").contains("edge-26.8.3") && all_keys(&after).is_empty());
+        assert!(!after.text("mesh/plane.yaml").contains("kind: Secret"));
+        assert!(
+            sops.iter().all(|(path, text)| after.text(path) == *text),
+            "an encrypted file is never touched"
+        );
+        let notes = &made(&tree, NEW, &Ask::default()).renderings[0].notes;
+        assert_eq!(notes.iter().filter(|n| n.ends_with("is left to its owner.")).count(), 4, "{notes:?}");
+    }
+}

@@ -1,0 +1,184 @@
+//! With which values a manifest was made, and what becomes of one that was not.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+};
+
+use uplinker::{
+    render::{
+        DriftMode, RenderEntry,
+        committed::{prove_all, regenerate},
+    },
+    scan::RepoPath,
+};
+
+use super::{
+    Ask, NEW, OLD, WORLD, assert_trees, committed_text, expected, made, moved, name, request, sets,
+    support::{
+        charts::{ChartRepository, files},
+        helm::{Bench, helm},
+        manifests::{documents, joined, pem},
+        tree::MemoryTree,
+    },
+    template, unsummed, unsummed_files,
+};
+
+#[test]
+fn a_change_by_hand_is_named_and_refused_or_overwritten() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let by_hand = text.replace("-log-level=info", "-log-level=trace");
+    let tree = MemoryTree::new([("a/plane.yaml", &by_hand)]);
+    let drifts = request(&tree, NEW, &Ask::default(), |r| prove_all(r, &WORLD.bench.helm()));
+    assert!(drifts.missing.is_empty() && !drifts.drifts.is_empty());
+    for drift in &drifts.drifts {
+        assert_eq!(drift.object.kind, "Deployment");
+        assert!(drift.field.as_ref().unwrap().contains("args"), "{drift}");
+        assert!(by_hand.lines().nth(drift.line - 1).unwrap().contains("trace"), "{drift:?}");
+    }
+    let refused = made(&tree, NEW, &Ask::default());
+    assert!(refused.changes.is_empty());
+    let reason = &refused.missing[0].reason;
+    assert!(
+        reason.contains("-log-level=trace") && reason.contains("Deployment linkerd/linkerd-"),
+        "{reason}"
+    );
+    assert!(refused.missing[0].committed && refused.missing[0].files.len() == 1);
+    let over = made(&tree, NEW, &Ask { drift: DriftMode::Overwrite, ..Ask::default() });
+    assert!(over.missing.is_empty(), "{:?}", over.missing);
+    let wanted = expected(&template("linkerd-control-plane", NEW, "{}"), &text);
+    let wanted = [("a/plane.yaml".to_owned(), unsummed(&wanted))].into();
+    assert_trees(&unsummed_files(&tree.changed(&over.changes)), &wanted);
+    assert!(over.renderings[0].notes.iter().any(|note| note.starts_with("Overwritten: Deployment")));
+}
+
+#[test]
+fn secrets_are_not_shown_and_a_half_upgrade_is_named() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let mut half = documents(&text);
+    let old = documents(&committed_text("linkerd-control-plane", OLD, "{}"));
+    let injector = |documents: &[String]| {
+        documents.iter().position(|d| name(d) == "deployment-linkerd-proxy-injector").unwrap()
+    };
+    let at = injector(&half);
+    half[at] = old[injector(&old)].clone();
+    let tree = MemoryTree::new([("plane.yaml", joined(&half))]);
+    let refused = made(&tree, NEW, &Ask::default()).missing.remove(0);
+    assert!(
+        refused.reason.contains(
+            "by half (Deployment linkerd/linkerd-proxy-injector is of 2026.6.3, the rest of 2026.8.2)"
+        ),
+        "{}",
+        refused.reason
+    );
+    let secret = text.replace("type: kubernetes.io/tls\n", "type: Opaque\n");
+    let tree = MemoryTree::new([("plane.yaml", &secret)]);
+    let refused = made(&tree, NEW, &Ask::default()).missing.remove(0);
+    assert!(refused.reason.contains("(hidden)") && !refused.reason.contains("Opaque"), "{}", refused.reason);
+}
+
+#[test]
+fn what_linkerd_install_printed_is_made_again_through_the_charts() {
+    let cli =
+        |version: &str| format!("{{cliVersion: linkerd/cli edge-{}, controllerReplicas: 2}}", &version[2..]);
+    // The program prints no `# Source:`, and two objects that no chart has.
+    let printed = |text: &str| {
+        let lines = text.lines().filter(|l| !l.starts_with("# Source"));
+        let own = "---\nkind: Namespace\napiVersion: v1\nmetadata:\n  name: linkerd\n  labels:\n    linkerd.io/is-control-plane: \"true\"\n    linkerd.io/control-plane-ns: linkerd\n";
+        let overrides = "---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: linkerd-config-overrides\n  namespace: linkerd\n  labels:\n    linkerd.io/control-plane-ns: linkerd\n";
+        format!("{own}{}{overrides}", lines.map(|l| format!("{l}\n")).collect::<String>())
+    };
+    let old = committed_text("linkerd-control-plane", "2026.8.2", &cli("2026.8.2"));
+    let new = expected(&template("linkerd-control-plane", NEW, &cli(NEW)), &old);
+    let tree = MemoryTree::new([("linkerd.yaml", printed(&old))]);
+    assert!(sets(&tree)[0].cli);
+    let wanted = [("linkerd.yaml".to_owned(), unsummed(&printed(&new)))].into();
+    assert_trees(&unsummed_files(&moved(&tree, NEW)), &wanted);
+}
+
+#[test]
+fn values_that_an_entry_names_are_used() {
+    let values = "{tap: {replicas: 7}}";
+    let files = [
+        ("viz/out.yaml", committed_text("linkerd-viz", OLD, values)),
+        ("config/viz.yaml", values.to_owned()),
+    ];
+    let tree = MemoryTree::new(files);
+    assert_eq!(made(&tree, NEW, &Ask::default()).missing.len(), 1);
+    let path = |text: &str| RepoPath::new(text).unwrap();
+    let entry = RenderEntry {
+        chart: "linkerd-viz".into(),
+        namespace: None,
+        values: vec![path("config/viz.yaml")],
+        output: Some(path("viz")),
+    };
+    let made = made(&tree, NEW, &Ask { entries: &[entry], ..Ask::default() });
+    assert!(made.missing.is_empty(), "{:?}", made.missing);
+    assert!(tree.changed(&made.changes).text("viz/out.yaml").contains("replicas: 7"));
+}
+
+#[test]
+fn trust_anchors_never_change_and_an_entry_must_lead_to_values() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let tls = serde_json::json!({"crtPEM": pem("CERTIFICATE", "x"), "keyPEM": "y"});
+    let other = serde_json::json!({"identityTrustAnchorsPEM": pem("CERTIFICATE", "x"), "identity": {"issuer": {"tls": tls}}});
+    // The committed ConfigMap says nothing, so that the entry is all there is to go by.
+    let odd = text.replace("name: linkerd-config\n", "name: linkerd-config-old\n");
+    let tree = MemoryTree::new([("plane.yaml", odd), ("v.yaml", other.to_string())]);
+    let values = |path: &str| {
+        let values = vec![RepoPath::new(path).unwrap()];
+        [RenderEntry { chart: "linkerd-control-plane".into(), namespace: None, values, output: None }]
+    };
+    let entries = values("v.yaml");
+    let refused = made(&tree, NEW, &Ask { entries: &entries, drift: DriftMode::Overwrite });
+    assert!(refused.changes.is_empty() && refused.missing[0].reason.contains("the `render:` entry"));
+    let entries = values("none.yaml");
+    let wrong = made(&tree, NEW, &Ask { entries: &entries, drift: DriftMode::Overwrite });
+    assert_eq!(wrong.missing[0].reason, "none.yaml, which `render:` names, holds no values");
+}
+
+#[test]
+fn values_that_instructions_name_are_tried() {
+    let ha = String::from_utf8(files("linkerd-viz", OLD).remove("values-ha.yaml").unwrap()).unwrap();
+    for (chart, values, note) in [
+        ("linkerd-viz", ha.as_str(), "the chart's values-ha.yaml"),
+        ("linkerd-crds", "{policy: false}", "`policy: false`"),
+    ] {
+        let old = committed_text(chart, OLD, values);
+        let tree = MemoryTree::new([("a.yaml", &old)]);
+        let wanted = expected(&template(chart, NEW, values), &old);
+        assert_trees(&unsummed_files(&moved(&tree, NEW)), &[("a.yaml".to_owned(), unsummed(&wanted))].into());
+        let made = made(&tree, NEW, &Ask::default());
+        assert_eq!(made.renderings[0].notes[0], format!("Rendered with the values of {note}."));
+    }
+}
+
+#[test]
+fn an_old_helm_is_told_a_kubernetes_that_the_charts_accept() {
+    // Helm 3.14 takes 1.29 where nobody names a version, and refuses charts that need a newer one.
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("helm");
+    let refusal =
+        "Error: chart requires kubeVersion: >=1.31.0-0 which is incompatible with Kubernetes v1.29.0";
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in version*|*--kube-version=*) exec {} \"$@\";; esac\necho '{refusal}' >&2\nexit 1\n",
+        helm().display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let charts = ChartRepository::new();
+    let bench = Bench::with_program(&charts.url(), &program);
+    let tree = MemoryTree::new([("viz.yaml", committed_text("linkerd-viz", OLD, "{}"))]);
+    for (to, kubernetes) in [(NEW, "1.31.0"), ("2026.9.1", "1.33.0")] {
+        let made = request(&tree, to, &Ask::default(), |r| regenerate(r, &bench.helm()));
+        assert!(made.missing.is_empty(), "{:?}", made.missing);
+        let note = format!("For Kubernetes {kubernetes}, the oldest that the charts accept");
+        assert!(
+            made.renderings[0].notes.iter().any(|n| n.starts_with(&note)),
+            "{:?}",
+            made.renderings[0].notes
+        );
+    }
+    let proofs = request(&tree, NEW, &Ask::default(), |r| prove_all(r, &bench.helm()));
+    assert!(proofs.missing.is_empty() && proofs.drifts.is_empty(), "{proofs:?}");
+}
