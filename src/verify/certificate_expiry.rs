@@ -430,7 +430,7 @@ mod tests {
                 cli: false,
                 files: vec![file],
             };
-            severities(&super::at_rest(&[set], now.parse().unwrap()))
+            severities(&at_rest(&[set], now.parse().unwrap()))
         };
         assert_eq!(at_rest(&objects(&ca), "2026-09-01T00:00:00Z"), []);
         assert_eq!(at_rest(&objects(&other), "2026-09-01T00:00:00Z"), [Block], "somebody did it by half");
