@@ -35,8 +35,7 @@ pub(super) fn verify(
         report.unproven.extend(proofs.missing.into_iter().map(unproven));
         let deployed = deployed(&survey, &target.target, rendering.committed());
         report.deployed += deployed.len();
-        report.proxies += proxy_pins(&survey.inventory, &target.target);
-        report.findings.extend(at_rest(&AtRest {
+        let rest = AtRest {
             inventory: &survey.inventory,
             target: &target.target,
             control_plane: config.data_plane.control_plane,
@@ -44,7 +43,9 @@ pub(super) fn verify(
             deployed: &deployed,
             committed: rendering.committed(),
             now,
-        }));
+        };
+        report.proxies += proxy_pins(&rest);
+        report.findings.extend(at_rest(&rest));
         report.helm = report.helm.or_else(|| rendering.helm().filter(|_| !rendering.committed().is_empty()));
     }
     Ok(report)

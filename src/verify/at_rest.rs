@@ -1,16 +1,16 @@
 //! Step 6, verify: an upgrade that was done by half, in a tree as it is.
 //!
 //! In: what a target deploys and its pins, without any change. Out: a `block` where CRDs and control plane of one place
-//! name different releases, where a value or a proxy pin is ahead of its control plane; a `warn` where a value keeps
-//! images old, an extension lags, proxies are too far behind, or committed certificates end or do not belong together.
-//! What a person holds is left alone.
+//! name different releases, where a value or a proxy pin is ahead of its control plane, or a committed certificate is not
+//! what its bundle signed; a `warn` where a value keeps images old, an extension lags, proxies are too far behind, or
+//! committed certificates end. What a person holds is left alone.
 
 use std::collections::BTreeMap;
 
 use super::{Finding, Place, Severity, certificate_expiry, skew};
 use crate::{
     linkerd::Knowledge,
-    plan::{Target, control_plane, edge_of},
+    plan::{ControlPlane, Target, control_plane, edge_of},
     release::EdgeVersion,
     render::committed::Committed,
     scan::{Inventory, Pin, PinKind, Reason, RepoPath},
@@ -165,9 +165,12 @@ fn disagreement(plane: &Deployed, other: &Deployed) -> Finding {
     Finding { place: Some(other.place.clone()), ..finding }
 }
 
-/// Counts the proxy pins of a target that a control plane is compared with.
-pub fn proxy_pins(inventory: &Inventory, target: &Target) -> usize {
-    skew::proxies(inventory, target).count()
+/// Counts the proxy pins that are compared with the control plane: none where its release is not known.
+pub fn proxy_pins(input: &AtRest<'_>) -> usize {
+    match control_plane(input.inventory, input.target, input.control_plane) {
+        ControlPlane::Unknown => 0,
+        _ => skew::proxies(input.inventory, input.target).count(),
+    }
 }
 
 #[cfg(test)]

@@ -70,7 +70,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("{} and when they expire", count(once.len(), "certificate")), findings }
 }
 
-/// Judges the certificates of committed manifests as they are; none of it can stop a change that is about something else.
+/// Judges the certificates of committed manifests as they are. Time passes under every change, and is none of its faults;
+/// a certificate and a bundle that do not belong together are somebody's doing.
 pub(super) fn at_rest(sets: &[Committed], now: Timestamp) -> Vec<Finding> {
     let mut all = Vec::new();
     for file in sets.iter().flat_map(|set| &set.files) {
@@ -83,14 +84,15 @@ pub(super) fn at_rest(sets: &[Committed], now: Timestamp) -> Vec<Finding> {
             all.push(Found { what, role, chain, place });
         }
     }
-    let mut findings = expiries(&once(&all), now);
-    findings.extend(belongs::of_all(&all));
+    let told = expiries(&once(&all), now).into_iter().chain(belongs::of_all(&all));
+    let mut findings: Vec<Finding> = told.map(|f| Finding { severity: Severity::Warn, ..f }).collect();
     for set in sets {
         let objects: Vec<&Object> = set.files.iter().flat_map(|file| &file.manifest.objects).collect();
         let place = set.path().map(|path| Place { path: path.clone(), line: Some(set.line()) });
-        findings.extend(place.iter().flat_map(|place| belongs::pairs(&objects, place)));
+        let pairs = place.iter().flat_map(|place| belongs::pairs(&objects, place));
+        findings.extend(pairs.map(|f| Finding { severity: Severity::Block, ..f }));
     }
-    findings.into_iter().map(|finding| Finding { severity: Severity::Warn, ..finding }).collect()
+    findings
 }
 
 /// A certificate that stands in several objects is told of once.
@@ -253,7 +255,10 @@ fn in_object(object: &Object) -> Vec<(String, Role, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        render::committed::CommittedFile,
+        verify::{Severity::*, testing::*},
+    };
     use base64::{Engine, engine::general_purpose::STANDARD};
     use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
     use serde_json::json;
@@ -410,6 +415,26 @@ mod tests {
             half[0].reason.starts_with("the certificate in Secret tap-k8s-tls is not signed"),
             "{half:?}"
         );
+
+        let at_rest = |text: &str, now: &str| {
+            let manifest = crate::render::Manifest::parse(text).unwrap();
+            let own = (0..manifest.objects.len()).collect();
+            let path = crate::plan::testing::path("viz.yaml");
+            let (mode, blob) = (crate::scan::Mode::File, crate::scan::BlobId([0; 20]));
+            let file = CommittedFile { path, mode, blob, manifest: manifest.into(), own };
+            let set = Committed {
+                chart: "linkerd-viz".into(),
+                version: None,
+                mixed: Vec::new(),
+                namespace: "linkerd-viz".into(),
+                cli: false,
+                files: vec![file],
+            };
+            severities(&at_rest(&[set], now.parse().unwrap()))
+        };
+        assert_eq!(at_rest(&objects(&ca), "2026-09-01T00:00:00Z"), []);
+        assert_eq!(at_rest(&objects(&other), "2026-09-01T00:00:00Z"), [Block], "somebody did it by half");
+        assert_eq!(at_rest(&objects(&ca), "2035-01-01T00:00:00Z"), [Warn, Warn], "time did it");
     }
 
     #[test]
