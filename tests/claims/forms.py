@@ -80,7 +80,7 @@ def claim(facts, text, state):
             said["added"] = figure
         elif re.fullmatch(r"nothing restarts|\d+ workloads? restarts?", part):
             said["restarts"] = figure
-        elif found := re.fullmatch(r"this holds for what was rendered, (\d+) parts? (?:was|were) not rendered", part):
+        elif found := re.fullmatch(r"(\d+) parts? (?:was|were) not rendered, and this says nothing of (?:it|them)", part):
             state["unseen"] = int(found[1])
         else:
             yield f"no proof is known of: {part}"
@@ -492,9 +492,16 @@ def how(facts, m, state):
     yield from expect("unknown places", [p for p in codes(m[3]) if p not in true], [])
 
 
-@form(r"- packages as the index names them: (.+)", HOW)
+@form(r"- (\d+) chart packages? (?:has|have) the digest that the index names", HOW)
 def packages(facts, m, state):
-    yield from prove(facts, "chart-digest", None, m[1])
+    yield from prove(facts, "chart-digest", None, m[0].removeprefix("- "))
+
+
+@form(r"- For Kubernetes ([\d.]+), the oldest that the charts accept; `kubernetes` of the target may name another\.", HOW)
+def kubernetes(facts, m, state):
+    bounds = {str(e.get("kubeVersion", "")).lstrip(">= ").split("-")[0] for r in facts.done for v in r.versions
+              for e in facts.feeds.index.get(r.chart, []) if str(e["version"]) == v}
+    yield from expect("an oldest that is accepted", m[1] in bounds, True)
 
 
 @form(r"- (?:Helm was not needed for what is compared\.|As (\S+) has it\.|For the Helm release `([^`]+)`\.|kustomize changes the output afterwards \(`\w+`\), which is not done here\.|Rendered with the values of (?:.+)\.)", HOW)
@@ -686,7 +693,7 @@ def on_delete(facts, m, state):
     yield from listed(codes(m[1]), true, m[1])
 
 
-@form(r"Proxies of `([^`]+)` keep running until their pods restart(?:; (\d+) proxy pins? stays? for a pull request of its own)?\.(?: They are of milestone `([^`]+)`(.+)| How long .+)", ORDER)
+@form(r"Proxies of `([^`]+)` keep running until their pods restart(?:; (\d+) proxy pins? (?:is|are) not moved here)?\.(?: They are of milestone `([^`]+)`(.+)| How long .+)", ORDER)
 def skew(facts, m, state):
     pins = facts.proxies()
     yield from expect("proxy pins", count(m[2]), sum(edge(p) < edge(facts.to) for p in pins))

@@ -291,6 +291,9 @@ class Facts:
                 yield f"{place}: {said} promised, {told.get(place, 0)} told"
         if len(set(state.get("advised", ()))) != len(state.get("advised", ())):
             yield f"advice is told twice: {state['advised']}"
+        if self.stage == "data-plane":
+            state["moved"] = sum(old != new for path, text in self.before.files.items()
+                                 for old, new in zip(text.split("\n"), self.after.files.get(path, "").split("\n")))
         if "pins" in state and not state.get("cut") and state["pins"] != state.get("moved", 0):
             yield f"{state['pins']} pins move, {state.get('moved', 0)} are listed"
         labels = {"routine": "linkerd: routine", "attention": "linkerd: attention", "blocked": "linkerd: blocked"}
