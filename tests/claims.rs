@@ -29,7 +29,8 @@ use uplinker::render::{ChartId, Job, Layer, Renderer as _, Take};
 static CHARTS: LazyLock<ChartRepository> = LazyLock::new(ChartRepository::new);
 
 /// What Helm printed in this run of the tests.
-static PRINTED: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
+static PRINTED: LazyLock<tempfile::TempDir> =
+    LazyLock::new(|| tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
 
 /// A self-signed certificate and its key, the same in all repositories.
 static IDENTITY: LazyLock<(String, String)> = LazyLock::new(|| {

@@ -16,7 +16,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import body as bodies
-import forms
+import forms_rest
+import people
 from objects import CRD, certificates_in, identity, images, shown
 from render import Helm, committed, renderings
 from trees import Tree, at, uses
@@ -389,5 +390,5 @@ def main():
     sys.exit(1 if wrong else 0)
 
 
-assert forms
+assert forms_rest and people
 main()
