@@ -137,9 +137,10 @@ fn a_plan_says_what_a_run_does_and_writes_nothing() {
         "+      version: \"2026.8.3\"",
         "### What changed upstream",
     ]);
-    let _ = plan(&["--format", "markdown"])
-        .exits(0)
-        .prints(&["### default, platform: edge-26.8.2 → edge-26.8.3", "3 pins move to `edge-26.8.3`"]);
+    let _ = plan(&["--format", "markdown"]).exits(0).prints(&[
+        "### default, platform: edge-26.8.2 → edge-26.8.3",
+        "3 pins move from `edge-26.8.2` to `edge-26.8.3`",
+    ]);
     let _ = plan(&["--exit-code"]).exits(10);
     let json = plan(&["--format", "json"]).exits(0).json();
     for key in ["schema", "decision", "pins", "findings", "changes", "pull_requests"] {

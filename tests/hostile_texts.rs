@@ -3,20 +3,27 @@
 //! reference and no mark of ours anywhere.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod support;
+
 mod hostile_texts {
     mod corpus;
     mod page;
     mod reading;
+    mod whole;
 
     use uplinker::propose::{Marker, Ticks, body, body::Frame, marker};
 
     fn finished(text: &str) -> (String, Marker) {
+        finished_as("platform", text)
+    }
+
+    fn finished_as(stage: &str, text: &str) -> (String, Marker) {
         // Names of targets are short by rule.
         let target: &str = &text.chars().take(99).collect::<String>();
         let sign = Marker {
             fingerprint: text.chars().take(99).collect(),
             target: target.to_owned(),
-            stage: "platform".into(),
+            stage: stage.into(),
             release: page::release(),
             inputs: text.chars().take(99).collect(),
             head: None,
@@ -30,14 +37,15 @@ mod hostile_texts {
         };
         let frame = Frame {
             target,
-            stage: "platform",
+            stage,
             release: page::release(),
             person: false,
             newer: None,
             keeps_history: true,
             retry: true,
         };
-        let text = body::text(&page::filled_with(text)).expect("renders");
+        let content = uplinker::propose::Content { stage: stage.into(), ..page::filled_with(text) };
+        let text = body::text(&content).expect("renders");
         (body::compose(&text, &frame, &Ticks::default(), &sign).expect("renders"), sign)
     }
 
@@ -64,6 +72,19 @@ mod hostile_texts {
                 at.map(|n| &expected[n]),
                 at.map(|n| &found[n]),
             );
+        }
+    }
+
+    #[test]
+    fn no_text_acts_in_a_body_of_the_data_plane() {
+        let of = |text: &str| finished_as("data-plane", text).0;
+        let [short, long] = ["word", &"word".repeat(200)].map(|text| reading::structure(&of(text)));
+        for text in corpus::texts() {
+            let expected = if text.chars().count() > 300 { &long } else { &short };
+            let (body, words) = (of(&text), reading::escaped(&text));
+            assert_eq!(&reading::structure(&body), expected, "{words}\n{body}");
+            let effects = reading::effects(&body);
+            assert!(effects.is_empty(), "{words} has {effects:?}");
         }
     }
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     commit::{
         Remote,
-        git::{GitRemote, RemoteOptions, open_path},
+        git::{GitRemote, RemoteOptions, check_path, open_path},
     },
     pipeline::{self, Operator},
     policy::{self, Needs, Policy},
@@ -80,8 +80,11 @@ impl<'t> Session<'t> {
         Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
     }
 
-    /// Reads the feeds for one pass.
+    /// Reads the feeds for one pass; for a folder that is no repository, none.
     pub fn catalog_for(&self, request: &RunRequest) -> Result<Catalog, Error> {
+        if let Repository::Path(path) = &request.repository {
+            check_path(path)?;
+        }
         self.catalog(&request.network, releases_token(request), Purpose::Run { to: request.to })
     }
 
@@ -140,6 +143,9 @@ impl<'t> Session<'t> {
     /// The committed manifests against their charts, and versions against each other. Where nothing is committed, the
     /// charts are not needed, nor the index that names them.
     pub fn verify(&self, request: &VerifyRequest) -> Result<VerifyReport, Error> {
+        if let Repository::Path(path) = &request.repository {
+            check_path(path)?;
+        }
         let (catalog, failed) = match self.catalog(&request.network, None, Purpose::Everything) {
             Ok(catalog) => (catalog, None),
             Err(error) => (Catalog::default(), Some(error)),

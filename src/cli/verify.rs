@@ -16,7 +16,7 @@ use crate::{
     sys::{env, secrets::Token},
 };
 
-/// Check that committed manifests are what their charts give, and that versions go together
+/// Check committed manifests against their charts, and versions against each other
 ///
 /// Renders each committed manifest again in the version that it names, with the values that belong to it, and names
 /// every object and field that differs: changes by hand, tampering, upgrades that were done by half. What Helm
@@ -54,8 +54,8 @@ Examples:
   uplinker verify                           this folder's repository
   uplinker verify --format json | jq .drifts
 
-Exit codes: 0 everything follows and goes together, warnings aside; 1 failed, 2 usage or configuration, 4 something
-differs, cannot be proven, or is half done, 5 temporary failure outside.";
+Exit codes: 0 everything follows and goes together, warnings aside; 1 failed; 2 usage or
+configuration; 4 something differs, cannot be proven, or is half done; 5 temporary failure outside.";
 
 /// Runs the command.
 pub(super) fn execute(args: VerifyArgs, context: &Context) -> Result<Exit, Error> {

@@ -168,6 +168,7 @@ fn counting(mut templates: Environment<'static>, longest: usize) -> Environment<
     });
     for (name, show) in [
         ("code", markdown::code_to as fn(&str, usize) -> String),
+        ("line_code", markdown::line_code_to),
         ("prose", markdown::prose_to),
         ("advice", markdown::advice_to),
     ] {

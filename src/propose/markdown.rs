@@ -146,20 +146,38 @@ pub fn code(text: &str) -> String {
 
 /// The same with another bound; what is over it is counted.
 pub(super) fn code_to(text: &str, longest: usize) -> String {
+    // In a table a bar ends the cell, in code too.
+    coded(text, longest, &['|', '\\'])
+}
+
+/// The same where no table is.
+pub(super) fn line_code_to(text: &str, longest: usize) -> String {
+    coded(text, longest, &[])
+}
+
+fn coded(text: &str, longest: usize, act: &[char]) -> String {
     let left = if is_longer(text, longest) { text.trim().chars().count() - longest } else { 0 };
     let text = visible(text, longest);
-    let acts = text.contains(['`', '|', '\\']) || text.contains("<!--");
+    let acts = text.contains(act) || text.contains("<!--");
     if text.is_empty() {
         return NOTHING.to_owned();
     }
     let shown = match acts || text.starts_with(' ') || text.ends_with(' ') {
         true => harmless(&text),
-        false => format!("`{text}`"),
+        false => fenced(&text),
     };
     match left {
         0 => shown,
         left => format!("{shown} and {left} more characters"),
     }
+}
+
+/// Puts a text between more backticks than any that stand together in it.
+fn fenced(text: &str) -> String {
+    let most = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(most + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
 }
 
 /// Makes one foreign string harmless in a commit message: one line, no mention, no reference.
@@ -303,7 +321,9 @@ mod tests {
     fn code_stays_code() {
         assert_eq!(code("edge-26.8.3"), "`edge-26.8.3`");
         assert_eq!(code("apps/@team/#1 <b>.yaml"), "`apps/@team/#1 <b>.yaml`");
-        assert_eq!(code("a`b"), "a&#96;b");
+        assert_eq!(code("a`b"), "``a`b``");
+        assert_eq!(code("``a"), "``` ``a ```");
+        assert_eq!(line_code_to("data | a", 9), "`data | a`");
         assert_eq!(code("a|b"), "a&#124;b");
         assert_eq!(code("<!-- uplinker:boxes -->"), "&#60;&#33;-- uplinker:boxes --&#62;");
         assert_eq!(code("a\nb"), "`a b`");

@@ -19,7 +19,7 @@ use std::{
 
 use semver::Version;
 
-use super::{Chart, ChartId, Job, RenderError, Renderer, charts::Charts};
+use super::{Chart, ChartId, Job, RenderError, Renderer, charts::Charts, key_material::has_private_key};
 use crate::{
     release::{Catalog, SourceSetting},
     sys::{
@@ -259,6 +259,9 @@ impl Renderer for Helm<'_> {
 
 /// Returns what Helm says went wrong, without our private paths, on one line.
 fn shortened(stderr: &str, private: &Path) -> String {
+    if has_private_key(stderr) {
+        return "its words hold a private key and are not shown".to_owned();
+    }
     let start = stderr.find("Error: ").map_or(0, |at| at + "Error: ".len());
     let words = stderr.get(start..).unwrap_or_default();
     let words = words.split("\n\nUse --debug flag").next().unwrap_or_default();
@@ -286,5 +289,8 @@ mod tests {
         assert!(words.starts_with("at /1/x: [31myyy") && words.ends_with("more bytes]"), "{words}");
         assert_eq!(shortened("exec failed\n", private), "exec failed");
         assert_eq!(shortened("", private), "");
+        let key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIFxK8lq0bY3vJt1hQmZ2cW5uZ0Jkc2Zhc2Rm\n-----END EC PRIVATE KEY-----";
+        let quoted = format!("Error: execution error at (c/templates/x.yaml:1:1): bad value {key:?}");
+        assert!(!shortened(&quoted, private).contains("MHcC"));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Chart, Layer, Setting, SettingKind, value};
+use super::{Chart, Layer, Setting, SettingKind, key_material::has_private_key, value};
 use crate::{
     linkerd::REQUIRED,
     scan::{ChartUse, Parameter, ValuesPart},
@@ -140,24 +140,19 @@ impl Inputs {
     }
 
     fn parameter(&mut self, parameter: &Parameter) {
-        let kind = match (parameter.file, parameter.text) {
-            (true, _) => SettingKind::File,
-            (false, true) => SettingKind::Text,
-            (false, false) => SettingKind::Typed,
-        };
         let text = parameter.value.clone().unwrap_or_else(|| {
             self.note_stand_in(&parameter.name, "a file that is not in this repository");
             STAND_IN.to_owned()
         });
+        let setting = setting(parameter, text.clone());
         if let Some(keys) = keys(&parameter.name) {
-            let typed = match kind {
+            let typed = match setting.kind {
                 SettingKind::Typed => typed(&text),
-                SettingKind::Text | SettingKind::File => Value::from(text.clone()),
+                SettingKind::Text | SettingKind::File => Value::from(text),
             };
             value::overlay(&mut self.values, &nested(&keys, typed));
         }
-        let value = if kind == SettingKind::File { text } else { escaped(&text) };
-        self.settings.push(Setting { name: parameter.name.clone(), value, kind });
+        self.settings.push(setting);
     }
 
     /// Fills what the chart insists on and the tree does not say.
@@ -186,6 +181,18 @@ impl Inputs {
             self.stand_ins.push(text);
         }
     }
+}
+
+/// Gives a parameter of Argo CD to Helm. A text with a private key goes by a file: a command line is no secret on its
+/// machine.
+pub(super) fn setting(parameter: &Parameter, text: String) -> Setting {
+    let kind = match (parameter.file || has_private_key(&text), parameter.text) {
+        (true, _) => SettingKind::File,
+        (false, true) => SettingKind::Text,
+        (false, false) => SettingKind::Typed,
+    };
+    let value = if kind == SettingKind::File { text } else { escaped(&text) };
+    Setting { name: parameter.name.clone(), value, kind }
 }
 
 /// Escapes a value as Argo CD does: a text in braces is a list and stays, in any other a comma is no separator.
@@ -253,6 +260,17 @@ fn texts(value: &Value, found: &mut BTreeSet<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_on_no_command_line() {
+        let key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIFxK8lq0bY3vJt1hQmZ2cW5uZ0Jkc2Zhc2Rm\n-----END EC PRIVATE KEY-----\n";
+        for (value, kind) in [(key, SettingKind::File), ("a,b", SettingKind::Text)] {
+            let name = "identity.issuer.tls.keyPEM".to_owned();
+            let parameter = Parameter { name, value: Some(value.to_owned()), text: true, file: false };
+            let found = setting(&parameter, value.to_owned());
+            assert_eq!((found.kind, found.value.replace('\\', "")), (kind, value.to_owned()));
+        }
+    }
 
     #[test]
     fn commas_are_escaped_as_argo_does() {

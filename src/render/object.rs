@@ -18,6 +18,8 @@ pub struct Manifest {
     pub stream: Stream,
     /// The objects; an item of a `List` is one, the list is none.
     pub objects: Vec<Object>,
+    /// Where its lines end: of a large file each object is asked for its line.
+    ends: Arc<[usize]>,
 }
 
 /// One Kubernetes object in a manifest.
@@ -83,11 +85,12 @@ impl Manifest {
     pub fn parse(text: impl Into<Arc<str>>) -> Result<Self, ManifestError> {
         let text = text.into();
         let stream = Stream::parse(&text)?;
+        let ends: Arc<[usize]> = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
         let mut objects = Vec::new();
         for (document, span) in stream.documents.iter().zip(spans(&text, &stream)) {
             let Some(root) = document.root().filter(|r| !is_empty(*r)) else { continue };
             let source = source(&text, &stream, &span);
-            let line = line_of(&text, root.span().start);
+            let line = line_of(&ends, root.span().start);
             let listed = list(root).is_some();
             for (n, node) in opened(root).into_iter().enumerate() {
                 let object = Object::read(node, document, span.clone(), source.clone());
@@ -98,11 +101,11 @@ impl Manifest {
         let mut seen = BTreeMap::new();
         for object in &objects {
             if seen.insert(&object.key, ()).is_some() {
-                let line = line_of(&text, object.span.start);
+                let line = line_of(&ends, object.span.start);
                 return Err(ManifestError::Twice { line, key: object.key.clone() });
             }
         }
-        Ok(Self { text, stream, objects })
+        Ok(Self { text, stream, objects, ends })
     }
 
     /// Finds an object.
@@ -135,8 +138,12 @@ impl Manifest {
 
     /// Returns the line on which an object begins, from 1.
     pub fn line(&self, object: &Object) -> usize {
-        let start = self.node(object).map_or(object.span.start, |node| node.span().start);
-        line_of(&self.text, start)
+        self.line_of(self.node(object).map_or(object.span.start, |node| node.span().start))
+    }
+
+    /// Returns the line of a place in the text, from 1.
+    pub fn line_of(&self, at: usize) -> usize {
+        line_of(&self.ends, at)
     }
 }
 
@@ -239,8 +246,8 @@ fn source(text: &str, stream: &Stream, span: &Range<usize>) -> Option<String> {
     before.trim().is_empty().then(|| path.to_owned())
 }
 
-fn line_of(text: &str, at: usize) -> usize {
-    text.get(..at).map_or(0, |before| before.matches('\n').count()) + 1
+fn line_of(ends: &[usize], at: usize) -> usize {
+    ends.partition_point(|end| *end < at) + 1
 }
 
 #[cfg(test)]

@@ -124,8 +124,13 @@ fn normal(url: &str) -> String {
     match trimmed.split_once("://") {
         Some((scheme, rest)) => {
             let (host, path) = rest.split_once('/').map_or((rest, None), |(h, p)| (h, Some(p)));
-            let host = format!("{}://{}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase());
-            path.map_or(host.clone(), |p| format!("{host}/{p}"))
+            let scheme = scheme.to_ascii_lowercase();
+            let usual = match scheme.as_str() {
+                "http" => ":80",
+                _ => ":443",
+            };
+            let host = host.strip_suffix(usual).unwrap_or(host).to_ascii_lowercase();
+            path.map_or(format!("{scheme}://{host}"), |path| format!("{scheme}://{host}/{path}"))
         }
         None => trimmed.to_owned(),
     }

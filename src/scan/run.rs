@@ -3,9 +3,11 @@
 //! In: a tree and options. Out: the [`Inventory`]. The files are screened, indexed, then read shape by shape; variables
 //! that pins read are traced last. Owns no rule of any shape.
 
+use std::collections::HashSet;
+
 use super::{
-    Entry, Facts, Generator, Inventory, Pin, RepoPath, ScanOptions, SkipReason, Skipped, Tree, TreeError,
-    chart,
+    Entry, Facts, Generator, Inventory, Pin, PinKind, Reason, RepoPath, ScanOptions, SkipReason, Skipped,
+    Tree, TreeError, chart,
     context::Context,
     corpus::{Corpus, File, Unread},
     found::Found,
@@ -35,6 +37,8 @@ struct FileResult {
     found: Found,
     skipped: Vec<Skipped>,
     generators: Vec<Generator>,
+    /// Files that a chart marked and that hold nothing but Secrets.
+    secrets: Vec<RepoPath>,
 }
 
 // === impl FileResult ===
@@ -44,6 +48,7 @@ impl FileResult {
         self.found.append(other.found);
         self.skipped.extend(other.skipped);
         self.generators.extend(other.generators);
+        self.secrets.extend(other.secrets);
     }
 }
 
@@ -78,7 +83,8 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
     });
     let mut all = FileResult::default();
     results.into_iter().for_each(|result| all.append(result));
-    let FileResult { mut found, skipped, generators } = all;
+    let FileResult { mut found, skipped, generators, secrets } = all;
+    leave_lone_secrets(&secrets, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
     trace_variables(&context, &mut found);
@@ -117,6 +123,20 @@ fn index(tree: &dyn Tree, corpus: &Corpus<'_>, hits: &[Hit]) -> Index {
     let mut index = Index::default();
     parts.into_iter().for_each(|part| index.absorb(part));
     index
+}
+
+/// Secrets that were taken from an installation and committed by themselves, such as the root of trust, keep its marks:
+/// they are no chart's output where nothing else of that chart is committed.
+fn leave_lone_secrets(secrets: &[RepoPath], found: &mut Found) {
+    let secrets: HashSet<&RepoPath> = secrets.iter().collect();
+    let is_secret = |path: &RepoPath| secrets.contains(path);
+    let made: HashSet<String> =
+        found.rendered.iter().filter(|file| !is_secret(&file.path)).map(|file| file.chart.clone()).collect();
+    found.rendered.retain(|file| made.contains(&file.chart) || !is_secret(&file.path));
+    for pin in found.pins.iter_mut().filter(|pin| pin.kind == PinKind::RenderedManifest) {
+        let lone = pin.chart.as_ref().is_some_and(|chart| !made.contains(chart)) && is_secret(&pin.path);
+        pin.stays = if lone { pin.stays.or(Some(Reason::NoEffect)) } else { pin.stays };
+    }
 }
 
 fn trace_variables(context: &Context<'_>, found: &mut Found) {
@@ -165,10 +185,13 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     } else if !templated {
         if rendered::take(place, &mut result.found) {
             manifest::deployers(context, place, &mut result.found);
+            let objects = Object::all(place);
+            let mut made = objects.iter().filter(|object| !manifest::is_deployer_s(object));
+            result.secrets.extend(made.all(|object| object.kind == "Secret").then(|| file.path.clone()));
         } else {
             shapes(context, file, &mut result.found);
+            result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
         }
-        result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
     }
     take_markers(markers, &mut result.found);
 }

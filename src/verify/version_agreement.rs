@@ -79,8 +79,10 @@ fn left_behind(pin: &Pin, reason: Reason, to: EdgeVersion) -> Option<Finding> {
         }
         Reason::ManualInjection => found(Severity::Warn, format!("`{value}` was injected by hand and stays"))
             .mend("make this manifest again with `linkerd inject --manual`"),
-        Reason::RetiredChart => found(Severity::Warn, format!("`{value}` stays: {}", retired(pin)))
-            .mend("plan its removal; it is not tested with later releases"),
+        Reason::RetiredChart if pin.form != Form::LockDigest => {
+            found(Severity::Warn, format!("`{value}` stays: {}", retired(pin)))
+                .mend("plan its removal; it is not tested with later releases")
+        }
         _ => return None,
     };
     Some(finding)

@@ -221,7 +221,7 @@ images:
         vec![
             ("argocd/crds.yaml".into(), application("linkerd-crds", "-2", "linkerd-crds", "2026.8.3", "")),
             (
-                "argocd/control-plane.yaml".into(),
+                "platform/argocd/applications/production_eu_central_1/linkerd_control_plane_of_the_whole_region.yaml".into(),
                 application("linkerd-control-plane", "-1", "linkerd-control-plane", "2026.8.2", &values),
             ),
             ("argocd/lab/crds.yaml".into(), held),

@@ -45,10 +45,10 @@ pub fn faults(body: &str) -> Vec<String> {
                     faults.push(format!("nothing below `{}`", words(node)));
                 }
             }
-            NodeValue::Item(_) | NodeValue::TaskItem(_) | NodeValue::Paragraph => {
-                if words(node).trim().is_empty() && node.descendants().count() < 3 {
-                    faults.push(format!("empty: {}", node.data.borrow().value.xml_node_name()));
-                }
+            NodeValue::Item(_) | NodeValue::TaskItem(_) | NodeValue::Paragraph
+                if words(node).trim().is_empty() && node.descendants().count() < 3 =>
+            {
+                faults.push(format!("empty: {}", node.data.borrow().value.xml_node_name()));
             }
             NodeValue::Text(text) => {
                 faults.extend(

@@ -23,7 +23,7 @@ fn same(run: crate::support::process::Run) -> crate::support::process::Run {
 
 /// The releases with charts, each with notes.
 fn releases(numbers: &[&str]) -> Vec<Published> {
-    let known: [(&str, &str, &[&str]); 7] = [
+    let known: [(&str, &str, &[&str]); 8] = [
         ("26.6.3", "2026-06-18", &["feat(policy): add the first of many things 15301"]),
         ("26.8.2", "2026-08-08", &["fix(proxy): keep the connection when a pod is drained 15501"]),
         (
@@ -48,6 +48,7 @@ fn releases(numbers: &[&str]) -> Vec<Published> {
             ],
         ),
         ("26.8.6", "2026-09-02", &["feat(policy): spell out the schema of Servers 15561"]),
+        ("26.8.7", "2026-09-05", &["feat(policy): bound the fields of Servers 15563"]),
         (
             "26.9.1",
             "2026-09-10",
@@ -134,8 +135,8 @@ pub fn many_origins() -> String {
 pub fn huge_crd_change() -> String {
     let path = "infrastructure/linkerd/crds.yaml";
     let files =
-        flux_cluster("2026.8.4").into_iter().filter(|(p, _)| p == path || p.ends_with("sources.yaml"));
-    body(&made(&files.collect(), &releases(&["26.8.4", "26.8.6"])), 1, same)
+        flux_cluster("2026.8.6").into_iter().filter(|(p, _)| p == path || p.ends_with("sources.yaml"));
+    body(&made(&files.collect(), &releases(&["26.8.6", "26.8.7"])), 1, same)
 }
 
 /// Nothing goes there by itself; somebody asks for it.

@@ -26,7 +26,9 @@ pub static PACKAGES: LazyLock<Vec<Package>> = LazyLock::new(|| {
         all.push(relabelled(chart, "2026.8.2", "2025.2.1", str::to_owned));
         all.push(relabelled(chart, "2026.8.2", "2025.7.6", str::to_owned));
     }
-    all.push(relabelled("linkerd-crds", "2026.8.4", "2026.8.6", with_a_long_schema));
+    all.push(relabelled("linkerd-crds", "2026.8.4", "2026.8.6", |text| with_a_long_schema(text, "")));
+    let bounded = |text: &str| with_a_long_schema(text, "                    maxLength: 63\n");
+    all.push(relabelled("linkerd-crds", "2026.8.4", "2026.8.7", bounded));
     all
 });
 
@@ -46,19 +48,22 @@ fn edge(version: &str) -> String {
     format!("edge-{}", version.trim_start_matches("20"))
 }
 
-/// A schema in which all that was open is now spelled out.
-fn with_a_long_schema(text: &str) -> String {
+/// The schema of Servers with 180 fields, and something more about each.
+fn with_a_long_schema(text: &str, more: &str) -> String {
+    if !text.contains("servers.policy.linkerd.io") {
+        return text.to_owned();
+    }
     let open = "            x-kubernetes-preserve-unknown-fields: true\n";
-    let mut spelled = String::from("            properties:\n");
+    let mut fields = String::from("            properties:\n");
     for group in ["accessPolicy", "podSelector", "proxyProtocol", "resourceGroups", "routes", "timeouts"] {
-        spelled.push_str(&format!(
-            "              {group}:\n                type: object\n                properties:\n"
-        ));
+        let head = "type: object\n                properties:\n";
+        fields.push_str(&format!("              {group}:\n                {head}"));
         for n in 1..=30 {
-            spelled.push_str(&format!("                  field{n}:\n                    type: string\n"));
+            fields
+                .push_str(&format!("                  field{n}:\n                    type: string\n{more}"));
         }
     }
-    text.replacen(open, &spelled, 1)
+    text.replacen(open, &fields, 1)
 }
 
 /// A release of the test charts with notes as GitHub writes them.

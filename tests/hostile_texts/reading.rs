@@ -131,7 +131,7 @@ fn is_commit(text: &str) -> bool {
 }
 
 /// Control characters, and those that turn the direction of words; the zero-width space that parts a sign from a name is ours.
-fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     (c.is_control() && c != '\n')
         || matches!(c, '\u{ad}' | '\u{200c}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{feff}' | '\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')

@@ -50,7 +50,7 @@ fn advice_that_comes_later_is_written_and_pushes_nothing() {
         .asks(&[LOOK, &list(PLATFORM), &read(1), &write(1)])
         .prints(&["edge-26.8.2 → edge-26.8.3: updated http://"]);
     assert_eq!(play.tip(PLATFORM), ours);
-    assert!(play.body(1).contains("Linkerd says of `edge-26.8.3`: recommended"), "{}", play.body(1));
+    assert!(play.body(1).contains("Linkerd recommends `edge-26.8.3`"), "{}", play.body(1));
     play.settles(0);
 }
 

@@ -122,7 +122,7 @@ fn a_block_is_proposed_with_label_and_status_and_goes_when_it_is_settled() {
         .prints(&["opened http://", "block skipped: broken.yaml"]);
     let pull = play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert_eq!(pull.labels, ["linkerd: blocked"]);
-    assert!(pull.body.unwrap().starts_with("**Blocked: 1 thing must be settled before this is merged.**"));
+    assert!(pull.body.unwrap().starts_with("**Blocked: 1 thing to settle before merging ("));
     assert_eq!(play.statuses(PLATFORM), failure());
     play.settles(0);
     play.pass(play.scene.run().args(["--fail-on", "block"])).exits(4).asks(&[LOOK, &list(PLATFORM)]);

@@ -190,7 +190,7 @@ fn a_body_over_thousands_of_pins_and_workloads_fits() {
     assert_ne!(pull.head_ref, PLATFORM);
     let body = pull.body.expect("a body");
     shape::assert_body(&body);
-    assert!(body.contains("5000 pins move to `edge-26.8.3`"), "{body:.400}");
+    assert!(body.contains("5000 pins move from `edge-26.8.2` to `edge-26.8.3`"), "{body:.400}");
     assert!(shape::left_out(&body) > 0);
     let told = summary(&scene);
     assert!(told.len() <= 1 << 20);

@@ -12,11 +12,11 @@ use uplinker::{
 };
 
 use super::{
-    Ask, NEW, OLD, World, committed_text, made, moved, name, sets,
+    Ask, NEW, OLD, World, committed_text, made, moved, name, request, sets,
     support::{
         charts::{ChartRepository, files, pack},
         helm::Bench,
-        manifests::{documents, job, joined, keys},
+        manifests::{documents, job, joined, keys, pem},
         tree::MemoryTree,
     },
     texts,
@@ -110,6 +110,31 @@ fn a_key_that_was_not_in_git_never_gets_there() {
     let files: Vec<_> = texts.iter().map(|(chart, old, _)| (format!("{chart}.yaml"), old)).collect();
     let tree = MemoryTree::new(files);
     assert_eq!(all_keys(&tree), all_keys(&moved(&tree, NEW)));
+}
+
+#[test]
+fn a_key_that_a_chart_carries_in_its_templates_stays_there() {
+    let key = pem("PRIVATE KEY", "the same for everybody who installs this chart");
+    let own = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: constant, namespace: linkerd-viz}}\nstringData: {{more: {key:?}}}\n"
+    );
+    let config = own.replace("kind: Secret", "kind: ConfigMap").replace("stringData", "data");
+    for template in [own, config] {
+        let world = world(&[(NEW, "k.yaml", &template)]);
+        let job = job("linkerd-viz", OLD, "{}");
+        let text = world.bench.helm().render(&[job]).remove(0).unwrap().to_string();
+        let tree = MemoryTree::new([("viz.yaml", &text)]);
+        for drift in [DriftMode::Refuse, DriftMode::Overwrite] {
+            let ask = Ask { drift, ..Ask::default() };
+            let made = request(&tree, NEW, &ask, |r| regenerate(r, &world.bench.helm()));
+            assert!(made.changes.is_empty());
+            assert!(
+                made.missing[0].reason.contains("a private key that is not in Git"),
+                "{:?}",
+                made.missing
+            );
+        }
+    }
 }
 
 #[test]

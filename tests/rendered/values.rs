@@ -3,11 +3,12 @@
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt as _,
+    sync::Arc,
 };
 
 use uplinker::{
     render::{
-        DriftMode, RenderEntry,
+        Chart, ChartId, DriftMode, Job, RenderEntry, RenderError, Renderer,
         committed::{prove_all, regenerate},
     },
     scan::RepoPath,
@@ -181,4 +182,49 @@ fn an_old_helm_is_told_a_kubernetes_that_the_charts_accept() {
     }
     let proofs = request(&tree, NEW, &Ask::default(), |r| prove_all(r, &bench.helm()));
     assert!(proofs.missing.is_empty() && proofs.drifts.is_empty(), "{proofs:?}");
+}
+
+/// A renderer with faults.
+struct Faulty<'a> {
+    inner: &'a dyn Renderer,
+    fault: &'a (dyn Fn(&Job) -> Option<RenderError> + Sync),
+}
+
+impl Renderer for Faulty<'_> {
+    fn helm(&self) -> Result<String, RenderError> {
+        self.inner.helm()
+    }
+
+    fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError> {
+        self.inner.chart(id)
+    }
+
+    fn render(&self, jobs: &[Job]) -> Vec<Result<Arc<str>, RenderError>> {
+        let one = |job: &Job| {
+            (self.fault)(job).map_or_else(|| self.inner.render(std::slice::from_ref(job)).remove(0), Err)
+        };
+        jobs.iter().map(one).collect()
+    }
+}
+
+#[test]
+fn a_fault_of_the_machine_is_no_drift_and_a_refusal_is_told_in_helms_words() {
+    let tree = MemoryTree::new([("viz.yaml", committed_text("linkerd-viz", OLD, "{}"))]);
+    let helm = WORLD.bench.helm();
+    let reason = |fault: &(dyn Fn(&Job) -> Option<RenderError> + Sync)| {
+        let ask = Ask { drift: DriftMode::Overwrite, ..Ask::default() };
+        let made = request(&tree, NEW, &ask, |r| regenerate(r, &Faulty { inner: &helm, fault }));
+        assert!(made.changes.is_empty(), "nothing is overwritten with values that are only near");
+        made.missing[0].reason.clone()
+    };
+    let slow = reason(&|job| {
+        let fault = RenderError::Ceiling { chart: job.chart.clone(), reason: "took too long".into() };
+        (job.values.is_empty() && job.chart.version == OLD).then_some(fault)
+    });
+    assert_eq!(slow, "linkerd-viz 2026.6.3: helm took too long");
+    let refused = reason(&|job| {
+        let fault = RenderError::Helm { chart: job.chart.clone(), reason: "a value is missing".into() };
+        (job.chart.version == NEW).then_some(fault)
+    });
+    assert_eq!(refused, "linkerd-viz 2026.8.3: helm: a value is missing");
 }

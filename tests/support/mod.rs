@@ -18,4 +18,5 @@ pub mod process;
 pub mod record;
 pub mod repo;
 pub mod scene;
+pub mod schema;
 pub mod tree;

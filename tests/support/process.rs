@@ -246,9 +246,14 @@ impl Done {
         self.status.code().is_none()
     }
 
-    /// Reads stdout as JSON.
+    /// Reads stdout as JSON of a form that has a schema, and checks it against that.
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("stdout is no JSON: {e}\n{self}"))
+        let value =
+            serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("stdout is no JSON: {e}\n{self}"));
+        if let Some(refusal) = super::schema::refusal(&value) {
+            panic!("{refusal}\n{self}");
+        }
+        value
     }
 
     /// Returns both outputs with what differs from run to run replaced, for snapshots.

@@ -196,17 +196,29 @@ impl LocalRemote {
     }
 }
 
+/// Fails where a folder is no repository that can be opened; reads nothing of it.
+pub fn check_path(path: &Path) -> Result<(), GitError> {
+    open_repository(path).map(drop)
+}
+
+/// Says what to give in place of a folder that is no repository: the one that it lies in, where it lies in one.
+fn no_top(path: &Path) -> String {
+    let above = Repository::discover(path).ok();
+    let above = above.as_ref().and_then(Repository::workdir);
+    let give = match above {
+        Some(top) => format!("give `{}`", top.display()),
+        None => "give the folder that holds `.git`, or a bare repository".to_owned(),
+    };
+    format!("it is not the top folder of a Git repository; {give}")
+}
+
 /// Opens a repository on this machine: bare, with a working tree, or a linked worktree. Its folder must be given,
 /// not one inside it.
 pub fn open_repository(path: &Path) -> Result<Repository, GitError> {
     let none: [&std::ffi::OsStr; 0] = [];
     let url = path.display().to_string();
     Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none).map_err(|error| match error.code() {
-        ErrorCode::NotFound if path.exists() => GitError::Address {
-            url,
-            reason: "it is not the top folder of a Git repository; give the folder that holds `.git`, or a bare repository"
-                .into(),
-        },
+        ErrorCode::NotFound if path.exists() => GitError::Address { url, reason: no_top(path) },
         ErrorCode::NotFound => GitError::Address {
             url,
             reason: "there is no such folder; give the path of a clone or of a bare repository".into(),

@@ -37,6 +37,7 @@ use super::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote};
 use crate::{edit::ChangeSet, scan::Tree, sys::http::Http};
 
 pub use head::{LocalClone, LocalHead, open_path};
+pub use local::check_path;
 pub use ssh::SshOptions;
 pub use wire::Limits;
 

@@ -40,7 +40,7 @@ pub struct Cluster {
     pub stand_ins: Vec<String>,
     /// What else a reader must know of the renderings.
     pub notes: Vec<String>,
-    /// The packages that were rendered, with their digests.
+    /// What is known of the packages that were rendered.
     pub packages: Vec<String>,
     /// Helm's version.
     pub helm: Option<String>,
@@ -113,21 +113,9 @@ pub(super) fn tells(finding: &Finding, material: &Material<'_>) -> bool {
     }
 }
 
-/// The packages that were rendered, by name: they have no place.
+/// What is said of the packages that were rendered: it has no place.
 fn is_of_packages(finding: &Finding) -> bool {
     finding.check == "chart-digest" && finding.severity == Severity::Info && finding.place.is_none()
-}
-
-/// Puts digests between backticks, so that they can be copied.
-fn packages(finding: &Finding) -> String {
-    let word = |word: &str| {
-        let digits = word.trim_end_matches(',');
-        match digits.len() == 12 && digits.chars().all(|c| c.is_ascii_hexdigit()) {
-            true => word.replacen(digits, &format!("`{digits}`"), 1),
-            false => word.to_owned(),
-        }
-    };
-    finding.reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// What is gathered over all renderings.
@@ -171,7 +159,12 @@ impl Cluster {
             uncovered: uncovered(material),
             stand_ins: set(|r| &r.stand_ins),
             notes: set(|r| &r.notes),
-            packages: material.findings.iter().filter(|f| is_of_packages(f)).map(packages).collect(),
+            packages: material
+                .findings
+                .iter()
+                .filter(|f| is_of_packages(f))
+                .map(|f| f.reason.clone())
+                .collect(),
             helm: rendered.helm.clone(),
         }
     }

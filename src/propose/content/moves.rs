@@ -13,8 +13,8 @@ use crate::{
     scan::{Form, Inventory, PinKind, Reason},
 };
 
-/// How much of a digest tells it from others: `sha256:` and twelve digits.
-const DIGEST: usize = 19;
+/// How much of a digest tells it from others: `sha256:` and seven digits.
+const DIGEST: usize = 14;
 
 /// Pins that move alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Committed, Regenerate, RenderEntry, field::differing, linkerd_config, recognise::own};
 use crate::{
-    render::{Chart, ChartId, Job, Layer, Setting, SettingKind, Take, value},
+    render::{Chart, ChartId, Job, Layer, Setting, Take, inputs::setting, value},
     scan::{ChartUse, RepoPath, Tree, ValuesPart},
 };
 
@@ -144,6 +144,13 @@ impl Candidate {
         fields.iter().map(|field| format!("{field} (what is committed stays)")).collect()
     }
 
+    /// Returns all texts that are given to Helm: they are in Git.
+    pub(super) fn given(&self, chart: &Chart) -> String {
+        let layers = self.layers(chart).map(|layer| layer.0);
+        let settings = self.settings.iter().map(|setting| Arc::from(setting.value.as_str()));
+        layers.chain(settings).collect::<Vec<_>>().join("\n")
+    }
+
     /// Returns the user's values merged, single ones left out.
     pub(super) fn user_values(&self, chart: &Chart) -> Value {
         let mut user = Value::Object(Map::new());
@@ -206,14 +213,7 @@ fn of_use(chart: &ChartUse) -> Option<Candidate> {
         }
     };
     let layers: Option<Vec<Option<Layer>>> = chart.values.iter().map(layer).collect();
-    let setting = |p: &crate::scan::Parameter| {
-        let kind = match (p.file, p.text) {
-            (true, _) => SettingKind::File,
-            (false, true) => SettingKind::Text,
-            (false, false) => SettingKind::Typed,
-        };
-        Some(Setting { name: p.name.clone(), value: p.value.clone()?, kind })
-    };
+    let setting = |p: &crate::scan::Parameter| Some(setting(p, p.value.clone()?));
     let settings: Option<Vec<Setting>> = chart.parameters.iter().map(setting).collect();
     Some(Candidate {
         what: format!("{}", chart.path),

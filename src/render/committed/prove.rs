@@ -85,8 +85,8 @@ fn drift(set: &Committed, placed: &Placed, rendered: &Object, field: Option<&Fie
     let (path, line) = match committed {
         Some((file, object)) => {
             let node = file.manifest.node(object).zip(field).and_then(|(root, field)| field.node(root));
-            let at = |start| crate::yaml::position(&file.manifest.text, start).0;
-            (file.path.clone(), node.map_or_else(|| file.manifest.line(object), |n| at(n.span().start)))
+            let at = node.map(|n| file.manifest.line_of(n.span().start));
+            (file.path.clone(), at.unwrap_or_else(|| file.manifest.line(object)))
         }
         None => (set.path()?.clone(), set.line()),
     };

@@ -19,11 +19,15 @@ use super::{
     write::{Writing, Written},
 };
 use crate::render::{
-    Chart, Job, Manifest, NotRendered, Object, ObjectKey, RenderError, Renderer, Rendering, kubernetes,
+    Chart, Job, Manifest, NotRendered, Object, ObjectKey, RenderError, Renderer, Rendering,
+    key_material::private_keys, kubernetes,
 };
 
 /// What only `linkerd install` prints, and no chart.
 const FROM_CLI: &str = "`linkerd install` made this: the Namespace and the Secret linkerd-config-overrides, which no chart has, stay as they are.";
+
+/// What to do about a key that a chart makes.
+const OWN_KEY: &str = "let cert-manager make the certificate: set `externalSecret: true` and `injectCaFrom` (or `caBundle`) for that webhook, or create the Secret and commit it yourself";
 
 /// A set on its way.
 struct Work<'a> {
@@ -36,6 +40,8 @@ struct Work<'a> {
     candidates: Vec<Candidate>,
     /// The best so far.
     best: Option<Attempt>,
+    /// Why a candidate could not be tried, for a reason that is not its own.
+    untried: Option<Failure>,
 }
 
 /// A set rendered with one candidate's values.
@@ -49,7 +55,7 @@ struct Attempt {
     reworded: Vec<Reworded>,
     drifts: Vec<Drift>,
     /// Both takes of the new version.
-    new: Option<[Arc<str>; 2]>,
+    new: Vec<Result<Arc<str>, RenderError>>,
 }
 
 /// What a proof of everything found.
@@ -109,12 +115,12 @@ fn rendered<'a>(
         let mut asked = Vec::new();
         for (n, (_, work)) in works.iter().enumerate() {
             let Ok(work) = work else { continue };
-            let proven = work.best.as_ref().is_some_and(|best| best.drifts.is_empty());
-            if let Some(candidate) = work.candidates.get(round).filter(|_| !proven) {
+            if let Some(candidate) = work.candidates.get(round).filter(|_| !work.is_proven()) {
                 let before = jobs.len();
                 let of = |chart: &Chart| candidate.jobs(work.kubernetes.as_deref(), work.set, chart);
                 jobs.extend(of(&work.from));
-                jobs.extend(work.to.iter().flat_map(|to| of(to)));
+                // The new version at once with the likeliest values, with others once they are known to be right.
+                jobs.extend(work.to.iter().filter(|_| round == 0).flat_map(|to| of(to)));
                 asked.push((n, candidate.clone(), before..jobs.len()));
             }
         }
@@ -132,7 +138,36 @@ fn rendered<'a>(
             }
         }
     }
+    for (_, slot) in &mut works {
+        // What is nearest of the others says nothing while the right one may be among those that were not tried.
+        let untried =
+            slot.as_mut().ok().filter(|work| !work.is_proven()).and_then(|work| work.untried.take());
+        if let Some(failure) = untried {
+            *slot = Err(failure);
+        }
+    }
+    complete(request, renderer, &mut works);
     works
+}
+
+/// Renders the new version of the sets that will be written and lack it.
+fn complete<'a>(
+    request: &Regenerate<'a>,
+    renderer: &dyn Renderer,
+    works: &mut [(&'a Committed, Result<Work<'a>, Failure>)],
+) {
+    let mut waiting = Vec::new();
+    let mut jobs: Vec<Job> = Vec::new();
+    for work in works.iter_mut().filter_map(|(_, work)| work.as_mut().ok()) {
+        let written = work.is_proven() || request.drift == DriftMode::Overwrite;
+        let (Some(to), Some(best)) = (&work.to, &mut work.best) else { continue };
+        if best.new.is_empty() && written {
+            jobs.extend(best.candidate.jobs(work.kubernetes.as_deref(), work.set, to));
+            waiting.push(best);
+        }
+    }
+    let mut texts = if jobs.is_empty() { Vec::new() } else { renderer.render(&jobs) }.into_iter();
+    waiting.into_iter().for_each(|best| best.new = texts.by_ref().take(2).collect());
 }
 
 // === impl Work ===
@@ -173,7 +208,11 @@ impl<'a> Work<'a> {
         })?;
         let oldest = || kubernetes::oldest(to.iter().chain([&from]).map(|chart| &**chart));
         let kubernetes = request.kube_version.map(str::to_owned).or_else(oldest);
-        Ok(Self { set, from, to, kubernetes, candidates, best: None })
+        Ok(Self { set, from, to, kubernetes, candidates, best: None, untried: None })
+    }
+
+    fn is_proven(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| best.drifts.is_empty())
     }
 
     /// Tries one candidate's renderings, and keeps it where it is nearer than the ones before.
@@ -184,8 +223,12 @@ impl<'a> Work<'a> {
         texts: &[Result<Arc<str>, RenderError>],
         last: bool,
     ) -> Result<(), Failure> {
-        let attempt = self.tried(request, candidate, texts);
-        match attempt {
+        let refused = |error: &&RenderError| matches!(error, RenderError::Helm { .. });
+        let failed = texts.iter().take(2).filter_map(|text| text.as_ref().err()).find(|e| !refused(e));
+        if let Some(error) = failed {
+            self.untried.get_or_insert_with(|| unrendered(error));
+        }
+        match self.tried(request, candidate, texts) {
             Ok(attempt) => {
                 let nearer = |best: &Attempt| attempt.drifts.len() < best.drifts.len();
                 if self.best.as_ref().is_none_or(nearer) {
@@ -193,7 +236,7 @@ impl<'a> Work<'a> {
                 }
                 Ok(())
             }
-            Err(failure) if last && self.best.is_none() => Err(failure),
+            Err(failure) if last && self.best.is_none() => Err(self.untried.take().unwrap_or(failure)),
             Err(_) => Ok(()),
         }
     }
@@ -218,10 +261,7 @@ impl<'a> Work<'a> {
         let old = retained.manifest;
         let groups = Groups::of(&old, &placed);
         let drifts = prove(self.set, &old, &placed, groups);
-        let new = match self.to {
-            Some(_) => Some([text(2)?, text(3)?]),
-            None => None,
-        };
+        let new = texts.get(2..).unwrap_or_default().to_vec();
         Ok(Attempt { candidate, groups, old, reworded, drifts, new, placed })
     }
 }
@@ -250,8 +290,9 @@ fn make(request: &Regenerate<'_>, work: &Work<'_>) -> Result<(Written, Rendering
     if !best.drifts.is_empty() && refuses {
         return Err(refused(work.set, best));
     }
-    let Some(texts) = best.new.clone() else { return Err(nothing()) };
-    let (raw, mut invented) = takes(request, to, texts).map_err(owned)?;
+    let text = |text: &Result<Arc<str>, RenderError>| text.clone().map_err(|e| owned(unrendered(&e)));
+    let [first, second] = best.new.as_slice() else { return Err(nothing()) };
+    let (raw, mut invented) = takes(request, to, [text(first)?, text(second)?]).map_err(owned)?;
     wording::keep(&best.reworded, &raw, &mut invented);
     let lookup = |key: &ObjectKey| best.placed.get(key).map(|(_, object)| &object.value);
     let retained = retain(&raw, &invented, &lookup, false).ok_or_else(|| owned(unsound(to)))?;
@@ -294,6 +335,15 @@ fn make(request: &Regenerate<'_>, work: &Work<'_>) -> Result<(Written, Rendering
     );
     notes.extend(best.drifts.iter().map(|drift| format!("Overwritten: {drift}.")));
     let rendering = rendering(work, best, to, (&new, &wanted), notes).ok_or_else(|| owned(unsound(to)))?;
+    let mut known = private_keys(&rendering.before.text);
+    known.extend(private_keys(&best.candidate.given(&work.from)));
+    if !private_keys(&rendering.after.text).is_subset(&known) {
+        let reason = format!(
+            "{} gives a private key that is not in Git, and such a one is never written to it",
+            to.id
+        );
+        return Err((reason, OWN_KEY.to_owned()));
+    }
     Ok((written, rendering))
 }
 
@@ -361,8 +411,7 @@ fn uncommitted(to: &Chart, key: &ObjectKey, field: &str) -> (String, String) {
         "{} invents {field} of {key} at each rendering, and nothing committed holds it: a private key that is not in Git is never written to it",
         to.id
     );
-    let mend = "let cert-manager make the certificate: set `externalSecret: true` and `injectCaFrom` (or `caBundle`) for that webhook, or create the Secret and commit it yourself";
-    (reason, mend.to_owned())
+    (reason, OWN_KEY.to_owned())
 }
 
 fn unsound(chart: &Chart) -> Failure {
