@@ -16,7 +16,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import body as bodies
-import forms
+import forms_rest
+import people
 from objects import CRD, certificates_in, identity, images, shown
 from render import Helm, committed, renderings
 from trees import Tree, at, uses
@@ -291,6 +292,9 @@ class Facts:
                 yield f"{place}: {said} promised, {told.get(place, 0)} told"
         if len(set(state.get("advised", ()))) != len(state.get("advised", ())):
             yield f"advice is told twice: {state['advised']}"
+        if self.stage == "data-plane":
+            state["moved"] = sum(old != new for path, text in self.before.files.items()
+                                 for old, new in zip(text.split("\n"), self.after.files.get(path, "").split("\n")))
         if "pins" in state and not state.get("cut") and state["pins"] != state.get("moved", 0):
             yield f"{state['pins']} pins move, {state.get('moved', 0)} are listed"
         labels = {"routine": "linkerd: routine", "attention": "linkerd: attention", "blocked": "linkerd: blocked"}
@@ -386,5 +390,5 @@ def main():
     sys.exit(1 if wrong else 0)
 
 
-assert forms
+assert forms_rest and people
 main()

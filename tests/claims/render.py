@@ -66,16 +66,19 @@ class Helm:
         return {key: same_made(value, other.get(key)) for key, value in one.items()}
 
     def run(self, command, turn):
-        inputs = [open(a).read() if a.startswith(tempfile.gettempdir()) else a for a in command]
-        name = hashlib.sha256(json.dumps([inputs, turn]).encode()).hexdigest()
-        kept = os.path.join(self.cache, name) if self.cache else None
+        kept = None
+        if self.cache:
+            inputs = [open(word).read() if word.endswith(".json") else word for word in command]
+            kept = os.path.join(self.cache, hashlib.sha256(json.dumps([inputs, turn]).encode()).hexdigest())
         if kept and os.path.exists(kept):
             return open(kept).read()
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise Failed(done.stderr.strip())
         if kept:
-            open(kept, "w").write(done.stdout)
+            with tempfile.NamedTemporaryFile("w", dir=self.cache, delete=False) as file:
+                file.write(done.stdout)
+            os.replace(file.name, kept)
         return done.stdout
 
 

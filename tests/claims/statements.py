@@ -10,7 +10,7 @@ from trees import at
 PROOFS = {}
 # What these say is of a chart, at its place.
 OF_CHARTS = ("defaults-changed", "values-unknown", "immutable-fields", "not-rendered", "crd-removal", "crd-stored-version",
-             "rbac-growth", "webhook-failure-policy", "prune", "values-stale-override")
+             "rbac-growth", "webhook-failure-policy", "prune")
 NUMBER = re.compile(r"\d")
 # Advice that names no figure of its own needs no proof.
 NAMES = re.compile(r"`[^`]*`|https?://\S+|edge-[\d.]+|linkerd2#\d+|v\d\w*|[\w.-]*\d[\w.-]*\.(?:io|dev|yaml)")
@@ -29,7 +29,9 @@ def prove(facts, check, place, reason):
         return
     if check in OF_CHARTS and place and place not in facts.known_places():
         yield f"no chart is at {place}"
-    yield from PROOFS[check](facts, place, reason) or ()
+    yield from PROOFS[check](facts, place, re.sub(r" \(also at .+\)$", "", reason)) or ()
+    for other in re.findall(r"\(also at (.+)\)$", reason):
+        yield from expect("unknown places", [o for o in other.split(", ") if o not in facts.known_places()], [])
     for chart, version in re.findall(r"(linkerd[\w-]*) (20\d\d\.\d+\.\d+)", reason):
         manifest = any(p.startswith(f"{place}") for p in facts.manifests) and f"edge-{version[2:]}" in (*facts.origins, facts.to, *facts.named())
         if version not in facts.versions_of(chart) and not manifest:
@@ -46,7 +48,7 @@ def prove_mend(facts, text):
             yield f"nothing names {address}"
     for figure in re.findall(r"\d[\w.-]*\d|\d", NAMES.sub(" ", text)):
         known = any(figure in content for tree in (facts.before, facts.after) for content in tree.files.values())
-        if not known and figure not in str(facts.feeds.knowledge) and not any(figure in v for v in (facts.to, facts.since or "")):
+        if not known and figure not in str(facts.feeds.knowledge) and figure.removeprefix("20") not in facts.to and not any(figure in v for v in (facts.to, facts.since or "")):
             yield f"no proof is known of the figure {figure}"
 
 
@@ -79,12 +81,13 @@ def gateway_api(facts, place, reason):
 
 @proof("chart-digest")
 def chart_digest(facts, place, reason):
-    for chart, version, digest in re.findall(r"([\w-]+) (\d+\.\d+\.\d+) ([0-9a-f]{12})\b", reason):
-        yield from expect(f"digest of {chart} {version}", digest, facts.helm.digest(chart, version)[:12])
-    named = set(re.findall(r"([\w-]+) (\d+\.\d+\.\d+) [0-9a-f]{12}", reason))
     used = {(r.chart, v) for r in facts.done for v in r.versions}
-    if not re.search(r"and \d+ more", reason):
-        yield from expect("packages", sorted(named), sorted(used))
+    named = {(e["name"], str(e["version"])): e.get("digest") for entries in facts.feeds.index.values() for e in entries}
+    alike = {pair for pair in used if named.get(pair) == facts.helm.digest(*pair)}
+    if found := re.fullmatch(r"(\d+) chart packages? (?:has|have) the digest that the index names", reason):
+        yield from expect("packages", int(found[1]), len(alike))
+    else:
+        yield "no proof is known of this"
 
 
 @proof("stale-comment")
@@ -231,12 +234,16 @@ def crd_stored_version(facts, place, reason):
 
 @proof("crd-removal")
 def crd_removal(facts, place, reason):
-    found = re.match(r"(\d+) CustomResourceDefinitions? of ([\w-]+) (\S+) .*?\((.+?)\)", reason)
-    gone = {k[3] for r in under(facts, place) for k in r.difference.removed if k[1] == "CustomResourceDefinition"}
-    names = re.findall(r"[a-z]+\.[a-z.0-9]+\b", found[4])
-    yield from expect("unknown ones", sorted(set(names) - gone), [])
-    if "more" not in found[4]:
-        yield from expect("how many", int(found[1]), len(names))
+    found = re.match(r"(\d+) CustomResourceDefinitions? of ([\w-]+) (\S+) .*?every (.+?) in the cluster", reason)
+    if not found:
+        yield "no proof is known of this"
+        return
+    gone = {(r.difference.before[k]["spec"]["names"]["kind"], r.difference.before[k]["spec"]["group"])
+            for r in under(facts, place) for k in r.difference.removed if k[1] == "CustomResourceDefinition"}
+    yield from expect("how many", int(found[1]), len(gone))
+    for kind, of_group in re.findall(r"([A-Z]\w+)(?: \(([\w.]+)\))?", found[4]):
+        if not any(kind == k and of_group in ("", g) for k, g in gone):
+            yield f"{kind} {of_group} stays"
 
 
 @proof("rbac-growth")
@@ -288,7 +295,9 @@ def skew(facts, place, reason):
 
 @proof("values-stale-override")
 def values_stale_override(facts, place, reason):
-    for text in codes(reason):
+    if codes(reason) and codes(reason)[0] not in (facts.before.line(place) or ""):
+        yield f"{place} is {facts.before.line(place)!r}"
+    for text in codes(reason)[1:]:
         if not any(text.split(".")[-1] in content for content in facts.after.files.values()):
             yield f"{text} is nowhere"
 
@@ -310,7 +319,8 @@ def required_hop(facts, place, reason):
 
 @proof("private-key")
 def private_key(facts, place, reason):
-    if NUMBER.search(NAMES.sub("", reason)):
+    # A chart with its version is proven for every check.
+    if NUMBER.search(NAMES.sub("", re.sub(r"linkerd[\w-]* 20\d\d\.\d+\.\d+", "", reason))):
         yield "no proof is known of the figure"
 
 
