@@ -115,7 +115,8 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
     let changes = edit::apply(&plan, &inventory, &tree).expect("edits");
     let after = read(&Overlay::new(&tree, &changes));
     let uses = (&inventory.facts.uses, &after.facts.uses);
-    let mut rendered = render_uses(uses.0, uses.1, &|_| true, &bench.catalog, None, &bench.helm());
+    let cluster = semver::Version::new(1, 33, 0);
+    let mut rendered = render_uses(uses.0, uses.1, &|_| true, &bench.catalog, Some(&cluster), &bench.helm());
     assert_eq!((rendered.done.len(), rendered.missing.len()), (CHARTS.len(), 0), "{:?}", rendered.missing);
     let findings = verify(&Verification {
         before: &tree,
@@ -124,7 +125,7 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
         changes: &changes,
         after: Some(&after),
         target: &target,
-        kubernetes: None,
+        kubernetes: Some(&cluster),
         control_plane: None,
         catalog: &bench.catalog,
         options: &options,

@@ -156,12 +156,16 @@ fn reason(content: &Content) -> String {
     };
     let first = list.first().map_or("", |s| s.reason.trim().lines().next().unwrap_or_default());
     let head = format!("{} {what}: ", list.len());
-    let room = LONGEST_REASON.saturating_sub(head.chars().count());
+    // The strictest way to count.
+    let length = |text: &str| text.encode_utf16().count();
+    let room = LONGEST_REASON.saturating_sub(length(&head));
     let first = markdown::plain(first);
-    match first.chars().count() > room {
-        true => format!("{head}{}…", first.chars().take(room.saturating_sub(1)).collect::<String>()),
-        false => head + &first,
+    if length(&first) <= room {
+        return head + &first;
     }
+    let mut left = room.saturating_sub(1);
+    let fits = |c: &char| left.checked_sub(c.len_utf16()).inspect(|rest| left = *rest).is_some();
+    format!("{head}{}…", first.chars().take_while(fits).collect::<String>())
 }
 
 /// Returns the hash of the note on a person's branch.
@@ -211,6 +215,8 @@ mod tests {
         let told = reason(&content);
         assert!(told.starts_with("2 to check: ü@ me ü@ me") && told.ends_with('…'), "{told}");
         assert_eq!(told.chars().count(), LONGEST_REASON);
+        let content = Content { warnings: vec![say(&"🚀".repeat(140))], ..Content::default() };
+        assert!((139..=140).contains(&reason(&content).encode_utf16().count()));
         let content = Content { blocks: vec![say("a\u{202e}b\nc")], ..Content::default() };
         assert_eq!(reason(&content), "1 to settle: a‹U+202E›b");
     }
