@@ -180,6 +180,8 @@ fn counting(mut templates: Environment<'static>, longest: usize) -> Environment<
         left_out.fetch_add(list.len().saturating_sub(n), Ordering::Relaxed);
         list.into_iter().take(n).collect::<Vec<_>>()
     });
+    // The same list a second time is not left out twice.
+    templates.add_filter("begin", |list: Vec<Value>, n: usize| list.into_iter().take(n).collect::<Vec<_>>());
     templates.add_filter("hidden", |list: Vec<Value>, n: usize| list.len().saturating_sub(n));
     templates.add_function("left_out", move || entries.load(Ordering::Relaxed));
     templates.add_function("shortened", move || texts.load(Ordering::Relaxed));

@@ -145,8 +145,8 @@ fn a_body_over_hundreds_of_releases_and_findings_fits() {
     let _ = run.env("GITHUB_STEP_SUMMARY", scene.home.path().join("summary.md")).done().exits(0);
     let body = scene.only_pull().body.expect("a body");
     shape::assert_body(&body);
-    assert!(body.starts_with("**Attention: 400 things") || body.starts_with("**Attention: 4"), "{body:.300}");
-    assert!(body.contains("301 known releases on"), "{body:.800}");
+    assert!(body.starts_with("**Attention: "), "{body:.300}");
+    assert!(body.contains("301 releases later"), "{body:.800}");
     assert!(shape::left_out(&body) > 0);
     let told = summary(&scene);
     assert!(told.len() <= 1 << 20);

@@ -112,7 +112,7 @@ proptest! {
         let text = body::text(&content).expect("renders");
         let body = composed(&text);
         shape::assert_body(&body);
-        prop_assert_eq!(shape::left_out(&text) > 0, text.replace(" more characters", "").replace("more to read", "").contains(" more"));
+        prop_assert_eq!(shape::left_out(&text) > 0, text.replace(" more characters", "").replace("more to check", "").contains(" more"));
     }
 
     #[test]
