@@ -5,7 +5,8 @@
 
 /// By chart; an empty name is for every chart.
 const UNDECLARED: &[(&str, &[&str])] = &[
-    // `global` is Helm's own.
+    // `global` is Helm's own; `partials` are the values of the library chart that each of them is made with, which Helm
+    // fills in, so that a ConfigMap of all values may have them.
     (
         "",
         &[
@@ -15,6 +16,7 @@ const UNDECLARED: &[(&str, &[&str])] = &[
             "imagePullSecrets",
             "nodeAffinity",
             "nodeSelector",
+            "partials",
             "tolerations",
         ],
     ),
