@@ -52,12 +52,12 @@ pub fn assert_whole(text: &str) {
                 assert!(html.starts_with("<!-- uplinker:"), "line {line}: {html:.60}");
             }
             NodeValue::CodeBlock(code) => assert!(code.closed, "line {line}: a fence is not closed"),
-            NodeValue::Text(words) => {
+            NodeValue::Text(_) => {
                 // A sign that is not an entity, and yet a word, has lost its other half.
                 let at = data.sourcepos.start;
                 let written = lines.get(at.line - 1).and_then(|l| l.get(at.column - 1..)).unwrap_or_default();
                 let left = ["**", "`", "| ", "|-"].iter().find(|sign| written.starts_with(**sign));
-                assert!(left.is_none(), "line {line}: {words:.80}");
+                assert!(left.is_none(), "line {line}: {written:.200}");
             }
             NodeValue::Heading(heading) => {
                 assert!(!heading.setext, "line {line}: a bare dash makes a heading")

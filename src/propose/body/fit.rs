@@ -33,8 +33,8 @@ pub(super) struct Limits {
 // === impl Limits ===
 
 impl Limits {
-    /// All that there is to say.
-    pub(super) const ALL: Self = Self::of(usize::MAX);
+    /// All that there is to say: no list is as long, and templates can reckon with it.
+    pub(super) const ALL: Self = Self::of(i32::MAX as usize);
 
     /// What is shown where there is room.
     pub(super) const FULL: Self = Self {
