@@ -35,7 +35,7 @@ fn least(chart: &Chart) -> Option<Version> {
         });
         bounds
             .filter(|(sign, _)| !sign.starts_with(['<', '!']))
-            .filter_map(|(_, version)| plain(version))
+            .filter_map(|(sign, version)| if sign == ">" { beyond(version) } else { plain(version) })
             .max()
     });
     bounds.min()?
@@ -48,6 +48,16 @@ fn plain(text: &str) -> Option<Version> {
     let major = numbers.next()??;
     let mut next = || numbers.next().flatten().unwrap_or(0);
     Some(Version::new(major, next(), next()))
+}
+
+/// Returns the first version after all that the text names: `1.30` names every patch of it.
+fn beyond(text: &str) -> Option<Version> {
+    let Version { major, minor, patch, .. } = plain(text)?;
+    Some(match text.split(['-', '+']).next()?.split('.').count() {
+        1 => Version::new(major.checked_add(1)?, 0, 0),
+        2 => Version::new(major, minor.checked_add(1)?, 0),
+        _ => Version::new(major, minor, patch.checked_add(1)?),
+    })
 }
 
 #[cfg(test)]
@@ -69,6 +79,8 @@ mod tests {
             ("<1.36, >=1.23-0", Some("1.23.0")),
             ("^1.30 || ~1.28.3", Some("1.28.3")),
             ("1.x", Some("1.0.0")),
+            (">1.30", Some("1.31.0")),
+            ("> 1.30.2-0", Some("1.30.3")),
             ("< 1.36", None),
             ("*", None),
             ("", None),

@@ -152,14 +152,11 @@ impl AtRest<'_> {
 fn disagreement(plane: &Deployed, other: &Deployed) -> Finding {
     let Deployed { chart, version, .. } = other;
     let at = plane.version;
+    let reason = format!("{chart} is of {version} and the control plane beside it of {at} ({})", plane.place);
     let finding = if chart == CRDS {
-        let reason =
-            format!("{chart} is of {version} and the control plane beside it of {at} ({})", plane.place);
         Finding::block(NAME, reason)
             .mend("set both to one release, or hold one of them with `# uplinker: hold`")
     } else {
-        let reason =
-            format!("{chart} is of {version} and the control plane beside it of {at} ({})", plane.place);
         Finding::warn(NAME, reason).mend("move it with the control plane; extensions go by its release")
     };
     Finding { place: Some(other.place.clone()), ..finding }

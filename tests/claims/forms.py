@@ -61,9 +61,8 @@ def claim(facts, text, state):
     for part in text.split("; "):
         words = set(re.findall(r"CRD|RBAC|webhook|port", part))
         figure = int(re.match(r"\d*", part)[0] or 0)
-        if found := re.fullmatch(r"nothing but version strings changes in (\d+) objects? of (\d+) charts?", part):
+        if part == "only version strings change":
             topics |= {"CRD", "RBAC", "webhook", "port"}
-            yield from expect("objects, charts", tuple(map(int, found.groups())), (total(lambda d: len(d.changes)), len(rows)))
             yield from expect("other changes", 0, beyond + added + removed + moved)
         elif part.endswith(" changes") and part.startswith("no "):
             topics |= words
@@ -283,6 +282,9 @@ def not_rendered(facts, m, state):
             yield f"{place} renders"
         known = [error for use, error in facts.failed if use.chart == chart] + [place, *facts.versions_of(chart)]
         known += [url for entry in facts.feeds.index.get(chart, []) for url in entry["urls"] if str(entry["version"]) in m[2]]
+        if said := re.match(rf"{re.escape(chart)} ([\d.]+): ", m[2]):
+            failed = [error.split(": ")[0] for use, error in facts.failed if use.chart == chart and f"{use.path}:{use.line}" == place]
+            yield from expect("the version that failed", said[1], failed[0] if failed else said[1])
         figures = re.findall(r"\d(?:[\w.:]*\w)?", m[2])
         yield from expect("unknown figures", [f for f in figures if not any(f in text for text in known)] if not made else [], [])
 

@@ -98,8 +98,8 @@ def packages(facts, m, state):
 
 @form(r"- For Kubernetes ([\d.]+), the oldest that the charts accept; `kubernetes` of the target may name another\.", HOW)
 def kubernetes(facts, m, state):
-    bounds = {str(e.get("kubeVersion", "")).lstrip(">= ").split("-")[0] for r in facts.done for v in r.versions
-              for e in facts.feeds.index.get(r.chart, []) if str(e["version"]) == v}
+    bounds = {str(facts.helm.inside(r.chart, v, "Chart.yaml").get("kubeVersion", "")).lstrip(">= ").split("-")[0]
+              for r in facts.done for v in r.versions}
     yield from expect("an oldest that is accepted", m[1] in bounds, True)
 
 

@@ -203,7 +203,8 @@ class Facts:
         for entry in self.feeds.index[chart]:
             if str(entry["version"]) == "20" + version.removeprefix("edge-"):
                 return entry.get("kubeVersion")
-        return None
+        known = self.feeds.since("kubernetes", version)
+        return known and known["range"]
 
     def defaults(self, chart, place):
         rendered = [r for r in self.done if r.chart == chart and place and r.place == place] or [r for r in self.done if r.chart == chart]

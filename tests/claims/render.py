@@ -105,19 +105,22 @@ def deployed(before, after):
 
 
 def renderings(before, after, helm):
-    """Renders what differs; returns what came out, and what failed with its reason."""
+    """Renders what differs; returns what came out, and what failed with the version that did, and its reason."""
     done, failed = [], []
     def one(pair):
         old, new = pair
         place = f"{new.path}:{new.line}"
+        trying, bounds, sides = old, [], []
         try:
-            bounds = [str(helm.inside(u.chart, u.version, "Chart.yaml").get("kubeVersion", ">=1.31.0-0")) for u in pair]
+            for trying in pair:
+                bounds.append(str(helm.inside(trying.chart, trying.version, "Chart.yaml").get("kubeVersion", ">=1.31.0-0")))
             kubernetes = helm.kubernetes or max((b.lstrip(">= ").split("-")[0] for b in bounds), key=version_key)
-            sides = [helm.template(u, kubernetes) for u in pair]
+            for trying in pair:
+                sides.append(helm.template(trying, kubernetes))
             return Rendering(place, new.chart, (old.version, new.version), *sides, False,
                              (old.values(), new.values()), new)
         except Failed as error:
-            return new, str(error)
+            return new, f"{trying.version}: {error}"
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for found in pool.map(one, deployed(before, after)):
             (done if isinstance(found, Rendering) else failed).append(found)

@@ -69,6 +69,8 @@ def kube_version(facts, place, reason):
         return
     yield from expect("ranges", (found[2], found[4]), (facts.kube_range(found[1]), facts.kube_range(found[3])))
     yield from expect("releases", (found[1], found[3]), (facts.to, facts.since))
+    if place and place not in facts.manifests and "20" + facts.to.removeprefix("edge-") not in (facts.after.line(place) or ""):
+        yield f"{place} is {facts.after.line(place)!r}"
 
 
 @proof("gateway-api")

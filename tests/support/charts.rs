@@ -5,12 +5,13 @@
 use std::{
     collections::BTreeMap,
     fs,
+    io::Read as _,
     path::{Path, PathBuf},
 };
 
-use flate2::{Compression, GzBuilder};
+use flate2::{Compression, GzBuilder, read::GzDecoder};
 use sha2::{Digest as _, Sha256};
-use tar::{Builder, EntryType, Header};
+use tar::{Archive, Builder, EntryType, Header};
 use tempfile::TempDir;
 
 /// The versions in which each of [`CHARTS`] is there.
@@ -83,13 +84,28 @@ pub fn pack(name: &str, version: &str, files: &Files) -> Package {
     let entries =
         files.iter().map(|(path, bytes)| (format!("{name}/{path}"), EntryType::Regular, bytes.as_slice()));
     let chart = String::from_utf8_lossy(files.get("Chart.yaml").map_or(&[][..], Vec::as_slice)).into_owned();
-    let kube = chart.lines().find_map(|line| line.strip_prefix("kubeVersion: "));
     Package {
         name: name.to_owned(),
         version: version.to_owned(),
         bytes: archive(entries),
-        kube_version: kube.unwrap_or("\">=1.31.0-0\"").trim_matches('"').to_owned(),
+        kube_version: kube_version(&chart),
     }
+}
+
+fn kube_version(chart: &str) -> String {
+    let range = chart.lines().find_map(|line| line.strip_prefix("kubeVersion: "));
+    range.unwrap_or(">=1.31.0-0").trim_matches(['"', '\'']).to_owned()
+}
+
+/// Reads `Chart.yaml` of a package.
+fn chart_file(name: &str, package: &[u8]) -> String {
+    let mut archive = Archive::new(GzDecoder::new(package));
+    let path = format!("{name}/Chart.yaml");
+    let mut files = archive.entries().expect("an archive").map(|file| file.expect("an entry"));
+    let found = files.find(|file| file.path().is_ok_and(|p| p.as_os_str() == path.as_str()));
+    let mut text = String::new();
+    found.expect("Chart.yaml").read_to_string(&mut text).expect("text");
+    text
 }
 
 /// Packs entries under whatever names and of whatever kinds, also such as no packer would write.
@@ -165,8 +181,8 @@ impl ChartRepository {
         let package = |path: &PathBuf| {
             let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name");
             let (name, version) = stem.rsplit_once('-').expect("a name and a version");
-            let kube_version = ">=1.0.0-0".to_owned();
             let bytes = fs::read(path).expect("a package");
+            let kube_version = kube_version(&chart_file(name, &bytes));
             Package { name: name.to_owned(), version: version.to_owned(), bytes, kube_version }
         };
         Self::of(paths.iter().map(package).collect())
