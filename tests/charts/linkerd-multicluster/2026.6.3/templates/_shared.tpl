@@ -1,0 +1,3 @@
+{{- define "multicluster.created-by" -}}
+linkerd.io/created-by: linkerd/helm {{ .Values.linkerdVersion }}
+{{- end -}}
