@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod commit;
 pub mod config;
+pub mod deploy;
 pub mod edit;
 pub mod linkerd;
 pub mod pipeline;

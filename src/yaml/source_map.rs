@@ -70,6 +70,11 @@ impl SourceMap {
         inside.then(|| start..start + value.len())
     }
 
+    /// Lists the bytes that are the same on both sides, in order: those of the value, and where they begin in the file.
+    pub fn runs(&self) -> impl Iterator<Item = (Range<usize>, usize)> {
+        self.runs.iter().filter(|run| run.len > 0).map(|run| (run.value..run.value + run.len, run.file))
+    }
+
     /// Maps bytes of the file to bytes of the value; `None` where they do not stand there as they are.
     pub fn in_value(&self, file: Range<usize>) -> Option<Range<usize>> {
         let run = self.runs.partition_point(|r| r.file <= file.start).checked_sub(1)?;

@@ -1,0 +1,10 @@
+//! Step 4, deploy: what the deployers make of a tree.
+//!
+//! In: the files of one commit. Out: objects whose every scalar knows the bytes that it was written with, whatever way it
+//! travelled: through aliases, merges, patches, generators, replacements, substitution. One file a deployer; all is
+//! pure, nothing is contacted, and nothing of a repository is run.
+
+pub mod read;
+pub mod value;
+
+pub use value::{Map, Origin, Part, Scalar, Source, Value};

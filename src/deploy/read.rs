@@ -1,0 +1,193 @@
+//! YAML and JSON text read as values whose scalars know their bytes.
+//!
+//! In: a text in parts, of a file or of a scalar. Out: one [`Value`] a document: aliases and merge keys unfolded, of a key
+//! that is written twice the last one, as Go's YAML reads them.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::value::{Part, Scalar, Value};
+use crate::yaml::{Ceilings, Node, SourceMap, Stream, Style, YamlError};
+
+/// The most values that one text may unfold to through its aliases.
+const CEILING: usize = 200_000;
+/// The deepest nesting, aliases followed.
+const DEPTH: usize = 100;
+
+/// A text that is not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The author's: no YAML, or over a ceiling of the parser.
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+    /// The author's: its aliases make more of it than is followed.
+    #[error("its aliases unfold to more than {CEILING} values, or deeper than {DEPTH}")]
+    Unfolds,
+}
+
+/// Reads every document that has content.
+///
+/// # Errors
+/// Where the text is no YAML, or is more than is read.
+pub fn documents(text: &Scalar, ceilings: &Ceilings) -> Result<Vec<Value>, ReadError> {
+    let whole = text.text();
+    let stream = Stream::parse_within(&whole, ceilings)?;
+    let mut reader = Reader { text, whole: &whole, left: CEILING };
+    stream.roots().map(|root| reader.value(root, DEPTH).ok_or(ReadError::Unfolds)).collect()
+}
+
+/// Reads the first document; an empty text is an empty mapping, as Helm and Argo CD take it.
+///
+/// # Errors
+/// As [`documents`].
+pub fn mapping(text: &Scalar, ceilings: &Ceilings) -> Result<Value, ReadError> {
+    let first = documents(text, ceilings)?.into_iter().next();
+    Ok(first.filter(|value| !value.is_null()).unwrap_or_else(Value::empty))
+}
+
+struct Reader<'a> {
+    /// What is read, in parts, and as one text.
+    text: &'a Scalar,
+    whole: &'a str,
+    /// How many values may still come.
+    left: usize,
+}
+
+impl Reader<'_> {
+    fn value(&mut self, node: Node<'_>, depth: usize) -> Option<Value> {
+        self.left = self.left.checked_sub(1)?;
+        let depth = depth.checked_sub(1)?;
+        let node = node.resolved();
+        if node.is_sequence() {
+            return node.items().map(|item| self.value(item, depth)).collect::<Option<_>>().map(Value::list);
+        }
+        if node.is_mapping() {
+            return self.map(node, depth).map(|map| Value::Map(Arc::new(map)));
+        }
+        Some(Value::Scalar(self.scalar(node)))
+    }
+
+    fn map(&mut self, node: Node<'_>, depth: usize) -> Option<IndexMap<Arc<str>, Value>> {
+        let depth = depth.checked_sub(1)?;
+        let mut own = IndexMap::new();
+        for (key, value) in node.entries() {
+            let Some(name) = key.as_str() else { continue };
+            if !is_merge(key) {
+                own.insert(Arc::from(name), self.value(value, depth)?);
+            }
+        }
+        for source in node.merged() {
+            for (key, value) in self.map(source.resolved(), depth)? {
+                own.entry(key).or_insert(value);
+            }
+        }
+        Some(own)
+    }
+
+    fn scalar(&self, node: Node<'_>) -> Scalar {
+        let value = node.as_str().unwrap_or_default();
+        let plain = match node.tag() {
+            None => node.style() == Some(Style::Plain),
+            Some(tag) => matches!(tag.rsplit(':').next(), Some("int" | "float" | "bool" | "null")),
+        };
+        let span = node.span();
+        if self.whole.get(span.clone()) == Some(value) {
+            return typed(self.text.cut(span), plain);
+        }
+        let Some(map) = SourceMap::of(self.whole, node) else { return typed(Scalar::made(value), plain) };
+        let mut parts: Vec<Part> = Vec::new();
+        let mut at = 0;
+        let made = |range: std::ops::Range<usize>| Part::Made(value.get(range).unwrap_or_default().into());
+        for (run, begin) in map.runs() {
+            parts.push(made(at..run.start));
+            parts.extend_from_slice(self.text.cut(begin..begin + run.len()).parts());
+            at = run.end;
+        }
+        parts.push(made(at..value.len()));
+        Scalar::of(parts, plain)
+    }
+}
+
+fn typed(mut scalar: Scalar, plain: bool) -> Scalar {
+    scalar.plain = plain;
+    scalar
+}
+
+fn is_merge(key: Node<'_>) -> bool {
+    key.as_str() == Some("<<") && key.style() == Some(Style::Plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        deploy::value::Source,
+        scan::{BlobId, RepoPath},
+    };
+
+    fn file(text: &str) -> Scalar {
+        let path = RepoPath::new("a.yaml").unwrap();
+        Scalar::file(&Arc::new(Source { path, blob: BlobId([0; 20]), text: text.into() }))
+    }
+
+    fn one(text: &str) -> Value {
+        mapping(&file(text), &Ceilings::default()).unwrap()
+    }
+
+    /// The texts of the file that a scalar's parts stand in.
+    fn written(scalar: &Scalar) -> Vec<(usize, &str)> {
+        let place = |part: &'_ Part| match part {
+            Part::Written(origin) => Some(origin.span.start),
+            _ => None,
+        };
+        scalar.parts().iter().filter_map(|part| Some((place(part)?, part.text()))).collect()
+    }
+
+    #[test]
+    fn each_scalar_knows_its_bytes() {
+        let text = "a: x\nb: 'y'\nc: \"z\\n1\"\nd: |\n  e: f\n  g: h\ni: >\n  j\n  k\n";
+        let value = one(text);
+        let at = |needle: &str| text.find(needle).unwrap();
+        assert_eq!(written(value.scalar(&["a"]).unwrap()), [(at("x"), "x")]);
+        assert_eq!(written(value.scalar(&["b"]).unwrap()), [(at("y"), "y")]);
+        assert_eq!(written(value.scalar(&["c"]).unwrap()), [(at("z"), "z"), (at("1"), "1")]);
+        assert_eq!(value.text(&["c"]).unwrap(), "z\n1");
+        assert_eq!(value.text(&["i"]).unwrap(), "j k\n");
+        let inner = mapping(value.scalar(&["d"]).unwrap(), &Ceilings::default()).unwrap();
+        assert_eq!(written(inner.scalar(&["g"]).unwrap()), [(at("h\ni"), "h")]);
+    }
+
+    #[test]
+    fn a_text_that_was_filled_is_read_with_the_places_of_all_its_parts() {
+        let outer = file("v: |\n  tag: edge-VAR # c\n  who: VAR2\nx: 26.8.2\n");
+        let value = mapping(&outer, &Ceilings::default()).unwrap();
+        let (text, x) = (value.scalar(&["v"]).unwrap(), value.scalar(&["x"]).unwrap());
+        let at = text.text().find("VAR2").unwrap();
+        let filled = text.splice(at..at + 4, &Scalar::unknown("somebody"));
+        let at = filled.text().find("VAR").unwrap();
+        let filled = filled.splice(at..at + 3, &x.via(super::super::value::Via::Variable));
+        let inner = mapping(&filled, &Ceilings::default()).unwrap();
+        let tag = inner.scalar(&["tag"]).unwrap();
+        assert_eq!(tag.text(), "edge-26.8.2");
+        assert_eq!(tag.parts().len(), 2);
+        assert_eq!(inner.scalar(&["who"]).unwrap().unknown_to(), Some("somebody"));
+    }
+
+    #[test]
+    fn aliases_and_merge_keys_lead_to_the_anchor() {
+        let value = one("a: &a {v: 1, w: 2}\nb: {<<: *a, w: 3}\nc: *a\n");
+        assert_eq!(written(value.scalar(&["b", "v"]).unwrap()), written(value.scalar(&["a", "v"]).unwrap()));
+        assert_eq!(value.text(&["b", "w"]).unwrap(), "3");
+        assert_eq!(value.path(&["c"]), value.path(&["a"]));
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        (1..6).for_each(|n| {
+            bomb.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", ")));
+        });
+        assert_eq!(mapping(&file(&bomb), &Ceilings::default()), Err(ReadError::Unfolds));
+    }
+}

@@ -1,0 +1,453 @@
+//! Values whose scalars know where they were written.
+//!
+//! A scalar is a row of [`Part`]s, each a piece of text with the bytes of the file that it stands in. Whatever a deployer
+//! does with text (cut, join, fill in, parse again) is done with parts, so that what comes out still says where it came
+//! from, and what is nowhere in the tree says who knows it.
+
+use std::{fmt, ops::Range, sync::Arc};
+
+use indexmap::IndexMap;
+
+use crate::scan::{BlobId, RepoPath};
+
+/// A file of the tree as text.
+pub struct Source {
+    /// Where it is.
+    pub path: RepoPath,
+    /// Its blob.
+    pub blob: BlobId,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// The place in the tree where a piece of text was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The file.
+    pub source: Arc<Source>,
+    /// The bytes of it, as they stand there: without quotes, escapes not undone.
+    pub span: Range<usize>,
+    /// The way that it took, where it had a name of its own on that way.
+    pub via: Option<Via>,
+}
+
+/// A way on which a text is known by a name of its own, apart from the object that reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Via {
+    /// A variable: Flux substitution, a replacement's source, an input, a local, an environment's value.
+    Variable,
+    /// An element of a generator of applications.
+    Generator,
+    /// A layer of values of a chart.
+    Values,
+    /// A parameter of a chart (`helm.parameters`, `set`).
+    Parameter,
+}
+
+/// What stands in a text for a part that the tree does not say: a character that no text has.
+pub const UNKNOWN: &str = "\u{f8f0}";
+
+/// A piece of a scalar's text.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Part {
+    /// It stands in the tree as it is.
+    Written(Origin),
+    /// The deployer made it, or it stands in the tree in other bytes (an escape, a fold).
+    Made(Arc<str>),
+    /// The tree does not say it: who knows, for people.
+    Unknown(Arc<str>),
+}
+
+/// A scalar: its text in parts, and how it is typed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Scalar {
+    parts: Parts,
+    /// Whether it was written without quotes, so that its reader types it: `true` is a boolean then.
+    pub plain: bool,
+}
+
+/// Most scalars have one part, which needs no list.
+#[derive(Clone, PartialEq, Eq)]
+enum Parts {
+    One(Part),
+    Many(Arc<[Part]>),
+}
+
+/// A mapping, in order. Cheap to clone: what is not changed is shared.
+pub type Map = Arc<IndexMap<Arc<str>, Value>>;
+
+/// A value of an object, of a chart, of a generator. Cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A mapping.
+    Map(Map),
+    /// A sequence.
+    List(Arc<Vec<Value>>),
+    /// A scalar.
+    Scalar(Scalar),
+}
+
+// === impl Origin ===
+
+impl Origin {
+    /// Returns the text as it stands in the file.
+    pub fn text(&self) -> &str {
+        self.source.text.get(self.span.clone()).unwrap_or_default()
+    }
+
+    fn cut(&self, range: Range<usize>) -> Self {
+        let start = self.span.start;
+        Self { source: self.source.clone(), span: start + range.start..start + range.end, via: self.via }
+    }
+}
+
+// === impl Part ===
+
+impl Part {
+    /// Returns the text; [`UNKNOWN`] for what the tree does not say.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Written(origin) => origin.text(),
+            Self::Made(text) => text,
+            Self::Unknown(_) => UNKNOWN,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.text().len()
+    }
+
+    /// Cuts a part of its text; one that is not known cannot be cut.
+    fn cut(&self, range: Range<usize>) -> Self {
+        match self {
+            Self::Written(origin) => Self::Written(origin.cut(range)),
+            Self::Made(text) => Self::Made(text.get(range).unwrap_or_default().into()),
+            Self::Unknown(_) => self.clone(),
+        }
+    }
+
+    /// Joins two parts that stand side by side in one file.
+    fn join(&self, next: &Self) -> Option<Self> {
+        match (self, next) {
+            (Self::Written(a), Self::Written(b))
+                if Arc::ptr_eq(&a.source, &b.source) && a.via == b.via && a.span.end == b.span.start =>
+            {
+                Some(Self::Written(Origin { span: a.span.start..b.span.end, ..a.clone() }))
+            }
+            (Self::Made(a), Self::Made(b)) => Some(Self::Made(format!("{a}{b}").into())),
+            _ => None,
+        }
+    }
+}
+
+// === impl Scalar ===
+
+impl Scalar {
+    /// A scalar of these parts; empty ones go, neighbours are joined.
+    pub fn of(parts: impl IntoIterator<Item = Part>, plain: bool) -> Self {
+        let mut joined: Vec<Part> = Vec::new();
+        for part in parts {
+            let both = joined.last().and_then(|last| last.join(&part));
+            match (both, joined.last_mut()) {
+                (Some(both), Some(last)) => *last = both,
+                _ if part.len() == 0 => {}
+                _ => joined.push(part),
+            }
+        }
+        let one = if joined.len() > 1 { None } else { Some(joined.pop().unwrap_or(Part::Made("".into()))) };
+        Self { parts: one.map_or_else(|| Parts::Many(joined.into()), Parts::One), plain }
+    }
+
+    /// A text that a deployer makes.
+    pub fn made(text: &str) -> Self {
+        Self { parts: Parts::One(Part::Made(text.into())), plain: false }
+    }
+
+    /// A text that the tree does not say.
+    pub fn unknown(who: &str) -> Self {
+        Self { parts: Parts::One(Part::Unknown(who.into())), plain: false }
+    }
+
+    /// The whole text of a file.
+    pub fn file(source: &Arc<Source>) -> Self {
+        let origin = Origin { source: source.clone(), span: 0..source.text.len(), via: None };
+        Self { parts: Parts::One(Part::Written(origin)), plain: false }
+    }
+
+    /// Returns the parts in order.
+    pub fn parts(&self) -> &[Part] {
+        match &self.parts {
+            Parts::One(part) => std::slice::from_ref(part),
+            Parts::Many(parts) => parts,
+        }
+    }
+
+    /// Returns the text, with [`UNKNOWN`] for each part that the tree does not say.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        match self.parts() {
+            [part] => part.text().into(),
+            parts => parts.iter().map(Part::text).collect::<String>().into(),
+        }
+    }
+
+    /// Says who knows the part of the text that the tree does not say.
+    pub fn unknown_to(&self) -> Option<&str> {
+        self.parts().iter().find_map(|part| match part {
+            Part::Unknown(who) => Some(&**who),
+            _ => None,
+        })
+    }
+
+    /// Cuts bytes out of the text.
+    pub fn cut(&self, range: Range<usize>) -> Self {
+        let mut at = 0;
+        let mut parts = Vec::new();
+        for part in self.parts() {
+            let end = at + part.len();
+            let (from, to) = (range.start.max(at), range.end.min(end));
+            if from < to {
+                parts.push(part.cut(from - at..to - at));
+            }
+            at = end;
+        }
+        Self::of(parts, self.plain)
+    }
+
+    /// Puts a text behind this one.
+    pub fn then(&self, next: &Self) -> Self {
+        Self::of(self.parts().iter().chain(next.parts()).cloned(), self.plain)
+    }
+
+    /// Puts `new` in place of bytes of the text.
+    pub fn splice(&self, range: Range<usize>, new: &Self) -> Self {
+        let len = self.parts().iter().map(Part::len).sum();
+        let (before, after) = (self.cut(0..range.start), self.cut(range.end..len));
+        let parts = before.parts().iter().chain(new.parts()).chain(after.parts());
+        Self::of(parts.cloned(), self.plain)
+    }
+
+    /// Notes the way that a text took, unless it has one already: the first name is the one that it was written under.
+    pub fn via(&self, via: Via) -> Self {
+        let parts = self.parts().iter().map(|part| match part {
+            Part::Written(origin) => {
+                Part::Written(Origin { via: origin.via.or(Some(via)), ..origin.clone() })
+            }
+            other => other.clone(),
+        });
+        Self::of(parts, self.plain)
+    }
+
+    /// Types it by its reader, as a text that is not quoted.
+    pub fn as_plain(mut self) -> Self {
+        self.plain = true;
+        self
+    }
+
+    /// Keeps it a text, whatever it looks like.
+    pub fn as_string(mut self) -> Self {
+        self.plain = false;
+        self
+    }
+
+    /// Tells whether this is a null: plain, and nothing or one of YAML's words for it.
+    pub fn is_null(&self) -> bool {
+        self.plain
+            && self.unknown_to().is_none()
+            && matches!(&*self.text(), "" | "~" | "null" | "Null" | "NULL")
+    }
+}
+
+// === impl Value ===
+
+impl Value {
+    /// An empty mapping.
+    pub fn empty() -> Self {
+        Self::Map(Map::default())
+    }
+
+    /// A mapping of these entries.
+    pub fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
+        Self::Map(Arc::new(entries.into_iter().map(|(key, value)| (key.into(), value)).collect()))
+    }
+
+    /// A sequence.
+    pub fn list(items: Vec<Self>) -> Self {
+        Self::List(Arc::new(items))
+    }
+
+    /// A text that a deployer makes.
+    pub fn made(text: &str) -> Self {
+        Self::Scalar(Scalar::made(text))
+    }
+
+    /// Returns what is under a key; nulls are returned too.
+    pub fn entry(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Map(map) => map.get(key),
+            _ => None,
+        }
+    }
+
+    /// Returns what is under a key, where it is not null.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.entry(key).filter(|value| !value.is_null())
+    }
+
+    /// Walks down a path of keys.
+    pub fn path(&self, keys: &[&str]) -> Option<&Self> {
+        keys.iter().try_fold(self, |value, key| value.get(key))
+    }
+
+    /// Returns the scalar under a path of keys.
+    pub fn scalar(&self, keys: &[&str]) -> Option<&Scalar> {
+        self.path(keys)?.as_scalar()
+    }
+
+    /// Returns the text under a path of keys, where all of it is known.
+    pub fn text(&self, keys: &[&str]) -> Option<std::borrow::Cow<'_, str>> {
+        self.scalar(keys).filter(|s| s.unknown_to().is_none()).map(Scalar::text)
+    }
+
+    /// Returns the scalar.
+    pub fn as_scalar(&self) -> Option<&Scalar> {
+        match self {
+            Self::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// Returns the items of a sequence; of anything else none.
+    pub fn items(&self) -> &[Self] {
+        match self {
+            Self::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// Returns the items of the sequence under a key.
+    pub fn list_at(&self, key: &str) -> &[Self] {
+        self.get(key).map_or(&[], Self::items)
+    }
+
+    /// Returns the entries of a mapping in order; of anything else none.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Self)> {
+        let map = match self {
+            Self::Map(map) => Some(map),
+            _ => None,
+        };
+        map.into_iter().flat_map(|map| map.iter().map(|(key, value)| (&**key, value)))
+    }
+
+    /// Returns the mapping to change it; what is no mapping becomes an empty one.
+    pub fn make_map(&mut self) -> &mut IndexMap<Arc<str>, Self> {
+        loop {
+            match self {
+                Self::Map(map) => return Arc::make_mut(map),
+                _ => *self = Self::empty(),
+            }
+        }
+    }
+
+    /// Returns the sequence to change it; what is no sequence becomes an empty one.
+    pub fn make_list(&mut self) -> &mut Vec<Self> {
+        loop {
+            match self {
+                Self::List(items) => return Arc::make_mut(items),
+                _ => *self = Self::list(Vec::new()),
+            }
+        }
+    }
+
+    /// Returns what is under a key to change it, nulls too.
+    pub fn entry_mut(&mut self, key: &str) -> Option<&mut Self> {
+        match self {
+            Self::Map(map) if map.contains_key(key) => Arc::make_mut(map).get_mut(key),
+            _ => None,
+        }
+    }
+
+    /// Puts a value under a key; an entry that is there keeps its place.
+    pub fn insert(&mut self, key: &str, value: Self) {
+        self.make_map().insert(key.into(), value);
+    }
+
+    /// Takes an entry out; the others keep their order.
+    pub fn remove(&mut self, key: &str) -> Option<Self> {
+        match self {
+            Self::Map(map) if map.contains_key(key) => Arc::make_mut(map).shift_remove(key),
+            _ => None,
+        }
+    }
+
+    /// Tells whether this is a null.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Scalar(scalar) if scalar.is_null())
+    }
+
+    /// Makes new scalars of all scalars, keys excepted; `None` where `change` leaves all as they are.
+    pub fn with_scalars(&self, change: &mut dyn FnMut(&Scalar) -> Option<Scalar>) -> Option<Self> {
+        match self {
+            Self::Scalar(scalar) => change(scalar).map(Self::Scalar),
+            Self::List(items) => {
+                let mut new: Option<Vec<Self>> = None;
+                for (at, item) in items.iter().enumerate() {
+                    if let Some(item) = item.with_scalars(change) {
+                        new.get_or_insert_with(|| items.to_vec())[at] = item;
+                    }
+                }
+                new.map(Self::list)
+            }
+            Self::Map(map) => {
+                let mut new: Option<IndexMap<Arc<str>, Self>> = None;
+                for (at, value) in map.values().enumerate() {
+                    if let Some(value) = value.with_scalars(change) {
+                        new.get_or_insert_with(|| IndexMap::clone(map))[at] = value;
+                    }
+                }
+                new.map(|map| Self::Map(Arc::new(map)))
+            }
+        }
+    }
+}
+
+// === impl Source ===
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || (self.path == other.path && self.blob == other.blob)
+    }
+}
+
+impl Eq for Source {}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path)
+    }
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Written(o) => write!(f, "{:?}@{}:{}", o.text(), o.source.path, o.span.start),
+            Self::Made(text) => write!(f, "{text:?}"),
+            Self::Unknown(who) => write!(f, "<{who}>"),
+        }
+    }
+}
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.parts()).finish()
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Map(map) => f.debug_map().entries(map.iter()).finish(),
+            Self::List(items) => f.debug_list().entries(items.iter()).finish(),
+            Self::Scalar(scalar) => write!(f, "{scalar:?}"),
+        }
+    }
+}
