@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Instant};
 
 use serde_json::Value;
 use support::{
-    charts::{CHARTS, ChartRepository, VERSIONS},
+    charts::{ChartRepository, PUBLISHED},
     feed::{Feed, release},
     helm::Bench,
 };
@@ -49,14 +49,16 @@ fn the_test_charts_render_in_every_version() {
     let bench = Bench::new(&repository.url());
     let helm = bench.helm();
     assert!(helm.helm().unwrap().starts_with('v'));
-    let jobs: Vec<Job> = CHARTS.iter().flat_map(|c| VERSIONS.iter().map(|v| job(c, v))).collect();
+    let jobs: Vec<Job> = PUBLISHED.iter().flat_map(|(c, all)| all.iter().map(|v| job(c, v))).collect();
     for (job, text) in jobs.iter().zip(helm.render(&jobs)) {
         let text = text.unwrap_or_else(|e| panic!("{e}"));
         let manifest =
             Manifest::parse(Arc::clone(&text)).unwrap_or_else(|e| panic!("{}: {e}\n{text}", job.chart));
         let sources = manifest.objects.iter().filter(|o| o.source.is_some()).count();
         assert_eq!(sources, manifest.objects.len(), "{}", job.chart);
-        assert!(text.contains(&job.chart.version) || text.contains(&job.chart.version[2..]), "{}", job.chart);
+        // The CNI plugin counts for itself, and names no release.
+        let named = text.contains(&job.chart.version) || text.contains(&job.chart.version[2..]);
+        assert_ne!(named, job.chart.name == "linkerd2-cni", "{}", job.chart);
     }
 }
 

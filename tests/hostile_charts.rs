@@ -383,7 +383,7 @@ fn helm_is_given_an_empty_world() {
         .filter(|name| !matches!(*name, "PWD" | "OLDPWD" | "SHLVL" | "_"))
         .collect();
     names.sort_unstable();
-    let expected = "ALL_PROXY HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME HELM_DRIVER HELM_PLUGINS \
+    let expected = "ALL_PROXY HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME HELM_PLUGINS \
                     HELM_REGISTRY_CONFIG HELM_REPOSITORY_CACHE HELM_REPOSITORY_CONFIG HOME HTTPS_PROXY HTTP_PROXY \
                     KUBECONFIG LC_ALL TMPDIR TZ XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR \
                     XDG_STATE_HOME all_proxy http_proxy https_proxy";

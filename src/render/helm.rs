@@ -73,6 +73,12 @@ struct Program {
     version: String,
 }
 
+/// Reads Helm's version; one that was built from its sources says two numbers alone, such as `v3.19`.
+fn parsed(version: &str) -> Option<Version> {
+    let number = version.trim_start_matches('v');
+    Version::parse(number).or_else(|_| Version::parse(&format!("{number}.0"))).ok()
+}
+
 // === impl HelmOptions ===
 
 impl Default for HelmOptions {
@@ -120,7 +126,7 @@ impl<'a> Helm<'a> {
             RenderError::NoHelm(format!("{} does not say its version: {reason}; {GET}", path.display()))
         })?;
         let version = String::from_utf8_lossy(&done.stdout).trim().to_owned();
-        let parsed = Version::parse(version.trim_start_matches('v')).map_err(|_| {
+        let parsed = parsed(&version).ok_or_else(|| {
             let answer: String = version.chars().filter(|c| !c.is_control()).take(80).collect();
             let path = path.display();
             RenderError::NoHelm(format!(
@@ -277,6 +283,12 @@ fn shortened(stderr: &str, private: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_helm_that_was_built_from_its_sources_says_two_numbers() {
+        assert!(parsed("v3.22").unwrap() > OLDEST && parsed("v4.2.3+gsdk").unwrap() > OLDEST);
+        assert!(parsed("v3.13.9").unwrap() < OLDEST && parsed("v3").is_none() && parsed("helm").is_none());
+    }
 
     #[test]
     fn helms_words_are_shortened_to_what_matters() {

@@ -17,8 +17,21 @@ use tempfile::TempDir;
 /// The versions in which each of [`CHARTS`] is there.
 pub const VERSIONS: [&str; 5] = ["2026.6.3", "2026.8.2", "2026.8.3", "2026.8.4", "2026.9.1"];
 
-/// The charts of `tests/charts`.
+/// The charts that most tests need, rendered as they are.
 pub const CHARTS: [&str; 3] = ["linkerd-crds", "linkerd-control-plane", "linkerd-viz"];
+
+/// The versions of the chart that ended.
+pub const RETIRED: [&str; 2] = ["2025.9.3", "2025.9.4"];
+
+/// All charts of `tests/charts`, each with the versions in which it is there.
+pub const PUBLISHED: [(&str, &[&str]); 6] = [
+    ("linkerd-crds", &VERSIONS),
+    ("linkerd-control-plane", &VERSIONS),
+    ("linkerd-viz", &VERSIONS),
+    ("linkerd-multicluster", &VERSIONS),
+    ("linkerd2-cni", &VERSIONS),
+    ("linkerd-jaeger", &RETIRED),
+];
 
 /// Files by path below the chart's folder.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -42,9 +55,10 @@ pub struct ChartRepository {
 /// Returns the files of a chart in a version.
 pub fn files(chart: &str, version: &str) -> Files {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/charts").join(chart);
-    let last = VERSIONS.iter().position(|known| *known == version).expect("a version of the test charts");
+    let (_, versions) = PUBLISHED.iter().find(|(name, _)| *name == chart).expect("one of the test charts");
+    let last = versions.iter().position(|known| *known == version).expect("a version of the test chart");
     let mut files = Files::new();
-    for version in &VERSIONS[..=last] {
+    for version in &versions[..=last] {
         let mut changed = Files::new();
         read(&folder.join(version), "", &mut changed);
         let removed = changed.remove("REMOVED").unwrap_or_default();
@@ -166,7 +180,7 @@ impl Package {
 impl ChartRepository {
     /// Packs all charts of `tests/charts` in all their versions.
     pub fn new() -> Self {
-        let all = CHARTS.iter().flat_map(|chart| VERSIONS.iter().map(move |version| (*chart, *version)));
+        let all = PUBLISHED.iter().flat_map(|(chart, versions)| versions.iter().map(move |v| (*chart, *v)));
         Self::of(all.map(|(chart, version)| pack(chart, version, &files(chart, version))).collect())
     }
 

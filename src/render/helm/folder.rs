@@ -84,7 +84,6 @@ impl RunFolder {
             ("HELM_REGISTRY_CONFIG", below("none/registry.json")),
             ("HELM_REPOSITORY_CONFIG", below("none/repositories.yaml")),
             ("HELM_REPOSITORY_CACHE", below("none")),
-            ("HELM_DRIVER", "memory".into()),
             ("LC_ALL", "C.UTF-8".into()),
             ("TZ", "UTC".into()),
         ];
