@@ -4,7 +4,13 @@
 //! travelled: through aliases, merges, patches, generators, replacements, substitution. One file a deployer; all is
 //! pure, nothing is contacted, and nothing of a repository is run.
 
+pub mod files;
+pub mod object;
 pub mod read;
+#[cfg(test)]
+mod testing;
 pub mod value;
 
+pub use files::{FileError, Files, TreeFiles};
+pub use object::Object;
 pub use value::{Map, Origin, Part, Scalar, Source, Value};

@@ -1,0 +1,122 @@
+//! Kubernetes objects, as a deployer hands them to the cluster.
+
+use std::borrow::Cow;
+
+use super::value::{Scalar, Value};
+use crate::scan::RepoPath;
+
+/// Lists nest no deeper than this in any cluster.
+const LISTS: usize = 8;
+
+/// One Kubernetes object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its mapping.
+    pub value: Value,
+    /// The file that it was written in; of a generated object, the one that says what to generate.
+    pub file: RepoPath,
+    /// The file of the outermost that took it in: a kustomization, a Flux Kustomization, an Application. `None` for an
+    /// object that is as its file has it.
+    pub by: Option<RepoPath>,
+}
+
+// === impl Object ===
+
+impl Object {
+    /// Reads a document as objects: those inside a `List` or a bare sequence each by itself; what has no `kind` is none.
+    pub fn all(document: &Value, file: &RepoPath) -> Vec<Self> {
+        let mut found = Vec::new();
+        collect(document, LISTS, &mut |value| {
+            found.push(Self { value: value.clone(), file: file.clone(), by: None });
+        });
+        found
+    }
+
+    /// Returns `apiVersion`, `""` where there is none.
+    pub fn api_version(&self) -> Cow<'_, str> {
+        self.value.text(&["apiVersion"]).unwrap_or_default()
+    }
+
+    /// Returns `apiVersion` without its version: `apps` of `apps/v1`.
+    pub fn group(&self) -> Cow<'_, str> {
+        group_version(self.api_version()).0
+    }
+
+    /// Returns `apiVersion` without its group: `v1` of `apps/v1`.
+    pub fn version(&self) -> Cow<'_, str> {
+        group_version(self.api_version()).1
+    }
+
+    /// Returns `kind`.
+    pub fn kind(&self) -> Cow<'_, str> {
+        self.value.text(&["kind"]).unwrap_or_default()
+    }
+
+    /// Returns `metadata.name`.
+    pub fn name(&self) -> Option<&Scalar> {
+        self.value.scalar(&["metadata", "name"])
+    }
+
+    /// Returns `metadata.namespace`, where it is not empty.
+    pub fn namespace(&self) -> Option<&Scalar> {
+        self.value.scalar(&["metadata", "namespace"]).filter(|s| !s.text().is_empty())
+    }
+
+    /// Returns an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&Scalar> {
+        self.value.scalar(&["metadata", "annotations", key])
+    }
+
+    /// Returns a label.
+    pub fn label(&self, key: &str) -> Option<&Scalar> {
+        self.value.scalar(&["metadata", "labels", key])
+    }
+
+    /// Tells whether the object is of that group and kind, of whatever version.
+    pub fn is(&self, group: &str, kind: &str) -> bool {
+        self.kind() == kind && self.group() == group
+    }
+}
+
+/// Cuts `apiVersion` into group and version.
+fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
+    let Some(slash) = text.find('/') else { return (Cow::Borrowed(""), text) };
+    match text {
+        Cow::Borrowed(text) => (Cow::Borrowed(&text[..slash]), Cow::Borrowed(&text[slash + 1..])),
+        Cow::Owned(text) => (Cow::Owned(text[..slash].to_owned()), Cow::Owned(text[slash + 1..].to_owned())),
+    }
+}
+
+fn collect(value: &Value, lists: usize, found: &mut dyn FnMut(&Value)) {
+    let Some(inner) = lists.checked_sub(1) else { return };
+    let Some(kind) = value.scalar(&["kind"]) else {
+        // A file of bare objects in a sequence is no manifest, but JSON tools write it.
+        return value.items().iter().for_each(|item| collect(item, inner, found));
+    };
+    match value.get("items") {
+        Some(Value::List(items)) if kind.text().ends_with("List") => {
+            items.iter().for_each(|item| collect(item, inner, found));
+        }
+        _ => found(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deploy::{files::Files, testing::files};
+
+    #[test]
+    fn lists_are_taken_apart() {
+        let tree = files(&[(
+            "a.yaml",
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n- {kind: X}\n",
+        )]);
+        let document = &tree.documents("a.yaml").unwrap()[0];
+        let objects = Object::all(document, &RepoPath::new("a.yaml").unwrap());
+        assert_eq!(objects.iter().map(|o| o.kind().into_owned()).collect::<Vec<_>>(), ["Deployment", "X"]);
+        assert!(objects[0].is("apps", "Deployment") && objects[0].version() == "v1");
+        assert_eq!(objects[0].name().unwrap().text(), "a");
+        assert_eq!((objects[1].group(), objects[1].name()), ("".into(), None));
+    }
+}

@@ -1,0 +1,41 @@
+//! A tree in memory, for tests.
+
+use super::files::TreeFiles;
+use crate::scan::{BlobId, Entry, Mode, RepoPath, ScanOptions, Tree, TreeError};
+
+/// A tree of texts.
+pub(super) struct MemoryTree {
+    entries: Vec<Entry>,
+    texts: Vec<String>,
+}
+
+impl MemoryTree {
+    /// Makes a tree of paths and texts.
+    pub fn of(files: &[(&str, &str)]) -> Self {
+        let mut files: Vec<_> = files.to_vec();
+        files.sort_by_key(|(path, _)| *path);
+        let entry = |(at, (path, _)): (usize, &(&str, &str))| {
+            let mut id = [0; 20];
+            id[..8].copy_from_slice(&at.to_be_bytes());
+            Entry { path: RepoPath::new(*path).unwrap(), id: BlobId(id), mode: Mode::File }
+        };
+        let entries = files.iter().enumerate().map(entry).collect();
+        Self { entries, texts: files.iter().map(|(_, text)| (*text).to_owned()).collect() }
+    }
+}
+
+impl Tree for MemoryTree {
+    fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        let at = self.entries.iter().position(|e| e.id == id).unwrap();
+        Ok(self.texts[at].clone().into_bytes())
+    }
+}
+
+/// Makes files of paths and texts, which live as long as the tests.
+pub(super) fn files(files: &[(&str, &str)]) -> TreeFiles<'static> {
+    TreeFiles::new(Box::leak(Box::new(MemoryTree::of(files))), &ScanOptions::default())
+}
