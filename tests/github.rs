@@ -349,7 +349,7 @@ fn a_draft_falls_back_where_there_are_none() {
 
 #[test]
 fn one_who_is_refused_does_not_keep_the_others() {
-    let place = Place::usual();
+    let place = Place::new(Token::actions().having("issues", Level::Write));
     place.fake.settings(REPO, |repo| {
         repo.collaborators.extend(["ada".to_owned(), "ben".to_owned()]);
         repo.teams.insert("mesh".into());

@@ -6,6 +6,7 @@ mod support;
 
 mod lifecycle {
     mod closed;
+    mod first;
     mod limits;
     mod merged;
     mod moved;

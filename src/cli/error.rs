@@ -257,6 +257,8 @@ impl From<ForgeError> for Error {
             ForgeError::Permission { permission, .. } => Self::failed(message).hint(format!(
                 "give the token `{permission}`; in a workflow, under `permissions:` of the job"
             )),
+            ForgeError::Forbidden { .. } => Self::failed(message)
+                .hint("a policy of the repository, its organisation or its enterprise refuses the token; ask its owner"),
             ForgeError::PullsForbidden { compare } => {
                 let setting = "turn on Settings > Actions > General > \"Allow GitHub Actions to create and approve \
                                pull requests\", or use another token";
@@ -271,7 +273,9 @@ impl From<ForgeError> for Error {
             ForgeError::Archived(_) => {
                 Self::failed(message).hint("remove it from the schedule, or unarchive it")
             }
-            ForgeError::Rejected { .. } | ForgeError::Directory { .. } => Self::failed(message),
+            ForgeError::Rejected { .. } | ForgeError::NoSuchLabel | ForgeError::Directory { .. } => {
+                Self::failed(message)
+            }
             ForgeError::RateLimited { until, .. } => {
                 let error = Self::temporary(message).hint("wait, or use a token with a limit of its own");
                 Self { retry_at: until, ..error }

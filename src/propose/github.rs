@@ -303,9 +303,13 @@ impl<'h> GitHub<'h> {
 fn refusal<T>(result: Result<T, ForgeError>) -> Result<Option<String>, ForgeError> {
     match result {
         Ok(_) => Ok(None),
-        Err(e @ (ForgeError::Rejected { .. } | ForgeError::Permission { .. } | ForgeError::NotFound(_))) => {
-            Ok(Some(e.to_string()))
-        }
+        Err(
+            e @ (ForgeError::Rejected { .. }
+            | ForgeError::Permission { .. }
+            | ForgeError::Forbidden { .. }
+            | ForgeError::NoSuchLabel
+            | ForgeError::NotFound(_)),
+        ) => Ok(Some(e.to_string())),
         Err(e) => Err(e),
     }
 }

@@ -192,6 +192,20 @@ pub enum ForgeError {
         /// The permission, in GitHub's words, such as `pull-requests: write`.
         permission: String,
     },
+    /// The token is good, and something in the way of it refuses this request: the forge's words.
+    #[error("{host}: refused: {reason}")]
+    Forbidden {
+        /// The host.
+        host: String,
+        /// The forge's words.
+        reason: String,
+    },
+    /// A label is not in the repository, and the token may not make it.
+    #[error(
+        "it is not in the repository, and making one takes the permission `issues: write`; make it by hand, or give \
+         the token that permission"
+    )]
+    NoSuchLabel,
     /// The repository's or organisation's setting forbids Actions to open pull requests: its owner's.
     #[error(
         "GitHub Actions is not permitted to open pull requests in this repository; turn on \"Allow GitHub Actions to \

@@ -13,7 +13,7 @@ use crate::support::{
     helm::{Bench, helm},
     process::{Home, Run, scrub},
     repo::BareRepo,
-    scene::{REPO, Scene, TOKEN},
+    scene::{LABELS, REPO, Scene, TOKEN},
 };
 
 /// The charts of `tests/charts`, and more releases made of them.
@@ -87,6 +87,7 @@ pub fn scene(files: &[(&str, &str)], releases: &[Published]) -> Scene {
     let github = GitHub::start();
     let repo: Arc<BareRepo> = github.add(REPO, |path| BareRepo::with_files(path, "main", files));
     github.token(TOKEN, Token::actions());
+    github.labels(REPO, &LABELS);
     let feed = Feed::start(releases);
     feed.serve_packages(&PACKAGES);
     Scene { github, feed, home: Home::new(), repo }

@@ -93,6 +93,7 @@ pullRequest:
 #[test]
 fn who_is_refused_does_not_stop_the_rest() {
     let play = Play::configured(ASKING);
+    play.scene.github.labels(REPO, &["linkerd"]);
     play.scene.github.settings(REPO, |repo| {
         repo.drafts = false;
         repo.collaborators.insert("ben".to_owned());
@@ -122,6 +123,7 @@ fn who_is_refused_does_not_stop_the_rest() {
 #[test]
 fn a_label_that_is_refused_is_one_line() {
     let play = Play::configured("version: 1\npullRequest:\n  labels: [linkerd, mesh]\n");
+    play.scene.github.labels(REPO, &["linkerd", "mesh"]);
     // Both together, then the second one alone.
     for n in [0, 2] {
         let words = r#"{"message":"Validation Failed","errors":["`mesh` is reserved"]}"#;

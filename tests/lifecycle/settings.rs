@@ -176,6 +176,7 @@ commit:
 #[test]
 fn words_people_and_author_are_the_configured_ones() {
     let play = Play::configured(WORDED);
+    play.scene.github.labels(REPO, &["linkerd", "mesh"]);
     play.scene.github.settings(REPO, |repo| {
         repo.collaborators.extend(["ada".to_owned(), "ben".to_owned()]);
         repo.teams.insert("mesh".to_owned());

@@ -18,6 +18,9 @@ pub const PLATFORM: &str = "uplinker/default/platform";
 /// The branch of the second.
 pub const DATA_PLANE: &str = "uplinker/default/data-plane";
 
+/// The labels of ours, which somebody has made before the usual scene begins.
+pub const LABELS: [&str; 3] = ["linkerd: routine", "linkerd: attention", "linkerd: blocked"];
+
 /// A scene; everything in it ends with it.
 pub struct Scene {
     pub github: GitHub,
@@ -48,6 +51,7 @@ impl Scene {
         let github = GitHub::start();
         let repo = github.add(REPO, make);
         github.token(TOKEN, Token::actions());
+        github.labels(REPO, &LABELS);
         Self { github, feed: Feed::start(&releases()), home: Home::new(), repo }
     }
 

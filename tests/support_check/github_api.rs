@@ -17,7 +17,12 @@ fn a_pull_request_lives_through_the_api() {
 
     let labels = json!({"labels": ["linkerd"]});
     let at = format!("/repos/acme/config/issues/{number}");
-    assert_eq!(call(&github, "secret", "POST", &format!("{at}/labels"), &labels).status, 200);
+    let refused = call(&github, "secret", "POST", &format!("{at}/labels"), &labels);
+    let words = "403 You do not have permission to create labels on this repository.";
+    assert!(message(&refused).starts_with(words), "{}", message(&refused));
+    github.labels(REPO, &["Linkerd"]);
+    let added = call(&github, "secret", "POST", &format!("{at}/labels"), &labels);
+    assert_eq!((added.status, &added.as_json()[0]["name"]), (200, &json!("Linkerd")), "whatever the case");
     let assignees = json!({"assignees": ["ada", "stranger"]});
     github.settings(REPO, |repo| {
         repo.collaborators.insert("ada".to_owned());
@@ -275,6 +280,7 @@ fn answers_have_the_shape_that_a_client_library_insists_on() {
     let one = format!("/repos/acme/config/pulls/{number}");
     let asked = json!({"reviewers": ["ada"], "team_reviewers": ["platform"]});
     let asked = call(&github, "secret", "POST", &format!("{one}/requested_reviewers"), &asked);
+    github.labels(REPO, &["a b"]);
     let labels = json!({"labels": ["a b"]});
     let labelled = call(&github, "secret", "POST", "/repos/acme/config/issues/1/labels", &labels);
     let labelled: Vec<octocrab::models::Label> = serde_json::from_slice(&labelled.body).expect("labels");

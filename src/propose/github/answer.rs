@@ -155,7 +155,8 @@ impl Reply {
                     permission: self.accepted().unwrap_or(asked.permission.to_owned()),
                 }
             }
-            403 => ForgeError::Auth { host, reason },
+            403 if refusal.is_of("label", "unauthorized") => ForgeError::NoSuchLabel,
+            403 => ForgeError::Forbidden { host, reason },
             404 => ForgeError::NotFound(asked.repository.clone()),
             410 => ForgeError::NotFound(asked.repository.clone()),
             301 | 302 | 307 | 308 => ForgeError::Rejected {
@@ -188,6 +189,12 @@ impl Reply {
 // === impl Refusal ===
 
 impl Refusal {
+    /// Tells whether a field is refused with this code.
+    fn is_of(&self, wanted: &str, reason: &str) -> bool {
+        let hit = |p: &Problem| matches!(p, Problem::Field { field: Some(f), code: Some(c), .. } if f == wanted && c == reason);
+        self.errors.iter().any(hit)
+    }
+
     /// GitHub's own words: those of the single problems where it tells them.
     fn words(&self) -> String {
         let problem = |p: &Problem| match p {

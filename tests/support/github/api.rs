@@ -159,6 +159,7 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
         ("GET", ["issues", n]) => issues::get(call, state, number(n)?),
         ("POST", ["issues", n, "labels"]) => issues::add_labels(call, state, number(n)?),
         ("DELETE", ["issues", n, "labels", label]) => issues::remove_label(call, state, number(n)?, label),
+        ("POST", ["labels"]) => issues::create_label(call, state),
         ("POST", ["issues", n, "assignees"]) => issues::add_assignees(call, state, number(n)?),
         ("GET", ["issues", n, "events"]) => issues::events(call, state, number(n)?),
         ("POST", ["statuses", sha]) => issues::create_status(call, state, sha),

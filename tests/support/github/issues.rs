@@ -33,7 +33,8 @@ pub fn get(call: &Call<'_>, state: &State, number: u64) -> Answer {
     Ok(Response::json(200, &json::issue(&call.urls, &call.name, repo, pull)))
 }
 
-/// Adds labels, making those that the repository does not have yet.
+/// Adds labels, all or none. One that the repository does not have yet is made, for which a pull request's own
+/// permission does not do.
 pub fn add_labels(call: &Call<'_>, state: &mut State, number: u64) -> Answer {
     let token = call.allow(state, &EITHER_WRITE, LABEL_DOCS)?;
     let wanted = strings(&call.body()?, "labels");
@@ -41,12 +42,18 @@ pub fn add_labels(call: &Call<'_>, state: &mut State, number: u64) -> Answer {
         let error = json!([{"resource": "Label", "code": "invalid", "field": "name"}]);
         return Err(json::invalid(&error, LABEL_DOCS));
     }
+    let missing = || json::refusal(404, "Not Found", LABEL_DOCS);
+    if !call.repo(state)?.pulls.contains_key(&number) {
+        return Err(missing());
+    }
+    let makes = |name: &String| call.repo(state).is_ok_and(|repo| repo.label(name).is_none());
+    if wanted.iter().any(makes) && !token.may("issues", Level::Write) {
+        return Err(no_new_labels());
+    }
     for name in wanted {
-        let id = state.new_id();
-        let missing = || json::refusal(404, "Not Found", LABEL_DOCS);
+        let name = state.make_label(&call.name, &name);
         let repo = state.repo_mut(&call.name).ok_or_else(missing)?;
         let pull = repo.pulls.get_mut(&number).ok_or_else(missing)?;
-        repo.labels.entry(name.clone()).or_insert(id);
         if !pull.labels.contains(&name) {
             pull.labels.push(name);
             state.note(&call.name, number, &token.login, "labeled");
@@ -57,16 +64,52 @@ pub fn add_labels(call: &Call<'_>, state: &mut State, number: u64) -> Answer {
     Ok(Response::json(200, &json::labels(&call.urls, &call.name, repo, &pull.labels)))
 }
 
+/// Makes a label.
+pub fn create_label(call: &Call<'_>, state: &mut State) -> Answer {
+    let docs = "/issues/labels#create-a-label";
+    let token = call.allow(state, &EITHER_WRITE, docs)?;
+    if !token.may("issues", Level::Write) {
+        return Err(no_new_labels());
+    }
+    let name = call.body()?["name"].as_str().unwrap_or_default().to_owned();
+    let wrong = |code: &str| {
+        let error = json!([{"resource": "Label", "code": code, "field": "name"}]);
+        Err(json::invalid(&error, docs))
+    };
+    if name.is_empty() || name.chars().count() > 50 {
+        return wrong("invalid");
+    }
+    if call.repo(state)?.label(&name).is_some() {
+        return wrong("already_exists");
+    }
+    state.make_label(&call.name, &name);
+    let repo = call.repo(state)?;
+    let label = repo.label(&name).ok_or_else(|| json::refusal(404, "Not Found", docs))?;
+    Ok(Response::json(201, &json::label(&call.urls, &call.name, &label.name, label.id)))
+}
+
+/// What a token without `issues: write` is told when a label would have to be made.
+fn no_new_labels() -> Response {
+    let value = json!({
+        "message": "You do not have permission to create labels on this repository.",
+        "errors": [{"resource": "Repository", "field": "label", "code": "unauthorized"}],
+        "documentation_url": "https://docs.github.com/v3/issues/labels/",
+        "status": "403",
+    });
+    Response::json(403, &value)
+}
+
 /// Removes one label.
 pub fn remove_label(call: &Call<'_>, state: &mut State, number: u64, name: &str) -> Answer {
     let docs = "/issues/labels#remove-a-label-from-an-issue";
     let token = call.allow(state, &EITHER_WRITE, docs)?;
     let pull = state.repo_mut(&call.name).and_then(|repo| repo.pulls.get_mut(&number));
     let pull = pull.ok_or_else(|| json::refusal(404, "Not Found", docs))?;
-    if !pull.labels.iter().any(|label| label == name) {
+    let same = |label: &String| label.to_lowercase() == name.to_lowercase();
+    if !pull.labels.iter().any(same) {
         return Err(json::refusal(404, "Label does not exist", docs));
     }
-    pull.labels.retain(|label| label != name);
+    pull.labels.retain(|label| !same(label));
     state.note(&call.name, number, &token.login, "unlabeled");
     let repo = call.repo(state)?;
     Ok(Response::json(200, &json::labels(&call.urls, &call.name, repo, &repo.pulls[&number].labels)))

@@ -102,7 +102,7 @@ pub fn label(urls: &Urls, repo: &str, name: &str, id: u64) -> Value {
 
 /// Labels by name.
 pub fn labels(urls: &Urls, name: &str, repo: &Repo, labels: &[String]) -> Value {
-    let one = |l: &String| label(urls, name, l, repo.labels.get(l).copied().unwrap_or_default());
+    let one = |l: &String| label(urls, name, l, repo.label(l).map_or(0, |known| known.id));
     labels.iter().map(one).collect()
 }
 

@@ -88,6 +88,14 @@ impl GitHub {
         self.settings(name, |repo| repo.rules.push((prefix.to_owned(), sentence.to_owned())));
     }
 
+    /// Makes labels, as somebody did before.
+    pub fn labels(&self, name: &str, labels: &[&str]) {
+        let mut state = self.lock();
+        for label in labels {
+            state.make_label(name, label);
+        }
+    }
+
     /// Allows so many more requests until `reset`, in seconds since 1970.
     pub fn limit(&self, remaining: u64, reset: i64) {
         let mut state = self.lock();

@@ -69,12 +69,21 @@ pub struct Repo {
     pub collaborators: BTreeSet<String>,
     /// Teams, by slug, that may be asked for a review.
     pub teams: BTreeSet<String>,
-    pub labels: BTreeMap<String, u64>,
+    /// The labels by their names in lower case, since GitHub tells none apart by case.
+    pub labels: BTreeMap<String, Label>,
     pub pulls: BTreeMap<u64, Pull>,
     pub statuses: Vec<Status>,
     /// Ref prefix and the sentence of the rule that refuses pushes to it.
     pub rules: Vec<(String, String)>,
     next_number: u64,
+}
+
+/// A label of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    pub id: u64,
+    /// As it was written when it was made.
+    pub name: String,
 }
 
 /// A pull request.
@@ -199,6 +208,14 @@ impl State {
         pull.events.push(Event { id, actor: actor.to_owned(), event: event.to_owned(), at });
     }
 
+    /// Makes a label where there is none of that name, and returns the name that it has.
+    pub fn make_label(&mut self, repo: &str, name: &str) -> String {
+        let id = self.new_id();
+        let labels = &mut self.repo_mut(repo).expect("the repository").labels;
+        let label = labels.entry(name.to_lowercase()).or_insert(Label { id, name: name.to_owned() });
+        label.name.clone()
+    }
+
     /// Opens a pull request.
     pub fn open_pull(&mut self, repo: &str, draft: &Draft<'_>) -> u64 {
         let (id, at) = (self.new_id(), self.tick());
@@ -299,6 +316,11 @@ impl Repo {
             rules: Vec::new(),
             next_number: 1,
         }
+    }
+
+    /// Returns a label, whatever the case of its name.
+    pub fn label(&self, name: &str) -> Option<&Label> {
+        self.labels.get(&name.to_lowercase())
     }
 }
 
