@@ -4,13 +4,19 @@
 //! travelled: through aliases, merges, patches, generators, replacements, substitution. One file a deployer; all is
 //! pure, nothing is contacted, and nothing of a repository is run.
 
+pub mod chart;
 pub mod files;
+pub mod note;
 pub mod object;
 pub mod read;
+pub mod strvals;
 #[cfg(test)]
 mod testing;
+pub mod typed;
 pub mod value;
 
+pub use chart::{ChartRelease, Layer, Parameter};
 pub use files::{FileError, Files, TreeFiles};
+pub use note::{About, Bound, Note};
 pub use object::Object;
 pub use value::{Map, Origin, Part, Scalar, Source, Value};

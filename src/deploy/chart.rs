@@ -1,0 +1,331 @@
+//! A chart as a deployer has it rendered, and the layering of its values.
+//!
+//! In: what HelmReleases, Applications, k3s HelmCharts and others say of a chart. Out: one type for all of them, whose
+//! scalars know where they were written, and the one mapping that Helm is given.
+
+use super::{
+    files::Files,
+    note::Note,
+    read,
+    strvals::{self, SetError, Typing},
+    value::{Scalar, Value, Via},
+};
+use crate::scan::RepoPath;
+
+/// A chart as one object has it rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartRelease {
+    /// The file of the object.
+    pub file: RepoPath,
+    /// Which of several in one object: `sources[1]`; empty where there is one.
+    pub part: String,
+    /// What sets it apart from other releases of the same object: the file of the outermost that took it in.
+    pub by: Option<RepoPath>,
+    /// The chart's name; of a folder its path.
+    pub chart: Scalar,
+    /// Where the chart is.
+    pub repository: Repository,
+    /// Its version as written; `None` where the object says none.
+    pub version: Option<Scalar>,
+    /// The name of the Helm release.
+    pub release: Scalar,
+    /// The namespace that it is rendered for, where the tree says it.
+    pub namespace: Option<Scalar>,
+    /// What Helm is given beside the chart's own values, in the order in which it counts: later ones win.
+    pub layers: Vec<Layer>,
+    /// What is said of the cluster's version.
+    pub kube_version: Option<Scalar>,
+    /// The same of its APIs.
+    pub api_versions: Vec<Scalar>,
+    /// Whether the `crds/` folder is rendered too.
+    pub include_crds: bool,
+    /// Whether hooks are rendered.
+    pub hooks: bool,
+    /// What is done beyond what is read here.
+    pub notes: Vec<Note>,
+}
+
+/// Where a chart is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repository {
+    /// A Helm repository, or with `oci://` a registry, without the chart's name.
+    Address(Scalar),
+    /// A folder of a Git repository: its address where that is written, which may be this repository's own.
+    Git(Option<Scalar>),
+    /// Not in the tree: who knows it.
+    Unknown(String),
+}
+
+/// A layer of values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// A mapping.
+    Values(Value),
+    /// A single value.
+    Set(Parameter),
+    /// A values file inside the chart's package, such as `values-ha.yaml`.
+    InChart {
+        /// Its path below the chart's folder.
+        file: Scalar,
+        /// Whether the deployer goes on without it.
+        optional: bool,
+    },
+    /// Values that are not in the tree, or cannot be read.
+    Outside {
+        /// Where they are, for people: `Secret linkerd/certs, key ca.crt`.
+        who: String,
+        /// The one value that they set, as a path of Helm's; `None` for any.
+        target: Option<Scalar>,
+        /// Whether the deployer goes on without them.
+        optional: bool,
+    },
+}
+
+/// A single value, as `--set` gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its path in Helm's syntax.
+    pub name: Scalar,
+    /// Its text in Helm's syntax.
+    pub value: Scalar,
+    /// How it is typed.
+    pub kind: ParameterKind,
+}
+
+/// How a single value is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// `--set`: by its looks.
+    Looks,
+    /// `--set-string`.
+    Text,
+    /// `--set-file`, `--set-literal`: the text as it is, with no syntax in it.
+    Literal,
+}
+
+/// What layers come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Values {
+    /// The mapping that Helm is given; nulls are in it, since they take the chart's own values away.
+    pub value: Value,
+    /// The single values that Helm refuses, each with its name.
+    pub refused: Vec<(Scalar, SetError)>,
+}
+
+// === impl ChartRelease ===
+
+impl ChartRelease {
+    /// Lays the layers over each other.
+    pub fn values(&self) -> Values {
+        layered(&self.layers)
+    }
+}
+
+// === impl Layer ===
+
+impl Layer {
+    /// A mapping whose texts are known by being values.
+    pub fn values(value: &Value) -> Self {
+        Self::Values(value.with_scalars(&mut |s| Some(s.via(Via::Values))).unwrap_or_else(|| value.clone()))
+    }
+
+    /// The text of a values file, or of a key that holds one; what is sealed or no mapping is from outside.
+    pub fn text(text: &Scalar, files: &dyn Files, what: &str) -> Self {
+        let outside = |why: &str| Self::outside(format!("{what}, {why}"));
+        if text.parts().len() == 1
+            && let Some(who) = text.unknown_to()
+        {
+            return Self::outside(who.to_owned());
+        }
+        match read::mapping(text, files.ceilings()) {
+            Ok(value) if value.get("sops").is_some() => outside("which SOPS encrypts"),
+            Ok(value @ Value::Map(_)) => Self::values(&value),
+            Ok(_) => outside("which is no mapping of values"),
+            Err(error) => outside(&format!("which cannot be read as values: {error}")),
+        }
+    }
+
+    /// Values from outside that must be there and may set anything.
+    pub fn outside(who: String) -> Self {
+        Self::Outside { who, target: None, optional: false }
+    }
+}
+
+// === impl Parameter ===
+
+impl Parameter {
+    /// Lays it into values.
+    ///
+    /// # Errors
+    /// Where Helm refuses it.
+    pub fn lay(&self, values: &mut Value) -> Result<(), SetError> {
+        let equals = self.name.then(&Scalar::made("="));
+        match self.kind {
+            ParameterKind::Looks => strvals::set(values, &equals.then(&self.value), Typing::Looks),
+            ParameterKind::Text => strvals::set(values, &equals.then(&self.value), Typing::Text),
+            ParameterKind::Literal => strvals::set(values, &equals.then(&literal(&self.value)), Typing::Text),
+        }
+    }
+}
+
+/// Escapes what `--set` would take for its syntax.
+fn literal(value: &Scalar) -> Scalar {
+    let text = value.text();
+    let special = text.char_indices().filter(|(_, c)| matches!(c, '\\' | ',' | '[' | ']' | '{' | '}'));
+    let mut out = Scalar::made("");
+    let mut from = 0;
+    for (at, _) in special {
+        out = out.then(&value.cut(from..at)).then(&Scalar::made("\\"));
+        from = at;
+    }
+    out.then(&value.cut(from..text.len()))
+}
+
+/// Lays layers over each other, later ones win. What is in the chart's package or outside the tree changes nothing,
+/// unless it is known which value it sets: that one is then not known.
+pub fn layered(layers: &[Layer]) -> Values {
+    let mut all = Values { value: Value::empty(), refused: Vec::new() };
+    for layer in layers {
+        let parameter = match layer {
+            Layer::Values(value) => {
+                all.value = merged(&all.value, value);
+                continue;
+            }
+            Layer::InChart { .. } | Layer::Outside { target: None, .. } => continue,
+            Layer::Set(parameter) => parameter.clone(),
+            Layer::Outside { who, target: Some(name), .. } => {
+                let value = Scalar::unknown(who);
+                Parameter { name: name.clone(), value, kind: ParameterKind::Text }
+            }
+        };
+        if let Err(error) = parameter.lay(&mut all.value) {
+            all.refused.push((parameter.name, error));
+        }
+    }
+    all
+}
+
+/// Merges mappings as Helm merges layers (`pkg/cli/values/options.go`, `loader.MergeMaps`): mappings are merged, all
+/// else is replaced, nulls too.
+pub fn merged(base: &Value, over: &Value) -> Value {
+    let mut out = base.clone();
+    for (key, value) in over.entries() {
+        let value = match (out.entry(key), value) {
+            (Some(there @ Value::Map(_)), Value::Map(_)) => merged(there, value),
+            _ => value.clone(),
+        };
+        out.insert(key, value);
+    }
+    out
+}
+
+/// Lays values over the chart's own ones as Helm does before it renders (`pkg/chart/common/util/coalesce.go`,
+/// `CoalesceValues` without charts inside): a null takes the chart's value away, and a null of the chart's own is none.
+pub fn coalesced(own: &Value, values: &Value) -> Value {
+    let mut out = values.clone();
+    for (key, default) in own.entries() {
+        match (out.entry(key), default) {
+            (Some(value), _) if value.is_null() => drop(out.remove(key)),
+            (Some(value @ Value::Map(_)), Value::Map(_)) => {
+                let table = coalesced_table(&without_nulls(default), value);
+                out.insert(key, table);
+            }
+            (Some(_), _) => {}
+            (None, _) if default.is_null() => {}
+            (None, _) => out.insert(key, without_nulls(default)),
+        }
+    }
+    out
+}
+
+fn coalesced_table(own: &Value, values: &Value) -> Value {
+    let mut out = values.clone();
+    for (key, default) in own.entries() {
+        match out.entry(key) {
+            None => out.insert(key, default.clone()),
+            Some(value) if value.is_null() && !default.is_null() => drop(out.remove(key)),
+            Some(value @ Value::Map(_)) if matches!(default, Value::Map(_)) => {
+                let table = coalesced_table(default, value);
+                out.insert(key, table);
+            }
+            Some(_) => {}
+        }
+    }
+    out
+}
+
+fn without_nulls(value: &Value) -> Value {
+    let Value::Map(map) = value else { return value.clone() };
+    let entries = map.iter().filter(|(_, v)| !v.is_null());
+    Value::map(entries.map(|(key, value)| (&**key, without_nulls(value))))
+}
+
+/// Cuts the address of a chart in a registry into the chart's name and what is before it.
+pub fn registry_chart(address: &Scalar) -> (Scalar, Repository) {
+    let text = address.text();
+    let end = text.trim_end_matches('/').len();
+    match text.get(..end).and_then(|text| text.rfind('/')) {
+        Some(slash) => (address.cut(slash + 1..end), Repository::Address(address.cut(0..slash))),
+        None => (address.clone(), Repository::Unknown(format!("`{text}`, which names no chart"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::Ceilings;
+
+    fn yaml(text: &str) -> Value {
+        read::mapping(&Scalar::made(text), &Ceilings::default()).unwrap()
+    }
+
+    fn shown(value: &Value) -> String {
+        match value {
+            Value::Scalar(s) => s.text().into_owned(),
+            Value::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
+            Value::Map(map) => {
+                let mut all: Vec<_> = map.iter().map(|(k, v)| format!("{k}:{}", shown(v))).collect();
+                all.sort();
+                format!("{{{}}}", all.join(" "))
+            }
+        }
+    }
+
+    #[test]
+    fn later_layers_win_and_mappings_are_merged() {
+        let set = |name: &str, value: &str, kind| {
+            Layer::Set(Parameter { name: Scalar::made(name), value: Scalar::made(value), kind })
+        };
+        let layers = [
+            Layer::Values(yaml("a: {x: 1, y: 2}\nl: [1, 2]\nm: {k: 1}\n")),
+            Layer::Values(yaml("a: {y: 3, z: null}\nl: [3]\nm: text\n")),
+            set("a.x", "9", ParameterKind::Looks),
+            set("s", "true", ParameterKind::Text),
+            set("f", "a,b={c}\\d", ParameterKind::Literal),
+            set("m.k", "1", ParameterKind::Looks),
+            Layer::Outside { who: "Secret a".to_owned(), target: Some(Scalar::made("o.k")), optional: false },
+        ];
+        let values = layered(&layers);
+        assert_eq!(
+            shown(&values.value),
+            "{a:{x:9 y:3 z:null} f:a,b={c}\\d l:[3] m:text o:{k:\u{f8f0}} s:true}"
+        );
+        assert!(!values.value.scalar(&["s"]).unwrap().plain);
+        assert_eq!(values.refused, [(Scalar::made("m.k"), SetError::Kind)]);
+        assert_eq!(values.value.scalar(&["o", "k"]).unwrap().unknown_to(), Some("Secret a"));
+    }
+
+    #[test]
+    fn a_null_takes_the_charts_value_away() {
+        let own = yaml("a: {x: 1, y: null, z: {q: 1}}\nb: 2\nc: null\nd: {e: null, f: 1}\n");
+        let values = yaml("a: {x: null, w: null, z: {q: null}}\nb: null\nn: null\n");
+        assert_eq!(shown(&coalesced(&own, &values)), "{a:{w:null z:{}} d:{f:1} n:null}");
+    }
+
+    #[test]
+    fn a_chart_in_a_registry_is_named_by_its_address() {
+        let (chart, repository) = registry_chart(&Scalar::made("oci://cr.example.com/charts/linkerd-crds/"));
+        assert_eq!(chart.text(), "linkerd-crds");
+        assert_eq!(repository, Repository::Address(Scalar::made("oci://cr.example.com/charts")));
+    }
+}

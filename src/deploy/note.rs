@@ -1,0 +1,60 @@
+//! What was not followed, and the bounds that were met: named, never silent.
+
+use crate::scan::RepoPath;
+
+/// Something that a deployer does and that is not in the model, with the file that asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The file of the object that asks for it.
+    pub path: RepoPath,
+    /// What it is.
+    pub about: About,
+}
+
+/// What a [`Note`] is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// More of it than is followed: the rest is left out.
+    Bound(Bound),
+    /// A part of a template that is not evaluated here: the text between its delimiters.
+    Expression(String),
+    /// A condition of a template that the tree does not decide: all its branches are in the model.
+    Condition(String),
+    /// A text that its deployer refuses, so that nothing comes of it: what it says.
+    Refused(String),
+    /// A file or a part of an object that cannot be read: what it is, and why.
+    Unread {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// A setting that the deployer obeys and the model does not: its name in the object.
+    Unfollowed(&'static str),
+}
+
+/// A bound of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bound {
+    /// Elements of one generator.
+    Elements(usize),
+    /// Applications of one ApplicationSet, or objects of one ResourceSet.
+    Objects(usize),
+    /// Branches of one template that the tree does not decide between.
+    Branches(usize),
+    /// Steps of the evaluation of one template.
+    Steps(usize),
+    /// Generators in generators.
+    Depth(usize),
+    /// Bytes that one text grows to.
+    Bytes(usize),
+}
+
+// === impl Note ===
+
+impl Note {
+    /// A note about a file.
+    pub fn new(path: &RepoPath, about: About) -> Self {
+        Self { path: path.clone(), about }
+    }
+}
