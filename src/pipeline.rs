@@ -177,5 +177,5 @@ fn draft_all(
             drafts.extend(draft::draft(survey, target, stage, &base.branch, operator, landed)?);
         }
     }
-    Ok(drafts)
+    operator.renderer.misnamed().map_or(Ok(drafts), |error| Err(Error::Helm(error)))
 }

@@ -204,21 +204,37 @@ fn a_plan_says_why_every_pin_stays() {
             .args(to)
             .done()
             .exits(0)
-            .prints(&["platform: on hold: every pin stays (channel)"]);
+            .prints(&["platform: on hold: all 4 pins are on another channel than edge; move them there by hand first"]);
         assert!(!plan.stdout.contains("up to date") && !plan.stdout.contains("release: "), "{plan}");
     }
     let json = scene.command("plan").args(["--format", "json"]).done().exits(0).json();
-    assert_eq!(json["decision"][0]["hold"]["reason"]["kind"], "nothing-moves", "{json:#}");
+    assert_eq!(json["decision"][0]["hold"]["reason"]["kind"], "other-channel", "{json:#}");
 }
 
 /// A misspelt path would keep a target's pins where they are for ever.
 #[test]
-fn a_plan_tells_of_a_target_without_a_pin() {
+fn a_target_without_a_file_is_a_mistake_and_one_without_a_pin_is_told() {
     let config = "version: 1\ntargets:\n  - {name: mesh, paths: [linkerd]}\n  - {name: live, paths: [clusters/life]}\n";
-    let scene = Scene::new(&mesh_and(&[("uplinker.yaml", config)]));
-    let plan =
-        scene.command("plan").done().exits(0).prints(&["note: target `live` has no pin", "mesh, platform: "]);
-    assert!(!plan.stdout.contains("target `mesh`"), "{plan}");
+    let plan = |more: &[(&str, &str)]| {
+        let scene = Scene::new(&mesh_and(&[&[("uplinker.yaml", config)], more].concat()));
+        scene.command("plan").done()
+    };
+    let words = "`paths` of target `live` name no file";
+    let _ = plan(&[]).exits(2).complains(&[words, "uplinker.yaml:4:"]);
+    let told = plan(&[("clusters/life/app.yaml", "a: b\n")]);
+    let told = told.exits(0).prints(&["note: target `live` has no pin", "mesh, platform: "]);
+    assert!(!told.stdout.contains("target `mesh`"), "{told}");
+}
+
+#[test]
+fn pins_in_no_target_are_counted() {
+    let config = "version: 1\ntargets:\n  - {name: mesh, paths: [clusters]}\n";
+    let scene =
+        Scene::new(&mesh_and(&[("uplinker.yaml", config), ("clusters/a.yaml", "a: b\n")]));
+    let words = "pins are in no target and stay; the first is in ";
+    let _ = scene.command("plan").done().exits(0).prints(&[words]);
+    let quiet = scene.command("plan").arg("-q").done().exits(0);
+    assert!(!quiet.stdout.contains("note:"), "{quiet}");
 }
 
 #[test]

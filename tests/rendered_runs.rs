@@ -184,7 +184,7 @@ fn without_helm_chart_pins_move_and_the_rest_says_how_to_get_one() {
         metadata: {name: linkerd-crds, namespace: l}\nspec:\n  chart:\n    spec:\n      chart: linkerd-crds\n      \
         version: 2026.8.2\n      sourceRef: {kind: HelmRepository, name: linkerd}\n";
     let scene = scene(&[("flux/crds.yaml", pin)], "edge-26.8.3");
-    let _ = scene.run().env("UPLINKER_HELM", "/nonexistent/helm").done().exits(0);
+    let _ = scene.run().env("UPLINKER_HELM", "").env("PATH", "/nonexistent").done().exits(0);
     assert_eq!(scene.repo.changed("main", PLATFORM), ["flux/crds.yaml"]);
     let body = scene.only_pull().body.unwrap();
     assert!(body.starts_with("**Blocked") && body.contains("helm.sh/docs/intro/install"), "{body}");

@@ -221,7 +221,9 @@ impl From<pipeline::Error> for Error {
             pipeline::Error::Git(error) => error.into(),
             pipeline::Error::Forge(error) => error.into(),
             pipeline::Error::Tree(error) => error.into(),
-            pipeline::Error::BaseDisagrees { .. } | pipeline::Error::NoBranch { .. } => Self::usage(message),
+            pipeline::Error::BaseDisagrees { .. }
+            | pipeline::Error::NoBranch { .. }
+            | pipeline::Error::Helm(_) => Self::usage(message),
             pipeline::Error::Empty { .. } => Self::failed(message).hint("push a first commit"),
             pipeline::Error::Moved => Self::temporary(message),
             pipeline::Error::Defect(_) => {

@@ -157,7 +157,12 @@ impl Context {
 
     /// Returns how reports are shown.
     fn style(&self, diff: bool) -> report::Style {
-        report::Style { format: self.format.unwrap_or_default(), color: self.terminal.color_out(), diff }
+        report::Style {
+            format: self.format.unwrap_or_default(),
+            color: self.terminal.color_out(),
+            diff,
+            quiet: self.terminal.is_quiet(),
+        }
     }
 
     /// Tells the person something, unless quiet was asked for.

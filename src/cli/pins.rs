@@ -55,7 +55,7 @@ pub(super) fn execute(args: PinsArgs, context: &Context) -> Result<Exit, Error> 
     request.token.iter().for_each(|token| context.terminal.hide(token));
     let report = session::pins(&request, &context.terminal)?;
     context.print(&report.render(context.style(false)))?;
-    Ok(if report.pins.is_empty() { Exit::NoPin } else { Exit::Done })
+    Ok(if report.is_without_pins() { Exit::NoPin } else { Exit::Done })
 }
 
 fn request(args: PinsArgs, context: &Context) -> Result<PinsRequest, Error> {

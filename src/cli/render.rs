@@ -7,7 +7,7 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Na
 use super::Error;
 use crate::{
     config::{ConfigError, ConfigErrors},
-    report::for_terminal,
+    report::{for_terminal, lines_for_terminal},
 };
 
 /// One mistake with its file, in the form that miette draws.
@@ -75,7 +75,7 @@ fn harmless(text: &str) -> String {
 
 impl fmt::Display for Mistake<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&for_terminal(&self.error.reason))
+        f.write_str(&lines_for_terminal(&self.error.reason))
     }
 }
 
@@ -84,7 +84,7 @@ impl std::error::Error for Mistake<'_> {}
 impl Diagnostic for Mistake<'_> {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         (!self.error.mend.is_empty())
-            .then(|| Box::new(for_terminal(&self.error.mend)) as Box<dyn fmt::Display>)
+            .then(|| Box::new(lines_for_terminal(&self.error.mend)) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     commit::{
-        Remote,
+        GitError, Remote,
         git::{GitRemote, RemoteOptions, check_path, open_path},
     },
     pipeline::{self, Operator},
@@ -23,7 +23,7 @@ use crate::{
         directory::{Access, DirectoryForge},
         github::{Address, GitHub},
     },
-    release::{self, Catalog, Purpose, SourceSetting, Sources},
+    release::{self, Catalog, EdgeVersion, FeedState, Purpose, SourceSetting, Sources},
     render::{
         self, Renderer,
         helm::{Helm, HelmOptions},
@@ -83,9 +83,14 @@ impl<'t> Session<'t> {
     /// Reads the feeds for one pass; for a folder that is no repository, none.
     pub fn catalog_for(&self, request: &RunRequest) -> Result<Catalog, Error> {
         if let Repository::Path(path) = &request.repository {
-            check_path(path)?;
+            check_path(path).map_err(|e| no_such_path(path, e))?;
         }
-        self.catalog(&request.network, releases_token(request), Purpose::Run { to: request.to })
+        let catalog =
+            self.catalog(&request.network, releases_token(request), Purpose::Run { to: request.to })?;
+        match request.to.filter(|to| is_nowhere(*to, &catalog)) {
+            Some(to) => Err(no_such_release(to, &catalog)),
+            None => Ok(catalog),
+        }
     }
 
     /// One pass that proposes.
@@ -144,7 +149,7 @@ impl<'t> Session<'t> {
     /// charts are not needed, nor the index that names them.
     pub fn verify(&self, request: &VerifyRequest) -> Result<VerifyReport, Error> {
         if let Repository::Path(path) = &request.repository {
-            check_path(path)?;
+            check_path(path).map_err(|e| no_such_path(path, e))?;
         }
         let (catalog, failed) = match self.catalog(&request.network, None, Purpose::Everything) {
             Ok(catalog) => (catalog, None),
@@ -174,7 +179,10 @@ impl<'t> Session<'t> {
         }
         // Without Helm nothing is known, which is not the same as a difference.
         let helm = if report.manifests.is_empty() { Ok(String::new()) } else { renderer.helm() };
-        helm.map(|_| report).map_err(|e| Error::failed("cannot render").because(e))
+        helm.map(|_| report).map_err(|e| match renderer.misnamed() {
+            Some(misnamed) => pipeline::Error::Helm(misnamed).into(),
+            None => Error::failed("cannot render").because(e),
+        })
     }
 
     /// The catalog, with the reason for each release that is passed over.
@@ -290,7 +298,8 @@ pub(super) fn pins(request: &PinsRequest, terminal: &Terminal) -> Result<PinsRep
     match &request.repository {
         Repository::Path(path) => {
             set_up_git(request.ca_file.as_deref())?;
-            Ok(pipeline::pins(&open_path(path)?.tree, request.to)?)
+            let head = open_path(path).map_err(|e| no_such_path(path, e))?;
+            Ok(pipeline::pins(&head.tree, request.to)?)
         }
         Repository::Remote(url) => {
             Session::open(request.ca_file.as_deref(), terminal)?.pins(url.as_str(), request)
@@ -303,6 +312,31 @@ fn set_up_git(ca_file: Option<&Path>) -> Result<(), Error> {
     git_options::apply(&options).map_err(|e| {
         Error::usage(e.to_string()).hint("`--ca-file` takes a PEM file with one or more certificates")
     })
+}
+
+/// Tells whether a release is in no feed, though every feed that is on was read.
+fn is_nowhere(release: EdgeVersion, catalog: &Catalog) -> bool {
+    let failed = |feed: &release::Feed| matches!(feed.state, FeedState::Failed(_));
+    catalog.get(release).is_none() && !catalog.feeds.iter().any(failed)
+}
+
+fn no_such_release(to: EdgeVersion, catalog: &Catalog) -> Error {
+    let error = Error::usage(format!("--to: no feed names {to}"));
+    match catalog.releases.keys().next_back() {
+        Some(newest) => error.hint(format!("the newest is {newest}; `uplinker releases` lists them")),
+        None => error.hint("the feeds name no release at all"),
+    }
+}
+
+/// Adds what may have been meant by a path that leads nowhere.
+fn no_such_path(path: &Path, error: GitError) -> Error {
+    let text = path.display().to_string();
+    let mut parts = text.split('/');
+    let host = parts.next().is_some_and(|host| host.contains('.') && !host.starts_with('.'));
+    match host && parts.count() >= 2 && !path.exists() {
+        true => Error::from(error).hint(format!("did you mean https://{text}?")),
+        false => error.into(),
+    }
 }
 
 /// A clone without `origin` says nothing of where to push.

@@ -66,7 +66,7 @@ pub(super) fn execute(args: VerifyArgs, context: &Context) -> Result<Exit, Error
     context.terminal.clear();
     let report = done?;
     context.print(&report.render(context.style(false)))?;
-    let summary = report.render(Style { format: Format::Markdown, color: false, diff: false });
+    let summary = report.render(Style { format: Format::Markdown, ..Style::default() });
     let exit = if report.is_proven() { Exit::Done } else { Exit::Blocked };
     let told = context.actions.set(&format!("exit={}\n", exit.code()));
     let told = told.and_then(|()| context.actions.summarize(&context.terminal.filtered(&summary)));

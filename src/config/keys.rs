@@ -309,9 +309,35 @@ impl Shape {
             Self::Format => "the number 1".to_owned(),
             Self::Bool => "`true` or `false`".to_owned(),
             Self::Word(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(" or "),
-            Self::Text(_) => "one text".to_owned(),
-            Self::Texts(_) => "a list of texts".to_owned(),
+            Self::Text(text) => text.expected().to_owned(),
+            Self::Texts(text) => format!("a list, each item {}", text.expected()),
             Self::Any => "anything".to_owned(),
+        }
+    }
+}
+
+// === impl Text ===
+
+impl Text {
+    /// Returns what is expected with an example, to finish the sentence "this must be ...".
+    pub fn expected(self) -> &'static str {
+        match self {
+            Self::Free | Self::Wording => "a text, quoted where YAML reads it as something else",
+            Self::Branch => "the name of a branch, such as `main`",
+            Self::Duration => "a duration such as `3d`",
+            Self::Edge => "a release such as `edge-26.8.3`",
+            Self::Range => "a range such as `edge-26.x` or `>=edge-26.1.1`",
+            Self::Cron => "five fields of cron, such as `* 9-16 * * mon-fri`",
+            Self::Zone => "a time zone such as `Europe/Berlin`",
+            Self::Moment => "a date such as `2026-12-20`, or a date with a time",
+            Self::Glob => "a path such as `clusters/production`",
+            Self::Name => "a name such as `production`",
+            Self::Chart => "a chart such as `linkerd-control-plane`",
+            Self::Namespace => "a namespace such as `linkerd`",
+            Self::Path => "the path of a file or folder",
+            Self::Kubernetes => "a Kubernetes version such as `1.33`",
+            Self::Account => "a user such as `octocat`, or a team such as `acme/platform`",
+            Self::Author => "`Name <address>`",
         }
     }
 }

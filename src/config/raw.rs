@@ -302,8 +302,8 @@ impl<'r, 'a> Section<'r, 'a> {
                     let mend = format!("it must be {}", known.shape.expected());
                     self.wrong(value, &full, format!("`{full}` {reason}"), mend);
                 }
-                if let Shape::Texts(_) = known.shape {
-                    self.check_items(&full, value);
+                if let Shape::Texts(text) = known.shape {
+                    self.check_items(&full, value, text);
                 }
             }
             None if name == "<<" => {
@@ -313,10 +313,11 @@ impl<'r, 'a> Section<'r, 'a> {
         }
     }
 
-    fn check_items(&self, full: &str, list: Node<'a>) {
+    fn check_items(&self, full: &str, list: Node<'a>, text: Text) {
         for item in list.items().take(MAX_ITEMS) {
             if let Some(reason) = self.shape_fault(Shape::Text(Text::Free), item) {
-                self.wrong(item, full, format!("an item of `{full}` {reason}"), "it must be one text");
+                let mend = format!("it must be {}", text.expected());
+                self.wrong(item, full, format!("an item of `{full}` {reason}"), mend);
             }
         }
     }

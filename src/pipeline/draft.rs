@@ -12,7 +12,7 @@ use crate::{
     release::EdgeVersion,
     render::{NotRendered, Renderings},
     report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
-    scan::{Inventory, Pin, Stage},
+    scan::{Inventory, Pin, Reason, Stage},
     verify::{self, Finding, Severity, Verification},
 };
 
@@ -62,8 +62,13 @@ pub(super) fn draft(
     let rendering = Rendering::new(survey, target, operator.renderer);
     let drafting = Drafting { survey, target, stage, now: operator.now, rendering: &rendering };
     if let Some(reasons) = plan::resting(&survey.inventory, &target.target, stage, &survey.options) {
-        let reasons = reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect();
-        let hold = Hold { reason: HoldReason::NothingMoves { reasons }, release: None, until: None };
+        let reason = match reasons.iter().copied().eq([Reason::Channel]) {
+            true => HoldReason::OtherChannel { pins: survey.inventory.pins.iter().filter(|p| mine(p)).count() },
+            false => HoldReason::NothingMoves {
+                reasons: reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect(),
+            },
+        };
+        let hold = Hold { reason, release: None, until: None };
         return Ok(Some(drafting.without_proposal(held(stage, hold))));
     }
     let decision = drafting.decide(operator, landed)?;

@@ -4,6 +4,7 @@ use crate::{
     commit::GitError,
     config::{ConfigErrors, ReadError},
     propose::ForgeError,
+    render::RenderError,
     scan::TreeError,
 };
 
@@ -51,6 +52,9 @@ pub enum Error {
     /// An object of the repository cannot be read: the cache or the disk.
     #[error(transparent)]
     Tree(#[from] TreeError),
+    /// What `--helm` names is no Helm to work with: the operator's.
+    #[error("--helm: {0}")]
+    Helm(RenderError),
     /// A template of this program is broken: a defect.
     #[error("{0}")]
     Defect(String),

@@ -1,14 +1,14 @@
 //! A tree, scanned: its pins, whose they are, and how they are reported.
 
 use crate::{
-    config::{Config, ProxyPins},
+    config::{Config, ProxyPins, TargetConfig},
     linkerd,
     pipeline::{Base, Error, draft::Draft},
     plan::{self, Move, Proxies, Target},
     policy::HoldReason,
     release::{Catalog, EdgeVersion, FeedState},
     report::{PinsReport, RunReport, StageDecision},
-    scan::{self, Inventory, RepoPath, ScanOptions, Tree},
+    scan::{self, Inventory, PinKind, RepoPath, ScanOptions, Tree},
 };
 
 /// What is known of a tree.
@@ -17,6 +17,8 @@ pub(super) struct Survey<'a> {
     pub catalog: &'a Catalog,
     pub inventory: Inventory,
     pub options: plan::Options,
+    /// The pins in no target, by position.
+    outside: Vec<usize>,
     config: &'a Config,
     scanning: ScanOptions,
 }
@@ -41,10 +43,13 @@ impl<'a> Survey<'a> {
             ProxyPins::Ignore => Proxies::Ignore,
         };
         let options = plan::Options { proxies, indexes: indexes.to_vec() };
-        let mut survey = Self { tree, catalog, inventory: Inventory::default(), options, config, scanning };
+        let (inventory, outside) = (Inventory::default(), Vec::new());
+        let mut survey = Self { tree, catalog, inventory, options, outside, config, scanning };
         survey.inventory = survey.scan(tree)?;
+        survey.check_paths()?;
         let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
-        plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
+        let assigned = plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
+        survey.outside = assigned.outside;
         Ok(survey)
     }
 
@@ -87,7 +92,10 @@ impl<'a> Survey<'a> {
             FeedState::Read | FeedState::Off => None,
         });
         let rivals = self.inventory.facts.rivals.iter().map(|r| {
-            format!("{} in {} may manage the same pins; this rule ends the duel: {}", r.bot, r.path, r.rule)
+            format!(
+                "{} in {} may manage the same pins; this rule leaves them to uplinker: {}",
+                r.bot, r.path, r.rule
+            )
         });
         let idle = self.idle_targets().map(|name| {
             format!("target `{name}` has no pin: no file that its `paths` name has one; see `uplinker pins`")
@@ -102,12 +110,38 @@ impl<'a> Survey<'a> {
             base_commit: base.tip.id.to_string(),
             writes: false,
             pins: PinsReport::new(&self.inventory, |path| self.target_of(path), judged),
-            notes: failed.chain(idle).chain(remarks).chain(rivals).collect(),
+            notes: failed.chain(idle).chain(self.orphans()).chain(remarks).chain(rivals).collect(),
             stages: drafts.into_iter().map(|d| d.report).collect(),
         }
     }
 
-    /// Returns the targets without a pin, where there are pins: a path may be misspelt.
+    /// A target whose paths name no file at all is misspelled: what it should have covered would be left out unsaid.
+    fn check_paths(&self) -> Result<(), Error> {
+        let entries = self.tree.entries();
+        let covers = |t: &&TargetConfig| t.target.all || entries.iter().any(|e| t.target.covers(&e.path));
+        match self.config.targets.iter().find(|t| !covers(t)) {
+            None => Ok(()),
+            Some(empty) => {
+                let name = &empty.target.name;
+                let reason = format!("`paths` of target `{name}` name no file of this repository");
+                let hint = "correct them, or take the target out; `uplinker pins` lists the files with pins";
+                Err(self.config.target_error(name, &reason, hint).into())
+            }
+        }
+    }
+
+    /// Counts the pins that could move and are in no target.
+    fn orphans(&self) -> Option<String> {
+        let pins = self.outside.iter().filter_map(|n| self.inventory.pins.get(*n));
+        let mut movable = pins.filter(|pin| pin.stays.is_none() && pin.kind != PinKind::Other);
+        let first = &movable.next()?.path;
+        Some(match movable.count() {
+            0 => format!("1 pin is in no target and stays: {first}"),
+            more => format!("{} pins are in no target and stay; the first is in {first}", more + 1),
+        })
+    }
+
+    /// Returns the targets without a pin, where there are pins.
     fn idle_targets(&self) -> impl Iterator<Item = &str> {
         let pins = &self.inventory.pins;
         let targets = self.config.targets.iter().filter(|_| !pins.is_empty());

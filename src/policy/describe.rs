@@ -23,6 +23,12 @@ pub fn describe(hold: &Hold) -> String {
                 reasons.join(", ")
             )
         }
+        HoldReason::OtherChannel { pins: 1 } => {
+            "the only pin is not on the edge channel; move it there by hand first".to_owned()
+        }
+        HoldReason::OtherChannel { pins } => {
+            format!("all {pins} pins are on another channel than edge; move them there by hand first")
+        }
         HoldReason::Paused { reason } => {
             format!("paused ({reason}) until `paused` is taken out of the configuration")
         }

@@ -107,6 +107,12 @@ pub enum HoldReason {
     /// Everything is at the newest eligible release.
     UpToDate,
     /// Every pin stays, whatever the release is.
+    /// Every pin is on another channel, which nothing here leads away from.
+    OtherChannel {
+        /// How many they are.
+        pins: usize,
+    },
+    /// Every pin stays for what it is.
     NothingMoves {
         /// Why, each reason once.
         reasons: Vec<String>,

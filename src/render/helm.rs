@@ -24,7 +24,7 @@ use crate::{
     release::{Catalog, SourceSetting},
     sys::{
         http::Http,
-        process::{self, Call, Done, Limits, ProcessError},
+        process::{self, Call, Done, Limits, NotFound, ProcessError},
     },
 };
 use folder::PrivateFolder;
@@ -114,10 +114,13 @@ impl<'a> Helm<'a> {
 
     fn find(&self) -> Result<Program, RenderError> {
         let named = self.options.program.as_deref();
-        let path = process::find(named.unwrap_or(Path::new("helm"))).ok_or_else(|| {
-            RenderError::NoHelm(match named {
-                Some(path) => format!("{} is no program; {GET}", path.display()),
-                None => format!("there is no `helm` on PATH; {GET}"),
+        let path = process::find(named.unwrap_or(Path::new("helm"))).map_err(|reason| {
+            RenderError::NoHelm(match (named, reason) {
+                (Some(path), NotFound::Missing) => format!("there is no program {}; {GET}", path.display()),
+                (Some(path), NotFound::NotExecutable) => {
+                    format!("{} is not executable; make it so with `chmod +x`", path.display())
+                }
+                (None, _) => format!("there is no `helm` on PATH; {GET}"),
             })
         })?;
         // Helm runs in a folder of its own, so that a relative path would lead elsewhere.
@@ -243,6 +246,11 @@ impl<'a> Helm<'a> {
 impl Renderer for Helm<'_> {
     fn helm(&self) -> Result<String, RenderError> {
         self.program().map(|program| program.version.clone())
+    }
+
+    fn misnamed(&self) -> Option<RenderError> {
+        self.options.program.as_ref()?;
+        self.program.get()?.as_ref().err().cloned()
     }
 
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError> {

@@ -90,6 +90,11 @@ pub enum SettingKind {
 pub trait Renderer: Sync {
     /// Returns Helm's version, such as `v3.18.2`, or why there is no Helm and how to get one.
     fn helm(&self) -> Result<String, RenderError>;
+    /// Returns why the program that the operator named is no Helm to work with, where it was asked for and is none.
+    /// Starts nothing.
+    fn misnamed(&self) -> Option<RenderError> {
+        None
+    }
     /// Brings a chart of the index, checked against its digest.
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError>;
     /// Renders jobs over the cores, equal ones once, and returns their texts in the same order.

@@ -24,7 +24,7 @@ pub fn for_terminal(text: &str) -> Cow<'_, str> {
 }
 
 /// The same for text of several lines, whose line breaks and tabs stay.
-pub(super) fn lines_for_terminal(text: &str) -> String {
+pub fn lines_for_terminal(text: &str) -> String {
     let line = |line: &str| line.split('\t').map(for_terminal).collect::<Vec<_>>().join("\t");
     text.split('\n').map(|l| line(l.strip_suffix('\r').unwrap_or(l))).collect::<Vec<_>>().join("\n")
 }

@@ -34,7 +34,7 @@ use crate::{
 };
 
 pub use actions::outputs;
-pub use escape::{for_json, for_terminal};
+pub use escape::{for_json, for_terminal, lines_for_terminal};
 pub use schema::{Document, schema};
 pub use verify::{DriftRow, ManifestRow, UnprovenRow, VerifyReport};
 
@@ -59,6 +59,8 @@ pub struct Style {
     pub color: bool,
     /// Whether file changes are shown line by line.
     pub diff: bool,
+    /// Whether results are shown without notes.
+    pub quiet: bool,
 }
 
 /// Every pin and every skip of a repository.
@@ -243,6 +245,11 @@ pub enum Outcome {
 // === impl PinsReport, ReleasesReport, RunReport ===
 
 impl PinsReport {
+    /// Tells whether nothing was found that a deployer reads: a mention in a text for people is no pin.
+    pub fn is_without_pins(&self) -> bool {
+        self.pins.iter().all(|pin| pin.kind == PinKind::Other)
+    }
+
     /// Returns the report in the style's form.
     pub fn render(&self, style: Style) -> String {
         match style.format {
@@ -279,9 +286,9 @@ impl RunReport {
         summary::summary(self, diff, room)
     }
 
-    /// Tells whether no pin was found at all.
+    /// Tells whether nothing was found that a deployer reads.
     pub fn is_without_pins(&self) -> bool {
-        self.pins.pins.is_empty()
+        self.pins.is_without_pins()
     }
 
     /// Tells whether a pull request is open, was opened, or (in a plan) would be.

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     plan::{Move, NewText, Plan},
+    policy::HoldReason,
     propose::{body, markdown},
     verify::{Finding, Severity},
 };
@@ -39,7 +40,7 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
         format!("note: {} could not be read; `uplinker pins` says which and why", plural(unread, "file"))
     });
     let after: Vec<String> = notes.chain(unread).collect();
-    if !after.is_empty() {
+    if !after.is_empty() && !style.quiet {
         out.push_str(&format!("\n{}\n", after.join("\n")));
     }
     out
@@ -124,9 +125,10 @@ fn listed(mut lines: Vec<String>, most: usize) -> Vec<String> {
 fn verdict(stage: &StageReport, writes: bool) -> String {
     let what = match &stage.decision {
         StageDecision::Propose(plan) => versions(plan),
-        StageDecision::Hold { text, .. } => {
+        StageDecision::Hold { hold, text } => {
             let also = stage.outcome.as_ref().map(|o| format!("; {}", became(o, writes))).unwrap_or_default();
-            return format!("on hold: {text}{also}");
+            let held = if hold.reason == HoldReason::UpToDate { "" } else { "on hold: " };
+            return format!("{held}{text}{also}");
         }
         StageDecision::Blocked(plan) => {
             return format!("{}: not proposed, a check blocks it", versions(plan));

@@ -160,7 +160,7 @@ fn held() -> StageReport {
 
 fn styles() -> impl Iterator<Item = Style> {
     let formats = [Format::Text, Format::Json, Format::Markdown];
-    formats.into_iter().map(|format| Style { format, color: false, diff: true })
+    formats.into_iter().map(|format| Style { format, diff: true, ..Style::default() })
 }
 
 #[test]
@@ -330,7 +330,7 @@ note: 1 file could not be read; `uplinker pins` says which and why
 #[test]
 fn colour_is_only_where_it_is_asked_for() {
     let report = run_report(vec![stage(None)], false);
-    let style = |color| Style { diff: true, color, format: Format::Text };
+    let style = |color| Style { diff: true, color, ..Style::default() };
     assert!(report.render(style(true)).contains("\u{1b}[32m+version: 2026.8.3\u{1b}[0m\n"));
     assert!(!report.render(style(false)).contains('\u{1b}'));
 }
@@ -406,7 +406,7 @@ fn many_templates_are_counted_and_those_that_name_a_release_listed() {
     let few = PinsReport { skipped: skipped[1..].to_vec(), ..PinsReport::default() };
     let many = PinsReport { skipped, ..PinsReport::default() };
     for format in [Format::Text, Format::Markdown] {
-        let show = |report: &PinsReport| report.render(Style { format, diff: false, color: false });
+        let show = |report: &PinsReport| report.render(Style { format, ..Style::default() });
         assert!(show(&few).contains("templates/91.yaml") && !show(&few).contains("name no release"));
         let text = show(&many);
         assert!(
@@ -416,6 +416,6 @@ fn many_templates_are_counted_and_those_that_name_a_release_listed() {
         assert!(!text.contains("templates/91.yaml") && text.contains("7 files not read"), "{text}");
     }
     assert!(
-        many.render(Style { format: Format::Json, diff: false, color: false }).contains("templates/91.yaml")
+        many.render(Style { format: Format::Json, ..Style::default() }).contains("templates/91.yaml")
     );
 }

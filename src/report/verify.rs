@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn what_agrees_is_said_with_what_was_compared() {
         let report = VerifyReport { deployed: 2, proxies: 1, ..VerifyReport::default() };
-        let text = report.render(Style { format: Format::Text, color: false, diff: false });
+        let text = report.render(Style::default());
         let words =
             "nothing here was made by Helm or `linkerd install`\n2 charts and 1 proxy pin go together\n";
         assert_eq!(text, words);
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_differs_is_placed_and_nothing_of_it_acts() {
-        let shown = |format| report().render(Style { format, color: false, diff: false });
+        let shown = |format| report().render(Style { format, ..Style::default() });
         let text = shown(Format::Text);
         assert!(
             text.contains("linkerd/crds.yaml:7: A b spec.x is \\u{1b}[31m<b>, the chart gives 1"),
@@ -229,7 +229,7 @@ mod tests {
             (Some("uplinker.verify/v1"), Some(7))
         );
         let half = VerifyReport { drifts: Vec::new(), findings: vec![finding(Severity::Block)], ..report() };
-        let text = half.render(Style { format: Format::Text, color: false, diff: false });
+        let text = half.render(Style::default());
         assert!(text.ends_with("block half-done: a.yaml:2: crds lag; move them\n"), "{text}");
         let warned = VerifyReport { findings: vec![finding(Severity::Warn)], ..VerifyReport::default() };
         assert!(!half.is_proven() && warned.is_proven());

@@ -141,16 +141,16 @@ impl Listing {
                 stack.pop();
                 continue;
             }
-            let malformed = || TreeError { id: tree, reason: format!("malformed folder `{path}`") };
+            let malformed = || TreeError::new(tree, format!("malformed folder `{path}`"));
             let entry = next_entry(&frame.bytes, &mut frame.at).ok_or_else(malformed)?;
             seen += 1;
             if seen > MAX_ENTRIES {
-                return Err(TreeError { id: tree, reason: format!("more than {MAX_ENTRIES} entries") });
+                return Err(TreeError::new(tree, format!("more than {MAX_ENTRIES} entries")));
             }
             spelled += path.len() + entry.name.len();
             if spelled > MAX_PATH_BYTES {
                 let reason = format!("its paths have more than {MAX_PATH_BYTES} bytes");
-                return Err(TreeError { id: tree, reason });
+                return Err(TreeError::new(tree, reason));
             }
             let Some((full, parent_path)) = child_path(&mut path, entry.name) else {
                 listing.odd_names.push(format!("{path}{}", String::from_utf8_lossy(entry.name)));
@@ -251,7 +251,7 @@ fn read(odb: &Odb<'_>, id: BlobId, wanted: ObjectType) -> Result<Vec<u8>, TreeEr
     if object.kind() == wanted {
         Ok(object.data().to_vec())
     } else {
-        Err(TreeError { id, reason: format!("not a {wanted}") })
+        Err(TreeError::new(id, format!("not a {wanted}")))
     }
 }
 
@@ -260,7 +260,7 @@ fn oid(id: BlobId) -> Result<Oid, git2::Error> {
 }
 
 fn failed(id: BlobId, error: &git2::Error) -> TreeError {
-    TreeError { id, reason: error.message().to_owned() }
+    TreeError::new(id, error.message())
 }
 
 #[cfg(test)]

@@ -132,8 +132,10 @@ pub struct BlobId(pub [u8; 20]);
 
 /// A tree that could not be read.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("cannot read object {id} of the repository: {reason}")]
+#[error("cannot read {}object {id} of the repository: {reason}", path.as_ref().map(|p| format!("{p}, ")).unwrap_or_default())]
 pub struct TreeError {
+    /// The file that the object is, where that is known.
+    pub path: Option<RepoPath>,
     /// The object.
     pub id: BlobId,
     /// Git's words.
@@ -418,8 +420,24 @@ pub struct Rival {
     pub path: RepoPath,
     /// `Renovate` or `Dependabot`.
     pub bot: &'static str,
-    /// The rule that would end the duel, as text to paste.
+    /// The rule that leaves the pins to uplinker, as text to paste.
     pub rule: String,
+}
+
+// === impl TreeError ===
+
+impl TreeError {
+    /// An object that could not be read.
+    pub fn new(id: BlobId, reason: impl Into<String>) -> Self {
+        Self { path: None, id, reason: reason.into() }
+    }
+
+    /// Names the file that the object is in a tree.
+    pub fn named_in(mut self, tree: &dyn Tree) -> Self {
+        let entry = tree.entries().iter().find(|entry| entry.id == self.id);
+        self.path = self.path.or_else(|| entry.map(|entry| entry.path.clone()));
+        self
+    }
 }
 
 // === impl Quiet ===

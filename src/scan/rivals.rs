@@ -1,6 +1,6 @@
 //! Step 3, scan: other update bots that manage the same pins.
 //!
-//! In: Renovate's and Dependabot's configurations, and the pins. Out: a [`Rival`] with the rule that ends the duel,
+//! In: Renovate's and Dependabot's configurations, and the pins. Out: a [`Rival`] with the rule that leaves the pins to one of the two,
 //! unless such a rule is there already.
 
 use super::{
@@ -29,7 +29,7 @@ const DEPENDABOT: [&str; 2] = [".github/dependabot.yml", ".github/dependabot.yam
 const RENOVATE_RULE: &str = r#"{"packageRules": [{"matchPackageNames": ["/linkerd/"], "enabled": false}]}"#;
 
 /// The rule for Dependabot.
-const DEPENDABOT_RULE: &str = "ignore:\n  - dependency-name: \"*linkerd*\"";
+const DEPENDABOT_RULE: &str = r#"ignore: [{dependency-name: "*linkerd*"}]"#;
 
 /// Finds the configurations that cover pins of the repository.
 pub(super) fn find(corpus: &Corpus<'_>, pins: &[Pin]) -> Vec<Rival> {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn renovate_duels_until_a_rule_ends_it() {
+    fn renovate_is_a_rival_until_a_rule_leaves_the_pins_alone() {
         let pins = [pin(PinKind::FluxHelmRelease)];
         assert!(renovate_covers(r#"{"extends": ["config:recommended"]}"#, &pins));
         assert!(!renovate_covers(RENOVATE_RULE, &pins));

@@ -57,6 +57,10 @@ impl FileResult {
 /// Fails only where the repository itself cannot be read; a file that cannot be understood is named in
 /// [`Inventory::skipped`].
 pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> {
+    read(tree, options).map_err(|error| error.named_in(tree))
+}
+
+fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> {
     let screened = screen::screen(tree, options)?;
     let mut inventory =
         Inventory { skipped: screened.skipped, quiet: screened.quiet, ..Inventory::default() };
@@ -319,7 +323,7 @@ mod tests {
         }
 
         fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-            Err(TreeError { id, reason: "nothing is here".to_owned() })
+            Err(TreeError::new(id, "nothing is here"))
         }
 
         fn odd_names(&self) -> &[String] {

@@ -105,7 +105,7 @@ pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened,
                 bytes += u64::from(size);
                 if bytes > READ {
                     let reason = format!("the files to be read have more than {READ} bytes together");
-                    return Err(TreeError { id: entry.id, reason });
+                    return Err(TreeError::new(entry.id, reason));
                 }
                 screened.hits.push(hit);
             }

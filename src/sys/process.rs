@@ -115,15 +115,31 @@ enum News {
 
 type Kept = Arc<Mutex<Vec<u8>>>;
 
+/// Why a program was not found: the operator's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotFound {
+    /// No file is there.
+    Missing,
+    /// A file is there that may not be run.
+    NotExecutable,
+}
+
 /// Finds a program: a path as it is, a bare name in the folders of `PATH`.
-pub fn find(program: &Path) -> Option<PathBuf> {
+///
+/// # Errors
+/// Where there is none, or none that may be run.
+pub fn find(program: &Path) -> Result<PathBuf, NotFound> {
     if program.components().count() > 1 || program.is_absolute() {
-        return is_program(program).then(|| program.to_owned());
+        return match is_program(program) {
+            true => Ok(program.to_owned()),
+            false if program.is_file() => Err(NotFound::NotExecutable),
+            false => Err(NotFound::Missing),
+        };
     }
-    let folders = env::var_os("PATH")?;
+    let folders = env::var_os("PATH").ok_or(NotFound::Missing)?;
     // A relative folder would let the place that uplinker is started from choose the program.
     let mut places = env::split_paths(&folders).filter(|f| f.is_absolute()).map(|f| f.join(program));
-    places.find(|path| is_program(path))
+    places.find(|path| is_program(path)).ok_or(NotFound::Missing)
 }
 
 fn is_program(path: &Path) -> bool {
@@ -330,8 +346,9 @@ mod tests {
             limits: LIMITS,
         };
         assert!(run(&call).unwrap_err().to_string().starts_with("/nowhere/helm cannot be started"));
-        assert_eq!(find(Path::new("/etc/passwd")), None);
-        assert!(find(Path::new("sh")).is_some_and(|path| path.is_absolute()));
-        assert_eq!(find(Path::new("no-such-program-anywhere")), None);
+        assert_eq!(find(Path::new("/etc/passwd")), Err(NotFound::NotExecutable));
+        assert_eq!(find(Path::new("/etc/none")), Err(NotFound::Missing));
+        assert!(find(Path::new("sh")).is_ok_and(|path| path.is_absolute()));
+        assert_eq!(find(Path::new("no-such-program-anywhere")), Err(NotFound::Missing));
     }
 }

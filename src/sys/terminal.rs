@@ -120,6 +120,11 @@ impl Terminal {
         }
     }
 
+    /// Tells whether results and errors alone are wanted.
+    pub fn is_quiet(&self) -> bool {
+        self.verbosity == Verbosity::Quiet
+    }
+
     /// Writes lines for the person, unless quiet.
     pub fn note(&self, text: &str) {
         if self.verbosity > Verbosity::Quiet {

@@ -1,6 +1,6 @@
 //! Step 6, verify: other update bots that manage the same pins.
 //!
-//! In: configurations of Renovate and Dependabot. Out: an `info` for each, with the rule that ends the duel.
+//! In: configurations of Renovate and Dependabot. Out: an `info` for each, with the rule that leaves the pins to one of the two.
 
 use super::{Checked, Finding, Verification, count};
 

@@ -34,9 +34,9 @@ fn to_something_that_is_no_release() {
 #[test]
 fn to_a_release_that_nobody_knows_or_that_goes_down() {
     let scene = mesh();
-    let to = |release: &str| writes_nothing(&scene, scene.run().args(["--to", release])).exits(0);
-    let _ = to("edge-26.12.9").prints(&["no feed names edge-26.12.9", "waits until"]);
-    let _ = to("edge-26.8.1").prints(&["edge-26.8.1 is below edge-26.8.2", "nothing goes down"]);
+    let to = |release: &str| writes_nothing(&scene, scene.run().args(["--to", release]));
+    let _ = to("edge-26.12.9").exits(2).complains(&["no feed names edge-26.12.9", "the newest is edge-26.8.3"]);
+    let _ = to("edge-26.8.1").exits(0).prints(&["edge-26.8.1 is below edge-26.8.2", "nothing goes down"]);
 }
 
 #[test]
@@ -87,6 +87,44 @@ fn clone_without_origin(home: &Home) -> std::path::PathBuf {
     let bare = BareRepo::with_files(clone.join(".git"), "main", crate::MESH);
     bare.open().config().expect("its configuration").set_bool("core.bare", false).expect("a setting");
     clone
+}
+
+#[test]
+fn an_address_without_its_scheme() {
+    let scene = mesh();
+    for command in [vec!["pins", "github.com/acme/mesh"], vec!["plan", "--repo", "github.com/acme/mesh"]] {
+        let feeds = if command[0] == "pins" { vec![] } else { scene.feed.flags() };
+        let run = scene.home.run(&command).args(feeds);
+        let _ = run.done().exits(2).complains(&["did you mean https://github.com/acme/mesh?"]);
+    }
+}
+
+#[test]
+fn a_helm_that_is_named_and_is_none() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let chart = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: edge, namespace: l}\n\
+        spec: {url: https://helm.linkerd.io/edge}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n\
+        metadata: {name: linkerd-crds, namespace: l}\nspec:\n  chart:\n    spec: {chart: linkerd-crds, version: 2026.8.2, \
+        sourceRef: {kind: HelmRepository, name: edge}}\n";
+    let scene = Scene::new(&[("crds.yaml", chart)]);
+    let folder = scene.home.path();
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a file");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("its mode");
+    };
+    file("data", "x", 0o644);
+    file("old", "#!/bin/sh\necho v3.2.1\n", 0o755);
+    file("broken", "#!/bin/sh\necho oh no >&2\nexit 1\n", 0o755);
+    for (name, words) in
+        [("none", "there is no program"), ("data", "is not executable"), ("old", "or newer is needed"), ("broken", "oh no")]
+    {
+        let helm = folder.join(name).display().to_string();
+        for command in ["run", "plan"] {
+            let done = writes_nothing(&scene, scene.command(command).args(["--helm", &helm])).exits(2);
+            assert!(done.stderr.contains("--helm") && done.stderr.contains(words), "{name}\n{done}");
+        }
+    }
 }
 
 #[test]

@@ -215,7 +215,7 @@ pub fn changed_by_hand() -> String {
 pub fn without_helm() -> String {
     let files = and(flux_cluster("2026.8.4"), &[("uplinker.yaml", CONFIG)]);
     body(&made(&files, &releases(&["26.8.4", "26.8.5"])), 1, |run| {
-        run.env("UPLINKER_HELM", "/nonexistent/helm")
+        run.env("UPLINKER_HELM", "").env("PATH", "/nonexistent")
     })
 }
 

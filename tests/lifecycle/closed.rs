@@ -146,7 +146,7 @@ fn pins_that_were_changed_by_hand_close_it_and_are_no_refusal() {
         .run()
         .exits(0)
         .asks(&[LOOK, FETCH, &list(PLATFORM), &read(1), &write(1), DELETE, &write(1)])
-        .prints(&["default, platform: on hold: up to date at edge-26.8.3", "; closed http://"]);
+        .prints(&["default, platform: up to date at edge-26.8.3", "; closed http://"]);
     let sent = pass.sent(&write(1));
     let marked = sent[0]["body"].as_str().unwrap();
     assert!(marked.contains(r#""closing":true"#) && !marked.contains("declined"), "{marked}");

@@ -22,7 +22,7 @@ fn after_each_button_the_next_release_gets_a_pull_request_of_its_own() {
     for how in [Merge::Commit, Merge::Squash, Merge::Rebase] {
         for delete_branch in [true, false] {
             let (play, ours) = merged(how, delete_branch);
-            let pass = play.run().exits(0).prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
+            let pass = play.run().exits(0).prints(&["default, platform: up to date at edge-26.8.3"]);
             assert!(!pass.asked.iter().any(|l| l.contains("receive-pack")), "{how:?}: {:#?}", pass.asked);
             assert_eq!(
                 play.scene.repo.tip(PLATFORM),

@@ -25,7 +25,7 @@ fn the_first_run_opens_the_pull_request() {
         "2 pins in 2 files:",
         "control-plane.yaml:12 flux-helm-release: 2026.8.2 → 2026.8.3",
         "crds.yaml:10 flux-helm-release: 2026.8.2 → 2026.8.3",
-        "default, data-plane: on hold: up to date at edge-26.8.2",
+        "default, data-plane: up to date at edge-26.8.2",
     ]);
     assert_eq!(pass.feeds, ["GET /edge/index.yaml", "GET /repos/linkerd/linkerd2/releases?per_page=100"]);
     assert_eq!(pass.done.stderr, "");
@@ -140,7 +140,7 @@ fn nothing_new_in_an_idle_repository() {
     play.run()
         .exits(0)
         .asks(&[LOOK, FETCH])
-        .prints(&["default, platform: on hold: up to date at edge-26.8.3"]);
+        .prints(&["default, platform: up to date at edge-26.8.3"]);
     play.run().exits(0).asks(&[LOOK]).stays_warm();
     play.settles(0);
     assert_eq!(play.scene.repo.branches().len(), 1);
@@ -203,7 +203,7 @@ fn the_data_plane_is_due_after_its_wait() {
     play.run()
         .exits(0)
         .asks(&[LOOK, FETCH])
-        .prints(&["default, data-plane: on hold: up to date at edge-26.8.3"]);
+        .prints(&["default, data-plane: up to date at edge-26.8.3"]);
     play.settles(0);
 }
 

@@ -64,7 +64,7 @@ fn a_plan_says_that_it_would_close() {
     for path in CHARTS {
         play.replace("main", path, "2026.8.2", "2026.8.3");
     }
-    play.plans(&["default, platform: on hold: up to date at edge-26.8.3", "; would close http://"]);
+    play.plans(&["default, platform: up to date at edge-26.8.3", "; would close http://"]);
     assert_eq!(play.foreseen(), [Value::from("would-close"), Value::from(1)]);
 }
 

@@ -15,7 +15,7 @@ impl Tree for Files {
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        self.blobs.get(&id).cloned().ok_or(TreeError { id, reason: "no such object".to_owned() })
+        self.blobs.get(&id).cloned().ok_or(TreeError::new(id, "no such object"))
     }
 }
 

@@ -341,7 +341,7 @@ impl Tree for ModelTree {
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        let missing = || TreeError { id, reason: "missing".into() };
+        let missing = || TreeError::new(id, "missing");
         self.blobs.get(&id).map(|text| text.clone().into_bytes()).ok_or_else(missing)
     }
 }
