@@ -56,7 +56,7 @@ impl Tree for MemoryTree {
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        let missing = || TreeError { id, reason: "no such object".to_owned() };
+        let missing = || TreeError::new(id, "no such object");
         self.blobs.get(&id).cloned().ok_or_else(missing)
     }
 }

@@ -111,6 +111,6 @@ impl Tree for Files {
         number.copy_from_slice(&id.0[..8]);
         let content =
             usize::try_from(u64::from_le_bytes(number)).ok().and_then(|n| self.contents.get(n)).cloned();
-        content.ok_or(TreeError { id, reason: "no such object".into() })
+        content.ok_or(TreeError::new(id, "no such object"))
     }
 }

@@ -63,7 +63,9 @@ pub(super) fn draft(
     let drafting = Drafting { survey, target, stage, now: operator.now, rendering: &rendering };
     if let Some(reasons) = plan::resting(&survey.inventory, &target.target, stage, &survey.options) {
         let reason = match reasons.iter().copied().eq([Reason::Channel]) {
-            true => HoldReason::OtherChannel { pins: survey.inventory.pins.iter().filter(|p| mine(p)).count() },
+            true => {
+                HoldReason::OtherChannel { pins: survey.inventory.pins.iter().filter(|p| mine(p)).count() }
+            }
             false => HoldReason::NothingMoves {
                 reasons: reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect(),
             },

@@ -91,7 +91,10 @@ impl Proposing<'_> {
             }
             // Without a branch of ours there is no open pull request to close, and nothing to ask for.
             (StageDecision::Hold { hold, .. }, _)
-                if matches!(hold.reason, HoldReason::UpToDate | HoldReason::NothingMoves { .. } | HoldReason::OtherChannel { .. }) =>
+                if matches!(
+                    hold.reason,
+                    HoldReason::UpToDate | HoldReason::NothingMoves { .. } | HoldReason::OtherChannel { .. }
+                ) =>
             {
                 base.refs.branches.contains_key(&branch).then_some((branch, Wish::Withdraw))
             }

@@ -48,7 +48,8 @@ impl<'a> Survey<'a> {
         survey.inventory = survey.scan(tree)?;
         survey.check_paths()?;
         let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
-        let assigned = plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
+        let assigned =
+            plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
         survey.outside = assigned.outside;
         Ok(survey)
     }

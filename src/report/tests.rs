@@ -415,7 +415,5 @@ fn many_templates_are_counted_and_those_that_name_a_release_listed() {
         );
         assert!(!text.contains("templates/91.yaml") && text.contains("7 files not read"), "{text}");
     }
-    assert!(
-        many.render(Style { format: Format::Json, ..Style::default() }).contains("templates/91.yaml")
-    );
+    assert!(many.render(Style { format: Format::Json, ..Style::default() }).contains("templates/91.yaml"));
 }

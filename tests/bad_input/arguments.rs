@@ -35,7 +35,8 @@ fn to_something_that_is_no_release() {
 fn to_a_release_that_nobody_knows_or_that_goes_down() {
     let scene = mesh();
     let to = |release: &str| writes_nothing(&scene, scene.run().args(["--to", release]));
-    let _ = to("edge-26.12.9").exits(2).complains(&["no feed names edge-26.12.9", "the newest is edge-26.8.3"]);
+    let _ =
+        to("edge-26.12.9").exits(2).complains(&["no feed names edge-26.12.9", "the newest is edge-26.8.3"]);
     let _ = to("edge-26.8.1").exits(0).prints(&["edge-26.8.1 is below edge-26.8.2", "nothing goes down"]);
 }
 
@@ -116,9 +117,12 @@ fn a_helm_that_is_named_and_is_none() {
     file("data", "x", 0o644);
     file("old", "#!/bin/sh\necho v3.2.1\n", 0o755);
     file("broken", "#!/bin/sh\necho oh no >&2\nexit 1\n", 0o755);
-    for (name, words) in
-        [("none", "there is no program"), ("data", "is not executable"), ("old", "or newer is needed"), ("broken", "oh no")]
-    {
+    for (name, words) in [
+        ("none", "there is no program"),
+        ("data", "is not executable"),
+        ("old", "or newer is needed"),
+        ("broken", "oh no"),
+    ] {
         let helm = folder.join(name).display().to_string();
         for command in ["run", "plan"] {
             let done = writes_nothing(&scene, scene.command(command).args(["--helm", &helm])).exits(2);

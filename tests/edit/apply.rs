@@ -17,7 +17,7 @@ impl Tree for Files {
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         let content = self.1.get(usize::from(id.0[0])).cloned();
-        content.ok_or(TreeError { id, reason: "no such object".into() })
+        content.ok_or(TreeError::new(id, "no such object"))
     }
 }
 

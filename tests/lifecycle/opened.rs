@@ -137,10 +137,7 @@ fn the_same_inputs_make_the_same_commit() {
 #[test]
 fn nothing_new_in_an_idle_repository() {
     let play = Play::with(&cluster("", 3));
-    play.run()
-        .exits(0)
-        .asks(&[LOOK, FETCH])
-        .prints(&["default, platform: up to date at edge-26.8.3"]);
+    play.run().exits(0).asks(&[LOOK, FETCH]).prints(&["default, platform: up to date at edge-26.8.3"]);
     play.run().exits(0).asks(&[LOOK]).stays_warm();
     play.settles(0);
     assert_eq!(play.scene.repo.branches().len(), 1);
@@ -200,10 +197,7 @@ fn the_data_plane_is_due_after_its_wait() {
     play.settles(0);
 
     play.scene.github.merge(REPO, 2, Merge::Commit, "ada", true);
-    play.run()
-        .exits(0)
-        .asks(&[LOOK, FETCH])
-        .prints(&["default, data-plane: up to date at edge-26.8.3"]);
+    play.run().exits(0).asks(&[LOOK, FETCH]).prints(&["default, data-plane: up to date at edge-26.8.3"]);
     play.settles(0);
 }
 

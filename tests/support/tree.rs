@@ -89,6 +89,6 @@ impl Tree for MemoryTree {
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        self.blobs.get(&id).cloned().ok_or_else(|| TreeError { id, reason: "no such blob".into() })
+        self.blobs.get(&id).cloned().ok_or_else(|| TreeError::new(id, "no such blob"))
     }
 }
