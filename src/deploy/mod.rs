@@ -10,6 +10,7 @@ pub mod note;
 pub mod object;
 pub mod read;
 pub mod strvals;
+pub mod terraform;
 #[cfg(test)]
 mod testing;
 pub mod typed;

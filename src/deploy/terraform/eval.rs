@@ -1,0 +1,388 @@
+//! Expressions, as far as the tree decides them.
+
+use std::{cell::Cell, rc::Rc, sync::Arc};
+
+use hcl_edit::{
+    Span as _,
+    expr::{BinaryOperator, Expression, ForExpr, ObjectKey, Traversal, TraversalOperator, UnaryOperator},
+    structure::{Body, Structure},
+    template::{Element, Template},
+};
+
+use super::{Inputs, functions, module::Module, named};
+use crate::deploy::{
+    files::Files,
+    value::{Origin, Part, Scalar, Source, Value},
+};
+
+/// Steps of one root; a few thousand are usual.
+const STEPS: usize = 500_000;
+/// Locals in locals, expressions in expressions.
+const DEPTH: usize = 100;
+/// Bytes that one text grows to.
+const BYTES: usize = 1 << 20;
+
+/// What one root may use, and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Budget {
+    steps: Rc<Cell<usize>>,
+    /// Whether a condition was met that the tree does not decide.
+    pub undecided: Rc<Cell<bool>>,
+}
+
+/// Where an expression stands and what its names mean.
+#[derive(Clone)]
+pub(super) struct Scope<'s> {
+    pub files: &'s dyn Files,
+    pub source: Arc<Source>,
+    pub module: &'s Module,
+    inputs: &'s Inputs,
+    budget: &'s Budget,
+    /// Which branch is taken where the tree does not decide.
+    first: bool,
+    /// `each`, and the variables of `for` and `dynamic`; the last of a name counts.
+    bindings: Vec<(String, Value)>,
+    depth: usize,
+}
+
+// === impl Budget ===
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { steps: Rc::new(Cell::new(STEPS)), undecided: Rc::default() }
+    }
+}
+
+// === impl Scope ===
+
+impl<'s> Scope<'s> {
+    /// The scope of a file of a module.
+    pub fn new(
+        files: &'s dyn Files,
+        module: &'s Module,
+        inputs: &'s Inputs,
+        source: &Arc<Source>,
+        budget: &'s Budget,
+        first: bool,
+    ) -> Self {
+        let (source, bindings) = (source.clone(), Vec::new());
+        Self { files, source, module, inputs, budget, first, bindings, depth: DEPTH }
+    }
+
+    /// The scope of one instance of a block.
+    pub fn of_each(&self, key: Scalar, value: Value) -> Self {
+        self.binding("each", Value::map([("key", Value::Scalar(key)), ("value", value)]))
+    }
+
+    fn binding(&self, name: &str, value: Value) -> Self {
+        let mut scope = self.clone();
+        scope.bindings.push((name.to_owned(), value));
+        scope
+    }
+
+    /// A value that the tree does not say, known by the text of its expression.
+    pub fn unknown(&self, expression: &Expression) -> Value {
+        let text = expression.span().and_then(|span| self.source.text.get(span)).unwrap_or_default();
+        let text: String = text.chars().take(80).collect();
+        Value::Scalar(Scalar::unknown(&format!("Terraform, `{}`", text.trim())))
+    }
+
+    /// Reads a block's body as a value: arguments, and blocks as mappings, those that repeat as lists of them.
+    pub fn body(&self, body: &Body) -> Value {
+        let mut out = Value::empty();
+        for structure in body {
+            match structure {
+                Structure::Attribute(attribute) => {
+                    out.insert(attribute.key.as_str(), self.eval(&attribute.value));
+                }
+                Structure::Block(block) if block.ident.as_str() == "dynamic" => {
+                    let name = block.labels.first().map(|l| l.as_str()).unwrap_or_default();
+                    let content = block.body.get_blocks("content").next();
+                    let each = block.body.get_attribute("for_each");
+                    let iterator = block.body.get_attribute("iterator").and_then(|a| a.value.as_variable());
+                    let iterator = iterator.map_or(name, |i| i.as_str());
+                    let (Some(content), Some(each)) = (content, each) else { continue };
+                    for (key, value) in self.elements(&self.eval(&each.value)) {
+                        let entry = Value::map([("key", Value::Scalar(key)), ("value", value)]);
+                        let made = self.binding(iterator, entry).body(&content.body);
+                        append(&mut out, name, made);
+                    }
+                }
+                Structure::Block(block) => {
+                    let made = self.body(&block.body);
+                    append(&mut out, block.ident.as_str(), made);
+                }
+            }
+        }
+        out
+    }
+
+    /// Evaluates an expression.
+    pub fn eval(&self, expression: &Expression) -> Value {
+        let steps = self.budget.steps.get();
+        let (Some(left), Some(depth)) = (steps.checked_sub(1), self.depth.checked_sub(1)) else {
+            return self.unknown(expression);
+        };
+        self.budget.steps.set(left);
+        let inner = Self { depth, ..self.clone() };
+        inner.known(expression).unwrap_or_else(|| self.unknown(expression))
+    }
+
+    fn known(&self, expression: &Expression) -> Option<Value> {
+        Some(match expression {
+            Expression::Null(_) => Value::Scalar(Scalar::made("").as_plain()),
+            Expression::Bool(_) | Expression::Number(_) => {
+                Value::Scalar(self.written(expression.span()?).as_plain())
+            }
+            Expression::String(text) => Value::Scalar(self.string(expression.span()?, text)),
+            Expression::StringTemplate(template) => self.template(template)?,
+            Expression::HeredocTemplate(heredoc) => self.template(&heredoc.template)?,
+            Expression::Array(items) => Value::list(items.iter().map(|item| self.eval(item)).collect()),
+            Expression::Object(object) => {
+                let mut out = Value::empty();
+                for (key, value) in object.iter() {
+                    let key = match key {
+                        ObjectKey::Ident(name) => name.as_str().to_owned(),
+                        ObjectKey::Expression(Expression::Variable(name)) => name.as_str().to_owned(),
+                        ObjectKey::Expression(key) => self.text(&self.eval(key))?,
+                    };
+                    out.insert(&key, self.eval(value.expr()));
+                }
+                out
+            }
+            Expression::Parenthesis(inner) => self.eval(inner.inner()),
+            Expression::Variable(name) => self.bound(name.as_str())?,
+            Expression::Conditional(either) => {
+                let taken = match truth(&self.eval(&either.cond_expr)) {
+                    Some(truth) => truth,
+                    None => {
+                        self.budget.undecided.set(true);
+                        self.first
+                    }
+                };
+                self.eval(if taken { &either.true_expr } else { &either.false_expr })
+            }
+            Expression::FuncCall(call) => {
+                let name = call.name.name.as_str();
+                let args: Vec<Value> = call.args.iter().map(|arg| self.eval(arg)).collect();
+                functions::call(self, name, args, call.args.expand_final())?
+            }
+            Expression::Traversal(traversal) => self.traversal(traversal)?,
+            Expression::UnaryOp(op) => match *op.operator.value() {
+                UnaryOperator::Not => boolean(!truth(&self.eval(&op.expr))?),
+                UnaryOperator::Neg => return None,
+            },
+            Expression::BinaryOp(op) => {
+                let (left, right) = (self.eval(&op.lhs_expr), self.eval(&op.rhs_expr));
+                self.compared(*op.operator.value(), &left, &right)?
+            }
+            Expression::ForExpr(each) => self.for_each(each)?,
+        })
+    }
+
+    fn compared(&self, operator: BinaryOperator, left: &Value, right: &Value) -> Option<Value> {
+        let equal = || Some(self.text(left)? == self.text(right)?);
+        Some(boolean(match operator {
+            BinaryOperator::Eq => equal()?,
+            BinaryOperator::NotEq => !equal()?,
+            BinaryOperator::And => match (truth(left), truth(right)) {
+                (Some(false), _) | (_, Some(false)) => false,
+                (left, right) => left? && right?,
+            },
+            BinaryOperator::Or => match (truth(left), truth(right)) {
+                (Some(true), _) | (_, Some(true)) => true,
+                (left, right) => left? || right?,
+            },
+            _ => return None,
+        }))
+    }
+
+    /// The bytes of the file.
+    fn written(&self, span: std::ops::Range<usize>) -> Scalar {
+        let origin = Origin { source: self.source.clone(), span, via: None };
+        Scalar::of([Part::Written(origin)], false)
+    }
+
+    /// A quoted text; with escapes in it, it does not stand in the file as it is.
+    fn string(&self, span: std::ops::Range<usize>, text: &str) -> Scalar {
+        let inner = span.start + 1..span.end.saturating_sub(1);
+        match self.source.text.get(inner.clone()) == Some(text) {
+            true => self.written(inner),
+            false => Scalar::made(text),
+        }
+    }
+
+    fn template(&self, template: &Template) -> Option<Value> {
+        let mut out = Scalar::made("");
+        for element in template.iter() {
+            let next = match element {
+                Element::Literal(text) => self.literal(text.span()?, text),
+                Element::Interpolation(inner) => match self.eval(&inner.expr) {
+                    // A template that is one interpolation is what that is.
+                    value if template.len() == 1 => return Some(value),
+                    Value::Scalar(text) => text,
+                    Value::Map(_) | Value::List(_) => return None,
+                },
+                Element::Directive(_) => {
+                    Scalar::unknown(&format!("Terraform, a directive in {}", self.source.path))
+                }
+            };
+            out = out.then(&next);
+            if out.text().len() > BYTES {
+                return None;
+            }
+        }
+        Some(Value::Scalar(out.as_string()))
+    }
+
+    /// A literal of a template. That of a heredoc `<<-` stands in the file with its indentation.
+    fn literal(&self, span: std::ops::Range<usize>, text: &str) -> Scalar {
+        let Some(raw) = self.source.text.get(span.clone()) else { return Scalar::made(text) };
+        if raw == text {
+            return self.written(span);
+        }
+        let mut parts = Vec::new();
+        let (mut at, mut rest) = (span.start, raw);
+        for line in text.split_inclusive('\n') {
+            // What was taken away is blank and stands before the line.
+            let Some(skipped) = rest.find(line) else { return Scalar::made(text) };
+            if !rest.get(..skipped).is_some_and(|blank| blank.trim().is_empty()) {
+                return Scalar::made(text);
+            }
+            parts.extend_from_slice(self.written(at + skipped..at + skipped + line.len()).parts());
+            at += skipped + line.len();
+            rest = rest.get(skipped + line.len()..).unwrap_or_default();
+        }
+        Scalar::of(parts, false)
+    }
+
+    fn bound(&self, name: &str) -> Option<Value> {
+        self.bindings.iter().rev().find(|(bound, _)| bound == name).map(|(_, value)| value.clone())
+    }
+
+    fn traversal(&self, traversal: &Traversal) -> Option<Value> {
+        let mut operators = traversal.operators.iter();
+        let mut attribute = || match operators.next().map(|op| op.value()) {
+            Some(TraversalOperator::GetAttr(name)) => Some(name.as_str().to_owned()),
+            _ => None,
+        };
+        let mut value = match traversal.expr.as_variable().map(|name| name.as_str()) {
+            Some(root) if self.bound(root).is_some() => self.bound(root)?,
+            Some("var") => self.variable(&attribute()?)?,
+            Some("local") => self.local(&attribute()?)?,
+            Some("path") => match attribute()?.as_str() {
+                "module" => Value::made(&self.module.folder),
+                // Where the root is, the tree does not say here; paths below it are rare.
+                _ => return None,
+            },
+            // Data sources, resources, outputs of modules, `terraform.workspace`.
+            Some(_) => return None,
+            None => self.eval(&traversal.expr),
+        };
+        for operator in operators {
+            let key = match operator.value() {
+                TraversalOperator::GetAttr(name) => name.as_str().to_owned(),
+                TraversalOperator::Index(index) => self.text(&self.eval(index))?,
+                TraversalOperator::LegacyIndex(index) => index.value().to_string(),
+                TraversalOperator::AttrSplat(_) | TraversalOperator::FullSplat(_) => return None,
+            };
+            value = member(&value, &key)?;
+        }
+        Some(value)
+    }
+
+    fn variable(&self, name: &str) -> Option<Value> {
+        if let Some(given) = self.inputs.get(name) {
+            return Some(given.clone());
+        }
+        let (source, default) = self.module.variables.get(name)?.as_ref()?;
+        Some(named(self.elsewhere(source).eval(default)))
+    }
+
+    fn local(&self, name: &str) -> Option<Value> {
+        let (source, expression) = self.module.locals.get(name)?;
+        Some(named(self.elsewhere(source).eval(expression)))
+    }
+
+    /// The scope of another file of the module, in which nothing of a block is bound.
+    fn elsewhere(&self, source: &Arc<Source>) -> Self {
+        Self { source: source.clone(), bindings: Vec::new(), ..self.clone() }
+    }
+
+    fn for_each(&self, each: &ForExpr) -> Option<Value> {
+        let collection = self.eval(&each.intro.collection_expr);
+        if matches!(collection, Value::Scalar(_)) {
+            return None;
+        }
+        let mut map = Value::empty();
+        let mut list = Vec::new();
+        for (key, value) in self.elements(&collection) {
+            let mut scope = self.binding(each.intro.value_var.as_str(), value);
+            if let Some(name) = &each.intro.key_var {
+                scope = scope.binding(name.as_str(), Value::Scalar(key));
+            }
+            let kept = each.cond.as_ref().map(|cond| truth(&scope.eval(&cond.expr)));
+            if kept.is_some_and(|kept| kept == Some(false)) {
+                continue;
+            }
+            let value = scope.eval(&each.value_expr);
+            match &each.key_expr {
+                Some(key) => map.insert(&scope.text(&scope.eval(key))?, value),
+                None => list.push(value),
+            }
+        }
+        Some(if each.key_expr.is_some() { map } else { Value::list(list) })
+    }
+
+    /// Returns the keys and values of what `for_each` is given; the items of a set are both. What is not known is one
+    /// element of which nothing is known.
+    pub fn elements(&self, value: &Value) -> Vec<(Scalar, Value)> {
+        match value {
+            Value::Map(map) => map.iter().map(|(k, v)| (Scalar::made(k), v.clone())).collect(),
+            Value::List(items) => {
+                let key = |item: &Value| item.as_scalar().cloned().unwrap_or_else(|| Scalar::made(""));
+                items.iter().map(|item| (key(item), item.clone())).collect()
+            }
+            Value::Scalar(unknown) => vec![(unknown.clone(), value.clone())],
+        }
+    }
+
+    /// Returns a text that is known wholly.
+    pub fn text(&self, value: &Value) -> Option<String> {
+        let scalar = value.as_scalar().filter(|s| s.unknown_to().is_none())?;
+        Some(scalar.text().into_owned())
+    }
+}
+
+/// Returns what a mapping has under a key, or a list at an index.
+pub(super) fn member(value: &Value, key: &str) -> Option<Value> {
+    match value {
+        Value::Map(map) => map.get(key).cloned(),
+        Value::List(items) => items.get(key.parse::<usize>().ok()?).cloned(),
+        // A part of what is not known is not known either, by the same.
+        Value::Scalar(unknown) => unknown.unknown_to().map(|_| value.clone()),
+    }
+}
+
+/// Returns a boolean that is known.
+pub(super) fn truth(value: &Value) -> Option<bool> {
+    match &*value.as_scalar()?.text() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+pub(super) fn boolean(truth: bool) -> Value {
+    Value::Scalar(Scalar::made(if truth { "true" } else { "false" }).as_plain())
+}
+
+/// Adds a block: the first of a name is a mapping, more are a list.
+fn append(out: &mut Value, name: &str, block: Value) {
+    let all = match out.remove(name) {
+        None => block,
+        Some(Value::List(items)) => Value::list(items.iter().cloned().chain([block]).collect()),
+        Some(first) => Value::list(vec![first, block]),
+    };
+    out.insert(name, all);
+}

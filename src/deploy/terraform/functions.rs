@@ -1,0 +1,179 @@
+//! The functions that hand text on. What computes something new of it is not followed.
+
+use super::eval::{Scope, boolean, member, truth};
+use crate::{
+    deploy::{
+        read,
+        value::{Scalar, Value, Via},
+    },
+    scan::RepoPath,
+};
+
+/// Calls a function; `None` where the tree does not say what it gives.
+pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: bool) -> Option<Value> {
+    if expand && let Some(Value::List(last)) = args.last().cloned() {
+        args.pop();
+        args.extend(last.iter().cloned());
+    }
+    let first = args.first()?;
+    match name {
+        "file" => Some(Value::Scalar(file(scope, first)?)),
+        "templatefile" => template(scope, first, args.get(1)?),
+        "yamldecode" => parsed(scope, first),
+        "jsondecode" => parsed(scope, first),
+        // Whoever is given the text reads it as this value again.
+        "yamlencode" | "jsonencode" => Some(first.clone()),
+        "merge" => Some(merged(&args)),
+        "concat" => Some(Value::list(args.iter().flat_map(Value::items).cloned().collect())),
+        "try" | "coalesce" => args.iter().find(|arg| !is_open(arg) && !arg.is_null()).cloned(),
+        "lookup" => {
+            let key = scope.text(args.get(1)?)?;
+            member(first, &key).or_else(|| args.get(2).cloned())
+        }
+        "element" => {
+            let index = scope.text(args.get(1)?)?.parse::<usize>().ok()?;
+            first.items().get(index % first.items().len().max(1)).cloned()
+        }
+        "tostring" | "tonumber" | "tobool" | "toset" | "tolist" | "tomap" | "sensitive" | "nonsensitive" => {
+            Some(first.clone())
+        }
+        "can" => Some(boolean(!is_open(first))),
+        "not" => Some(boolean(!truth(first)?)),
+        "keys" => Some(Value::list(first.entries().map(|(key, _)| Value::made(key)).collect())),
+        "values" => Some(Value::list(first.entries().map(|(_, value)| value.clone()).collect())),
+        _ => text(scope, name, &args),
+    }
+}
+
+/// Functions of one text.
+fn text(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
+    let scalar = args.first()?.as_scalar()?;
+    let whole = scalar.text();
+    let other = |n: usize| scope.text(args.get(n)?);
+    let cut = |from: usize, to: usize| Some(Value::Scalar(scalar.cut(from..to)));
+    match name {
+        "format" => formatted(scalar, args.get(1..)?),
+        "join" => {
+            let mut items = args.get(1)?.items().iter().map(Value::as_scalar);
+            let first = items.next()??.clone();
+            let joined = items.try_fold(first, |all, item| Some(all.then(scalar).then(item?)))?;
+            Some(Value::Scalar(joined))
+        }
+        "trimprefix" => {
+            let prefix = other(1)?;
+            cut(if whole.starts_with(&prefix) { prefix.len() } else { 0 }, whole.len())
+        }
+        "trimsuffix" => {
+            let suffix = other(1)?;
+            cut(0, whole.strip_suffix(&*suffix).map_or(whole.len(), str::len))
+        }
+        "trimspace" | "chomp" => {
+            let from = if name == "chomp" { 0 } else { whole.len() - whole.trim_start().len() };
+            let end = if name == "chomp" { whole.trim_end_matches(['\r', '\n']) } else { whole.trim_end() };
+            cut(from, end.len().max(from))
+        }
+        "replace" => {
+            let (old, new) = (other(1)?, args.get(2)?.as_scalar()?);
+            // Between slashes it is a regular expression.
+            let plain = !old.is_empty() && !(old.len() > 1 && old.starts_with('/') && old.ends_with('/'));
+            let places: Vec<usize> = whole.match_indices(&*old).map(|(at, _)| at).filter(|_| plain).collect();
+            let put = |text: Scalar, at: &usize| text.splice(*at..*at + old.len(), new);
+            plain.then(|| Value::Scalar(places.iter().rev().fold(scalar.clone(), put)))
+        }
+        "split" => {
+            let of = args.get(1)?.as_scalar()?;
+            let text = of.text();
+            let mut items = Vec::new();
+            let mut from = 0;
+            for (at, found) in text.match_indices(&*whole).filter(|_| !whole.is_empty()) {
+                items.push(Value::Scalar(of.cut(from..at)));
+                from = at + found.len();
+            }
+            items.push(Value::Scalar(of.cut(from..text.len())));
+            Some(Value::list(items))
+        }
+        _ => None,
+    }
+}
+
+/// `format` with `%s` and `%v` alone.
+fn formatted(pattern: &Scalar, args: &[Value]) -> Option<Value> {
+    let whole = pattern.text();
+    let mut args = args.iter();
+    let (mut out, mut from) = (Scalar::made(""), 0);
+    for (at, _) in whole.match_indices('%') {
+        if at < from {
+            continue;
+        }
+        out = out.then(&pattern.cut(from..at));
+        match whole.as_bytes().get(at + 1)? {
+            b's' | b'v' => out = out.then(args.next()?.as_scalar()?),
+            b'%' => out = out.then(&Scalar::made("%")),
+            _ => return None,
+        }
+        from = at + 2;
+    }
+    Some(Value::Scalar(out.then(&pattern.cut(from..whole.len()))))
+}
+
+fn file(scope: &Scope<'_>, path: &Value) -> Option<Scalar> {
+    let written = scope.text(path)?;
+    // `path.module` is the folder's path from the root of the tree; without it the path is the caller's own.
+    let path = RepoPath::resolve("", &written).filter(|path| scope.files.has(path.as_str()));
+    let path = path.or_else(|| RepoPath::resolve(&scope.module.folder, &written))?;
+    Some(Scalar::file(&scope.files.file(path.as_str()).ok()?).via(Via::Values))
+}
+
+fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
+    match text {
+        Value::Scalar(text) if text.unknown_to().is_none() => {
+            read::documents(text, scope.files.ceilings()).ok()?.into_iter().next()
+        }
+        // What `yamlencode` gave.
+        Value::Map(_) | Value::List(_) => Some(text.clone()),
+        Value::Scalar(_) => None,
+    }
+}
+
+/// Fills `${name}` and `${name.key}` of a file; other expressions of a template are left to Terraform.
+fn template(scope: &Scope<'_>, path: &Value, vars: &Value) -> Option<Value> {
+    let source = file(scope, path)?;
+    let whole = source.text().into_owned();
+    let (mut out, mut from) = (Scalar::made(""), 0);
+    for (at, mark) in whole.match_indices(['$', '%']) {
+        let doubled = whole.get(at + 1..).is_some_and(|rest| rest.starts_with(&format!("{mark}{{")));
+        let opens = whole.get(at + 1..).is_some_and(|rest| rest.starts_with('{'));
+        if at < from || !(doubled || opens) {
+            continue;
+        }
+        out = out.then(&source.cut(from..at));
+        if doubled {
+            (out, from) = (out.then(&source.cut(at + 1..at + 3)), at + 3);
+            continue;
+        }
+        let end = at + whole.get(at..)?.find('}')?;
+        let inner = whole.get(at + 2..end)?.trim();
+        let value = inner.split('.').try_fold(vars.clone(), |value, key| member(&value, key));
+        let plain =
+            mark == "$" && inner.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
+        let filled = match value {
+            Some(Value::Scalar(text)) if plain => text,
+            _ => Scalar::unknown(&format!("Terraform, `{mark}{{{inner}}}` in a template")),
+        };
+        (out, from) = (out.then(&filled), end + 1);
+    }
+    Some(Value::Scalar(out.then(&source.cut(from..whole.len()))))
+}
+
+fn merged(args: &[Value]) -> Value {
+    let mut out = Value::empty();
+    for (key, value) in args.iter().flat_map(Value::entries) {
+        out.insert(key, value.clone());
+    }
+    out
+}
+
+/// Tells whether a value is one that the tree does not say.
+fn is_open(value: &Value) -> bool {
+    value.as_scalar().is_some_and(|scalar| scalar.unknown_to().is_some())
+}

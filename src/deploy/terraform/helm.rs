@@ -1,0 +1,90 @@
+//! `helm_release` of the Helm provider, in the form of version 2 (blocks) and 3 (lists).
+
+use hcl_edit::structure::Block;
+
+use super::eval::Scope;
+use crate::{
+    deploy::{
+        chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
+        value::{Scalar, Value, Via},
+    },
+    scan::RepoPath,
+};
+
+/// The names under which single values are given, in the order in which the provider lays them in.
+const SETS: [&str; 4] = ["set", "set_list", "set_sensitive", "set_wo"];
+
+/// Reads a release; `None` where it names no chart.
+pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -> Option<ChartRelease> {
+    let body = scope.body(&block.body);
+    let text = |key: &str| body.scalar(&[key]).cloned();
+    let written = text("chart")?;
+    let name = written.text().into_owned();
+    let (chart, repository) = match text("repository") {
+        _ if name.starts_with("oci://") => registry_chart(&written),
+        _ if name.starts_with('.') || name.starts_with('/') => (written, Repository::Git(None)),
+        Some(repository) => (written, Repository::Address(repository)),
+        None => (written, Repository::Unknown("no `repository` is named".to_owned())),
+    };
+    Some(ChartRelease {
+        file: scope.source.path.clone(),
+        part: block.labels.get(1).map(|label| label.as_str().to_owned()).unwrap_or_default(),
+        by: by.cloned(),
+        chart,
+        repository,
+        version: text("version"),
+        release: text("name").unwrap_or_else(|| Scalar::made("")),
+        namespace: text("namespace"),
+        layers: layers(scope, &body),
+        kube_version: None,
+        api_versions: Vec::new(),
+        include_crds: true,
+        hooks: true,
+        notes: Vec::new(),
+    })
+}
+
+fn layers(scope: &Scope<'_>, body: &Value) -> Vec<Layer> {
+    let mut layers: Vec<Layer> = Vec::new();
+    for value in body.list_at("values") {
+        layers.push(match value {
+            Value::Scalar(text) => Layer::text(text, scope.files, "`values`"),
+            // What `yamlencode` was given.
+            value => Layer::values(value),
+        });
+    }
+    for name in SETS {
+        let all = match body.get(name) {
+            Some(Value::List(items)) => items.to_vec(),
+            Some(one @ Value::Map(_)) => vec![one.clone()],
+            _ => Vec::new(),
+        };
+        layers.extend(all.iter().filter_map(set));
+    }
+    layers
+}
+
+fn set(item: &Value) -> Option<Layer> {
+    let name = item.scalar(&["name"])?.clone();
+    let (value, kind) = match item.get("value") {
+        Some(Value::List(items)) => {
+            let comma = Scalar::made(",");
+            let items = items.iter().filter_map(Value::as_scalar);
+            let inner = items.fold(None, |all: Option<Scalar>, item| {
+                Some(all.map_or_else(|| item.clone(), |all| all.then(&comma).then(item)))
+            });
+            let inner = inner.unwrap_or_else(|| Scalar::made(""));
+            (Scalar::made("{").then(&inner).then(&Scalar::made("}")), ParameterKind::Looks)
+        }
+        Some(Value::Scalar(text)) => {
+            let kind = match item.text(&["type"]).as_deref() {
+                Some("string") => ParameterKind::Text,
+                Some("literal") => ParameterKind::Literal,
+                _ => ParameterKind::Looks,
+            };
+            (text.clone(), kind)
+        }
+        _ => return None,
+    };
+    Some(Layer::Set(Parameter { name, value: value.via(Via::Values), kind }))
+}

@@ -1,0 +1,218 @@
+//! Terraform and OpenTofu: what the root modules of a tree have Helm and Kubernetes providers make.
+//!
+//! In: `*.tf` and `*.tfvars`. Out: charts of `helm_release`, and objects of the Kubernetes providers. Variables, locals,
+//! arguments of modules in the tree, `for_each` and the functions that pass text on are followed; data sources, state and
+//! modules from elsewhere are known to others. Nothing is run: no provider, no backend.
+
+mod eval;
+mod functions;
+mod helm;
+mod kubernetes;
+mod module;
+
+use std::{cell::Cell, collections::BTreeSet, sync::Arc};
+
+use hcl_edit::structure::Block;
+use indexmap::IndexMap;
+
+use super::{
+    chart::ChartRelease,
+    files::Files,
+    note::{About, Bound, Note},
+    object::Object,
+    value::{Scalar, Source, Value, Via},
+};
+use crate::scan::RepoPath;
+use eval::{Budget, Scope};
+use module::Module;
+
+/// Modules that one root may take in, each call counted.
+const CALLS: usize = 500;
+/// Modules in modules.
+const DEPTH: usize = 16;
+/// Instances of one block.
+const INSTANCES: usize = 1000;
+
+/// What the root modules of a tree come to.
+#[derive(Debug, Default)]
+pub struct Terraform {
+    /// The charts.
+    pub charts: Vec<ChartRelease>,
+    /// The objects.
+    pub objects: Vec<Object>,
+    /// What was not followed.
+    pub notes: Vec<Note>,
+}
+
+/// Inputs of a module.
+type Inputs = IndexMap<String, Value>;
+
+/// One root with one set of inputs.
+struct Walk<'f> {
+    files: &'f dyn Files,
+    budget: Budget,
+    calls: Cell<usize>,
+    /// Which branch is taken where the tree does not decide.
+    first: bool,
+    /// The file that sets the inputs, where a root has several such files.
+    by: Option<RepoPath>,
+    found: Terraform,
+}
+
+/// Evaluates every root module: a folder with `*.tf` that no other one takes in.
+pub fn terraform(files: &dyn Files) -> Terraform {
+    let folders: BTreeSet<&str> = files
+        .below("")
+        .iter()
+        .filter(|entry| entry.path.as_str().ends_with(".tf") && files.has(entry.path.as_str()))
+        .map(|entry| entry.path.folder())
+        .collect();
+    let mut found = Terraform::default();
+    let modules: Vec<Module> =
+        folders.iter().map(|folder| Module::load(files, folder, &mut found.notes)).collect();
+    let taken: BTreeSet<String> = modules.iter().flat_map(Module::local_calls).collect();
+    for module in modules.iter().filter(|module| !taken.contains(&module.folder)) {
+        root(files, module, &mut found);
+    }
+    found
+}
+
+/// Evaluates a root once for each file that may set its inputs.
+fn root(files: &dyn Files, module: &Module, found: &mut Terraform) {
+    let (always, named) = module::variable_files(files, module);
+    let mut ways: Vec<Option<&RepoPath>> = named.iter().map(Some).collect();
+    if ways.is_empty() {
+        ways.push(None);
+    }
+    for by in ways {
+        let mut inputs = Inputs::new();
+        for path in always.iter().chain(by) {
+            module::read_inputs(files, path, &mut inputs, &mut found.notes);
+        }
+        for first in [true, false] {
+            let mut walk = Walk {
+                files,
+                budget: Budget::default(),
+                calls: Cell::new(CALLS),
+                first,
+                by: by.cloned(),
+                found: Terraform::default(),
+            };
+            walk.module(module, &inputs, DEPTH);
+            let undecided = walk.budget.undecided.get();
+            found.take(walk.found);
+            if !undecided {
+                break;
+            }
+        }
+    }
+}
+
+// === impl Terraform ===
+
+impl Terraform {
+    /// Takes in what another walk found, what both found once.
+    fn take(&mut self, other: Self) {
+        for chart in other.charts {
+            if !self.charts.contains(&chart) {
+                self.charts.push(chart);
+            }
+        }
+        for object in other.objects {
+            if !self.objects.contains(&object) {
+                self.objects.push(object);
+            }
+        }
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
+// === impl Walk ===
+
+impl Walk<'_> {
+    fn module(&mut self, module: &Module, inputs: &Inputs, depth: usize) {
+        for (source, block) in &module.blocks {
+            let name = |n: usize| block.labels.get(n).map(|label| label.as_str()).unwrap_or_default();
+            match (block.ident.as_str(), name(0)) {
+                ("resource", "helm_release") => {
+                    self.instances(module, inputs, source, block, &mut |walk, scope| {
+                        let release = helm::release(scope, block, walk.by.as_ref());
+                        walk.found.charts.extend(release);
+                    });
+                }
+                ("resource", kind) if kubernetes::is_known(kind) => {
+                    self.instances(module, inputs, source, block, &mut |walk, scope| {
+                        let objects = kubernetes::objects(scope, kind, block, walk.by.as_ref());
+                        walk.found.objects.extend(objects);
+                    });
+                }
+                ("module", _) => self.call(module, inputs, source, block, depth),
+                _ => {}
+            }
+        }
+    }
+
+    /// Evaluates a block once for each of its instances.
+    fn instances(
+        &mut self,
+        module: &Module,
+        inputs: &Inputs,
+        source: &Arc<Source>,
+        block: &Block,
+        each: &mut dyn FnMut(&mut Self, &Scope<'_>),
+    ) {
+        let files = self.files;
+        let budget = self.budget.clone();
+        let scope = Scope::new(files, module, inputs, source, &budget, self.first);
+        let Some(for_each) = block.body.get_attribute("for_each") else {
+            let counted = block.body.get_attribute("count").map(|count| scope.eval(&count.value));
+            if !counted.is_some_and(|count| is_zero(&count)) {
+                each(self, &scope);
+            }
+            return;
+        };
+        let of = scope.eval(&for_each.value);
+        let all = scope.elements(&of);
+        if all.len() > INSTANCES {
+            self.found.notes.push(Note::new(&source.path, About::Bound(Bound::Elements(INSTANCES))));
+        }
+        for (key, value) in all.into_iter().take(INSTANCES) {
+            each(self, &scope.of_each(key, value));
+        }
+    }
+
+    /// Evaluates a module that lies in the tree.
+    fn call(&mut self, module: &Module, inputs: &Inputs, source: &Arc<Source>, block: &Block, depth: usize) {
+        let Some(folder) = module.called(block) else { return };
+        let left = self.calls.get();
+        if depth == 0 || left == 0 {
+            let bound = if depth == 0 { Bound::Depth(DEPTH) } else { Bound::Objects(CALLS) };
+            self.found.notes.push(Note::new(&source.path, About::Bound(bound)));
+            return;
+        }
+        self.calls.set(left - 1);
+        let child = Module::load(self.files, &folder, &mut self.found.notes);
+        self.instances(module, inputs, source, block, &mut |walk, scope| {
+            let given = block.body.attributes().filter(|a| !module::is_meta(a.key.as_str()));
+            let given = given.map(|a| (a.key.as_str().to_owned(), scope.eval(&a.value)));
+            let given: Inputs = given.collect();
+            walk.module(&child, &given, depth - 1);
+        });
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    value.as_scalar().is_some_and(|s| s.text() == "0")
+}
+
+/// Notes that the texts of a value have a name of their own.
+fn named(value: Value) -> Value {
+    value.with_scalars(&mut |s: &Scalar| Some(s.via(Via::Variable))).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests;

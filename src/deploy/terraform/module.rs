@@ -1,0 +1,171 @@
+//! A module: the blocks of the `*.tf` files of a folder, and the files that set its variables.
+
+use std::{collections::HashMap, sync::Arc};
+
+use hcl_edit::{
+    expr::Expression,
+    parser,
+    structure::{Attribute, Block, Body, Structure},
+};
+
+use super::{
+    Inputs,
+    eval::{Budget, Scope},
+    named,
+};
+use crate::{
+    deploy::{
+        files::Files,
+        note::{About, Note},
+        read,
+        value::{Scalar, Source},
+    },
+    scan::RepoPath,
+};
+
+/// The largest file that is parsed as HCL.
+const BYTES: usize = 1 << 20;
+
+/// An expression with the file that it stands in.
+pub(super) type Placed = (Arc<Source>, Expression);
+
+/// A folder of `*.tf` files.
+#[derive(Debug, Default)]
+pub(super) struct Module {
+    /// Its folder.
+    pub folder: String,
+    /// `locals`.
+    pub locals: HashMap<String, Placed>,
+    /// `variable` blocks, with their defaults.
+    pub variables: HashMap<String, Option<Placed>>,
+    /// All other blocks, in the order of the files.
+    pub blocks: Vec<(Arc<Source>, Block)>,
+}
+
+// === impl Module ===
+
+impl Module {
+    /// Reads the files of a folder; what cannot be read is noted.
+    pub fn load(files: &dyn Files, folder: &str, notes: &mut Vec<Note>) -> Self {
+        let mut module = Self { folder: folder.to_owned(), ..Self::default() };
+        for entry in files.below(folder).iter().filter(|e| e.path.folder() == folder) {
+            let name = entry.path.name();
+            if name.ends_with(".tf.json") {
+                notes.push(Note::new(&entry.path, About::Unfollowed("*.tf.json")));
+            } else if name.ends_with(".tf")
+                && let Some((source, body)) = parsed(files, &entry.path, notes)
+            {
+                module.take(&source, body);
+            }
+        }
+        module
+    }
+
+    fn take(&mut self, source: &Arc<Source>, body: Body) {
+        for structure in body {
+            let Structure::Block(block) = structure else { continue };
+            match block.ident.as_str() {
+                "locals" => {
+                    let entry =
+                        |a: &Attribute| (a.key.as_str().to_owned(), (source.clone(), a.value.clone()));
+                    self.locals.extend(block.body.attributes().map(entry));
+                }
+                "variable" => {
+                    let name = block.labels.first().map(|label| label.as_str().to_owned());
+                    let default =
+                        block.body.get_attribute("default").map(|a| (source.clone(), a.value.clone()));
+                    self.variables.extend(name.map(|name| (name, default)));
+                }
+                _ => self.blocks.push((source.clone(), block)),
+            }
+        }
+    }
+
+    /// Returns the folder of the module that a block calls, where it lies in the tree.
+    pub fn called(&self, block: &Block) -> Option<String> {
+        let source = block.body.get_attribute("source")?.value.as_str()?;
+        if !(source.starts_with("./") || source.starts_with("../")) {
+            return None;
+        }
+        let steps = source.trim_end_matches('/');
+        // `..` may lead to the root, which is no path of a file.
+        match RepoPath::resolve(&self.folder, steps) {
+            Some(path) => Some(path.as_str().to_owned()),
+            None => RepoPath::resolve(&self.folder, &format!("{steps}/x"))
+                .filter(|path| path.folder().is_empty())
+                .map(|_| String::new()),
+        }
+    }
+
+    /// Returns the folders of all modules that this one calls in the tree.
+    pub fn local_calls(&self) -> impl Iterator<Item = String> + '_ {
+        let calls = self.blocks.iter().filter(|(_, block)| block.ident.as_str() == "module");
+        calls.filter_map(|(_, block)| self.called(block)).filter(|folder| *folder != self.folder)
+    }
+}
+
+/// Arguments of a module block that are no inputs.
+pub(super) fn is_meta(name: &str) -> bool {
+    matches!(name, "source" | "version" | "for_each" | "count" | "providers" | "depends_on")
+}
+
+/// Returns the files that always set a root's variables, and those that somebody names (`-var-file`): any `*.tfvars` in
+/// or below its folder that sets one of them.
+pub(super) fn variable_files(files: &dyn Files, module: &Module) -> (Vec<RepoPath>, Vec<RepoPath>) {
+    let (mut always, mut named) = (Vec::new(), Vec::new());
+    for entry in files.below(&module.folder) {
+        let (path, name) = (&entry.path, entry.path.name());
+        if !name.ends_with(".tfvars") && !name.ends_with(".tfvars.json") {
+            continue;
+        }
+        let own = path.folder() == module.folder;
+        let automatic = name.starts_with("terraform.tfvars") || name.contains(".auto.tfvars");
+        match own && automatic {
+            true => always.push(path.clone()),
+            false => named.push(path.clone()),
+        }
+    }
+    // `terraform.tfvars` counts less than the automatic ones.
+    always.sort_by_key(|path| (!path.name().starts_with("terraform."), path.clone()));
+    (always, named)
+}
+
+/// Adds the values of a file of variables.
+pub(super) fn read_inputs(files: &dyn Files, path: &RepoPath, inputs: &mut Inputs, notes: &mut Vec<Note>) {
+    if path.name().ends_with(".json") {
+        let source = files.file(path.as_str());
+        let value = source.ok().and_then(|s| read::mapping(&Scalar::file(&s), files.ceilings()).ok());
+        for (key, value) in value.iter().flat_map(|v| v.entries()) {
+            inputs.insert(key.to_owned(), named(value.clone()));
+        }
+        return;
+    }
+    let Some((source, body)) = parsed(files, path, notes) else { return };
+    let (module, none, budget) = (Module::default(), Inputs::new(), Budget::default());
+    let scope = Scope::new(files, &module, &none, &source, &budget, true);
+    for attribute in body.attributes() {
+        inputs.insert(attribute.key.as_str().to_owned(), named(scope.eval(&attribute.value)));
+    }
+}
+
+/// Parses a file.
+fn parsed(files: &dyn Files, path: &RepoPath, notes: &mut Vec<Note>) -> Option<(Arc<Source>, Body)> {
+    let mut unread = |why: String| {
+        notes.push(Note::new(path, About::Unread { what: "Terraform".to_owned(), why }));
+        None
+    };
+    let source = match files.file(path.as_str()) {
+        Ok(source) => source,
+        Err(error) => return unread(error.to_string()),
+    };
+    if source.text.len() > BYTES {
+        return unread(format!("it has more than {BYTES} bytes"));
+    }
+    match parser::parse_body(&source.text) {
+        Ok(body) => Some((source, body)),
+        Err(error) => {
+            let place = error.location();
+            unread(format!("line {}, column {}: {}", place.line(), place.column(), error.message()))
+        }
+    }
+}

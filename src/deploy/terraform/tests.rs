@@ -1,0 +1,152 @@
+use super::*;
+use crate::deploy::{
+    chart::{Layer, Repository},
+    testing::files,
+    value::Part,
+};
+
+fn evaluated(texts: &[(&str, &str)]) -> Terraform {
+    terraform(&files(texts))
+}
+
+/// The text of a scalar with the file and the text that each of its parts was written as.
+fn shown(scalar: &Scalar) -> String {
+    let part = |part: &Part| match part {
+        Part::Written(o) => {
+            format!("{}:{}{}", o.source.path, o.text(), if o.via.is_some() { "*" } else { "" })
+        }
+        Part::Made(text) => format!("+{text}"),
+        Part::Unknown(who) => format!("<{who}>"),
+    };
+    scalar.parts().iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+fn versions(found: &Terraform) -> Vec<String> {
+    found.charts.iter().filter_map(|c| c.version.as_ref()).map(shown).collect()
+}
+
+fn release(version: &str) -> String {
+    format!(
+        "resource \"helm_release\" \"a\" {{\n  chart = \"linkerd-crds\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \
+         version = {version}\n}}\n"
+    )
+}
+
+#[test]
+fn a_version_is_found_where_it_is_written() {
+    let variable = "variable \"v\" {\n  default = \"2026.8.2\"\n}\n";
+    let found = |more: &[(&str, &str)], version: &str| {
+        let main = release(version);
+        versions(&evaluated(&[&[("r/main.tf", main.as_str()), ("r/variables.tf", variable)], more].concat()))
+    };
+    assert_eq!(found(&[], "\"2026.8.1\""), ["r/main.tf:2026.8.1"]);
+    assert_eq!(found(&[], "var.v"), ["r/variables.tf:2026.8.2*"]);
+    assert_eq!(found(&[], "trimprefix(\"v${var.v}\", \"v\")"), ["r/variables.tf:2026.8.2*"]);
+    let parts = found(&[], "format(\"20%s\", trimprefix(var.v, \"20\"))");
+    assert_eq!(parts, ["r/main.tf:20 r/variables.tf:26.8.2*"]);
+    let set = [("r/terraform.tfvars", "v = \"2026.7.1\"\n")];
+    assert_eq!(found(&set, "var.v"), ["r/terraform.tfvars:2026.7.1*"]);
+    let many = [("r/sites/a.tfvars", "v = \"2026.7.1\"\n"), ("r/sites/b.tfvars", "v = \"2026.7.2\"\n")];
+    assert_eq!(found(&many, "var.v"), ["r/sites/a.tfvars:2026.7.1*", "r/sites/b.tfvars:2026.7.2*"]);
+    let data = found(&[], "data.http.release.body");
+    assert_eq!(data, ["<Terraform, `data.http.release.body`>"]);
+}
+
+#[test]
+fn locals_maps_and_modules_hand_it_on() {
+    let child = "variable \"release\" {}\nvariable \"more\" {\n  default = {}\n}\n\
+        resource \"helm_release\" \"all\" {\n  for_each = var.release\n  chart = each.key\n  \
+        repository = \"https://helm.linkerd.io/edge\"\n  version = each.value.version\n}\n";
+    let root = "locals {\n  edge = \"2026.8.2\"\n  charts = { for name in [\"linkerd-crds\", \"linkerd-viz\"] : name => \
+        { version = name == \"linkerd-viz\" ? \"2026.8.1\" : local.edge } }\n}\n\
+        module \"mesh\" {\n  source = \"../mesh\"\n  release = local.charts\n}\n";
+    let found = evaluated(&[("mesh/main.tf", child), ("live/main.tf", root)]);
+    assert_eq!(versions(&found), ["live/main.tf:2026.8.2*", "live/main.tf:2026.8.1*"]);
+    let names: Vec<_> = found.charts.iter().map(|c| c.chart.text().into_owned()).collect();
+    assert_eq!(names, ["linkerd-crds", "linkerd-viz"]);
+}
+
+#[test]
+fn what_the_tree_does_not_decide_is_taken_both_ways() {
+    let main = release("var.canary ? \"2026.8.3\" : \"2026.8.2\"");
+    let found = evaluated(&[("main.tf", &main), ("v.tf", "variable \"canary\" {}\n")]);
+    assert_eq!(versions(&found), ["main.tf:2026.8.3", "main.tf:2026.8.2"]);
+}
+
+#[test]
+fn values_come_from_files_heredocs_and_sets() {
+    let main = "locals {\n  edge = \"edge-26.8.2\"\n}\nresource \"helm_release\" \"a\" {\n  chart = \"linkerd-viz\"\n  \
+        repository = \"https://helm.linkerd.io/edge\"\n  values = [\n    file(\"${path.module}/v.yaml\"),\n    <<-EOT\n      \
+        tap:\n        image: {tag: edge-26.8.1} # c\n    EOT\n    , yamlencode({ linkerdVersion = local.edge }),\n    \
+        templatefile(\"t.yaml\", { tag = local.edge })\n  ]\n  set {\n    name = \"a.b\"\n    value = \"edge-26.7.1\"\n  }\n  \
+        dynamic \"set\" {\n    for_each = { c = local.edge }\n    content {\n      name = set.key\n      value = set.value\n    \
+        }\n  }\n}\n";
+    let tree = [
+        ("r/main.tf", main),
+        ("r/v.yaml", "proxy: {image: {version: edge-26.8.0}}\n"),
+        ("r/t.yaml", "web: {tag: ${tag}}\nprice: $5\n"),
+    ];
+    let found = evaluated(&tree);
+    let values = found.charts[0].values().value;
+    let at = |path: &[&str]| shown(values.scalar(path).unwrap());
+    assert_eq!(at(&["proxy", "image", "version"]), "r/v.yaml:edge-26.8.0*");
+    assert_eq!(at(&["tap", "image", "tag"]), "r/main.tf:edge-26.8.1*");
+    assert_eq!(at(&["linkerdVersion"]), "r/main.tf:edge-26.8.2*");
+    assert_eq!(at(&["web", "tag"]), "r/main.tf:edge-26.8.2*");
+    assert_eq!(at(&["price"]), "r/t.yaml:$5*");
+    assert_eq!(
+        (at(&["a", "b"]).as_str(), at(&["c"]).as_str()),
+        ("r/main.tf:edge-26.7.1*", "r/main.tf:edge-26.8.2*")
+    );
+    assert!(found.charts[0].layers.iter().all(|layer| !matches!(layer, Layer::Outside { .. })));
+}
+
+#[test]
+fn a_list_of_sets_and_a_registry_are_read_too() {
+    let main = "resource \"helm_release\" \"a\" {\n  chart = \"oci://cr.example.com/l5d/linkerd-crds\"\n  version = \"2026.8.2\"\n  \
+        set = [{ name = \"x\", value = \"1\", type = \"string\" }]\n}\n";
+    let found = evaluated(&[("main.tf", main)]);
+    assert_eq!(found.charts[0].chart.text(), "linkerd-crds");
+    let Repository::Address(registry) = &found.charts[0].repository else { panic!("an address") };
+    assert_eq!(registry.text(), "oci://cr.example.com/l5d");
+    assert!(!found.charts[0].values().value.scalar(&["x"]).unwrap().plain);
+}
+
+#[test]
+fn resources_of_kubernetes_are_objects() {
+    let main = "resource \"kubernetes_namespace\" \"a\" {\n  metadata {\n    name = \"shop\"\n    annotations = {\n      \
+        \"config.linkerd.io/proxy-version\" = \"edge-26.8.2\"\n    }\n  }\n}\n\
+        resource \"kubernetes_deployment_v1\" \"b\" {\n  metadata {\n    name = \"b\"\n  }\n  spec {\n    template {\n      metadata {\n        \
+        annotations = { \"config.linkerd.io/proxy-version\" = \"edge-26.8.1\" }\n      }\n      spec {\n        container {\n          \
+        image_pull_policy = \"Always\"\n        }\n      }\n    }\n  }\n}\n\
+        resource \"kubectl_manifest\" \"c\" {\n  yaml_body = <<YAML\napiVersion: v1\nkind: Namespace\nmetadata: {name: c}\nYAML\n}\n";
+    let found = evaluated(&[("main.tf", main)]);
+    let kinds: Vec<_> = found.objects.iter().map(|o| o.kind().into_owned()).collect();
+    assert_eq!(kinds, ["Namespace", "Deployment", "Namespace"]);
+    let version = found.objects[0].annotation("config.linkerd.io/proxy-version").unwrap();
+    assert_eq!(shown(version), "main.tf:edge-26.8.2");
+    let pod = found.objects[1].value.path(&["spec", "template"]).unwrap();
+    assert_eq!(
+        shown(pod.scalar(&["metadata", "annotations", "config.linkerd.io/proxy-version"]).unwrap()),
+        "main.tf:edge-26.8.1"
+    );
+    assert_eq!(pod.path(&["spec"]).unwrap().list_at("containers").len(), 1);
+}
+
+#[test]
+fn hostile_modules_end() {
+    let own = "locals {\n  a = local.b\n  b = local.a\n}\nmodule \"m\" {\n  source = \"./\"\n}\nmodule \"n\" {\n  source = \"../x\"\n}\n";
+    let main = release("local.a");
+    let text = format!("{own}{main}");
+    let found = evaluated(&[("x/main.tf", &text), ("y/main.tf", "module \"x\" {\n  source = \"../x\"\n}\n")]);
+    assert!(found.charts.iter().all(|c| c.version.as_ref().unwrap().unknown_to().is_some()));
+    assert!(!found.notes.is_empty());
+    let doubling: String =
+        (1..40).map(|n| format!("  a{n} = \"${{local.a{}}}${{local.a{}}}\"\n", n - 1, n - 1)).collect();
+    let bomb = format!("locals {{\n  a0 = \"xxxxxxxxxx\"\n{doubling}}}\n{}", release("local.a39"));
+    let found = evaluated(&[("main.tf", &bomb)]);
+    assert!(found.charts[0].version.as_ref().unwrap().unknown_to().is_some());
+    let broken =
+        evaluated(&[("main.tf", "resource \"helm_release\" {{"), ("o/main.tf", &release("\"2026.8.2\""))]);
+    assert_eq!((broken.notes.len(), versions(&broken).len()), (1, 1));
+}
