@@ -5,7 +5,11 @@
 //! pure, nothing is contacted, and nothing of a repository is run.
 
 pub mod chart;
+pub mod cluster;
 pub mod files;
+pub mod flux;
+pub mod go_template;
+pub mod go_yaml;
 pub mod note;
 pub mod object;
 pub mod read;
@@ -17,6 +21,7 @@ pub mod typed;
 pub mod value;
 
 pub use chart::{ChartRelease, Layer, Parameter};
+pub use cluster::Cluster;
 pub use files::{FileError, Files, TreeFiles};
 pub use note::{About, Bound, Note};
 pub use object::Object;

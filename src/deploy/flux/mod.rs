@@ -1,0 +1,17 @@
+//! What Flux makes of its objects.
+//!
+//! In: Kustomizations, HelmReleases, sources, ResourceSets as a build gives them. Out: objects, and charts with their
+//! values. As kustomize-controller, helm-controller and flux-operator do it.
+
+pub mod envsubst;
+pub mod helm_release;
+mod pattern;
+pub mod resource_set;
+mod sources;
+pub mod substitute;
+#[cfg(test)]
+mod tests;
+
+pub use helm_release::helm_release;
+pub use resource_set::resource_set;
+pub use substitute::Variables;

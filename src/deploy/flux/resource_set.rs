@@ -1,0 +1,278 @@
+//! What flux-operator makes of a ResourceSet.
+//!
+//! Sources: `internal/builder/resourceset.go` and `internal/inputs/` of controlplaneio-fluxcd/flux-operator. Each
+//! resource is written as YAML, filled, and read again; inputs come from the ResourceSet and from input providers, of
+//! which those of the type `Static` stand in the tree.
+
+use crate::deploy::{
+    cluster::Cluster,
+    files::Files,
+    go_template::{Filled, Scope, Stop, Templates},
+    go_yaml,
+    note::{About, Bound, Note},
+    object::Object,
+    read,
+    value::{Scalar, Value, Via},
+};
+
+/// The group of the operator.
+const GROUP: &str = "fluxcd.controlplane.io";
+/// Sets of inputs that are looked at, as many as the operator takes.
+const INPUTS: usize = 10_000;
+/// Objects that one ResourceSet makes.
+const OBJECTS: usize = 20_000;
+
+/// A set of inputs, and who knows more.
+struct Inputs {
+    value: Value,
+    open: Option<String>,
+}
+
+/// Builds the objects of a ResourceSet.
+pub fn resource_set(
+    object: &Object,
+    cluster: &Cluster<'_>,
+    files: &dyn Files,
+    notes: &mut Vec<Note>,
+) -> Vec<Object> {
+    let Some(spec) = object.value.get("spec") else { return Vec::new() };
+    let inputs = inputs(object, spec, cluster, notes);
+    let mut maker = Maker {
+        object,
+        files,
+        templates: Templates::new("<<", ">>"),
+        notes,
+        made: Vec::new(),
+        refused: None,
+    };
+    let own = spec.get("steps").is_none().then_some(spec);
+    for step in own.into_iter().chain(spec.list_at("steps")) {
+        let before = maker.made.len();
+        for resource in step.list_at("resources") {
+            maker.each(&inputs, before, &mut |maker, scope| maker.resource(resource, scope));
+        }
+        if let Some(template) = step.scalar(&["resourcesTemplate"]) {
+            maker.each(&inputs, before, &mut |maker, scope| maker.template(template, scope));
+        }
+    }
+    maker.made
+}
+
+/// Combines the inputs; without any, resources are made once.
+fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<Note>) -> Vec<Inputs> {
+    let mut providers: Vec<(String, Vec<Inputs>)> = Vec::new();
+    let of = |items: &[Value], owner: &Object| -> Vec<Inputs> {
+        items.iter().take(INPUTS).map(|item| Inputs { value: provided(item, owner), open: None }).collect()
+    };
+    let name = |o: &Object| o.name().map(|n| n.text().into_owned()).unwrap_or_default();
+    let own = spec.list_at("inputs");
+    if !own.is_empty() {
+        providers.push((name(object), of(own, object)));
+    }
+    for from in spec.list_at("inputsFrom") {
+        let all = cluster.all(GROUP, "ResourceSetInputProvider");
+        let wanted = from.text(&["name"]);
+        let labels = from.path(&["selector", "matchLabels"]);
+        let mut found: Vec<&Object> = all
+            .into_iter()
+            .filter(|o| match (&wanted, labels) {
+                (Some(wanted), _) => name(o) == **wanted,
+                (None, Some(labels)) => labels
+                    .entries()
+                    .all(|(k, v)| o.label(k).map(Scalar::text) == v.as_scalar().map(Scalar::text)),
+                (None, None) => true,
+            })
+            .collect();
+        found.sort_by_key(|o| name(o));
+        if found.is_empty() {
+            let who = wanted.map_or("an input provider".to_owned(), |w| format!("the input provider `{w}`"));
+            let open = Some(format!("{who}, which is not in this repository"));
+            providers.push((String::new(), vec![Inputs { value: Value::empty(), open }]));
+        }
+        for provider in found {
+            let defaults =
+                provider.value.path(&["spec", "defaultValues"]).cloned().unwrap_or_else(Value::empty);
+            let is_static = provider.value.text(&["spec", "type"]).is_some_and(|t| t == "Static");
+            let open = (!is_static).then(|| format!("what the input provider `{}` asks", name(provider)));
+            let value = provided(&defaults, provider);
+            providers.push((name(provider), vec![Inputs { value, open }]));
+        }
+    }
+    let strategy = spec.text(&["inputStrategy", "name"]).unwrap_or_default();
+    let mut combined = if strategy == "Permute" {
+        permuted(providers)
+    } else {
+        providers.into_iter().flat_map(|(_, inputs)| inputs).collect()
+    };
+    if combined.len() > INPUTS {
+        combined.truncate(INPUTS);
+        notes.push(Note::new(&object.file, About::Bound(Bound::Elements(INPUTS))));
+    }
+    combined
+}
+
+/// An input with who gives it, its texts known by their names.
+fn provided(input: &Value, owner: &Object) -> Value {
+    let mut value = input.with_scalars(&mut |s| Some(s.via(Via::Variable))).unwrap_or_else(|| input.clone());
+    let text = |s: Option<&Scalar>| Value::Scalar(s.cloned().unwrap_or_else(|| Scalar::made("")));
+    let provider = Value::map([
+        ("apiVersion", Value::made(&owner.api_version())),
+        ("kind", Value::made(&owner.kind())),
+        ("name", text(owner.name())),
+        ("namespace", text(owner.namespace())),
+    ]);
+    value.insert("provider", provider);
+    value
+}
+
+/// Every input of one provider with every one of the others, each under its provider's name.
+fn permuted(providers: Vec<(String, Vec<Inputs>)>) -> Vec<Inputs> {
+    let mut all: Vec<Inputs> = Vec::new();
+    for (provider, inputs) in providers {
+        let key = normalized(&provider);
+        let before = if all.is_empty() { vec![Inputs { value: Value::empty(), open: None }] } else { all };
+        all = Vec::new();
+        for one in &before {
+            for input in &inputs {
+                if all.len() > INPUTS {
+                    break;
+                }
+                let mut value = one.value.clone();
+                value.insert(&key, input.value.clone());
+                all.push(Inputs { value, open: one.open.clone().or_else(|| input.open.clone()) });
+            }
+        }
+    }
+    all
+}
+
+/// `NormalizeKeyForTemplate`.
+fn normalized(name: &str) -> String {
+    let sign = |c: char| match c {
+        c if c.is_ascii_lowercase() || c.is_ascii_digit() => Some(c),
+        c if c.is_whitespace() || c.is_ascii_punctuation() => Some('_'),
+        _ => None,
+    };
+    let name: String = name.to_lowercase().chars().filter_map(sign).collect();
+    name.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
+}
+
+struct Maker<'a> {
+    object: &'a Object,
+    files: &'a dyn Files,
+    templates: Templates,
+    notes: &'a mut Vec<Note>,
+    made: Vec<Object>,
+    /// Why the last text was not filled.
+    refused: Option<About>,
+}
+
+type Make<'m> = &'m mut dyn FnMut(&mut Maker<'_>, Scope<'_>) -> (Vec<Value>, usize);
+
+// === impl Maker ===
+
+impl Maker<'_> {
+    fn note(&mut self, about: About) {
+        let note = Note::new(&self.object.file, about);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Makes something of each set of inputs, and of each outcome that the tree does not decide.
+    fn each(&mut self, inputs: &[Inputs], step: usize, make: Make<'_>) {
+        let nothing = Value::Scalar(Scalar::made("null").as_plain());
+        let none = [Inputs { value: Value::empty(), open: None }];
+        let sets = if inputs.is_empty() { &none[..] } else { inputs };
+        for inputs in sets {
+            let mut outcome = 0;
+            loop {
+                if self.made.len() >= OBJECTS {
+                    return self.note(About::Bound(Bound::Objects(OBJECTS)));
+                }
+                let scope = Scope {
+                    dot: &nothing,
+                    inputs: Some(&inputs.value),
+                    open: inputs.open.as_deref(),
+                    strict: true,
+                    outcome,
+                };
+                let (values, outcomes) = make(self, scope);
+                values.into_iter().for_each(|value| self.take(value, step, outcome));
+                outcome += 1;
+                if outcome >= outcomes {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, value: Value, step: usize, outcome: usize) {
+        let object = Object { value, file: self.object.file.clone(), by: self.object.by.clone() };
+        let is_off =
+            object.annotation("fluxcd.controlplane.io/reconcile").is_some_and(|s| s.text() == "disabled");
+        let key = |o: &Object| {
+            let text = |s: Option<&Scalar>| s.map(|s| s.text().into_owned());
+            (o.group().into_owned(), o.kind().into_owned(), text(o.namespace()), text(o.name()))
+        };
+        // Of several of one name the first counts; what is not known may differ, and an outcome is beside the others.
+        let known = object.name().is_some_and(|n| n.unknown_to().is_none());
+        let near = self.made.get(step..).unwrap_or_default();
+        let same = |o: &Object| key(o) == key(&object) && (outcome == 0 || o.value == object.value);
+        let there = known && near.iter().any(same);
+        if !is_off && !there {
+            self.made.push(object);
+        }
+    }
+
+    fn fill(&mut self, text: &Scalar, scope: Scope<'_>) -> Result<Filled, String> {
+        self.templates.fill(text, scope).map_err(|stop| {
+            let about = match stop {
+                Stop::Refused(why) => About::Refused(why),
+                Stop::Bound(bound) => About::Bound(bound),
+            };
+            self.refused = Some(about);
+            String::new()
+        })
+    }
+
+    fn resource(&mut self, resource: &Value, scope: Scope<'_>) -> (Vec<Value>, usize) {
+        let files = self.files;
+        let mut outcomes = 1;
+        let mut notes = Vec::new();
+        let filled = go_yaml::rewritten(resource, files, &|text| text.contains("<<"), &mut |text| {
+            let filled = self.fill(text, scope)?;
+            outcomes = outcomes.max(filled.outcomes);
+            notes.extend(filled.notes);
+            Ok(filled.text)
+        });
+        notes.into_iter().for_each(|about| self.note(about));
+        match filled {
+            Ok(value) => (vec![value.unwrap_or_else(|| resource.clone())], outcomes),
+            Err(why) => {
+                let about = self.refused.take().unwrap_or(About::Refused(why));
+                self.note(about);
+                (Vec::new(), 1)
+            }
+        }
+    }
+
+    fn template(&mut self, template: &Scalar, scope: Scope<'_>) -> (Vec<Value>, usize) {
+        let filled = match self.fill(template, scope) {
+            Ok(filled) => filled,
+            Err(why) => {
+                let about = self.refused.take().unwrap_or(About::Refused(why));
+                self.note(about);
+                return (Vec::new(), 1);
+            }
+        };
+        filled.notes.into_iter().for_each(|about| self.note(about));
+        match read::documents(&filled.text, self.files.ceilings()) {
+            Ok(values) => (values.into_iter().filter(|v| v.get("kind").is_some()).collect(), filled.outcomes),
+            Err(error) => {
+                self.note(About::Refused(error.to_string()));
+                (Vec::new(), filled.outcomes)
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Where Flux has a chart from: HelmRepository, OCIRepository, GitRepository, HelmChart.
+
+use crate::deploy::{
+    chart::{Layer, Repository, registry_chart},
+    cluster::{Cluster, Reference},
+    files::Files,
+    note::{About, Note},
+    object::Object,
+    value::{Scalar, Value},
+};
+
+/// The group of Flux's sources.
+const SOURCES: &str = "source.toolkit.fluxcd.io";
+
+/// A chart as a source gives it.
+pub(super) struct Sourced {
+    pub chart: Scalar,
+    pub repository: Repository,
+    pub version: Option<Scalar>,
+    /// The values files that take the place of the chart's own values.
+    pub layers: Vec<Layer>,
+}
+
+/// What a reference to a source is read with.
+pub(super) struct Reader<'a> {
+    /// The object that refers.
+    pub object: &'a Object,
+    pub cluster: &'a Cluster<'a>,
+    pub files: &'a dyn Files,
+}
+
+// === impl Reader ===
+
+impl<'a> Reader<'a> {
+    fn find(&self, reference: &Value, kind: &str) -> Option<&'a Object> {
+        let name = reference.text(&["name"])?;
+        let own = self.object.namespace().filter(|n| n.unknown_to().is_none()).map(|n| n.text().into_owned());
+        let namespace = reference.text(&["namespace"]).map(|n| n.into_owned()).or(own);
+        let wanted = Reference {
+            group: SOURCES,
+            kind,
+            name: &name,
+            namespace: namespace.as_deref(),
+            from: &self.object.file,
+        };
+        self.cluster.find(wanted)
+    }
+
+    /// Follows `chartRef`.
+    pub fn referenced(&self, reference: &Value, notes: &mut Vec<Note>) -> Option<Sourced> {
+        let kind = reference.text(&["kind"])?.into_owned();
+        let Some(object) = self.find(reference, &kind) else {
+            let name = reference.scalar(&["name"])?;
+            let who = format!("{kind} `{}`, which is not in this repository", name.text());
+            return Some(Sourced {
+                chart: Scalar::unknown(&who),
+                repository: Repository::Unknown(who.clone()),
+                version: Some(Scalar::unknown(&who)),
+                layers: Vec::new(),
+            });
+        };
+        let spec = object.value.get("spec")?;
+        match &*kind {
+            "OCIRepository" => {
+                let (chart, repository) = registry_chart(spec.scalar(&["url"])?);
+                // In Flux's order: a digest, a range, a tag.
+                let of_ref = |key| spec.scalar(&["ref", key]).filter(|s| !s.text().is_empty());
+                let version = of_ref("digest").or_else(|| of_ref("semver")).or_else(|| of_ref("tag"));
+                Some(Sourced { chart, repository, version: version.cloned(), layers: Vec::new() })
+            }
+            "HelmChart" => {
+                let from = Reader { object, ..*self };
+                from.chart(spec, notes)
+            }
+            _ => {
+                let who = format!("{kind} `{}`", object.name()?.text());
+                let chart = Scalar::unknown(&who);
+                let repository = Repository::Unknown(who);
+                Some(Sourced { chart, repository, version: None, layers: Vec::new() })
+            }
+        }
+    }
+
+    /// Reads `chart.spec` of a HelmRelease, or the spec of a HelmChart: both say the same.
+    pub fn chart(&self, spec: &Value, notes: &mut Vec<Note>) -> Option<Sourced> {
+        let chart = spec.scalar(&["chart"])?.clone();
+        let version = spec.scalar(&["version"]).filter(|v| !v.text().is_empty()).cloned();
+        let reference = spec.get("sourceRef")?;
+        let kind = reference.text(&["kind"])?.into_owned();
+        let name = reference.scalar(&["name"])?.text().into_owned();
+        let url = self.find(reference, &kind).and_then(|o| o.value.scalar(&["spec", "url"]));
+        let repository = match (&*kind, url) {
+            ("HelmRepository", Some(url)) => Repository::Address(url.clone()),
+            ("GitRepository", url) => Repository::Git(url.cloned()),
+            ("HelmRepository", None) => {
+                Repository::Unknown(format!("{kind} `{name}`, which is not in this repository"))
+            }
+            _ => Repository::Unknown(format!("{kind} `{name}`")),
+        };
+        let in_tree = matches!(repository, Repository::Git(_));
+        let mut layers = Vec::new();
+        self.values_files(spec, in_tree, &mut layers, notes);
+        // A chart in a folder has its version of its own.
+        let version = version.filter(|_| !in_tree);
+        Some(Sourced { chart, repository, version, layers })
+    }
+
+    /// Reads `valuesFiles`, which take the place of the chart's `values.yaml`.
+    fn values_files(&self, spec: &Value, in_tree: bool, layers: &mut Vec<Layer>, notes: &mut Vec<Note>) {
+        let optional = spec.text(&["ignoreMissingValuesFiles"]).is_some_and(|t| t == "true");
+        let single = spec.get("valuesFile").filter(|_| spec.list_at("valuesFiles").is_empty());
+        let files: Vec<&Scalar> =
+            spec.list_at("valuesFiles").iter().chain(single).filter_map(Value::as_scalar).collect();
+        let is_own = |file: &Scalar| file.text().trim_start_matches("./") == "values.yaml";
+        if !in_tree && files.first().is_some_and(|first| !is_own(first)) {
+            // The chart's own values are then left out, which no layer can say.
+            notes.push(Note::new(&self.object.file, About::Unfollowed("valuesFiles")));
+        }
+        for file in files {
+            if !in_tree {
+                if !is_own(file) {
+                    layers.push(Layer::InChart { file: file.clone(), optional });
+                }
+                continue;
+            }
+            let path = file.text().trim_start_matches("./").to_owned();
+            match self.files.file(&path) {
+                Ok(source) => layers.push(Layer::text(&Scalar::file(&source), self.files, &path)),
+                Err(_) if optional => {}
+                Err(error) => layers.push(Layer::outside(format!("{path}: {error}"))),
+            }
+        }
+    }
+}

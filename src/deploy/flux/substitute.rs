@@ -1,0 +1,122 @@
+//! What a Flux Kustomization substitutes after its build: `spec.postBuild`.
+//!
+//! As `github.com/fluxcd/pkg/kustomize/kustomize_varsub.go` does it: `substituteFrom` in order, then `substitute`; line
+//! breaks of values go; each object is written as YAML, filled, and read again, so that what is filled in is typed anew.
+
+use indexmap::IndexMap;
+
+use super::envsubst;
+use crate::deploy::{
+    cluster::{Cluster, Reference},
+    files::Files,
+    go_yaml,
+    note::{About, Note},
+    object::Object,
+    value::{Scalar, Value, Via},
+};
+
+/// The label or annotation that keeps an object as it is.
+const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
+
+/// The variables of one Kustomization.
+#[derive(Clone, Debug, Default)]
+pub struct Variables {
+    known: IndexMap<String, Scalar>,
+    /// Who may know others.
+    outside: Vec<String>,
+}
+
+// === impl Variables ===
+
+impl Variables {
+    /// Reads the variables of a Kustomization; `None` where it substitutes nothing.
+    pub fn of(kustomization: &Object, cluster: &Cluster<'_>) -> Option<Self> {
+        let post_build = kustomization.value.path(&["spec", "postBuild"])?;
+        let mut variables = Self::default();
+        for from in post_build.list_at("substituteFrom") {
+            variables.take_from(kustomization, from, cluster);
+        }
+        for (name, value) in post_build.get("substitute").into_iter().flat_map(Value::entries) {
+            if let Some(value) = value.as_scalar() {
+                variables.known.insert(name.to_owned(), one_line(value));
+            }
+        }
+        let always = post_build.text(&["substituteStrategy"]).is_some_and(|s| s == "Always");
+        (always || !variables.known.is_empty() || !variables.outside.is_empty()).then_some(variables)
+    }
+
+    fn take_from(&mut self, kustomization: &Object, from: &Value, cluster: &Cluster<'_>) {
+        let Some((kind, name)) = from.text(&["kind"]).zip(from.text(&["name"])) else { return };
+        let namespace = kustomization.namespace().map(|n| n.text().into_owned());
+        let wanted = Reference {
+            group: "",
+            kind: &kind,
+            name: &name,
+            namespace: namespace.as_deref(),
+            from: &kustomization.file,
+        };
+        let map = cluster.find(wanted).filter(|map| kind == "ConfigMap" && map.value.get("sops").is_none());
+        let Some(map) = map else {
+            return self.outside.push(format!("the {kind} `{name}`"));
+        };
+        for (name, value) in map.value.get("data").into_iter().flat_map(Value::entries) {
+            if let Some(value) = value.as_scalar() {
+                self.known.insert(name.to_owned(), one_line(value));
+            }
+        }
+    }
+
+    /// Fills an object's variables; `None` where it has none. What Flux refuses stays as it is and is noted.
+    pub fn fill(&self, object: &Object, files: &dyn Files, notes: &mut Vec<Note>) -> Option<Value> {
+        let is_off = |s: Option<&Scalar>| s.is_some_and(|s| s.text() == "disabled");
+        if is_off(object.label(SUBSTITUTE)) || is_off(object.annotation(SUBSTITUTE)) {
+            return None;
+        }
+        if let Some(name) = self.known.keys().find(|name| !is_name(name)) {
+            let why = format!("'{name}' var name is invalid");
+            notes.push(Note::new(&object.file, About::Refused(why)));
+            return None;
+        }
+        let mut open: Vec<String> = Vec::new();
+        let touches = |text: &str| text.contains("${") || text.contains("$$");
+        let filled = go_yaml::rewritten(&object.value, files, &touches, &mut |text| {
+            envsubst::fill(text, &mut |name, has_default| self.value(name, has_default, &mut open))
+                .map_err(|error| error.to_string())
+        });
+        open.dedup();
+        notes.extend(open.into_iter().map(|about| Note::new(&object.file, About::Condition(about))));
+        filled.unwrap_or_else(|why| {
+            notes.push(Note::new(&object.file, About::Refused(why)));
+            None
+        })
+    }
+
+    fn value(&self, name: &str, has_default: bool, open: &mut Vec<String>) -> Option<Scalar> {
+        let known = self.known.get(name).cloned();
+        if known.is_some() || self.outside.is_empty() {
+            return known;
+        }
+        let who = format!("variable `{name}`, from {}", self.outside.join(" or "));
+        if has_default {
+            // The default counts unless that one sets it: it is in the model, and said.
+            open.push(who);
+            return None;
+        }
+        Some(Scalar::unknown(&who))
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
+}
+
+/// A variable's value: without line breaks.
+fn one_line(value: &Scalar) -> Scalar {
+    let mut line = value.clone();
+    while let Some(at) = line.text().find('\n') {
+        let end = line.text().len();
+        line = line.cut(0..at).then(&line.cut(at + 1..end));
+    }
+    line.via(Via::Variable).as_string()
+}

@@ -1,0 +1,283 @@
+use super::*;
+use crate::deploy::{
+    cluster::Cluster,
+    files::{Files, TreeFiles},
+    note::{About, Note},
+    object::Object,
+    testing::files,
+    typed::{Typed, typed},
+    value::{Part, Scalar, Value, Via},
+};
+
+fn objects(files: &TreeFiles<'_>) -> Vec<Object> {
+    let mut found = Vec::new();
+    for entry in files.below("") {
+        for document in files.documents(entry.path.as_str()).unwrap().iter() {
+            found.extend(Object::all(document, &entry.path));
+        }
+    }
+    found
+}
+
+fn of_kind<'o>(objects: &'o [Object], kind: &str) -> &'o Object {
+    objects.iter().find(|o| o.kind() == kind).unwrap()
+}
+
+fn substituted(text: &str, strict_names: &[(&str, &str)]) -> Result<String, envsubst::SubstituteError> {
+    let value = |name: &str| strict_names.iter().find(|(n, _)| *n == name).map(|(_, v)| Scalar::made(v));
+    envsubst::fill(&Scalar::made(text), &mut |name, _| value(name)).map(|s| s.text().into_owned())
+}
+
+// Source: what `envsubst.Eval` of github.com/fluxcd/pkg gives for these texts.
+#[test]
+fn substitutions_are_those_of_flux() {
+    let known = [("a", "edge-26.8.2"), ("e", ""), ("n", "3"), ("p", "/x/y/z.yaml"), ("U", "abc")];
+    for (text, expected) in [
+        ("x-${a}-y", "x-edge-26.8.2-y"),
+        ("${none}|${e}|", "||"),
+        ("${none:=d}${e:-f}${a:=g}${none=h}", "dfedge-26.8.2h"),
+        ("${none:+i}${a:+j}${none:?k}", "iedge-26.8.2k"),
+        ("${none:-${a}-x${none:=y}}", "edge-26.8.2-xy"),
+        ("$a $$a $${a} $$$a", "$a $a ${a} $$a"),
+        ("${#a}", "11"),
+        ("${U,,} ${U^^} ${U^} ${U,}", "abc ABC Abc abc"),
+        ("${a:5} ${a:5:2} ${a:0:${n}} ${a:-5}", "26.8.2 26 edg edge-26.8.2"),
+        (
+            "${a/26/27} ${a//2/x} ${a/#edge/e} ${a/%2/3} ${a/edge-/}",
+            "edge-27.8.2 edge-x6.8.x e-26.8.2 edge-26.8.3 26.8.2",
+        ),
+        (
+            "${a#edge-} ${a#*-} ${a%.*} ${a%%.*} ${p##*/} ${p%/*}",
+            "26.8.2 26.8.2 edge-26.8 edge-26 z.yaml /x/y",
+        ),
+        ("${p//\\//-}", "-x-y-z.yaml"),
+        ("no variables", "no variables"),
+        ("", ""),
+        ("é${a}é", "éedge-26.8.2é"),
+    ] {
+        assert_eq!(substituted(text, &known).as_deref(), Ok(expected), "{text}");
+    }
+    for text in ["${a", "${a-b}", "${}", "${a:}", "${a b}", "${-}", "${a/x}", "${#a x}", "${a:=b"] {
+        assert!(substituted(text, &known).is_err(), "{text}");
+    }
+    assert!(substituted(&"${a:=".repeat(200), &known).is_err());
+}
+
+#[test]
+fn what_is_cut_knows_where_it_was_written() {
+    let tree = files(&[("a.yaml", "v: edge-26.8.2\nt: x-${v#edge-}-${none:=26.1.1}\n")]);
+    let documents = tree.documents("a.yaml").unwrap();
+    let v = documents[0].scalar(&["v"]).unwrap().via(Via::Variable);
+    let text = documents[0].scalar(&["t"]).unwrap();
+    let filled = envsubst::fill(text, &mut |name, _| (name == "v").then(|| v.clone())).unwrap();
+    assert_eq!(
+        format!("{filled:?}"),
+        "[\"x-\"@a.yaml:18, \"26.8.2\"@a.yaml:8, \"-\"@a.yaml:30, \"26.1.1\"@a.yaml:39]"
+    );
+    let vias: Vec<_> =
+        filled.parts().iter().map(|p| if let Part::Written(o) = p { o.via } else { None }).collect();
+    assert_eq!(vias, [None, Some(Via::Variable), None, Some(Via::Variable)]);
+}
+
+const KUSTOMIZATION: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n\
+spec:\n  postBuild:\n    substituteFrom:\n    - {kind: ConfigMap, name: vars}\n    - {kind: Secret, name: more}\n    substitute:\n      b: '2'\n      quote: '\"'\n";
+const VARS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata:\n  a: |\n    2026.8.2\n  b: '1'\n";
+
+fn filled(object: &str) -> (Option<Value>, Vec<Note>) {
+    let tree = files(&[("k.yaml", KUSTOMIZATION), ("vars.yaml", VARS), ("x.yaml", object)]);
+    let all = objects(&tree);
+    let cluster = Cluster::new(&all);
+    let variables = Variables::of(of_kind(&all, "Kustomization"), &cluster).unwrap();
+    let mut notes = Vec::new();
+    let object = all.iter().find(|o| o.file.as_str() == "x.yaml").unwrap();
+    let value = variables.fill(object, &tree, &mut notes);
+    (value, notes)
+}
+
+#[test]
+fn objects_are_filled_and_typed_anew() {
+    let text = "kind: X\nmetadata: {name: '${c:=x}'}\nspec: {v: '${a}', n: '${b}', q: '${quote}${b}${quote}', s: '${secret}', e: '$${a}', w: \"a: ${b}\"}\n";
+    let (value, notes) = filled(text);
+    let value = value.unwrap();
+    assert_eq!(value.text(&["spec", "v"]).unwrap(), "2026.8.2");
+    assert_eq!(typed(value.scalar(&["spec", "n"]).unwrap()), Typed::Int(2));
+    assert_eq!(typed(value.scalar(&["spec", "q"]).unwrap()), Typed::Text("2".to_owned()));
+    assert_eq!(value.text(&["spec", "e"]).unwrap(), "${a}");
+    assert_eq!(value.text(&["spec", "w"]).unwrap(), "a: 2");
+    let who = "variable `secret`, from the Secret `more`";
+    assert_eq!(value.scalar(&["spec", "s"]).unwrap().unknown_to(), Some(who));
+    assert_eq!(value.text(&["metadata", "name"]).unwrap(), "x");
+    let who = "variable `c`, from the Secret `more`".to_owned();
+    assert_eq!(notes.iter().map(|n| n.about.clone()).collect::<Vec<_>>(), [About::Condition(who)]);
+    let Part::Written(origin) = &value.scalar(&["spec", "v"]).unwrap().parts()[0] else { panic!() };
+    assert_eq!(
+        (origin.source.path.as_str(), origin.text(), origin.via),
+        ("vars.yaml", "2026.8.2", Some(Via::Variable))
+    );
+}
+
+#[test]
+fn what_is_switched_off_or_refused_stays_as_it_is() {
+    for place in ["labels", "annotations"] {
+        let text = format!(
+            "kind: X\nmetadata: {{name: x, {place}: {{kustomize.toolkit.fluxcd.io/substitute: disabled}}}}\na: ${{a}}\n"
+        );
+        assert_eq!(filled(&text), (None, Vec::new()));
+    }
+    let (value, notes) = filled("kind: X\nmetadata: {name: x}\na: ${a-b}\n");
+    assert_eq!(value, None);
+    assert!(matches!(notes[0].about, About::Refused(_)));
+    assert_eq!(filled("kind: X\nmetadata: {name: x}\na: b\n"), (None, Vec::new()));
+}
+
+const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: crds, namespace: linkerd}\nspec:\n";
+const SOURCE: &str = "  chart: {spec: {chart: linkerd-crds, version: 2026.8.2, sourceRef: {kind: HelmRepository, name: edge}}}\n";
+const REPOSITORY: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: edge, namespace: linkerd}\nspec: {url: https://charts.example.com}\n";
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: linkerd}\ndata:\n  values.yaml: |\n    a: {b: 1, c: 1}\n    only: map\n  tag: edge-26.8.2\n  quoted: \"'true'\"\n  list: '{x,y}'\n";
+
+fn released(spec: &str) -> crate::deploy::ChartRelease {
+    let text = format!("{RELEASE}{spec}");
+    let tree =
+        files(&[("r.yaml", &text), ("s.yaml", REPOSITORY), ("m.yaml", MAP), ("charts/x/ha.yaml", "ha: 1\n")]);
+    let all = objects(&tree);
+    let cluster = Cluster::new(&all);
+    helm_release(of_kind(&all, "HelmRelease"), &cluster, &tree).unwrap()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Scalar(s) => format!("{:?}", typed(s)),
+        Value::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Value::Map(map) => {
+            let mut all: Vec<_> = map.iter().map(|(k, v)| format!("{k}={}", shown(v))).collect();
+            all.sort();
+            format!("{{{}}}", all.join(" "))
+        }
+    }
+}
+
+fn values(spec: &str) -> String {
+    let release = released(&format!("{SOURCE}{spec}"));
+    shown(&release.values().value).replace("Text(", "(").replace("\"", "")
+}
+
+#[test]
+fn a_release_names_its_chart_and_itself() {
+    use crate::deploy::chart::Repository;
+    let release = released(&format!("{SOURCE}  targetNamespace: mesh\n"));
+    assert_eq!(release.chart.text(), "linkerd-crds");
+    assert_eq!(release.version.as_ref().unwrap().text(), "2026.8.2");
+    assert_eq!(
+        (release.release.text(), release.namespace.unwrap().text()),
+        ("mesh-crds".into(), "mesh".into())
+    );
+    assert!(
+        matches!(&release.repository, Repository::Address(url) if url.text() == "https://charts.example.com")
+    );
+    let long = released(&format!("{SOURCE}  targetNamespace: {}\n", "tenant-".repeat(9)));
+    assert_eq!(long.release.text().len(), 53);
+    let absent = released("  chartRef: {kind: OCIRepository, name: none}\n");
+    assert!(absent.chart.unknown_to().unwrap().contains("OCIRepository `none`"));
+    let tree = released(
+        "  chart: {spec: {chart: ./charts/x, version: '1', valuesFiles: [charts/x/ha.yaml], sourceRef: {kind: GitRepository, name: g}}}\n",
+    );
+    assert!(matches!(tree.repository, Repository::Git(None)) && tree.version.is_none());
+    assert_eq!(shown(&tree.values().value), "{ha=Int(1)}");
+}
+
+// Source: `ChartValuesFromReferences` of github.com/fluxcd/pkg/chartutil.
+#[test]
+fn values_are_laid_out_as_flux_lays_them() {
+    let map = |rest: &str| format!("  - {{kind: ConfigMap, name: values{rest}}}\n");
+    let from = |rest: &[&str]| format!("  valuesFrom:\n{}", rest.iter().map(|r| map(r)).collect::<String>());
+    assert_eq!(
+        values(&format!("{}  values: {{a: {{b: 2}}}}\n", from(&[""]))),
+        "{a={b=Int(2) c=Int(1)} only=(map)}"
+    );
+    assert_eq!(
+        values(&from(&[
+            ", valuesKey: tag, targetPath: 'p.image.tag'",
+            ", valuesKey: quoted, targetPath: 'q[0]'"
+        ])),
+        "{p={image={tag=(edge-26.8.2)}} q=[(true)]}"
+    );
+    assert_eq!(values(&from(&[", valuesKey: list, targetPath: l"])), "{l=[(x), (y)]}");
+    assert_eq!(values(&from(&[", valuesKey: list, targetPath: l, literal: true"])), "{l=({x,y})}");
+    // A single value wins over values in a mapping that they alone have, and nowhere else.
+    let one = from(&[", valuesKey: tag, targetPath: a.b"]);
+    assert_eq!(values(&format!("{one}  values: {{a: {{b: 2}}}}\n")), "{a={b=(edge-26.8.2)}}");
+    let top = from(&[", valuesKey: tag, targetPath: b"]);
+    assert_eq!(values(&format!("{top}  values: {{b: 2}}\n")), "{b=Int(2)}");
+    let both = from(&["", ", valuesKey: tag, targetPath: a.b"]);
+    assert_eq!(values(&format!("{both}  values: {{a: {{b: 2}}}}\n")), "{a={b=Int(2) c=Int(1)} only=(map)}");
+    let twice = from(&[", valuesKey: tag, targetPath: a.b", ", valuesKey: tag, targetPath: a.c"]);
+    assert_eq!(
+        values(&format!("{twice}  values: {{a: {{b: 2, c: 3}}}}\n")),
+        "{a={b=(edge-26.8.2) c=Int(3)}}"
+    );
+}
+
+#[test]
+fn values_that_are_not_in_the_tree_say_who_knows_them() {
+    use crate::deploy::Layer;
+    let release = released(&format!(
+        "{SOURCE}  valuesFrom:\n  - {{kind: Secret, name: certs, valuesKey: ca.crt, targetPath: identity}}\n  - {{kind: ConfigMap, name: gone, optional: true}}\n  - {{kind: ConfigMap, name: values, valuesKey: gone, optional: true}}\n"
+    ));
+    let outside: Vec<_> = release
+        .layers
+        .iter()
+        .map(|l| match l {
+            Layer::Outside { who, optional, .. } => (who.as_str(), *optional),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        outside,
+        [
+            ("Secret linkerd/certs, key ca.crt", false),
+            ("ConfigMap linkerd/gone, key values.yaml, which is not in this repository", true)
+        ]
+    );
+    assert!(release.values().value.scalar(&["identity"]).unwrap().unknown_to().is_some());
+}
+
+const SET: &str = "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {name: mesh, namespace: flux-system}\n";
+
+fn built(spec: &str) -> (Vec<Object>, Vec<Note>) {
+    let text = format!("{SET}{spec}");
+    let provider = "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSetInputProvider\nmetadata: {name: p-1, namespace: flux-system}\nspec: {type: Static, defaultValues: {version: 2026.8.3}}\n";
+    let tree = files(&[("set.yaml", &text), ("p.yaml", provider)]);
+    let all = objects(&tree);
+    let cluster = Cluster::new(&all);
+    let mut notes = Vec::new();
+    let made = resource_set(of_kind(&all, "ResourceSet"), &cluster, &tree, &mut notes);
+    (made, notes)
+}
+
+#[test]
+fn a_resource_set_makes_its_resources_of_each_input() {
+    let spec = "spec:\n  inputs:\n  - {tenant: a, version: 2026.8.2, replicas: 2}\n  - {tenant: b, version: 2026.8.1, replicas: 3}\n  resources:\n  - {apiVersion: v1, kind: X, metadata: {name: 'x-<< inputs.tenant >>'}, spec: {v: '<< inputs.version >>', n: '<< inputs.replicas >>', by: '<< inputs.provider.name >>'}}\n  - {apiVersion: v1, kind: Y, metadata: {name: same}}\n  resourcesTemplate: |\n    <<- range (list \"p\" \"q\") >>\n    ---\n    apiVersion: v1\n    kind: Z\n    metadata:\n      name: << . >>-<< inputs.tenant | quote >>\n    <<- end >>\n";
+    let (made, notes) = built(spec);
+    let names: Vec<_> = made.iter().map(|o| o.name().unwrap().text().into_owned()).collect();
+    assert_eq!(notes, []);
+    assert_eq!(names, ["x-a", "x-b", "same", "p-\"a\"", "q-\"a\"", "p-\"b\"", "q-\"b\""]);
+    let v = made[0].value.scalar(&["spec", "v"]).unwrap();
+    let Part::Written(origin) = &v.parts()[0] else { panic!() };
+    assert_eq!((origin.text(), origin.via), ("2026.8.2", Some(Via::Variable)));
+    assert_eq!(typed(made[0].value.scalar(&["spec", "n"]).unwrap()), Typed::Int(2));
+    assert_eq!(made[0].value.text(&["spec", "by"]).unwrap(), "mesh");
+}
+
+#[test]
+fn inputs_come_from_providers_and_are_permuted() {
+    let spec = "spec:\n  inputsFrom: [{name: p-1}, {name: gone}]\n  resources: [{apiVersion: v1, kind: X, metadata: {name: '<< inputs.version >>'}}]\n";
+    let (made, _) = built(spec);
+    assert_eq!(made[0].name().unwrap().text(), "2026.8.3");
+    assert!(made[1].name().unwrap().unknown_to().unwrap().contains("gone"));
+    let spec = "spec:\n  inputStrategy: {name: Permute}\n  inputs: [{e: dev}, {e: prod}]\n  inputsFrom: [{name: p-1}]\n  resources: [{apiVersion: v1, kind: X, metadata: {name: '<< inputs.mesh.e >>-<< inputs.p_1.version >>'}}]\n";
+    let names: Vec<_> = built(spec).0.iter().map(|o| o.name().unwrap().text().into_owned()).collect();
+    assert_eq!(names, ["dev-2026.8.3", "prod-2026.8.3"]);
+    let (made, notes) =
+        built("spec:\n  inputs: [{a: 1}]\n  resources: [{kind: X, metadata: {name: '<< inputs.gone >>'}}]\n");
+    assert!(made.is_empty() && matches!(notes[0].about, About::Refused(_)));
+}

@@ -1,0 +1,379 @@
+//! The evaluation of a template's tree, as Go's `text/template/exec.go` walks it.
+
+use super::{
+    BRANCHES, BYTES, Filled, STEPS, Scope, Stop,
+    functions::{self, Called},
+    parse::{Base, Branch, Leave, Node, Operand, Pipeline},
+    print::{self, printed},
+};
+use crate::deploy::{
+    note::{About, Bound},
+    typed::{Typed, typed},
+    value::{Part, Scalar, Value},
+};
+
+/// Evaluates a tree of a text.
+pub(super) fn run(nodes: &[Node], text: &Scalar, whole: &str, scope: Scope<'_>) -> Result<Filled, Stop> {
+    let variables = vec![(String::new(), scope.dot.clone())];
+    let mut machine = Machine {
+        text,
+        whole,
+        scope,
+        variables,
+        out: Vec::new(),
+        bytes: 0,
+        steps: 0,
+        outcomes: 1,
+        notes: Vec::new(),
+    };
+    let dot = Dot { value: scope.dot.clone(), outermost: true };
+    machine.nodes(nodes, &dot)?;
+    let text = Scalar::of(machine.out, text.plain);
+    Ok(Filled { text, outcomes: machine.outcomes, notes: machine.notes })
+}
+
+struct Machine<'a> {
+    text: &'a Scalar,
+    whole: &'a str,
+    scope: Scope<'a>,
+    variables: Vec<(String, Value)>,
+    out: Vec<Part>,
+    bytes: usize,
+    steps: usize,
+    outcomes: usize,
+    notes: Vec<About>,
+}
+
+/// The dot, and whether it is the outermost mapping, which may have keys that the tree does not know.
+struct Dot {
+    value: Value,
+    outermost: bool,
+}
+
+enum Flow {
+    Next,
+    Leave(Leave),
+}
+
+// === impl Dot ===
+
+impl Dot {
+    fn inner(value: Value) -> Self {
+        Self { value, outermost: false }
+    }
+}
+
+// === impl Machine ===
+
+impl Machine<'_> {
+    fn step(&mut self) -> Result<(), Stop> {
+        self.steps += 1;
+        if self.steps > STEPS { Err(Stop::Bound(Bound::Steps(STEPS))) } else { Ok(()) }
+    }
+
+    fn print(&mut self, scalar: &Scalar) -> Result<(), Stop> {
+        self.bytes += scalar.parts().iter().map(|p| p.text().len()).sum::<usize>();
+        if self.bytes > BYTES {
+            return Err(Stop::Bound(Bound::Bytes(BYTES)));
+        }
+        self.out.extend_from_slice(scalar.parts());
+        Ok(())
+    }
+
+    fn action(&self, pipeline: &Pipeline) -> String {
+        self.whole.get(pipeline.place.clone()).unwrap_or_default().trim().to_owned()
+    }
+
+    fn note(&mut self, about: About) {
+        if !self.notes.contains(&about) {
+            self.notes.push(about);
+        }
+    }
+
+    fn nodes(&mut self, nodes: &[Node], dot: &Dot) -> Result<Flow, Stop> {
+        let before = self.variables.len();
+        for node in nodes {
+            self.step()?;
+            let flow = match node {
+                Node::Text(range) => {
+                    let text = self.text.cut(range.clone());
+                    self.print(&text)?;
+                    Flow::Next
+                }
+                Node::Action(pipeline) => {
+                    let value = self.pipeline(pipeline, dot)?;
+                    if pipeline.sets.is_empty() {
+                        let text = printed(&value);
+                        self.print(&text)?;
+                    }
+                    Flow::Next
+                }
+                Node::Choice { branches, otherwise } => self.choice(branches, otherwise.as_deref(), dot)?,
+                Node::Range { over, body, otherwise } => self.range(over, body, otherwise.as_deref(), dot)?,
+                Node::Leave(leave) => Flow::Leave(*leave),
+                Node::Unfollowed(range) => {
+                    let text = self.whole.get(range.clone()).unwrap_or_default().trim().to_owned();
+                    let value = unfollowed(&text);
+                    self.note(About::Expression(text));
+                    self.print(&value)?;
+                    Flow::Next
+                }
+            };
+            if matches!(flow, Flow::Leave(_)) {
+                self.variables.truncate(before);
+                return Ok(flow);
+            }
+        }
+        self.variables.truncate(before);
+        Ok(Flow::Next)
+    }
+
+    fn choice(&mut self, branches: &[Branch], otherwise: Option<&[Node]>, dot: &Dot) -> Result<Flow, Stop> {
+        let before = self.variables.len();
+        // What may come, where the tree does not decide.
+        let mut open: Vec<(&Branch, Value)> = Vec::new();
+        let mut decided = false;
+        for branch in branches {
+            let value = self.pipeline(&branch.condition, dot)?;
+            match print::truth(&value) {
+                Some(false) => {}
+                Some(true) => {
+                    open.push((branch, value));
+                    decided = true;
+                    break;
+                }
+                None => {
+                    self.note(About::Condition(self.action(&branch.condition)));
+                    open.push((branch, value));
+                }
+            }
+        }
+        let chosen = self.choose(open.len() + usize::from(!decided));
+        let flow = match open.get(chosen) {
+            Some((branch, value)) if branch.with => self.nodes(&branch.body, &Dot::inner(value.clone())),
+            Some((branch, _)) => self.nodes(&branch.body, dot),
+            None => otherwise.map_or(Ok(Flow::Next), |nodes| self.nodes(nodes, dot)),
+        };
+        self.variables.truncate(before);
+        flow
+    }
+
+    /// Says which of several outcomes is wanted.
+    fn choose(&mut self, outcomes: usize) -> usize {
+        if outcomes > BRANCHES {
+            self.note(About::Bound(Bound::Branches(BRANCHES)));
+        }
+        self.outcomes = self.outcomes.max(outcomes.min(BRANCHES));
+        self.scope.outcome.min(outcomes.saturating_sub(1))
+    }
+
+    fn range(
+        &mut self,
+        over: &Pipeline,
+        body: &[Node],
+        otherwise: Option<&[Node]>,
+        dot: &Dot,
+    ) -> Result<Flow, Stop> {
+        let before = self.variables.len();
+        let value = self.commands(over, dot)?;
+        let mut items: Vec<(Value, Value)> = Vec::new();
+        match &value {
+            Value::List(list) => {
+                let numbered = list.iter().enumerate();
+                items.extend(numbered.map(|(n, item)| (print::int(n as i64), item.clone())));
+            }
+            Value::Map(map) => {
+                items.extend(map.iter().map(|(key, item)| (Value::made(key), item.clone())));
+                items.sort_by_cached_key(|(key, _)| print::text(key).map(|k| k.text().into_owned()));
+            }
+            Value::Scalar(scalar) if print::is_unknown(&value) => {
+                self.note(About::Condition(self.action(over)));
+                if self.choose(2) == 0 {
+                    items.push((Value::Scalar(scalar.clone()), Value::Scalar(scalar.clone())));
+                }
+            }
+            Value::Scalar(scalar) => match typed(scalar) {
+                Typed::Int(n) if n >= 0 => {
+                    let last = n.min(STEPS as i64 + 1);
+                    items.extend((0..last).map(|n| (print::int(n), print::int(n))));
+                }
+                Typed::Null => {}
+                _ => return Err(Stop::Refused(format!("range can't iterate over {}", scalar.text()))),
+            },
+        }
+        if items.is_empty() {
+            return otherwise.map_or(Ok(Flow::Next), |nodes| self.nodes(nodes, dot));
+        }
+        for (key, item) in items {
+            self.step()?;
+            match over.sets.as_slice() {
+                [one] => self.variables.push((one.clone(), item.clone())),
+                [first, second] => {
+                    self.variables.push((first.clone(), key));
+                    self.variables.push((second.clone(), item.clone()));
+                }
+                _ => {}
+            }
+            let flow = self.nodes(body, &Dot::inner(item))?;
+            self.variables.truncate(before);
+            if matches!(flow, Flow::Leave(Leave::Break)) {
+                break;
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, dot: &Dot) -> Result<Value, Stop> {
+        let value = self.commands(pipeline, dot)?;
+        for name in &pipeline.sets {
+            let there = self.variables.iter_mut().rev().find(|(n, _)| n == name);
+            match there {
+                Some((_, old)) if !pipeline.declares => *old = value.clone(),
+                _ => self.variables.push((name.clone(), value.clone())),
+            }
+        }
+        Ok(value)
+    }
+
+    fn commands(&mut self, pipeline: &Pipeline, dot: &Dot) -> Result<Value, Stop> {
+        let mut value: Option<Value> = None;
+        for command in &pipeline.commands {
+            self.step()?;
+            value = Some(self.command(command, value, pipeline, dot)?);
+        }
+        Ok(value.unwrap_or_else(print::null))
+    }
+
+    fn command(
+        &mut self,
+        command: &[Operand],
+        piped: Option<Value>,
+        pipeline: &Pipeline,
+        dot: &Dot,
+    ) -> Result<Value, Stop> {
+        let Some((first, rest)) = command.split_first() else { return Ok(print::null()) };
+        if let (Base::Function(name), true) = (&first.base, first.fields.is_empty()) {
+            if matches!(&**name, "and" | "or") {
+                return self.connective(name == "and", (rest, piped), pipeline, dot);
+            }
+            let mut arguments = Vec::with_capacity(rest.len() + 1);
+            for operand in rest {
+                arguments.push(self.operand(operand, pipeline, dot)?);
+            }
+            arguments.extend(piped);
+            return self.call(name, arguments, pipeline);
+        }
+        if !rest.is_empty() || piped.is_some() {
+            return Err(Stop::Refused(format!(
+                "can't give argument to non-function in {}",
+                self.action(pipeline)
+            )));
+        }
+        self.operand(first, pipeline, dot)
+    }
+
+    fn connective(
+        &mut self,
+        and: bool,
+        (rest, piped): (&[Operand], Option<Value>),
+        pipeline: &Pipeline,
+        dot: &Dot,
+    ) -> Result<Value, Stop> {
+        let mut last = None;
+        for operand in rest {
+            let value = self.operand(operand, pipeline, dot)?;
+            let ends = print::truth(&value).is_none_or(|truth| truth != and);
+            last = Some(value);
+            if ends {
+                return Ok(last.unwrap_or_else(print::null));
+            }
+        }
+        Ok(piped.or(last).unwrap_or_else(print::null))
+    }
+
+    fn call(&mut self, name: &str, arguments: Vec<Value>, pipeline: &Pipeline) -> Result<Value, Stop> {
+        if name == "inputs" && arguments.is_empty() {
+            return Ok(self.scope.inputs.cloned().unwrap_or_else(print::null));
+        }
+        if name == "default"
+            && let [fallback, given] = arguments.as_slice()
+            && print::is_unknown(given)
+        {
+            self.note(About::Condition(self.action(pipeline)));
+            return Ok(if self.choose(2) == 0 { given.clone() } else { fallback.clone() });
+        }
+        match functions::call(name, &arguments) {
+            Called::Is(value) => {
+                let long = matches!(&value, Value::Scalar(s) if s.parts().iter().map(|p| p.text().len()).sum::<usize>() > BYTES);
+                if long { Err(Stop::Bound(Bound::Bytes(BYTES))) } else { Ok(value) }
+            }
+            Called::Unknown => {
+                let who = arguments.iter().find_map(print::who).map(str::to_owned);
+                Ok(Value::Scalar(Scalar::unknown(&who.unwrap_or_default())))
+            }
+            Called::Refused(why) => Err(Stop::Refused(format!("{}: {why}", self.action(pipeline)))),
+            Called::Unfollowed => {
+                let text = self.action(pipeline);
+                let value = unfollowed(&text);
+                self.note(About::Expression(text));
+                Ok(Value::Scalar(value))
+            }
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand, pipeline: &Pipeline, dot: &Dot) -> Result<Value, Stop> {
+        let mut outermost = false;
+        let base = match &operand.base {
+            Base::Dot => {
+                outermost = dot.outermost;
+                dot.value.clone()
+            }
+            Base::Nil => print::null(),
+            Base::Bool(is) => print::boolean(*is),
+            Base::Number(text) => Value::Scalar(Scalar::made(text).as_plain()),
+            Base::Text { text, place } => Value::Scalar(match place {
+                Some(place) => self.text.cut(place.clone()).as_string(),
+                None => Scalar::made(text),
+            }),
+            Base::Variable(name) => {
+                outermost = name.is_empty();
+                let found = self.variables.iter().rev().find(|(n, _)| n == name);
+                found
+                    .map(|(_, value)| value.clone())
+                    .ok_or_else(|| Stop::Refused(format!("undefined variable \"${name}\"")))?
+            }
+            Base::Function(name) => {
+                outermost = name == "inputs";
+                self.call(name, Vec::new(), pipeline)?
+            }
+            Base::Paren(inner) => self.pipeline(inner, dot)?,
+        };
+        let mut value = base;
+        for field in &operand.fields {
+            value = self.field(&value, field, outermost)?;
+            outermost = false;
+        }
+        Ok(value)
+    }
+
+    fn field(&mut self, value: &Value, field: &str, outermost: bool) -> Result<Value, Stop> {
+        self.step()?;
+        match value {
+            Value::Map(map) => match (map.get(field), self.scope.open) {
+                (Some(value), _) => Ok(value.clone()),
+                (None, Some(who)) if outermost => Ok(Value::Scalar(Scalar::unknown(who))),
+                (None, _) if self.scope.strict => {
+                    Err(Stop::Refused(format!("map has no entry for key \"{field}\"")))
+                }
+                (None, _) => Ok(print::null()),
+            },
+            Value::Scalar(scalar) if print::is_unknown(value) => Ok(Value::Scalar(scalar.clone())),
+            Value::Scalar(scalar) if typed(scalar) == Typed::Null && !self.scope.strict => Ok(print::null()),
+            _ => Err(Stop::Refused(format!("can't evaluate field {field}"))),
+        }
+    }
+}
+
+fn unfollowed(text: &str) -> Scalar {
+    Scalar::unknown(&format!("the template expression `{text}`"))
+}

@@ -1,0 +1,121 @@
+//! Go templates in their plain forms, evaluated so that each piece of the output knows where it was written.
+//!
+//! In: a text with actions, and what it may read. Out: the text filled. Followed are fields, variables, quoted texts,
+//! pipelines, `if`, `with`, `range`, and the functions of `functions.rs`; what is beyond is a part that is not known, and
+//! named. A condition that the tree does not decide has several outcomes, each of which can be asked for.
+//! As Go's `text/template` and sprig define them.
+
+mod eval;
+mod functions;
+mod lex;
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    note::{About, Bound},
+    value::{Scalar, Value},
+};
+
+pub use print::printed;
+
+/// Outcomes of one template's conditions that are looked at.
+pub const BRANCHES: usize = 8;
+/// Steps that one evaluation may take.
+const STEPS: usize = 100_000;
+/// Bytes that one text may grow to.
+const BYTES: usize = 4 << 20;
+
+/// A text that is no template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// The author's: an action, a block, a quote or a parenthesis without its end.
+    #[error("an action, a block, a quote or a parenthesis has no end")]
+    Unclosed,
+    /// The author's: something that does not belong there.
+    #[error("an action has something that does not belong there")]
+    Unexpected,
+    /// The author's: deeper than is followed.
+    #[error("its blocks nest too deep")]
+    Deep,
+}
+
+/// Why nothing comes of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The deployer refuses it, with these words.
+    Refused(String),
+    /// It is more than is followed.
+    Bound(Bound),
+}
+
+/// What a template can read.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// The dot.
+    pub dot: &'a Value,
+    /// What the function `inputs` gives.
+    pub inputs: Option<&'a Value>,
+    /// Who knows the keys that the outermost mapping does not have; `None` where it has all.
+    pub open: Option<&'a str>,
+    /// Whether a key that is not there is an error (`missingkey=error`).
+    pub strict: bool,
+    /// Which outcome of conditions that the tree does not decide is wanted, from 0.
+    pub outcome: usize,
+}
+
+/// What comes of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filled {
+    /// The text.
+    pub text: Scalar,
+    /// How many outcomes there are.
+    pub outcomes: usize,
+    /// What was not followed.
+    pub notes: Vec<About>,
+}
+
+/// Templates taken apart, each once.
+pub struct Templates {
+    delimiters: (&'static str, &'static str),
+    kept: HashMap<Box<str>, Result<Arc<Vec<parse::Node>>, TemplateError>>,
+}
+
+// === impl Templates ===
+
+impl Templates {
+    /// Templates with these delimiters.
+    pub fn new(open: &'static str, close: &'static str) -> Self {
+        Self { delimiters: (open, close), kept: HashMap::new() }
+    }
+
+    /// Tells whether a text has an action.
+    pub fn is_template(&self, text: &str) -> bool {
+        text.contains(self.delimiters.0)
+    }
+
+    /// Evaluates a text.
+    ///
+    /// # Errors
+    /// Where the deployer would refuse it, or it is more than is followed.
+    pub fn fill(&mut self, text: &Scalar, scope: Scope<'_>) -> Result<Filled, Stop> {
+        let whole = text.text();
+        if !self.is_template(&whole) {
+            return Ok(Filled { text: text.clone(), outcomes: 1, notes: Vec::new() });
+        }
+        let nodes = match self.kept.get(&*whole) {
+            Some(kept) => kept.clone(),
+            None => {
+                let parsed = parse::parse(&whole, self.delimiters).map(Arc::new);
+                self.kept.insert((&*whole).into(), parsed.clone());
+                parsed
+            }
+        };
+        let nodes = nodes.map_err(|error| Stop::Refused(error.to_string()))?;
+        eval::run(&nodes, text, &whole, scope)
+    }
+}

@@ -1,0 +1,373 @@
+//! Go templates taken apart, as Go's `text/template/parse` does it: text, actions, blocks, pipelines.
+//!
+//! In: a text and its delimiters. Out: a tree of ranges into the text, so that one tree serves every scalar of that text.
+
+use std::ops::Range;
+
+use super::{
+    TemplateError,
+    lex::{Token, tokens},
+};
+
+/// Blocks and parentheses nest no deeper than this.
+const DEPTH: usize = 64;
+/// Blanks that trim markers take away.
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// A piece of a template.
+#[derive(Debug)]
+pub(super) enum Node {
+    /// Bytes of the text as they are.
+    Text(Range<usize>),
+    /// A pipeline whose value is printed, or which only sets a variable.
+    Action(Pipeline),
+    /// `if`, or `with`, which sets the dot too.
+    Choice { branches: Vec<Branch>, otherwise: Option<Vec<Node>> },
+    /// `range`.
+    Range { over: Pipeline, body: Vec<Node>, otherwise: Option<Vec<Node>> },
+    /// `break` or `continue`.
+    Leave(Leave),
+    /// `template`, `define`, `block`: the bytes of the action.
+    Unfollowed(Range<usize>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    Break,
+    Continue,
+}
+
+/// One condition with what it leads to.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub condition: Pipeline,
+    pub with: bool,
+    pub body: Vec<Node>,
+}
+
+/// Commands, each of which gets what the one before it gives.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    /// The bytes of the whole action, for people.
+    pub place: Range<usize>,
+    /// The variables that it sets, without `$`.
+    pub sets: Vec<String>,
+    /// Whether they are new (`:=`).
+    pub declares: bool,
+    pub commands: Vec<Vec<Operand>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Operand {
+    pub base: Base,
+    /// The keys behind it.
+    pub fields: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) enum Base {
+    Dot,
+    Nil,
+    Bool(bool),
+    Number(String),
+    /// A text, with its bytes where it stands in them as it is.
+    Text {
+        text: String,
+        place: Option<Range<usize>>,
+    },
+    Variable(String),
+    Function(String),
+    Paren(Box<Pipeline>),
+}
+
+/// Takes a template apart.
+pub(super) fn parse(text: &str, delimiters: (&str, &str)) -> Result<Vec<Node>, TemplateError> {
+    let pieces = pieces(text, delimiters)?;
+    let mut parser = Parser { text, pieces, at: 0 };
+    let (nodes, end) = parser.nodes(DEPTH)?;
+    match end {
+        End::Text => Ok(nodes),
+        End::End | End::Else(_) => Err(TemplateError::Unexpected),
+    }
+}
+
+/// A text between actions, or what stands between the delimiters of one.
+enum Piece {
+    Text(Range<usize>),
+    Action(Range<usize>),
+}
+
+fn pieces(text: &str, (open, close): (&str, &str)) -> Result<Vec<Piece>, TemplateError> {
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    let mut trim = false;
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        let skipped = if trim { rest.len() - rest.trim_start_matches(BLANKS).len() } else { 0 };
+        let start = at + skipped;
+        let Some(found) = rest.get(skipped..).and_then(|rest| rest.find(open)) else {
+            pieces.push(Piece::Text(start..text.len()));
+            return Ok(pieces);
+        };
+        let action = start + found + open.len();
+        let mut end = start + found;
+        let mut inner = action;
+        let behind = text.get(action..).unwrap_or_default();
+        if behind.strip_prefix('-').is_some_and(|b| b.starts_with(BLANKS)) {
+            inner += 1;
+            end = start + text.get(start..end).unwrap_or_default().trim_end_matches(BLANKS).len();
+        }
+        pieces.push(Piece::Text(start..end));
+        let (range, next, trims) = closed(text, inner, close)?;
+        trim = trims;
+        at = next;
+        pieces.push(Piece::Action(range));
+    }
+}
+
+/// Finds the end of an action that begins at a byte: what is in it, where the text goes on, whether it is trimmed.
+fn closed(text: &str, start: usize, close: &str) -> Result<(Range<usize>, usize, bool), TemplateError> {
+    let body = text.get(start..).unwrap_or_default();
+    let blank = body.len() - body.trim_start_matches(BLANKS).len();
+    if body.get(blank..).is_some_and(|b| b.starts_with("/*")) {
+        let end = body.find("*/").map(|n| start + n + 2).ok_or(TemplateError::Unclosed)?;
+        let rest = text.get(end..).unwrap_or_default();
+        let trimmed = rest.trim_start_matches(BLANKS);
+        let (trims, rest) = match trimmed.strip_prefix('-') {
+            Some(behind) if behind.starts_with(close) => (true, behind),
+            _ => (false, trimmed),
+        };
+        let behind = rest.strip_prefix(close).ok_or(TemplateError::Unclosed)?;
+        return Ok((start..start, text.len() - behind.len(), trims));
+    }
+    let mut quote: Option<char> = None;
+    let mut escaped = false;
+    for (at, c) in body.char_indices() {
+        match quote {
+            Some('`') if c == '`' => quote = None,
+            Some('`') => {}
+            Some(_) if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(q) if c == q => quote = None,
+            Some(_) if c == '\n' => return Err(TemplateError::Unclosed),
+            Some(_) => {}
+            None if body.get(at..).is_some_and(|b| b.starts_with(close)) => {
+                let inner = body.get(..at).unwrap_or_default();
+                let trims = inner.strip_suffix('-').is_some_and(|i| i.ends_with(BLANKS) || i.is_empty());
+                let end = if trims { start + at - 1 } else { start + at };
+                return Ok((start..end, start + at + close.len(), trims));
+            }
+            None if matches!(c, '"' | '\'' | '`') => quote = Some(c),
+            None => {}
+        }
+    }
+    Err(TemplateError::Unclosed)
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    pieces: Vec<Piece>,
+    at: usize,
+}
+
+/// What ended a list of nodes.
+enum End {
+    Text,
+    End,
+    Else(Range<usize>),
+}
+
+// === impl Parser ===
+
+impl Parser<'_> {
+    fn nodes(&mut self, depth: usize) -> Result<(Vec<Node>, End), TemplateError> {
+        let depth = depth.checked_sub(1).ok_or(TemplateError::Deep)?;
+        let mut nodes = Vec::new();
+        while let Some(piece) = self.pieces.get(self.at) {
+            self.at += 1;
+            let range = match piece {
+                Piece::Text(range) => {
+                    if !range.is_empty() {
+                        nodes.push(Node::Text(range.clone()));
+                    }
+                    continue;
+                }
+                Piece::Action(range) => range.clone(),
+            };
+            let action = self.text.get(range.clone()).unwrap_or_default();
+            let word = action.trim_start_matches(BLANKS);
+            let word_end = word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len());
+            match word.get(..word_end).unwrap_or_default() {
+                "" if word.is_empty() => {}
+                "if" | "with" => nodes.push(self.choice(range, depth)?),
+                "range" => nodes.push(self.range(&range, depth)?),
+                "end" => return Ok((nodes, End::End)),
+                "else" => return Ok((nodes, End::Else(range))),
+                "break" => nodes.push(Node::Leave(Leave::Break)),
+                "continue" => nodes.push(Node::Leave(Leave::Continue)),
+                "define" | "block" => {
+                    self.nodes(depth)?;
+                    nodes.push(Node::Unfollowed(range));
+                }
+                "template" => nodes.push(Node::Unfollowed(range)),
+                _ => nodes.push(Node::Action(self.pipeline(range.clone(), &range)?)),
+            }
+        }
+        Ok((nodes, End::Text))
+    }
+
+    fn pipeline(&self, code: Range<usize>, place: &Range<usize>) -> Result<Pipeline, TemplateError> {
+        let tokens = tokens(self.text, code)?;
+        let mut words = Words { tokens: &tokens, at: 0, place };
+        let pipeline = words.pipeline(DEPTH)?;
+        if words.at < tokens.len() { Err(TemplateError::Unexpected) } else { Ok(pipeline) }
+    }
+
+    /// The code behind a word at the beginning of an action.
+    fn behind(&self, range: &Range<usize>, word: &str) -> Range<usize> {
+        let action = self.text.get(range.clone()).unwrap_or_default();
+        let at = action.find(word).map_or(0, |at| at + word.len());
+        range.start + at..range.end
+    }
+
+    fn choice(&mut self, range: Range<usize>, depth: usize) -> Result<Node, TemplateError> {
+        let mut branches = Vec::new();
+        let mut range = range;
+        let mut code = range.clone();
+        loop {
+            let action = self.text.get(code.clone()).unwrap_or_default();
+            let with = action.trim_start_matches(BLANKS).starts_with("with");
+            let condition = self.pipeline(self.behind(&code, if with { "with" } else { "if" }), &range)?;
+            let (body, end) = self.nodes(depth)?;
+            branches.push(Branch { condition, with, body });
+            let next = match end {
+                End::End => return Ok(Node::Choice { branches, otherwise: None }),
+                End::Text => return Err(TemplateError::Unclosed),
+                End::Else(next) => next,
+            };
+            code = self.behind(&next, "else");
+            range = next;
+            if self.text.get(code.clone()).unwrap_or_default().trim_matches(BLANKS).is_empty() {
+                let (body, End::End) = self.nodes(depth)? else { return Err(TemplateError::Unclosed) };
+                return Ok(Node::Choice { branches, otherwise: Some(body) });
+            }
+        }
+    }
+
+    fn range(&mut self, range: &Range<usize>, depth: usize) -> Result<Node, TemplateError> {
+        let over = self.pipeline(self.behind(range, "range"), range)?;
+        let (body, end) = self.nodes(depth)?;
+        let otherwise = match end {
+            End::End => None,
+            End::Text => return Err(TemplateError::Unclosed),
+            End::Else(_) => match self.nodes(depth)? {
+                (body, End::End) => Some(body),
+                _ => return Err(TemplateError::Unclosed),
+            },
+        };
+        Ok(Node::Range { over, body, otherwise })
+    }
+}
+
+struct Words<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    place: &'a Range<usize>,
+}
+
+// === impl Words ===
+
+impl Words<'_> {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    fn pipeline(&mut self, depth: usize) -> Result<Pipeline, TemplateError> {
+        let depth = depth.checked_sub(1).ok_or(TemplateError::Deep)?;
+        let (sets, declares) = self.sets();
+        let mut commands = vec![Vec::new()];
+        loop {
+            match self.peek() {
+                None | Some(Token::Close) => break,
+                Some(Token::Pipe) => {
+                    self.at += 1;
+                    commands.push(Vec::new());
+                }
+                Some(Token::Space) => self.at += 1,
+                Some(_) => {
+                    let operand = self.operand(depth)?;
+                    commands.last_mut().ok_or(TemplateError::Unexpected)?.push(operand);
+                }
+            }
+        }
+        if commands.iter().any(Vec::is_empty) {
+            return Err(TemplateError::Unexpected);
+        }
+        Ok(Pipeline { place: self.place.clone(), sets, declares, commands })
+    }
+
+    /// Reads `$a, $b :=` or `$a =`.
+    fn sets(&mut self) -> (Vec<String>, bool) {
+        let words: Vec<(usize, &Token)> = self
+            .tokens
+            .iter()
+            .enumerate()
+            .skip(self.at)
+            .filter(|(_, t)| !matches!(t, Token::Space))
+            .collect();
+        let mut names = Vec::new();
+        for pair in words.chunks(2) {
+            match pair {
+                [(_, Token::Variable(name)), (_, Token::Comma)] => names.push(name.clone()),
+                [(_, Token::Variable(name)), (at, sign @ (Token::Declare | Token::Assign))] => {
+                    names.push(name.clone());
+                    self.at = at + 1;
+                    return (names, **sign == Token::Declare);
+                }
+                _ => break,
+            }
+        }
+        (Vec::new(), false)
+    }
+
+    fn operand(&mut self, depth: usize) -> Result<Operand, TemplateError> {
+        let token = self.peek().cloned();
+        self.at += 1;
+        let base = match token {
+            Some(Token::Dot) => Base::Dot,
+            Some(Token::Field(name)) => {
+                let mut operand = Operand { base: Base::Dot, fields: vec![name] };
+                self.fields(&mut operand.fields);
+                return Ok(operand);
+            }
+            Some(Token::Variable(name)) => Base::Variable(name),
+            Some(Token::Text { text, place }) => Base::Text { text, place },
+            Some(Token::Number(text)) => Base::Number(text),
+            Some(Token::Word(word)) => match &*word {
+                "nil" => Base::Nil,
+                "true" => Base::Bool(true),
+                "false" => Base::Bool(false),
+                _ => Base::Function(word),
+            },
+            Some(Token::Open) => {
+                let inner = self.pipeline(depth)?;
+                if self.peek() != Some(&Token::Close) {
+                    return Err(TemplateError::Unclosed);
+                }
+                self.at += 1;
+                Base::Paren(Box::new(inner))
+            }
+            _ => return Err(TemplateError::Unexpected),
+        };
+        let mut operand = Operand { base, fields: Vec::new() };
+        self.fields(&mut operand.fields);
+        Ok(operand)
+    }
+
+    fn fields(&mut self, fields: &mut Vec<String>) {
+        while let Some(Token::Field(name)) = self.peek() {
+            fields.push(name.clone());
+            self.at += 1;
+        }
+    }
+}
