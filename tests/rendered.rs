@@ -9,21 +9,18 @@ mod support;
 #[path = "rendered/values.rs"]
 mod values;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
-};
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use support::{
     charts::{CHARTS, ChartRepository},
     helm::Bench,
-    manifests::{documents, hours_ago, job},
+    manifests::{assert_trees, expected, hours_ago, job, name, unsummed},
     tree::MemoryTree,
 };
 use uplinker::{
     linkerd::built_in,
     render::{
-        DriftMode, Manifest, RenderEntry, Renderer as _,
+        DriftMode, RenderEntry, Renderer as _,
         committed::{Committed, Regenerate, Regenerated, committed, regenerate},
     },
     scan::{ScanOptions, scan},
@@ -52,58 +49,6 @@ fn template(chart: &str, version: &str, values: &str) -> String {
 /// What is committed, some hours ago.
 fn committed_text(chart: &str, version: &str, values: &str) -> String {
     hours_ago(&template(chart, version, values))
-}
-
-fn name(document: &str) -> String {
-    let object = &Manifest::parse(document).unwrap().objects[0];
-    format!("{}-{}", object.key.kind.to_lowercase(), object.key.name.replace(':', "-"))
-}
-
-/// Returns what the new version must look like: Helm's text, with the lines that it invents taken from what is committed.
-fn expected(new: &str, committed: &str) -> String {
-    const INVENTED: [&str; 6] = ["tls.crt:", "tls.key:", "crt.pem:", "key.pem:", "caBundle:", "schedule:"];
-    let old: BTreeMap<String, String> = documents(committed).into_iter().map(|d| (name(&d), d)).collect();
-    let names: Vec<String> = documents(new).iter().map(|d| name(d)).collect();
-    let mut document = 0;
-    let mut out = String::new();
-    for line in new.lines() {
-        document += usize::from(line == "---");
-        let key = INVENTED.iter().find(|key| line.trim().starts_with(**key));
-        let kept =
-            key.and_then(|key| old.get(&names[document - 1])?.lines().find(|l| l.trim().starts_with(key)));
-        out.push_str(&format!("{}\n", kept.unwrap_or(line)));
-    }
-    out
-}
-
-/// Compares whole trees and shows the lines that differ.
-#[track_caller]
-fn assert_trees(found: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>) {
-    let paths: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
-    let mut shown = String::new();
-    for path in paths {
-        let (found, wanted) = (found.get(path), wanted.get(path));
-        if found != wanted {
-            let text = |t: Option<&String>| t.cloned().unwrap_or_else(|| "(no file)\n".to_owned());
-            let diff = similar::TextDiff::from_lines(text(wanted).as_str(), text(found).as_str())
-                .unified_diff()
-                .to_string();
-            shown.push_str(&format!("{path} (- wanted, + found)\n{diff}"));
-        }
-    }
-    assert!(shown.is_empty(), "{shown}");
-}
-
-/// Replaces checksums, which the tests below look at by themselves.
-fn unsummed(text: &str) -> String {
-    let line = |l: &str| match l.split_once("checksum/config: ") {
-        Some((before, sum)) => {
-            assert!(sum.len() == 64 && sum.bytes().all(|b| b.is_ascii_hexdigit()), "{l}");
-            format!("{before}checksum/config: SUM\n")
-        }
-        None => format!("{l}\n"),
-    };
-    text.lines().map(line).collect()
 }
 
 fn sets(tree: &MemoryTree) -> Vec<Committed> {

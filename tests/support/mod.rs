@@ -12,6 +12,7 @@ pub mod git_server;
 pub mod github;
 pub mod helm;
 pub mod http;
+pub mod kustomize;
 pub mod manifests;
 pub mod mesh;
 pub mod process;

@@ -281,13 +281,17 @@ impl Writing<'_> {
                 let text = &file.manifest.text;
                 let at = neighbour.span.end;
                 let open = text.get(..at).is_some_and(|t| !t.ends_with('\n'));
-                (at, format!("{}---\n{body}\n", if open { "\n" } else { "" }))
+                (
+                    at,
+                    format!("{}---\n{body}\n{}", if open { "\n" } else { "" }, blank_behind(file, neighbour)),
+                )
             }
             Spot::Before(_, neighbour) => {
                 let document = file.manifest.stream.documents.get(neighbour.document);
+                let blank = blank_behind(file, neighbour);
                 match document.and_then(|d| d.marker()) {
-                    Some(marker) => (marker.start, format!("---\n{body}\n")),
-                    None => (neighbour.span.start, format!("{body}\n---\n")),
+                    Some(marker) => (marker.start, format!("---\n{body}\n{blank}")),
+                    None => (neighbour.span.start, format!("{body}\n{blank}---\n")),
                 }
             }
         };
@@ -327,6 +331,12 @@ fn dropped(file: &CommittedFile, object: &Object) -> Splice {
     let document = file.manifest.stream.documents.get(object.document);
     let start = document.and_then(|d| d.marker()).map_or(object.span.start, |marker| marker.start);
     Splice { span: start..object.span.end, with: String::new() }
+}
+
+/// Returns the blank line that parts a document from the next one, where there is one: Helm 4 leaves it, Helm 3 does not.
+fn blank_behind(file: &CommittedFile, object: &Object) -> &'static str {
+    let document = lf(file.manifest.document(object));
+    if document.ends_with("\n\n") { "\n" } else { "" }
 }
 
 /// Returns a text with line feeds only, without those at its end.
