@@ -14,6 +14,7 @@ pub mod policy;
 pub mod propose;
 pub mod release;
 pub mod render;
+pub mod repo;
 pub mod report;
 pub mod scan;
 pub mod serve;

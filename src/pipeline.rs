@@ -24,8 +24,9 @@ use crate::{
     propose::Forge,
     release::{Catalog, EdgeVersion},
     render::Renderer,
+    repo::Tree,
     report::{PinsReport, RunReport, VerifyReport},
-    scan::{Stage, Tree},
+    scan::Stage,
 };
 
 pub use base::Base;

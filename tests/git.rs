@@ -33,7 +33,7 @@ use uplinker::{
         git::{GitRemote, Limits, RemoteOptions, open_path},
     },
     edit::{ChangeSet, FileChange},
-    scan::{BlobId, Mode, RepoPath, Tree},
+    repo::{BlobId, Mode, RepoPath, Tree},
     sys::{
         git_options::{GitOptions, apply},
         http::Http,

@@ -18,7 +18,7 @@ use uplinker::{
         Forge, NewPull, PullState,
         directory::{Access, DirectoryForge},
     },
-    scan::{Mode, RepoPath},
+    repo::{Mode, RepoPath},
     sys::http::Http,
 };
 

@@ -19,7 +19,7 @@ use uplinker::{
         Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status,
         github::{Address, GitHub},
     },
-    scan::BlobId,
+    repo::BlobId,
     sys::http::Http,
 };
 

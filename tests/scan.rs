@@ -12,10 +12,8 @@ use std::{
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use uplinker::scan::{
-    BlobId, Entry, GitTree, Inventory, Mode, PinKind, RepoPath, ScanOptions, SkipReason, Tree, TreeError,
-    scan,
-};
+use uplinker::repo::{BlobId, Entry, GitTree, Mode, RepoPath, Tree, TreeError};
+use uplinker::scan::{Inventory, PinKind, ScanOptions, SkipReason, scan};
 
 #[path = "rounds/mod.rs"]
 mod rounds;

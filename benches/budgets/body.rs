@@ -95,7 +95,7 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
         exclude: globset::GlobSet::empty(),
         all: true,
     };
-    let read = |tree: &dyn uplinker::scan::Tree| {
+    let read = |tree: &dyn uplinker::repo::Tree| {
         let mut inventory = scan(tree, &ScanOptions::default()).expect("a scan");
         plan::resolve(&mut inventory, &bench.catalog);
         inventory

@@ -3,7 +3,8 @@
 use uplinker::{
     edit,
     plan::{Move, NewText, Plan},
-    scan::{BlobId, Entry, Inventory, Mode, RepoPath, ScanOptions, Stage, Tree, TreeError, scan},
+    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    scan::{Inventory, ScanOptions, Stage, scan},
 };
 
 use crate::{

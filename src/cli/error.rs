@@ -8,7 +8,7 @@ use crate::{
     pipeline,
     propose::ForgeError,
     release::ReleaseError,
-    scan::TreeError,
+    repo::TreeError,
     sys::{http::HttpSetup, secrets::TokenError},
 };
 

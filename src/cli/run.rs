@@ -96,8 +96,9 @@ mod tests {
     use super::*;
     use crate::{
         edit::ChangeSet,
+        repo::RepoPath,
         report::{PinRow, PinsReport, StageDecision, StageReport},
-        scan::{PinKind, RepoPath, Stage},
+        scan::{PinKind, Stage},
         verify::{Finding, Severity},
     };
 

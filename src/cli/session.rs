@@ -28,8 +28,8 @@ use crate::{
         self, Renderer,
         helm::{Helm, HelmOptions},
     },
+    repo::Tree,
     report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, VerifyReport},
-    scan::Tree,
     sys::{
         cache::Cache,
         git_options::{self, GitOptions},

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::{
     edit::ChangeSet,
-    scan::{BlobId, Tree},
+    repo::{BlobId, Tree},
 };
 
 /// The id of a commit (SHA-1).

@@ -1,6 +1,6 @@
 //! Which file of a tree is the configuration.
 
-use crate::scan::{Mode, Tree, TreeError};
+use crate::repo::{Mode, Tree, TreeError};
 
 use super::{Config, ConfigErrors, parse};
 
@@ -66,7 +66,7 @@ pub fn read(tree: &dyn Tree) -> Result<Config, ReadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::{BlobId, Entry, RepoPath};
+    use crate::repo::{BlobId, Entry, RepoPath};
 
     struct Files(Vec<Entry>, Vec<u8>);
 

@@ -10,7 +10,7 @@ use super::{
     strvals::{self, SetError, Typing},
     value::{Scalar, Value, Via},
 };
-use crate::scan::RepoPath;
+use crate::repo::RepoPath;
 
 /// A chart as one object has it rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]

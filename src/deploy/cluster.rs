@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::object::Object;
-use crate::scan::RepoPath;
+use crate::repo::RepoPath;
 
 /// Objects by kind and name.
 #[derive(Default)]

@@ -15,7 +15,7 @@ use super::{
     value::{Scalar, Source, Value},
 };
 use crate::{
-    scan::{Entry, Mode, ScanOptions, Tree, TreeError},
+    repo::{Entry, Mode, Tree, TreeError},
     yaml::Ceilings,
 };
 
@@ -105,10 +105,9 @@ struct KeptFile {
 // === impl TreeFiles ===
 
 impl<'t> TreeFiles<'t> {
-    /// Reads a tree under the ceilings of a scan.
-    pub fn new(tree: &'t dyn Tree, options: &ScanOptions) -> Self {
-        let bytes = usize::try_from(options.file_bytes).unwrap_or(usize::MAX);
-        Self { tree, ceilings: Ceilings { bytes, ..Ceilings::default() }, kept: Mutex::default() }
+    /// Reads a tree; a file over the ceilings is not read.
+    pub fn new(tree: &'t dyn Tree, ceilings: Ceilings) -> Self {
+        Self { tree, ceilings, kept: Mutex::default() }
     }
 
     fn entry(&self, path: &str) -> Option<&Entry> {
@@ -218,7 +217,7 @@ mod tests {
             ("a/c/y.yaml", "c: 3"),
             ("a/z.txt", ""),
         ]);
-        let files = TreeFiles::new(&tree, &ScanOptions::default());
+        let files = TreeFiles::new(&tree, Ceilings::default());
         let names = |entries: &[Entry]| entries.iter().map(|e| e.path.to_string()).collect::<Vec<_>>();
         assert_eq!(names(files.below("a")), ["a/c/y.yaml", "a/z.txt"]);
         assert_eq!(names(files.below("a/c")), ["a/c/y.yaml"]);
@@ -233,7 +232,7 @@ mod tests {
     #[test]
     fn what_is_read_twice_is_one_and_the_same_until_the_budget_ends() {
         let tree = MemoryTree::of(&[("a.yaml", "a: 1"), ("b.yaml", &"b: 2\n---\n".repeat(KEPT_BYTES / 9))]);
-        let files = TreeFiles::new(&tree, &ScanOptions::default());
+        let files = TreeFiles::new(&tree, Ceilings::default());
         let first = files.documents("a.yaml").unwrap();
         assert!(Arc::ptr_eq(&first, &files.documents("a.yaml").unwrap()));
         assert!(files.documents("b.yaml").is_err());
@@ -243,7 +242,7 @@ mod tests {
     #[test]
     fn an_unread_file_says_why() {
         let tree = MemoryTree::of(&[("a.yaml", "a: ["), ("big.yaml", "a: 1234567890")]);
-        let files = TreeFiles::new(&tree, &ScanOptions { file_bytes: 10, ..ScanOptions::default() });
+        let files = TreeFiles::new(&tree, Ceilings { bytes: 10, ..Ceilings::default() });
         assert!(matches!(files.documents("a.yaml"), Err(FileError::Document(_))));
         assert!(matches!(files.documents("big.yaml"), Err(FileError::TooLarge { bytes: 13 })));
         assert!(matches!(files.file("none.yaml"), Err(FileError::Absent)));

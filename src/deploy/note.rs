@@ -1,6 +1,6 @@
 //! What was not followed, and the bounds that were met: named, never silent.
 
-use crate::scan::RepoPath;
+use crate::repo::RepoPath;
 
 /// Something that a deployer does and that is not in the model, with the file that asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::value::{Scalar, Value};
-use crate::scan::RepoPath;
+use crate::repo::RepoPath;
 
 /// Lists nest no deeper than this in any cluster.
 const LISTS: usize = 8;

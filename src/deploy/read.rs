@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::{
         deploy::value::Source,
-        scan::{BlobId, RepoPath},
+        repo::{BlobId, RepoPath},
     };
 
     fn file(text: &str) -> Scalar {

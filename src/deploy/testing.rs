@@ -1,7 +1,8 @@
 //! A tree in memory, for tests.
 
 use super::files::TreeFiles;
-use crate::scan::{BlobId, Entry, Mode, RepoPath, ScanOptions, Tree, TreeError};
+use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
+use crate::yaml::Ceilings;
 
 /// A tree of texts.
 pub(super) struct MemoryTree {
@@ -37,5 +38,5 @@ impl Tree for MemoryTree {
 
 /// Makes files of paths and texts, which live as long as the tests.
 pub(super) fn files(files: &[(&str, &str)]) -> TreeFiles<'static> {
-    TreeFiles::new(Box::leak(Box::new(MemoryTree::of(files))), &ScanOptions::default())
+    TreeFiles::new(Box::leak(Box::new(MemoryTree::of(files))), Ceilings::default())
 }

@@ -8,7 +8,7 @@ use std::{fmt, ops::Range, sync::Arc};
 
 use indexmap::IndexMap;
 
-use crate::scan::{BlobId, RepoPath};
+use crate::repo::{BlobId, RepoPath};
 
 /// A file of the tree as text.
 pub struct Source {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{ChangeSet, EditError, FileChange, Refusal, Replacement, chart_lock, replace_all};
 use crate::{
     plan::{NewText, Plan},
-    scan::{Entry, Inventory, Mode, Pin, RepoPath, Tree},
+    repo::{Entry, Mode, RepoPath, Tree},
+    scan::{Inventory, Pin},
 };
 
 /// What is to change in one file.

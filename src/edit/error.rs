@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    scan::RepoPath,
+    repo::RepoPath,
     yaml::{YamlError, position},
 };
 

@@ -15,7 +15,8 @@ mod replace;
 mod scalar;
 mod splice;
 
-use crate::scan::{BlobId, Mode, RepoPath, Site};
+use crate::repo::{BlobId, Mode, RepoPath};
+use crate::scan::Site;
 
 pub use apply::apply;
 pub use chart_lock::digest;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     edit::ChangeSet,
-    scan::{BlobId, Entry, Tree, TreeError},
+    repo::{BlobId, Entry, Tree, TreeError},
 };
 
 /// The base tree seen through a change set.

@@ -7,7 +7,7 @@ use crate::{
     },
     config::{self, Config},
     pipeline::{Error, Operator},
-    scan::Tree,
+    repo::Tree,
 };
 
 /// The commit that proposals are made against.

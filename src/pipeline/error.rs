@@ -5,7 +5,7 @@ use crate::{
     config::{ConfigErrors, ReadError},
     propose::ForgeError,
     render::RenderError,
-    scan::TreeError,
+    repo::TreeError,
 };
 
 /// Why a pass ended without a report.

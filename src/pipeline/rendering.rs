@@ -12,7 +12,8 @@ use crate::{
         committed::{self, Committed, Recognised, Regenerate, Regenerated},
         render_uses,
     },
-    scan::{BlobId, Inventory, Pin, PinKind, Reason, RepoPath, Tree},
+    repo::{BlobId, RepoPath, Tree},
+    scan::{Inventory, Pin, PinKind, Reason},
 };
 
 /// Renders for one target.

@@ -7,8 +7,9 @@ use crate::{
     plan::{self, Move, Proxies, Target},
     policy::HoldReason,
     release::{Catalog, EdgeVersion, FeedState},
+    repo::{RepoPath, Tree},
     report::{PinsReport, RunReport, StageDecision},
-    scan::{self, Inventory, PinKind, RepoPath, ScanOptions, Tree},
+    scan::{self, Inventory, PinKind, ScanOptions},
 };
 
 /// What is known of a tree.

@@ -9,8 +9,9 @@ use crate::{
         NotRendered, Renderer,
         committed::{Committed, Drift, Proofs},
     },
+    repo::Tree,
     report::{DriftRow, ManifestRow, UnprovenRow, VerifyReport},
-    scan::{Tree, ValuesPart},
+    scan::ValuesPart,
     verify::{
         Place,
         at_rest::{AtRest, Deployed, at_rest, proxy_pins},

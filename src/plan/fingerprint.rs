@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 
 use super::{Move, NewText, Request};
-use crate::scan::{BlobId, RepoPath};
+use crate::repo::{BlobId, RepoPath};
 
 /// The version of our rules. It goes up whenever the same inputs would give another change set.
 pub const RULES_VERSION: u32 = 1;
@@ -72,7 +72,8 @@ mod tests {
     use crate::{
         plan::{Options, Plan, Target, plan, testing::*},
         release::Catalog,
-        scan::{BlobId, Inventory, PinKind, Stage},
+        repo::BlobId,
+        scan::{Inventory, PinKind, Stage},
     };
 
     fn build() -> Build {

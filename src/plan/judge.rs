@@ -9,7 +9,8 @@ use super::{Constraint, Move, NewText, Options, Proxies, Target};
 use crate::{
     linkerd::Knowledge,
     release::{Catalog, EdgeVersion},
-    scan::{Form, Inventory, Pin, PinKind, Reason, RepoPath, Stage},
+    repo::RepoPath,
+    scan::{Form, Inventory, Pin, PinKind, Reason, Stage},
 };
 
 /// The last release whose charts had versions of their own, written in the present scheme (L2 c2eb296df).

@@ -9,7 +9,8 @@ use std::{collections::BTreeSet, fmt};
 use super::{Move, Plan, Request, edge_of, fingerprint, judge, judge::obstructs, stage_name};
 use crate::{
     release::EdgeVersion,
-    scan::{Inventory, Reason, RepoPath, Stage},
+    repo::RepoPath,
+    scan::{Inventory, Reason, Stage},
 };
 
 /// A stage in which pins should move and none can be edited. The repository must be mended.

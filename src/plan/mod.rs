@@ -23,7 +23,8 @@ use serde::Serialize;
 
 use crate::{
     release::{Catalog, EdgeVersion},
-    scan::{BlobId, Deployment, Inventory, Reason, RepoPath, Stage},
+    repo::{BlobId, RepoPath},
+    scan::{Deployment, Inventory, Reason, Stage},
 };
 
 pub use constraint::{BadConstraint, Constraint};

@@ -8,7 +8,8 @@ use std::{collections::BTreeMap, fmt};
 use globset::GlobSet;
 
 use super::Target;
-use crate::scan::{Inventory, RepoPath};
+use crate::repo::RepoPath;
+use crate::scan::Inventory;
 
 /// The target of a repository that configures none.
 const DEFAULT: &str = "default";

@@ -6,7 +6,8 @@ use crate::{
     linkerd::CHARTS,
     plan::Target,
     release::{Catalog, Chart, EdgeVersion, Feed, FeedState, Guidance, Release},
-    scan::{BlobId, Form, Inventory, Pin, PinKind, Reason, RepoPath, Site, SkipReason, Skipped, Stage},
+    repo::{BlobId, RepoPath},
+    scan::{Form, Inventory, Pin, PinKind, Reason, Site, SkipReason, Skipped, Stage},
     yaml::{Route, Step},
 };
 

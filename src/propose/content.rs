@@ -21,7 +21,8 @@ use crate::{
     plan::{Plan, Target},
     release::Catalog,
     render::Renderings,
-    scan::{Inventory, Pin, Stage, Tree},
+    repo::Tree,
+    scan::{Inventory, Pin, Stage},
     verify::{Finding, Severity},
 };
 

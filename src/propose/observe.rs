@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     commit::{CommitId, GitError, Refs, Remote},
-    scan::Entry,
+    repo::Entry,
 };
 
 /// How many merges of the base branch on top of ours are looked through.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     commit::{CommitId, CommitInfo},
-    scan::{BlobId, Entry, Mode, RepoPath},
+    repo::{BlobId, Entry, Mode, RepoPath},
 };
 
 /// The trailer that names a commit's own tree.

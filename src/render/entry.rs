@@ -2,7 +2,7 @@
 //!
 //! Types only. `config` fills them.
 
-use crate::scan::RepoPath;
+use crate::repo::RepoPath;
 
 /// A `render` entry of the configuration: how a manifest was rendered, where it cannot be found.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ pub mod value;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::scan::RepoPath;
+use crate::repo::RepoPath;
 
 pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
 pub use entry::{DriftMode, RenderEntry};

@@ -20,7 +20,8 @@ use super::{
 };
 use crate::{
     release::Catalog,
-    scan::{ChartUse, RepoPath, ValuesPart},
+    repo::RepoPath,
+    scan::{ChartUse, ValuesPart},
 };
 
 /// One side of a use, ready to be rendered.

@@ -7,7 +7,7 @@ use similar::TextDiff;
 use super::escape::{for_terminal, lines_for_terminal};
 use crate::{
     edit::{ChangeSet, FileChange},
-    scan::Mode,
+    repo::Mode,
 };
 
 /// Returns the changes as unified diffs that are safe on a terminal; coloured where asked.

@@ -29,7 +29,8 @@ use crate::{
     policy::Hold,
     propose::{Content, PullRequest},
     release::{EdgeVersion, Feed, Release},
-    scan::{PinKind, Reason, RepoPath, SkipReason, Skipped, Stage},
+    repo::RepoPath,
+    scan::{PinKind, Reason, SkipReason, Skipped, Stage},
     verify::{Finding, Severity},
 };
 

@@ -16,7 +16,8 @@ use crate::{
     plan::{Move, NewText},
     propose::markdown,
     release::EdgeVersion,
-    scan::{Inventory, Pin, RepoPath, Skipped},
+    repo::RepoPath,
+    scan::{Inventory, Pin, Skipped},
 };
 
 /// `uplinker.pins/v1`.

@@ -9,7 +9,8 @@ use crate::{
     policy::Hold,
     propose::Content,
     release::EdgeVersion,
-    scan::{BlobId, RepoPath, Skipped, Stage},
+    repo::{BlobId, RepoPath},
+    scan::{Skipped, Stage},
     verify::Finding,
 };
 

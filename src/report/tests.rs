@@ -7,7 +7,8 @@ use crate::{
     policy::HoldReason,
     propose::PullState,
     release::{Chart, FeedState, Guidance},
-    scan::{BlobId, Form, Inventory, Mode, Pin, Site, SkipReason},
+    repo::{BlobId, Mode},
+    scan::{Form, Inventory, Pin, Site, SkipReason},
     verify::Place,
 };
 

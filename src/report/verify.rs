@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     propose::markdown,
-    scan::RepoPath,
+    repo::RepoPath,
     verify::{Finding, Severity},
 };
 

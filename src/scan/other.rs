@@ -183,7 +183,7 @@ fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::BlobId;
+    use crate::repo::BlobId;
 
     #[test]
     fn names_say_what_a_file_is() {

@@ -145,7 +145,8 @@ fn chart_of_source(path: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::{
-        scan::{BlobId, RepoPath, corpus::File},
+        repo::{BlobId, RepoPath},
+        scan::corpus::File,
         yaml::Ceilings,
     };
 

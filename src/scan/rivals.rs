@@ -83,7 +83,8 @@ fn dependabot_covers(file: &File, pins: &[Pin]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::{BlobId, Form, RepoPath, Site, Stage};
+    use crate::repo::{BlobId, RepoPath};
+    use crate::scan::{Form, Site, Stage};
 
     fn pin(kind: PinKind) -> Pin {
         let site = Site { span: 0..1, line: 1, column: 1, document: 0, route: None };

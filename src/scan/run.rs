@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use crate::repo::parallel;
+
 use super::{
     Entry, Facts, Generator, Inventory, Pin, PinKind, Reason, RepoPath, ScanOptions, SkipReason, Skipped,
     Tree, TreeError, chart,
@@ -19,7 +21,7 @@ use super::{
     named::Named,
     object::Object,
     other::{self, Class},
-    parallel, patch,
+    patch,
     place::Place,
     rendered, rivals,
     screen::{self, Hit, is_kustomization},
@@ -313,7 +315,7 @@ fn take_markers(markers: Vec<Pin>, found: &mut Found) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::BlobId;
+    use crate::repo::BlobId;
 
     struct Odd(Vec<String>);
 

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 
 use memchr::memmem::Finder;
 
-use super::{BlobId, Entry, Mode, Quiet, ScanOptions, SkipReason, Skipped, Tree, TreeError, parallel};
+use super::{BlobId, Entry, Mode, Quiet, ScanOptions, SkipReason, Skipped, Tree, TreeError};
+use crate::repo::parallel;
 
 /// A file that may hold a pin, or tie one to its place.
 #[derive(Clone, Copy, Debug)]

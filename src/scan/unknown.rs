@@ -80,7 +80,8 @@ fn chart_at(node: Node<'_>) -> Option<(Node<'_>, EdgeVersion)> {
 mod tests {
     use super::*;
     use crate::{
-        scan::{BlobId, RepoPath, corpus::File},
+        repo::{BlobId, RepoPath},
+        scan::corpus::File,
         yaml::Ceilings,
     };
 

@@ -13,7 +13,8 @@ use crate::{
     plan::{ControlPlane, Target, control_plane, edge_of},
     release::EdgeVersion,
     render::committed::Committed,
-    scan::{Inventory, Pin, PinKind, Reason, RepoPath},
+    repo::RepoPath,
+    scan::{Inventory, Pin, PinKind, Reason},
 };
 
 /// The name under which these findings are told.

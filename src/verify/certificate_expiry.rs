@@ -420,7 +420,7 @@ mod tests {
             let manifest = crate::render::Manifest::parse(text).unwrap();
             let own = (0..manifest.objects.len()).collect();
             let path = crate::plan::testing::path("viz.yaml");
-            let (mode, blob) = (crate::scan::Mode::File, crate::scan::BlobId([0; 20]));
+            let (mode, blob) = (crate::repo::Mode::File, crate::repo::BlobId([0; 20]));
             let file = CommittedFile { path, mode, blob, manifest: manifest.into(), own };
             let set = Committed {
                 chart: "linkerd-viz".into(),

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     render::{ChartId, Object, ObjectKey},
-    scan::RepoPath,
+    repo::RepoPath,
     yaml::{Stream, position},
 };
 

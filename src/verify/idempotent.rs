@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use super::{Checked, Finding, Verification, count};
 use crate::{
     plan::{NewText, edge_of, judge},
-    scan::{Form, Pin, PinKind, RepoPath},
+    repo::RepoPath,
+    scan::{Form, Pin, PinKind},
 };
 
 pub(super) const NAME: &str = "idempotent";

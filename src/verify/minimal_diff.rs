@@ -9,7 +9,8 @@ use super::{Checked, Finding, Verification, count};
 use crate::{
     edit::FileChange,
     plan::NewText,
-    scan::{Mode, Pin, RepoPath},
+    repo::{Mode, RepoPath},
+    scan::Pin,
 };
 
 pub(super) const NAME: &str = "minimal-diff";

@@ -51,7 +51,8 @@ use crate::{
     plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
     release::{Catalog, EdgeVersion},
     render::Renderings,
-    scan::{Inventory, Pin, Reason, RepoPath, Tree},
+    repo::{RepoPath, Tree},
+    scan::{Inventory, Pin, Reason},
 };
 
 /// What is verified, and all that the checks may look at.

@@ -4,7 +4,7 @@
 //! A file that did not parse before (a text with a marker line) is not asked to.
 
 use super::{Checked, Finding, Verification, count};
-use crate::{edit::FileChange, scan::RepoPath, yaml::Stream};
+use crate::{edit::FileChange, repo::RepoPath, yaml::Stream};
 
 pub(super) const NAME: &str = "parses";
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     render::{Object, ObjectKey},
-    scan::RepoPath,
+    repo::RepoPath,
     yaml::{Node, Stream, position},
 };
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Finding, Verification};
 use crate::{
     render::{Object, ObjectChange, ObjectDiff, ObjectKey, Rendering},
-    scan::RepoPath,
+    repo::RepoPath,
     yaml::{Node, Stream, position},
 };
 

@@ -12,7 +12,8 @@ use crate::{
     linkerd::Knowledge,
     plan::{ControlPlane, Target, edge_of},
     release::{EdgeVersion, Guidance, Release},
-    scan::{Inventory, Pin, Reason, RepoPath, Stage},
+    repo::RepoPath,
+    scan::{Inventory, Pin, Reason, Stage},
 };
 
 pub(super) const NAME: &str = "skew";

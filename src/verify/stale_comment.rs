@@ -6,10 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Verification, count};
-use crate::{
-    release::EdgeVersion,
-    scan::{Pin, RepoPath},
-};
+use crate::{release::EdgeVersion, repo::RepoPath, scan::Pin};
 
 pub(super) const NAME: &str = "stale-comment";
 

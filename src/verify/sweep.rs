@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use memchr::memmem;
 
 use super::Verification;
-use crate::scan::{BlobId, Entry, Mode};
+use crate::repo::{BlobId, Entry, Mode};
 
 /// The largest file that is read, for a check that looks for what people write.
 pub(super) const WRITTEN: u64 = 1 << 20;

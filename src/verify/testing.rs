@@ -8,7 +8,8 @@ use crate::{
     plan::{NewText, Options, Plan, Request, Target, plan, testing::*},
     release::Catalog,
     render::{ChartId, Manifest, NotRendered, Rendering, Renderings},
-    scan::{BlobId, Entry, Inventory, Mode, RepoPath, Stage, Tree, TreeError},
+    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    scan::{Inventory, Stage},
 };
 
 /// A tree in memory with Git's own object ids.

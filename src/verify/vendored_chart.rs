@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use super::{Checked, Finding, Verification, count};
 use crate::{
     release::EdgeVersion,
-    scan::{Entry, PinKind, RepoPath},
+    repo::{Entry, RepoPath},
+    scan::PinKind,
 };
 
 pub(super) const NAME: &str = "vendored-chart";

@@ -4,7 +4,8 @@ use uplinker::{
     edit::{Refusal, apply, digest},
     plan::{Move, NewText, Plan},
     release::EdgeVersion,
-    scan::{BlobId, Entry, Form, Inventory, Mode, Pin, PinKind, RepoPath, Site, Stage, Tree, TreeError},
+    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    scan::{Form, Inventory, Pin, PinKind, Site, Stage},
     yaml::{Stream, position},
 };
 

@@ -8,7 +8,7 @@ use uplinker::{
         DriftMode, Job, Renderer as _,
         committed::{Regenerate, regenerate},
     },
-    scan::Tree as _,
+    repo::Tree as _,
 };
 
 use super::{

@@ -11,7 +11,7 @@ use uplinker::{
         Chart, ChartId, DriftMode, Job, RenderEntry, RenderError, Renderer,
         committed::{prove_all, regenerate},
     },
-    scan::RepoPath,
+    repo::RepoPath,
 };
 
 use super::{

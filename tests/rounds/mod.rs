@@ -8,7 +8,8 @@ use uplinker::{
     edit::{ChangeSet, EditError, Overlay, apply},
     plan::{Options, Plan, Request, Target, plan},
     release::{Catalog, EdgeVersion},
-    scan::{Inventory, PinKind, ScanOptions, Stage, Tree, scan},
+    repo::Tree,
+    scan::{Inventory, PinKind, ScanOptions, Stage, scan},
 };
 
 use super::{MemoryTree, repositories};

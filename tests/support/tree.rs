@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use uplinker::{
     edit::{FileChange, blob_id},
-    scan::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
 };
 
 /// A tree in memory with Git's own object ids.

@@ -5,7 +5,7 @@
 
 use crate::{
     commit::{CommitId, Refs},
-    scan::BlobId,
+    repo::BlobId,
 };
 
 /// A body that is no advertisement: the server's fault, or not a Git server.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     commit::{CommitId, CommitInfo, GitError},
-    scan::GitTree,
+    repo::GitTree,
 };
 
 /// A clone as it was committed last.

@@ -92,7 +92,7 @@ pub fn first_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::BlobId;
+    use crate::repo::BlobId;
 
     fn id(n: u8) -> CommitId {
         BlobId([n; 20])

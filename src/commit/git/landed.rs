@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     commit::{CommitId, GitError},
-    scan::RepoPath,
+    repo::RepoPath,
 };
 
 /// How many commits are read before the oldest of them is taken for an answer.

@@ -34,7 +34,7 @@ use self::{
     wire::{Pushed, Wire, WireError},
 };
 use super::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote};
-use crate::{edit::ChangeSet, scan::Tree, sys::http::Http};
+use crate::{edit::ChangeSet, repo::Tree, sys::http::Http};
 
 pub use head::{LocalClone, LocalHead, open_path};
 pub use local::check_path;

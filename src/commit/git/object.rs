@@ -40,7 +40,7 @@ fn committed(who: &[u8]) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::BlobId;
+    use crate::repo::BlobId;
 
     const ID: CommitId = BlobId([1; 20]);
 

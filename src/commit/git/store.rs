@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::object::parse_commit;
 use crate::{
     commit::{CommitId, CommitInfo, GitError, TreeId},
-    scan::{GitTree, Listing},
+    repo::{GitTree, Listing},
     sys::files::private_folder,
 };
 
@@ -210,7 +210,7 @@ pub fn oid(id: CommitId) -> Result<Oid, GitError> {
 pub fn id(oid: Oid) -> CommitId {
     let mut bytes = [0; 20];
     bytes.iter_mut().zip(oid.as_bytes()).for_each(|(to, from)| *to = *from);
-    crate::scan::BlobId(bytes)
+    crate::repo::BlobId(bytes)
 }
 
 /// An error of libgit2 that is neither the network's nor the remote's.

@@ -18,7 +18,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::{http::printable, ssh::SshOptions, store};
 use crate::{
     commit::{CommitId, GitError, RefUpdate, Refs},
-    scan::BlobId,
+    repo::BlobId,
     sys::git_options,
 };
 

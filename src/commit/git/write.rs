@@ -11,7 +11,7 @@ use super::store::{id, oid, other};
 use crate::{
     commit::{CommitId, GitError, NewCommit, TreeId},
     edit::{ChangeSet, FileChange},
-    scan::{BlobId, Mode},
+    repo::{BlobId, Mode},
 };
 
 /// Writes blobs, trees and the commit.

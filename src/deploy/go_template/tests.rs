@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     deploy::{read, value::Source},
-    scan::{BlobId, RepoPath},
+    repo::{BlobId, RepoPath},
     yaml::Ceilings,
 };
 

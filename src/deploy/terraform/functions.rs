@@ -6,7 +6,7 @@ use crate::{
         read,
         value::{Scalar, Value, Via},
     },
-    scan::RepoPath,
+    repo::RepoPath,
 };
 
 /// Calls a function; `None` where the tree does not say what it gives.

@@ -8,7 +8,7 @@ use crate::{
         chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
         value::{Scalar, Value, Via},
     },
-    scan::RepoPath,
+    repo::RepoPath,
 };
 
 /// The names under which single values are given, in the order in which the provider lays them in.

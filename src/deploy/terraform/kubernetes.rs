@@ -5,7 +5,7 @@ use hcl_edit::structure::Block;
 use super::eval::Scope;
 use crate::{
     deploy::{object::Object, read, value::Value},
-    scan::RepoPath,
+    repo::RepoPath,
 };
 
 /// Resources whose blocks have the form of an object: type, `apiVersion`, `kind`.

@@ -22,7 +22,7 @@ use super::{
     object::Object,
     value::{Scalar, Source, Value, Via},
 };
-use crate::scan::RepoPath;
+use crate::repo::RepoPath;
 use eval::{Budget, Scope};
 use module::Module;
 

@@ -20,7 +20,7 @@ use crate::{
         read,
         value::{Scalar, Source},
     },
-    scan::RepoPath,
+    repo::RepoPath,
 };
 
 /// The largest file that is parsed as HCL.

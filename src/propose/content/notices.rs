@@ -13,7 +13,7 @@ use super::{Material, word};
 use crate::{
     linkerd::{Notice, Touches},
     release::EdgeVersion,
-    scan::{BlobId, RepoPath},
+    repo::{BlobId, RepoPath},
 };
 
 /// The largest file in which objects are looked for.

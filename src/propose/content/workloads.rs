@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::{Material, place};
 use crate::{
-    scan::{Pin, RepoPath, Stage},
+    repo::RepoPath,
+    scan::{Pin, Stage},
     yaml::{Node, Step, Stream},
 };
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     commit::CommitId,
     propose::{ForgeError, NewPull, PullState},
-    scan::BlobId,
+    repo::BlobId,
 };
 
 /// The format of the file.

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap};
 use tempfile::TempDir;
 
 use super::*;
-use crate::scan::BlobId;
+use crate::repo::BlobId;
 
 const BRANCH: &str = "uplinker/default/platform";
 

@@ -3,8 +3,8 @@
 use super::*;
 use crate::propose::{PullRequest, Ticks, wanted::example as wanted};
 
-const TIP: CommitId = crate::scan::BlobId([1; 20]);
-const BASE: CommitId = crate::scan::BlobId([2; 20]);
+const TIP: CommitId = crate::repo::BlobId([1; 20]);
+const BASE: CommitId = crate::repo::BlobId([2; 20]);
 const CONFLICT: Options = Options { history: History::Append, update: Update::Conflict };
 
 fn release(n: u32) -> EdgeVersion {

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::{Committed, Regenerate, RenderEntry, field::differing, linkerd_config, recognise::own};
 use crate::{
     render::{Chart, ChartId, Job, Layer, Setting, Take, inputs::setting, value},
-    scan::{ChartUse, RepoPath, Tree, ValuesPart},
+    repo::{RepoPath, Tree},
+    scan::{ChartUse, ValuesPart},
 };
 
 /// What stands in for a private key that is not among the values: one text for each of two renderings, so that whatever

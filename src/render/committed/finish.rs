@@ -15,7 +15,7 @@ use super::{
 use crate::{
     edit::{FileChange, spliced},
     render::{Manifest, NotRendered, Rendering},
-    scan::{Entry, Mode, RepoPath},
+    repo::{Entry, Mode, RepoPath},
 };
 
 /// What was written so far.

@@ -6,7 +6,7 @@
 use super::emit;
 use crate::{
     edit::{Splice, spliced, written_end},
-    scan::RepoPath,
+    repo::RepoPath,
     yaml::{Node, Stream},
 };
 

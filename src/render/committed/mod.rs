@@ -31,7 +31,8 @@ use super::{DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering}
 use crate::{
     edit::FileChange,
     linkerd::Knowledge,
-    scan::{BlobId, ChartUse, Mode, RepoPath, Tree},
+    repo::{BlobId, Mode, RepoPath, Tree},
+    scan::ChartUse,
 };
 
 pub use recognise::{Recognised, committed};

@@ -4,7 +4,7 @@
 //! of an object is only text here: whatever is in it, the path stays in the tree.
 
 use super::{CommittedFile, placed::Placed};
-use crate::{render::Object, scan::RepoPath};
+use crate::{render::Object, repo::RepoPath};
 
 /// How a committed manifest is laid out in files.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::{
 use super::{Committed, CommittedFile, recognise::marks};
 use crate::{
     render::{Manifest, Object, ObjectKey},
-    scan::{Entry, Mode, Tree},
+    repo::{Entry, Mode, Tree},
 };
 
 /// The files of a set and what of them is the chart's.

@@ -12,7 +12,8 @@ use super::{Committed, CommittedFile};
 use crate::{
     release::EdgeVersion,
     render::{Manifest, NotRendered, Object, ObjectKey},
-    scan::{self, Marks, Mode, RenderedFile, RepoPath, Tree},
+    repo::{Mode, RepoPath, Tree},
+    scan::{self, Marks, RenderedFile},
 };
 
 /// What was recognised, and what could not be read.
@@ -198,7 +199,7 @@ fn default_namespace(chart: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::BlobId;
+    use crate::repo::BlobId;
 
     fn role(name: &str, namespace: &str, by: &str) -> String {
         format!(

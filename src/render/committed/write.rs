@@ -14,7 +14,7 @@ use super::{
 use crate::{
     edit::{Splice, spliced},
     render::{Manifest, Object, ObjectKey},
-    scan::RepoPath,
+    repo::RepoPath,
 };
 
 /// What is to be written for one set.

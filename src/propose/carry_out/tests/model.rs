@@ -16,7 +16,8 @@ use crate::{
         PullPatch, PullRequest, PullState, Status, Ticks, Wanted, Wish, ownership, wanted,
     },
     release::EdgeVersion,
-    scan::{BlobId, Entry, Mode, RepoPath, Stage, Tree, TreeError},
+    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    scan::Stage,
 };
 
 pub(super) const BRANCH: &str = "uplinker/default/platform";

@@ -1,4 +1,4 @@
-//! Step 3, scan: work over many files on all cores.
+//! Step 3, repo: work over many files on all cores.
 //!
 //! In: items and a function. Out: the results in the order of the items. Knows nothing of files.
 
@@ -17,7 +17,7 @@ const BATCH: usize = 512;
 const FEW: usize = 32;
 
 /// Runs `work` on each core at the same time.
-pub(super) fn on_all_cores(work: impl Fn() + Sync) {
+pub fn on_all_cores(work: impl Fn() + Sync) {
     thread::scope(|scope| {
         for _ in 0..threads() {
             scope.spawn(&work);
@@ -30,13 +30,13 @@ fn threads() -> usize {
 }
 
 /// Applies `work` to each item; the results stand in the order of the items.
-pub(super) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     fold(items, |results: &mut Vec<R>, item| results.push(work(item))).into_iter().flatten().collect()
 }
 
 /// Gathers items, neighbours into one result; the results stand in the order of the items. What is gathered at once is
 /// not kept item by item.
-pub(super) fn fold<T: Sync, R: Default + Send>(items: &[T], work: impl Fn(&mut R, &T) + Sync) -> Vec<R> {
+pub fn fold<T: Sync, R: Default + Send>(items: &[T], work: impl Fn(&mut R, &T) + Sync) -> Vec<R> {
     let gather = |items: &[T]| {
         let mut result = R::default();
         items.iter().for_each(|item| work(&mut result, item));

@@ -1,4 +1,4 @@
-//! Step 3, scan: one entry of a pack file.
+//! Step 3, repo: one entry of a pack file.
 //!
 //! In: a pack and an offset. Out: what is stored there: a whole blob, or a difference to another one. `None` for
 //! anything that is not exactly as Git writes it, or over the ceiling; libgit2 has the last word on those.

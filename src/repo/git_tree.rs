@@ -1,4 +1,4 @@
-//! Step 3, scan: the tree of a commit, read from a Git object database.
+//! Step 3, repo: the tree of a commit, read from a Git object database.
 //!
 //! In: a repository's folder and a commit, or object folders and a tree. Out: a [`Tree`]. Nothing is checked out, no
 //! link is followed, no submodule is entered. A name that no [`RepoPath`] can hold is not an entry; it is listed in

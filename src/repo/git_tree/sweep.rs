@@ -1,4 +1,4 @@
-//! Step 3, scan: the content of very many blobs, each inflated once.
+//! Step 3, repo: the content of very many blobs, each inflated once.
 //!
 //! In: object folders and ids. Out: calls with each content, from all cores. Git stores a blob mostly as a difference to
 //! another one, and that one as a difference again, fifty deep. libgit2 answers one question at a time and works
@@ -20,7 +20,7 @@ use super::{
     entry::{Header, Inflater, Kind, apply},
     packs::{Pack, locate},
 };
-use crate::scan::{BlobId, parallel};
+use crate::repo::{BlobId, parallel};
 
 /// The largest content that is worth it; one of a few bytes can claim to be of any size.
 const LARGEST: u64 = 1 << 20;

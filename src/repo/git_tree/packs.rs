@@ -1,4 +1,4 @@
-//! Step 3, scan: where objects lie in the packs of a repository.
+//! Step 3, repo: where objects lie in the packs of a repository.
 //!
 //! In: object folders and ids. Out: for each pack the offsets of those that it holds. An index that cannot be read
 //! gives fewer of them, and what is not found is read by libgit2.
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::scan::BlobId;
+use crate::repo::BlobId;
 
 /// What an index of the second version begins with.
 const MAGIC: [u8; 8] = [0xFF, b't', b'O', b'c', 0, 0, 0, 2];

@@ -1,0 +1,122 @@
+//! Step 3, repo: one commit of a repository, read without a working tree.
+//!
+//! In: a Git object database. Out: paths, entries and blobs as a [`Tree`]. Nothing is checked out, no link is followed; a
+//! [`RepoPath`] cannot leave the tree.
+
+pub mod git_tree;
+pub mod parallel;
+mod path;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use git_tree::{GitTree, Listing};
+pub use path::RepoPath;
+
+/// The content of one commit, read without a working tree.
+pub trait Tree: Sync {
+    /// Returns every entry that is not a folder, ordered by path.
+    fn entries(&self) -> &[Entry];
+    /// Returns the content of a blob.
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
+    /// Returns how many bytes a blob has; a Git tree reads nothing of it for that.
+    fn size(&self, id: BlobId) -> Result<u64, TreeError> {
+        Ok(self.read(id)?.len() as u64)
+    }
+    /// Returns names that no [`RepoPath`] can hold (not UTF-8, `..`, twice in one folder), made printable: they are
+    /// not among the entries and can only be reported.
+    fn odd_names(&self) -> &[String] {
+        &[]
+    }
+    /// Shows many blobs at once, from several threads: a call with the position among `ids` and the content. A blob that
+    /// is larger than the ceiling, or that this way does not reach, gets no call and is to be read by itself.
+    fn sweep(&self, _ids: &[BlobId], _ceiling: u64, _see: &(dyn Fn(usize, &[u8]) + Sync)) {}
+}
+
+/// A file, symlink or submodule of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is.
+    pub path: RepoPath,
+    /// Its content's object id.
+    pub id: BlobId,
+    /// What it is.
+    pub mode: Mode,
+}
+
+/// The mode of a tree entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// A regular file.
+    File,
+    /// A regular file that may be run.
+    Executable,
+    /// A symbolic link: never followed.
+    Symlink,
+    /// A submodule: never entered.
+    Submodule,
+}
+
+/// A Git object id in binary (SHA-1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobId(pub [u8; 20]);
+
+/// A tree that could not be read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot read {}object {id} of the repository: {reason}", path.as_ref().map(|p| format!("{p}, ")).unwrap_or_default())]
+pub struct TreeError {
+    /// The file that the object is, where that is known.
+    pub path: Option<RepoPath>,
+    /// The object.
+    pub id: BlobId,
+    /// Git's words.
+    pub reason: String,
+}
+
+// === impl TreeError ===
+
+impl TreeError {
+    /// An object that could not be read.
+    pub fn new(id: BlobId, reason: impl Into<String>) -> Self {
+        Self { path: None, id, reason: reason.into() }
+    }
+
+    /// Names the file that the object is in a tree.
+    pub fn named_in(mut self, tree: &dyn Tree) -> Self {
+        let entry = tree.entries().iter().find(|entry| entry.id == self.id);
+        self.path = self.path.or_else(|| entry.map(|entry| entry.path.clone()));
+        self
+    }
+}
+
+// === impl BlobId ===
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+    }
+}
+
+impl fmt::Debug for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Serialize for BlobId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for BlobId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "BlobId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^[0-9a-f]{40}$"})
+    }
+}
