@@ -1,3 +1,5 @@
+//! What Terraform files come to, with the place of each text.
+
 use super::*;
 use crate::deploy::{
     chart::{Layer, Repository},
