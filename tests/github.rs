@@ -2,6 +2,10 @@
 //! limits and broken connections.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "github/late.rs"]
+mod late;
+#[path = "github/refused.rs"]
+mod refused;
 mod support;
 
 use std::time::Duration;
@@ -166,12 +170,14 @@ fn what_is_open_of_many_branches_is_one_request() {
         "none of a fork, none that is closed"
     );
     assert_eq!(place.requests(), ["GET /pulls?state=open&per_page=100&page=1"]);
-    for n in 0..97 {
+    for n in 0..98 {
         place.fake.fork_pull(REPO, "mallory", &format!("topic-{n}"), "main", tip);
     }
-    assert!(open().is_some());
+    assert!(open().is_some(), "a full page may be all");
     place.fake.fork_pull(REPO, "mallory", "one-more", "main", tip);
-    assert_eq!(open(), None, "a full page may not be all");
+    assert_eq!(open(), None);
+    place.fake.settings(REPO, |repo| repo.hidden.extend(50..60));
+    assert_eq!(open(), None, "nor is a short page all where another follows");
 }
 
 #[test]
@@ -272,17 +278,18 @@ fn each_missing_permission_is_named() {
 }
 
 #[test]
-fn a_status_that_may_not_be_set_is_no_error() {
+fn a_status_that_may_not_be_set_is_a_refusal() {
     let place = Place::usual();
     let tip = place.open().head;
     let id = commit(&tip);
     let status = Status { success: false, description: "x".repeat(200) };
-    assert!(place.forge().status(id, &status, Some("https://example.org/pull/1")).expect("set"));
+    place.forge().status(id, &status, Some("https://example.org/pull/1")).expect("set");
     let set = place.fake.statuses(REPO, git2::Oid::from_str(&tip).expect("an id")).remove(0);
     assert_eq!((set.context.as_str(), set.state.as_str()), ("uplinker/verify", "failure"));
     let place = Place::new(Token::actions().without("statuses"));
     let id = commit(&place.open().head);
-    assert!(!place.forge().status(id, &status, None).expect("refused"));
+    let refused = place.forge().status(id, &status, None).expect_err("refused");
+    assert!(refused.is_refusal() && refused.to_string().contains("`statuses: write`"), "{refused}");
     let unknown = Place::usual().forge().status(BlobId([9; 20]), &status, None).expect_err("not pushed yet");
     assert!(matches!(unknown, ForgeError::Temporary { .. }), "{unknown}");
 }
@@ -349,7 +356,8 @@ fn a_draft_falls_back_where_there_are_none() {
 
 #[test]
 fn one_who_is_refused_does_not_keep_the_others() {
-    let place = Place::new(Token::actions().having("issues", Level::Write));
+    let token = Token::app("uplinker").having("issues", Level::Write).having("members", Level::Read);
+    let place = Place::new(token);
     place.fake.settings(REPO, |repo| {
         repo.collaborators.extend(["ada".to_owned(), "ben".to_owned()]);
         repo.teams.insert("mesh".into());
@@ -369,9 +377,7 @@ fn one_who_is_refused_does_not_keep_the_others() {
         (names(&["ada"]), names(&["mesh"]), names(&["ben"]))
     );
     assert_eq!(lines.len(), 3, "{lines:#?}");
-    assert!(
-        lines[1].starts_with("`stranger` was not asked for a review: cannot ask people: Reviews may only")
-    );
+    assert!(lines[1].starts_with("`stranger` was not asked for a review: Reviews may only"));
     place.forge().unlabel(1, "linkerd: blocked").expect("removed");
     place.forge().unlabel(1, "linkerd: blocked").expect("gone already");
     assert_eq!(place.fake.pull(REPO, 1).labels, ["linkerd"]);
@@ -382,7 +388,10 @@ fn commits_carry_the_tokens_user() {
     let me = |token: Token| Place::new(token).forge().identity().expect("told").expect("somebody");
     let actions = me(Token::actions());
     assert_eq!(actions.name, "github-actions[bot]");
-    assert_eq!(actions.email, "41898282+github-actions[bot]@users.noreply.github.com");
+    assert_eq!(actions.email, "41898282+github-actions[bot]@users.noreply.127.0.0.1");
+    let app = me(Token::app("mesh-robot"));
+    assert_eq!(app.name, "mesh-robot[bot]");
+    assert!(app.email.ends_with("+mesh-robot[bot]@users.noreply.127.0.0.1"), "{}", app.email);
     let person = me(Token::classic("ada"));
     assert_eq!(person.name, "ada Example");
     assert!(person.email.ends_with("+ada@users.noreply.127.0.0.1"), "{}", person.email);
@@ -455,7 +464,7 @@ fn a_renamed_repository_is_told_and_no_redirect_is_followed() {
     let patch = PullPatch { title: Some("Other".into()), ..PullPatch::default() };
     for error in [forge.pulls(PLATFORM).err(), forge.open(&new()).err(), forge.update(1, &patch).err()] {
         let error = error.expect("refused").to_string();
-        assert!(error.contains("was renamed or moved"), "{error}");
+        assert_eq!(error, "acme/config was renamed or moved");
     }
     assert!(elsewhere.controls().log.take().is_empty(), "nothing was asked there");
 }

@@ -5,8 +5,10 @@
 mod support;
 
 mod lifecycle {
+    mod barriers;
     mod closed;
     mod first;
+    mod late;
     mod limits;
     mod merged;
     mod moved;
@@ -14,5 +16,6 @@ mod lifecycle {
     mod people;
     mod planned;
     mod play;
+    mod rules;
     mod settings;
 }

@@ -190,15 +190,14 @@ impl From<GitError> for Error {
         let message = error.to_string();
         match error {
             GitError::Moved { .. } => Self::temporary(message).hint("run it again: another run or a person was quicker"),
-            GitError::Refused { reason, .. } if reason.contains("verified signatures") => Self::failed(message)
-                .hint(
-                    "uplinker's commits are not signed: leave the branches under `branch.prefix` out of the rule, since \
-                     the commit that a merge button makes is signed by the forge, or let the token's user bypass it",
-                ),
-            GitError::Refused { .. } => Self::failed(message).hint(
+            GitError::Refused { rules, .. } if rules.is_empty() => Self::failed(message).hint(
                 "look for a ruleset, a protected branch or a hook that covers this branch, or set another \
                  `branch.prefix` in uplinker.yaml",
             ),
+            GitError::Refused { rules, .. } => {
+                rules.iter().fold(Self::failed(message), |error, rule| error.hint(rule.hint()))
+            }
+            GitError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint()),
             GitError::Auth { .. } => Self::failed(message)
                 .hint("set UPLINKER_TOKEN (or GITHUB_TOKEN) to a token that may write `contents` of this repository"),
             GitError::NotFound { .. } => Self::failed(message)
@@ -259,8 +258,15 @@ impl From<ForgeError> for Error {
             ForgeError::Permission { permission, .. } => Self::failed(message).hint(format!(
                 "give the token `{permission}`; in a workflow, under `permissions:` of the job"
             )),
-            ForgeError::Forbidden { .. } => Self::failed(message)
-                .hint("a policy of the repository, its organisation or its enterprise refuses the token; ask its owner"),
+            ForgeError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint()),
+            ForgeError::Forbidden { .. } => Self::failed(message).hint(
+                "the token was known, and something else keeps it from this: look for a policy of the repository, its \
+                 organisation or its enterprise",
+            ),
+            ForgeError::Renamed { to, .. } => Self::failed(message).hint(match to {
+                Some(_) => "use its new address, and give a token that was made for one repository access to it again",
+                None => "use its new address",
+            }),
             ForgeError::PullsForbidden { compare } => {
                 let setting = "turn on Settings > Actions > General > \"Allow GitHub Actions to create and approve \
                                pull requests\", or use another token";
@@ -275,9 +281,7 @@ impl From<ForgeError> for Error {
             ForgeError::Archived(_) => {
                 Self::failed(message).hint("remove it from the schedule, or unarchive it")
             }
-            ForgeError::Rejected { .. } | ForgeError::NoSuchLabel | ForgeError::Directory { .. } => {
-                Self::failed(message)
-            }
+            ForgeError::Rejected { .. } | ForgeError::Directory { .. } => Self::failed(message),
             ForgeError::RateLimited { until, .. } => {
                 let error = Self::temporary(message).hint("wait, or use a token with a limit of its own");
                 Self { retry_at: until, ..error }

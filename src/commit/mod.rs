@@ -4,6 +4,7 @@
 //! the edge are here; `git` is the adapter over git2. Commits are reproducible: same inputs, same object id.
 
 pub mod git;
+mod refusal;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,8 @@ use crate::{
     edit::ChangeSet,
     repo::{BlobId, Tree},
 };
+
+pub use refusal::{Barrier, Rule};
 
 /// The id of a commit (SHA-1).
 pub type CommitId = BlobId;
@@ -117,6 +120,16 @@ pub enum GitError {
         branch: String,
         /// The remote's words, untrusted text.
         reason: String,
+        /// The rules that they tell of.
+        rules: Vec<Rule>,
+    },
+    /// The token is good, and a setting of the host's owner keeps it out.
+    #[error("{url}: {barrier}")]
+    Barred {
+        /// The remote, without credentials.
+        url: String,
+        /// The setting.
+        barrier: Barrier,
     },
     /// The token is wrong, expired, or may not do this.
     #[error("{url}: authentication failed: {reason}")]

@@ -349,7 +349,7 @@ impl<'a> Run<'a> {
     fn unlabel(&mut self, label: &str, context: &Context) -> Result<(), ProposeError> {
         let Some(pull) = &context.pull else { return Ok(()) };
         match self.desk.forge.unlabel(pull.number, label) {
-            Err(e @ (ForgeError::Permission { .. } | ForgeError::Rejected { .. })) => {
+            Err(e) if e.is_refusal() => {
                 self.notes.push(format!("the label `{label}` was not taken off: {e}"));
                 Ok(())
             }
@@ -361,12 +361,13 @@ impl<'a> Run<'a> {
         let (Some(proposal), Some(head)) = (self.wish.proposal(), context.head) else { return Ok(()) };
         let page = context.pull.as_ref().map(|p| p.url.as_str());
         context.judged = true;
-        if !self.desk.forge.status(head, &proposal.wanted.status, page)? {
-            self.notes.push(
-                "the status `uplinker/verify` was not set: the token may not write statuses".to_owned(),
-            );
+        match self.desk.forge.status(head, &proposal.wanted.status, page) {
+            Err(e) if e.is_refusal() => {
+                self.notes.push(format!("the status `uplinker/verify` was not set: {e}"));
+                Ok(())
+            }
+            result => Ok(result?),
         }
-        Ok(())
     }
 
     fn open(&mut self, context: &mut Context) -> Result<bool, ProposeError> {

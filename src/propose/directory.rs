@@ -302,7 +302,7 @@ impl Forge for DirectoryForge<'_> {
         self.edit(number, |record| record.labels.retain(|l| l != label))
     }
 
-    fn status(&self, commit: CommitId, status: &Status, _: Option<&str>) -> Result<bool, ForgeError> {
+    fn status(&self, commit: CommitId, status: &Status, _: Option<&str>) -> Result<(), ForgeError> {
         let verdict = Verdict {
             commit: commit.to_string(),
             success: status.success,
@@ -322,7 +322,7 @@ impl Forge for DirectoryForge<'_> {
             }
         }
         *self.said.borrow_mut() = Some(verdict);
-        Ok(true)
+        Ok(())
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {

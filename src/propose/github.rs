@@ -6,6 +6,8 @@
 
 mod address;
 mod answer;
+mod extras;
+mod identity;
 mod wire;
 
 use std::{
@@ -25,14 +27,14 @@ use serde_json::{Value, json};
 
 pub use self::address::{Address, NotGitHub};
 use self::{
-    answer::{Asked, Reply},
-    wire::{Event, Pull, User},
+    answer::{Asked, Known, Refused, Reply},
+    wire::{Event, Pull},
 };
 use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
 };
 use crate::{
-    commit::{CommitId, Signature},
+    commit::{CommitId, Refs, Signature},
     sys::{clock::Clock, http::Http},
 };
 
@@ -54,13 +56,20 @@ const KEPT: usize = 64;
 const ACTIONS: (&str, &str) =
     ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com");
 
+/// The pauses after which GitHub is asked again for what it did not show a moment ago: seven seconds in all.
+fn until_it_shows() -> ExponentialBuilder {
+    ExponentialBuilder::default().with_min_delay(Duration::from_secs(1)).with_max_times(3)
+}
+
 /// One repository on GitHub.
 pub struct GitHub<'h> {
     http: &'h Http,
     client: Octocrab,
+    /// GraphQL has a root of its own on an Enterprise Server.
+    graph: Octocrab,
     address: Address,
     kept: Mutex<HashMap<String, (String, Vec<u8>)>>,
-    me: OnceLock<Option<Signature>>,
+    me: OnceLock<Signature>,
     /// Whether a pull request was opened with the workflow's own token.
     by_actions: AtomicBool,
 }
@@ -71,6 +80,8 @@ enum Method<'a> {
     Post(&'a Value),
     Patch(&'a Value),
     Delete,
+    /// A question in GraphQL.
+    Ask(&'a Value),
 }
 
 // === impl GitHub ===
@@ -78,31 +89,23 @@ enum Method<'a> {
 impl<'h> GitHub<'h> {
     /// Connects nothing yet. `token` is `None` for a public repository that is only read.
     pub fn new(http: &'h Http, address: Address, token: Option<&SecretString>) -> Result<Self, ForgeError> {
-        let fail = |reason: String| ForgeError::Auth { host: address.host().to_owned(), reason };
-        // Without octocrab's feature `retry`, which would send a POST again.
-        let mut builder = Octocrab::builder()
-            .base_uri(address.api())
-            .map_err(|_| fail("the address of the API cannot be used".to_owned()))?;
-        if let Some(token) = token {
-            let text = token.expose_secret().trim();
-            // octocrab would panic on it.
-            if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
-                return Err(fail("it is empty or has characters that no token has".to_owned()));
-            }
-            builder = builder.personal_token(text.to_owned());
+        let fail =
+            |reason: &str| ForgeError::Auth { host: address.host().to_owned(), reason: reason.to_owned() };
+        let token = token.map(|token| token.expose_secret().trim());
+        // octocrab would panic on it.
+        if token.is_some_and(|text| text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic())) {
+            return Err(fail("it is empty or has characters that no token has"));
         }
-        builder =
-            builder.add_header(HeaderName::from_static("accept"), "application/vnd.github+json".to_owned());
-        // No redirect is followed: a write cannot be sent again, so that a renamed repository would be read and pushed to
-        // before that shows; and none leads the token to a host that nobody configured.
-        let client = http.staying_client().clone();
-        // octocrab starts a task of its own, so it needs the runtime.
-        let client = http
-            .block_on(async { builder.build_with_reqwest(client) })
-            .map_err(|_| fail("the client cannot be set up".to_owned()))?;
+        let connect = |root: &str| connect(http, root, token).map_err(fail);
+        let client = connect(address.api())?;
+        let graph = match address.graphql() {
+            root if root == address.api() => client.clone(),
+            root => connect(root)?,
+        };
         Ok(Self {
             http,
             client,
+            graph,
             address,
             kept: Mutex::default(),
             me: OnceLock::new(),
@@ -115,16 +118,35 @@ impl<'h> GitHub<'h> {
     }
 
     /// Reads, with the last answer's ETag, and tries again where that may help.
-    fn get(&self, path: &str, asked: &Asked<'_>) -> Result<Reply, ForgeError> {
+    fn get(&self, path: &str, asked: &Asked<'_>) -> Result<Reply, Refused> {
         let read = || self.send(&Method::Get, path, asked);
         let pauses = ExponentialBuilder::default().with_min_delay(FIRST_PAUSE).with_max_times(2);
         let reply = read.retry(pauses).when(|e| matches!(e, ForgeError::Temporary { .. })).call()?;
-        reply.accept(asked)
+        self.accept(reply, asked)
     }
 
-    /// Writes, once.
-    fn put(&self, method: &Method<'_>, path: &str, asked: &Asked<'_>) -> Result<Reply, ForgeError> {
-        self.send(method, path, asked)?.accept(asked)
+    /// Writes, once; and again where the answer was that GitHub does not see yet what it is about, since then nothing
+    /// was done.
+    fn put(&self, method: &Method<'_>, path: &str, asked: &Asked<'_>) -> Result<Reply, Refused> {
+        let write = || self.accept(self.send(method, path, asked)?, asked);
+        write.retry(until_it_shows()).when(|e| e.known == Some(Known::Behind)).call()
+    }
+
+    fn accept(&self, reply: Reply, asked: &Asked<'_>) -> Result<Reply, Refused> {
+        let moved = reply.moved_to();
+        reply.accept(asked).map_err(|refused| match refused.error {
+            ForgeError::Renamed { from, .. } => {
+                ForgeError::Renamed { from, to: moved.and_then(|id| self.name_of(id)) }.into()
+            }
+            error => Refused { error, ..refused },
+        })
+    }
+
+    /// The name that a repository has now, to be told; nothing else is asked or written there.
+    fn name_of(&self, id: u64) -> Option<String> {
+        let asked = self.asked("cannot read the repository's name", "metadata: read");
+        let reply = self.send(&Method::Get, &format!("/repositories/{id}"), &asked).ok()?;
+        Some(reply.accept(&asked).ok()?.json::<wire::Repo>(&asked).ok()?.full_name)
     }
 
     /// Sends a request and waits for a rate limit that ends soon: what it refused was not done.
@@ -156,6 +178,7 @@ impl<'h> GitHub<'h> {
             Method::Post(body) => (self.client._post(path, Some(body)).await, None),
             Method::Patch(body) => (self.client._patch(path, Some(body)).await, None),
             Method::Delete => (self.client._delete(path, None::<&()>).await, None),
+            Method::Ask(body) => (self.graph._post(path, Some(body)).await, None),
         };
         let broken = |reason: String| ForgeError::Temporary { host: self.address.host().to_owned(), reason };
         let response = response.map_err(|e| broken(answer::without_backtrace(&e)))?;
@@ -203,11 +226,9 @@ impl<'h> GitHub<'h> {
         let mut all = Vec::new();
         let sign = if path.contains('?') { '&' } else { '?' };
         for page in 1..=PAGES {
-            let part: Vec<T> =
-                self.get(&format!("{path}{sign}per_page={PAGE}&page={page}"), asked)?.json(asked)?;
-            let last = part.len() < PAGE;
-            all.extend(part);
-            if last {
+            let reply = self.get(&format!("{path}{sign}per_page={PAGE}&page={page}"), asked)?;
+            all.extend(reply.json::<Vec<T>>(asked)?);
+            if !reply.has_next() {
                 break;
             }
         }
@@ -224,7 +245,7 @@ impl<'h> GitHub<'h> {
         Ok(self.pulls(&pull.head)?.into_iter().find(open))
     }
 
-    fn post_pull(&self, pull: &NewPull, draft: bool) -> Result<PullRequest, ForgeError> {
+    fn post_pull(&self, pull: &NewPull, draft: bool) -> Result<PullRequest, Refused> {
         let asked = self.asked("cannot open a pull request", "pull-requests: write");
         let body = json!({
             "title": pull.title,
@@ -237,81 +258,23 @@ impl<'h> GitHub<'h> {
         self.by_actions.store(made.is_by(ACTIONS.0), Ordering::Relaxed);
         Ok(made.into())
     }
-
-    fn people(&self, path: &str, body: &Value) -> Result<Option<String>, ForgeError> {
-        let asked = self.asked("cannot ask people", "pull-requests: write");
-        refusal(self.put(&Method::Post(body), path, &asked))
-    }
-
-    /// GitHub takes all reviewers or none: the others are asked one by one when one is refused.
-    fn reviewers(&self, number: u64, reviewers: &[String]) -> Result<Vec<String>, ForgeError> {
-        let path = self.repo(&format!("/pulls/{number}/requested_reviewers"));
-        let body = |names: &[String]| {
-            let team = |n: &String| n.split_once('/').map(|(_, slug)| slug.to_owned());
-            let teams: Vec<String> = names.iter().filter_map(team).collect();
-            let users: Vec<&String> = names.iter().filter(|n| !n.contains('/')).collect();
-            json!({"reviewers": users, "team_reviewers": teams})
-        };
-        let Some(first) = self.people(&path, &body(reviewers))? else { return Ok(Vec::new()) };
-        if let [one] = reviewers {
-            return Ok(vec![format!("`{one}` was not asked for a review: {first}")]);
-        }
-        let mut lines = Vec::new();
-        for name in reviewers {
-            if let Some(why) = self.people(&path, &body(std::slice::from_ref(name)))? {
-                lines.push(format!("`{name}` was not asked for a review: {why}"));
-            }
-        }
-        Ok(lines)
-    }
-
-    fn assignees(&self, number: u64, people: &[String]) -> Result<Vec<String>, ForgeError> {
-        let asked = self.asked("cannot assign people", "pull-requests: write");
-        let path = self.repo(&format!("/issues/{number}/assignees"));
-        let reply = self.put(&Method::Post(&json!({"assignees": people})), &path, &asked);
-        let assigned: wire::Issue = match reply.and_then(|r| r.json(&asked)) {
-            Ok(issue) => issue,
-            Err(error) => return Ok(refusal::<()>(Err(error))?.into_iter().collect()),
-        };
-        // Who cannot be assigned is left out without a word.
-        let has = |name: &&String| assigned.assignees.iter().any(|u| u.login.eq_ignore_ascii_case(name));
-        let line =
-            |name: &String| format!("`{name}` was not assigned: GitHub lets only collaborators be assigned");
-        Ok(people.iter().filter(|n| !has(n)).map(line).collect())
-    }
-
-    fn labels(&self, number: u64, labels: &[String]) -> Result<Vec<String>, ForgeError> {
-        let asked = self.asked("cannot add labels", "pull-requests: write");
-        let path = self.repo(&format!("/issues/{number}/labels"));
-        let add =
-            |labels: &[String]| refusal(self.put(&Method::Post(&json!({"labels": labels})), &path, &asked));
-        let Some(first) = add(labels)? else { return Ok(Vec::new()) };
-        if let [one] = labels {
-            return Ok(vec![format!("the label `{one}` was not added: {first}")]);
-        }
-        let mut lines = Vec::new();
-        for label in labels {
-            if let Some(why) = add(std::slice::from_ref(label))? {
-                lines.push(format!("the label `{label}` was not added: {why}"));
-            }
-        }
-        Ok(lines)
-    }
 }
 
-/// One line where something optional was refused; an error where going on makes no sense.
-fn refusal<T>(result: Result<T, ForgeError>) -> Result<Option<String>, ForgeError> {
-    match result {
-        Ok(_) => Ok(None),
-        Err(
-            e @ (ForgeError::Rejected { .. }
-            | ForgeError::Permission { .. }
-            | ForgeError::Forbidden { .. }
-            | ForgeError::NoSuchLabel
-            | ForgeError::NotFound(_)),
-        ) => Ok(Some(e.to_string())),
-        Err(e) => Err(e),
+/// Sets a client up for one of the API's roots.
+fn connect(http: &Http, root: &str, token: Option<&str>) -> Result<Octocrab, &'static str> {
+    // Without octocrab's feature `retry`, which would send a POST again.
+    let mut builder =
+        Octocrab::builder().base_uri(root).map_err(|_| "the address of the API cannot be used")?;
+    if let Some(token) = token {
+        builder = builder.personal_token(token.to_owned());
     }
+    let accept = (HeaderName::from_static("accept"), "application/vnd.github+json".to_owned());
+    let builder = builder.add_header(accept.0, accept.1);
+    // No redirect is followed: a write cannot be sent again, so that a renamed repository would be read and pushed to
+    // before that shows; and none leads the token to a host that nobody configured.
+    let client = http.staying_client().clone();
+    // octocrab starts a task of its own, so it needs the runtime.
+    http.block_on(async { builder.build_with_reqwest(client) }).map_err(|_| "the client cannot be set up")
 }
 
 impl Forge for GitHub<'_> {
@@ -331,10 +294,11 @@ impl Forge for GitHub<'_> {
     fn open_pulls(&self, branches: &[String]) -> Result<Option<OpenPulls>, ForgeError> {
         let asked = self.asked("cannot list pull requests", "pull-requests: read");
         let path = self.repo(&format!("/pulls?state=open&per_page={PAGE}&page=1"));
-        let pulls: Vec<Pull> = self.get(&path, &asked)?.json(&asked)?;
-        if pulls.len() == PAGE {
+        let reply = self.get(&path, &asked)?;
+        if reply.has_next() {
             return Ok(None);
         }
+        let pulls: Vec<Pull> = reply.json(&asked)?;
         let mut open = OpenPulls::new();
         for pull in pulls {
             if let Some(branch) = branches.iter().find(|branch| pull.is_from(branch)) {
@@ -346,8 +310,11 @@ impl Forge for GitHub<'_> {
 
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {
         let asked = self.asked("cannot read the pull request", "pull-requests: read");
-        let pull: Pull = self.get(&self.repo(&format!("/pulls/{number}")), &asked)?.json(&asked)?;
-        Ok(pull.into())
+        let path = self.repo(&format!("/pulls/{number}"));
+        // Its number came from GitHub, so that it is there: where it is not found, it does not show yet.
+        let read = || self.get(&path, &asked).map_err(|refused| refused.late(&asked));
+        let reply = read.retry(until_it_shows()).when(|e| e.known == Some(Known::Behind)).call()?;
+        Ok(reply.json::<Pull>(&asked)?.into())
     }
 
     fn closer(&self, number: u64) -> Result<Closer, ForgeError> {
@@ -356,19 +323,33 @@ impl Forge for GitHub<'_> {
         Ok(wire::closer(&events))
     }
 
+    /// GitHub tests each entry of a queue on a branch of its own, `gh-readonly-queue/main/pr-1-<commit>`.
+    fn is_queued(&self, pull: &PullRequest, refs: &Refs) -> bool {
+        let start = format!("gh-readonly-queue/{}/pr-{}-", pull.base, pull.number);
+        pull.state == PullState::Open && refs.branches.keys().any(|branch| branch.starts_with(&start))
+    }
+
     fn open(&self, pull: &NewPull) -> Result<PullRequest, ForgeError> {
         let result = match self.post_pull(pull, pull.draft) {
-            Err(ForgeError::Rejected { reason, .. }) if pull.draft && answer::is_about_drafts(&reason) => {
-                self.post_pull(pull, false)
-            }
+            Err(Refused { known: Some(Known::NoDrafts), .. }) => self.post_pull(pull, false),
             result => result,
         };
-        match result {
-            Err(error) if answer::may_hide_a_pull(&error) => self.opened(pull)?.ok_or(error),
-            Err(ForgeError::PullsForbidden { .. }) => {
+        let refused = match result {
+            Ok(opened) => return Ok(opened),
+            Err(refused) => refused,
+        };
+        match (refused.known, refused.error) {
+            (Some(Known::AlreadyOpen), error) => {
+                let find = || self.opened(pull).map_err(Some)?.ok_or(None);
+                let found = find.retry(until_it_shows()).when(Option::is_none).call();
+                found.map_err(|failed| failed.unwrap_or(error))
+            }
+            // The answer may be lost after it was opened.
+            (None, error @ ForgeError::Temporary { .. }) => self.opened(pull)?.ok_or(error),
+            (_, ForgeError::PullsForbidden { .. }) => {
                 Err(ForgeError::PullsForbidden { compare: self.compare_url(&pull.base, &pull.head) })
             }
-            result => result,
+            (_, error) => Err(error),
         }
     }
 
@@ -379,7 +360,8 @@ impl Forge for GitHub<'_> {
         let fields = [("title", patch.title.as_deref()), ("body", patch.body.as_deref()), ("state", state)];
         body.extend(fields.into_iter().filter_map(|(k, v)| Some((k.to_owned(), Value::from(v?)))));
         let path = self.repo(&format!("/pulls/{number}"));
-        self.put(&Method::Patch(&Value::Object(body)), &path, &asked).map(drop)
+        self.put(&Method::Patch(&Value::Object(body)), &path, &asked)?;
+        Ok(())
     }
 
     fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError> {
@@ -400,14 +382,14 @@ impl Forge for GitHub<'_> {
         let asked = self.asked("cannot remove a label", "pull-requests: write");
         let label = percent_encoding::utf8_percent_encode(label, percent_encoding::NON_ALPHANUMERIC);
         let path = self.repo(&format!("/issues/{number}/labels/{label}"));
-        match self.put(&Method::Delete, &path, &asked) {
+        match self.put(&Method::Delete, &path, &asked).map_err(ForgeError::from) {
             // Somebody took it off before.
             Err(ForgeError::NotFound(_)) => Ok(()),
             result => result.map(drop),
         }
     }
 
-    fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<bool, ForgeError> {
+    fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError> {
         let asked = self.asked("cannot set the status", "statuses: write");
         let description: String = status.description.chars().take(140).collect();
         let state = if status.success { "success" } else { "failure" };
@@ -415,26 +397,16 @@ impl Forge for GitHub<'_> {
         if let (Some(page), Some(fields)) = (page, body.as_object_mut()) {
             fields.insert("target_url".to_owned(), page.into());
         }
-        match self.put(&Method::Post(&body), &self.repo(&format!("/statuses/{commit}")), &asked) {
-            // A classic token without the scope is told that there is nothing.
-            Err(ForgeError::Permission { .. } | ForgeError::NotFound(_)) => Ok(false),
-            result => result.map(|_| true),
-        }
+        self.put(&Method::Post(&body), &self.repo(&format!("/statuses/{commit}")), &asked)?;
+        Ok(())
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {
         if let Some(me) = self.me.get() {
-            return Ok(me.clone());
+            return Ok(Some(me.clone()));
         }
-        let asked = self.asked("cannot read the token's user", "metadata: read");
-        let me = match self.get("/user", &asked).and_then(|reply| reply.json::<User>(&asked)) {
-            Ok(user) => Some(user.signature(&self.address.noreply())),
-            Err(ForgeError::Permission { .. } | ForgeError::NotFound(_)) => {
-                Some(Signature { name: ACTIONS.0.to_owned(), email: ACTIONS.1.to_owned() })
-            }
-            Err(error) => return Err(error),
-        };
-        Ok(self.me.get_or_init(|| me).clone())
+        let me = self.who()?;
+        Ok(Some(self.me.get_or_init(|| me).clone()))
     }
 
     fn remarks(&self, _: &PullRequest) -> Vec<String> {

@@ -22,7 +22,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{commit::CommitId, release::EdgeVersion, scan::Stage};
+use crate::{
+    commit::{Barrier, CommitId, Refs},
+    release::EdgeVersion,
+    scan::Stage,
+};
 
 pub use boxes::{CheckBox, Ticks};
 pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out, foresee};
@@ -140,6 +144,10 @@ pub trait Forge {
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError>;
     /// Tells who closed a pull request.
     fn closer(&self, number: u64) -> Result<Closer, ForgeError>;
+    /// Tells from the branches of the remote whether a pull request is in a merge queue.
+    fn is_queued(&self, _pull: &PullRequest, _refs: &Refs) -> bool {
+        false
+    }
     /// Opens a pull request. A 502 may hide a success: the caller lists before it tries again.
     fn open(&self, pull: &NewPull) -> Result<PullRequest, ForgeError>;
     /// Changes a pull request.
@@ -150,8 +158,8 @@ pub trait Forge {
     fn unlabel(&self, _number: u64, _label: &str) -> Result<(), ForgeError> {
         Ok(())
     }
-    /// Sets `uplinker/verify` on a commit, with the page that tells more; `false` where the token may not.
-    fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<bool, ForgeError>;
+    /// Sets `uplinker/verify` on a commit, with the page that tells more.
+    fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError>;
     /// Returns the identity to commit as; `None` where the forge has none.
     fn identity(&self) -> Result<Option<crate::commit::Signature>, ForgeError>;
     /// Returns what a person should know of a pull request that was just opened, one line each.
@@ -192,20 +200,24 @@ pub enum ForgeError {
         /// The permission, in GitHub's words, such as `pull-requests: write`.
         permission: String,
     },
-    /// The token is good, and something in the way of it refuses this request: the forge's words.
-    #[error("{host}: refused: {reason}")]
+    /// The token is good, and a setting of the host's owner keeps it out.
+    #[error("{host}: {barrier}")]
+    Barred {
+        /// The host.
+        host: String,
+        /// The setting.
+        barrier: Barrier,
+    },
+    /// The token is good, and the forge refuses the request for a reason that only its words tell.
+    #[error("{host}: {what}: {reason}")]
     Forbidden {
         /// The host.
         host: String,
+        /// What was asked.
+        what: String,
         /// The forge's words.
         reason: String,
     },
-    /// A label is not in the repository, and the token may not make it.
-    #[error(
-        "it is not in the repository, and making one takes the permission `issues: write`; make it by hand, or give \
-         the token that permission"
-    )]
-    NoSuchLabel,
     /// The repository's or organisation's setting forbids Actions to open pull requests: its owner's.
     #[error(
         "GitHub Actions is not permitted to open pull requests in this repository; turn on \"Allow GitHub Actions to \
@@ -215,6 +227,14 @@ pub enum ForgeError {
     PullsForbidden {
         /// Where a person can open it.
         compare: Option<String>,
+    },
+    /// The repository has another name now.
+    #[error("{from} was renamed or moved{}", .to.as_ref().map(|name| format!(" to {name}")).unwrap_or_default())]
+    Renamed {
+        /// The name that was asked for.
+        from: String,
+        /// The name that it has, where the forge tells.
+        to: Option<String>,
     },
     /// No such repository, or the token may not see it.
     #[error("{0}: not found, or the token may not see it")]
@@ -254,6 +274,22 @@ pub enum ForgeError {
         /// What is wrong.
         reason: String,
     },
+}
+
+// === impl ForgeError ===
+
+impl ForgeError {
+    /// Tells whether the forge heard the request and said no to it alone: what is not needed may go without it.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Permission { .. }
+                | Self::Barred { .. }
+                | Self::Forbidden { .. }
+                | Self::NotFound(_)
+                | Self::Rejected { .. }
+        )
+    }
 }
 
 /// What the hidden marker in a body says.

@@ -52,6 +52,8 @@ pub struct Seen {
     pub marker: Option<Marker>,
     /// The boxes that are ticked.
     pub ticks: Ticks,
+    /// Whether it is in the forge's merge queue.
+    pub queued: bool,
     /// Who closed it, once that was asked for.
     pub closer: Option<Closer>,
 }
@@ -87,13 +89,13 @@ pub(super) fn observe(
     let tip = refs.branches.get(&desk.branch).copied();
     // A forge closes a pull request when its branch goes, so without a branch none can be open.
     let pulls = match wanted || tip.is_some() {
-        true => pulls(desk, known)?,
+        true => pulls(desk, refs, known)?,
         false => Vec::new(),
     };
     Ok(Observed { base: desk.base.clone(), base_tip, tip, head: None, pulls })
 }
 
-fn pulls(desk: &Desk<'_>, known: Option<Vec<PullRequest>>) -> Result<Vec<Seen>, ProposeError> {
+fn pulls(desk: &Desk<'_>, refs: &Refs, known: Option<Vec<PullRequest>>) -> Result<Vec<Seen>, ProposeError> {
     let mut pulls = match known {
         Some(pulls) => pulls,
         None => desk.forge.pulls(&desk.branch)?,
@@ -102,7 +104,8 @@ fn pulls(desk: &Desk<'_>, known: Option<Vec<PullRequest>>) -> Result<Vec<Seen>, 
     let see = |pull: PullRequest| {
         let of_here = |m: &Marker| m.target == desk.target && m.stage == stage_word(desk.stage);
         let marker = marker::read(&pull.body).filter(of_here);
-        Seen { ticks: Ticks::read(&pull.body), marker, closer: None, pull }
+        let queued = desk.forge.is_queued(&pull, refs);
+        Seen { ticks: Ticks::read(&pull.body), marker, queued, closer: None, pull }
     };
     Ok(pulls.into_iter().map(see).collect())
 }

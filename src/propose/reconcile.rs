@@ -16,6 +16,7 @@
 //! | yes | a person's | | write the note and the box *retake*, once; held |
 //! | yes | a person's | *retake* ticked | commit as for an older plan |
 //! | yes | any | *skip* ticked for the wanted release | mark as closing and declined; delete the branch if it is ours; close |
+//! | yes | not settled | in the forge's merge queue | none; held, since a push would take it out of the queue |
 //! | yes, several | | | close those that lead to another base branch, or are younger, as ours |
 //! | no | | a person closed one for this release or a newer one | none: a no; held |
 //! | no | | we closed it as declined | none: a no; held |
@@ -31,6 +32,7 @@
 //! |---|---|---|
 //! | yes | ours | mark as closing, delete the branch, close |
 //! | yes | a person's | none; held |
+//! | yes | in the forge's merge queue | none; held |
 //! | yes | without our marker | none |
 //! | no | any | none |
 //!
@@ -41,7 +43,7 @@ use super::{
     CheckBox, Closer, Marker, PullState,
     observe::{Head, Observed, Question, Seen},
     ownership::Ownership,
-    wanted::{Wanted, is_ours, note_hash},
+    wanted::{Wanted, is_ours, is_same_label, note_hash},
 };
 use crate::{commit::CommitId, release::EdgeVersion};
 
@@ -126,6 +128,11 @@ pub enum Held {
         /// The pull request.
         pull: u64,
     },
+    /// The open pull request is in the forge's merge queue.
+    Queued {
+        /// The pull request.
+        pull: u64,
+    },
     /// The open pull request has commits of a person, and there is nothing to propose any more.
     NothingLeft {
         /// The pull request.
@@ -173,6 +180,13 @@ fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
         return Ok(Outcome::default());
     }
     let pull = Some(open.pull.number);
+    if open.queued {
+        return Ok(Outcome {
+            held: Some(Held::Queued { pull: open.pull.number }),
+            pull,
+            ..Outcome::default()
+        });
+    }
     match seen.tip {
         Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Outcome {
             held: Some(Held::NothingLeft { pull: open.pull.number }),
@@ -227,6 +241,9 @@ impl std::fmt::Display for Held {
             Self::PersonsBranch { pull } => {
                 write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
             }
+            Self::Queued { pull } => {
+                write!(f, "#{pull} is in the merge queue and stays as it is until it is merged or taken out")
+            }
             Self::NothingLeft { pull } => {
                 write!(f, "#{pull} has nothing left to do but has commits of a person; merge it or close it")
             }
@@ -248,6 +265,10 @@ impl Case<'_> {
             let person = open.marker.as_ref().is_some_and(|m| m.person);
             let held = person.then_some(Held::PersonsBranch { pull: open.pull.number });
             return Ok(Outcome { actions: Vec::new(), held, pull });
+        }
+        if open.queued {
+            let held = Some(Held::Queued { pull: open.pull.number });
+            return Ok(Outcome { held, pull, ..Outcome::default() });
         }
         // An open pull request without its branch: the forge has not noticed yet that the branch is gone.
         let Some(tip) = self.seen.tip else {
@@ -363,7 +384,7 @@ impl Case<'_> {
             actions.push(Action::Decorate);
         }
         if marker.and_then(|m| m.extras.clone()) != extras {
-            let unfit = |l: &&String| is_ours(l) && !wanted.extras.labels.contains(l);
+            let unfit = |l: &&String| is_ours(l) && !wanted.extras.labels.iter().any(|w| is_same_label(w, l));
             actions.extend(open.pull.labels.iter().filter(unfit).cloned().map(Action::Unlabel));
         }
         // Whatever brought us here, the marker must say it before it is done.

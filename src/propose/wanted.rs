@@ -56,7 +56,7 @@ impl Wanted {
     pub fn new(plan: &Plan, title: String, content: &Content, extras: &Extras) -> Result<Self, BodyError> {
         let mut extras = extras.clone();
         let label = risk(content);
-        if !extras.labels.iter().any(|l| l == label) {
+        if !extras.labels.iter().any(|l| is_same_label(l, label)) {
             extras.labels.push(label.to_owned());
         }
         Ok(Self {
@@ -127,13 +127,18 @@ impl Wanted {
 
     /// Tells whether it must not be merged as it is.
     pub fn blocked(&self) -> bool {
-        self.extras.labels.iter().any(|l| l == BLOCKED)
+        self.extras.labels.iter().any(|l| is_same_label(l, BLOCKED))
     }
 }
 
 /// Tells whether a label is one of those by which this step tells the risk of a change.
 pub(super) fn is_ours(label: &str) -> bool {
-    [ROUTINE, ATTENTION, BLOCKED].contains(&label)
+    [ROUTINE, ATTENTION, BLOCKED].iter().any(|ours| is_same_label(ours, label))
+}
+
+/// Compares labels as forges do: one that differs only in case is the same.
+pub(super) fn is_same_label(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
 }
 
 fn risk(content: &Content) -> &'static str {

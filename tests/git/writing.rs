@@ -143,7 +143,7 @@ fn a_refusal_carries_the_server_s_words() {
     let remote = scene.open();
     let ours = bump(&remote);
     match remote.push(&update(None, Some(ours))).unwrap_err() {
-        GitError::Refused { branch, reason } => {
+        GitError::Refused { branch, reason, .. } => {
             assert_eq!(branch, BRANCH);
             assert!(reason.contains("rule violations") && reason.contains("GH013"), "{reason}");
         }

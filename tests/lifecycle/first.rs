@@ -2,7 +2,10 @@
 
 use super::play::*;
 use crate::support::{
-    github::{Level, Token, TokenKind},
+    github::{
+        Level, Token, TokenKind,
+        rules::{Form, Kind},
+    },
     process::Home,
     repo::BareRepo,
     scene::{LABELS, PLATFORM, REPO, TOKEN},
@@ -58,6 +61,14 @@ fn documented(kind: TokenKind) -> Token {
     token.having("metadata", Level::Read)
 }
 
+/// How it is found out who commits.
+fn who(kind: TokenKind) -> &'static str {
+    match kind {
+        TokenKind::Actions | TokenKind::App => WHO,
+        TokenKind::FineGrained | TokenKind::Classic => WHO_OF_A_PERSON,
+    }
+}
+
 /// A repository as it was made: without a label of ours.
 fn fresh(token: Token, config: &str) -> Play {
     let play = Play::configured(config);
@@ -98,7 +109,7 @@ fn the_documents_name_the_same_permissions() {
 fn the_documented_permissions_lead_to_a_whole_pull_request() {
     for kind in [TokenKind::Actions, TokenKind::App, TokenKind::FineGrained] {
         let play = fresh(documented(kind), "version: 1\n");
-        let pass = play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, &opens(1)]);
+        let pass = play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), who(kind), PUSH, &opens(1)]);
         pass.prints(&["opened http://", NO_LABEL]);
         assert!(play.pull(1).labels.is_empty());
         is_whole(&play);
@@ -109,7 +120,7 @@ fn the_documented_permissions_lead_to_a_whole_pull_request() {
 fn with_the_permission_for_issues_the_label_is_made() {
     for kind in [TokenKind::Actions, TokenKind::App, TokenKind::FineGrained, TokenKind::Classic] {
         let play = fresh(documented(kind).having("issues", Level::Write), "version: 1\n");
-        let pass = play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, &opens(1)]);
+        let pass = play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), who(kind), PUSH, &opens(1)]);
         assert!(!pass.done.stdout.contains("was not added"), "{}", pass.done);
         assert_eq!(play.pull(1).labels, [ATTENTION]);
         is_whole(&play);
@@ -140,4 +151,65 @@ fn labels_that_are_there_are_added_beside_one_that_cannot_be_made() {
         .prints(&["note: the label `Team` was not added: it is not in the repository"]);
     assert_eq!(play.pull(1).labels, ["mesh", ATTENTION]);
     is_whole(&play);
+}
+
+#[test]
+fn a_team_that_the_token_may_not_see_is_one_line() {
+    for kind in [TokenKind::Actions, TokenKind::App, TokenKind::FineGrained] {
+        let play = fresh(documented(kind), "version: 1\npullRequest:\n  reviewers: [acme/mesh]\n");
+        play.scene.github.settings(REPO, |repo| {
+            repo.teams.insert("mesh".to_owned());
+        });
+        play.run().exits(0).prints(&[
+            "opened http://",
+            NO_LABEL,
+            "note: `acme/mesh` was not asked for a review: the token may not see the organisation's teams",
+        ]);
+        is_whole(&play);
+    }
+}
+
+#[test]
+fn all_that_can_be_refused_at_once_leaves_a_whole_pull_request() {
+    let config = "version: 1\npullRequest:\n  labels: [mesh]\n  reviewers: [acme/mesh, ben]\n  assignees: [ben]\n  draft: true\n";
+    let play = fresh(documented(TokenKind::Actions).without("statuses"), config);
+    play.scene.github.settings(REPO, |repo| {
+        repo.teams.insert("mesh".to_owned());
+        repo.drafts = false;
+        repo.single_sign_on = true;
+    });
+    play.run().exits(0).prints(&[
+        "opened http://",
+        "note: the pull request is not a draft",
+        "note: the status `uplinker/verify` was not set: ",
+        "note: the label `mesh` was not added: ",
+        NO_LABEL,
+        "note: `acme/mesh` was not asked for a review: ",
+        "note: `ben` was not asked for a review: ",
+        "note: `ben` was not assigned: ",
+    ]);
+    play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
+    let marker = marker(&play.pull(1));
+    assert!(marker["status"].is_string() && marker["extras"].is_string(), "{marker}");
+    play.run().exits(0).asks(&[LOOK, &list(PLATFORM)]).stays_warm();
+    play.settles(0);
+}
+
+#[test]
+fn rules_over_the_base_branch_keep_nothing_back() {
+    for form in [Form::Ruleset, Form::Protection] {
+        let play = fresh(documented(TokenKind::Actions), "version: 1\n");
+        for kind in [
+            Kind::Creation,
+            Kind::ForcePush,
+            Kind::MergeCommits,
+            Kind::Deletion,
+            Kind::Unsigned,
+            Kind::WithoutPullRequest,
+        ] {
+            play.scene.github.rule(REPO, "refs/heads/main", kind, form);
+        }
+        play.run().exits(0).prints(&["opened http://", NO_LABEL]);
+        is_whole(&play);
+    }
 }

@@ -3,7 +3,10 @@
 use super::play::*;
 use crate::support::{
     controls::Fault,
-    github::{GitHub, Token},
+    github::{
+        Level, Token,
+        rules::{Form, Kind},
+    },
     http::Response,
     scene::{PLATFORM, REPO, TOKEN},
 };
@@ -32,7 +35,7 @@ fn a_token_that_may_not_set_statuses_goes_on() {
     let play = play_with(Token::actions().without("statuses"));
     play.run().exits(0).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, &opens(1)]).prints(&[
         "opened http://",
-        "note: the status `uplinker/verify` was not set: the token may not write statuses",
+        "note: the status `uplinker/verify` was not set: 127.0.0.1: the token lacks the permission `statuses: write`",
     ]);
     play.expect_platform(1, 3, &play.files("main"), &[play.tip("main")]);
     assert!(play.statuses(PLATFORM).is_empty());
@@ -94,6 +97,7 @@ pullRequest:
 fn who_is_refused_does_not_stop_the_rest() {
     let play = Play::configured(ASKING);
     play.scene.github.labels(REPO, &["linkerd"]);
+    play.scene.github.token(TOKEN, Token::app("mesh-robot").having("members", Level::Read));
     play.scene.github.settings(REPO, |repo| {
         repo.drafts = false;
         repo.collaborators.insert("ben".to_owned());
@@ -148,10 +152,7 @@ fn a_label_that_is_refused_is_one_line() {
             &read(1),
             &write(1),
         ])
-        .prints(&[
-            "opened http://",
-            "note: the label `mesh` was not added: cannot add labels: `mesh` is reserved",
-        ]);
+        .prints(&["opened http://", "note: the label `mesh` was not added: `mesh` is reserved"]);
     assert_eq!(play.pull(1).labels, ["linkerd", ATTENTION]);
     play.settles(0);
 }
@@ -165,7 +166,7 @@ fn a_host_that_gives_the_token_back_does_not_bring_it_into_the_summary() {
     let (folder, actions) = (play.scene.home.path(), ["GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"]);
     let run = play.scene.run().env("GITHUB_ACTIONS", "true");
     let run = actions.iter().fold(run, |run, name| run.env(name, folder.join(name)));
-    play.pass(run).exits(0).prints(&["note: `ben` was not asked for a review: cannot ask people: no: ***"]);
+    play.pass(run).exits(0).prints(&["note: `ben` was not asked for a review: no: ***"]);
     let [summary, outputs] = actions.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
     assert!(summary.contains("was not asked") && outputs.contains("proposed=true"), "{summary}{outputs}");
     assert!(!summary.contains(TOKEN) && !outputs.contains(TOKEN), "{summary}{outputs}");
@@ -180,19 +181,15 @@ impl Play {
     }
 }
 
-fn refused_by(github: &GitHub, sentence: &str) {
-    github.ruleset(REPO, "refs/heads/uplinker/", sentence);
-}
-
 #[test]
 fn a_ruleset_over_our_prefix_is_named() {
     let play = Play::new();
-    refused_by(&play.scene.github, "Cannot create ref due to creations being restricted.");
+    play.scene.github.rule(REPO, "refs/heads/uplinker/", Kind::Creation, Form::Ruleset);
     play.run().exits(1).asks(&[LOOK, FETCH, &list(PLATFORM), WHO, PUSH, LOOK]).complains(&[
         "uplinker/default/platform",
         "creations being restricted",
         "GH013",
-        "hint: look for a ruleset",
+        "hint: let the token's user bypass the ruleset",
     ]);
     assert_eq!(play.scene.repo.branches().len(), 1);
     assert!(play.scene.github.pulls(REPO).is_empty());
@@ -214,7 +211,7 @@ fn a_ruleset_over_one_targets_branch_keeps_no_other_back() {
 #[test]
 fn commits_that_must_be_signed_are_told() {
     let play = Play::new();
-    refused_by(&play.scene.github, "Commits must have verified signatures.");
+    play.scene.github.rule(REPO, "refs/heads/uplinker/", Kind::Unsigned, Form::Ruleset);
     play.run().exits(1).complains(&[
         "Commits must have verified signatures",
         "GH013",

@@ -70,7 +70,7 @@ fn both_branches_left_behind_are_looked_at_in_one_request() {
     // Where so much is open that one page does not hold it, each branch is asked about.
     play.scene.repo.branch("topic", "main");
     let head = play.commit("topic", "docs/notes.md", "Something else.\n");
-    for n in 0..100 {
+    for n in 0..101 {
         play.scene.github.fork_pull(REPO, "mallory", &format!("topic-{n}"), "main", head);
     }
     play.run().exits(0).asks(&[LOOK, OPEN_LIST, &list(PLATFORM), &list(DATA_PLANE)]);

@@ -57,7 +57,7 @@ fn the_first_run_opens_the_pull_request() {
     let commit = play.scene.repo.open().find_commit(pull.head_sha).unwrap().author().to_owned();
     assert_eq!(
         (commit.name().unwrap(), commit.email().unwrap()),
-        ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
+        ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.127.0.0.1")
     );
     let message = play.scene.repo.message(PLATFORM);
     assert!(

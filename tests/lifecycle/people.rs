@@ -162,7 +162,7 @@ fn the_second_box_takes_the_base_branch_in() {
 #[test]
 fn the_third_box_asks_again() {
     let play = Play::configured("version: 1\npullRequest:\n  reviewers: [ben]\n");
-    let refused = "`ben` was not asked for a review: cannot ask people: Reviews may only be requested from collaborators.";
+    let refused = "`ben` was not asked for a review: Reviews may only be requested from collaborators.";
     play.run().exits(0).prints(&["opened http://", refused]);
     play.settles(0);
     play.scene.github.settings(REPO, |repo| repo.collaborators.extend(["ben".to_owned()]));

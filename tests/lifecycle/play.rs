@@ -17,8 +17,10 @@ pub const LOOK: &str = "GET /acme/config.git/info/refs?service=git-upload-pack";
 /// Fetching one commit.
 pub const FETCH: &str = "GET /acme/config.git/info/refs?service=git-upload-pack\n\
                          POST /acme/config.git/git-upload-pack\nPOST /acme/config.git/git-upload-pack";
-/// Asking who commits.
-pub const WHO: &str = "GET /api/v3/user";
+/// Asking who commits, with a token that has no user by REST.
+pub const WHO: &str = "GET /api/v3/user\nPOST /api/graphql";
+/// The same with a person's token.
+pub const WHO_OF_A_PERSON: &str = "GET /api/v3/user";
 /// The last look at the branches, and the push.
 pub const PUSH: &str = "GET /acme/config.git/info/refs?service=git-upload-pack\n\
                         GET /acme/config.git/info/refs?service=git-receive-pack\n\

@@ -2,8 +2,9 @@
 
 use super::play::*;
 use crate::support::{
+    github::{Level, Token},
     repo::BareRepo,
-    scene::{PLATFORM, REPO, Scene},
+    scene::{PLATFORM, REPO, Scene, TOKEN},
 };
 
 const TWO: &str = "\
@@ -181,6 +182,7 @@ fn words_people_and_author_are_the_configured_ones() {
         repo.collaborators.extend(["ada".to_owned(), "ben".to_owned()]);
         repo.teams.insert("mesh".to_owned());
     });
+    play.scene.github.token(TOKEN, Token::app("mesh-robot").having("members", Level::Read));
     let pass = play.run().exits(0).asks(&[
         LOOK,
         FETCH,

@@ -29,8 +29,15 @@ pub enum Access {
 pub trait Gate: Send + Sync + 'static {
     /// Returns the user, or the answer that refuses.
     fn enter(&self, repo: &str, access: Access, secret: Option<&str>) -> Result<String, Response>;
-    /// Returns the words and the reason that refuse an update of a ref, if any.
-    fn refuse(&self, _repo: &str, _refname: &str) -> Option<Refusal> {
+    /// Returns the words and the reason that refuse an update of a ref, if any. `incoming` is the repository with what
+    /// was sent.
+    fn refuse(
+        &self,
+        _repo: &str,
+        _command: &Command3,
+        _incoming: &git2::Repository,
+        _secret: Option<&str>,
+    ) -> Option<Refusal> {
         None
     }
     /// Hears that refs may have moved.
@@ -137,8 +144,13 @@ impl GitBackend {
     }
 
     fn refused(&self, request: &Request, repo: &str, commands: &[Command3]) -> Option<Response> {
-        let refusals: Vec<Option<Refusal>> =
-            commands.iter().map(|c| self.gate.refuse(repo, &c.refname)).collect();
+        if commands.is_empty() {
+            return None;
+        }
+        let (_folder, incoming) = self.quarantine(repo, &request.body);
+        let secret = request.credentials().map(|(_, secret)| secret);
+        let refuse = |c: &Command3| self.gate.refuse(repo, c, &incoming, secret.as_deref());
+        let refusals: Vec<Option<Refusal>> = commands.iter().map(refuse).collect();
         let first = refusals.iter().flatten().next()?.clone();
         let mut report = pkt(b"unpack ok\n");
         for (command, refusal) in commands.iter().zip(&refusals) {
@@ -160,6 +172,31 @@ impl GitBackend {
             Response { status: 200, body, ..Response::default() }
                 .with("Content-Type", "application/x-git-receive-pack-result"),
         )
+    }
+}
+
+// A second part, since what was sent is looked at before the backend has it.
+impl GitBackend {
+    /// Puts what was sent into a repository of its own over the one that is pushed to.
+    fn quarantine(&self, repo: &str, body: &[u8]) -> (TempDir, git2::Repository) {
+        let folder = TempDir::new().expect("a temporary folder");
+        let incoming = git2::Repository::init_bare(folder.path()).expect("a repository");
+        let objects = self.root.join(format!("{repo}.git/objects"));
+        let objects = std::fs::canonicalize(&objects).unwrap_or(objects);
+        let alternates = folder.path().join("objects/info/alternates");
+        std::fs::write(alternates, format!("{}\n", objects.display())).expect("the alternates");
+        if let Some(start) = body.windows(4).position(|w| w == b"PACK") {
+            let mut unpack = hermetic_git(folder.path());
+            unpack.arg("-C").arg(folder.path()).args(["unpack-objects", "-q"]);
+            let mut child =
+                unpack.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().expect("git unpack-objects");
+            let mut input = child.stdin.take().expect("a pipe");
+            // What does not unpack is refused by the backend itself.
+            let _ = input.write_all(&body[start..]);
+            drop(input);
+            let _ = child.wait();
+        }
+        (folder, git2::Repository::open_bare(incoming.path()).expect("a repository"))
     }
 }
 
@@ -293,9 +330,16 @@ impl Gate for TokenGate {
         }
     }
 
-    fn refuse(&self, _repo: &str, refname: &str) -> Option<Refusal> {
+    fn refuse(
+        &self,
+        _repo: &str,
+        command: &Command3,
+        _incoming: &git2::Repository,
+        _secret: Option<&str>,
+    ) -> Option<Refusal> {
         let rules = self.rules.lock().expect("no poison");
-        rules.iter().find(|(prefix, _)| refname.starts_with(prefix)).map(|(_, refusal)| refusal.clone())
+        let over = rules.iter().find(|(prefix, _)| command.refname.starts_with(prefix));
+        over.map(|(_, refusal)| refusal.clone())
     }
 }
 

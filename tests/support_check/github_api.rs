@@ -195,7 +195,11 @@ fn people_merge_close_rename_and_delete() {
     let merge = github.update_branch(REPO, first, &ADA);
     assert_eq!(github.pull(REPO, first).head_sha, merge);
     github.tick(REPO, first, "hand back");
-    assert_eq!(github.pull(REPO, first).body.as_deref(), Some("- [x] hand back\n"));
+    assert_eq!(
+        github.pull(REPO, first).body.as_deref(),
+        Some("- [x] hand back\r\n"),
+        "as a browser sends it"
+    );
     github.merge(REPO, first, Merge::Squash, "ada", false);
     let merged = github.pull(REPO, first);
     assert!(!merged.open && merged.merged_at.is_some() && repo.tip(BRANCH).is_some());
@@ -279,6 +283,10 @@ fn answers_have_the_shape_that_a_client_library_insists_on() {
     });
     let one = format!("/repos/acme/config/pulls/{number}");
     let asked = json!({"reviewers": ["ada"], "team_reviewers": ["platform"]});
+    let refused = call(&github, "secret", "POST", &format!("{one}/requested_reviewers"), &asked);
+    let words = "422 Validation Failed \"Could not resolve to a node with the global id of 'T_8'.\"";
+    assert_eq!(message(&refused), words, "a workflow's own token sees no team");
+    github.token("secret", Token::app("uplinker").having("members", Level::Read));
     let asked = call(&github, "secret", "POST", &format!("{one}/requested_reviewers"), &asked);
     github.labels(REPO, &["a b"]);
     let labels = json!({"labels": ["a b"]});

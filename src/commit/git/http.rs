@@ -15,7 +15,7 @@ use url::Url;
 
 use super::advertisement;
 use crate::{
-    commit::{GitError, Refs},
+    commit::{Barrier, GitError, Refs},
     sys::http::Http,
 };
 
@@ -159,7 +159,10 @@ impl<'h> HttpServer<'h> {
             },
             401 => GitError::Auth { url, reason: format!("the token is wrong or has expired{told}") },
             403 if words.contains("archived") => GitError::Archived { url },
-            403 => GitError::Auth { url, reason: format!("the token may not do this{told}") },
+            403 => match Barrier::of(words) {
+                Some(barrier) => GitError::Barred { url, barrier },
+                None => GitError::Auth { url, reason: format!("the token may not do this{told}") },
+            },
             404 | 410 => GitError::NotFound { url },
             408 | 429 | 500.. => self.temporary(format!("the server answered {status}{told}")),
             _ => GitError::Other(format!("{url}: the server answered {status}{told}")),
@@ -314,6 +317,9 @@ mod tests {
             refusal(403, "This repository was archived so it is read-only."),
             GitError::Archived { .. }
         ));
+        let words =
+            "The `acme' organization has enabled or enforced SAML SSO. To access this repository, visit ";
+        assert!(matches!(refusal(403, words), GitError::Barred { barrier: Barrier::SingleSignOn, .. }));
         assert!(matches!(refusal(404, ""), GitError::NotFound { .. }));
         assert!(matches!(refusal(429, ""), GitError::Temporary { .. }));
         assert!(matches!(refusal(502, ""), GitError::Temporary { .. }));

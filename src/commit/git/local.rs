@@ -186,7 +186,7 @@ impl LocalRemote {
         });
         if held(&self.repo) || linked {
             let reason = "it is checked out there; switch to another branch".to_owned();
-            return Err(GitError::Refused { branch: branch.to_owned(), reason });
+            return Err(GitError::Refused { branch: branch.to_owned(), reason, rules: Vec::new() });
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ use self::{
     store::Store,
     wire::{Pushed, Wire, WireError},
 };
-use super::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote};
+use super::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Rule};
 use crate::{edit::ChangeSet, repo::Tree, sys::http::Http};
 
 pub use head::{LocalClone, LocalHead, open_path};
@@ -347,6 +347,7 @@ impl<'h> GitRemote<'h> {
             Err(GitError::Refused {
                 branch: branch.clone(),
                 reason: format!("{reason}, so it is not written"),
+                rules: Vec::new(),
             })
         };
         let prefix = self.prefix.borrow();
@@ -365,7 +366,10 @@ impl<'h> GitRemote<'h> {
         let now = self.refs().ok().map(|refs| refs.branches.get(&update.branch).copied());
         match now {
             Some(now) if now != update.old => GitError::Moved { branch: update.branch.clone() },
-            _ => GitError::Refused { branch: update.branch.clone(), reason },
+            _ => {
+                let (branch, rules) = (update.branch.clone(), Rule::all_of(&reason));
+                GitError::Refused { branch, reason, rules }
+            }
         }
     }
 }

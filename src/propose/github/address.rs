@@ -82,6 +82,11 @@ impl Address {
         &self.api
     }
 
+    /// Returns the root of the API's GraphQL: an Enterprise Server has it beside the version.
+    pub(super) fn graphql(&self) -> &str {
+        self.api.strip_suffix("/v3").unwrap_or(&self.api)
+    }
+
     /// Returns the host, for messages.
     pub fn host(&self) -> &str {
         &self.host
@@ -149,6 +154,14 @@ mod tests {
             Address::of("https://h.example/a/b", api.as_ref()).expect("one").api(),
             "https://proxy.example/github"
         );
+    }
+
+    #[test]
+    fn graphql_is_beside_the_version() {
+        let root = |url: &str| Address::of(url, None).expect("an address").graphql().to_owned();
+        assert_eq!(root("https://github.com/a/b"), "https://api.github.com");
+        assert_eq!(root("https://acme.ghe.com/a/b"), "https://api.acme.ghe.com");
+        assert_eq!(root("https://git.corp.example/a/b"), "https://git.corp.example/api");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use reqwest::header::HeaderMap;
 use serde::{Deserialize, de::DeserializeOwned};
 
-use crate::propose::ForgeError;
+use crate::{commit::Barrier, propose::ForgeError};
 
 /// How long to wait where GitHub only says that it was too much: it asks for a minute at the least.
 const UNNAMED_WAIT: Duration = Duration::from_secs(61);
@@ -44,8 +44,44 @@ pub(super) struct Asked<'a> {
 #[serde(default)]
 struct Refusal {
     message: String,
-    errors: Vec<Problem>,
+    errors: Problems,
 }
+
+/// Mostly a list, and sometimes the one that would be in it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Problems {
+    Many(Vec<Problem>),
+    One(Problem),
+}
+
+/// A refusal that this adapter knows what to do about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// The API does not see yet what Git was told a moment ago.
+    Behind,
+    /// There is an open pull request from this branch to this base.
+    AlreadyOpen,
+    /// The repository has no drafts.
+    NoDrafts,
+    /// Too many were made in a short time: a limit that GitHub gives no number for.
+    TooSoon,
+    /// A label is not there, and the token may not make it.
+    NoSuchLabel,
+    /// The token may not see a team.
+    HiddenTeam,
+}
+
+/// A refusal: what is known of it, and the error that it is where nothing helps.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) known: Option<Known>,
+    pub(super) error: ForgeError,
+}
+
+/// GitHub's words for a branch or a commit that it was given a moment ago.
+const BEHIND: [&str; 4] =
+    ["No commit found for SHA", "No commits between", "sha can't be blank", "Head ref must be a branch"];
 
 /// One entry of `errors`: an object, or a bare sentence.
 #[derive(Debug, Deserialize)]
@@ -60,6 +96,7 @@ enum Problem {
         #[serde(default)]
         code: Option<String>,
     },
+    Other(serde::de::IgnoredAny),
 }
 
 // === impl Reply ===
@@ -132,41 +169,57 @@ impl Reply {
     }
 
     /// Lets an answer through, or says what is wrong.
-    pub(super) fn accept(self, asked: &Asked<'_>) -> Result<Self, ForgeError> {
-        let host = asked.host.to_owned();
+    pub(super) fn accept(self, asked: &Asked<'_>) -> Result<Self, Refused> {
         let refusal = match self.status {
             200..=299 => return Ok(self),
             _ => self.refusal(),
         };
         let reason = refusal.words();
-        Err(match self.status {
-            _ if reason.contains("was archived so is read-only") => {
-                ForgeError::Archived(asked.repository.clone())
+        Err(match (self.status, refusal.known()) {
+            (403 | 422, Some(known)) => known.refused(asked),
+            (401, _) => ForgeError::Auth { host: asked.host.to_owned(), reason }.into(),
+            (403 | 410, _) if reason.contains("was archived so is read-only") => {
+                ForgeError::Archived(asked.repository.clone()).into()
             }
-            401 => ForgeError::Auth { host, reason },
-            403 if reason.contains("not permitted to create or approve pull requests") => {
+            (403, _) => self.forbidden(asked, reason).into(),
+            (404 | 410, _) => ForgeError::NotFound(asked.repository.clone()).into(),
+            (301 | 302 | 307 | 308, _) => {
+                ForgeError::Renamed { from: asked.repository.clone(), to: None }.into()
+            }
+            _ => ForgeError::Rejected { what: asked.what.to_owned(), reason }.into(),
+        })
+    }
+
+    /// Who has to do what about a 403.
+    fn forbidden(&self, asked: &Asked<'_>, reason: String) -> ForgeError {
+        let host = asked.host.to_owned();
+        let lacks = ["Resource not accessible", "Must have admin rights"];
+        match Barrier::of(&reason) {
+            Some(barrier) => ForgeError::Barred { host, barrier },
+            None if reason.contains("not permitted to create or approve pull requests") => {
                 ForgeError::PullsForbidden { compare: None }
             }
-            403 if reason.contains("Resource not accessible")
-                || reason.contains("Must have admin rights") =>
-            {
-                ForgeError::Permission {
-                    host,
-                    permission: self.accepted().unwrap_or(asked.permission.to_owned()),
-                }
-            }
-            403 if refusal.is_of("label", "unauthorized") => ForgeError::NoSuchLabel,
-            403 => ForgeError::Forbidden { host, reason },
-            404 => ForgeError::NotFound(asked.repository.clone()),
-            410 => ForgeError::NotFound(asked.repository.clone()),
-            301 | 302 | 307 | 308 => ForgeError::Rejected {
-                what: asked.what.to_owned(),
-                reason: format!("{} was renamed or moved; use its new address", asked.repository),
+            None if lacks.iter().any(|words| reason.contains(words)) => ForgeError::Permission {
+                host,
+                permission: self.accepted().unwrap_or(asked.permission.to_owned()),
             },
-            // Right after a push, GitHub may not know the commit yet.
-            422 if reason.contains("No commit found for SHA") => ForgeError::Temporary { host, reason },
-            _ => ForgeError::Rejected { what: asked.what.to_owned(), reason },
-        })
+            None => ForgeError::Forbidden { host, what: asked.what.to_owned(), reason },
+        }
+    }
+
+    /// The id of the repository that an answer sends us to, where it says that the old name is gone.
+    pub(super) fn moved_to(&self) -> Option<u64> {
+        let redirects = matches!(self.status, 301 | 302 | 307 | 308);
+        let place = self.header("location").filter(|_| redirects)?;
+        let (_, rest) = place.split_once("/repositories/")?;
+        rest.split(['/', '?']).next()?.parse().ok()
+    }
+
+    /// Tells whether a list goes on after this page. A page may be short and not the last: GitHub leaves out what it
+    /// does not show after it has cut the list.
+    pub(super) fn has_next(&self) -> bool {
+        let links = self.headers.get_all(reqwest::header::LINK).iter().filter_map(|v| v.to_str().ok());
+        links.flat_map(|line| line.split(',')).any(|link| link.contains("rel=\"next\""))
     }
 
     /// The permissions that would do, as GitHub tells them: `issues=write; pull_requests=write`.
@@ -181,18 +234,50 @@ impl Reply {
     fn refusal(&self) -> Refusal {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| Refusal {
             message: format!("status {} without an explanation", self.status),
-            errors: Vec::new(),
+            errors: Problems::default(),
         })
+    }
+}
+
+// === impl Problems ===
+
+impl Problems {
+    fn all(&self) -> &[Problem] {
+        match self {
+            Self::Many(all) => all,
+            Self::One(one) => std::slice::from_ref(one),
+        }
+    }
+}
+
+impl Default for Problems {
+    fn default() -> Self {
+        Self::Many(Vec::new())
     }
 }
 
 // === impl Refusal ===
 
 impl Refusal {
+    /// Finds the refusals that this adapter knows what to do about.
+    fn known(&self) -> Option<Known> {
+        let words = self.words();
+        let says = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
+        Some(match () {
+            () if self.is_of("label", "unauthorized") => Known::NoSuchLabel,
+            () if self.is_of("head", "invalid") || says(&BEHIND) => Known::Behind,
+            () if says(&["A pull request already exists"]) => Known::AlreadyOpen,
+            () if says(&["Draft pull requests are not supported"]) => Known::NoDrafts,
+            () if says(&["was submitted too quickly"]) => Known::TooSoon,
+            () if says(&["Could not resolve to a node"]) => Known::HiddenTeam,
+            () => return None,
+        })
+    }
+
     /// Tells whether a field is refused with this code.
     fn is_of(&self, wanted: &str, reason: &str) -> bool {
         let hit = |p: &Problem| matches!(p, Problem::Field { field: Some(f), code: Some(c), .. } if f == wanted && c == reason);
-        self.errors.iter().any(hit)
+        self.errors.all().iter().any(hit)
     }
 
     /// GitHub's own words: those of the single problems where it tells them.
@@ -200,29 +285,68 @@ impl Refusal {
         let problem = |p: &Problem| match p {
             Problem::Words(words) => Some(words.clone()),
             Problem::Field { message: Some(message), .. } => Some(message.clone()),
+            Problem::Other(_) => None,
             Problem::Field { field, code, .. } => Some(format!(
                 "`{}` is {}",
                 field.as_deref()?,
                 code.as_deref().unwrap_or("wrong").replace('_', " ")
             )),
         };
-        let problems: Vec<String> = self.errors.iter().filter_map(problem).collect();
+        let problems: Vec<String> = self.errors.all().iter().filter_map(problem).collect();
         let words = if problems.is_empty() { self.message.clone() } else { problems.join("; ") };
         words.chars().filter(|c| !c.is_control()).take(WORDS).collect()
     }
 }
 
-/// GitHub's words where a repository has no drafts.
-pub(super) fn is_about_drafts(reason: &str) -> bool {
-    reason.contains("Draft pull requests are not supported")
+// === impl Known ===
+
+impl Known {
+    fn refused(self, asked: &Asked<'_>) -> Refused {
+        let rejected =
+            |reason: &str| ForgeError::Rejected { what: asked.what.to_owned(), reason: reason.to_owned() };
+        let passing = |reason: &str| ForgeError::Temporary {
+            host: asked.host.to_owned(),
+            reason: format!("{}: {reason}", asked.what),
+        };
+        let error = match self {
+            Self::Behind => passing("GitHub does not see yet what was pushed"),
+            Self::AlreadyOpen => passing("GitHub has one already and does not list it yet"),
+            Self::TooSoon => ForgeError::RateLimited { host: asked.host.to_owned(), until: None },
+            Self::NoDrafts => rejected("the repository does not support drafts"),
+            Self::NoSuchLabel => rejected(
+                "it is not in the repository, and making one takes the permission `issues: write`; make it by hand, or \
+                 give the token that permission",
+            ),
+            Self::HiddenTeam => rejected(
+                "the token may not see the organisation's teams; a workflow's own token never may, an App's with \
+                 `members: read`",
+            ),
+        };
+        Refused { known: Some(self), error }
+    }
 }
 
-/// An error of opening after which the pull request may be there all the same.
-pub(super) fn may_hide_a_pull(error: &ForgeError) -> bool {
-    match error {
-        ForgeError::Temporary { .. } => true,
-        ForgeError::Rejected { reason, .. } => reason.contains("A pull request already exists"),
-        _ => false,
+// === impl Refused ===
+
+impl Refused {
+    /// Takes what was not found for what does not show yet.
+    pub(super) fn late(self, asked: &Asked<'_>) -> Self {
+        match self.error {
+            ForgeError::NotFound(_) => Known::Behind.refused(asked),
+            _ => self,
+        }
+    }
+}
+
+impl From<ForgeError> for Refused {
+    fn from(error: ForgeError) -> Self {
+        Self { known: None, error }
+    }
+}
+
+impl From<Refused> for ForgeError {
+    fn from(refused: Refused) -> Self {
+        refused.error
     }
 }
 

@@ -44,9 +44,10 @@ struct Side {
     repo: Option<Repo>,
 }
 
+/// A repository.
 #[derive(Debug, Deserialize)]
-struct Repo {
-    full_name: String,
+pub(super) struct Repo {
+    pub(super) full_name: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,7 +56,7 @@ struct Label {
 }
 
 /// An issue, which a pull request is too.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Issue {
     #[serde(default)]
     pub(super) assignees: Vec<User>,
@@ -122,6 +123,11 @@ impl From<Pull> for PullRequest {
 // === impl User ===
 
 impl User {
+    /// A user of whom only this is known.
+    pub(super) fn named(login: String, id: u64) -> Self {
+        Self { login, id, name: None, kind: None }
+    }
+
     /// The identity to commit as, with the address that GitHub links to the user. A profile's name may have what a
     /// commit's author may not.
     pub(super) fn signature(self, noreply: &str) -> Signature {

@@ -35,7 +35,7 @@ fn pull(number: u64, state: PullState, marker: Option<Marker>) -> Seen {
         labels: Vec::new(),
         draft: false,
     };
-    Seen { pull, marker, ticks: Ticks::default(), closer: None }
+    Seen { pull, marker, ticks: Ticks::default(), queued: false, closer: None }
 }
 
 fn seen(pulls: Vec<Seen>) -> Observed {
@@ -49,6 +49,17 @@ fn ours(plan: &str) -> Option<Head> {
 
 fn decide(seen: &Observed) -> Result<Outcome, Question> {
     reconcile(Some(&wanted()), seen, CONFLICT)
+}
+
+#[test]
+fn a_pull_request_in_the_merge_queue_is_left_in_it() {
+    let mut queued = pull(1, PullState::Open, Some(Marker { inputs: "others".into(), ..marker() }));
+    queued.queued = true;
+    let held = Outcome { held: Some(Held::Queued { pull: 1 }), pull: Some(1), ..Outcome::default() };
+    assert_eq!(decide(&seen(vec![queued.clone()])), Ok(held.clone()));
+    assert_eq!(reconcile(None, &seen(vec![queued.clone()]), CONFLICT), Ok(held));
+    queued.marker = Some(marker());
+    assert_eq!(decide(&seen(vec![queued])).map(|o| (o.actions, o.held)), Ok((Vec::new(), None)), "settled");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     super::http::{Request, Response},
-    issues, json,
+    barriers, issues, json,
     json::Urls,
     pulls,
     state::{Level, Repo, State, Token, TokenKind},
@@ -30,7 +30,7 @@ pub fn answer(state: &mut State, request: &Request) -> Response {
     let host = request.header("host").unwrap_or("127.0.0.1");
     let html = format!("http://{host}");
     // As on GitHub Enterprise; without the prefix as on api.github.com.
-    let (api, path) = match request.path.strip_prefix("/api/v3") {
+    let (api, path) = match request.path.strip_prefix("/api/v3").or(request.path.strip_prefix("/api/")) {
         Some(rest) => (format!("{html}/api/v3"), rest),
         None => (html.clone(), request.path.as_str()),
     };
@@ -123,6 +123,8 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
     let method = call.request.method.as_str();
     let inner: &[&str] = match parts.as_slice() {
         ["user"] if method == "GET" => return call.me(),
+        // An Enterprise Server has it beside the version, not below it.
+        ["graphql"] if method == "POST" && !call.request.path.starts_with("/api/v3") => return call.viewer(),
         ["users", login] if method == "GET" => return call.user(login),
         ["rate_limit"] if method == "GET" => {
             let core =
@@ -131,6 +133,9 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
         }
         ["repos", owner, name, inner @ ..] => {
             call.name = format!("{owner}/{name}").to_lowercase();
+            if let Some(new) = state.renamed.get(&call.name) {
+                return Err(call.moved(state.repo(new).map_or(0, |repo| repo.id), inner));
+            }
             inner
         }
         // The address in GitHub's Link headers.
@@ -143,6 +148,14 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
     call.see(state)?;
     if method != "GET" && call.repo(state)?.archived {
         return Err(json::refusal(403, "Repository was archived so is read-only.", ""));
+    }
+    if let Some(repo) = state.repo_mut(&call.name)
+        && let Some(lag) = &mut repo.lag
+    {
+        match lag.requests.checked_sub(1) {
+            Some(left) => lag.requests = left,
+            None => repo.lag = None,
+        }
     }
     state.follow(&call.name, "ghost");
     let number = |text: &str| text.parse::<u64>().map_err(|_| not_found());
@@ -192,7 +205,13 @@ impl Call<'_> {
         let hidden = || json::refusal(404, "Not Found", docs);
         let repo = state.repo(&self.name).ok_or_else(hidden)?;
         let sees = self.token.as_ref().is_some_and(|token| token.sees(&self.name));
-        if sees || !repo.private { Ok(()) } else { Err(hidden()) }
+        if !sees && repo.private {
+            return Err(hidden());
+        }
+        match self.token.as_ref().and_then(|token| barriers::over_api(&self.name, repo, token)) {
+            Some(barred) => Err(barred),
+            None => Ok(()),
+        }
     }
 
     /// Returns the token when it holds one of the permissions; anybody may read what is public.
@@ -239,6 +258,42 @@ impl Call<'_> {
         }
     }
 
+    /// `POST /graphql`, as far as it is asked who the token is: an installation's is its bot.
+    fn viewer(&self) -> Answer {
+        let Some(token) = &self.token else {
+            let words = "This endpoint requires you to be authenticated.";
+            return Err(json::refusal(
+                401,
+                words,
+                "/guides/forming-calls-with-graphql#authenticating-with-graphql",
+            ));
+        };
+        let query = self.body()?["query"].as_str().unwrap_or_default().split_whitespace().collect::<String>();
+        if query != "query{viewer{logindatabaseId}}" {
+            let errors =
+                json!([{"type": "undefinedField", "message": format!("Field of {query} doesn't exist")}]);
+            return Ok(Response::json(200, &json!({ "errors": errors })));
+        }
+        let id = json::user(&self.urls, &token.login)["id"].clone();
+        let viewer = json!({"login": token.login, "databaseId": id});
+        Ok(Response::json(200, &json!({"data": {"viewer": viewer}})))
+    }
+
+    /// What the old name of a repository answers.
+    fn moved(&self, id: u64, inner: &[&str]) -> Response {
+        let query =
+            if self.request.query.is_empty() { String::new() } else { format!("?{}", self.request.query) };
+        let below: String = inner.iter().map(|part| format!("/{part}")).collect();
+        let place = format!("{}/repositories/{id}{below}{query}", self.urls.api);
+        let status = if self.request.method == "GET" { 301 } else { 307 };
+        let value = json!({
+            "message": "Moved Permanently",
+            "url": place,
+            "documentation_url": "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects",
+        });
+        Response::json(status, &value).with("Location", place)
+    }
+
     fn user(&self, login: &str) -> Answer {
         let mut user = json::user(&self.urls, login);
         user["name"] = Value::Null;
@@ -253,7 +308,8 @@ impl Call<'_> {
         let page = asked("page").unwrap_or(1).max(1);
         let last = items.len().div_ceil(size).max(1);
         let start = (page - 1).saturating_mul(size);
-        let part: Vec<Value> = items.into_iter().skip(start).take(size).collect();
+        let shown = |item: &Value| !item["number"].as_u64().is_some_and(|n| repo.hidden.contains(&n));
+        let part: Vec<Value> = items.into_iter().skip(start).take(size).filter(shown).collect();
         let response = Response::json(200, &Value::Array(part));
         let below: String = self.rest.splitn(4, '/').nth(3).unwrap_or_default().to_owned();
         let below = if self.rest.starts_with("repositories/") {

@@ -6,7 +6,7 @@ use super::{
     super::http::Response,
     api::{Answer, Call},
     json,
-    state::{Level, State, Status},
+    state::{Lag, Level, State, Status},
 };
 
 const LABEL_DOCS: &str = "/issues/labels#add-labels-to-an-issue";
@@ -14,6 +14,9 @@ const ASSIGN_DOCS: &str = "/issues/assignees#add-assignees-to-an-issue";
 const EVENT_DOCS: &str = "/issues/events#list-issue-events";
 const ISSUE_DOCS: &str = "/issues/issues#get-an-issue";
 const STATUS_DOCS: &str = "/commits/statuses#create-a-commit-status";
+
+/// The most statuses of one context that a commit takes.
+const MOST_STATUSES: usize = 1000;
 
 const EITHER_WRITE: [(&str, Level); 2] = [("issues", Level::Write), ("pull_requests", Level::Write)];
 const EITHER_READ: [(&str, Level); 2] = [("issues", Level::Read), ("pull_requests", Level::Read)];
@@ -151,7 +154,10 @@ pub fn create_status(call: &Call<'_>, state: &mut State, sha: &str) -> Answer {
     let body = call.body()?;
     let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
     let repo = call.repo(state)?;
-    let known = git2::Oid::from_str(sha).is_ok_and(|id| repo.bare.open().find_commit(id).is_ok());
+    let known = git2::Oid::from_str(sha).is_ok_and(|id| {
+        let shown = |lag: &Lag| lag.branches.values().any(|tip| *tip == id);
+        repo.bare.open().find_commit(id).is_ok() && repo.lag.as_ref().is_none_or(shown)
+    });
     if sha.len() != 40 || !known {
         return Err(json::refusal(422, &format!("No commit found for SHA: {sha}"), STATUS_DOCS));
     }
@@ -167,11 +173,17 @@ pub fn create_status(call: &Call<'_>, state: &mut State, sha: &str) -> Answer {
                             "message": "description is too long (maximum is 140 characters)"}]);
         return Err(json::invalid(&error, STATUS_DOCS));
     }
+    let context = text("context").unwrap_or_else(|| "default".to_owned());
+    if repo.statuses.iter().filter(|s| s.sha == sha && s.context == context).count() >= MOST_STATUSES {
+        let words = "This SHA and context has reached the maximum number of statuses.";
+        let error = json!([{"resource": "Status", "code": "custom", "message": words}]);
+        return Err(json::invalid(&error, STATUS_DOCS));
+    }
     let status = Status {
         id: state.new_id(),
         sha: sha.to_owned(),
         state: chosen,
-        context: text("context").unwrap_or_else(|| "default".to_owned()),
+        context,
         description,
         target_url: text("target_url"),
         creator: token.login,

@@ -159,7 +159,7 @@ pub fn pull(urls: &Urls, name: &str, repo: &Repo, pull: &Pull, full: bool) -> Va
             "label": format!("{}:{}", pull.head_owner, pull.head_ref),
             "ref": pull.head_ref,
             "sha": pull.head_sha.to_string(),
-            "user": user(urls, &pull.head_owner),
+            "user": if pull.head_repo_exists { user(urls, &pull.head_owner) } else { Value::Null },
             "repo": head_repo,
         },
         "base": {

@@ -4,16 +4,19 @@
 //! is in `people`. Nothing here knows the program under test.
 
 mod api;
+mod barriers;
 mod issues;
 pub mod json;
 mod people;
 mod pulls;
+pub mod rules;
 pub mod state;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tempfile::TempDir;
 
+use self::rules::{Form, Kind, Push, Rule};
 pub use self::{
     people::Merge,
     state::{Event, Level, Pull, Repo, State, Status, Token, TokenKind},
@@ -85,7 +88,12 @@ impl GitHub {
 
     /// Refuses pushes to refs that start with a prefix by a ruleset with that sentence.
     pub fn ruleset(&self, name: &str, prefix: &str, sentence: &str) {
-        self.settings(name, |repo| repo.rules.push((prefix.to_owned(), sentence.to_owned())));
+        self.rule(name, prefix, Kind::Any(sentence.to_owned()), Form::Ruleset);
+    }
+
+    /// Sets a rule up over the refs that start with a prefix.
+    pub fn rule(&self, name: &str, prefix: &str, kind: Kind, form: Form) {
+        self.settings(name, |repo| repo.rules.push(Rule { prefix: prefix.to_owned(), kind, form }));
     }
 
     /// Makes labels, as somebody did before.
@@ -134,10 +142,23 @@ impl GitHub {
 
 // === impl Host ===
 
+impl Host {
+    /// What Git is told at the old name of a repository.
+    fn moved(&self, request: &Request) -> Option<Response> {
+        let state = self.state.lock().expect("no poison");
+        let (name, rest) = request.path.strip_prefix('/')?.split_once(".git/")?;
+        let new = state.renamed.get(name)?;
+        let host = request.header("host").unwrap_or("127.0.0.1");
+        let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
+        let place = format!("http://{host}/{new}.git/{rest}{query}");
+        Some(Response::text(301, "").with("Location", place))
+    }
+}
+
 impl Handler for Host {
     fn handle(&self, request: &Request) -> Response {
         if GitBackend::takes(request) {
-            return self.git.handle(request);
+            return self.moved(request).unwrap_or_else(|| self.git.handle(request));
         }
         api::answer(&mut self.state.lock().expect("no poison"), request)
     }
@@ -146,7 +167,8 @@ impl Handler for Host {
         if GitBackend::takes(request) {
             return self.git.is_write(request);
         }
-        matches!(request.method.as_str(), "POST" | "PATCH" | "PUT" | "DELETE")
+        let asks = request.path.ends_with("/graphql");
+        matches!(request.method.as_str(), "POST" | "PATCH" | "PUT" | "DELETE") && !asks
     }
 }
 
@@ -168,6 +190,9 @@ impl Gate for TokenDoor {
         let Some(repo) = repo.filter(|repo| !repo.private || token.sees(name)) else {
             return Err(Response::text(404, "Repository not found."));
         };
+        if let Some(barred) = barriers::over_git(name, repo, token) {
+            return Err(barred);
+        }
         let level = if access == Access::Write { Level::Write } else { Level::Read };
         let public = level == Level::Read && !repo.private;
         if !public && !token.may("contents", level) {
@@ -179,19 +204,16 @@ impl Gate for TokenDoor {
         Ok(token.login.clone())
     }
 
-    fn refuse(&self, name: &str, refname: &str) -> Option<Refusal> {
+    fn refuse(
+        &self,
+        name: &str,
+        command: &Command3,
+        incoming: &git2::Repository,
+        secret: Option<&str>,
+    ) -> Option<Refusal> {
         let state = self.0.lock().expect("no poison");
-        let rules = &state.repo(name)?.rules;
-        let (_, sentence) = rules.iter().find(|(prefix, _)| refname.starts_with(prefix))?;
-        let page = refname.replace('/', "%2F");
-        let words = vec![
-            format!("error: GH013: Repository rule violations found for {refname}."),
-            format!("Review all repository rules at https://github.com/{name}/rules?ref={page}"),
-            String::new(),
-            format!("- {sentence}"),
-            String::new(),
-        ];
-        Some(Refusal { words, reason: "push declined due to repository rule violations".to_owned() })
+        let token = secret.and_then(|secret| state.tokens.get(secret));
+        rules::judge(name, state.repo(name)?, token, &Push { command, incoming })
     }
 
     fn pushed(&self, name: &str, user: &str, _commands: &[Command3]) {

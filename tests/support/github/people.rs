@@ -56,10 +56,11 @@ impl GitHub {
         self.lock().note(repo, number, who, "reopened");
     }
 
-    /// Somebody edits the body.
+    /// Somebody edits the body in a browser, whose form sends every line with CRLF.
     pub fn edit_body(&self, repo: &str, number: u64, edit: impl FnOnce(&str) -> String) {
         self.change(repo, number, |pull| {
-            pull.body = Some(edit(pull.body.as_deref().unwrap_or_default()));
+            let text = edit(&pull.body.as_deref().unwrap_or_default().replace("\r\n", "\n"));
+            pull.body = Some(text.replace("\r\n", "\n").replace('\n', "\r\n"));
         });
     }
 
@@ -151,6 +152,51 @@ impl GitHub {
             state.note(repo, number, who, "automatic_base_change_succeeded");
         }
         state.follow(repo, who);
+    }
+
+    /// Somebody renames a repository, or moves it to another owner; the old name redirects.
+    pub fn rename(&self, old: &str, new: &str) {
+        let mut state = self.lock();
+        let repo = state.repos.remove(old).expect("the repository");
+        state.repos.insert(new.to_owned(), repo);
+        state.renamed.insert(old.to_owned(), new.to_owned());
+        let place = |name: &str| self.home.path().join(format!("{name}.git"));
+        let folder = place(new);
+        std::fs::create_dir_all(folder.parent().expect("an owner's folder")).expect("a folder");
+        std::os::unix::fs::symlink(place(old), folder).expect("a link");
+    }
+
+    /// Somebody puts a pull request into the merge queue, which begins to test it.
+    pub fn enqueue(&self, repo: &str, number: u64, who: &str) -> String {
+        let pull = self.pull(repo, number);
+        let mut state = self.lock();
+        let bare = state.repo(repo).expect("the repository").bare.clone();
+        let base = bare.tip(&pull.base_ref).expect("the base branch");
+        let branch = format!("gh-readonly-queue/{}/pr-{number}-{base}", pull.base_ref);
+        bare.branch(&branch, &pull.base_ref);
+        let message = format!("Merge pull request #{number} from {}/{}", owner_of(repo), pull.head_ref);
+        bare.merge(&branch, &pull.head_ref, &FORGE, &message).expect("no conflict");
+        state.note(repo, number, who, "added_to_merge_queue");
+        branch
+    }
+
+    /// The merge queue merges what it has tested.
+    pub fn merge_queued(&self, repo: &str, number: u64) {
+        let pull = self.pull(repo, number);
+        let mut state = self.lock();
+        let branch = state.queued(repo, number).expect("a queued pull request");
+        let bare = state.repo(repo).expect("the repository").bare.clone();
+        let tested = bare.tip(&branch).expect("the queue's branch");
+        bare.set_tip(&pull.base_ref, tested);
+        bare.delete_branch(&branch);
+        let queue = "github-merge-queue[bot]";
+        for event in ["removed_from_merge_queue", "merged", "closed"] {
+            state.note(repo, number, queue, event);
+        }
+        if let Some(pull) = state.repo_mut(repo).and_then(|repo| repo.pulls.get_mut(&number)) {
+            pull.merge_commit = Some(tested);
+        }
+        state.follow(repo, queue);
     }
 
     /// Somebody opens a pull request from a fork's branch, at a commit that the repository already has.

@@ -34,7 +34,7 @@ pub fn list(call: &Call<'_>, state: &State) -> Answer {
             && head.as_ref().is_none_or(|head| same_head(head, &label))
             && base.as_ref().is_none_or(|base| *base == pull.base_ref)
     };
-    let mut pulls: Vec<&Pull> = repo.pulls.values().filter(fits).collect();
+    let mut pulls: Vec<&Pull> = repo.listed().values().filter(fits).collect();
     let sort = query("sort").unwrap_or_else(|| "created".to_owned());
     if sort == "updated" {
         pulls.sort_by_key(|pull| pull.updated_at);
@@ -72,6 +72,11 @@ pub fn create(call: &Call<'_>, state: &mut State) -> Answer {
         let words = "GitHub Actions is not permitted to create or approve pull requests.";
         return Err(json::refusal(403, words, CREATE_DOCS));
     }
+    if repo.collaborators_only && !repo.collaborators.contains(&token.login) {
+        let words = "An owner of this repository has limited the ability to open a pull request to users that are \
+                     collaborators on this repository.";
+        return Err(json::refusal(403, words, CREATE_DOCS));
+    }
     let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
     let owner = owner_of(&call.name);
     let (head_owner, head_ref) = text("head").split_once(':').unwrap_or((owner, text("head")));
@@ -85,7 +90,7 @@ pub fn create(call: &Call<'_>, state: &mut State) -> Answer {
     if repo.bare.tip(base_ref).is_none() {
         return wrong(json!([{"resource": "PullRequest", "field": "base", "code": "invalid"}]));
     }
-    let head_sha = repo.bare.tip(head_ref).filter(|_| head_owner.eq_ignore_ascii_case(owner));
+    let head_sha = repo.tip(head_ref).filter(|_| head_owner.eq_ignore_ascii_case(owner));
     let Some(head_sha) = head_sha else {
         return wrong(json!([{"resource": "PullRequest", "field": "head", "code": "invalid"}]));
     };
@@ -101,6 +106,11 @@ pub fn create(call: &Call<'_>, state: &mut State) -> Answer {
     if draft && !repo.drafts {
         let words = "Draft pull requests are not supported in this repository.";
         return Err(json::refusal(422, words, CREATE_DOCS));
+    }
+    match state.repo_mut(&call.name).and_then(|repo| repo.pace.as_mut()) {
+        Some(0) => return wrong(custom("was submitted too quickly".to_owned())),
+        Some(left) => *left -= 1,
+        None => {}
     }
     let text = body.get("body").and_then(Value::as_str);
     let login = token.login;
@@ -208,6 +218,16 @@ pub fn request_reviewers(call: &Call<'_>, state: &mut State, number: u64) -> Ans
     if people.contains(&pull.author) {
         let words = "Review cannot be requested from pull request author.";
         return Err(json::refusal(422, words, REVIEW_DOCS));
+    }
+    // A workflow's own token sees no team at all, another one with the permission for members.
+    let sees_teams = match token.kind {
+        TokenKind::Actions => false,
+        TokenKind::App | TokenKind::FineGrained => token.may("members", Level::Read),
+        TokenKind::Classic => true,
+    };
+    if let Some(slug) = teams.first().filter(|slug| repo.teams.contains(*slug) && !sees_teams) {
+        let words = format!("Could not resolve to a node with the global id of 'T_{}'.", slug.len());
+        return Err(json::invalid(&json!([words]), REVIEW_DOCS));
     }
     let strangers = !people.iter().all(|login| repo.collaborators.contains(login));
     let strange_teams = !teams.iter().all(|slug| repo.teams.contains(slug));

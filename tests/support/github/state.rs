@@ -7,7 +7,10 @@ use std::{
 
 use git2::Oid;
 
-use super::super::repo::{BareRepo, EPOCH};
+use super::{
+    super::repo::{BareRepo, EPOCH},
+    rules::Rule,
+};
 
 /// Everything, behind one lock.
 #[derive(Default)]
@@ -17,6 +20,8 @@ pub struct State {
     /// Seconds since `EPOCH`; one more for each event.
     ticks: i64,
     ids: u64,
+    /// The names that repositories had before.
+    pub renamed: BTreeMap<String, String>,
     /// How many requests the primary limit still allows; `None` is no limit.
     pub remaining: Option<u64>,
     /// When the primary limit starts anew, in seconds since 1970.
@@ -53,6 +58,10 @@ pub struct Token {
     /// The repositories that it sees; `None` is all.
     pub repos: Option<BTreeSet<String>>,
     pub expired: bool,
+    /// Whether its owner has authorised it for the organisation's single sign-on.
+    pub authorized: bool,
+    /// The address that its owner does not want to be published.
+    pub private_address: Option<String>,
 }
 
 /// A repository with its settings.
@@ -73,9 +82,31 @@ pub struct Repo {
     pub labels: BTreeMap<String, Label>,
     pub pulls: BTreeMap<u64, Pull>,
     pub statuses: Vec<Status>,
-    /// Ref prefix and the sentence of the rule that refuses pushes to it.
-    pub rules: Vec<(String, String)>,
+    /// Rulesets and protected branches.
+    pub rules: Vec<Rule>,
+    /// Whether the organisation wants single sign-on.
+    pub single_sign_on: bool,
+    /// Whether the organisation has a list of addresses, without ours.
+    pub address_list: bool,
+    /// The kind of token that the organisation forbids.
+    pub forbidden_kind: Option<TokenKind>,
+    /// Whether collaborators alone may open pull requests.
+    pub collaborators_only: bool,
+    /// How many pull requests may still be opened before it is too quick.
+    pub pace: Option<u32>,
+    /// Pull requests that are counted into a page and not shown, as those of a spammer.
+    pub hidden: BTreeSet<u64>,
+    /// What the API shows while it has not caught up.
+    pub lag: Option<Lag>,
     next_number: u64,
+}
+
+/// What an API that lags behind shows for so many more requests.
+#[derive(Clone, Debug)]
+pub struct Lag {
+    pub requests: u32,
+    pub branches: BTreeMap<String, Oid>,
+    pub pulls: BTreeMap<u64, Pull>,
 }
 
 /// A label of a repository.
@@ -187,6 +218,13 @@ impl State {
         self.repos.iter().find(|(_, repo)| repo.id == id).map(|(name, _)| name.clone())
     }
 
+    /// Returns the branch on which the merge queue tests a pull request.
+    pub fn queued(&self, repo: &str, number: u64) -> Option<String> {
+        let part = format!("/pr-{number}-");
+        let branches = self.repo(repo)?.bare.branches().into_keys();
+        branches.into_iter().find(|b| b.starts_with("gh-readonly-queue/") && b.contains(&part))
+    }
+
     /// Adds an event to a pull request.
     pub fn note(&mut self, repo: &str, number: u64, actor: &str, event: &str) {
         let (id, at) = (self.new_id(), self.tick());
@@ -255,7 +293,7 @@ impl State {
 
     /// Lets open pull requests follow the branches, as GitHub does after each push.
     pub fn follow(&mut self, name: &str, actor: &str) {
-        let Some(repo) = self.repo(name) else { return };
+        let Some(repo) = self.repo(name).filter(|repo| repo.lag.is_none()) else { return };
         let (owner, bare) = (owner_of(name).to_owned(), Arc::clone(&repo.bare));
         let open: Vec<Pull> = repo.pulls.values().filter(|p| p.open).cloned().collect();
         for pull in open {
@@ -284,6 +322,10 @@ impl State {
                 bare.set_ref(&format!("refs/pull/{number}/head"), head);
                 let pull = self.repo_mut(name).and_then(|r| r.pulls.get_mut(&number)).expect("the pull");
                 (pull.head_sha, pull.base_sha, pull.updated_at) = (head, base, at);
+                if let Some(entry) = self.queued(name, number) {
+                    bare.delete_branch(&entry);
+                    self.note(name, number, actor, "removed_from_merge_queue");
+                }
             }
             if bare.contains(&base.to_string(), head) {
                 // A head that was pushed into the base is merged; one that was moved there has nothing to say.
@@ -314,8 +356,34 @@ impl Repo {
             pulls: BTreeMap::new(),
             statuses: Vec::new(),
             rules: Vec::new(),
+            single_sign_on: false,
+            address_list: false,
+            forbidden_kind: None,
+            collaborators_only: false,
+            pace: None,
+            hidden: BTreeSet::new(),
+            lag: None,
             next_number: 1,
         }
+    }
+
+    /// Lets the API show, for so many requests, what there is now.
+    pub fn lag_for(&mut self, requests: u32) {
+        let (branches, pulls) = (self.bare.branches(), self.pulls.clone());
+        self.lag = Some(Lag { requests, branches, pulls });
+    }
+
+    /// The tip of a branch as the API sees it.
+    pub fn tip(&self, branch: &str) -> Option<Oid> {
+        match &self.lag {
+            Some(lag) => lag.branches.get(branch).copied(),
+            None => self.bare.tip(branch),
+        }
+    }
+
+    /// The pull requests that a list shows.
+    pub fn listed(&self) -> &BTreeMap<u64, Pull> {
+        self.lag.as_ref().map_or(&self.pulls, |lag| &lag.pulls)
     }
 
     /// Returns a label, whatever the case of its name.
@@ -329,7 +397,15 @@ impl Repo {
 impl Token {
     fn with(login: &str, kind: TokenKind, permissions: &[(&str, Level)]) -> Self {
         let permissions = permissions.iter().map(|(name, level)| ((*name).to_owned(), *level)).collect();
-        Self { login: login.to_owned(), kind, permissions, repos: None, expired: false }
+        Self {
+            login: login.to_owned(),
+            kind,
+            permissions,
+            repos: None,
+            expired: false,
+            authorized: true,
+            private_address: None,
+        }
     }
 
     /// A workflow's token with the permissions that the project asks for.
@@ -372,6 +448,12 @@ impl Token {
     /// The same, for one repository only.
     pub fn only(mut self, repo: &str) -> Self {
         self.repos.get_or_insert_default().insert(repo.to_lowercase());
+        self
+    }
+
+    /// The same, not authorised for single sign-on.
+    pub fn unauthorized(mut self) -> Self {
+        self.authorized = false;
         self
     }
 

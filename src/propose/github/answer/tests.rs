@@ -19,9 +19,16 @@ fn asked() -> Asked<'static> {
     }
 }
 
+fn refused(reply: Reply) -> Refused {
+    match reply.unless_broken(&asked()) {
+        Ok(reply) => reply.accept(&asked()).expect_err("an error"),
+        Err(error) => error.into(),
+    }
+}
+
 fn error(status: u16, headers: &[(&'static str, &str)], body: &str) -> ForgeError {
     let reply = reply(status, headers, body);
-    reply.unless_broken(&asked()).and_then(|r| r.accept(&asked())).expect_err("an error")
+    refused(reply).error
 }
 
 #[test]
@@ -69,7 +76,7 @@ fn the_single_problems_are_told() {
     };
     assert_eq!(
         told(r#"{"resource":"PullRequest","code":"custom","message":"No commits between main and x"}"#),
-        "cannot open a pull request: No commits between main and x"
+        "github.com: cannot open a pull request: GitHub does not see yet what was pushed"
     );
     assert_eq!(
         told(r#"{"resource":"PullRequest","field":"base","code":"invalid"},"A bare sentence""#),
@@ -85,15 +92,59 @@ fn an_error_tells_nothing_hidden_and_not_too_much() {
 }
 
 #[test]
-fn only_some_errors_may_hide_a_pull_request() {
-    assert!(may_hide_a_pull(&error(502, &[], "")));
-    assert!(may_hide_a_pull(&error(
-        422,
-        &[],
-        r#"{"message":"Validation Failed","errors":[{"message":"A pull request already exists for acme:x."}]}"#
-    )));
-    assert!(!may_hide_a_pull(&error(422, &[], r#"{"message":"Validation Failed"}"#)));
-    assert!(!may_hide_a_pull(&error(401, &[], "{}")));
+fn what_can_be_done_about_is_known_by_githubs_words() {
+    let known = |status, body: &str| refused(reply(status, &[], body)).known;
+    let of = |errors: &str| known(422, &format!(r#"{{"message":"Validation Failed","errors":{errors}}}"#));
+    for (errors, expected) in [
+        (r#"[{"resource":"PullRequest","field":"head","code":"invalid"}]"#, Some(Known::Behind)),
+        (r#"[{"code":"custom","message":"No commits between main and x"}]"#, Some(Known::Behind)),
+        (
+            r#"[{"code":"custom","message":"A pull request already exists for acme:x."}]"#,
+            Some(Known::AlreadyOpen),
+        ),
+        (r#"[{"code":"custom","message":"was submitted too quickly"}]"#, Some(Known::TooSoon)),
+        (r#"["Could not resolve to a node with the global id of 'T_kwDO'."]"#, Some(Known::HiddenTeam)),
+        (r#"{"code":"custom","message":"was submitted too quickly"}"#, Some(Known::TooSoon)),
+        (r#"[{"resource":"PullRequest","field":"base","code":"invalid"}]"#, None),
+        (r#"[17, {"message":"other"}]"#, None),
+        ("[]", None),
+    ] {
+        assert_eq!(of(errors), expected, "{errors}");
+    }
+    let label = r#"{"message":"You do not have permission to create labels on this repository.",
+                    "errors":[{"resource":"Repository","field":"label","code":"unauthorized"}]}"#;
+    assert_eq!(known(403, label), Some(Known::NoSuchLabel));
+    assert_eq!(known(422, r#"{"message":"No commit found for SHA: 1"}"#), Some(Known::Behind));
+    assert!(matches!(
+        error(422, &[], r#"{"errors":"was submitted too quickly"}"#),
+        ForgeError::RateLimited { .. }
+    ));
+}
+
+#[test]
+fn a_barrier_is_no_wrong_token() {
+    let saml = r#"{"message":"Resource protected by organization SAML enforcement. You must grant your Personal Access token access to this organization."}"#;
+    assert!(matches!(error(403, &[], saml), ForgeError::Barred { barrier: Barrier::SingleSignOn, .. }));
+    let other = error(403, &[], r#"{"message":"Repository access blocked"}"#);
+    assert_eq!(other.to_string(), "github.com: cannot open a pull request: Repository access blocked");
+    assert!(other.is_refusal() && !error(401, &[], "{}").is_refusal() && !error(502, &[], "").is_refusal());
+}
+
+#[test]
+fn a_new_name_is_found_by_its_id() {
+    let moved = |place: &str| reply(301, &[("location", place)], "{}").moved_to();
+    assert_eq!(moved("https://api.github.com/repositories/1267945395/pulls?state=all"), Some(1_267_945_395));
+    assert_eq!(moved("https://git.corp.example/api/v3/repositories/7"), Some(7));
+    assert_eq!(moved("https://api.github.com/repos/a/b"), None);
+    assert_eq!(reply(200, &[("location", "https://h/repositories/7")], "").moved_to(), None);
+}
+
+#[test]
+fn the_links_say_whether_a_list_goes_on() {
+    let next = |link: &str| reply(200, &[("link", link)], "[]").has_next();
+    assert!(next(r#"<https://h/x?page=1>; rel="prev", <https://h/x?page=3>; rel="next""#));
+    assert!(!next(r#"<https://h/x?page=1>; rel="prev", <https://h/x?page=1>; rel="first""#));
+    assert!(!reply(200, &[], "[]").has_next());
 }
 
 #[test]
