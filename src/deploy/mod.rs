@@ -4,14 +4,20 @@
 //! travelled: through aliases, merges, patches, generators, replacements, substitution. One file a deployer; all is
 //! pure, nothing is contacted, and nothing of a repository is run.
 
+pub mod argo;
 pub mod chart;
 pub mod cluster;
 pub mod files;
 pub mod flux;
 pub mod go_template;
 pub mod go_yaml;
+pub mod k3s;
 pub mod note;
 pub mod object;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod origins;
 pub mod read;
 pub mod strvals;
 pub mod terraform;

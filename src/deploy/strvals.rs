@@ -166,10 +166,7 @@ impl Parser<'_> {
             return Err(SetError::BehindIndex);
         }
         let (value, more) = match stop {
-            Some('=') => {
-                let Behind { value, more } = self.value()?;
-                (value, more)
-            }
+            Some('=') => (self.value()?.value, More::Yes),
             Some('[') => {
                 let next = self.index()?;
                 let mut inner = match list.get(index) {
@@ -179,6 +176,9 @@ impl Parser<'_> {
                     Some(_) => return Err(SetError::Kind),
                 };
                 let more = self.item(&mut inner, next, level)?;
+                if more == More::No {
+                    return Ok(more);
+                }
                 (Value::list(inner), more)
             }
             _ => {
@@ -186,6 +186,10 @@ impl Parser<'_> {
                 let there = list.get(index).filter(|v| matches!(v, Value::Map(_)));
                 let mut inner = there.cloned().unwrap_or_else(Value::empty);
                 let more = self.key(&mut inner, level)?;
+                // What a line ends with is lost there, where it is nothing and the index is new.
+                if more == More::No && index >= list.len() {
+                    return Ok(more);
+                }
                 (inner, more)
             }
         };
@@ -206,9 +210,8 @@ impl Parser<'_> {
             None => return Ok(Behind { value: Value::made(""), more: More::No }),
             Some('{') => self.at += 1,
             Some(_) => {
-                let (value, stop) = self.until(&[',']);
-                let more = if stop.is_some() { More::Yes } else { More::No };
-                return Ok(Behind { value: Value::Scalar(self.typed(value)), more });
+                let (value, _) = self.until(&[',']);
+                return Ok(Behind { value: Value::Scalar(self.typed(value)), more: More::Yes });
             }
         }
         let mut items = Vec::new();

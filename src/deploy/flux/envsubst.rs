@@ -302,11 +302,9 @@ fn unless_unknown(value: &Scalar, change: impl FnOnce(&Scalar) -> Scalar) -> Sca
 
 fn replace(value: &Scalar, old: &str, new: &Scalar, all: bool) -> Scalar {
     let text = value.text();
-    if old.is_empty() {
-        return value.clone();
-    }
     let mut parts = Vec::new();
     let mut from = 0;
+    // Nothing is found before each character and at the end, as Go finds it.
     for (at, _) in text.match_indices(old).take(if all { usize::MAX } else { 1 }) {
         parts.extend_from_slice(value.cut(from..at).parts());
         parts.extend_from_slice(new.parts());

@@ -1,3 +1,5 @@
+//! Tests of what Flux makes of its objects.
+
 use super::*;
 use crate::deploy::{
     cluster::Cluster,

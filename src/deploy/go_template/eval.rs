@@ -263,6 +263,9 @@ impl Machine<'_> {
             arguments.extend(piped);
             return self.call(name, arguments, pipeline);
         }
+        if matches!(first.base, Base::Nil) {
+            return Err(Stop::Refused("nil is not a command".to_owned()));
+        }
         if !rest.is_empty() || piped.is_some() {
             return Err(Stop::Refused(format!(
                 "can't give argument to non-function in {}",

@@ -103,6 +103,9 @@ fn of_any(name: &str, arguments: &[Value]) -> Option<Called> {
         }
         ("eq" | "ne", [first, rest @ ..]) if !rest.is_empty() => {
             let mut same = Some(false);
+            if rest.iter().any(|other| kind(first).zip(kind(other)).is_some_and(|(a, b)| a != b)) {
+                return Some(Called::Refused("incompatible types for comparison".to_owned()));
+            }
             for other in rest {
                 match compare(first, other) {
                     Some(true) => return is(boolean(name == "eq")),
@@ -118,6 +121,20 @@ fn of_any(name: &str, arguments: &[Value]) -> Option<Called> {
 
 pub(super) fn is_text(value: &Value) -> bool {
     matches!(value, Value::Scalar(scalar) if matches!(typed(scalar), Typed::Text(_)))
+}
+
+/// What Go compares only with its like; nothing of null and of what is not known.
+fn kind(value: &Value) -> Option<u8> {
+    match value {
+        Value::Map(_) | Value::List(_) => Some(0),
+        Value::Scalar(_) if is_unknown(value) => None,
+        Value::Scalar(scalar) => match typed(scalar) {
+            Typed::Null => None,
+            Typed::Bool(_) => Some(1),
+            Typed::Int(_) | Typed::Float(_) => Some(2),
+            Typed::Text(_) => Some(3),
+        },
+    }
 }
 
 /// Compares two values; `None` where a part of them is not known.

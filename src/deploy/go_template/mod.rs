@@ -22,6 +22,7 @@ use super::{
 };
 
 pub use print::printed;
+pub(super) use texts::normalized;
 
 /// Outcomes of one template's conditions that are looked at.
 pub const BRANCHES: usize = 8;

@@ -86,7 +86,8 @@ pub fn printed(value: &Value) -> Scalar {
     }
 }
 
-fn nested(value: &Value) -> Scalar {
+/// Prints a value that is an argument of a printing function, or inside of another one.
+pub(super) fn nested(value: &Value) -> Scalar {
     if value.is_null() { Scalar::made("<nil>") } else { printed(value) }
 }
 

@@ -1,3 +1,5 @@
+//! Tests of Go templates.
+
 use super::*;
 use crate::{
     deploy::{read, value::Source},

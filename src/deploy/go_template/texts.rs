@@ -2,7 +2,7 @@
 
 use super::{
     functions::is_text,
-    print::{boolean, int, is_unknown, printed, text},
+    print::{boolean, int, is_unknown, nested, printed, text},
 };
 use crate::deploy::{
     typed::{Typed, typed},
@@ -18,7 +18,7 @@ pub(super) fn joined(name: &str, arguments: &[Value]) -> Scalar {
         // Go's `print` puts a space between two that are both no texts.
         let apart = last.is_some_and(|last| spaced || !is_text(argument) && !is_text(last));
         parts.extend(apart.then(|| Part::Made(" ".into())));
-        parts.extend_from_slice(printed(argument).parts());
+        parts.extend_from_slice(nested(argument).parts());
         last = Some(argument);
     }
     parts.extend((name == "println").then(|| Part::Made("\n".into())));
@@ -61,7 +61,7 @@ pub(super) fn printf(format: &Scalar, arguments: &[Value]) -> Option<Scalar> {
                 let argument = arguments.next()?;
                 let fits = verb == 'v' || is_unknown(argument) || is_text(argument) == (verb == 's');
                 // What JSON gave is a floating number, which `%d` does not print.
-                parts.extend_from_slice(fits.then(|| printed(argument))?.parts());
+                parts.extend_from_slice(fits.then(|| nested(argument))?.parts());
             }
             'q' => parts.extend(quoted(&printed(arguments.next()?), "\"", |c| {
                 matches!(c, '"' | '\\').then(|| format!("\\{c}"))
@@ -134,7 +134,8 @@ fn trimmed(scalar: &Scalar, is: impl Fn(char) -> bool) -> Scalar {
 
 /// Calls a function of texts and numbers; `None` where it is none, or was given something else.
 pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Value> {
-    let texts: Vec<Option<Scalar>> = arguments.iter().map(text).collect();
+    let texts: Vec<Option<Scalar>> =
+        arguments.iter().map(|argument| if is_text(argument) { text(argument) } else { None }).collect();
     let at = |n: usize| texts.get(n).cloned().flatten();
     let int_at = |n: usize| number(arguments.get(n)?);
     let one = || (arguments.len() == 1).then(|| at(0)).flatten();

@@ -1,0 +1,230 @@
+//! What argocd-repo-server makes of an Application's sources.
+//!
+//! Source: `reposerver/repository/repository.go` of argo-cd. A source is a chart of a repository, or a folder: a chart,
+//! a kustomization, or a directory of manifests. A folder is looked for in this tree, whatever the source's address.
+
+use super::{directory, environment::Environment, helm, patch};
+use crate::{
+    deploy::{
+        chart::ChartRelease,
+        files::Files,
+        note::{About, Bound, Note},
+        object::Object,
+        value::{Part, Scalar, UNKNOWN, Value},
+    },
+    repo::RepoPath,
+};
+
+/// Files or folders that a path may mean of which a part is not known.
+const CANDIDATES: usize = 1_000;
+
+/// What an Application deploys.
+#[derive(Clone, Debug, Default)]
+pub struct Deployed {
+    /// Charts that Helm renders.
+    pub charts: Vec<ChartRelease>,
+    /// Objects of directories and kustomizations.
+    pub objects: Vec<Object>,
+    /// What was not followed.
+    pub notes: Vec<Note>,
+}
+
+/// One source of an Application.
+pub(super) struct Source<'a> {
+    pub application: &'a Object,
+    pub value: &'a Value,
+    pub part: String,
+    pub environment: Environment,
+    pub files: &'a dyn Files,
+}
+
+/// Reads what an Application deploys.
+pub fn application(object: &Object, files: &dyn Files) -> Deployed {
+    let mut deployed = Deployed::default();
+    let Some(spec) = object.value.get("spec") else { return deployed };
+    let many = spec.list_at("sources");
+    let parts = many.iter().enumerate().map(|(n, source)| (format!("sources[{n}]"), source));
+    // With `sources` Argo CD does not look at `source`.
+    let single = spec.get("source").or_else(|| spec.path(&["sourceHydrator", "drySource"]));
+    let single = single.filter(|_| many.is_empty()).map(|source| (String::new(), source));
+    for (part, value) in parts.chain(single) {
+        for value in candidates(object, value, files, &mut deployed.notes) {
+            let environment = Environment::new(&object.value, &value);
+            let source =
+                Source { application: object, value: &value, part: part.clone(), environment, files };
+            source.take(&mut deployed);
+        }
+    }
+    deployed
+}
+
+// === impl Source ===
+
+impl Source<'_> {
+    /// Returns the source's folder, where it is one of this tree.
+    pub fn folder(&self) -> Option<String> {
+        let written = self.value.text(&["path"]).unwrap_or(".".into());
+        let clean = written.trim_start_matches('/');
+        let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
+        (folder.is_empty() || self.files.has_folder(&folder)).then_some(folder)
+    }
+
+    /// Notes something about the Application.
+    pub fn note(&self, notes: &mut Vec<Note>, about: About) {
+        notes.push(Note::new(&self.application.file, about));
+    }
+
+    fn take(&self, deployed: &mut Deployed) {
+        let text = |key: &str| self.value.text(&[key]).filter(|t| !t.is_empty());
+        if self.value.get("plugin").is_some() {
+            self.note(&mut deployed.notes, About::Unfollowed("plugin"));
+        }
+        let is_registry = text("repoURL").is_some_and(|url| url.starts_with("oci://"));
+        let has_folder = text("path").is_some_and(|p| p != ".");
+        if self.value.scalar(&["chart"]).is_some_and(|c| !c.text().is_empty()) || is_registry && !has_folder {
+            deployed.charts.extend(helm::release(self, None));
+            return;
+        }
+        // A source that is only referred to deploys nothing.
+        if text("path").is_none() && text("ref").is_some() {
+            return;
+        }
+        let Some(folder) = self.folder() else {
+            let path = self.value.scalar(&["path"]).cloned().unwrap_or_else(|| Scalar::made("."));
+            let url = self.value.scalar(&["repoURL"]).map(|u| u.text().into_owned()).unwrap_or_default();
+            let about = About::Unread {
+                what: format!("{} of {url}", path.text()),
+                why: "it is not in this repository".to_owned(),
+            };
+            self.note(&mut deployed.notes, about);
+            return;
+        };
+        let value = self.overridden(&folder, &mut deployed.notes);
+        let environment = Environment::new(&self.application.value, &value);
+        let source = Source { value: &value, part: self.part.clone(), environment, ..*self };
+        source.take_folder(&folder, deployed);
+    }
+
+    /// Lays `.argocd-source.yaml` and `.argocd-source-<name>.yaml` of the folder over the source.
+    fn overridden(&self, folder: &str, notes: &mut Vec<Note>) -> Value {
+        let mut value = self.value.clone();
+        let name = self.application.name().map(|n| n.text().into_owned()).unwrap_or_default();
+        for file in [".argocd-source.yaml".to_owned(), format!(".argocd-source-{name}.yaml")] {
+            let Some(path) = RepoPath::resolve(folder, &file).filter(|p| self.files.has(p.as_str())) else {
+                continue;
+            };
+            match self.files.documents(path.as_str()) {
+                Ok(documents) => {
+                    let over = documents.first().cloned().unwrap_or_else(Value::empty);
+                    value = patch::json_merged(&value, &over);
+                }
+                Err(error) => {
+                    self.note(notes, About::Unread { what: path.to_string(), why: error.to_string() });
+                }
+            }
+        }
+        for key in ["chart", "path", "repoURL", "targetRevision"] {
+            match self.value.entry(key) {
+                Some(own) => value.insert(key, own.clone()),
+                None => drop(value.remove(key)),
+            }
+        }
+        value
+    }
+
+    fn take_folder(&self, folder: &str, deployed: &mut Deployed) {
+        let explicit = ["helm", "kustomize", "directory"]
+            .into_iter()
+            .find(|key| self.value.get(key).is_some_and(|v| *v != Value::empty()));
+        let has = |name: &str| RepoPath::resolve(folder, name).is_some_and(|p| self.files.has(p.as_str()));
+        let kustomization = ["kustomization.yaml", "kustomization.yml", "Kustomization"].into_iter().any(has);
+        match explicit {
+            Some("kustomize") => self.note(&mut deployed.notes, About::Unfollowed("kustomize")),
+            Some("directory") => directory::take(self, folder, deployed),
+            Some(_) => deployed.charts.extend(helm::release(self, Some(folder))),
+            None if kustomization => self.note(&mut deployed.notes, About::Unfollowed("kustomize")),
+            None if has("Chart.yaml") => deployed.charts.extend(helm::release(self, Some(folder))),
+            None => directory::take(self, folder, deployed),
+        }
+    }
+}
+
+/// Says what a source may be whose paths have a part that the tree does not say: one for each file or folder that fits.
+fn candidates(object: &Object, source: &Value, files: &dyn Files, notes: &mut Vec<Note>) -> Vec<Value> {
+    let value_files = source.get("helm").map_or(&[][..], |helm| helm.list_at("valueFiles"));
+    let open = |s: &&Scalar| s.unknown_to().is_some();
+    let path = source.scalar(&["path"]).filter(open);
+    let file = value_files.iter().filter_map(Value::as_scalar).find(open);
+    let Some(wanted) = path.or(file) else { return vec![source.clone()] };
+    let is_folder = path.is_some();
+    let text = wanted.text();
+    // `$values/..` is a file of the tree too.
+    let pattern = match text.strip_prefix('$').and_then(|rest| rest.split_once('/')) {
+        Some((_, behind)) => behind.to_owned(),
+        None => text.trim_start_matches("./").trim_start_matches('/').to_owned(),
+    };
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for entry in files.below("") {
+        let place = if is_folder { entry.path.folder() } else { entry.path.as_str() };
+        if let Some(captured) = captured(&pattern, place)
+            && !found.contains(&captured)
+        {
+            if found.len() >= CANDIDATES {
+                notes.push(Note::new(&object.file, About::Bound(Bound::Objects(CANDIDATES))));
+                break;
+            }
+            found.push(captured);
+        }
+    }
+    if found.is_empty() {
+        return vec![source.clone()];
+    }
+    let who = wanted.unknown_to().unwrap_or_default().to_owned();
+    notes.push(Note::new(&object.file, About::Condition(who)));
+    let fill = |captured: &Vec<String>| {
+        let mut new = source.clone();
+        if let Some(path) = source.scalar(&["path"]) {
+            new.insert("path", Value::Scalar(said(path, captured)));
+        }
+        if let Some(helm) = new.entry_mut("helm") {
+            let all = value_files.iter().map(|file| match file {
+                Value::Scalar(scalar) => Value::Scalar(said(scalar, captured)),
+                other => other.clone(),
+            });
+            if !value_files.is_empty() {
+                helm.insert("valueFiles", Value::list(all.collect()));
+            }
+        }
+        new
+    };
+    found.iter().map(fill).collect()
+}
+
+/// Matches a path with a pattern whose unknown parts do not cross folders; returns what stands for them.
+fn captured(pattern: &str, path: &str) -> Option<Vec<String>> {
+    let mut pieces = pattern.split(UNKNOWN);
+    let mut rest = path.strip_prefix(pieces.next()?)?;
+    let mut pieces = pieces.peekable();
+    let mut found = Vec::new();
+    while let Some(piece) = pieces.next() {
+        let last = pieces.peek().is_none();
+        let end = match (last, piece) {
+            (true, piece) => rest.len().checked_sub(piece.len()).filter(|_| rest.ends_with(piece))?,
+            (false, piece) => rest.find(piece)?,
+        };
+        let part = rest.get(..end).filter(|p| !p.is_empty() && !p.contains('/'))?;
+        found.push(part.to_owned());
+        rest = rest.get(end + piece.len()..)?;
+    }
+    Some(found)
+}
+
+/// Puts what was found in place of what is not known, in order.
+fn said(scalar: &Scalar, captured: &[String]) -> Scalar {
+    let mut captured = captured.iter();
+    let parts = scalar.parts().iter().map(|part| match part {
+        Part::Unknown(_) => captured.next().map_or_else(|| part.clone(), |text| Part::Made((&**text).into())),
+        part => part.clone(),
+    });
+    Scalar::of(parts.collect::<Vec<_>>(), scalar.plain)
+}

@@ -1,0 +1,70 @@
+//! The manifests of a directory source.
+//!
+//! Source: `findManifests` and `getPotentiallyValidManifestFile` of `reposerver/repository/repository.go`. `include` and
+//! `exclude` are globs of gobwas/glob without separators, over the path below the folder.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::application::{Deployed, Source};
+use crate::{
+    deploy::{files::FileError, note::About, object::Object},
+    repo::{Entry, Mode},
+};
+
+/// A file with this line is left out.
+const SKIP: &str = "# +argocd:skip-file-rendering";
+
+/// Takes the objects of a folder.
+pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Deployed) {
+    let directory = source.value.get("directory");
+    let text =
+        |key: &str| directory.and_then(|d| d.text(&[key])).map(|t| t.into_owned()).filter(|t| !t.is_empty());
+    let recurse = text("recurse").is_some_and(|t| t == "true");
+    let all = text("disableExtensionFilter").is_some_and(|t| t == "true");
+    let (include, exclude) = (text("include"), text("exclude"));
+    let (taken, out) = (include.as_deref().and_then(glob), exclude.as_deref().and_then(glob));
+    let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
+    for entry in source.files.below(folder) {
+        let below = entry.path.as_str().get(prefix..).unwrap_or_default();
+        let wanted = (recurse || !below.contains('/'))
+            && (all || has_manifest(below))
+            && matches!(entry.mode, Mode::File | Mode::Executable)
+            && !out.as_ref().is_some_and(|g| g.is_match(below))
+            && (include.is_none() || taken.as_ref().is_some_and(|g| g.is_match(below)));
+        if wanted {
+            take_file(source, entry, deployed);
+        }
+    }
+}
+
+fn has_manifest(path: &str) -> bool {
+    [".yaml", ".yml", ".json", ".jsonnet"].into_iter().any(|end| path.ends_with(end))
+}
+
+fn glob(text: &str) -> Option<GlobMatcher> {
+    Some(GlobBuilder::new(text).literal_separator(false).build().ok()?.compile_matcher())
+}
+
+fn take_file(source: &Source<'_>, entry: &Entry, deployed: &mut Deployed) {
+    let path = entry.path.as_str();
+    if path.ends_with(".jsonnet") {
+        source.note(&mut deployed.notes, About::Unfollowed("directory.jsonnet"));
+        return;
+    }
+    if source.files.file(path).is_ok_and(|file| file.text.contains(SKIP)) {
+        return;
+    }
+    match source.files.documents(path) {
+        Ok(documents) => {
+            let by = Some(source.application.file.clone());
+            let objects = documents.iter().flat_map(|d| Object::all(d, &entry.path));
+            deployed.objects.extend(objects.map(|object| Object { by: by.clone(), ..object }));
+        }
+        // Another file of the folder, such as a template or a picture of YAML, is not meant.
+        Err(FileError::NotUtf8) => {}
+        Err(error) => {
+            let about = About::Unread { what: path.to_owned(), why: error.to_string() };
+            source.note(&mut deployed.notes, about);
+        }
+    }
+}

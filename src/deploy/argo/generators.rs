@@ -1,0 +1,389 @@
+//! The elements that the generators of an ApplicationSet give.
+//!
+//! Sources: `applicationset/generators/` of argo-cd: list, git, matrix, merge, cluster; what others give is not in the
+//! tree. A matrix reads its first generator's parameters in its second; its elements are of both.
+
+use super::{
+    element::{Element, completed, flat, of_generator, overridden, shown},
+    fill::Language,
+    git, selector,
+};
+use crate::deploy::{
+    cluster::Cluster,
+    files::Files,
+    go_template::Stop,
+    note::{About, Bound},
+    read,
+    typed::{Typed, typed},
+    value::{Scalar, Value},
+};
+
+/// Elements of one generator that are looked at.
+pub(super) const ELEMENTS: usize = 10_000;
+/// Generators nest two deep in Argo CD.
+const NESTED: usize = 3;
+
+/// What generators read.
+pub(super) struct Reader<'a> {
+    pub files: &'a dyn Files,
+    pub cluster: &'a Cluster<'a>,
+    pub language: Language,
+}
+
+/// The elements of one generator, with its own template over the ApplicationSet's.
+pub(super) struct Generated {
+    pub elements: Vec<Element>,
+    pub template: Value,
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// Lists the elements of one entry of `spec.generators`.
+    pub fn generate(&mut self, generator: &Value, template: &Value) -> Vec<Generated> {
+        let mut all = Vec::new();
+        for (kind, body) in kinds(generator) {
+            match self.elements(kind, body, NESTED) {
+                Ok(elements) => {
+                    let own = body.get("template").cloned().unwrap_or_else(Value::empty);
+                    let elements = self.selected(generator, elements);
+                    all.push(Generated { elements, template: completed(&own, template) });
+                }
+                Err(stop) => self.refused(stop),
+            }
+        }
+        all
+    }
+
+    /// Notes why nothing comes of something.
+    pub fn refused(&mut self, stop: Stop) {
+        self.language.note(match stop {
+            Stop::Refused(why) => About::Refused(why),
+            Stop::Bound(bound) => About::Bound(bound),
+        });
+    }
+
+    fn selected(&self, generator: &Value, mut elements: Vec<Element>) -> Vec<Element> {
+        let Some(selector) = generator.get("selector") else { return elements };
+        elements.retain(|element| {
+            let flat = flat(&element.parameters);
+            let get = |key: &str| match flat.scalar(&[key]) {
+                Some(value) if value.unknown_to().is_none() => Some(Some(value.text().into_owned())),
+                None if element.open.is_none() => Some(None),
+                _ => None,
+            };
+            // What the tree does not say may be so.
+            selector::fits(selector, &get) != Some(false)
+        });
+        elements
+    }
+
+    fn elements(&mut self, kind: &str, body: &Value, depth: usize) -> Result<Vec<Element>, Stop> {
+        let Some(depth) = depth.checked_sub(1) else {
+            self.language.note(About::Bound(Bound::Depth(NESTED)));
+            return Ok(Vec::new());
+        };
+        let mut found = match kind {
+            "list" => self.list(body)?,
+            "git" => {
+                let go = self.language.go;
+                let found = git::elements(self.files, body, go, &mut |about| self.language.note(about))?;
+                self.with_values(body, found)?
+            }
+            "clusters" => {
+                let found = self.clusters(body);
+                let found = self.with_values(body, found)?;
+                if body.text(&["flatList"]).is_some_and(|t| t == "true") {
+                    let open = found.iter().find_map(|e| e.open.clone());
+                    let all = found.into_iter().map(|e| e.parameters).collect();
+                    let parameters = Value::map([("clusters", Value::list(all))]);
+                    vec![Element { open, ..Element::known(parameters) }]
+                } else {
+                    found
+                }
+            }
+            "matrix" => self.matrix(body, depth)?,
+            "merge" => self.merge(body, depth)?,
+            other => {
+                let found = vec![Element::unknown(&format!("Argo CD's generator `{other}`"))];
+                self.with_values(body, found)?
+            }
+        };
+        if found.len() > ELEMENTS {
+            found.truncate(ELEMENTS);
+            self.language.note(About::Bound(Bound::Elements(ELEMENTS)));
+        }
+        Ok(found)
+    }
+
+    fn list(&mut self, body: &Value) -> Result<Vec<Element>, Stop> {
+        let mut found = Vec::new();
+        for element in body.list_at("elements") {
+            let element = of_generator(element);
+            let parameters = if self.language.go { element } else { flat_element(&element)? };
+            found.push(Element::known(parameters));
+        }
+        if let Some(text) = body.scalar(&["elementsYaml"]).filter(|t| !t.text().is_empty()) {
+            if let Some(who) = text.unknown_to() {
+                found.push(Element::unknown(who));
+                return Ok(found);
+            }
+            let read = read::documents(text, self.files.ceilings());
+            let documents = read.map_err(|error| Stop::Refused(error.to_string()))?;
+            let items = documents.first().map_or(&[][..], Value::items);
+            found.extend(items.iter().map(|item| Element::known(of_generator(item))));
+        }
+        Ok(found)
+    }
+
+    /// Adds `values`, which may read the other parameters.
+    fn with_values(&mut self, body: &Value, mut elements: Vec<Element>) -> Result<Vec<Element>, Stop> {
+        let Some(values) = body.get("values") else { return Ok(elements) };
+        let values = of_generator(values);
+        for element in &mut elements {
+            let filled = self.language.value(&values, element, 0)?.unwrap_or_else(|| values.clone());
+            if self.language.go {
+                element.parameters.insert("values", filled);
+                continue;
+            }
+            for (key, value) in filled.entries() {
+                element.parameters.insert(&format!("values.{key}"), value.clone());
+            }
+        }
+        Ok(elements)
+    }
+
+    /// The clusters whose Secrets stand in the tree, by their metadata; Secrets themselves are not read.
+    fn clusters(&mut self, body: &Value) -> Vec<Element> {
+        let none = Value::empty();
+        let selector = body.get("selector").unwrap_or(&none);
+        let mut found = Vec::new();
+        for secret in self.cluster.all("", "Secret") {
+            let label = |key: &str| secret.label(key).map(|s| s.text().into_owned());
+            let is_cluster = label("argocd.argoproj.io/secret-type").is_some_and(|l| l == "cluster");
+            if !is_cluster || selector::fits(selector, &|key| Some(label(key))) == Some(false) {
+                continue;
+            }
+            let name = secret.name().map(|n| n.text().into_owned()).unwrap_or_default();
+            let who = format!("the cluster's Secret `{name}`");
+            let metadata = secret.value.get("metadata").cloned().unwrap_or_else(Value::empty);
+            let parts = ["annotations", "labels"].map(|part| (part, metadata.get(part).map(of_generator)));
+            let parts = parts.into_iter().filter_map(|(part, value)| Some((part, value?)));
+            let parts = Value::map(parts);
+            let mut parameters = match self.language.go {
+                true => Value::map([("metadata", parts)]),
+                false => metadata_flat(&parts),
+            };
+            for key in ["name", "nameNormalized", "server", "project"] {
+                parameters.insert(key, Value::Scalar(Scalar::unknown(&who)));
+            }
+            found.push(Element { parameters, open: None, file: Some(secret.file.clone()) });
+        }
+        if found.is_empty() {
+            found.push(Element::unknown("the Secret of a cluster that Argo CD knows"));
+        }
+        found
+    }
+
+    fn nested(&mut self, generator: &Value, depth: usize) -> Result<Vec<Element>, Stop> {
+        let mut kinds = kinds(generator);
+        let (Some((kind, body)), None) = (kinds.next(), kinds.next()) else {
+            return Err(Stop::Refused("a generator inside another one is none or several".to_owned()));
+        };
+        let elements = self.elements(kind, body, depth)?;
+        Ok(self.selected(generator, elements))
+    }
+
+    /// Every element of the first with every one of the second, which reads the first's parameters.
+    fn matrix(&mut self, body: &Value, depth: usize) -> Result<Vec<Element>, Stop> {
+        let [first, second] = body.list_at("generators") else {
+            return Err(Stop::Refused("Matrix support only two generators".to_owned()));
+        };
+        let ones = self.nested(first, depth)?;
+        let reads = has_expression(second);
+        let same = if reads { None } else { Some(self.nested(second, depth)?) };
+        let mut all = Vec::new();
+        let mut covering = false;
+        for (at, one) in ones.iter().enumerate() {
+            let twos = match &same {
+                Some(same) => same.clone(),
+                None => {
+                    let filled = self.interpolated(second, one)?;
+                    self.nested(&filled, depth)?
+                }
+            };
+            // More than is looked at: then each element of both is there at least once, instead of each pair.
+            covering |= ones.len().saturating_mul(twos.len()) > ELEMENTS;
+            let wanted = match (covering, at) {
+                (true, 1..) => at % twos.len().max(1)..(at % twos.len().max(1) + 1).min(twos.len()),
+                _ => 0..twos.len(),
+            };
+            for two in twos.get(wanted).unwrap_or_default() {
+                if all.len() > ELEMENTS {
+                    break;
+                }
+                all.push(self.combined(one, two)?);
+            }
+        }
+        if covering {
+            self.language.note(About::Bound(Bound::Elements(ELEMENTS)));
+        }
+        Ok(all)
+    }
+
+    fn combined(&self, one: &Element, two: &Element) -> Result<Element, Stop> {
+        if self.language.go {
+            return Ok(one.with(two, overridden(&two.parameters, &one.parameters)));
+        }
+        let mut parameters = Value::empty();
+        for (key, value) in one.parameters.entries().chain(two.parameters.entries()) {
+            let text = value.as_scalar().map_or_else(|| Scalar::made(""), shown);
+            let there = parameters.scalar(&[key]).map(|s| s.text().into_owned());
+            if there.as_ref().is_some_and(|there| **there != *text.text()) {
+                return Err(Stop::Refused(format!("found duplicate key {key} with different value")));
+            }
+            if there.is_none() {
+                parameters.insert(key, Value::Scalar(text));
+            }
+        }
+        Ok(one.with(two, parameters))
+    }
+
+    /// Fills a generator with another one's parameters; what `values` reads of its own stays.
+    fn interpolated(&mut self, generator: &Value, element: &Element) -> Result<Value, Stop> {
+        let mut out = Value::empty();
+        for (kind, body) in generator.entries() {
+            let mut bare = body.clone();
+            let values = bare.remove("values");
+            let mut filled = self.language.value(&bare, element, 0)?.unwrap_or(bare);
+            if let Some(values) = values {
+                filled.insert("values", self.values_of(&values, element)?);
+            }
+            out.insert(kind, filled);
+        }
+        Ok(out)
+    }
+
+    fn values_of(&mut self, values: &Value, element: &Element) -> Result<Value, Stop> {
+        let strict = std::mem::replace(&mut self.language.strict, true);
+        let known = Element { open: None, ..element.clone() };
+        let mut out = values.clone();
+        let mut failed = None;
+        for (key, value) in values.entries() {
+            match self.language.value(value, &known, 0) {
+                Ok(Some(filled)) => out.insert(key, filled),
+                Ok(None) => {}
+                Err(Stop::Refused(why))
+                    if why.contains("no entry for key") || why.contains("evaluate field") => {}
+                Err(stop) => failed = Some(stop),
+            }
+        }
+        self.language.strict = strict;
+        failed.map_or(Ok(out), Err)
+    }
+
+    /// The elements of the first generator, each with what later ones say of the same keys.
+    fn merge(&mut self, body: &Value, depth: usize) -> Result<Vec<Element>, Stop> {
+        let keys: Vec<String> = body
+            .list_at("mergeKeys")
+            .iter()
+            .filter_map(Value::as_scalar)
+            .map(|k| k.text().into_owned())
+            .collect();
+        let generators = body.list_at("generators");
+        let (Some((first, others)), false) =
+            (generators.split_first(), keys.is_empty() || generators.len() < 2)
+        else {
+            return Err(Stop::Refused("Merge requires two or more generators and a merge key".to_owned()));
+        };
+        let key = |element: &Element| -> Vec<String> {
+            let shown = |key: &String| {
+                element.parameters.entry(key).map_or_else(String::new, |v| format!("{:?}", texts(v)))
+            };
+            keys.iter().map(shown).collect()
+        };
+        let mut all = self.nested(first, depth)?;
+        let unique = |elements: &[Element]| {
+            let mut seen = std::collections::HashSet::new();
+            elements.iter().filter(|e| e.open.is_none()).all(|e| seen.insert(key(e)))
+        };
+        for generator in others {
+            let over = self.nested(generator, depth)?;
+            if !unique(&all) || !unique(&over) {
+                return Err(Stop::Refused(
+                    "the parameters from a generator were not unique by the given mergeKeys".to_owned(),
+                ));
+            }
+            let by_key: std::collections::HashMap<_, _> = over.iter().map(|e| (key(e), e)).collect();
+            for element in &mut all {
+                if let Some(other) = by_key.get(&key(element)) {
+                    let parameters = match self.language.go {
+                        true => overridden(&element.parameters, &other.parameters),
+                        false => {
+                            let mut parameters = element.parameters.clone();
+                            other.parameters.entries().for_each(|(k, v)| parameters.insert(k, v.clone()));
+                            parameters
+                        }
+                    };
+                    *element = element.with(other, parameters);
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The generators that an entry of a list has: one, as a rule.
+fn kinds(generator: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    generator.entries().filter(|(kind, body)| *kind != "selector" && !body.is_null())
+}
+
+fn has_expression(value: &Value) -> bool {
+    match value {
+        Value::Scalar(scalar) => scalar.text().contains("{{") || scalar.unknown_to().is_some(),
+        Value::List(items) => items.iter().any(has_expression),
+        Value::Map(map) => map.iter().any(|(key, value)| key.contains("{{") || has_expression(value)),
+    }
+}
+
+/// What a key is compared by.
+fn texts(value: &Value) -> String {
+    match value {
+        Value::Scalar(scalar) => format!("{:?}", typed(scalar)),
+        Value::List(items) => items.iter().map(texts).collect::<Vec<_>>().join(","),
+        Value::Map(map) => map.iter().map(|(k, v)| format!("{k}={}", texts(v))).collect::<Vec<_>>().join(","),
+    }
+}
+
+/// An element of a list without Go templates: texts, and a mapping of texts under `values`.
+fn flat_element(element: &Value) -> Result<Value, Stop> {
+    let is_text = |value: &Value| matches!(value, Value::Scalar(s) if s.unknown_to().is_some() || matches!(typed(s), Typed::Text(_)));
+    let refused = || Stop::Refused("error parsing value as string".to_owned());
+    let mut out = Value::empty();
+    for (key, value) in element.entries() {
+        if key == "values" {
+            if !matches!(value, Value::Map(_)) {
+                return Err(Stop::Refused("error parsing values map".to_owned()));
+            }
+            for (key, value) in value.entries() {
+                out.insert(
+                    &format!("values.{key}"),
+                    Some(value).filter(|v| is_text(v)).ok_or_else(refused)?.clone(),
+                );
+            }
+        } else {
+            out.insert(key, Some(value).filter(|v| is_text(v)).ok_or_else(refused)?.clone());
+        }
+    }
+    Ok(out)
+}
+
+fn metadata_flat(parts: &Value) -> Value {
+    let mut out = Value::empty();
+    for (part, entries) in parts.entries() {
+        for (key, value) in entries.entries() {
+            out.insert(&format!("metadata.{part}.{key}"), value.clone());
+        }
+    }
+    out
+}

@@ -1,0 +1,223 @@
+//! A chart that argocd-repo-server renders.
+//!
+//! Source: `helmTemplate` and `getResolvedValueFiles` of `reposerver/repository/repository.go`, `util/helm/cmd.go`.
+//! Helm's order: value files, then `valuesObject` or `values`, then parameters, texts, files.
+
+use super::application::Source;
+use crate::{
+    deploy::{
+        chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
+        note::{About, Note},
+        value::{Part, Scalar, Value, Via},
+    },
+    repo::RepoPath,
+};
+
+/// Reads a source as a chart: of a repository, or of a folder of this tree.
+pub(super) fn release(source: &Source<'_>, folder: Option<&str>) -> Option<ChartRelease> {
+    let own = |key: &str| source.value.scalar(&[key]).filter(|s| !s.text().is_empty());
+    let none = Value::empty();
+    let helm = source.value.get("helm").unwrap_or(&none);
+    let url = own("repoURL");
+    let (chart, repository, version) = match (folder, own("chart"), url) {
+        (Some(folder), ..) => {
+            let path = own("path").cloned().unwrap_or_else(|| Scalar::made(folder));
+            (path, Repository::Git(url.cloned()), None)
+        }
+        (None, Some(chart), Some(url)) => {
+            (chart.clone(), Repository::Address(url.clone()), own("targetRevision").cloned())
+        }
+        (None, Some(chart), None) => {
+            let who = "a repository that the source does not name".to_owned();
+            (chart.clone(), Repository::Unknown(who), own("targetRevision").cloned())
+        }
+        (None, None, Some(url)) => {
+            let (chart, repository) = registry_chart(url);
+            (chart, repository, own("targetRevision").cloned())
+        }
+        (None, None, None) => return None,
+    };
+    let mut notes = Vec::new();
+    if source.value.get("kustomize").is_some() {
+        notes.push(Note::new(&source.application.file, About::Unfollowed("kustomize")));
+    }
+    let of_helm = |key: &str| helm.scalar(&[key]).filter(|s| !s.text().is_empty()).cloned();
+    let destination = source.application.value.scalar(&["spec", "destination", "namespace"]);
+    let name = source.application.name().cloned().unwrap_or_else(|| Scalar::made(""));
+    let layers = Layers { source, helm, folder };
+    Some(ChartRelease {
+        file: source.application.file.clone(),
+        part: source.part.clone(),
+        by: source.application.by.clone(),
+        chart,
+        repository,
+        version,
+        release: of_helm("releaseName").unwrap_or(name),
+        namespace: of_helm("namespace").or_else(|| destination.filter(|n| !n.text().is_empty()).cloned()),
+        layers: layers.all(),
+        kube_version: of_helm("kubeVersion"),
+        api_versions: helm.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
+        include_crds: !is_true(helm, "skipCrds"),
+        hooks: true,
+        notes,
+    })
+}
+
+fn is_true(value: &Value, key: &str) -> bool {
+    value.text(&[key]).is_some_and(|text| text == "true")
+}
+
+struct Layers<'a> {
+    source: &'a Source<'a>,
+    helm: &'a Value,
+    folder: Option<&'a str>,
+}
+
+/// Where a file is that a source names.
+enum Place {
+    /// In this tree, if it is there.
+    Tree(String),
+    /// In the chart's package.
+    InChart(Scalar),
+    /// Elsewhere: who has it.
+    Elsewhere(String),
+}
+
+// === impl Layers ===
+
+impl Layers<'_> {
+    fn all(&self) -> Vec<Layer> {
+        let mut layers = self.value_files();
+        match (self.helm.get("valuesObject"), self.helm.scalar(&["values"])) {
+            (Some(object), _) => layers.push(Layer::values(object)),
+            (None, Some(text)) if !text.text().is_empty() => {
+                let name = self.source.application.name().map(|n| n.text().into_owned()).unwrap_or_default();
+                layers.push(Layer::text(text, self.source.files, &format!("`helm.values` of {name}")));
+            }
+            (None, _) => {}
+        }
+        let mut looks: Vec<Parameter> = Vec::new();
+        let mut texts: Vec<Parameter> = Vec::new();
+        for parameter in self.helm.list_at("parameters") {
+            let Some(name) = parameter.scalar(&["name"]) else { continue };
+            let value = parameter.scalar(&["value"]).cloned().unwrap_or_else(|| Scalar::made(""));
+            let value = escaped(&self.source.environment.fill(&value.via(Via::Parameter)));
+            let forced = is_true(parameter, "forceString");
+            let (list, kind) =
+                if forced { (&mut texts, ParameterKind::Text) } else { (&mut looks, ParameterKind::Looks) };
+            // Of two of one name the last counts.
+            list.retain(|p| p.name.text() != name.text());
+            list.push(Parameter { name: name.clone(), value, kind });
+        }
+        layers.extend(looks.into_iter().chain(texts).map(Layer::Set));
+        layers.extend(self.helm.list_at("fileParameters").iter().filter_map(|p| self.file_parameter(p)));
+        layers
+    }
+
+    fn file_parameter(&self, parameter: &Value) -> Option<Layer> {
+        let (name, path) = (parameter.scalar(&["name"])?, parameter.scalar(&["path"])?);
+        let outside = |who: String| Layer::Outside { who, target: Some(name.clone()), optional: false };
+        Some(match self.place(path) {
+            Place::Tree(path) => match self.source.files.file(&path) {
+                Ok(file) => Layer::Set(Parameter {
+                    name: name.clone(),
+                    value: Scalar::file(&file).via(Via::Parameter),
+                    kind: ParameterKind::Literal,
+                }),
+                Err(error) => outside(format!("{path}: {error}")),
+            },
+            Place::InChart(file) => outside(format!("the file `{}` of the chart", file.text())),
+            Place::Elsewhere(who) => outside(who),
+        })
+    }
+
+    fn value_files(&self) -> Vec<Layer> {
+        let files = self.source.files;
+        let optional = is_true(self.helm, "ignoreMissingValueFiles");
+        let written: Vec<&Scalar> =
+            self.helm.list_at("valueFiles").iter().filter_map(Value::as_scalar).collect();
+        let places: Vec<Place> = written.iter().map(|file| self.place(file)).collect();
+        let is_glob = |path: &str| path.contains(['*', '?', '[']);
+        let explicit = |path: &str| {
+            places.iter().any(|p| matches!(p, Place::Tree(other) if !is_glob(other) && other == path))
+        };
+        let mut layers = Vec::new();
+        let mut seen: Vec<String> = Vec::new();
+        let mut take = |layers: &mut Vec<Layer>, path: &str| {
+            if seen.iter().any(|s| s == path) {
+                return;
+            }
+            seen.push(path.to_owned());
+            match files.file(path) {
+                Ok(file) => layers.push(Layer::text(&Scalar::file(&file), files, path)),
+                Err(_) if optional && !files.has(path) => {}
+                Err(error) => layers.push(Layer::outside(format!("{path}: {error}"))),
+            }
+        };
+        for place in &places {
+            match place {
+                Place::InChart(file) => layers.push(Layer::InChart { file: file.clone(), optional }),
+                Place::Elsewhere(who) => {
+                    layers.push(Layer::Outside { who: who.clone(), target: None, optional });
+                }
+                Place::Tree(path) if is_glob(path) => {
+                    let found: Vec<String> =
+                        files.matching(path).into_iter().map(|e| e.path.to_string()).collect();
+                    found.iter().filter(|p| !explicit(p)).for_each(|p| take(&mut layers, p));
+                }
+                Place::Tree(path) => take(&mut layers, path),
+            }
+        }
+        layers
+    }
+
+    /// Says where a file is that the source names.
+    fn place(&self, written: &Scalar) -> Place {
+        let text = written.text();
+        let spec = &self.source.application.value;
+        let sources = spec.path(&["spec", "sources"]).map_or(&[][..], Value::items);
+        let referred = |name: &str| sources.iter().any(|s| s.text(&["ref"]).is_some_and(|r| r == name));
+        let reference = text.strip_prefix('$').map(|rest| rest.split_once('/').unwrap_or((rest, "")));
+        let (folder, file) = match reference.filter(|(name, _)| referred(name)) {
+            // Only what is behind the reference is filled.
+            Some((name, _)) => {
+                let behind = written.cut((name.len() + 2).min(text.len())..text.len());
+                (Some(""), self.source.environment.fill(&behind))
+            }
+            None => (self.folder, self.source.environment.fill(written)),
+        };
+        if let Some(who) = file.unknown_to() {
+            return Place::Elsewhere(format!("the values file of {who}"));
+        }
+        let name = file.text();
+        if name.contains("://") {
+            return Place::Elsewhere(name.into_owned());
+        }
+        let Some(folder) = folder else { return Place::InChart(file.clone()) };
+        let path = match name.strip_prefix('/') {
+            Some(from_root) => RepoPath::resolve("", from_root),
+            None => RepoPath::resolve(folder, &name),
+        };
+        path.map_or_else(|| Place::Elsewhere(name.clone().into_owned()), |path| Place::Tree(path.to_string()))
+    }
+}
+
+/// Escapes the commas of a parameter as `cleanSetParameters` does: a list in braces keeps them.
+fn escaped(value: &Scalar) -> Scalar {
+    let text = value.text();
+    if text.starts_with('{') && text.ends_with('}') {
+        return value.clone();
+    }
+    let mut parts: Vec<Part> = Vec::new();
+    let mut from = 0;
+    for (at, _) in text.match_indices(',') {
+        if text.get(..at).is_some_and(|before| before.ends_with('\\')) {
+            continue;
+        }
+        parts.extend_from_slice(value.cut(from..at).parts());
+        parts.push(Part::Made("\\".into()));
+        from = at;
+    }
+    parts.extend_from_slice(value.cut(from..text.len()).parts());
+    Scalar::of(parts, value.plain)
+}

@@ -1,0 +1,24 @@
+//! What Argo CD makes of its objects.
+//!
+//! In: Applications and ApplicationSets as a build gives them. Out: Applications, objects, and charts with their values.
+//! As argocd-applicationset-controller and argocd-repo-server do it.
+
+pub mod application;
+pub mod application_set;
+mod directory;
+mod element;
+mod environment;
+mod fill;
+mod generators;
+mod git;
+mod helm;
+mod patch;
+mod selector;
+#[cfg(test)]
+mod tests;
+
+pub use application::{Deployed, application};
+pub use application_set::application_set;
+
+/// The group of Argo CD's objects.
+pub const GROUP: &str = "argoproj.io";

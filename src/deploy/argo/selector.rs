@@ -1,0 +1,39 @@
+//! Label selectors over labels and over the parameters of generators.
+
+use crate::deploy::value::Value;
+
+/// Tells whether what `get` gives fits a selector; `None` where the tree does not say it.
+///
+/// `get` gives the text under a key, `Some(None)` where there is none, and `None` where that is not known.
+pub(super) fn fits(selector: &Value, get: &dyn Fn(&str) -> Option<Option<String>>) -> Option<bool> {
+    let mut known = true;
+    let labels = selector.get("matchLabels").into_iter().flat_map(Value::entries);
+    for (key, wanted) in labels {
+        let wanted = wanted.as_scalar().map(|s| s.text().into_owned());
+        match get(key) {
+            Some(found) if found == wanted => {}
+            Some(_) => return Some(false),
+            None => known = false,
+        }
+    }
+    for expression in selector.list_at("matchExpressions") {
+        let key = expression.text(&["key"]).unwrap_or_default();
+        let Some(found) = get(&key) else {
+            known = false;
+            continue;
+        };
+        let values = expression.list_at("values").iter().filter_map(Value::as_scalar);
+        let is_in = values.map(|s| s.text().into_owned()).any(|value| Some(&value) == found.as_ref());
+        let fits = match &*expression.text(&["operator"]).unwrap_or_default() {
+            "In" => is_in,
+            "NotIn" => !is_in,
+            "Exists" => found.is_some(),
+            "DoesNotExist" => found.is_none(),
+            _ => return Some(false),
+        };
+        if !fits {
+            return Some(false);
+        }
+    }
+    known.then_some(true)
+}

@@ -1,0 +1,487 @@
+//! Tests of what Argo CD makes of its objects.
+
+use super::{environment::Environment, *};
+use crate::deploy::{
+    chart::{ChartRelease, Layer, Repository},
+    cluster::Cluster,
+    files::{Files, TreeFiles},
+    note::{About, Bound, Note},
+    object::Object,
+    testing::files,
+    typed::typed,
+    value::{Part, Scalar, Value, Via},
+};
+
+fn objects(files: &TreeFiles<'_>, path: &str) -> Vec<Object> {
+    let documents = files.documents(path).unwrap();
+    let path = files.matching(path)[0].path.clone();
+    documents.iter().flat_map(|document| Object::all(document, &path)).collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Scalar(s) => s.text().replace('\u{f8f0}', "?"),
+        Value::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
+        Value::Map(map) => {
+            let mut all: Vec<_> = map.iter().map(|(k, v)| format!("{k}:{}", shown(v))).collect();
+            all.sort();
+            format!("{{{}}}", all.join(" "))
+        }
+    }
+}
+
+/// The Applications of `set.yaml`, each as its name and spec.
+fn made(tree: &[(&str, &str)]) -> (Vec<String>, Vec<About>) {
+    let (objects, notes) = made_objects(tree);
+    let line = |o: &Object| {
+        let name = o.name().map(|n| shown(&Value::Scalar(n.clone()))).unwrap_or_default();
+        format!("{name} {}", shown(o.value.get("spec").unwrap()))
+    };
+    (objects.iter().map(line).collect(), notes.into_iter().map(|n| n.about).collect())
+}
+
+fn made_objects(tree: &[(&str, &str)]) -> (Vec<Object>, Vec<Note>) {
+    let tree = files(tree);
+    let set = objects(&tree, "set.yaml");
+    let secrets = if tree.has("secrets.yaml") { objects(&tree, "secrets.yaml") } else { Vec::new() };
+    let cluster = Cluster::new(&secrets);
+    let mut notes = Vec::new();
+    let made = application_set(&set[0], &tree, &cluster, &mut notes);
+    (made, notes)
+}
+
+fn set(spec: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: mesh, namespace: argocd}}\nspec:\n{spec}"
+    )
+}
+
+/// A set of one generator with a template of its own.
+fn of(generator: &str, template: &str, go: bool) -> String {
+    let head = if go { "  goTemplate: true\n  goTemplateOptions: [missingkey=error]\n" } else { "" };
+    set(&format!(
+        "{head}  generators:\n  - {generator}\n  template: {{metadata: {{name: \"{}\"}}, spec: {template}}}\n",
+        if go { "{{ .name }}" } else { "{{name}}" }
+    ))
+}
+
+// Sources of the following tests: the files and tests of applicationset/ in argo-cd.
+#[test]
+fn a_list_fills_the_template_in_both_languages() {
+    let flat = of(
+        "list: {elements: [{name: a, version: 2026.8.2, values: {env: dev}}, {name: b, version: 2026.8.1, values: {env: prod}}]}",
+        "{v: 'x-{{ version }}', e: '{{values.env}}', gone: '{{gone}}', plain: '{{ {{version}}'}",
+        false,
+    );
+    assert_eq!(
+        made(&[("set.yaml", &flat)]).0,
+        [
+            "a {e:dev gone:{{gone}} plain:{{ {{version}} v:x-2026.8.2}",
+            "b {e:prod gone:{{gone}} plain:{{ {{version}} v:x-2026.8.1}"
+        ]
+    );
+    let go = of(
+        "list: {elements: [{name: a, version: 2026.8.2, port: 8080, values: {env: dev}}]}",
+        "{v: 'x-{{ .version }}', e: '{{ if eq .values.env \"dev\" }}1.0.0{{ else }}{{ .version }}{{ end }}', p: '{{ .port }}'}",
+        true,
+    );
+    assert_eq!(made(&[("set.yaml", &go)]).0, ["a {e:1.0.0 p:8080 v:x-2026.8.2}"]);
+    let strict = of("list: {elements: [{name: a}, {name: b, v: 1}]}", "{v: '{{ .v }}'}", true);
+    let (applications, notes) = made(&[("set.yaml", &strict)]);
+    assert_eq!(applications, ["b {v:1}"]);
+    assert!(matches!(&notes[..], [About::Refused(why)] if why.contains("no entry for key")));
+    let number = of("list: {elements: [{name: a, v: 1}]}", "{v: '{{v}}'}", false);
+    assert!(matches!(&made(&[("set.yaml", &number)]).1[..], [About::Refused(_)]));
+}
+
+#[test]
+fn elements_know_where_they_were_written() {
+    let text = of(
+        "list: {elements: [{name: a, version: 2026.8.2}]}",
+        "{v: 'r-{{ .version | trimPrefix \"20\" }}'}",
+        true,
+    );
+    let (made, _) = made_objects(&[("set.yaml", &text)]);
+    let scalar = made[0].value.scalar(&["spec", "v"]).unwrap();
+    let places: Vec<_> = scalar
+        .parts()
+        .iter()
+        .map(|p| match p {
+            Part::Written(o) => (o.text(), o.span.start, o.via),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let at = |needle: &str| text.find(needle).unwrap();
+    assert_eq!(places, [("r-", at("r-{{"), None), ("26.8.2", at("26.8.2"), Some(Via::Generator))]);
+}
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "clusters/a/config.json",
+        "{\"name\": \"a\", \"mesh\": {\"version\": \"2026.8.2\", \"tags\": [\"x\", \"y\"]}}",
+    ),
+    ("clusters/b/config.yaml", "name: b\nmesh: {version: 2026.8.1, ratio: 26.10}\n"),
+    (
+        "clusters/c/config.yaml",
+        "- {name: c1, mesh: {version: 1.0.0}}\n- {name: c2, mesh: {version: 1.0.1}}\n",
+    ),
+    ("clusters/.hidden/x/config.yaml", "name: h\nmesh: {version: 0}\n"),
+    ("other/readme.md", "x"),
+];
+
+fn with_files(set: &str) -> (Vec<String>, Vec<About>) {
+    let mut all = FILES.to_vec();
+    all.push(("set.yaml", set));
+    made(&all)
+}
+
+#[test]
+fn git_files_are_read_with_their_paths() {
+    let flat = of(
+        "git: {repoURL: u, files: [{path: clusters/**/config.*}, {path: clusters/.hidden, exclude: true}, {path: 'clusters/c*', exclude: true}], values: {full: 'v-{{mesh.version}}'}}",
+        "{v: '{{mesh.version}}', t: '{{mesh.tags.1}}', r: '{{mesh.ratio}}', p: '{{path}}', f: '{{path.filename}}', s: '{{path[1]}}', n: '{{path.basenameNormalized}}', full: '{{values.full}}'}",
+        false,
+    );
+    assert_eq!(
+        with_files(&flat).0,
+        [
+            "h {f:config.yaml full:v-0 n:x p:clusters/.hidden/x r:{{mesh.ratio}} s:.hidden t:{{mesh.tags.1}} v:0}",
+            "a {f:config.json full:v-2026.8.2 n:a p:clusters/a r:{{mesh.ratio}} s:a t:y v:2026.8.2}",
+            "b {f:config.yaml full:v-2026.8.1 n:b p:clusters/b r:26.1 s:b t:{{mesh.tags.1}} v:2026.8.1}"
+        ]
+    );
+    let go = of(
+        "git: {repoURL: u, pathParamPrefix: at, files: [{path: clusters/c}], values: {full: 'v-{{ .mesh.version }}'}}",
+        "{v: '{{ .mesh.version }}', p: '{{ .at.path.path }}', s: '{{ index .at.path.segments 1 }}', full: '{{ .values.full }}'}",
+        true,
+    );
+    assert_eq!(
+        with_files(&go).0,
+        ["c1 {full:v-1.0.0 p:clusters/c s:c v:1.0.0}", "c2 {full:v-1.0.1 p:clusters/c s:c v:1.0.1}"]
+    );
+}
+
+#[test]
+fn git_folders_are_those_that_are_not_hidden() {
+    let text = set(
+        "  generators:\n  - git: {repoURL: u, directories: [{path: 'clusters/*'}, {path: 'other'}, {path: 'clusters/b', exclude: true}]}\n  template: {metadata: {name: '{{path.basename}}'}, spec: {p: '{{path}}'}}\n",
+    );
+    assert_eq!(with_files(&text).0, ["a {p:clusters/a}", "c {p:clusters/c}", "other {p:other}"]);
+    let none = set(
+        "  goTemplate: true\n  generators:\n  - git: {repoURL: 'https://e.com/x', directories: [{path: 'none/*'}]}\n  template: {metadata: {name: 'n-{{ .path.basename }}'}, spec: {p: '{{ .path.path }}'}}\n",
+    );
+    assert_eq!(with_files(&none).0, ["n-? {p:?}"]);
+}
+
+#[test]
+fn a_matrix_has_every_pair_and_its_second_reads_the_first() {
+    let list = "list: {elements: [{name: a, dir: clusters/a}, {name: b, dir: clusters/b}]}";
+    let flat = of(
+        &format!(
+            "matrix: {{generators: [{{{list}}}, {{list: {{elements: [{{v: '1', of: '{{{{name}}}}'}}, {{v: '2', of: '{{{{name}}}}'}}]}}}}]}}"
+        ),
+        "{v: '{{v}}', of: '{{of}}'}",
+        false,
+    );
+    assert_eq!(
+        made(&[("set.yaml", &flat)]).0,
+        ["a {of:a v:1}", "a {of:a v:2}", "b {of:b v:1}", "b {of:b v:2}"]
+    );
+    let go = of(
+        &format!(
+            "matrix: {{generators: [{{{list}}}, {{git: {{repoURL: u, files: [{{path: '{{{{ .dir }}}}/config.*'}}], values: {{a: '{{{{ .mesh.version }}}}', b: '{{{{ .name }}}}'}}}}}}]}}"
+        ),
+        "{v: '{{ .mesh.version }}', a: '{{ .values.a }}', b: '{{ .values.b }}'}",
+        true,
+    );
+    assert_eq!(with_files(&go).0, ["a {a:2026.8.2 b:a v:2026.8.2}", "b {a:2026.8.1 b:b v:2026.8.1}"]);
+    let three = of(&format!("matrix: {{generators: [{{{list}}}, {{{list}}}, {{{list}}}]}}"), "{}", false);
+    assert!(matches!(&made(&[("set.yaml", &three)]).1[..], [About::Refused(_)]));
+    let clash = of(
+        &format!("matrix: {{generators: [{{{list}}}, {{list: {{elements: [{{name: z}}]}}}}]}}"),
+        "{}",
+        false,
+    );
+    assert!(matches!(&made(&[("set.yaml", &clash)]).1[..], [About::Refused(_)]));
+}
+
+#[test]
+fn a_merge_overrides_by_its_keys() {
+    let base = "list: {elements: [{name: a, v: '1', deep: {x: '1', y: '2'}}, {name: b, v: '2'}]}";
+    let over = "list: {elements: [{name: b, v: '3'}, {name: a, v: '', deep: {x: '9'}}, {name: z, v: '4'}]}";
+    let go = of(
+        &format!("merge: {{mergeKeys: [name], generators: [{{{base}}}, {{{over}}}]}}"),
+        "{v: '{{ .v }}', d: '{{ default \"\" .deep }}'}",
+        true,
+    )
+    .replace("  goTemplateOptions: [missingkey=error]\n", "");
+    assert_eq!(made(&[("set.yaml", &go)]).0, ["a {d:map[x:9 y:2] v:1}", "b {d: v:3}"]);
+    let twice = of(
+        &format!(
+            "merge: {{mergeKeys: [v], generators: [{{{base}}}, {{list: {{elements: [{{v: '1'}}, {{v: '1'}}]}}}}]}}"
+        ),
+        "{}",
+        true,
+    );
+    assert!(matches!(&made(&[("set.yaml", &twice)]).1[..], [About::Refused(_)]));
+}
+
+#[test]
+fn clusters_are_known_by_the_metadata_of_their_secrets() {
+    let secret = |name: &str, env: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, labels: {{argocd.argoproj.io/secret-type: cluster, env: {env}, linkerd: 2026.8.2}}}}\nstringData: {{name: {name}}}\n"
+        )
+    };
+    let secrets = secret("one", "dev") + &secret("two", "prod");
+    let go = of(
+        "clusters: {selector: {matchExpressions: [{key: env, operator: In, values: [prod]}]}, values: {v: 'v{{ .metadata.labels.linkerd }}'}}",
+        "{v: '{{ .metadata.labels.linkerd }}', e: '{{ .values.v }}', s: '{{ .server }}'}",
+        true,
+    );
+    assert_eq!(made(&[("set.yaml", &go), ("secrets.yaml", &secrets)]).0, ["? {e:v2026.8.2 s:? v:2026.8.2}"]);
+    let flat = of("clusters: {}", "{v: '{{metadata.labels.linkerd}}'}", false);
+    assert_eq!(
+        made(&[("set.yaml", &flat), ("secrets.yaml", &secrets)]).0,
+        ["? {v:2026.8.2}", "? {v:2026.8.2}"]
+    );
+    assert_eq!(made(&[("set.yaml", &flat)]).0, ["? {v:?}"]);
+    let other = of("pullRequest: {github: {}}", "{v: '{{number}}', w: x}", false);
+    assert_eq!(made(&[("set.yaml", &other)]).0, ["? {v:? w:x}"]);
+}
+
+#[test]
+fn a_selector_chooses_by_parameters() {
+    let text = set(
+        "  generators:\n  - list: {elements: [{name: a, values: {e: x}}, {name: b, values: {e: z}}, {name: c, values: {}}]}\n    selector: {matchExpressions: [{key: values.e, operator: NotIn, values: [x]}], matchLabels: {name: b}}\n  template: {metadata: {name: '{{name}}'}, spec: {}}\n",
+    );
+    assert_eq!(made(&[("set.yaml", &text)]).0, ["b {}"]);
+}
+
+#[test]
+fn a_generators_own_template_counts_first() {
+    let text = set(
+        "  generators:\n  - list: {elements: [{name: a}], template: {metadata: {}, spec: {project: own, source: {targetRevision: '1', helm: {valuesObject: {a: 1}}}}}}\n  - list: {elements: [{name: b}]}\n  template: {metadata: {name: '{{name}}'}, spec: {project: all, source: {chart: c, targetRevision: '2', helm: {valuesObject: {b: 2}}}}}\n",
+    );
+    assert_eq!(
+        made(&[("set.yaml", &text)]).0,
+        [
+            "a {project:own source:{chart:c helm:{valuesObject:{a:1}} targetRevision:1}}",
+            "b {project:all source:{chart:c helm:{valuesObject:{b:2}} targetRevision:2}}"
+        ]
+    );
+}
+
+#[test]
+fn a_template_patch_is_laid_over_the_application() {
+    let text = set(
+        "  goTemplate: true\n  generators:\n  - list: {elements: [{name: a, version: 2026.8.2, files: [x.yaml, y.yaml]}, {name: b, files: []}]}\n  template: {metadata: {name: '{{ .name }}'}, spec: {project: p, source: {chart: c, targetRevision: '1', helm: {releaseName: r}}, syncPolicy: {automated: {}}}}\n  templatePatch: |\n    spec:\n      project: stolen\n      syncPolicy: null\n      source:\n        {{- if .version }}\n        targetRevision: {{ .version | quote }}\n        {{- end }}\n        helm:\n          valueFiles:\n          {{- range .files }}\n          - {{ . }}\n          {{- end }}\n",
+    );
+    assert_eq!(
+        made(&[("set.yaml", &text)]).0,
+        [
+            "a {project:p source:{chart:c helm:{releaseName:r valueFiles:[x.yaml y.yaml]} targetRevision:2026.8.2}}",
+            "b {project:p source:{chart:c helm:{releaseName:r} targetRevision:1}}"
+        ]
+    );
+}
+
+#[test]
+fn what_the_tree_does_not_decide_makes_an_application_for_each_outcome() {
+    let text = set(
+        "  goTemplate: true\n  generators:\n  - clusters: {}\n  template: {metadata: {name: 'n'}, spec: {v: '{{ if eq .metadata.labels.env \"prod\" }}2026.8.2{{ else }}2026.8.3{{ end }}'}}\n  templatePatch: |\n    {{- if .metadata.labels.extra }}\n    spec: {extra: 2026.8.1}\n    {{- end }}\n",
+    );
+    let (applications, notes) = made(&[("set.yaml", &text)]);
+    assert_eq!(applications, ["n {extra:2026.8.1 v:2026.8.2}", "n {v:2026.8.3}"]);
+    assert!(notes.iter().any(|n| matches!(n, About::Condition(c) if c.starts_with("if eq"))));
+}
+
+#[test]
+fn what_is_too_much_is_bounded_and_each_element_is_still_there() {
+    let elements =
+        |n: usize, key: &str| (0..n).map(|i| format!("{{{key}: v{i}}}")).collect::<Vec<_>>().join(", ");
+    let text = of(
+        &format!(
+            "matrix: {{generators: [{{list: {{elements: [{}]}}}}, {{list: {{elements: [{}]}}}}]}}",
+            elements(5_000, "name"),
+            elements(300, "cluster")
+        ),
+        "{c: '{{ .cluster }}'}",
+        true,
+    );
+    let (applications, notes) = made(&[("set.yaml", &text)]);
+    assert_eq!(notes, [About::Bound(Bound::Elements(generators::ELEMENTS))]);
+    assert_eq!(applications.len(), 5_299);
+    assert!(
+        applications.iter().any(|a| a.contains("c:v299"))
+            && applications.iter().any(|a| a.starts_with("v4999 "))
+    );
+    let nested = (0..6).fold("list: {elements: [{name: a}]}".to_owned(), |inner, _| {
+        format!("matrix: {{generators: [{{{inner}}}, {{list: {{elements: [{{x: y}}]}}}}]}}")
+    });
+    let (applications, notes) = made(&[("set.yaml", &of(&nested, "{}", true))]);
+    assert_eq!((applications.len(), &notes[..]), (0, &[About::Bound(Bound::Depth(3))][..]));
+}
+
+fn application_of(spec: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: crds, namespace: argocd}}\nspec:\n  project: mesh\n  destination: {{namespace: linkerd}}\n{spec}"
+    )
+}
+
+fn deployed(spec: &str, more: &[(&str, &str)]) -> Deployed {
+    let text = application_of(spec);
+    let mut all = more.to_vec();
+    all.push(("app.yaml", &text));
+    let tree = files(&all);
+    application(&objects(&tree, "app.yaml")[0], &tree)
+}
+
+fn values(release: &ChartRelease) -> String {
+    shown(&release.values().value)
+}
+
+#[test]
+fn a_chart_of_a_repository_is_read_in_helms_order() {
+    let found = deployed(
+        "  source:\n    chart: linkerd-crds\n    repoURL: https://charts.example.com\n    targetRevision: 2026.8.2\n    helm:\n      releaseName: r\n      kubeVersion: '1.31'\n      skipCrds: true\n      valueFiles: [values-ha.yaml]\n      values: |\n        a: 1\n        b: {c: 1, d: 2}\n      parameters:\n      - {name: b.c, value: 'x,$ARGOCD_APP_NAME'}\n      - {name: n, value: '1'}\n      - {name: s, value: '1', forceString: true}\n      - {name: l, value: '{p,q}'}\n",
+        &[],
+    );
+    let release = &found.charts[0];
+    assert_eq!(
+        (release.chart.text(), release.version.as_ref().unwrap().text()),
+        ("linkerd-crds".into(), "2026.8.2".into())
+    );
+    assert_eq!(
+        (release.release.text(), release.namespace.as_ref().unwrap().text()),
+        ("r".into(), "linkerd".into())
+    );
+    assert!(
+        matches!(&release.repository, Repository::Address(url) if url.text() == "https://charts.example.com")
+    );
+    assert!(
+        matches!(&release.layers[0], Layer::InChart { file, optional: false } if file.text() == "values-ha.yaml")
+    );
+    assert!(!release.include_crds);
+    assert_eq!(values(release), "{a:1 b:{c:x,crds d:2} l:[p q] n:1 s:1}");
+    let value = release.values().value;
+    assert_eq!(typed(value.scalar(&["s"]).unwrap()), crate::deploy::typed::Typed::Text("1".to_owned()));
+    let via = |keys: &[&str]| match &value.scalar(keys).unwrap().parts()[0] {
+        Part::Written(origin) => origin.via,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((via(&["a"]), via(&["n"])), (Some(Via::Values), Some(Via::Parameter)));
+    let oci = deployed(
+        "  source: {repoURL: 'oci://cr.example.com/charts/linkerd-crds', targetRevision: 2026.8.2, path: .}\n",
+        &[],
+    );
+    assert_eq!(oci.charts[0].chart.text(), "linkerd-crds");
+}
+
+#[test]
+fn values_come_from_files_of_the_tree() {
+    let found = deployed(
+        "  sources:\n  - {repoURL: g, ref: values}\n  - chart: linkerd-crds\n    repoURL: https://charts.example.com\n    targetRevision: 2026.8.2\n    helm:\n      ignoreMissingValueFiles: true\n      valueFiles: ['$values/env/b.yaml', '$values/env/*.yaml', '$values/none.yaml', '$ARGOCD_APP_NAME.yaml']\n      valuesObject: {o: 1}\n      values: 'o: 2'\n      fileParameters: [{name: f, path: $values/env/raw.txt}]\n",
+        &[
+            ("env/a.yaml", "v: a\nw: a\n"),
+            ("env/b.yaml", "v: b\n"),
+            ("env/c.yaml", "w: c\n"),
+            ("env/raw.txt", "x,y={z}"),
+        ],
+    );
+    assert_eq!(found.charts.len(), 1);
+    let release = &found.charts[0];
+    assert_eq!(release.part, "sources[1]");
+    assert_eq!(values(release), "{f:x,y={z} o:1 v:a w:c}");
+    assert!(matches!(&release.layers[3], Layer::InChart { file, .. } if file.text() == "crds.yaml"));
+}
+
+#[test]
+fn a_path_with_an_unknown_part_is_each_file_that_fits() {
+    let set = of(
+        "clusters: {}",
+        "{destination: {}, sources: [{ref: values, repoURL: g}, {chart: c, repoURL: r, targetRevision: '1', helm: {valueFiles: ['$values/sites/{{ .name }}/v.yaml']}}]}",
+        true,
+    );
+    let tree = files(&[
+        ("set.yaml", &set),
+        ("sites/a/v.yaml", "v: 1\n"),
+        ("sites/b/v.yaml", "v: 2\n"),
+        ("sites/b/x/v.yaml", "v: 3\n"),
+    ]);
+    let mut notes = Vec::new();
+    let made = application_set(&objects(&tree, "set.yaml")[0], &tree, &Cluster::default(), &mut notes);
+    let found = application(&made[0], &tree);
+    assert_eq!(found.charts.iter().map(values).collect::<Vec<_>>(), ["{v:1}", "{v:2}"]);
+    assert!(matches!(&found.notes[0].about, About::Condition(_)));
+}
+
+#[test]
+fn a_folder_is_a_chart_or_a_directory() {
+    let tree = [
+        ("charts/x/Chart.yaml", "name: x\n"),
+        ("charts/x/values.yaml", "a: 1\n"),
+        ("charts/x/ha.yaml", "ha: 1\n"),
+        (
+            "charts/x/.argocd-source-crds.yaml",
+            "helm:\n  parameters:\n  - {name: image.tag, value: edge-26.8.2}\n",
+        ),
+        ("plain/a.yaml", "kind: A\nmetadata: {name: a}\n---\nkind: List\nitems: [{kind: B}]\n"),
+        ("plain/sub/c.yaml", "kind: C\n"),
+        ("plain/skip.yaml", "# +argocd:skip-file-rendering\nkind: S\n"),
+        ("plain/d.txt", "kind: D\n"),
+    ];
+    let chart = deployed(
+        "  source: {repoURL: g, path: ./charts/x, helm: {valueFiles: [ha.yaml, /charts/x/none.yaml]}}\n",
+        &tree,
+    );
+    assert_eq!(values(&chart.charts[0]), "{ha:1 image:{tag:edge-26.8.2}}");
+    assert!(
+        matches!(&chart.charts[0].layers[1], Layer::Outside { who, .. } if who.starts_with("charts/x/none.yaml: "))
+    );
+    let kinds = |spec: &str| {
+        let found = deployed(&format!("  source: {{repoURL: g, path: plain{spec}}}\n"), &tree);
+        found.objects.iter().map(|o| o.kind().into_owned()).collect::<Vec<_>>().join("")
+    };
+    assert_eq!(kinds(""), "AB");
+    assert_eq!(kinds(", directory: {recurse: true}"), "ABC");
+    assert_eq!(kinds(", directory: {recurse: true, include: '{sub/*,x}'}"), "C");
+    assert_eq!(kinds(", directory: {recurse: true, exclude: '*.yaml'}"), "");
+    let none = deployed("  source: {repoURL: 'https://e.com/g', path: elsewhere}\n", &tree);
+    assert!(none.objects.is_empty() && none.notes.len() == 1);
+}
+
+// Source: Go's os.Expand, and `Envsubst` of Argo CD's Env.
+#[test]
+fn the_build_environment_is_filled_as_go_expands() {
+    let application = Value::map([("metadata", Value::map([("name", Value::made("viz"))]))]);
+    let environment = Environment::new(&application, &Value::empty());
+    for (text, expected) in [
+        ("$ARGOCD_APP_NAME-${ARGOCD_APP_NAME}x-$$A", "viz-vizx-$A"),
+        ("$none.$1x$-${}$", ".x$"),
+        ("a$ b", "a$ b"),
+        ("${open", "open"),
+        ("é$é", "é$é"),
+    ] {
+        assert_eq!(environment.fill(&Scalar::made(text)).text(), expected, "{text}");
+    }
+    assert!(environment.fill(&Scalar::made("$ARGOCD_APP_REVISION_SHORT")).unknown_to().is_some());
+}
+
+#[test]
+fn tags_are_replaced_as_fasttemplate_replaces_them() {
+    let (cases, parameters) = crate::deploy::oracle::cases("fast");
+    let element = element::Element::known(parameters);
+    let mut language = fill::Language::of(&Value::empty());
+    crate::deploy::oracle::compare("fast", &cases, &mut |case| {
+        // Argo CD looks only at texts that have both signs on one line.
+        let both = |line: &str| line.split_once("{{").is_some_and(|(_, behind)| behind.contains("}}"));
+        let looked_at = case.text.split('\n').any(both);
+        let filled = language.text(&Scalar::made(&case.text), &element, 0);
+        match (looked_at, filled) {
+            (true, filled) => filled.ok().map(|filled| filled.text().into_owned()),
+            (false, Ok(same)) if same.text() == case.text => case.out.clone(),
+            (false, other) => panic!("{other:?}"),
+        }
+    });
+}

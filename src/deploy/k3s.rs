@@ -1,0 +1,179 @@
+//! A chart that the Helm controller of k3s and RKE2 installs.
+//!
+//! In: a `HelmChart` of `helm.cattle.io`, with the `HelmChartConfig` of its name. Source: `pkg/controllers/chart/chart.go`
+//! of k3s-io/helm-controller.
+
+use super::{
+    chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
+    cluster::{Cluster, Reference},
+    files::Files,
+    object::Object,
+    typed::{Typed, typed},
+    value::{Part, Scalar, Value, Via},
+};
+
+/// The group of its objects.
+pub const GROUP: &str = "helm.cattle.io";
+
+/// Reads a HelmChart; `None` where it names no chart.
+pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
+    let spec = object.value.get("spec")?;
+    let own = |key: &str| spec.scalar(&[key]).filter(|s| !s.text().is_empty()).cloned();
+    let name = object.name()?.clone();
+    let namespace = object.namespace().filter(|n| n.unknown_to().is_none()).map(|n| n.text().into_owned());
+    let wanted = Reference {
+        group: GROUP,
+        kind: "HelmChartConfig",
+        name: &name.text(),
+        namespace: namespace.as_deref(),
+        from: &object.file,
+    };
+    let config = cluster.find(wanted).and_then(|config| config.value.get("spec").map(|spec| (config, spec)));
+    let mut layers = values(object, spec, files);
+    layers.extend(config.into_iter().flat_map(|(config, spec)| values(config, spec, files)));
+    layers.extend(sets(spec));
+    let (chart, repository) = match (own("chart"), own("repo")) {
+        (Some(chart), Some(repo)) => (chart, Repository::Address(repo)),
+        (Some(chart), None) if chart.text().contains("://") => registry_chart(&chart),
+        (Some(chart), None) => {
+            let who = format!("the repository of the chart `{}`, which Helm knows there", chart.text());
+            (chart, Repository::Unknown(who))
+        }
+        // The package itself stands in the object.
+        (None, _) => return None,
+    };
+    Some(ChartRelease {
+        file: object.file.clone(),
+        part: String::new(),
+        by: object.by.clone(),
+        chart,
+        repository,
+        version: own("version"),
+        release: name,
+        namespace: own("targetNamespace").or_else(|| object.namespace().cloned()),
+        layers,
+        kube_version: None,
+        api_versions: Vec::new(),
+        include_crds: true,
+        hooks: true,
+        notes: Vec::new(),
+    })
+}
+
+/// The values of a HelmChart or of its HelmChartConfig, in their order.
+fn values(object: &Object, spec: &Value, files: &dyn Files) -> Vec<Layer> {
+    let name = object.name().map(|n| n.text().into_owned()).unwrap_or_default();
+    let mut layers = Vec::new();
+    if let Some(text) = spec.scalar(&["valuesContent"]).filter(|t| !t.text().is_empty()) {
+        layers.push(Layer::text(text, files, &format!("`valuesContent` of {} {name}", object.kind())));
+    }
+    layers.extend(spec.get("values").map(Layer::values));
+    for secret in spec.list_at("valuesSecrets") {
+        let name = secret.text(&["name"]).unwrap_or_default();
+        let optional = secret.text(&["ignoreUpdates"]).is_some_and(|t| t == "true");
+        for key in secret.list_at("keys").iter().filter_map(Value::as_scalar) {
+            let who = format!("Secret {name}, key {}", key.text());
+            layers.push(Layer::Outside { who, target: None, optional });
+        }
+    }
+    layers
+}
+
+/// `set`: numbers and YAML's words are typed, all else is text.
+fn sets(spec: &Value) -> Vec<Layer> {
+    let mut entries: Vec<(&str, &Scalar)> = spec
+        .get("set")
+        .into_iter()
+        .flat_map(Value::entries)
+        .filter_map(|(k, v)| Some((k, v.as_scalar()?)))
+        .collect();
+    entries.sort_by_key(|(key, _)| *key);
+    let is_typed = |value: &Scalar| {
+        let word = matches!(&*value.text().to_ascii_lowercase(), "true" | "false" | "null");
+        word || matches!(typed(value), Typed::Int(_))
+    };
+    let (looks, texts): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, value)| is_typed(value));
+    let set = |(name, value): (&str, &Scalar), kind| {
+        let value = value.via(Via::Parameter);
+        let value = if kind == ParameterKind::Text { escaped(&value) } else { value };
+        Layer::Set(Parameter { name: Scalar::made(name), value, kind })
+    };
+    let looks = looks.into_iter().map(|entry| set(entry, ParameterKind::Looks));
+    looks.chain(texts.into_iter().map(|entry| set(entry, ParameterKind::Text))).collect()
+}
+
+/// Escapes commas that are not escaped yet.
+fn escaped(value: &Scalar) -> Scalar {
+    let text = value.text();
+    let mut parts: Vec<Part> = Vec::new();
+    let mut from = 0;
+    for (at, _) in text.match_indices(',') {
+        let before = text.get(..at).unwrap_or_default();
+        let slashes = before.len() - before.trim_end_matches('\\').len();
+        if slashes % 2 == 0 {
+            parts.extend_from_slice(value.cut(from..at - slashes).parts());
+            parts.push(Part::Made("\\".into()));
+            from = at - slashes;
+        }
+    }
+    parts.extend_from_slice(value.cut(from..text.len()).parts());
+    Scalar::of(parts, value.plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deploy::testing::files;
+
+    fn released(chart: &str) -> ChartRelease {
+        let config = "apiVersion: helm.cattle.io/v1\nkind: HelmChartConfig\nmetadata: {name: mesh, namespace: kube-system}\nspec:\n  valuesContent: |\n    a: {y: 3}\n  values: {c: 1}\n";
+        let tree = files(&[("c.yaml", chart), ("o.yaml", config)]);
+        let all: Vec<Object> = ["c.yaml", "o.yaml"]
+            .iter()
+            .flat_map(|path| {
+                let file = tree.file(path).unwrap();
+                tree.documents(path)
+                    .unwrap()
+                    .iter()
+                    .flat_map(|d| Object::all(d, &file.path))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        helm_chart(&all[0], &Cluster::new(&all), &tree).unwrap()
+    }
+
+    const HEAD: &str = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: mesh, namespace: kube-system}\nspec:\n";
+
+    #[test]
+    fn values_are_laid_out_as_the_controller_mounts_them() {
+        let spec = "  chart: linkerd-viz\n  repo: https://charts.example.com\n  version: 2026.8.2\n  targetNamespace: viz\n  valuesContent: |\n    a: {x: 1, y: 2}\n    c: 0\n  set: {a.z: 5, b: 'true', t: '1', u: 'x,y\\,z'}\n";
+        let release = released(&format!("{HEAD}{spec}"));
+        assert_eq!(
+            (release.chart.text(), release.version.as_ref().unwrap().text()),
+            ("linkerd-viz".into(), "2026.8.2".into())
+        );
+        assert_eq!(
+            (release.release.text(), release.namespace.as_ref().unwrap().text()),
+            ("mesh".into(), "viz".into())
+        );
+        let value = release.values().value;
+        let text = |keys: &[&str]| typed(value.scalar(keys).unwrap());
+        assert_eq!(
+            (text(&["a", "x"]), text(&["a", "y"]), text(&["a", "z"])),
+            (Typed::Int(1), Typed::Int(3), Typed::Int(5))
+        );
+        assert_eq!((text(&["b"]), text(&["c"])), (Typed::Bool(true), Typed::Int(1)));
+        assert_eq!(
+            (text(&["t"]), text(&["u"])),
+            (Typed::Text("1".to_owned()), Typed::Text("x,y,z".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_chart_may_name_its_registry_or_none() {
+        let oci = released(&format!("{HEAD}  chart: oci://cr.example.com/charts/linkerd-crds\n"));
+        assert_eq!(oci.chart.text(), "linkerd-crds");
+        let bare = released(&format!("{HEAD}  chart: stable/linkerd\n"));
+        assert!(matches!(bare.repository, Repository::Unknown(_)));
+    }
+}
