@@ -9,11 +9,15 @@ mod folders;
 mod history;
 #[path = "git/reading.rs"]
 mod reading;
+#[path = "git/ssh.rs"]
+mod ssh;
 mod support;
 #[path = "git/writing.rs"]
 mod writing;
 
 use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},

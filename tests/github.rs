@@ -141,6 +141,29 @@ fn only_our_own_branch_counts() {
     assert_eq!(numbers, [1]);
 }
 
+/// The most bytes of one answer that are read.
+const LARGEST: usize = 32 << 20;
+
+#[test]
+fn an_answer_is_read_up_to_its_ceiling() {
+    let place = Place::usual();
+    let padded = |bytes: usize| {
+        let body = format!("[{}]", " ".repeat(bytes - 2)).into_bytes();
+        Fault::Answer(
+            Response { status: 200, body, ..Response::default() }.with("Content-Type", "application/json"),
+        )
+    };
+    place.fault("GET", "/pulls?*", padded(LARGEST));
+    assert_eq!(place.forge().pulls(PLATFORM).expect("a list"), []);
+    // More is an error, as often as it is sent, and not the part that was read.
+    place.fake.controls().rules.fault_nth("GET", "*/pulls?*", 0, usize::MAX, padded(LARGEST + 1));
+    let error = place.forge().pulls(PLATFORM).expect_err("too large");
+    assert!(
+        matches!(&error, ForgeError::Temporary { reason, .. } if reason.contains("more than")),
+        "{error}"
+    );
+}
+
 #[test]
 fn long_lists_are_read_to_their_end() {
     let place = Place::usual();

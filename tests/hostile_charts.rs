@@ -20,8 +20,11 @@ use support::{
 };
 use tar::EntryType;
 use tempfile::TempDir;
-use uplinker::render::{
-    ChartId, Job, Layer, Manifest, RenderError, Renderer as _, Setting, SettingKind, Take,
+use uplinker::{
+    render::{
+        ChartId, Job, Layer, Manifest, RenderError, Renderer as _, Setting, SettingKind, Take, helm::Helm,
+    },
+    sys::cache::{Cache, Headers, Stored},
 };
 
 const VERSION: &str = "2026.8.3";
@@ -293,12 +296,7 @@ fn a_truncated_or_replaced_package_is_no_package() {
     let bench = Bench::new(&feed.charts());
     let cache = TempDir::new().unwrap();
     let bring = || {
-        let helm = uplinker::render::helm::Helm::new(
-            &bench.http,
-            Some(cache.path()),
-            &bench.catalog,
-            bench.options.clone(),
-        );
+        let helm = Helm::new(&bench.http, Some(cache.path()), &bench.catalog, bench.options.clone());
         helm.chart(&id())
     };
     let half = package.bytes[..package.bytes.len() / 2].to_vec();
@@ -306,6 +304,27 @@ fn a_truncated_or_replaced_package_is_no_package() {
     feed.controls().rules.fault_nth("GET", "*.tgz", 0, 1, Fault::Answer(short));
     assert!(matches!(bring(), Err(RenderError::Digest { .. })), "{:?}", bring());
     assert!(bring().is_ok(), "a bad answer is not kept");
+    scene.quiet();
+}
+
+/// Somebody put another package of the same name and version where the cache keeps the true one, sound in itself.
+#[test]
+fn a_package_of_the_cache_must_be_the_one_that_the_index_names_too() {
+    let scene = Scene::new();
+    let package = pack("linkerd-viz", VERSION, &files(&[("templates/x.yaml", OBJECT)]));
+    let other = pack("linkerd-viz", VERSION, &files(&[("templates/evil.yaml", OBJECT)]));
+    let repository = ChartRepository::of(vec![package.clone()]);
+    let bench = Bench::new(&repository.url());
+    let folder = TempDir::new().unwrap();
+    let cache = Cache::open(&folder.path().join("charts")).unwrap();
+    let name = format!("sha256:{}", package.digest());
+    cache.store(&name, &Stored::new(other.bytes.clone(), Headers::default()));
+    assert_eq!(cache.load(&name).map(|kept| kept.body), Some(other.bytes), "it lies where it is looked for");
+    let helm = Helm::new(&bench.http, Some(folder.path()), &bench.catalog, bench.options.clone());
+    let chart = helm.chart(&id()).unwrap();
+    assert!(chart.files.contains_key("templates/x.yaml"), "{:?}", chart.files.keys());
+    assert_eq!(chart.digest, package.digest());
+    assert_eq!(cache.load(&name).map(|kept| kept.body), Some(package.bytes), "the true one is kept instead");
     scene.quiet();
 }
 

@@ -4,9 +4,8 @@ use super::{
     EditError, Refusal,
     entry::{self, Entry},
     locate::Places,
-    proof::{Changes, Growth, prove, prove_grown},
+    proof::{Changes, Growth, Proven, prove, prove_grown},
     scalar::{Piece, is_json, write},
-    splice::{Splice, spliced},
 };
 use crate::yaml::{Node, Route, SourceMap, Step, Stream, encrypted, position};
 
@@ -28,12 +27,11 @@ pub fn insert(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Str
     if key.is_empty() || [key, value].iter().any(|t| t.contains(char::is_control)) {
         return Err(EditError::whole(Refusal::Written("the new entry has control characters or no key")));
     }
-    let splice = insertion(text, mapping, key, value)?;
-    spliced(text, &[splice]).ok_or_else(|| EditError::whole(Refusal::Overlap))
+    insertion(text, mapping, key, value).map(Proven::into_text)
 }
 
-/// Finds the splice that makes the entry, proven.
-fn insertion(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Splice, EditError> {
+/// Finds the splice that makes the entry, and proves it.
+fn insertion(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Proven, EditError> {
     let before = Stream::parse(text).map_err(|e| EditError::syntax(text, e))?;
     Places::new(text, &before)?;
     let nowhere = || EditError::whole(Refusal::NoSuchPlace { route: mapping.display() });
@@ -61,7 +59,7 @@ fn insertion(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Spli
     if rest.is_empty() && node.get(key).is_some() {
         return Err(refused(Refusal::Present { key: key.to_owned() }));
     }
-    let mut why = "there is no place for it";
+    let mut why = Refusal::NotProven("there is no place for it");
     for candidate in entry::candidates(text, node, &Entry { keys: &keys, value }) {
         let growth = Growth {
             document: mapping.document,
@@ -72,14 +70,12 @@ fn insertion(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Spli
             value,
             flow: candidate.flow,
         };
-        let new = spliced(text, std::slice::from_ref(&candidate.splice));
-        let Some((new, after)) = new.and_then(|n| Stream::parse(&n).ok().map(|s| (n, s))) else { continue };
-        match prove_grown((text, &before), (&new, &after), &candidate.splice, &growth) {
-            Ok(()) => return Ok(candidate.splice),
-            Err(what) => why = what,
+        match prove_grown((text, &before), candidate.splice, &growth) {
+            Ok(proven) => return Ok(proven),
+            Err(refusal) => why = refusal,
         }
     }
-    Err(refused(Refusal::NotProven(why)))
+    Err(refused(why))
 }
 
 /// Follows a route as far as it exists; the rest of its steps is missing.
@@ -125,12 +121,13 @@ fn inside(
     before: &Stream,
     node: Node<'_>,
     (route, key, value): (&Route, &str, &str),
-) -> Result<Splice, EditError> {
+) -> Result<Proven, EditError> {
     let refused = |refusal| EditError::at(text, node.span().start, refusal);
     let Some(inner) = node.as_str() else {
         return Err(refused(Refusal::NoSuchPlace { route: route.display() }));
     };
-    let splice = insertion(inner, route, key, value).map_err(|e| refused(e.refusal))?;
+    let inserted = insertion(inner, route, key, value).map_err(|e| refused(e.refusal))?.into_splices();
+    let [splice] = <[_; 1]>::try_from(inserted).map_err(|_| refused(Refusal::Overlap))?;
     let map = SourceMap::of(text, node);
     // The piece takes the character before it along where it can, so that it lies inside the scalar also at
     // its end.
@@ -144,11 +141,6 @@ fn inside(
         None => Piece { value: splice.span, with: splice.with },
     };
     let (splices, change) = write(text, node, map.as_ref(), &[piece], &|| is_json(text)).map_err(refused)?;
-    let new = spliced(text, &splices).ok_or_else(|| refused(Refusal::Overlap))?;
-    let unread = |_| refused(Refusal::NotProven("it would no longer be YAML"));
-    let after = Stream::parse(&new).map_err(unread)?;
     let changes = Changes::from([((node.document().index, node.number()), change)]);
-    prove((text, before), (&new, &after), &splices, &changes)
-        .map_err(|what| refused(Refusal::NotProven(what)))?;
-    splices.into_iter().next().ok_or_else(|| refused(Refusal::NotProven("nothing is inserted")))
+    prove((text, before), splices, &changes, Stream::parse).map_err(refused)
 }

@@ -2,8 +2,22 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::splice::{Shift, Splice, same_outside};
-use crate::yaml::{Document, Node, Shape, Stream, Style};
+use super::{
+    Refusal,
+    splice::{Shift, Splice, same_outside, spliced},
+};
+use crate::yaml::{Document, Node, Shape, Stream, Style, YamlError};
+
+/// An edit whose new text was read again and differs where it was meant to, and nowhere else. It is made in this file
+/// alone, so that no edit leaves this step without its proof.
+#[derive(Debug)]
+pub(super) struct Proven {
+    text: String,
+    splices: Vec<Splice>,
+}
+
+/// How a text is read.
+pub(super) type Parse = fn(&str) -> Result<Stream, YamlError>;
 
 /// A scalar as it must read after the edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,11 +31,63 @@ pub(super) struct Change {
 /// What is to change in a stream: for document and node number, the scalar's new form.
 pub(super) type Changes = BTreeMap<(usize, usize), Change>;
 
+// === impl Proven ===
+
+impl Proven {
+    /// Returns the new text.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Returns the splices that made it.
+    pub(super) fn into_splices(self) -> Vec<Splice> {
+        self.splices
+    }
+}
+
+/// Edits a text that need not be YAML: only the bytes can be compared.
+pub(super) fn prove_bytes(old: &str, splices: Vec<Splice>) -> Result<Proven, Refusal> {
+    let text = spliced(old, &splices).ok_or(Refusal::Overlap)?;
+    match same_outside(old, &text, &splices) {
+        true => Ok(Proven { text, splices }),
+        false => Err(Refusal::NotProven("bytes outside the value differ")),
+    }
+}
+
+/// Edits scalars, reads the new text and compares.
+pub(super) fn prove(
+    old: (&str, &Stream),
+    splices: Vec<Splice>,
+    changes: &Changes,
+    parse: Parse,
+) -> Result<Proven, Refusal> {
+    let (text, read) = edited(old.0, &splices, parse)?;
+    same_but_for(old, (&text, &read), &splices, changes).map_err(Refusal::NotProven)?;
+    Ok(Proven { text, splices })
+}
+
+/// Inserts an entry, reads the new text and compares.
+pub(super) fn prove_grown(
+    old: (&str, &Stream),
+    splice: Splice,
+    growth: &Growth<'_>,
+) -> Result<Proven, Refusal> {
+    let (text, read) = edited(old.0, std::slice::from_ref(&splice), Stream::parse)?;
+    same_but_grown(old, (&text, &read), &splice, growth).map_err(Refusal::NotProven)?;
+    Ok(Proven { text, splices: vec![splice] })
+}
+
+fn edited(old: &str, splices: &[Splice], parse: Parse) -> Result<(String, Stream), Refusal> {
+    let text = spliced(old, splices).ok_or(Refusal::Overlap)?;
+    let read = parse(&text).map_err(|_| Refusal::NotProven("it would no longer be YAML"))?;
+    Ok((text, read))
+}
+
 /// Compares two readings of a text, before and after its splices.
 ///
 /// Documents, collections, scalars, styles, anchors, aliases and tags must be equal node by node, and every
 /// span and comment must stand where the splices moved it to. The error says what differs.
-pub(super) fn prove(
+fn same_but_for(
     old: (&str, &Stream),
     new: (&str, &Stream),
     splices: &[Splice],
@@ -98,7 +164,7 @@ pub(super) struct Growth<'a> {
 }
 
 /// Compares two readings of a text, before and after something was inserted into it.
-pub(super) fn prove_grown(
+fn same_but_grown(
     old: (&str, &Stream),
     new: (&str, &Stream),
     splice: &Splice,
@@ -212,13 +278,16 @@ fn same_length(old: usize, new: usize, otherwise: &'static str) -> Result<(), &'
 mod tests {
     use super::*;
 
+    fn to(node: usize, value: &str) -> Changes {
+        Changes::from([((0, node), Change { value: value.to_owned(), style: Style::Plain })])
+    }
+
     /// Judges a splice of `old` that is meant to make the scalar with that number read `value`.
     fn judge(old: &str, splice: (Range<usize>, &str), node: usize, value: &str) -> Result<(), &'static str> {
         let splices = [Splice { span: splice.0.clone(), with: splice.1.to_owned() }];
-        let new = super::super::splice::spliced(old, &splices).unwrap();
+        let new = spliced(old, &splices).unwrap();
         let (before, after) = (Stream::parse(old).unwrap(), Stream::parse(&new).unwrap());
-        let changes = Changes::from([((0, node), Change { value: value.to_owned(), style: Style::Plain })]);
-        prove((old, &before), (&new, &after), &splices, &changes)
+        same_but_for((old, &before), (&new, &after), &splices, &to(node, value))
     }
 
     #[test]
@@ -231,6 +300,7 @@ mod tests {
         assert_eq!(judge("a: b\n", (3..4, "{x: y}"), 2, "x"), Err("the number of nodes differs"));
         assert_eq!(judge("a: b\n", (3..4, "&x x"), 2, "x"), Err("a value begins or ends elsewhere"));
         assert_eq!(judge("a: b\n", (3..4, "x"), 9, "x"), Err("a value differs"));
+        assert_eq!(judge("a: b\n", (3..4, "b"), 9, "b"), Err("a changed value is not found again"));
         assert_eq!(judge("a: b\n---\nc\n", (5..8, "..."), 2, "b"), Err("a document begins elsewhere"));
     }
 
@@ -238,5 +308,64 @@ mod tests {
     fn a_value_that_was_not_to_change_is_seen() {
         assert_eq!(judge("a: b\nc: d\n", (3..8, "x\nc: "), 2, "x"), Ok(()));
         assert_eq!(judge("a: b\nc: d\n", (3..9, "x\nc: e"), 2, "x"), Err("a value differs"));
+    }
+
+    #[test]
+    fn bytes_that_no_reader_sees_are_compared_too() {
+        let (old, new) = ("a: b # c\n", "a: x # d\n");
+        let (before, after) = (Stream::parse(old).unwrap(), Stream::parse(new).unwrap());
+        let splices = [Splice { span: 3..4, with: "x".to_owned() }];
+        let judged = same_but_for((old, &before), (new, &after), &splices, &to(2, "x"));
+        assert_eq!(judged, Err("bytes outside the value differ"));
+    }
+
+    fn refused(result: Result<Proven, Refusal>) -> &'static str {
+        match result {
+            Err(Refusal::NotProven(what)) => what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A reader that takes another value of the edited text for something else, as a defect of ours would show.
+    fn misreading(text: &str) -> Result<Stream, YamlError> {
+        Stream::parse(&text.replace("keep", "lost"))
+    }
+
+    #[test]
+    fn an_edit_that_is_read_otherwise_is_none() {
+        let text = "a: b\nc: keep\n";
+        let before = Stream::parse(text).unwrap();
+        let splices = || vec![Splice { span: 3..4, with: "x".to_owned() }];
+        let proven = prove((text, &before), splices(), &to(2, "x"), Stream::parse).unwrap();
+        assert_eq!(proven.into_text(), "a: x\nc: keep\n");
+        assert_eq!(refused(prove((text, &before), splices(), &to(2, "x"), misreading)), "a value differs");
+        assert_eq!(refused(prove((text, &before), splices(), &to(2, "y"), Stream::parse)), "a value differs");
+        let broken = vec![Splice { span: 3..4, with: "[".to_owned() }];
+        assert_eq!(
+            refused(prove((text, &before), broken, &to(2, "["), Stream::parse)),
+            "it would no longer be YAML"
+        );
+    }
+
+    #[test]
+    fn an_entry_that_is_read_otherwise_is_none() {
+        let text = "a: b\n";
+        let before = Stream::parse(text).unwrap();
+        let growth = |value| Growth {
+            document: 0,
+            parent: 0,
+            was_null: false,
+            at: 3,
+            keys: vec!["c"],
+            value,
+            flow: false,
+        };
+        let splice = |with: &str| Splice { span: 5..5, with: with.to_owned() };
+        let grown = |with, value| prove_grown((text, &before), splice(with), &growth(value));
+        assert_eq!(grown("c: d\n", "d").unwrap().into_text(), "a: b\nc: d\n");
+        assert_eq!(refused(grown("c: d\n", "e")), "the new entry does not read as intended");
+        assert_eq!(refused(grown("c: &x d\n", "d")), "the new entry does not read as intended");
+        assert_eq!(refused(grown("c: d # e\n", "d")), "the number of comments differs");
+        assert_eq!(refused(grown("c: [\n", "[")), "it would no longer be YAML");
     }
 }

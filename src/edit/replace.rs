@@ -5,13 +5,13 @@ use std::{cell::OnceCell, ops::Range};
 use super::{
     EditError, Refusal, Replacement,
     locate::Places,
-    proof::{Change, Changes, prove},
+    proof::{Change, Changes, Parse, Proven, prove, prove_bytes},
     scalar::{Piece, content, is_json, write},
-    splice::{Splice, same_outside, spliced},
+    splice::Splice,
 };
 use crate::{
     scan::Site,
-    yaml::{Node, Route, SourceMap, Step, Stream, Style, YamlError, encrypted, parse_covered},
+    yaml::{Node, Route, SourceMap, Step, Stream, Style, encrypted, parse_covered},
 };
 
 /// A replacement in one text, which is the file or a text inside one of its scalars.
@@ -52,40 +52,27 @@ pub fn replace_all(text: &str, edits: &[Replacement]) -> Result<String, EditErro
             return Err(target.refused(Refusal::Written("the new value is empty or has control characters")));
         }
     }
-    let splices = match targets.iter().any(|t| t.route.is_some()) {
+    let proven = match targets.iter().any(|t| t.route.is_some()) {
         true => in_yaml(text, &targets, Stream::parse)?,
         false => in_lines(text, &targets)?,
     };
-    spliced(text, &splices).ok_or_else(|| EditError::whole(Refusal::Overlap))
+    Ok(proven.into_text())
 }
 
-/// Replaces in a text that need not be YAML: only the bytes can be compared.
-fn in_lines(text: &str, targets: &[Target<'_>]) -> Result<Vec<Splice>, EditError> {
+/// Replaces in a text that need not be YAML.
+fn in_lines(text: &str, targets: &[Target<'_>]) -> Result<Proven, EditError> {
     let splices: Vec<_> = targets.iter().map(|t| raw(text, t)).collect::<Result<_, _>>()?;
-    match spliced(text, &splices) {
-        Some(new) if same_outside(text, &new, &splices) => Ok(splices),
-        _ => Err(EditError::whole(Refusal::NotProven("bytes outside the value differ"))),
-    }
+    prove_bytes(text, splices).map_err(EditError::whole)
 }
 
 /// Replaces in YAML or JSON and proves it; the splices are those of `text`.
-fn in_yaml(
-    text: &str,
-    targets: &[Target<'_>],
-    parse: fn(&str) -> Result<Stream, YamlError>,
-) -> Result<Vec<Splice>, EditError> {
+fn in_yaml(text: &str, targets: &[Target<'_>], parse: Parse) -> Result<Proven, EditError> {
     let before = parse(text).map_err(|e| EditError::syntax(text, e))?;
     let (splices, changes) = splices_of(text, &before, targets)?;
-    let refused = |why| match targets.first() {
+    prove((text, &before), splices, &changes, parse).map_err(|why| match targets.first() {
         Some(target) => target.refused(why),
         None => EditError::whole(why),
-    };
-    let new = spliced(text, &splices).ok_or_else(|| refused(Refusal::Overlap))?;
-    let unread = |_| refused(Refusal::NotProven("it would no longer be YAML"));
-    let after = parse(&new).map_err(unread)?;
-    let proof = prove((text, &before), (&new, &after), &splices, &changes);
-    proof.map_err(|what| refused(Refusal::NotProven(what)))?;
-    Ok(splices)
+    })
 }
 
 /// Finds the scalar of each target and how it is written anew.
@@ -169,12 +156,12 @@ fn embedded(
         inner.push(Target { span, route: Some(route), edit: target.edit });
     }
     let value = node.as_str().unwrap_or_default();
-    let splices = in_yaml(value, &inner, parse_covered).map_err(|e| match (&e.refusal, inner.first()) {
+    let proven = in_yaml(value, &inner, parse_covered).map_err(|e| match (&e.refusal, inner.first()) {
         // These count lines of the inner text, which nobody sees.
         (Refusal::Syntax(_) | Refusal::Template, Some(first)) => first.refused(e.refusal),
         _ => e,
     })?;
-    Ok(splices.into_iter().map(|s| Piece { value: s.span, with: s.with }).collect())
+    Ok(proven.into_splices().into_iter().map(|s| Piece { value: s.span, with: s.with }).collect())
 }
 
 /// Turns a replacement in a scalar's source into one of its value.

@@ -368,6 +368,7 @@ mod tests {
                 (FILE, b"a/../../b", text),
                 (FILE, b"caf\xe9.yaml", text),
                 (0o040_000, b"d\xff", inner),
+                (FILE, b"folder/file.yaml", text),
                 (FILE, b"ok.yaml", text),
                 (FILE, b"twice", text),
                 (FILE, b"twice", inner),
@@ -375,7 +376,10 @@ mod tests {
         );
         let tree = open(dir.path(), root).unwrap();
         assert_eq!(paths(&tree), ["ok.yaml"]);
-        assert_eq!(tree.odd_names(), ["..", ".git", "a/../../b", "caf\u{fffd}.yaml", "d\u{fffd}", "twice"]);
+        assert_eq!(
+            tree.odd_names(),
+            ["..", ".git", "a/../../b", "caf\u{fffd}.yaml", "d\u{fffd}", "folder/file.yaml", "twice"]
+        );
     }
 
     #[test]
@@ -388,6 +392,21 @@ mod tests {
             level = tree(&repo, &entries);
         }
         assert!(open(dir.path(), level).err().unwrap().reason.contains("entries"));
+    }
+
+    #[test]
+    fn long_paths_that_are_spelled_out_over_and_over_end_at_the_ceiling() {
+        let (dir, repo) = repository();
+        let name = |n: usize| format!("{n}{}", "x".repeat(240));
+        let mut level = tree(&repo, &[(FILE, b"f", repo.blob(b"").unwrap())]);
+        // Four levels of 20 folders below ten of one: a few objects, and half a gigabyte of paths.
+        for wide in [20, 20, 20, 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1] {
+            let names: Vec<String> = (0..wide).map(name).collect();
+            let entries: Vec<_> = names.iter().map(|n| (0o040_000, n.as_bytes(), level)).collect();
+            level = tree(&repo, &entries);
+        }
+        let error = open(dir.path(), level).err().unwrap();
+        assert!(error.reason.contains("its paths have more than"), "{}", error.reason);
     }
 
     #[test]

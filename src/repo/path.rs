@@ -63,3 +63,35 @@ impl fmt::Display for RepoPath {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_in_the_tree() {
+        for sound in ["a", "a/b.yaml", "..a/b..", ".gitignore", "größe/x y"] {
+            assert_eq!(RepoPath::new(sound).map(|p| p.to_string()).as_deref(), Some(sound));
+        }
+        for odd in ["", "/a", "a/", "a//b", "./a", "a/..", "../a", ".git/config", "a/.GIT/x", "a\0b"] {
+            assert_eq!(RepoPath::new(odd), None, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn a_reference_that_leaves_the_tree_is_none() {
+        let from = RepoPath::new("clusters/east/kustomization.yaml").unwrap();
+        let leads = |reference: &str| from.join_from_folder(reference).map(|p| p.to_string());
+        assert_eq!(leads("./values.yaml").as_deref(), Some("clusters/east/values.yaml"));
+        assert_eq!(leads("../../base//x.yaml").as_deref(), Some("base/x.yaml"));
+        // A folder above the root is not the root: what is there is somebody else's file.
+        for outside in ["../../../base/x.yaml", "../../../clusters/east/values.yaml", "../../.."] {
+            assert_eq!(leads(outside), None, "{outside}");
+        }
+        for elsewhere in ["/etc/passwd", "https://example.com/x.yaml", "../../.git/config", "../.."] {
+            assert_eq!(leads(elsewhere), None, "{elsewhere}");
+        }
+        assert_eq!(RepoPath::resolve("", "../a"), None);
+        assert_eq!(RepoPath::resolve("a", "../../a/b"), None);
+    }
+}

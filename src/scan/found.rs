@@ -10,7 +10,6 @@ use std::{
 
 use super::{
     ChartUse, Deployment, Form, Pin, PinKind, Reason, RenderedFile, RepoPath, Site, Stage,
-    corpus::File,
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
 };
@@ -191,7 +190,7 @@ impl Found {
         let held = word.filter(|r| *r == Reason::Held);
         let sealed = place.file.sealed.then_some(Reason::Encrypted);
         let twice = place.any_around(node.resolved(), is_ambiguous).then_some(Reason::DuplicateKey);
-        let workflow = is_workflow(place.file).then_some(Reason::NeedsWorkflowsScope);
+        let workflow = is_workflow(&place.file.path).then_some(Reason::NeedsWorkflowsScope);
         held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays).or(workflow)
     }
 
@@ -210,8 +209,8 @@ impl Found {
 }
 
 /// Tells whether the token may not write this file.
-pub(super) fn is_workflow(file: &File) -> bool {
-    file.path.as_str().starts_with(".github/workflows/")
+pub(super) fn is_workflow(path: &RepoPath) -> bool {
+    path.as_str().starts_with(".github/workflows/")
 }
 
 /// A pin that may move comes before one that stays, then the kinds in the contract's order.

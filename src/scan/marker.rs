@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use super::{
-    BlobId, Form, Pin, PinKind, Reason, RepoPath, Site, Stage, hold,
+    BlobId, Form, Pin, PinKind, Reason, RepoPath, Site, Stage,
+    found::is_workflow,
+    hold,
     version_text::{Token, tokens},
 };
 
@@ -91,7 +93,7 @@ pub(super) fn text_pin(
 
 fn pin(file: &TextFile<'_>, start: usize, place: (usize, usize), token: &Token, held: bool) -> Pin {
     let span = start + token.span.start..start + token.span.end;
-    let workflow = file.path.as_str().starts_with(".github/workflows/");
+    let workflow = is_workflow(file.path);
     let stays = held
         .then_some(Reason::Held)
         .or(file.sealed.then_some(Reason::Encrypted))

@@ -209,6 +209,19 @@ fn a_token_does_not_follow_a_redirect_to_another_host() {
 }
 
 #[test]
+fn a_server_that_redirects_over_and_over_is_told() {
+    let scene = Scene::new();
+    let answer = Response::text(301, "").with("Location", "/acme/config.git/info/refs");
+    scene.server.controls().rules.fault_nth("GET", "*", 0, usize::MAX, Fault::Answer(answer));
+    let error = scene.open().refs().unwrap_err();
+    assert!(
+        matches!(&error, GitError::Address { reason, .. } if reason.contains("over and over")),
+        "{error}"
+    );
+    assert_eq!(scene.lines().len(), 4, "it asks once and follows three times");
+}
+
+#[test]
 fn a_renamed_repository_is_followed_on_its_host() {
     let scene = Scene::new();
     scene.server.gate().allow("t0ken", "bot", Access::Write);
@@ -254,4 +267,61 @@ fn a_fetch_over_its_ceilings_ends() {
     let remote = scene.with(RemoteOptions { limits, ..RemoteOptions::default() });
     let error = remote.fetch(&[("main", head)]).unwrap_err();
     assert!(matches!(&error, GitError::Temporary { reason, .. } if reason.contains("not done")), "{error}");
+}
+
+/// A server's list of branches of so many bytes, in Git's own form.
+fn long_list(tip: Oid, bytes: usize) -> Vec<u8> {
+    let line = |text: String| format!("{:04x}{text}", text.len() + 4);
+    let mut list = line("# service=git-upload-pack\n".to_owned()) + "0000";
+    list += &line(format!("{tip} HEAD\0symref=HEAD:refs/heads/main\n"));
+    list += &line(format!("{tip} refs/heads/main\n"));
+    let padding = "x".repeat(200);
+    while list.len() < bytes {
+        let number = list.len();
+        list += &line(format!("{tip} refs/tags/{number}-{padding}\n"));
+    }
+    (list + "0000").into_bytes()
+}
+
+#[test]
+fn a_list_of_branches_is_read_up_to_its_ceiling() {
+    let scene = Scene::new();
+    let list = |bytes| {
+        let body = long_list(scene.repo.tip("main").unwrap(), bytes);
+        let answer = Response { status: 200, body, ..Response::default() };
+        Fault::Answer(answer.with("Content-Type", "application/x-git-upload-pack-advertisement"))
+    };
+    let rules = &scene.server.controls().rules;
+    rules.fault("GET", "*", list(31 << 20));
+    assert_eq!(scene.open().refs().unwrap().branches.len(), 1);
+    rules.fault("GET", "*", list(33 << 20));
+    let error = scene.open().refs().unwrap_err();
+    assert!(error.to_string().contains("the list of branches is over 32 MiB"), "{error}");
+}
+
+/// Of a refusal the beginning is read. This server sends that much and then falls silent with most of it unsent: who
+/// wanted all of it would wait, and never tell these words.
+#[test]
+fn a_refusal_is_read_up_to_its_ceiling() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/{NAME}.git", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut head = [0; 4096];
+        let _ = socket.read(&mut head).unwrap();
+        let words = format!("The office is closed. {}", "x".repeat(8 << 10));
+        let answer =
+            "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: 1000000000\r\n\r\n";
+        socket.write_all(format!("{answer}{words}").as_bytes()).unwrap();
+        // Until the client hangs up.
+        let _ = socket.read(&mut head);
+    });
+    let http = http();
+    let error = GitRemote::open(&url, RemoteOptions::default(), &http).unwrap().refs().unwrap_err();
+    assert!(
+        matches!(&error, GitError::Auth { reason, .. } if reason.contains("The office is closed.")),
+        "{error}"
+    );
+    drop(http);
+    server.join().unwrap();
 }

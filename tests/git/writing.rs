@@ -248,3 +248,22 @@ fn only_branches_under_the_prefix_are_written() {
     let unread = scene.open();
     assert!(matches!(unread.push(&update(None, Some(ours))), Err(GitError::Refused { .. })));
 }
+
+#[test]
+fn an_author_begins_no_header_of_a_commit() {
+    let scene = Scene::new();
+    let remote = scene.open();
+    let onto = base(&remote);
+    let changes = ChangeSet { files: vec![change(&remote, onto, "b.txt", Some("x\n"))] };
+    for (name, email) in
+        [("A\nparent 0000", "a@example.com"), ("A", "a@example.com>\ncommitter B <b@c"), ("A\0", "a@b")]
+    {
+        let author = Signature { name: name.into(), email: email.into() };
+        let message = "Linkerd\n".to_owned();
+        let date = "2026-08-20T10:00:00Z".parse().unwrap();
+        let error = remote
+            .write(&NewCommit { onto, parents: vec![onto], changes: &changes, message, author, date })
+            .unwrap_err();
+        assert!(error.to_string().contains("is no author"), "{error}");
+    }
+}

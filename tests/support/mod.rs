@@ -20,4 +20,6 @@ pub mod record;
 pub mod repo;
 pub mod scene;
 pub mod schema;
+pub mod ssh_server;
+pub mod steps;
 pub mod tree;

@@ -58,6 +58,13 @@ impl Home {
         Self { folder: TempDir::new().expect("a temporary folder") }
     }
 
+    /// Makes an empty home some folders below another one, in which a path that leads out of it still ends.
+    pub fn deep_in(folder: &Path) -> Self {
+        let above = folder.join("a/b/c/d/e");
+        std::fs::create_dir_all(&above).expect("folders");
+        Self { folder: TempDir::new_in(above).expect("a temporary folder") }
+    }
+
     /// Returns the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     feed::{Feed, Published, release},
     github::{GitHub, Pull, Token},
+    helm::helm,
     process::{Home, Run},
     repo::BareRepo,
 };
@@ -27,6 +28,8 @@ pub struct Scene {
     pub feed: Feed,
     pub home: Home,
     pub repo: Arc<BareRepo>,
+    /// Whether the program is given a Helm.
+    pub renders: bool,
 }
 
 /// The releases of a plain scene: the pins' own, one in between, and the newest.
@@ -52,13 +55,14 @@ impl Scene {
         let repo = github.add(REPO, make);
         github.token(TOKEN, Token::actions());
         github.labels(REPO, &LABELS);
-        Self { github, feed: Feed::start(&releases()), home: Home::new(), repo }
+        Self { github, feed: Feed::start(&releases()), home: Home::new(), repo, renders: false }
     }
 
     /// Prepares a command on the scene's repository and feed.
     pub fn command(&self, name: &str) -> Run {
         let run = self.home.run([name, "--repo", &self.github.url(REPO)]);
-        run.args(self.feed.flags()).args(["--forge", "github"]).env("UPLINKER_TOKEN", TOKEN)
+        let run = run.args(self.feed.flags()).args(["--forge", "github"]).env("UPLINKER_TOKEN", TOKEN);
+        if self.renders { run.env("UPLINKER_HELM", helm()) } else { run }
     }
 
     /// Prepares `run`, with the write counter holding the process.

@@ -193,3 +193,35 @@ pub fn io_error(path: &Path, what: &str, error: &std::io::Error) -> ForgeError {
 pub fn directory_error(path: &Path, reason: &str) -> ForgeError {
     ForgeError::Directory { path: path.display().to_string(), reason: reason.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pull.json");
+        replace(&path, "the old text\n").unwrap();
+        // Who reads it at this moment reads on in the old text.
+        let mut reader = File::open(&path).unwrap();
+        // What a killed process left is in nobody's way.
+        fs::write(folder.path().join(".unfinished-pull.json"), "half").unwrap();
+        replace(&path, "new\n").unwrap();
+        let mut seen = String::new();
+        reader.read_to_string(&mut seen).unwrap();
+        assert_eq!((seen.as_str(), read_text(&path).unwrap().as_str()), ("the old text\n", "new\n"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished is left");
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("body.md");
+        let most = usize::try_from(MAX_BYTES).unwrap();
+        fs::write(&path, " ".repeat(most)).unwrap();
+        assert_eq!(read_text(&path).unwrap().len(), most);
+        fs::write(&path, " ".repeat(most + 1)).unwrap();
+        assert!(read_text(&path).unwrap_err().to_string().contains("over 4 MiB"));
+    }
+}

@@ -186,4 +186,13 @@ mod tests {
         assert_eq!(applied(&[10, 5, 5, b'a']), None, "cut off");
         assert_eq!(applied(&[0x8A; 20]), None, "a number without end");
     }
+
+    #[test]
+    fn a_difference_that_says_more_than_it_announced_is_left_at_once() {
+        let mut output = Vec::new();
+        let piece = [4, b'a', b'b', b'c', b'd'];
+        let delta: Vec<u8> = [0, 6].into_iter().chain(piece.repeat(1000)).collect();
+        assert_eq!(apply(&[], &delta, 100, &mut output), None);
+        assert_eq!(output, b"abcd", "what came before it, and no more");
+    }
 }

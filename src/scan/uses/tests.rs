@@ -434,5 +434,12 @@ fn hostile_repositories_end() {
     ]);
     let viz = found.iter().find(|u| u.chart == "linkerd-viz").unwrap();
     assert!(layers(viz).iter().all(|l| l.starts_with("outside: ")), "{:?}", layers(viz));
+    let list = |from: usize| {
+        let elements: Vec<String> =
+            (from..from + 300).map(|n| format!("{{cluster: c{n}, version: 2026.8.2}}")).collect();
+        format!("list: {{elements: [{}]}}", elements.join(", "))
+    };
+    let many = SET.replace("GENERATOR", &format!("{}\n  - {}", list(0), list(300)));
+    assert_eq!(uses(&[("set.yaml", &many)]).len(), 500, "the first of six hundred");
     assert!(found.iter().any(|u| u.chart == "linkerd-crds"));
 }

@@ -1,0 +1,94 @@
+//! Remotes over SSH, with OpenSSH on the other side: whom we talk to, who we are, and what is fetched and pushed.
+
+use uplinker::commit::git::SshOptions;
+
+use super::{support::ssh_server::SshServer, *};
+
+/// A repository behind a server, and a list of known hosts.
+struct Far {
+    server: SshServer,
+    folder: TempDir,
+    repo: BareRepo,
+    http: Http,
+}
+
+impl Far {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let files = [("a/crds.yaml", "version: 2026.8.2\n"), ("b.txt", "keep\n")];
+        let repo = BareRepo::with_files(folder.path().join("config.git"), "main", &files);
+        Self { server: SshServer::start(), folder, repo, http: http() }
+    }
+
+    fn known_hosts(&self, text: &str) -> SshOptions {
+        let list = self.folder.path().join("known_hosts");
+        std::fs::write(&list, text).unwrap();
+        SshOptions { key_file: Some(self.server.key()), known_hosts: Some(list) }
+    }
+
+    fn open(&self, ssh: SshOptions) -> GitRemote<'_> {
+        let options = RemoteOptions { ssh, ..RemoteOptions::default() };
+        GitRemote::open(&self.server.url(self.repo.path()), options, &self.http).unwrap()
+    }
+}
+
+#[test]
+fn a_repository_behind_ssh_is_read_and_written() {
+    let far = Far::new();
+    let remote = far.open(far.known_hosts(&far.server.known_host()));
+    let ours = bump(&remote);
+    remote.push(&update(None, Some(ours))).unwrap();
+    assert_eq!(tip(&far.repo, BRANCH), Some(ours));
+    assert_eq!(far.repo.changed("main", BRANCH), ["a/crds.yaml"]);
+    // A person's commit stops the next one; nothing of theirs is lost.
+    let onto = base(&remote);
+    let other = write(&remote, onto, vec![change(&remote, onto, "b.txt", Some("other\n"))]).unwrap();
+    far.repo.commit(BRANCH, &BEN, "Theirs", &[put("theirs", "x")]);
+    assert!(matches!(remote.push(&update(Some(ours), Some(other))), Err(GitError::Moved { .. })));
+    assert_eq!(far.repo.message(BRANCH), "Theirs");
+}
+
+#[test]
+fn a_server_whose_key_is_not_known_hears_nothing_of_us() {
+    let far = Far::new();
+    let (known, wrong) = (far.server.known_host(), far.server.false_host());
+    let other_port = known.replacen("]:", "]:1", 1);
+    let revoked = format!("{known}@revoked {known}");
+    for list in ["", wrong.as_str(), other_port.as_str(), revoked.as_str()] {
+        let error = far.open(far.known_hosts(list)).refs().unwrap_err();
+        assert!(
+            matches!(&error, GitError::Address { reason, .. } if reason.contains("known hosts")),
+            "{list}: {error}"
+        );
+    }
+    let gone = SshOptions { known_hosts: Some("/nonexistent/list".into()), ..far.known_hosts("") };
+    let error = far.open(gone).refs().unwrap_err();
+    assert!(matches!(&error, GitError::Address { .. }), "{error}");
+    // Nor is anything written to the list.
+    assert_eq!(std::fs::read_to_string(far.folder.path().join("known_hosts")).unwrap(), "");
+    far.open(far.known_hosts(&format!("{wrong}{known}"))).refs().unwrap();
+}
+
+/// A push asks as strictly as a read.
+#[test]
+fn a_key_that_changes_before_the_push_stops_it() {
+    let far = Far::new();
+    let remote = far.open(far.known_hosts(&far.server.known_host()));
+    let ours = bump(&remote);
+    let _ = far.known_hosts(&far.server.false_host());
+    let error = remote.push(&update(None, Some(ours))).unwrap_err();
+    assert!(matches!(&error, GitError::Address { .. }), "{error}");
+    assert_eq!(far.repo.tip(BRANCH), None);
+}
+
+#[test]
+fn a_key_that_the_server_refuses_is_tried_once() {
+    let far = Far::new();
+    let ssh =
+        SshOptions { key_file: Some(far.server.unknown_key()), ..far.known_hosts(&far.server.known_host()) };
+    let error = far.open(ssh).refs().unwrap_err();
+    assert!(
+        matches!(&error, GitError::Auth { reason, .. } if reason.contains("no SSH key was accepted")),
+        "{error}"
+    );
+}
