@@ -13,6 +13,7 @@ enum Event {
     BasePin(u32),
     PersonPushes(u8),
     Amend,
+    AmendFile(&'static str, u8),
     UpdateBranch,
     Close(bool),
     Reopen,
@@ -37,6 +38,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0..9u32).prop_map(Event::BasePin),
         1 => any::<u8>().prop_map(Event::PersonPushes),
         1 => Just(Event::Amend),
+        1 => (prop_oneof![Just("person"), Just(PIN)], any::<u8>()).prop_map(|(path, n)| Event::AmendFile(path, n)),
         1 => Just(Event::UpdateBranch),
         1 => any::<bool>().prop_map(Event::Close),
         1 => Just(Event::Reopen),
@@ -74,6 +76,7 @@ fn apply(world: &World, event: Event, to: &mut u32, options: Options) {
         }
         Event::PersonPushes(_) => {}
         Event::Amend => world.amend(),
+        Event::AmendFile(path, n) => world.amend_file(path, &n.to_string()),
         Event::UpdateBranch => world.update_branch(),
         Event::Close(person) => world.close(match person {
             true => Closer::Person("ada".into()),

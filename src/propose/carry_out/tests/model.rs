@@ -9,16 +9,18 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    commit::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, TreeId},
+    commit::{CommitId, CommitInfo, RefUpdate, TreeId},
     edit::{ChangeSet, FileChange},
     propose::{
-        CheckBox, Closer, CommitParts, Desk, Extras, Forge, ForgeError, Message, NewPull, Options, Proposal,
-        PullPatch, PullRequest, PullState, Status, Ticks, Wanted, Wish, ownership, wanted,
+        Closer, CommitParts, Desk, Extras, ForgeError, Message, Options, Proposal, PullRequest, PullState,
+        Wanted, Wish, wanted,
     },
     release::EdgeVersion,
-    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    repo::{BlobId, Mode, RepoPath},
     scan::Stage,
 };
+
+mod sides;
 
 pub(super) const BRANCH: &str = "uplinker/default/platform";
 pub(super) const PIN: &str = "pin.yaml";
@@ -44,8 +46,12 @@ pub(super) struct World {
     trees: RefCell<BTreeMap<TreeId, Files>>,
     pub(super) branches: RefCell<BTreeMap<String, CommitId>>,
     pub(super) pulls: RefCell<Vec<(PullRequest, Closer)>>,
-    /// Commits of people on our branch.
+    /// Commits of people on our branch: those that a person's event made, whatever is written in them.
     pub(super) persons: RefCell<BTreeSet<CommitId>>,
+    /// The trees that the program under test wrote.
+    written: RefCell<BTreeSet<TreeId>>,
+    /// Commits of people that they merged or handed back.
+    released: RefCell<BTreeSet<CommitId>>,
     pub(super) log: RefCell<Vec<String>>,
     pub(super) reads: Cell<usize>,
     pub(super) writes: Cell<usize>,
@@ -152,6 +158,21 @@ impl World {
         let message = info.message.replacen("Linkerd", "Linkerd (amended)", 1);
         let id = self.add_commit(info.tree, &info.parents, &message, info.time);
         if self.persons.borrow().contains(&tip) {
+            self.persons.borrow_mut().insert(id);
+        }
+        self.set(BRANCH, Some(id));
+    }
+
+    /// Somebody changes a file in our commit and keeps its message, with all that it says of our tree.
+    pub(super) fn amend_file(&self, path: &str, text: &str) {
+        let Some(tip) = self.tip(BRANCH) else { return };
+        let (info, mut files) = (self.info(tip), self.files(tip));
+        if files.insert(path.into(), text.into()).as_deref() == Some(text) {
+            return;
+        }
+        let id = self.add(files, &info.parents, &info.message);
+        // Who takes a change of their own back leaves nothing of theirs.
+        if !self.written.borrow().contains(&self.info(id).tree) {
             self.persons.borrow_mut().insert(id);
         }
         self.set(BRANCH, Some(id));
@@ -312,185 +333,27 @@ impl World {
         }
     }
 
-    /// The rules that no push may break.
+    /// The rules that no push may break. Whose a commit is, is known from who made it here, and what was handed back
+    /// from the body's own text: nothing of the program under test is asked.
     fn check_push(&self, update: &RefUpdate) {
         assert_eq!(update.branch, BRANCH, "only our branch is written");
-        let Some(old) = update.old.filter(|old| self.persons.borrow().contains(old)) else { return };
-        // Ownership is by content: a person's empty commit that carries our trailers is no person's.
-        if ownership::is_written_by_us(&self.info(old)) {
-            return;
-        }
+        let Some(old) = update.old else { return };
+        let persons: Vec<CommitId> =
+            self.persons.borrow().iter().copied().filter(|theirs| self.reaches(old, *theirs)).collect();
         let pulls = self.pulls.borrow();
         let merged = pulls.iter().any(|(p, _)| p.state == PullState::Merged && p.head == old.to_string());
-        let handed_back =
-            |p: &PullRequest| p.state == PullState::Open && Ticks::read(&p.body).has(CheckBox::Retake);
-        assert!(update.new.is_some(), "a person's branch is never deleted");
-        assert!(merged || pulls.iter().any(|(p, _)| handed_back(p)), "pushed over a person's commit");
-    }
-}
-
-// === impl Remote for World ===
-
-struct ModelTree {
-    entries: Vec<Entry>,
-    blobs: BTreeMap<BlobId, String>,
-}
-
-impl Tree for ModelTree {
-    fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        let missing = || TreeError::new(id, "missing");
-        self.blobs.get(&id).map(|text| text.clone().into_bytes()).ok_or_else(missing)
-    }
-}
-
-impl Remote for World {
-    fn refs(&self) -> Result<Refs, GitError> {
-        self.reads.set(self.reads.get() + 1);
-        Ok(Refs { default_branch: Some("main".into()), branches: self.branches.borrow().clone() })
-    }
-
-    fn fetch(&self, _: &[(&str, CommitId)]) -> Result<(), GitError> {
-        self.log.borrow_mut().push("fetch".into());
-        Ok(())
-    }
-
-    fn commit(&self, id: CommitId) -> Result<CommitInfo, GitError> {
-        Ok(self.info(id))
-    }
-
-    fn tree(&self, id: CommitId) -> Result<Box<dyn Tree>, GitError> {
-        let (mut entries, mut blobs) = (Vec::new(), BTreeMap::new());
-        for (path, text) in self.files(id) {
-            let blob = hash(std::slice::from_ref(&text));
-            entries.push(Entry { path: RepoPath::new(path).expect("a path"), id: blob, mode: Mode::File });
-            blobs.insert(blob, text);
+        let ticked = |line: &str| line.starts_with("- [x]") && line.contains("<!-- uplinker:retake -->");
+        let handed_back = |p: &PullRequest| p.state == PullState::Open && p.body.lines().any(ticked);
+        if persons.contains(&old) {
+            assert!(update.new.is_some(), "a person's branch is never deleted");
+            assert!(merged || pulls.iter().any(|(p, _)| handed_back(p)), "pushed over a person's commit");
         }
-        Ok(Box::new(ModelTree { entries, blobs }))
-    }
-
-    fn is_ancestor(&self, ancestor: CommitId, _: &str, descendant: CommitId) -> Result<bool, GitError> {
-        Ok(self.reaches(descendant, ancestor))
-    }
-
-    fn write(&self, commit: &NewCommit<'_>) -> Result<CommitId, GitError> {
-        let mut files = self.files(commit.onto);
-        for change in &commit.changes.files {
-            let text = String::from_utf8(change.after.clone().expect("a text")).expect("UTF-8");
-            files.insert(change.path.to_string(), text);
+        if merged || persons.contains(&old) {
+            self.released.borrow_mut().extend(&persons);
         }
-        let tree = hash(&files.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>());
-        self.trees.borrow_mut().insert(tree, files);
-        let message = format!("{}Uplinker-Tree: {tree}\n", commit.message);
-        Ok(self.add_commit(tree, &commit.parents, &message, commit.date))
-    }
-
-    fn push(&self, update: &RefUpdate) -> Result<(), GitError> {
-        if self.tip(&update.branch) != update.old {
-            return Err(GitError::Moved { branch: update.branch.clone() });
+        for theirs in persons.iter().filter(|theirs| !self.released.borrow().contains(*theirs)) {
+            let kept = update.new.is_some_and(|new| self.reaches(new, *theirs));
+            assert!(kept, "a person's commit is no longer on the branch");
         }
-        self.check_push(update);
-        let error = |killed| match killed {
-            true => GitError::Other("killed".into()),
-            false => GitError::Temporary { url: "remote".into(), reason: "cut".into() },
-        };
-        let what = if update.new.is_some() { "push" } else { "delete" };
-        World::write(self, what.into(), error, || self.set(&update.branch, update.new))
-    }
-}
-
-// === impl Forge for World ===
-
-impl Forge for World {
-    fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError> {
-        assert_eq!(branch, BRANCH);
-        self.reads.set(self.reads.get() + 1);
-        Ok(self.pulls.borrow().iter().rev().map(|(p, _)| p.clone()).collect())
-    }
-
-    fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {
-        if let Some(meanwhile) = self.meanwhile.take() {
-            meanwhile(self);
-        }
-        self.reads.set(self.reads.get() + 1);
-        let pulls = self.pulls.borrow();
-        let found = pulls.iter().find(|(p, _)| p.number == number).map(|(p, _)| p.clone());
-        found.ok_or_else(|| ForgeError::NotFound("pull".into()))
-    }
-
-    fn closer(&self, number: u64) -> Result<Closer, ForgeError> {
-        self.reads.set(self.reads.get() + 1);
-        let pulls = self.pulls.borrow();
-        Ok(pulls.iter().find(|(p, _)| p.number == number).map_or(Closer::Unknown, |(_, c)| c.clone()))
-    }
-
-    fn open(&self, new: &NewPull) -> Result<PullRequest, ForgeError> {
-        if self.forbid_pulls.get() {
-            return Err(ForgeError::PullsForbidden { compare: self.compare_url(&new.base, &new.head) });
-        }
-        assert!(self.open_pull().is_none(), "a second pull request");
-        let tip = self.tip(&new.head).expect("a head");
-        assert!(!self.reaches(self.tip(&new.base).expect("a base"), tip), "no commits between");
-        let pull = PullRequest {
-            number: self.pulls.borrow().len() as u64 + 1,
-            url: String::new(),
-            state: PullState::Open,
-            title: new.title.clone(),
-            body: new.body.clone(),
-            head: tip.to_string(),
-            base: new.base.clone(),
-            closed_at: None,
-            labels: Vec::new(),
-            draft: false,
-        };
-        let opened = pull.clone();
-        self.forge_write("open".into(), || self.pulls.borrow_mut().push((opened, Closer::Unknown)))?;
-        Ok(pull)
-    }
-
-    fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
-        let what = if patch.state.is_some() { "close" } else { "update" };
-        self.forge_write(what.into(), || {
-            for (pull, closer) in self.pulls.borrow_mut().iter_mut().filter(|(p, _)| p.number == number) {
-                pull.title = patch.title.clone().unwrap_or(pull.title.clone());
-                pull.body = patch.body.clone().unwrap_or(pull.body.clone());
-                if let Some(state) = patch.state {
-                    (pull.state, *closer) = (state, Closer::Person("our token's user".into()));
-                }
-            }
-        })
-    }
-
-    fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError> {
-        self.forge_write("decorate".into(), || {
-            for (seen, _) in self.pulls.borrow_mut().iter_mut().filter(|(p, _)| p.number == pull.number) {
-                seen.labels.extend(extras.labels.iter().cloned());
-            }
-        })?;
-        Ok(vec!["nobody was asked".into()])
-    }
-
-    fn unlabel(&self, number: u64, label: &str) -> Result<(), ForgeError> {
-        self.forge_write("unlabel".into(), || {
-            for (seen, _) in self.pulls.borrow_mut().iter_mut().filter(|(p, _)| p.number == number) {
-                seen.labels.retain(|l| l != label);
-            }
-        })
-    }
-
-    fn status(&self, commit: CommitId, _: &Status, _: Option<&str>) -> Result<(), ForgeError> {
-        assert!(!self.persons.borrow().contains(&commit) || ownership::is_written_by_us(&self.info(commit)));
-        self.forge_write("status".into(), || {})
-    }
-
-    fn identity(&self) -> Result<Option<Signature>, ForgeError> {
-        Ok(None)
-    }
-
-    fn compare_url(&self, base: &str, branch: &str) -> Option<String> {
-        Some(format!("{base}...{branch}"))
     }
 }
