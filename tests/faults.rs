@@ -5,12 +5,16 @@
 mod directory;
 #[path = "faults/disk.rs"]
 mod disk;
+#[path = "faults/ends.rs"]
+mod ends;
 #[path = "faults/moved.rs"]
 mod moved;
 #[path = "faults/network.rs"]
 mod network;
 #[path = "faults/place.rs"]
 mod place;
+#[path = "faults/remotes.rs"]
+mod remotes;
 #[path = "faults/scenario.rs"]
 mod scenario;
 #[path = "faults/serve.rs"]

@@ -90,7 +90,7 @@ pub fn scene(files: &[(&str, &str)], releases: &[Published]) -> Scene {
     github.labels(REPO, &LABELS);
     let feed = Feed::start(releases);
     feed.serve_packages(&PACKAGES);
-    Scene { github, feed, home: Home::new(), repo }
+    Scene { github, feed, home: Home::new(), repo, renders: false }
 }
 
 /// Runs the program with Helm, and returns the text of the pull request with that number, with addresses and ids replaced.

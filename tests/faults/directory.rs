@@ -1,11 +1,6 @@
 //! The forge that is a folder: killed at any moment, and two runs at once.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
 use git2::Oid;
 
@@ -16,10 +11,9 @@ use super::{
         process::{Home, Run},
         repo::{ADA, BareRepo, put},
         scene::{PLATFORM, releases},
+        steps,
     },
 };
-
-const KILLS: u32 = 30;
 
 /// A bare remote on this machine, with the folder for its proposals.
 struct Desk {
@@ -82,6 +76,23 @@ impl Desk {
         self.home.path().join("proposals")
     }
 
+    /// What has to be there in the end, from what went in: the base with its two pins moved, and one open proposal.
+    fn check(&self, to: &str) {
+        let mut wanted = self.repo.files("main");
+        for path in ["crds.yaml", "control-plane.yaml"] {
+            let text = String::from_utf8(wanted[path].clone()).unwrap().replace("2026.8.2", to);
+            wanted.insert(path.to_owned(), text.into_bytes());
+        }
+        assert_eq!(self.repo.files(PLATFORM), wanted);
+        let place = self.place();
+        assert_eq!(place.files.keys().collect::<Vec<_>>(), ["N/body.md", "N/changes.patch", "N/pull.json"]);
+        let record: serde_json::Value =
+            serde_json::from_str(&place.files["N/pull.json"].replace(": N,", ": 1,")).unwrap();
+        let tip = self.repo.tip(PLATFORM).unwrap().to_string();
+        assert_eq!((record["state"].as_str(), record["commit"].as_str()), (Some("open"), Some(tip.as_str())));
+        assert!(place.files["N/changes.patch"].contains(&format!("+      version: {to}")));
+    }
+
     fn place(&self) -> Place {
         let mut files = BTreeMap::new();
         let home = self.home.path().to_string_lossy().into_owned();
@@ -129,37 +140,43 @@ fn a_plan_knows_what_was_declined_and_leaves_no_trace() {
     assert!(desk.plan().contains("edge-26.8.2 → edge-26.8.4: would be proposed"));
 }
 
-fn kill_all_along(make: fn() -> Desk) {
+/// Ends a run before each of its steps on the remote and the proposals, in turn; the next one has to end where a run
+/// ends that nobody stopped.
+fn end_before_every_step(make: fn() -> Desk, to: &str) {
     let desk = make();
-    let start = Instant::now();
-    let _ = desk.run().done().exits(0);
-    let whole = start.elapsed();
+    let shared = |desk: &Desk| [desk.repo.path().to_owned(), desk.proposals()];
+    let counted = |desk: &Desk, end| {
+        let shared = shared(desk);
+        steps::run(desk.run(), &[&shared[0], &shared[1]], end)
+    };
+    let whole = counted(&desk, None);
+    let count = whole.steps.len();
+    assert_eq!(whole.done.status.code(), Some(0), "{}", whole.done);
+    assert!(count > 20 && whole.steps.iter().any(|step| step.ends_with("pull.json")), "{:#?}", whole.steps);
     let clean = desk.place();
-    assert_eq!(clean.files.keys().collect::<Vec<_>>(), ["N/body.md", "N/changes.patch", "N/pull.json"]);
-    let mut killed = 0;
-    for n in 0..KILLS / 2 {
+    desk.check(to);
+    for n in 1..=count {
         let desk = make();
-        let running = desk.run().start();
-        std::thread::sleep(whole * n / (KILLS / 2));
-        running.kill();
-        let done = running.done();
-        killed += usize::from(done.was_killed());
+        let counted = counted(&desk, Some(n));
+        let case = format!("step {n} of {count}: {}", counted.steps.last().map_or("none", String::as_str));
+        assert!(counted.done.was_killed() && counted.steps.len() >= n, "{case}\n{}", counted.done);
         let again = desk.run().done().exits(0);
-        assert_eq!(desk.place(), clean, "{n}\n{done}\n{again}");
-        let last = desk.run().done().exits(0);
-        assert_eq!(desk.place(), clean, "{n}\n{last}");
+        assert_eq!(desk.place(), clean, "{case}\n{}\n{again}", counted.done);
+        if n % 4 == 0 {
+            let last = desk.run().done().exits(0);
+            assert_eq!(desk.place(), clean, "{case}\n{last}");
+        }
     }
-    assert!(killed > 0, "runs are killed");
 }
 
 #[test]
-fn killed_at_any_moment_while_the_first_is_made() {
-    kill_all_along(Desk::new);
+fn ended_before_any_step_while_the_first_is_made() {
+    end_before_every_step(Desk::new, "2026.8.3");
 }
 
 #[test]
-fn killed_at_any_moment_while_it_is_moved() {
-    kill_all_along(Desk::with_a_newer_release);
+fn ended_before_any_step_while_it_is_moved() {
+    end_before_every_step(Desk::with_a_newer_release, "2026.8.4");
 }
 
 #[test]

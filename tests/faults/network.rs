@@ -1,6 +1,9 @@
 //! A network and a host that are not well: every request broken in turn, rate limits, a token that ends.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 use super::{
     place::{Place, complete, settled},
@@ -86,18 +89,22 @@ fn limited(wait: &str) -> Response {
     Response::json(403, &body).with("Retry-After", wait)
 }
 
+/// The pause is taken between the refusal and the next try of the same request, as the host sees them: what else the run
+/// does, and how long that takes, has no part in it.
 #[test]
 fn a_short_secondary_limit_is_waited_for() {
     let (clean, _) = scenario::FIRST.clean();
     for (method, path) in [("POST", "*/pulls"), ("GET", "*/pulls?*"), ("POST", "*/labels")] {
         let (scene, _) = scenario::FIRST.set();
-        scene.github.controls().rules.fault(method, path, Fault::Answer(limited("1")));
-        let start = Instant::now();
-        let done = scene.run().done().exits(0);
-        assert!(
-            start.elapsed() >= Duration::from_secs(1),
-            "{path}: it waits as long as it is asked to\n{done}"
-        );
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&asked);
+        let rules = &scene.github.controls().rules;
+        rules.before_each(method, path, move |_| kept.lock().unwrap().push(Instant::now()));
+        rules.fault(method, path, Fault::Answer(limited("2")));
+        let done = scene.run().arg("-v").done().exits(0).complains(&["rate limit", "seconds=2"]);
+        let asked = asked.lock().unwrap().clone();
+        let pause = asked[1].duration_since(asked[0]);
+        assert!(pause >= Duration::from_secs(2), "{path}: asked again after {pause:?}\n{done}");
         assert_eq!(Place::of(&scene), clean, "{path}\n{done}");
         settled(&scene);
     }

@@ -16,9 +16,18 @@ const FAULTS: [(&str, WriteFault); 5] = [
 
 /// Breaks each write in turn; the next run has to end where a run without faults ends.
 fn break_every_write(scenario: Scenario) {
+    break_with(scenario, &FAULTS);
+}
+
+/// The same for what is written as elsewhere, but for a request or two: killed before and after each.
+fn kill_at_every_write(scenario: Scenario) {
+    break_with(scenario, &FAULTS[..2]);
+}
+
+fn break_with(scenario: Scenario, faults: &[(&str, WriteFault)]) {
     let (clean, count) = scenario.clean();
     for n in 1..=count {
-        for (name, fault) in FAULTS {
+        for (name, fault) in faults {
             let case = format!("write {n} of {count}, {name}");
             let (scene, kept) = scenario.set();
             let writes = &scene.github.controls().writes;
@@ -91,4 +100,49 @@ fn one_commit_replaces_the_other() {
 #[test]
 fn a_branch_left_behind_by_a_squash_merge() {
     break_every_write(scenario::LEFT_BEHIND);
+}
+
+#[test]
+fn a_label_of_ours_goes_and_another_comes() {
+    break_every_write(scenario::LABELS_CHANGE);
+}
+
+#[test]
+fn a_repository_without_drafts() {
+    break_every_write(scenario::NO_DRAFTS);
+}
+
+#[test]
+fn reviewers_are_asked_one_by_one() {
+    break_every_write(scenario::ONE_BY_ONE);
+}
+
+#[test]
+fn a_pull_request_that_is_left_over_is_closed() {
+    break_every_write(scenario::STRAY);
+}
+
+#[test]
+fn two_targets() {
+    kill_at_every_write(scenario::TARGETS);
+}
+
+#[test]
+fn a_box_that_rebases() {
+    kill_at_every_write(scenario::REBASED);
+}
+
+#[test]
+fn a_box_that_asks_again() {
+    kill_at_every_write(scenario::RETRIED);
+}
+
+#[test]
+fn a_token_of_an_app() {
+    kill_at_every_write(scenario::BY_APP);
+}
+
+#[test]
+fn manifests_that_helm_makes_again() {
+    kill_at_every_write(scenario::RENDERING);
 }
