@@ -5,7 +5,9 @@ use std::{fs, path::Path};
 use crate::{
     files_below,
     support::{
+        charts::ChartRepository,
         mesh::{CRDS, MESH, mesh_and},
+        process::Home,
         repo::{ADA, Change},
         scene::{PLATFORM, REPO, Scene},
     },
@@ -35,6 +37,7 @@ fn nothing_in_the_repository_is_evaluated() {
             "linkerdVersion: '{{ include \"/etc/passwd\" }}'\nname: !!python/object/apply:os.system [\"touch made-by-tag\"]\n",
         ),
     ]));
+    scene.github.labels(REPO, &["{{ 7 * 7 }}"]);
     let _ = scene.run().done().exits(0);
     let pull = scene.only_pull();
     assert_eq!(pull.title, "Linkerd edge-26.8.3 $HOME $(id) `id` %s");
@@ -92,7 +95,8 @@ fn commit(scene: &Scene, tree: git2::Oid) {
     scene.repo.set_tip("main", id);
 }
 
-/// Names that would leave a checkout. The run ends in order, and no file appears or changes anywhere but its cache.
+/// Names that would leave a checkout. The run ends in order, and no file appears or changes anywhere but in its cache:
+/// not in the folders above the place that it works in either, where such a name leads, and not at the root.
 #[test]
 fn hostile_names_reach_nothing() {
     let names: [&[u8]; 8] = [
@@ -105,8 +109,14 @@ fn hostile_names_reach_nothing() {
         b".GIT",
         b"linkerd/../x.yaml",
     ];
+    let charts = ChartRepository::new();
     for name in names {
-        let scene = Scene::new(MESH);
+        let mut scene = Scene::new(MESH);
+        let outside = tempfile::tempdir().expect("a folder");
+        scene.home = Home::deep_in(outside.path());
+        // What is laid out on the disk is for Helm; once each for a folder and a file.
+        scene.renders = matches!(name, b".." | b"../../escape.yaml");
+        scene.feed.serve_packages(charts.packages());
         let repo = scene.repo.open();
         let blob = repo.blob(CRDS.as_bytes()).expect("a blob");
         let inner = raw_tree(&repo, &[("100644", b"escape.yaml", blob)]);
@@ -116,7 +126,7 @@ fn hostile_names_reach_nothing() {
         let folder = matches!(name, b".." | b"." | b".git" | b".GIT");
         entries.push(if folder { ("40000", name, inner) } else { ("100644", name, blob) });
         entries.sort_by_key(|(_, name, _)| name.to_vec());
-        let before = files_below(scene.home.path());
+        let before = files_below(outside.path());
         commit(&scene, raw_tree(&repo, &entries));
         let main = scene.repo.tip("main");
 
@@ -124,12 +134,16 @@ fn hostile_names_reach_nothing() {
         let done = done.exits(0);
         assert!(!done.stderr.contains("panicked"), "{done}");
         assert_eq!(scene.repo.tip("main"), main);
+        assert_eq!(scene.renders, scene.feed.controls().log.count("GET", "*.tgz") > 0, "{done}");
         let cache = scene.home.cache();
-        let after = files_below(scene.home.path());
+        let after = files_below(outside.path());
         let odd: Vec<_> =
-            after.keys().filter(|p| !p.starts_with(&cache) && !before.contains_key(*p)).collect();
+            after.iter().filter(|(p, b)| !p.starts_with(&cache) && before.get(*p) != Some(b)).collect();
         assert!(odd.is_empty(), "{odd:?}");
-        assert!(after.keys().all(|p| !p.to_string_lossy().contains("escape.yaml")), "{name:?}");
+        let named =
+            |path: &Path| ["escape.yaml", "x.yaml"].iter().any(|end| path.to_string_lossy().ends_with(end));
+        assert!(!after.keys().any(|path| named(path)), "{name:?}");
+        assert!(!Path::new("/abs-escape.yaml").exists() && !Path::new("/escape.yaml").exists(), "{name:?}");
         // The odd entry is in the new tree as it was in the old one.
         let tree = scene.repo.tree_id(PLATFORM);
         let odb = repo.odb().expect("objects");

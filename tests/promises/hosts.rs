@@ -12,6 +12,7 @@ use std::{
 };
 
 use crate::support::{
+    charts::ChartRepository,
     mesh::{CONTROL_PLANE, CRDS, SOURCES, WEB},
     repo::{ADA, Change, put},
     scene::{PLATFORM, REPO, Scene, TOKEN},
@@ -103,7 +104,7 @@ fn addresses_in_the_repository_are_never_contacted() {
     let modules = format!("[submodule \"charts\"]\n\tpath = charts\n\turl = {host}/charts.git\n");
     let git = format!("[remote \"origin\"]\n\turl = {host}/x.git\n[lfs]\n\turl = {host}/lfs\n");
     let pointer = format!("version {host}/spec/v1\noid sha256:{}\nsize 12\n# linkerd\n", "0".repeat(64));
-    let scene = Scene::new(&[
+    let mut scene = Scene::new(&[
         ("linkerd/sources.yaml", &sources),
         ("linkerd/crds.yaml", CRDS),
         ("linkerd/control-plane.yaml", CONTROL_PLANE),
@@ -117,6 +118,7 @@ fn addresses_in_the_repository_are_never_contacted() {
         (".gitattributes", "*.yaml filter=lfs\n"),
         ("linkerd/lfs.yaml", &pointer),
     ]);
+    renders(&mut scene);
     let tip = scene.repo.tip("main").expect("the tip");
     scene.repo.commit("main", &ADA, "Submodule", &[Change::Submodule("charts", tip)]);
     let _ = scene.run().done().exits(0);
@@ -126,31 +128,45 @@ fn addresses_in_the_repository_are_never_contacted() {
         scene.home.run(["pins", &url, "--to", "edge-26.8.3"]).env("UPLINKER_TOKEN", TOKEN).done().exits(0);
     assert_eq!(listener.heard(), Vec::<String>::new());
     assert!(scene.repo.tip(PLATFORM).is_some(), "there was something to propose, so the addresses were read");
+    assert!(scene.feed.controls().log.count("GET", "*.tgz") > 0, "charts were fetched and rendered");
 }
 
-/// The index names where a chart is; nothing needs the chart to move a version.
+/// Gives the program a Helm, and charts that it may fetch.
+fn renders(scene: &mut Scene) {
+    scene.renders = true;
+    scene.feed.serve_packages(ChartRepository::new().packages());
+}
+
+/// The index names where a chart is: on another host it is not fetched, although it is wanted for the preview.
 #[test]
-fn addresses_in_the_index_are_not_contacted_without_need() {
+fn addresses_in_the_index_on_other_hosts_are_not_contacted() {
     let listener = Listener::start();
-    let scene = Scene::new(crate::support::mesh::MESH);
+    let mut scene = Scene::new(crate::support::mesh::MESH);
+    renders(&mut scene);
+    let digest = "0".repeat(64);
     let charts = ["linkerd-crds", "linkerd-control-plane"].map(|chart| {
-        format!(
-            "  {chart}:\n  - {{version: 2026.8.3, appVersion: edge-26.8.3, urls: [\"http://127.0.0.1:{}/{chart}.tgz\"]}}\n",
-            listener.port()
-        )
+        let entry = |edge: &str| {
+            format!(
+                "  - {{version: 20{edge}, appVersion: edge-{edge}, digest: {digest}, urls: [\"http://127.0.0.1:{}/{chart}.tgz\"]}}\n",
+                listener.port()
+            )
+        };
+        format!("  {chart}:\n{}{}", entry("26.8.3"), entry("26.8.2"))
     });
     let index = format!("apiVersion: v1\nentries:\n{}", charts.concat());
     let answer = crate::support::http::Response::text(200, index);
     scene.feed.break_always("/edge/index.yaml", crate::support::controls::Fault::Answer(answer));
     let _ = scene.run().done().exits(0);
-    let _ = scene.only_pull();
+    let body = scene.only_pull().body.expect("a body");
+    assert!(body.contains("not where the index is"), "{body}");
     assert_eq!(listener.heard(), Vec::<String>::new());
 }
 
 /// Where a warm run and a cold one ask: the host of the repository and the feed, nothing else.
 #[test]
 fn a_run_asks_the_repository_and_the_feeds() {
-    let scene = Scene::new(crate::support::mesh::MESH);
+    let mut scene = Scene::new(crate::support::mesh::MESH);
+    renders(&mut scene);
     // A proxy sees every request that does not go to the loopback.
     let proxy = Listener::start();
     let address = format!("http://127.0.0.1:{}", proxy.port());
