@@ -93,6 +93,16 @@ mod tests {
     }
 
     #[test]
+    fn what_a_trailer_says_is_one_line() {
+        let plan = "f1\nUplinker-Tree: 0".into();
+        let message = Message { fingerprint: plan, sign_off: true, ..message() };
+        let author =
+            Signature { name: "Ada\r\nUplinker-Tree: 1".into(), email: "a@b\nUplinker-Tree: 2".into() };
+        let text = commit_message(&message, &author);
+        assert!(!text.lines().any(|line| line.starts_with("Uplinker-Tree")), "{text}");
+    }
+
+    #[test]
     fn the_trailers_are_one_block_at_the_end() {
         assert_eq!(
             commit_message(&Message { sign_off: true, ..message() }, &author()),

@@ -176,6 +176,7 @@ mod tests {
         assert!(yes(edge, "https://helm.linkerd.io/edge/linkerd-crds-2026.8.3.tgz"));
         assert!(yes(edge, "linkerd-crds-2026.8.3.tgz") && yes(edge, "/other/x.tgz"));
         assert!(!yes(edge, "http://helm.linkerd.io/edge/x.tgz"));
+        assert!(!yes(edge, "http://helm.linkerd.io:443/edge/x.tgz"));
         assert!(!yes(edge, "https://helm.linkerd.io:8443/edge/x.tgz"));
         assert!(!yes(edge, "https://helm.linkerd.io.evil.example/x.tgz"));
         assert!(!yes(edge, "https://evil.example/x.tgz") && !yes(edge, "oci://helm.linkerd.io/x"));

@@ -154,6 +154,11 @@ mod tests {
             bomb.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", ")))
         });
         assert!(matches!(read(&bomb), Err(YamlError::TooLarge { .. })));
+        // A reader of the text counts aliases too; here it is what they unfold to that counts.
+        let stream = Stream::parse("a: &a [1, 2]\nb: [*a, *a]\n").unwrap();
+        let unfolded = |mut left| unfold(stream.roots().next().unwrap(), &mut left, DEPTH);
+        assert!(unfolded(11).is_ok());
+        assert_eq!(unfolded(10), Err(YamlError::TooLarge { what: "values", limit: CEILING }));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs, io,
     io::Read,
     os::unix::{
@@ -136,10 +136,14 @@ pub fn find(program: &Path) -> Result<PathBuf, NotFound> {
             false => Err(NotFound::Missing),
         };
     }
-    let folders = env::var_os("PATH").ok_or(NotFound::Missing)?;
+    env::var_os("PATH").and_then(|folders| find_in(program, &folders)).ok_or(NotFound::Missing)
+}
+
+/// Finds a bare name in a list of folders as `PATH` has it.
+fn find_in(program: &Path, folders: &OsStr) -> Option<PathBuf> {
     // A relative folder would let the place that uplinker is started from choose the program.
-    let mut places = env::split_paths(&folders).filter(|f| f.is_absolute()).map(|f| f.join(program));
-    places.find(|path| is_program(path)).ok_or(NotFound::Missing)
+    let folders = env::split_paths(folders).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(program)).find(|path| is_program(path))
 }
 
 fn is_program(path: &Path) -> bool {
@@ -350,5 +354,17 @@ mod tests {
         assert_eq!(find(Path::new("/etc/none")), Err(NotFound::Missing));
         assert!(find(Path::new("sh")).is_ok_and(|path| path.is_absolute()));
         assert_eq!(find(Path::new("no-such-program-anywhere")), Err(NotFound::Missing));
+    }
+
+    #[test]
+    fn a_relative_folder_of_the_path_chooses_no_program() {
+        let found = |folders: &str| find_in(Path::new("sh"), OsStr::new(folders));
+        assert_eq!(found("/nowhere:/bin"), Some("/bin/sh".into()));
+        // The same folder, as it is named from here.
+        let here = env::current_dir().unwrap();
+        let up = "../".repeat(here.components().count());
+        assert!(Path::new(&format!("{up}bin/sh")).exists());
+        assert_eq!(found(&format!("{up}bin")), None);
+        assert_eq!(found(""), None);
     }
 }

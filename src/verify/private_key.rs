@@ -104,9 +104,10 @@ mod tests {
         let pem = key();
         let escaped =
             format!("k: \"{}\"\n", pem.replace('\n', "\\n").replace("PRIVATE KEY", "PRIVATE\\x20KEY"));
+        let numbered: String = pem.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
         let json = serde_json::json!({"a": [pem]}).to_string();
         let secret = format!("kind: Secret\ndata:\n  tls.key: {}\n", STANDARD.encode(&pem));
-        for text in [pem.clone(), escaped, json, secret] {
+        for text in [pem.clone(), escaped, format!("k: \"{numbered}\"\n"), json, secret] {
             let found = moved_to(text);
             assert_eq!(severities(&found), [Block]);
             assert!(found[0].reason.starts_with("1 private key would enter Git"));

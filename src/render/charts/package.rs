@@ -334,10 +334,34 @@ mod tests {
         assert!(many.refused().contains("entries"));
         let long = Maker::new().entry("././@LongLink", EntryType::GNULongName, zeros.as_bytes());
         assert!(long.file("c/x", "").refused().contains("more than a chart has"));
-        let nested = (0..=PACKAGES).fold(b"x".to_vec(), |inner, _| {
-            Maker::new().entry("c/charts/d.tgz", EntryType::Regular, &inner).done()
-        });
-        assert!(unpack(&nested).is_err());
+        let nested = |levels| {
+            (0..levels).fold(Maker::new().file("d/x", "").done(), |inner, _| {
+                Maker::new().entry("c/charts/d.tgz", EntryType::Regular, &inner).done()
+            })
+        };
+        assert!(unpack(&nested(PACKAGES)).is_ok());
+        assert!(unpack(&nested(PACKAGES + 1)).unwrap_err().contains("nested too deeply"));
+    }
+
+    #[test]
+    fn each_ceiling_holds_by_itself() {
+        let zeros = vec![0; usize::try_from(FILE).unwrap() + 1];
+        let large = Maker::new().entry("c/a", EntryType::Regular, &zeros).refused();
+        assert!(large.contains("`c/a` has more than"), "{large}");
+        let long = format!("c/{}", "x".repeat(NAME));
+        let named = Maker::new().entry("././@LongLink", EntryType::GNULongName, long.as_bytes());
+        let refused = named.file("c/x", "").refused();
+        assert!(refused.contains("too long"), "{refused}");
+        // The bytes of all files count, and those of the packages among them.
+        let text = |lines| "a line of a template\n".repeat(lines);
+        let inner = Maker::new().file("d/x", &text(1000)).done();
+        let outer =
+            Maker::new().file("c/x", &text(100)).entry("c/charts/d.tgz", EntryType::Regular, &inner).done();
+        let within = |mut budget: u64| unpack_within(&outer, &mut budget, PACKAGES);
+        assert_eq!(within(TOTAL).unwrap().len(), 2);
+        for budget in [1000, 12_000] {
+            assert!(within(budget).unwrap_err().contains("more than a chart has"), "{budget}");
+        }
     }
 
     #[test]

@@ -174,6 +174,15 @@ fn a_token_is_not_sent_in_plain_text_over_a_network() {
     let keeps = |text| keeps_secrets(&Url::parse(text).unwrap());
     assert!(keeps("https://api.github.com/") && keeps("http://127.0.0.1:8080/") && keeps("http://[::1]/"));
     assert!(!keeps("http://mirror.example.com/") && !keeps("http://127.0.0.1.example.com/"));
+    // An address of this machine that is not its loopback.
+    let f = Fixture::new();
+    f.on("/here", 9, ok("{}"));
+    let mut url = f.0.url("/here");
+    url.set_host(Some("0.0.0.0")).unwrap();
+    let token = SecretString::from("hunter2");
+    let asked = FeedRequest { token: Some(&token), ..request(&url) };
+    assert_eq!(f.0.http.get(&asked, None).unwrap().body, b"{}");
+    assert!(!f.requests()[0].headers.contains_key("authorization"));
 }
 
 #[test]
