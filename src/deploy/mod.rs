@@ -8,6 +8,7 @@ pub mod argo;
 pub mod chart;
 pub mod cluster;
 pub mod files;
+pub mod fleet;
 pub mod flux;
 pub mod go_template;
 pub mod go_yaml;

@@ -125,6 +125,11 @@ impl<'t> Corpus<'t> {
         Self { tree, by_path, ceilings, kept: Mutex::default() }
     }
 
+    /// Returns the tree that the files are of.
+    pub fn tree(&self) -> &'t dyn Tree {
+        self.tree
+    }
+
     /// Returns a regular file's entry.
     pub fn entry(&self, path: &str) -> Option<&'t Entry> {
         self.by_path.get(path).copied().filter(|e| matches!(e.mode, Mode::File | Mode::Executable))

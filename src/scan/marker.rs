@@ -147,6 +147,15 @@ fn lone_marker(line: &str) -> Option<Form> {
     }
 }
 
+/// Tells whether a comment holds what stands at these bytes: behind it on its line, or alone on the line above.
+pub(super) fn is_held(text: &str, span: &Range<usize>) -> bool {
+    let (before, behind) = (text.get(..span.start), text.get(span.end..));
+    let (Some(before), Some(behind)) = (before, behind) else { return false };
+    let rest = behind.lines().next().unwrap_or_default();
+    let mut lines = before.rsplit('\n');
+    hold_in(rest) || lines.nth(1).is_some_and(is_hold_line)
+}
+
 fn hold_in(comment: &str) -> bool {
     SIGNS.iter().any(|sign| comment.split(sign).any(hold::holds))
 }

@@ -9,6 +9,7 @@ mod chart;
 mod chart_use;
 mod context;
 mod corpus;
+mod deployed;
 mod env_file;
 mod flux;
 mod found;
@@ -169,6 +170,10 @@ pub enum PinKind {
     RenderedManifest,
     /// A value that a pin reads from elsewhere.
     Variable,
+    /// The version of a `helm_release` of Terraform.
+    Terraform,
+    /// The version of a chart in Fleet's `fleet.yaml`.
+    Fleet,
     /// A line with an `uplinker:` comment.
     Marker,
     /// Text that names a release and that no deployer reads.
@@ -283,10 +288,8 @@ pub enum SkipReason {
     OddName,
     /// A shape that is named but not moved yet.
     Helmfile,
-    /// As above.
+    /// HCL that cannot be parsed.
     Terraform,
-    /// As above.
-    Fleet,
     /// A script or template in another language.
     UnknownShape,
 }

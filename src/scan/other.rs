@@ -27,6 +27,8 @@ pub(super) enum Class {
     Script,
     /// Text for people.
     Prose,
+    /// HCL of Terraform, which is read with all that belongs to it.
+    Terraform,
     /// A language that is named and not read.
     Foreign(SkipReason),
     /// Anything else.
@@ -44,9 +46,6 @@ pub(super) fn class(path: &RepoPath) -> Class {
     if lower.starts_with("helmfile") || whole.split('/').any(|part| part == "helmfile.d") {
         return Class::Foreign(SkipReason::Helmfile);
     }
-    if matches!(lower.as_str(), "fleet.yaml" | "fleet.yml") {
-        return Class::Foreign(SkipReason::Fleet);
-    }
     if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock") {
         return Class::Manifest;
     }
@@ -57,7 +56,8 @@ pub(super) fn class(path: &RepoPath) -> Class {
     }
     match ending {
         "yaml" | "yml" | "json" => Class::Manifest,
-        "tf" | "tfvars" | "hcl" => Class::Foreign(SkipReason::Terraform),
+        "tf" | "tfvars" => Class::Terraform,
+        "hcl" => Class::Foreign(SkipReason::UnknownShape),
         "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
         "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt"
         | "nix" | "ts" | "pkl" | "bicep" => Class::Foreign(SkipReason::UnknownShape),
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(class("a/Chart.lock"), Class::Manifest);
         assert_eq!(class(".github/workflows/a.yaml"), Class::Script);
         assert_eq!(class("helmfile.d/10-mesh.yaml"), Class::Foreign(SkipReason::Helmfile));
-        assert_eq!(class("x/main.tf"), Class::Foreign(SkipReason::Terraform));
+        assert_eq!(class("x/main.tf"), Class::Terraform);
         assert_eq!(class("README.md"), Class::Prose);
         assert_eq!(class("LICENSE"), Class::Unknown);
     }

@@ -12,6 +12,7 @@ use super::{
     Tree, TreeError, chart,
     context::Context,
     corpus::{Corpus, File, Unread},
+    deployed,
     found::Found,
     index::Index,
     kustomize,
@@ -41,6 +42,8 @@ struct FileResult {
     generators: Vec<Generator>,
     /// Files that a chart marked and that hold nothing but Secrets.
     secrets: Vec<RepoPath>,
+    /// Files of Terraform that name a release or Linkerd.
+    terraform: Vec<RepoPath>,
 }
 
 // === impl FileResult ===
@@ -51,6 +54,7 @@ impl FileResult {
         self.skipped.extend(other.skipped);
         self.generators.extend(other.generators);
         self.secrets.extend(other.secrets);
+        self.terraform.extend(other.terraform);
     }
 }
 
@@ -89,7 +93,9 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     });
     let mut all = FileResult::default();
     results.into_iter().for_each(|result| all.append(result));
-    let FileResult { mut found, skipped, generators, secrets } = all;
+    let FileResult { mut found, mut skipped, generators, secrets, mut terraform } = all;
+    terraform.sort();
+    deployed::terraform(&context, tree, &terraform, &mut found, &mut skipped);
     leave_lone_secrets(&secrets, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
@@ -226,6 +232,8 @@ fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
             chart::dependencies(context, place, root, found);
         } else if matches!(name, "Chart.lock" | "requirements.lock") {
             chart::lock(context, place, root, found);
+        } else if matches!(name, "fleet.yaml" | "fleet.yml") && root.get("helm").is_some() {
+            deployed::fleet(context, place, found);
         } else if root.is_sequence() && context.layout.folders_above(&file.path).is_empty() {
             patch::node(context, place, root, &patch::Target::default(), &Default::default(), found);
         } else if root.is_mapping() && root.get("kind").is_none() {
@@ -280,6 +288,7 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
             result.generators.extend(other::generators(&file, &markers));
             result.found.pins.extend(other::pins(&file, &markers));
         }
+        Class::Terraform => result.terraform.push(entry.path.clone()),
         Class::Foreign(reason) if linkerd => {
             let versions = other::unmarked_releases(text, &markers);
             result.skipped.push(Skipped { path: entry.path.clone(), reason, detail: None, versions });

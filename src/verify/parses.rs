@@ -38,6 +38,9 @@ fn documents(path: &RepoPath, content: &[u8]) -> Option<usize> {
             .ok()
             .map(|_| 1);
     }
+    if name.ends_with(".tf") || name.ends_with(".tfvars") {
+        return hcl_edit::parser::parse_body(text).ok().map(|_| 1);
+    }
     let is_yaml = [".yaml", ".yml", ".lock"].iter().any(|end| name.ends_with(end)) || name == "kustomization";
     is_yaml.then(|| Stream::parse(text).ok()).flatten().map(|stream| stream.documents.len())
 }
@@ -65,6 +68,7 @@ mod tests {
     fn broken_yaml_and_json_are_found() {
         assert_eq!(after("a.yaml", "v: [2026.8.2]\n", "v: [2026.8.3\n").len(), 1);
         assert_eq!(after("a.json", "{\"v\": \"2026.8.2\"}", "{\"v\": 2026.8.3}").len(), 1);
+        assert_eq!(after("a.tf", "v = \"2026.8.2\"\n", "v = \"2026.8.3\n").len(), 1);
     }
 
     #[test]

@@ -42,11 +42,10 @@ fn weight(reason: SkipReason) -> Severity {
         | SkipReason::Syntax
         | SkipReason::TooLarge
         | SkipReason::NotUtf8
+        | SkipReason::Terraform
         | SkipReason::Encrypted => Severity::Block,
         // These can be read; moving them is not there yet, and people who use them know how to.
-        SkipReason::Helmfile | SkipReason::Terraform | SkipReason::Fleet | SkipReason::UnknownShape => {
-            Severity::Warn
-        }
+        SkipReason::Helmfile | SkipReason::UnknownShape => Severity::Warn,
         SkipReason::Symlink | SkipReason::Submodule | SkipReason::OddName => Severity::Info,
     }
 }
@@ -95,8 +94,7 @@ fn words(reason: SkipReason) -> &'static str {
         SkipReason::Submodule => "submodule",
         SkipReason::OddName => "a name that is no path",
         SkipReason::Helmfile => "helmfile, which is not edited yet",
-        SkipReason::Terraform => "Terraform, which is not edited yet",
-        SkipReason::Fleet => "Fleet, which is not edited yet",
+        SkipReason::Terraform => "no valid HCL",
         SkipReason::UnknownShape => "a shape that is not known",
     }
 }
@@ -132,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_shape_that_is_not_moved_yet_is_a_warning() {
-        let found = found(SkipReason::Terraform, &["edge-26.8.2"]);
+        let found = found(SkipReason::Helmfile, &["edge-26.8.2"]);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].mend.as_ref().unwrap().contains("set it to edge-26.8.3"));
     }

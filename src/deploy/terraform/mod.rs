@@ -77,14 +77,10 @@ pub fn terraform(files: &dyn Files) -> Terraform {
     found
 }
 
-/// Evaluates a root once for each file that may set its inputs.
+/// Evaluates a root by itself, and once for each file that may set its inputs.
 fn root(files: &dyn Files, module: &Module, found: &mut Terraform) {
     let (always, named) = module::variable_files(files, module);
-    let mut ways: Vec<Option<&RepoPath>> = named.iter().map(Some).collect();
-    if ways.is_empty() {
-        ways.push(None);
-    }
-    for by in ways {
+    for by in [None].into_iter().chain(named.iter().map(Some)) {
         let mut inputs = Inputs::new();
         for path in always.iter().chain(by) {
             module::read_inputs(files, path, &mut inputs, &mut found.notes);

@@ -49,7 +49,10 @@ fn a_version_is_found_where_it_is_written() {
     let set = [("r/terraform.tfvars", "v = \"2026.7.1\"\n")];
     assert_eq!(found(&set, "var.v"), ["r/terraform.tfvars:2026.7.1*"]);
     let many = [("r/sites/a.tfvars", "v = \"2026.7.1\"\n"), ("r/sites/b.tfvars", "v = \"2026.7.2\"\n")];
-    assert_eq!(found(&many, "var.v"), ["r/sites/a.tfvars:2026.7.1*", "r/sites/b.tfvars:2026.7.2*"]);
+    assert_eq!(
+        found(&many, "var.v"),
+        ["r/variables.tf:2026.8.2*", "r/sites/a.tfvars:2026.7.1*", "r/sites/b.tfvars:2026.7.2*"]
+    );
     let data = found(&[], "data.http.release.body");
     assert_eq!(data, ["<Terraform, `data.http.release.body`>"]);
 }

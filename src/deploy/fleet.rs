@@ -1,0 +1,145 @@
+//! Rancher Fleet: the chart of a bundle, as its `fleet.yaml` says (fleet.rancher.io, "fleet.yaml").
+//!
+//! In: a document. Out: the chart with its values, and once more for each of `targetCustomizations` that says anything
+//! of its own. Known by what it holds: other files have that name too.
+
+use super::{
+    chart::{ChartRelease, Layer, Repository, merged, registry_chart},
+    files::Files,
+    value::{Scalar, Value},
+};
+use crate::repo::RepoPath;
+
+/// Reads a bundle; none where the document is no `fleet.yaml`, or brings no chart from elsewhere.
+pub fn releases(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<ChartRelease> {
+    let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
+    let namespace = ["targetNamespace", "namespace", "defaultNamespace"];
+    let namespace = namespace.iter().find_map(|key| document.scalar(&[key]));
+    let mut found: Vec<ChartRelease> =
+        release(files, path, helm, namespace, String::new()).into_iter().collect();
+    for (n, target) in document.list_at("targetCustomizations").iter().enumerate() {
+        let Some(own) = target.get("helm") else { continue };
+        let both = merged(helm, own);
+        let part = format!("targetCustomizations[{n}]");
+        found.extend(release(files, path, &both, target.scalar(&["namespace"]).or(namespace), part));
+    }
+    found
+}
+
+/// Tells a `fleet.yaml` from an object or values in a file of that name.
+fn is_fleet(document: &Value) -> bool {
+    document.entry("kind").is_none() && document.entry("apiVersion").is_none()
+}
+
+fn release(
+    files: &dyn Files,
+    path: &RepoPath,
+    helm: &Value,
+    namespace: Option<&Scalar>,
+    part: String,
+) -> Option<ChartRelease> {
+    let written = helm.scalar(&["chart"])?;
+    let (chart, repository, version) = source(helm, written);
+    let mut layers = Vec::new();
+    // `valuesFiles` are laid over `values` (fleet `pkg/bundlereader`, `valuesFiles`).
+    layers.extend(helm.get("values").map(Layer::values));
+    for file in helm.list_at("valuesFiles").iter().filter_map(Value::as_scalar) {
+        let name = file.text();
+        let source = RepoPath::resolve(path.folder(), &name).and_then(|p| files.file(p.as_str()).ok());
+        layers.push(match source {
+            Some(source) => Layer::text(&Scalar::file(&source), files, &name),
+            None => Layer::outside(format!("{name}, which is not in this repository")),
+        });
+    }
+    layers.extend(helm.list_at("valuesFrom").iter().map(|from| {
+        let who = ["configMapKeyRef", "secretKeyRef"].iter().find_map(|key| from.text(&[key, "name"]));
+        Layer::outside(format!("`valuesFrom` {}", who.unwrap_or_default()))
+    }));
+    Some(ChartRelease {
+        file: path.clone(),
+        part,
+        by: None,
+        chart,
+        repository,
+        version,
+        release: helm.scalar(&["releaseName"]).cloned().unwrap_or_else(|| Scalar::made("")),
+        namespace: namespace.cloned(),
+        layers,
+        kube_version: None,
+        api_versions: Vec::new(),
+        include_crds: true,
+        hooks: true,
+        notes: Vec::new(),
+    })
+}
+
+/// Says where the chart is: in a repository by name, in a registry, or a package by its address.
+fn source(helm: &Value, written: &Scalar) -> (Scalar, Repository, Option<Scalar>) {
+    let text = written.text();
+    let version = helm.scalar(&["version"]).cloned();
+    if let Some(repo) = helm.scalar(&["repo"]) {
+        return (written.clone(), Repository::Address(repo.clone()), version);
+    }
+    if text.starts_with("oci://") {
+        let (chart, repository) = registry_chart(written);
+        return (chart, repository, version);
+    }
+    match package(&text).filter(|_| text.contains("://")) {
+        Some((slash, dash, end)) => {
+            let repository = Repository::Address(written.cut(0..slash));
+            (written.cut(slash + 1..dash), repository, Some(written.cut(dash + 1..end)))
+        }
+        None => (written.clone(), Repository::Git(None), version),
+    }
+}
+
+/// Finds in the address of a package where its name begins, where the version does, and where that ends.
+fn package(text: &str) -> Option<(usize, usize, usize)> {
+    let end = text.strip_suffix(".tgz")?.len();
+    let slash = text.get(..end)?.rfind('/')?;
+    let digit = |at: usize| text.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit);
+    let (dash, _) = text.get(..end)?.match_indices('-').find(|(at, _)| *at > slash && digit(*at))?;
+    Some((slash, dash, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deploy::{files::Files, testing::files};
+
+    fn found(text: &str) -> Vec<ChartRelease> {
+        let tree = files(&[("a/fleet.yaml", text), ("a/v.yaml", "linkerdVersion: edge-26.8.1\n")]);
+        releases(&tree, &RepoPath::new("a/fleet.yaml").unwrap(), &tree.documents("a/fleet.yaml").unwrap()[0])
+    }
+
+    fn shown(text: &str) -> Vec<String> {
+        let one = |c: &ChartRelease| {
+            let version = c.version.as_ref().map(|v| v.text().into_owned()).unwrap_or_default();
+            format!("{} {version}", c.chart.text())
+        };
+        found(text).iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_bundle_and_its_customizations_bring_a_chart() {
+        let text = "defaultNamespace: linkerd\nhelm:\n  repo: https://helm.linkerd.io/edge\n  chart: linkerd-crds\n  \
+                    version: 2026.8.2\n  valuesFiles: [v.yaml]\ntargetCustomizations:\n- name: a\n  helm: {version: 2026.7.1}\n- name: b\n";
+        assert_eq!(shown(text), ["linkerd-crds 2026.8.2", "linkerd-crds 2026.7.1"]);
+        let values = found(text)[0].values().value;
+        assert_eq!(values.text(&["linkerdVersion"]).unwrap(), "edge-26.8.1");
+    }
+
+    #[test]
+    fn a_package_is_named_by_its_address() {
+        let of = |chart: &str| shown(&format!("helm: {{chart: \"{chart}\"}}\n"));
+        assert_eq!(of("https://helm.linkerd.io/edge/linkerd-crds-2026.8.2.tgz"), ["linkerd-crds 2026.8.2"]);
+        assert_eq!(of("https://helm.linkerd.io/edge/linkerd2-cni-2026.8.2.tgz"), ["linkerd2-cni 2026.8.2"]);
+        assert_eq!(of("oci://cr.example.com/l5d/linkerd-viz"), ["linkerd-viz "]);
+        assert_eq!(of("./charts/a"), ["./charts/a "]);
+    }
+
+    #[test]
+    fn an_object_in_a_file_of_that_name_is_none() {
+        assert_eq!(shown("apiVersion: v1\nkind: ConfigMap\nhelm: {chart: linkerd-crds, repo: x}\n"), [""; 0]);
+    }
+}

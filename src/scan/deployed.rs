@@ -1,0 +1,272 @@
+//! Step 5, scan: pins of what the model says is deployed.
+//!
+//! In: charts and objects whose scalars know where they were written. Out: a pin where each release of Linkerd that they
+//! read was written, in whatever file. Which keys hold a version is `linkerd`'s to say, what a version is
+//! `version_text`'s.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Pin, PinKind, Reason, RepoPath, SkipReason, Skipped, annotation,
+    context::Context,
+    found::{Found, Spec},
+    marker::{self, TextFile},
+    origin::{self, Ours},
+    other,
+    place::Place,
+    version_text::{Expects, Judged, VersionText, judge},
+};
+use crate::{
+    deploy::{
+        About, ChartRelease, Files as _, Layer, Note, Object, Part, Scalar, TreeFiles, Value,
+        chart::Repository, fleet, terraform, value::Via,
+    },
+    linkerd::{self, INJECT, PROXY_VERSION, ValueLine},
+    repo::Tree,
+    yaml::{Ceilings, Node},
+};
+
+/// Keys that are walked in values, and levels; people write far fewer.
+const DEPTH: usize = 64;
+
+/// Takes the pins of what Terraform deploys, and reports what its files name beside them.
+pub(super) fn terraform(
+    context: &Context<'_>,
+    tree: &dyn Tree,
+    named: &[RepoPath],
+    found: &mut Found,
+    skipped: &mut Vec<Skipped>,
+) {
+    if named.is_empty() {
+        return;
+    }
+    let files = TreeFiles::new(tree, Ceilings::default());
+    let deployed = terraform::terraform(&files);
+    let mut pins = Found::default();
+    for release in &deployed.charts {
+        take_release(context, release, PinKind::Terraform, &mut pins);
+    }
+    for object in &deployed.objects {
+        take_object(context, object, &mut pins);
+    }
+    let unread: BTreeMap<&RepoPath, &Note> = deployed
+        .notes
+        .iter()
+        .filter(|n| matches!(n.about, About::Unread { .. }))
+        .map(|n| (&n.path, n))
+        .collect();
+    for path in named {
+        let Ok(source) = files.file(path.as_str()) else { continue };
+        let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
+        let own: Vec<Pin> =
+            pins.pins.iter().chain(&found.pins).filter(|p| p.path == *path).cloned().collect();
+        match unread.get(path).map(|note| &note.about) {
+            Some(About::Unread { why, .. }) => skipped.push(Skipped {
+                path: path.clone(),
+                reason: SkipReason::Terraform,
+                detail: Some(why.clone()),
+                versions: other::unmarked_releases(&source.text, &own),
+            }),
+            _ => pins.pins.extend(other::pins(&file, &own)),
+        }
+    }
+    found.append(pins);
+}
+
+/// Takes the pins of a bundle of Fleet's.
+pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, found: &mut Found) {
+    let files = TreeFiles::new(context.corpus.tree(), Ceilings::default());
+    let path = &place.file.path;
+    let documents = files.documents(path.as_str());
+    for document in documents.iter().flat_map(|all| all.iter()) {
+        for release in fleet::releases(&files, path, document) {
+            take_release(context, &release, PinKind::Fleet, found);
+        }
+    }
+}
+
+/// Takes a chart's version, and the releases in its values.
+fn take_release(context: &Context<'_>, release: &ChartRelease, kind: PinKind, found: &mut Found) {
+    let known = |scalar: &Scalar| scalar.unknown_to().is_none().then(|| scalar.text().into_owned());
+    let Some(chart) = known(&release.chart) else { return };
+    let origin = match &release.repository {
+        Repository::Address(address) => {
+            known(address).map_or(origin::Origin::Unknown, origin::Origin::Address)
+        }
+        Repository::Git(_) => origin::Origin::Local,
+        Repository::Unknown(_) => origin::Origin::Unknown,
+    };
+    let version = release.version.as_ref().map(Scalar::text).unwrap_or_default();
+    let ours = Ours::judge(&chart, &origin, &version, &context.options.mirrors);
+    if let (Some(ours), Some(version)) = (&ours, &release.version) {
+        take(context, version, &ours.fill(Spec::platform(kind, Expects::Chart)), found);
+    }
+    for layer in &release.layers {
+        match layer {
+            Layer::Values(values) => {
+                ours.iter().for_each(|ours| take_values(context, values, ours, found));
+                annotations(context, values, DEPTH, found);
+            }
+            Layer::Set(set) => {
+                let value = ours.as_ref().zip(known(&set.name));
+                let value = value.and_then(|(ours, name)| Some((ours, linkerd::value(&ours.chart, &name)?)));
+                if let Some((ours, value)) = value {
+                    take(context, &set.value, &value_spec(ours, &value), found);
+                }
+            }
+            Layer::InChart { .. } | Layer::Outside { .. } => {}
+        }
+    }
+}
+
+fn take_values(context: &Context<'_>, values: &Value, ours: &Ours, found: &mut Found) {
+    for value in linkerd::VALUES.iter().filter(|v| v.chart == ours.chart) {
+        let keys: Vec<&str> = value.path.split('.').collect();
+        let Some(scalar) = values.scalar(&keys) else { continue };
+        // A tag beside a digest is not what runs.
+        let digest = keys.split_last().and_then(|(_, image)| values.text(&[image, &["digest"]].concat()));
+        let digest = digest.filter(|d| !d.is_empty()).map(|_| Reason::Digest);
+        take(context, scalar, &value_spec(ours, value).staying(digest), found);
+    }
+}
+
+fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
+    let own = matches!(value.line, ValueLine::Own(_)).then_some(Reason::OwnVersion);
+    let dead = value.dead_since.map(|_| Reason::NoEffect);
+    let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).of_chart(&ours.chart);
+    spec.staying(own.or(dead)).staying(ours.stays)
+}
+
+/// Takes the annotations of pods in values of any chart.
+fn annotations(context: &Context<'_>, values: &Value, depth: usize, found: &mut Found) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    if let Some(version) = values.scalar(&[PROXY_VERSION]) {
+        take(context, version, &annotation::spec().staying(opted_out(values)), found);
+    }
+    for (_, value) in values.entries() {
+        annotations(context, value, depth, found);
+    }
+    for item in values.items() {
+        annotations(context, item, depth, found);
+    }
+}
+
+fn opted_out(annotations: &Value) -> Option<Reason> {
+    (annotations.text(&[INJECT]).as_deref() == Some("disabled")).then_some(Reason::OptedOut)
+}
+
+/// Takes the annotations of an object that the injector reads; those elsewhere are without effect.
+fn take_object(context: &Context<'_>, object: &Object, found: &mut Found) {
+    let kind = object.kind();
+    let mut todo = vec![(Vec::<&str>::new(), &object.value)];
+    while let Some((path, value)) = todo.pop() {
+        if let Some(version) = value.scalar(&[PROXY_VERSION]) {
+            let stays = match annotation::effect(&kind, &path) {
+                annotation::Effect::None => Some(Reason::NoEffect),
+                annotation::Effect::Pod | annotation::Effect::Namespace => opted_out(value),
+            };
+            take(context, version, &annotation::spec().staying(stays), found);
+        }
+        if path.len() < DEPTH {
+            let below = value.entries().map(|(key, value)| ([path.as_slice(), &[key]].concat(), value));
+            todo.extend(below);
+        }
+    }
+}
+
+/// Takes a scalar that is a version, where it was written.
+fn take(context: &Context<'_>, scalar: &Scalar, spec: &Spec, found: &mut Found) {
+    if scalar.unknown_to().is_some() {
+        return;
+    }
+    let text = scalar.text();
+    let Judged::Version(judged) = judge(&text, spec.expects) else { return };
+    let written = scalar.cut(judged.span.clone());
+    let [Part::Written(at)] = written.parts() else {
+        return in_parts(context, &written, spec, found);
+    };
+    let kind = if at.via == Some(Via::Variable) { PinKind::Variable } else { spec.kind };
+    let judged = VersionText { span: 0..at.span.len(), ..judged };
+    place(context, at, &Spec { kind, ..spec.clone() }, judged, found);
+}
+
+/// A version that is put together of several texts names a release, and none of them can be written anew by itself.
+fn in_parts(context: &Context<'_>, written: &Scalar, spec: &Spec, found: &mut Found) {
+    let digits = |text: &str| text.contains(|c: char| c.is_ascii_digit());
+    let part = written.parts().iter().find_map(|part| match part {
+        Part::Written(at) if digits(at.text()) => Some(at),
+        _ => None,
+    });
+    if let Some(at) = part {
+        let spec = Spec { stays: Some(Reason::Uneditable), ..spec.clone() };
+        place(context, at, &spec, super::found::opaque(at.span.len(), Reason::Uneditable), found);
+    }
+}
+
+/// Makes the pin: in YAML with the way to its node, elsewhere by its bytes alone.
+fn place(
+    context: &Context<'_>,
+    at: &crate::deploy::Origin,
+    spec: &Spec,
+    judged: VersionText,
+    found: &mut Found,
+) {
+    let path = &at.source.path;
+    if let Some(file) = yaml(context, path) {
+        for root in file.stream.roots() {
+            if in_yaml(Place::of(&file), root, at, spec, found) {
+                return;
+            }
+        }
+        return;
+    }
+    let text = &at.source.text;
+    let (line, column) = crate::yaml::position(text, at.span.start);
+    let held = marker::is_held(text, &at.span).then_some(Reason::Held);
+    found.pins.push(Pin {
+        path: path.clone(),
+        blob: at.source.blob,
+        site: super::Site { span: at.span.clone(), line, column, document: 0, route: None },
+        kind: spec.kind,
+        chart: spec.chart.clone(),
+        mirror: spec.mirror.clone(),
+        value: at.text().to_owned(),
+        form: judged.form,
+        version: judged.version,
+        stage: spec.stage,
+        stays: held.or(spec.stays).or(judged.stays),
+    });
+}
+
+fn yaml(context: &Context<'_>, path: &RepoPath) -> Option<std::sync::Arc<super::corpus::File>> {
+    matches!(other::class(path), other::Class::Manifest).then(|| context.corpus.file(path.as_str()))?
+}
+
+/// Finds the scalar that holds the bytes, also in the text of another.
+fn in_yaml(
+    place: Place<'_>,
+    root: Node<'_>,
+    at: &crate::deploy::Origin,
+    spec: &Spec,
+    found: &mut Found,
+) -> bool {
+    for node in root.document().nodes().filter(|node| !node.is_alias() && !node.is_key()) {
+        let Some(value) = node.as_str() else { continue };
+        let starts = value.match_indices(at.text()).map(|(start, _)| start);
+        for start in starts {
+            let part = start..start + at.span.len();
+            if place.locate(node, part.clone()).site.span == at.span {
+                found.part(place, node, part, spec);
+                return true;
+            }
+        }
+        if value.contains('\n') || value.contains(": ") {
+            let inside = place
+                .inside(node, |inner| inner.stream.roots().any(|root| in_yaml(inner, root, at, spec, found)));
+            if inside == Some(true) {
+                return true;
+            }
+        }
+    }
+    false
+}
