@@ -115,6 +115,17 @@ pub struct Values {
 // === impl ChartRelease ===
 
 impl ChartRelease {
+    /// Returns the scalars of the release itself and of the layers that the tree has: one that differs tells two releases
+    /// apart.
+    pub fn scalars(&self) -> impl Iterator<Item = &Scalar> {
+        let own = [&self.chart].into_iter().chain(&self.version);
+        own.chain(self.layers.iter().flat_map(|layer| match layer {
+            Layer::Values(value) => value.scalars(),
+            Layer::Set(parameter) => vec![&parameter.value],
+            Layer::InChart { .. } | Layer::Outside { .. } => Vec::new(),
+        }))
+    }
+
     /// Lays the layers over each other.
     pub fn values(&self) -> Values {
         layered(&self.layers)

@@ -384,6 +384,20 @@ impl Value {
         matches!(self, Self::Scalar(scalar) if scalar.is_null())
     }
 
+    /// Returns all scalars, keys excepted.
+    pub fn scalars(&self) -> Vec<&Scalar> {
+        let mut found = Vec::new();
+        let mut todo = vec![self];
+        while let Some(value) = todo.pop() {
+            match value {
+                Self::Scalar(scalar) => found.push(scalar),
+                Self::List(items) => todo.extend(items.iter()),
+                Self::Map(map) => todo.extend(map.values()),
+            }
+        }
+        found
+    }
+
     /// Makes new scalars of all scalars, keys excepted; `None` where `change` leaves all as they are.
     pub fn with_scalars(&self, change: &mut dyn FnMut(&Scalar) -> Option<Scalar>) -> Option<Self> {
         match self {

@@ -4,7 +4,7 @@
 //! read was written, in whatever file. Which keys hold a version is `linkerd`'s to say, what a version is
 //! `version_text`'s.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{
     Pin, PinKind, Reason, RepoPath, SkipReason, Skipped, annotation,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     deploy::{
-        About, ChartRelease, Files as _, Layer, Note, Object, Part, Scalar, TreeFiles, Value,
+        About, ChartRelease, Cluster, Files as _, Layer, Note, Object, Part, Scalar, TreeFiles, Value, argo,
         chart::Repository, fleet, terraform, value::Via,
     },
     linkerd::{self, INJECT, PROXY_VERSION, ValueLine},
@@ -28,6 +28,8 @@ use crate::{
 
 /// Keys that are walked in values, and levels; people write far fewer.
 const DEPTH: usize = 64;
+/// Registered clusters that are asked for their labels.
+const SECRETS: usize = 500;
 
 /// Takes the pins of what Terraform deploys, and reports what its files name beside them.
 pub(super) fn terraform(
@@ -83,6 +85,48 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, found: &mut Found) 
             take_release(context, &release, PinKind::Fleet, found);
         }
     }
+}
+
+/// Takes the pins of what an ApplicationSet makes, in its own file and in those that its generators read.
+pub(super) fn application_sets(context: &Context<'_>, place: Place<'_>, found: &mut Found) {
+    let files = TreeFiles::new(context.corpus.tree(), Ceilings::default());
+    let path = &place.file.path;
+    let objects = |path: &RepoPath| -> Vec<Object> {
+        let documents = files.documents(path.as_str());
+        documents.iter().flat_map(|all| all.iter()).flat_map(|document| Object::all(document, path)).collect()
+    };
+    // Of the cluster only the Secrets that register clusters are asked for.
+    let secrets: Vec<Object> = context
+        .index
+        .maps
+        .iter()
+        .filter(|map| map.cluster)
+        .take(SECRETS)
+        .flat_map(|map| objects(&map.path))
+        .collect();
+    let cluster = Cluster::new(&secrets);
+    for set in objects(path).iter().filter(|object| object.is(argo::GROUP, "ApplicationSet")) {
+        let mut pins = Found::default();
+        let mut seen = HashSet::new();
+        for application in argo::application_set(set, &files, &cluster, &mut Vec::new()) {
+            for release in argo::application(&application, &files).charts {
+                let new = release.scalars().any(|scalar| seen.insert(places(scalar)));
+                if new {
+                    take_release(context, &release, PinKind::ArgoApplicationset, &mut pins);
+                }
+            }
+        }
+        found.append(pins);
+    }
+}
+
+/// Says where the parts of a scalar were written.
+fn places(scalar: &Scalar) -> Vec<(RepoPath, usize)> {
+    let written = scalar.parts().iter().filter_map(|part| match part {
+        Part::Written(at) => Some((at.source.path.clone(), at.span.start)),
+        _ => None,
+    });
+    written.collect()
 }
 
 /// Takes a chart's version, and the releases in its values.
@@ -185,7 +229,12 @@ fn take(context: &Context<'_>, scalar: &Scalar, spec: &Spec, found: &mut Found) 
     let [Part::Written(at)] = written.parts() else {
         return in_parts(context, &written, spec, found);
     };
-    let kind = if at.via == Some(Via::Variable) { PinKind::Variable } else { spec.kind };
+    let kind = match at.via {
+        Some(Via::Variable) => PinKind::Variable,
+        Some(Via::Generator) => PinKind::ArgoGenerator,
+        Some(Via::Parameter) => PinKind::ArgoHelmParameter,
+        Some(Via::Values) | None => spec.kind,
+    };
     let judged = VersionText { span: 0..at.span.len(), ..judged };
     place(context, at, &Spec { kind, ..spec.clone() }, judged, found);
 }
@@ -260,7 +309,8 @@ fn in_yaml(
                 return true;
             }
         }
-        if value.contains('\n') || value.contains(": ") {
+        // A scalar alone is no text inside a text.
+        if value.contains(": ") || value.contains('{') {
             let inside = place
                 .inside(node, |inner| inner.stream.roots().any(|root| in_yaml(inner, root, at, spec, found)));
             if inside == Some(true) {

@@ -224,6 +224,9 @@ fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
     for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
         variable::unread(place, object, found);
     }
+    if Object::all(place).iter().any(|object| object.is("argoproj.io", "ApplicationSet")) {
+        deployed::application_sets(context, place, found);
+    }
     for root in file.stream.roots() {
         if is_kustomization(name) {
             kustomize::kustomization(context, place, root, found);
