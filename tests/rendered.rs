@@ -5,6 +5,8 @@
 mod forms;
 #[path = "rendered/keys.rs"]
 mod keys;
+#[path = "rendered/owners.rs"]
+mod owners;
 mod support;
 #[path = "rendered/values.rs"]
 mod values;
@@ -12,7 +14,7 @@ mod values;
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use support::{
-    charts::{CHARTS, ChartRepository},
+    charts::{CHARTS, ChartRepository, PUBLISHED},
     helm::Bench,
     manifests::{assert_trees, expected, hours_ago, job, name, unsummed},
     tree::MemoryTree,
@@ -66,7 +68,8 @@ struct Ask<'a> {
 }
 
 fn request<R>(tree: &MemoryTree, version: &str, ask: &Ask<'_>, run: impl FnOnce(&Regenerate<'_>) -> R) -> R {
-    let to: BTreeMap<String, String> = CHARTS.iter().map(|c| ((*c).to_owned(), version.to_owned())).collect();
+    let to: BTreeMap<String, String> =
+        PUBLISHED.iter().map(|(c, _)| ((*c).to_owned(), version.to_owned())).collect();
     let sets = sets(tree);
     run(&Regenerate {
         tree,

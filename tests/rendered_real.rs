@@ -12,19 +12,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use jiff::Timestamp;
 use serde_json::json;
 use support::{
     charts::{ChartRepository, Package},
     helm::Bench,
+    repo::BareRepo,
     tree::MemoryTree,
 };
 use uplinker::{
+    commit::git::open_path,
     linkerd::{CHARTS, built_in},
+    pipeline::{self, Operator},
     render::{
-        ChartId, DriftMode, Job, Layer, Object, Renderer as _, Take,
+        ChartId, DriftMode, Job, Layer, Manifest, Object, Renderer as _, Take,
         committed::{Regenerate, Regenerated, committed, regenerate},
     },
+    report::StageDecision,
     scan::{ScanOptions, scan},
+    verify::Severity,
 };
 
 /// The releases in which nothing may change when nothing is to.
@@ -213,4 +219,80 @@ fn row((from, to): (&str, &str), way: &str, upgrade: &Regenerated) -> Vec<String
         crds.join(", ")
     );
     crds
+}
+
+/// Reads a folder of text files.
+fn read_all(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        let path = format!("{prefix}{}", entry.file_name().to_str().expect("a plain name"));
+        match entry.path().is_dir() {
+            true => read_all(&entry.path(), &format!("{path}/"), files),
+            false => files.push((path, fs::read_to_string(entry.path()).expect("text"))),
+        }
+    }
+}
+
+/// The config repositories of `UPLINKER_RENDERED_REPOS`, each a folder: what follows from its charts moves whole, follows
+/// from them again, and moves no more; what no chart gives keeps its bytes.
+#[test]
+fn named_repositories_move_whole_and_keep_what_is_their_owners() {
+    let (Some(charts), Some(repositories)) = (folder(), env::var_os("UPLINKER_RENDERED_REPOS")) else {
+        return;
+    };
+    let repository = repository(&charts);
+    let bench = Bench::new(&repository.url());
+    let helm = bench.helm();
+    let plan = |files: &BTreeMap<String, String>| {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("mesh.git");
+        let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+        drop(BareRepo::with_files(path.clone(), "main", &files));
+        let operator = Operator {
+            catalog: &bench.catalog,
+            indexes: &[],
+            renderer: &helm,
+            to: Some("edge-26.8.3".parse().unwrap()),
+            now: Timestamp::now(),
+            progress: &|_| {},
+        };
+        pipeline::plan_head(open_path(&path).unwrap(), "mesh", &operator).unwrap()
+    };
+    for case in fs::read_dir(repositories).unwrap().map(|entry| entry.unwrap().path()) {
+        let mut files = Vec::new();
+        read_all(&case, "", &mut files);
+        let tree = MemoryTree::new(files);
+        let verified =
+            |tree: &MemoryTree| pipeline::verify(tree, &bench.catalog, &helm, Timestamp::now()).unwrap();
+        let before = verified(&tree);
+        let report = plan(&tree.files());
+        let stage = &report.stages[0];
+        println!("{}: proven {}, {:?}", case.display(), before.is_proven(), before.own);
+        if !before.is_proven() {
+            continue;
+        }
+        assert!(
+            matches!(stage.decision, StageDecision::Propose(_)),
+            "{}: {:?}",
+            case.display(),
+            stage.decision
+        );
+        let blocks: Vec<_> = stage.findings.iter().filter(|f| f.severity == Severity::Block).collect();
+        assert!(blocks.is_empty(), "{}: {blocks:?}", case.display());
+        let after = tree.changed(&stage.changes.files);
+        let again = verified(&after);
+        assert!(again.is_proven(), "{}: {:?} {:?}", case.display(), again.drifts, again.unproven);
+        let versions: BTreeSet<_> = again.manifests.iter().map(|row| row.version.clone()).collect();
+        assert_eq!(versions, [Some("2026.8.3".to_owned())].into(), "{}", case.display());
+        assert_eq!(again.own.len(), before.own.len(), "{}", case.display());
+        assert!(plan(&after.files()).stages[0].changes.files.is_empty(), "{}: a second pass", case.display());
+        for own in &before.own {
+            let object = |tree: &MemoryTree| {
+                let text = tree.text(own.path.as_str());
+                let manifest = Manifest::parse(text).unwrap();
+                let object = manifest.objects.iter().find(|o| o.key.to_string() == own.object);
+                object.map(|object| manifest.document(object).trim().to_owned())
+            };
+            assert_eq!(object(&after), object(&tree), "{}: {}", case.display(), own.object);
+        }
+    }
 }

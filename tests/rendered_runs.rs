@@ -146,17 +146,20 @@ fn what_was_proposed_follows_from_its_charts() {
     assert!(drift["object"].as_str().unwrap().starts_with("Deployment linkerd/"));
 }
 
+/// Asserts that nothing of a stage is proposed, and that the hold says this.
+#[track_caller]
+fn waits(scene: &Scene, run: Run, words: &[&str]) {
+    let _ = run.done().exits(4).prints(words);
+    assert!(scene.github.pulls(support::scene::REPO).is_empty() && scene.repo.tip(PLATFORM).is_none());
+}
+
 #[test]
 fn a_release_with_a_new_certificate_brings_no_key_into_git() {
     let scene = scene(&[], "edge-26.8.4");
     let before = all_keys(&scene);
-    run(&scene);
+    let rest = "The rest of the stage waits for it: linkerd-crds, linkerd-viz";
+    waits(&scene, with_helm(scene.run()), &["linkerd-control-plane in mesh/", "externalSecret", rest]);
     assert_eq!(all_keys(&scene), before);
-    let body = scene.only_pull().body.unwrap();
-    assert!(body.starts_with("**Blocked") && body.contains("externalSecret"), "{body}");
-    let plane = scene.repo.read(PLATFORM, "mesh/linkerd-control-plane.yaml");
-    assert_eq!(plane.as_ref(), Some(&COMMITTED[1].1), "it stays whole");
-    assert!(scene.repo.read(PLATFORM, "mesh/linkerd-viz.yaml").unwrap().contains("edge-26.8.4"));
 }
 
 #[test]
@@ -167,28 +170,64 @@ fn a_change_by_hand_is_refused_by_name_or_overwritten_as_configured() {
     let made = |more: &[(&str, &str)]| {
         let scene = scene(more, "edge-26.8.3");
         scene.repo.commit("main", &ADA, "By hand", &[put(path, &tampered)]);
-        run(&scene);
-        (scene.only_pull().body.unwrap(), scene.repo.read(PLATFORM, path).unwrap())
+        scene
     };
-    let (body, after) = made(&[]);
-    assert_eq!(after, tampered, "nothing of it changes");
-    assert!(body.starts_with("**Blocked") && body.contains("spec.replicas"), "{body}");
-    let (_, after) = made(&[("uplinker.yaml", "version: 1\ndrift: overwrite\n")]);
+    let scene = made(&[]);
+    waits(&scene, with_helm(scene.run()), &["spec.replicas is 7, the chart gives 1", "drift: overwrite"]);
+    let scene = made(&[("uplinker.yaml", "version: 1\ndrift: overwrite\n")]);
+    run(&scene);
+    let after = scene.repo.read(PLATFORM, path).unwrap();
     assert!(after.contains("replicas: 1") && !after.contains("replicas: 7") && after.contains("edge-26.8.3"));
 }
 
 #[test]
-fn without_helm_chart_pins_move_and_the_rest_says_how_to_get_one() {
+fn without_helm_a_stage_with_committed_manifests_waits_and_says_how_to_get_one() {
     let pin = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: linkerd, namespace: l}\n\
         spec: {url: https://helm.linkerd.io/edge}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n\
         metadata: {name: linkerd-crds, namespace: l}\nspec:\n  chart:\n    spec:\n      chart: linkerd-crds\n      \
         version: 2026.8.2\n      sourceRef: {kind: HelmRepository, name: linkerd}\n";
     let scene = scene(&[("flux/crds.yaml", pin)], "edge-26.8.3");
-    let _ = scene.run().env("UPLINKER_HELM", "").env("PATH", "/nonexistent").done().exits(0);
-    assert_eq!(scene.repo.changed("main", PLATFORM), ["flux/crds.yaml"]);
-    let body = scene.only_pull().body.unwrap();
-    assert!(body.starts_with("**Blocked") && body.contains("helm.sh/docs/intro/install"), "{body}");
-    assert!(body.contains("&#45;&#45;helm") || body.contains("--helm"), "{body}");
+    let run = scene.run().env("UPLINKER_HELM", "").env("PATH", "/nonexistent");
+    waits(
+        &scene,
+        run,
+        &["helm.sh/docs/intro/install", "--helm", "The rest of the stage waits for it: linkerd-crds"],
+    );
+}
+
+/// A repository with nothing but the CNI plugin of a release, and all releases up to `newest`.
+fn cni_alone(version: &str, newest: &str) -> Scene {
+    let text = cni(version);
+    let scene = Scene::new(&[("cni/cni.yaml", &text)]);
+    let dates = [("edge-26.6.3", 20), ("edge-26.8.2", 21), ("edge-26.8.3", 22), ("edge-26.8.4", 23)];
+    for (tag, day) in dates.into_iter().filter(|(tag, _)| *tag <= newest) {
+        scene.feed.publish(release(tag, &format!("2026-08-{day}T09:00:00Z")).charts(&["linkerd2-cni"]));
+    }
+    scene.feed.serve_packages(CHARTS.packages());
+    scene
+}
+
+fn cni(version: &str) -> String {
+    let bench = Bench::new(&CHARTS.url());
+    bench.helm().render(&[job("linkerd2-cni", version, "{}")]).remove(0).unwrap().to_string()
+}
+
+#[test]
+fn a_release_that_no_object_names_moves_where_its_chart_gives_something_else() {
+    let scene = cni_alone("2026.6.3", "edge-26.8.3");
+    run(&scene);
+    let pull = scene.only_pull();
+    // 2026.8.2 gives the same, and is the newest that does.
+    assert_eq!(pull.title, "Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)");
+    assert!(!pull.body.unwrap().starts_with("**Blocked"), "what it names is no release");
+    assert_eq!(scene.repo.read(PLATFORM, "cni/cni.yaml").unwrap(), cni("2026.8.3"));
+    let tip = scene.repo.tip(PLATFORM);
+    run(&scene);
+    assert_eq!(scene.repo.tip(PLATFORM), tip);
+
+    let scene = cni_alone("2026.8.3", "edge-26.8.4");
+    let _ = with_helm(scene.run()).done().exits(0).prints(&["up to date at edge-26.8.4"]);
+    assert!(scene.github.pulls(support::scene::REPO).is_empty());
 }
 
 /// Verifies a repository with these files where no host can be reached.

@@ -1,5 +1,7 @@
 //! What one target's stage should become: policy, plan, edit, render, verify. Nothing is written.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 
 use crate::{
@@ -11,6 +13,7 @@ use crate::{
     propose::{self, Content, Wanted},
     release::EdgeVersion,
     render::{NotRendered, Renderings},
+    repo::RepoPath,
     report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
     scan::{Inventory, Pin, Reason, Stage},
     verify::{self, Finding, Severity, Verification},
@@ -150,7 +153,8 @@ impl Drafting<'_> {
         let Self { survey, target, stage, .. } = *self;
         let mut inventory = survey.inventory.clone();
         let sources = self.rendering.sources();
-        let mut missing: Vec<NotRendered> = Vec::new();
+        let at = self.rendering.at(to);
+        at.name_pins(&mut inventory);
         for _ in 0..REFUSALS {
             let request = plan::Request {
                 inventory: &inventory,
@@ -165,8 +169,7 @@ impl Drafting<'_> {
             let plan = match plan::plan(&request) {
                 Ok(Some(plan)) => plan,
                 Ok(None) => return Applied::Nothing,
-                Err(blocked) if missing.is_empty() => return Applied::Stuck(blocked.to_string()),
-                Err(_) => return Applied::Stuck(all_of(&missing)),
+                Err(blocked) => return Applied::Stuck(blocked.to_string()),
             };
             let mut changes = match edit::apply(&plan, &inventory, survey.tree) {
                 Ok(changes) => changes,
@@ -179,17 +182,18 @@ impl Drafting<'_> {
                 }
             };
             let edited = Overlay::new(survey.tree, &changes);
-            let made = self.rendering.again(&plan, &inventory, &edited);
-            let refused =
-                |not: &NotRendered| plan::set_aside_rendered(&mut inventory, &not.files, &not.chart);
-            let again = made.missing.iter().map(refused).fold(false, |any, one| any | one);
-            missing.extend(made.missing);
-            if again {
+            let made = at.again(&plan, &inventory, &edited);
+            // A stage moves whole or not at all: half of it would be ahead of the rest.
+            if !made.missing.is_empty() {
+                return Applied::Stuck(waits(&plan, &inventory, &made.missing));
+            }
+            let left = |(path, chart): &(RepoPath, String)| plan::set_aside_own(&mut inventory, path, chart);
+            if made.left.iter().map(left).fold(false, |any, one| any | one) {
                 continue;
             }
             made.changes.into_iter().for_each(|change| changes.lay_over(change));
             let helm = if made.renderings.is_empty() { None } else { self.rendering.helm() };
-            let rendered = Renderings { done: made.renderings, missing, helm };
+            let rendered = Renderings { done: made.renderings, missing: Vec::new(), helm };
             return Applied::Done(Box::new(Change { plan, changes, inventory, rendered }));
         }
         Applied::Stuck("too many edits were refused".to_owned())
@@ -197,7 +201,9 @@ impl Drafting<'_> {
 
     fn finish(&self, change: Change, base: &str) -> Result<Draft, Error> {
         let survey = self.survey;
-        let after = survey.scan(&Overlay::new(survey.tree, &change.changes))?;
+        let edited = Overlay::new(survey.tree, &change.changes);
+        let mut after = survey.scan(&edited)?;
+        self.rendering.name_pins(&mut after, &edited, change.plan.to);
         let uses = self.rendering.uses(&change.inventory, &after);
         let change = Change { rendered: change.rendered.and(uses), ..change };
         let findings = self.verify(&change, &after);
@@ -283,14 +289,24 @@ impl Drafting<'_> {
     }
 }
 
-/// Says of everything that could not be rendered why, and what to do: on one line, as a verdict is.
-fn all_of(missing: &[NotRendered]) -> String {
+/// Says why a stage waits: of everything that could not be made again why and what to do, then what waits for it. All on
+/// one line, as a verdict is.
+fn waits(plan: &Plan, inventory: &Inventory, missing: &[NotRendered]) -> String {
     let line = |not: &NotRendered| {
         let (reason, mend) = (not.reason.trim_end_matches('.'), not.mend.trim_end_matches('.'));
         format!("{} in {}: {reason}; {mend}", not.chart, not.path)
     };
     let mut lines: Vec<String> = missing.iter().map(line).collect();
     lines.dedup();
+    let stuck = |pin: &Pin| {
+        missing.iter().any(|not| Some(&not.chart) == pin.chart.as_ref() && not.files.contains(&pin.path))
+    };
+    let pins = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)).filter(|pin| !stuck(pin));
+    let waiting: BTreeSet<&str> = pins.map(|pin| pin.chart.as_deref().unwrap_or(pin.path.as_str())).collect();
+    if !waiting.is_empty() {
+        let names: Vec<&str> = waiting.into_iter().collect();
+        lines.push(format!("The rest of the stage waits for it: {}", names.join(", ")));
+    }
     lines.join(". ")
 }
 

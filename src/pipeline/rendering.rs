@@ -13,7 +13,7 @@ use crate::{
         render_uses,
     },
     repo::{BlobId, RepoPath, Tree},
-    scan::{Inventory, Pin, PinKind, Reason},
+    scan::{Inventory, Pin, PinKind, RenderedFile},
 };
 
 /// Renders for one target.
@@ -23,6 +23,15 @@ pub(super) struct Rendering<'a> {
     renderer: &'a dyn Renderer,
     recognised: Recognised,
     kube_version: Option<String>,
+}
+
+/// What is committed, on the way to one release.
+pub(super) struct At<'a> {
+    rendering: &'a Rendering<'a>,
+    /// The sets, each with its version.
+    sets: Vec<Committed>,
+    /// The version that each chart is to have.
+    to: BTreeMap<String, String>,
 }
 
 // === impl Rendering ===
@@ -38,54 +47,63 @@ impl<'a> Rendering<'a> {
     }
 
     /// Lists what committed manifests are made from beside the files with their pins: whatever lies in their folders, and
-    /// the values files that the configuration names.
+    /// the files that may hold their values.
     pub fn sources(&self) -> Vec<(RepoPath, BlobId)> {
         let sets = &self.recognised.sets;
         let files = || sets.iter().flat_map(|set| &set.files).map(|file| &file.path);
         let folders: BTreeSet<&str> = files().map(RepoPath::folder).collect();
         let named: BTreeSet<&RepoPath> = self.survey.config().render.iter().flat_map(|e| &e.values).collect();
-        let is_source = |path: &RepoPath| folders.contains(path.folder()) || named.contains(path);
+        let near: BTreeSet<RepoPath> =
+            sets.iter().flat_map(|set| committed::values_near(self.survey.tree, set)).collect();
+        let is_source =
+            |path: &RepoPath| folders.contains(path.folder()) || named.contains(path) || near.contains(path);
         let entries = self.survey.tree.entries().iter();
         entries.filter(|e| !sets.is_empty() && is_source(&e.path)).map(|e| (e.path.clone(), e.id)).collect()
     }
 
-    /// Makes the manifests again whose pins move, with those beside them that do not name their release. `edited` is the
-    /// tree with the edits of the plan in it: a kustomization may be changed by both.
-    pub fn again(&self, plan: &Plan, inventory: &Inventory, edited: &dyn Tree) -> Regenerated {
-        let moving: BTreeSet<(&RepoPath, &str)> = plan
-            .moves
-            .iter()
-            .filter(|m| matches!(m.new, Some(NewText::Rendered(_))))
-            .filter_map(|m| inventory.pins.get(m.pin))
-            .filter_map(|pin| Some((&pin.path, pin.chart.as_deref()?)))
-            .collect();
-        if moving.is_empty() {
-            return Regenerated::default();
+    /// Finds out the releases of the sets whose objects name none, of what is given it at `to` first.
+    pub fn at(&self, to: EdgeVersion) -> At<'_> {
+        let to = self.versions(to);
+        let sets = self.named(self.survey.tree, &self.recognised.sets, &to);
+        At { rendering: self, sets, to }
+    }
+
+    /// Gives the pins of sets in another tree, in which no object names a release, the one that gives them.
+    pub fn name_pins(&self, inventory: &mut Inventory, tree: &dyn Tree, to: EdgeVersion) {
+        if inventory.pins.iter().any(|pin| is_unnamed(pin)) {
+            let mine = |file: &&RenderedFile| self.target.target.covers(&file.path);
+            let files: Vec<_> = inventory.facts.rendered.iter().filter(mine).cloned().collect();
+            let sets = committed::committed(tree, &files).sets;
+            let to = self.versions(to);
+            At { rendering: self, sets: self.named(tree, &sets, &to), to }.name_pins(inventory);
         }
-        let moves =
-            |set: &&Committed| set.files.iter().any(|f| moving.contains(&(&f.path, set.chart.as_str())));
-        let beside = |set: &&Committed| set.version.is_none() && !is_held(set, inventory);
-        let sets = self.recognised.sets.iter().filter(|set| moves(set) || beside(set));
-        let sets: Vec<Committed> = sets.cloned().collect();
-        let to = self.versions(plan.to);
-        let request = Regenerate { tree: edited, ..self.request(&sets, &to) };
-        let mut made = committed::regenerate(&request, self.renderer);
-        let unread = self.recognised.missing.iter().filter(|m| moving.contains(&(&m.path, m.chart.as_str())));
-        made.missing.extend(unread.cloned());
-        made
     }
 
     /// Compares everything that is committed with what its version and values give.
     pub fn proofs(&self) -> committed::Proofs {
         let nothing = BTreeMap::new();
-        let mut proofs = committed::prove_all(&self.request(&self.recognised.sets, &nothing), self.renderer);
+        let sets = self.named(self.survey.tree, &self.recognised.sets, &nothing);
+        let mut proofs = committed::prove_all(&self.request(&sets, &nothing), self.renderer);
         proofs.missing.extend(self.recognised.missing.iter().cloned());
         proofs
     }
 
-    /// Returns what is committed.
-    pub fn committed(&self) -> &[Committed] {
-        &self.recognised.sets
+    fn named(&self, tree: &dyn Tree, sets: &[Committed], to: &BTreeMap<String, String>) -> Vec<Committed> {
+        let unnamed = sets.iter().filter(|set| set.version.is_none()).map(|set| &set.chart);
+        let versions = unnamed.map(|chart| (chart.clone(), self.known(chart, to.get(chart)))).collect();
+        committed::named(&Regenerate { tree, ..self.request(sets, to) }, self.renderer, &versions)
+    }
+
+    /// Lists the versions of a chart that the index has, up to one, newest first.
+    fn known(&self, chart: &str, newest: Option<&String>) -> Vec<String> {
+        let releases = self.survey.catalog.releases.values().rev();
+        let versions = releases.filter_map(|release| release.charts.get(chart)).map(|chart| &chart.version);
+        versions.skip_while(|version| newest.is_some_and(|newest| newest != *version)).cloned().collect()
+    }
+
+    /// Tells whether anything is committed.
+    pub fn has_committed(&self) -> bool {
+        !self.recognised.sets.is_empty()
     }
 
     /// Renders the charts that the cluster renders, where the change alters what they are given.
@@ -127,12 +145,51 @@ impl<'a> Rendering<'a> {
     }
 }
 
-/// Tells whether a person holds a manifest that does not name its release.
-fn is_held(set: &Committed, inventory: &Inventory) -> bool {
-    let held = |pin: &Pin| {
-        pin.kind == PinKind::RenderedManifest
-            && pin.stays == Some(Reason::Held)
-            && set.files.iter().any(|f| f.path == pin.path)
-    };
-    inventory.pins.iter().any(held)
+// === impl At ===
+
+impl At<'_> {
+    /// Gives the pins in sets that name no release the one that gives them.
+    pub fn name_pins(&self, inventory: &mut Inventory) {
+        for pin in inventory.pins.iter_mut().filter(|pin| is_unnamed(pin)) {
+            let mine = |set: &&Committed| {
+                pin.chart.as_ref() == Some(&set.chart) && set.files.iter().any(|f| f.path == pin.path)
+            };
+            let version = self.sets.iter().find(mine).and_then(|set| set.version.as_deref());
+            pin.version = version.and_then(EdgeVersion::from_chart);
+        }
+    }
+
+    /// Makes the manifests again whose pins move, with those beside them that have no pin, since none of their objects
+    /// names anything. `edited` is the tree with the edits of the plan in it: a kustomization may be changed by both.
+    pub fn again(&self, plan: &Plan, inventory: &Inventory, edited: &dyn Tree) -> Regenerated {
+        let rendered = |pin: &&Pin| pin.kind == PinKind::RenderedManifest;
+        let place = |pin: &'_ Pin| Some((pin.path.clone(), pin.chart.clone()?));
+        let moving: BTreeSet<(RepoPath, String)> = plan
+            .moves
+            .iter()
+            .filter(|m| matches!(m.new, Some(NewText::Rendered(_))))
+            .filter_map(|m| place(inventory.pins.get(m.pin)?))
+            .collect();
+        if moving.is_empty() {
+            return Regenerated::default();
+        }
+        let pinned: BTreeSet<(RepoPath, String)> =
+            inventory.pins.iter().filter(rendered).filter_map(place).collect();
+        let among = |set: &Committed, places: &BTreeSet<(RepoPath, String)>| {
+            set.files.iter().any(|f| places.contains(&(f.path.clone(), set.chart.clone())))
+        };
+        let sets = self.sets.iter().filter(|set| among(set, &moving) || !among(set, &pinned));
+        let sets: Vec<Committed> = sets.cloned().collect();
+        let request = Regenerate { tree: edited, ..self.rendering.request(&sets, &self.to) };
+        let mut made = committed::regenerate(&request, self.rendering.renderer);
+        let unread = &self.rendering.recognised.missing;
+        let unread = unread.iter().filter(|m| moving.contains(&(m.path.clone(), m.chart.clone())));
+        made.missing.extend(unread.cloned());
+        made
+    }
+}
+
+/// Tells whether a pin may move and its text names no release.
+fn is_unnamed(pin: &Pin) -> bool {
+    pin.kind == PinKind::RenderedManifest && pin.version.is_none() && pin.stays.is_none()
 }

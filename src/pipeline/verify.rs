@@ -7,10 +7,10 @@ use crate::{
     release::Catalog,
     render::{
         NotRendered, Renderer,
-        committed::{Committed, Drift, Proofs},
+        committed::{Committed, Drift, Own, Proofs},
     },
     repo::Tree,
-    report::{DriftRow, ManifestRow, UnprovenRow, VerifyReport},
+    report::{DriftRow, ManifestRow, OwnRow, UnprovenRow, VerifyReport},
     scan::ValuesPart,
     verify::{
         Place,
@@ -31,10 +31,10 @@ pub(super) fn verify(
     for target in &config.targets {
         let rendering = Rendering::new(&survey, target, renderer);
         let proofs = rendering.proofs();
-        report.manifests.extend(rendering.committed().iter().filter_map(|set| row(set, &proofs)));
+        report.manifests.extend(proofs.sets.iter().filter_map(|set| row(set, &proofs)));
         report.drifts.extend(proofs.drifts.iter().map(drift));
-        report.unproven.extend(proofs.missing.into_iter().map(unproven));
-        let deployed = deployed(&survey, &target.target, rendering.committed());
+        report.own.extend(proofs.own.iter().map(own));
+        let deployed = deployed(&survey, &target.target, &proofs.sets);
         report.deployed += deployed.len();
         let rest = AtRest {
             inventory: &survey.inventory,
@@ -42,12 +42,13 @@ pub(super) fn verify(
             control_plane: config.data_plane.control_plane,
             knowledge: &catalog.knowledge,
             deployed: &deployed,
-            committed: rendering.committed(),
+            committed: &proofs.sets,
             now,
         };
         report.proxies += proxy_pins(&rest);
         report.findings.extend(at_rest(&rest));
-        report.helm = report.helm.or_else(|| rendering.helm().filter(|_| !rendering.committed().is_empty()));
+        report.unproven.extend(proofs.missing.into_iter().map(unproven));
+        report.helm = report.helm.or_else(|| rendering.helm().filter(|_| rendering.has_committed()));
     }
     Ok(report)
 }
@@ -109,6 +110,16 @@ fn drift(drift: &Drift) -> DriftRow {
         object: drift.object.to_string(),
         field: drift.field.clone(),
         reason: drift.to_string(),
+        mend: drift.hint().to_owned(),
+    }
+}
+
+fn own(own: &Own) -> OwnRow {
+    OwnRow {
+        path: own.path.clone(),
+        line: own.line,
+        object: own.object.to_string(),
+        command: own.command.map(str::to_owned),
     }
 }
 

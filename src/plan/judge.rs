@@ -36,15 +36,15 @@ pub fn set_aside(inventory: &mut Inventory, path: &RepoPath, line: usize) -> boo
     any
 }
 
-/// Marks the pins of a committed manifest that could not be rendered again, as [`set_aside`] does.
-pub fn set_aside_rendered(inventory: &mut Inventory, files: &[RepoPath], chart: &str) -> bool {
+/// Marks the pins in a file of which a chart gives nothing, whatever marks of it are there; tells whether any was to move.
+pub fn set_aside_own(inventory: &mut Inventory, path: &RepoPath, chart: &str) -> bool {
     let mine = |pin: &&mut Pin| {
         pin.kind == PinKind::RenderedManifest
             && pin.chart.as_deref() == Some(chart)
             && pin.stays.is_none()
-            && files.contains(&pin.path)
+            && pin.path == *path
     };
-    inventory.pins.iter_mut().filter(mine).map(|pin| pin.stays = Some(Reason::Uneditable)).count() > 0
+    inventory.pins.iter_mut().filter(mine).map(|pin| pin.stays = Some(Reason::MadeByCli)).count() > 0
 }
 
 /// Returns the release that a pin stands at for comparisons. An exact chart version of an old scheme that no index
@@ -202,8 +202,13 @@ impl<'a> Judge<'a> {
 }
 
 /// Writes what stands where a rendered manifest names its version first: behind a space (`linkerd/helm edge-26.8.2`), or
-/// behind the chart (`linkerd-crds-2026.8.2`).
+/// behind the chart (`linkerd-crds-2026.8.2`). A text that names something else, such as an image's version, says nothing of
+/// the release.
 fn renamed(pin: &Pin, to: EdgeVersion) -> String {
+    let ends = |at: char| pin.value.rsplit_once(at).map_or("", |(_, version)| version);
+    if ends(' ').parse::<EdgeVersion>().is_err() && EdgeVersion::from_chart(ends('-')).is_none() {
+        return to.to_string();
+    }
     match (pin.value.rsplit_once(' '), pin.value.rsplit_once('-')) {
         (Some((by, _)), _) => format!("{by} {to}"),
         (None, Some((chart, _))) => format!("{chart}-{}", to.chart()),

@@ -30,7 +30,7 @@ use crate::{
 pub use constraint::{BadConstraint, Constraint};
 pub use control_plane::{ControlPlane, control_plane};
 pub use fingerprint::RULES_VERSION;
-pub use judge::{edge_of, judge, resolve, set_aside, set_aside_rendered};
+pub use judge::{edge_of, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};
 pub use needs::{mirror_is_read, needs, resting};
 pub use target::{Assignment, Overlap, assign};

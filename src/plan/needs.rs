@@ -29,7 +29,13 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
         charts.iter().filter(|c| c.unverified_mirror).map(|c| c.chart.clone()).collect();
     charts.retain(|c| c.unverified_mirror || !doubtful.contains(&c.chart));
     let highest = mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(edge_of).max();
-    Needs { charts: charts.into_iter().collect(), lowest: moving().filter_map(edge_of).min(), highest }
+    let unnamed = moving().any(|p| p.form == Form::Rendered && edge_of(p).is_none());
+    Needs {
+        charts: charts.into_iter().collect(),
+        lowest: moving().filter_map(edge_of).min(),
+        highest,
+        unnamed,
+    }
 }
 
 /// Returns why the pins of a target's stage stay, where every one of them stays whatever the release is; `None` where

@@ -66,11 +66,12 @@ fn leaves_nothing_to_do(reason: &HoldReason) -> bool {
 impl<'a> Question<'a> {
     /// Returns the releases that would move a pin up and none down, newest first.
     fn ahead(&self) -> impl Iterator<Item = &'a Release> {
-        let Needs { lowest, highest, .. } = *self.needs;
+        let Needs { lowest, highest, unnamed, .. } = *self.needs;
         let useful = move |release: &&Release| {
             let version = release.version;
             let moves = match (lowest, highest) {
-                (Some(lowest), _) => version > lowest,
+                (Some(lowest), _) => version > lowest || unnamed && version == lowest,
+                (None, Some(highest)) if unnamed => version >= highest,
                 // Only held pins name a release: there is nothing to move.
                 (None, Some(_)) => false,
                 (None, None) => true,
@@ -94,8 +95,10 @@ impl<'a> Question<'a> {
         let Some(release) = self.catalog.get(to) else { return hold(HoldReason::UnknownRelease) };
         match (self.needs.lowest, self.needs.highest) {
             (_, Some(running)) if running > to => return hold(HoldReason::Downgrade { running }),
-            (Some(lowest), _) if lowest >= to => return hold(HoldReason::UpToDate),
-            (None, Some(_)) => return hold(HoldReason::UpToDate),
+            (Some(lowest), _) if lowest > to || lowest == to && !self.needs.unnamed => {
+                return hold(HoldReason::UpToDate);
+            }
+            (None, Some(_)) if !self.needs.unnamed => return hold(HoldReason::UpToDate),
             _ => {}
         }
         self.waits(release).map_or(Ok(to), Err)

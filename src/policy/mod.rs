@@ -63,6 +63,8 @@ pub struct Needs {
     pub lowest: Option<EdgeVersion>,
     /// The newest release that a moving or held pin names: never go below.
     pub highest: Option<EdgeVersion>,
+    /// Whether a moving pin names no release, so that only rendering tells whether it is behind.
+    pub unnamed: bool,
 }
 
 /// A chart that the repository pins.

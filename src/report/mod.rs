@@ -37,7 +37,7 @@ use crate::{
 pub use actions::outputs;
 pub use escape::{for_json, for_terminal, lines_for_terminal};
 pub use schema::{Document, schema};
-pub use verify::{DriftRow, ManifestRow, UnprovenRow, VerifyReport};
+pub use verify::{DriftRow, ManifestRow, OwnRow, UnprovenRow, VerifyReport};
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

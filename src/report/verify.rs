@@ -23,6 +23,8 @@ pub struct VerifyReport {
     pub manifests: Vec<ManifestRow>,
     /// Where they are not what their charts give, ordered by path and line.
     pub drifts: Vec<DriftRow>,
+    /// Objects in the same files that no chart gives: nothing is wrong with them.
+    pub own: Vec<OwnRow>,
     /// What could not be rendered, and so is not known.
     pub unproven: Vec<UnprovenRow>,
     /// How many charts are deployed or committed in an exact version.
@@ -65,6 +67,21 @@ pub struct DriftRow {
     pub field: Option<String>,
     /// What differs, as a sentence; secrets are not shown.
     pub reason: String,
+    /// What to do.
+    pub mend: String,
+}
+
+/// An object beside those of the charts, in the same file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OwnRow {
+    /// The file.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// The object.
+    pub object: String,
+    /// The command of the Linkerd CLI that writes it, where one does.
+    pub command: Option<String>,
 }
 
 /// A committed manifest of which nothing can be said.
@@ -138,9 +155,17 @@ impl VerifyReport {
 
     fn lines(&self) -> impl Iterator<Item = String> + '_ {
         let drifts = self.drifts.iter().map(|d| format!("{}:{}: {}", d.path, d.line, d.reason));
+        let mut hints: Vec<String> = self.drifts.iter().map(|d| format!("{}: {}", d.chart, d.mend)).collect();
+        hints.dedup();
+        let own = self.own.iter().map(|own| {
+            let by =
+                own.command.as_ref().map(|command| format!(", which `{command}` writes")).unwrap_or_default();
+            format!("note: {}:{}: no chart gives {}{by}; it is left alone", own.path, own.line, own.object)
+        });
         let unproven =
             self.unproven.iter().map(|u| format!("{}: {}: {}; {}", u.path, u.chart, u.reason, u.mend));
-        drifts.chain(unproven).chain(self.findings.iter().map(super::run::finding_line))
+        let findings = self.findings.iter().map(super::run::finding_line);
+        drifts.chain(hints).chain(unproven).chain(findings).chain(own)
     }
 
     /// Says what was compared where all of it agrees.
@@ -192,6 +217,13 @@ mod tests {
                 object: "A b".to_owned(),
                 field: Some("spec.x".to_owned()),
                 reason: "A b spec.x is \u{1b}[31m<b>, the chart gives 1".to_owned(),
+                mend: "undo it".to_owned(),
+            }],
+            own: vec![OwnRow {
+                path: RepoPath::new("a.yaml").unwrap(),
+                line: 3,
+                object: "Link m/east".to_owned(),
+                command: Some("linkerd multicluster link-gen".to_owned()),
             }],
             ..VerifyReport::default()
         }
@@ -220,7 +252,12 @@ mod tests {
             text.contains("linkerd/crds.yaml:7: A b spec.x is \\u{1b}[31m<b>, the chart gives 1"),
             "{text}"
         );
-        assert!(text.contains("linkerd/crds.yaml and 1 more"));
+        assert!(
+            text.contains("linkerd/crds.yaml and 1 more")
+                && text.contains("\nlinkerd-crds 2026.8.2: undo it\n")
+        );
+        let own = "note: a.yaml:3: no chart gives Link m/east, which `linkerd multicluster link-gen` writes; it is left alone\n";
+        assert!(text.ends_with(own), "{text}");
         let markdown = shown(Format::Markdown);
         assert!(!markdown.contains("<b>") && markdown.contains("&#60;b&#62;"), "{markdown}");
         let json: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
@@ -228,7 +265,12 @@ mod tests {
             (json["schema"].as_str(), json["drifts"][0]["line"].as_u64()),
             (Some("uplinker.verify/v1"), Some(7))
         );
-        let half = VerifyReport { drifts: Vec::new(), findings: vec![finding(Severity::Block)], ..report() };
+        let half = VerifyReport {
+            drifts: Vec::new(),
+            own: Vec::new(),
+            findings: vec![finding(Severity::Block)],
+            ..report()
+        };
         let text = half.render(Style::default());
         assert!(text.ends_with("block half-done: a.yaml:2: crds lag; move them\n"), "{text}");
         let warned = VerifyReport { findings: vec![finding(Severity::Warn)], ..VerifyReport::default() };

@@ -245,6 +245,8 @@ pub enum Reason {
     Uneditable,
     /// Written by `linkerd inject --manual`; it must be made again with the CLI.
     ManualInjection,
+    /// Written by another command of the Linkerd CLI than `install`; no chart gives it.
+    MadeByCli,
     /// Prose, or text that no deployer reads.
     NotDeployed,
     /// The control plane's release is not known, so proxies wait.

@@ -3,13 +3,13 @@
 //! In: a tree and options. Out: the [`Inventory`]. The files are screened, indexed, then read shape by shape; variables
 //! that pins read are traced last. Owns no rule of any shape.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::repo::parallel;
 
 use super::{
-    Entry, Facts, Generator, Inventory, Pin, PinKind, Reason, RepoPath, ScanOptions, SkipReason, Skipped,
-    Tree, TreeError, chart,
+    Entry, Facts, Generator, Inventory, Pin, PinKind, Reason, RenderedFile, RepoPath, ScanOptions,
+    SkipReason, Skipped, Tree, TreeError, chart,
     context::Context,
     corpus::{Corpus, File, Unread},
     deployed,
@@ -24,7 +24,8 @@ use super::{
     other::{self, Class},
     patch,
     place::Place,
-    rendered, rivals,
+    rendered::{self, Lone},
+    rivals,
     screen::{self, Hit, is_kustomization},
     unknown, uses, values, variable,
 };
@@ -40,8 +41,8 @@ struct FileResult {
     found: Found,
     skipped: Vec<Skipped>,
     generators: Vec<Generator>,
-    /// Files that a chart marked and that hold nothing but Secrets.
-    secrets: Vec<RepoPath>,
+    /// Files that a chart marked and that may be something by themselves.
+    lone: Vec<(RepoPath, Lone)>,
     /// Files of Terraform that name a release or Linkerd.
     terraform: Vec<RepoPath>,
 }
@@ -53,7 +54,7 @@ impl FileResult {
         self.found.append(other.found);
         self.skipped.extend(other.skipped);
         self.generators.extend(other.generators);
-        self.secrets.extend(other.secrets);
+        self.lone.extend(other.lone);
         self.terraform.extend(other.terraform);
     }
 }
@@ -93,10 +94,10 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     });
     let mut all = FileResult::default();
     results.into_iter().for_each(|result| all.append(result));
-    let FileResult { mut found, mut skipped, generators, secrets, mut terraform } = all;
+    let FileResult { mut found, mut skipped, generators, lone, mut terraform } = all;
     terraform.sort();
     deployed::terraform(&context, tree, &terraform, &mut found, &mut skipped);
-    leave_lone_secrets(&secrets, &mut found);
+    leave_lone(lone, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
     trace_variables(&context, &mut found);
@@ -137,17 +138,26 @@ fn index(tree: &dyn Tree, corpus: &Corpus<'_>, hits: &[Hit]) -> Index {
     index
 }
 
-/// Secrets that were taken from an installation and committed by themselves, such as the root of trust, keep its marks:
-/// they are no chart's output where nothing else of that chart is committed.
-fn leave_lone_secrets(secrets: &[RepoPath], found: &mut Found) {
-    let secrets: HashSet<&RepoPath> = secrets.iter().collect();
-    let is_secret = |path: &RepoPath| secrets.contains(path);
-    let made: HashSet<String> =
-        found.rendered.iter().filter(|file| !is_secret(&file.path)).map(|file| file.chart.clone()).collect();
-    found.rendered.retain(|file| made.contains(&file.chart) || !is_secret(&file.path));
+/// What was committed by itself keeps the marks of a chart: it is no chart's output where nothing else of that chart is
+/// committed, nor what the CLI gave another cluster where the CLI installed nothing.
+fn leave_lone(lone: Vec<(RepoPath, Lone)>, found: &mut Found) {
+    let lone: HashMap<RepoPath, Lone> = lone.into_iter().collect();
+    let made = |file: &&RenderedFile| !lone.contains_key(&file.path);
+    let made: HashSet<String> = found.rendered.iter().filter(made).map(|file| file.chart.clone()).collect();
+    let installed = found.pins.iter().any(|pin| {
+        pin.kind == PinKind::RenderedManifest
+            && pin.chart.as_deref() == Some("linkerd-multicluster")
+            && pin.value.starts_with("linkerd/cli ")
+            && !lone.contains_key(&pin.path)
+    });
+    let left = |path: &RepoPath, chart: &str| match lone.get(path)? {
+        Lone::Secrets => (!made.contains(chart)).then_some(Reason::NoEffect),
+        Lone::Access => (!installed).then_some(Reason::MadeByCli),
+    };
+    found.rendered.retain(|file| left(&file.path, &file.chart).is_none());
     for pin in found.pins.iter_mut().filter(|pin| pin.kind == PinKind::RenderedManifest) {
-        let lone = pin.chart.as_ref().is_some_and(|chart| !made.contains(chart)) && is_secret(&pin.path);
-        pin.stays = if lone { pin.stays.or(Some(Reason::NoEffect)) } else { pin.stays };
+        let reason = pin.chart.as_deref().and_then(|chart| left(&pin.path, chart));
+        pin.stays = pin.stays.or(reason);
     }
 }
 
@@ -197,9 +207,7 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     } else if !templated {
         if rendered::take(place, &mut result.found) {
             manifest::deployers(context, place, &mut result.found);
-            let objects = Object::all(place);
-            let mut made = objects.iter().filter(|object| !manifest::is_deployer_s(object));
-            result.secrets.extend(made.all(|object| object.kind == "Secret").then(|| file.path.clone()));
+            result.lone.extend(rendered::lone(place).map(|lone| (file.path.clone(), lone)));
         } else {
             shapes(context, file, &mut result.found);
             result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());

@@ -424,6 +424,7 @@ mod tests {
             let file = CommittedFile { path, mode, blob, manifest: manifest.into(), own };
             let set = Committed {
                 chart: "linkerd-viz".into(),
+                other: None,
                 version: None,
                 mixed: Vec::new(),
                 namespace: "linkerd-viz".into(),

@@ -33,7 +33,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
     let there: HashSet<_> =
         after.pins.iter().filter(|pin| edge_of(pin) == Some(plan.to)).map(place).collect();
-    for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&place(pin))) {
+    // A rendered object that the release no longer has takes its file, and its pin, with it.
+    let gone: HashSet<&RepoPath> =
+        input.changes.files.iter().filter(|file| file.after.is_none()).map(|file| &file.path).collect();
+    for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&place(pin)) && !gone.contains(&pin.path)) {
         let reason =
             format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
         findings.push(Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it"));

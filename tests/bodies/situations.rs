@@ -204,11 +204,12 @@ pub fn rendered_manifests() -> String {
     body(&made(&files, &releases(&["26.8.2", "26.8.3"])), 1, same)
 }
 
-/// Somebody scaled a Deployment in the committed manifest, which no values say.
+/// Somebody scaled a Deployment in the committed manifest, which no values say; the configuration has such changes replaced.
 pub fn changed_by_hand() -> String {
     let mut files = committed();
     let (_, plane) = files.iter_mut().find(|(path, _)| path.ends_with("control-plane.yaml")).expect("one");
     *plane = plane.replacen("replicas: 1", "replicas: 7", 1);
+    files.push(("uplinker.yaml".to_owned(), "version: 1\ndrift: overwrite\n".to_owned()));
     body(&made(&files, &releases(&["26.8.2", "26.8.3"])), 1, same)
 }
 

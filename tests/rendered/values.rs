@@ -102,7 +102,7 @@ fn values_that_an_entry_names_are_used() {
     let values = "{tap: {replicas: 7}}";
     let files = [
         ("viz/out.yaml", committed_text("linkerd-viz", OLD, values)),
-        ("config/viz.yaml", values.to_owned()),
+        ("config/of/all/viz.yaml", values.to_owned()),
     ];
     let tree = MemoryTree::new(files);
     assert_eq!(made(&tree, NEW, &Ask::default()).missing.len(), 1);
@@ -110,7 +110,7 @@ fn values_that_an_entry_names_are_used() {
     let entry = RenderEntry {
         chart: "linkerd-viz".into(),
         namespace: None,
-        values: vec![path("config/viz.yaml")],
+        values: vec![path("config/of/all/viz.yaml")],
         output: Some(path("viz")),
     };
     let made = made(&tree, NEW, &Ask { entries: &[entry], ..Ask::default() });

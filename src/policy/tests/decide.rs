@@ -17,6 +17,9 @@ fn a_pin_that_is_behind_catches_up_and_none_goes_down() {
     assert_eq!(target(decide("26.8.2", "26.8.3")), "edge-26.8.3");
     assert_eq!(hold(decide("26.8.3", "26.8.3")).reason, HoldReason::UpToDate);
     assert_eq!(hold(decide("26.8.2", "26.9.1")).reason, HoldReason::UpToDate);
+    let unnamed = Needs { unnamed: true, ..needs("26.8.3", "26.8.3") };
+    let decision = super::super::decide(&Policy::default(), &catalog, &unnamed, now());
+    assert_eq!(target(decision), "edge-26.8.3", "what it is behind is for a rendering to say");
     let held = Needs { lowest: None, ..needs("26.8.1", "26.8.1") };
     let decision = super::super::decide(&Policy::default(), &catalog, &held, now());
     assert_eq!(hold(decision).reason, HoldReason::UpToDate, "only held pins");

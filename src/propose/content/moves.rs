@@ -120,6 +120,9 @@ fn why(reason: Reason) -> &'static str {
         Reason::Ignored => "proxy pins are configured to be left",
         Reason::Uneditable => "cannot be edited safely",
         Reason::ManualInjection => "written by linkerd inject, which must make it again",
+        Reason::MadeByCli => {
+            "written by a command of the Linkerd CLI (`multicluster link-gen`, `allow`), which alone makes it again"
+        }
         Reason::NotDeployed => "not deployed from there",
         Reason::ControlPlaneUnknown => "the control plane's release is not known",
     }

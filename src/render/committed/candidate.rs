@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Committed, Regenerate, RenderEntry, field::differing, linkerd_config, recognise::own};
+use super::{
+    Committed, Regenerate, RenderEntry, beside::values_files, field::differing, linkerd_config,
+    recognise::own,
+};
 use crate::{
     render::{Chart, ChartId, Job, Layer, Setting, Take, inputs::setting, value},
     repo::{RepoPath, Tree},
@@ -28,11 +31,18 @@ pub(super) struct Candidate {
     pub(super) what: String,
     /// The release's name.
     release: String,
+    /// Whether the values are those that the manifest itself carries, and nothing else says so.
+    pub(super) is_carried: bool,
     /// A values file of the chart's package, below all layers.
     in_chart: Option<&'static str>,
+    /// What the Linkerd CLI adds of its own, below the user's layers.
+    of_cli: Option<Value>,
     layers: Vec<Layer>,
     settings: Vec<Setting>,
 }
+
+/// So many values files near a set are tried.
+const TRIED: usize = 12;
 
 /// Lists the candidates for a set; the file that an entry names and that holds no values, where there is one.
 pub(super) fn candidates(
@@ -42,8 +52,10 @@ pub(super) fn candidates(
 ) -> Result<Vec<Candidate>, RepoPath> {
     let plain = |what: &str, layers: Vec<Layer>| Candidate {
         what: what.to_owned(),
+        is_carried: false,
         release: set.chart.clone(),
         in_chart: None,
+        of_cli: None,
         layers,
         settings: Vec::new(),
     };
@@ -57,10 +69,11 @@ pub(super) fn candidates(
         |u: &&ChartUse| u.chart == set.chart && u.namespace.as_ref().is_none_or(|n| *n == set.namespace);
     found.extend(request.uses.iter().filter(same).filter_map(of_use));
     for removals in [false, true] {
-        let rebuilt = printed_values(set)
-            .and_then(|printed| linkerd_config::user_values(printed, &defaults(chart), removals).ok())
-            .map(|user| plain("the ConfigMap linkerd-config", vec![Layer(user.to_string().into())]));
-        found.extend(rebuilt);
+        let Some(printed) = printed_values(set) else { break };
+        let Ok(mut user) = linkerd_config::user_values(printed, &defaults(chart), removals) else { break };
+        let of_cli = set.cli.then(|| linkerd_config::of_cli(&mut user, &defaults(chart), set.edge()));
+        let layers = vec![Layer(user.to_string().into())];
+        found.push(Candidate { is_carried: true, of_cli, ..plain("the ConfigMap linkerd-config", layers) });
     }
     found.push(plain("the chart's defaults", Vec::new()));
     if chart.files.contains_key(HIGH_AVAILABILITY) {
@@ -68,7 +81,9 @@ pub(super) fn candidates(
         found.push(Candidate { in_chart: Some(HIGH_AVAILABILITY), ..plain(&what, Vec::new()) });
     }
     found.extend(switched(chart).map(|(what, layer)| plain(&what, vec![layer])));
-    found.extend(beside(request.tree, set).map(|(path, layer)| plain(path.as_str(), vec![layer])));
+    let files = values_files(request.tree, set).into_iter();
+    let files = files.filter_map(|file| Some((file.layer(&set.chart, &defaults(chart))?, file.path)));
+    found.extend(files.take(TRIED).map(|(layer, path)| plain(path.as_str(), vec![layer])));
     let mut kept: Vec<Candidate> = Vec::new();
     for candidate in found {
         if !kept.iter().any(|k| k.is_like(&candidate)) {
@@ -103,7 +118,13 @@ pub(super) fn defaults(chart: &Chart) -> Value {
 
 impl Candidate {
     fn is_like(&self, other: &Self) -> bool {
-        (self.in_chart, &self.layers, &self.settings) == (other.in_chart, &other.layers, &other.settings)
+        let of = |one: &Self| (one.in_chart, one.of_cli.clone(), one.layers.clone(), one.settings.clone());
+        of(self) == of(other)
+    }
+
+    /// Returns the same with other values of the user.
+    pub(super) fn with(&self, user: &Value, what: String) -> Self {
+        Self { what, layers: vec![Layer(user.to_string().into())], ..self.clone() }
     }
 
     /// Returns the values in the order of Helm's command line.
@@ -114,13 +135,13 @@ impl Candidate {
 
     /// Makes the jobs of both takes.
     pub(super) fn jobs(&self, kubernetes: Option<&str>, set: &Committed, chart: &Chart) -> [Job; 2] {
-        let made_by = set.cli.then(|| cli_version(&chart.id.version));
+        let made_by = set.cli.then(|| cli_layer(set, chart, self.of_cli.as_ref()));
         let user = self.user_values(chart);
         let mut effective = defaults(chart);
         value::overlay(&mut effective, &user);
         [(Take::First, STAND_INS[0]), (Take::Second, STAND_INS[1])].map(|(take, text)| {
             let keys = missing_keys(&effective, text).map(|keys| Layer(keys.to_string().into()));
-            let layers = self.layers(chart).chain(made_by.clone()).chain(keys);
+            let layers = made_by.clone().into_iter().chain(self.layers(chart)).chain(keys);
             Job {
                 chart: chart.id.clone(),
                 release: self.release.clone(),
@@ -198,11 +219,25 @@ pub(super) fn has_stand_in(text: &str) -> bool {
         .any(|s| text.contains(s) || text.contains(BASE64_STANDARD.encode(s).trim_end_matches('=')))
 }
 
-/// `linkerd install` gives the charts this value, from which they write who made them.
-fn cli_version(chart_version: &str) -> Layer {
-    let edge = crate::release::EdgeVersion::from_chart(chart_version);
-    let edge = edge.map_or_else(|| chart_version.to_owned(), |edge| edge.to_string());
-    Layer(json!({"cliVersion": format!("linkerd/cli {edge}")}).to_string().into())
+/// Makes what an `install` of the Linkerd CLI gives a chart of its own accord: who made it, its own release for the debug
+/// container (linkerd2 pkg/charts/linkerd2/values.go), and the fields that only its program has.
+fn cli_layer(set: &Committed, chart: &Chart, more: Option<&Value>) -> Layer {
+    let edge = crate::release::EdgeVersion::from_chart(&chart.id.version);
+    let edge = edge.map_or_else(|| chart.id.version.clone(), |edge| edge.to_string());
+    let mut all = more.cloned().unwrap_or_else(|| json!({}));
+    let mut own = json!({"cliVersion": format!("linkerd/cli {edge}")});
+    match &*chart.id.name {
+        "linkerd-control-plane"
+            if printed_values(set).is_some_and(|p| linkerd_config::is_debugged(p, set.edge())) =>
+        {
+            own["debugContainer"] = json!({"image": {"version": edge}});
+        }
+        // Its flag has no default (linkerd2 cli/cmd/install-cni-plugin.go).
+        "linkerd2-cni" => own["image"] = json!({"pullPolicy": ""}),
+        _ => {}
+    }
+    value::overlay(&mut all, &own);
+    Layer(all.to_string().into())
 }
 
 /// Takes the values of a deployed chart, where the tree has all of them.
@@ -218,8 +253,10 @@ fn of_use(chart: &ChartUse) -> Option<Candidate> {
     let settings: Option<Vec<Setting>> = chart.parameters.iter().map(setting).collect();
     Some(Candidate {
         what: format!("{}", chart.path),
+        is_carried: false,
         release: chart.release.clone(),
         in_chart: None,
+        of_cli: None,
         layers: layers?.into_iter().flatten().collect(),
         settings: settings?,
     })
@@ -229,22 +266,6 @@ fn printed_values(set: &Committed) -> Option<&str> {
     let mut objects = set.files.iter().flat_map(own).map(|(_, object)| object);
     let config = objects.find(|o| o.key.kind == "ConfigMap" && o.key.name == "linkerd-config");
     config?.text(&["data", "values"])
-}
-
-/// Finds a values file in the folder of the output.
-fn beside(tree: &dyn Tree, set: &Committed) -> Option<(RepoPath, Layer)> {
-    let folder = set.path()?.folder();
-    let names = [
-        "values.yaml".to_owned(),
-        format!("{}-values.yaml", set.chart),
-        format!("values-{}.yaml", set.chart),
-    ];
-    let path = names
-        .iter()
-        .filter_map(|name| RepoPath::resolve(folder, name))
-        .find(|path| layer(tree, path).is_some())?;
-    let layer = layer(tree, &path)?;
-    Some((path, layer))
 }
 
 fn layer(tree: &dyn Tree, path: &RepoPath) -> Option<Layer> {

@@ -8,8 +8,10 @@ use crate::yaml::{Node, Style, core};
 
 /// Writes a text in the place of a scalar, in its style where that can hold it.
 pub(super) fn like(text: &str, node: Node<'_>, new: &str) -> String {
-    let style = node.style();
+    // Nothing can only be written with quotes, which say nothing of what comes in its place.
+    let style = node.style().filter(|_| node.as_str() != Some("") || !is_plain(new));
     match style {
+        None if is_plain(new) => new.to_owned(),
         Some(Style::SingleQuoted) if !new.contains(char::is_control) => {
             format!("'{}'", new.replace('\'', "''"))
         }

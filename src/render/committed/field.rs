@@ -32,6 +32,14 @@ impl Field {
         self.then(Step::Key(key.to_owned()))
     }
 
+    /// Returns its keys; an item of a list has none.
+    pub(super) fn path(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Item { .. } => None,
+        })
+    }
+
     /// Steps to an item of a list.
     pub(super) fn item(&self, place: usize, item: &Value) -> Self {
         let name = item.get("name").and_then(Value::as_str).map(str::to_owned);

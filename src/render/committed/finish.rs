@@ -83,7 +83,8 @@ pub(super) fn finish(request: &Regenerate<'_>, done: Finished, missing: Vec<NotR
     for change in kustomizations(request, &Moves { added: &done.added, removed: &removed }) {
         changes.insert(change.path.clone(), change);
     }
-    Regenerated { changes: changes.into_values().collect(), renderings: done.renderings, missing }
+    let changes = changes.into_values().collect();
+    Regenerated { changes, renderings: done.renderings, missing, left: Vec::new() }
 }
 
 /// Makes the new text of a file, `None` where nothing is left in it.

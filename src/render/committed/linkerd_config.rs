@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::field::same;
-use crate::{render::value, yaml::YamlError};
+use crate::{release::EdgeVersion, render::value, yaml::YamlError};
 
 /// Keys that the template takes out of the values before it prints them (linkerd2
 /// charts/linkerd-control-plane/templates/config.yaml): that they are missing says nothing.
@@ -15,6 +15,10 @@ const TAKEN_OUT: [&str; 4] = ["keyPEM", "partials", "configs", "stage"];
 /// Rebuilds the user's values; `removals` also takes a missing key for one that the user removed with a null.
 pub(super) fn user_values(printed: &str, defaults: &Value, removals: bool) -> Result<Value, YamlError> {
     let mut all = value::read(printed)?;
+    // Helm adds it to the values of each chart below an umbrella.
+    if all.get("global").and_then(Value::as_object).is_some_and(Map::is_empty) {
+        all.as_object_mut().and_then(|all| all.shift_remove("global"));
+    }
     // The template fills an empty trust domain with the cluster's.
     let filled = all.get("identityTrustDomain") == all.get("clusterDomain");
     let unset = defaults.get("identityTrustDomain").is_none_or(|d| d.as_str().is_none_or(str::is_empty));
@@ -23,6 +27,60 @@ pub(super) fn user_values(printed: &str, defaults: &Value, removals: bool) -> Re
     }
     let added = added(&all, defaults, removals);
     Ok(added.unwrap_or_else(|| Value::Object(Map::new())))
+}
+
+/// Takes out of the user's values what the Linkerd CLI wrote there itself: the release of its own images, and fields that
+/// its program has and the chart has not, as long as they are empty (linkerd2 pkg/charts/linkerd2/values.go).
+pub(super) fn of_cli(user: &mut Value, defaults: &Value, release: Option<EdgeVersion>) -> Value {
+    let debug =
+        user.get_mut("debugContainer").and_then(|v| v.get_mut("image")).and_then(Value::as_object_mut);
+    let own =
+        |version: &Value| release.is_some_and(|release| version.as_str() == Some(&*release.to_string()));
+    if let Some(image) = debug.filter(|image| image.get("version").is_some_and(own)) {
+        image.shift_remove("version");
+    }
+    if let Some(user) = user.as_object_mut() {
+        user.shift_remove("cliVersion");
+    }
+    split(user, defaults)
+}
+
+/// Tells whether the debug container has the release's own image, as the CLI sets it.
+pub(super) fn is_debugged(printed: &str, release: Option<EdgeVersion>) -> bool {
+    let all = value::read(printed).unwrap_or_default();
+    let version = all.get("debugContainer").and_then(|v| v.get("image")?.get("version")?.as_str());
+    version.is_some() && version.map(str::to_owned) == release.map(|release| release.to_string())
+}
+
+/// Moves the fields that the defaults do not know and that say nothing into a value of their own.
+fn split(user: &mut Value, defaults: &Value) -> Value {
+    let mut moved = Map::new();
+    let Some(map) = user.as_object_mut() else { return Value::Object(moved) };
+    for (key, value) in map.iter_mut() {
+        let known = defaults.get(key);
+        if known.is_none() && (is_empty(value) || key == "proxyContainerName") {
+            moved.insert(key.clone(), value.take());
+        } else if let Some(known) = known.filter(|known| known.is_object()) {
+            let below = split(value, known);
+            moved.extend(below.as_object().filter(|b| !b.is_empty()).map(|_| (key.clone(), below.clone())));
+        }
+    }
+    map.retain(|key, value| match moved.get(key) {
+        Some(_) => !value.is_null() && value.as_object().is_none_or(|value| !value.is_empty()),
+        None => value.as_object().is_none_or(|v| !v.is_empty() || defaults.get(key).is_none()),
+    });
+    Value::Object(moved)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.values().all(is_empty),
+        Value::Bool(true) => false,
+    }
 }
 
 /// Returns what the first adds to the second.
@@ -63,6 +121,23 @@ mod tests {
         let removed = user_values(printed, &defaults, true).unwrap();
         assert_eq!(removed["proxy"]["resources"]["memory"], json!({"request": "32Mi", "limit": null}));
         assert_eq!(removed["identity"], wanted["identity"]);
+    }
+
+    #[test]
+    fn what_the_cli_writes_of_its_own_is_not_the_users() {
+        let defaults = json!({"debugContainer": {"image": {"name": "d", "version": ""}}, "proxy": {"logLevel": "warn"}, "identity": {"a": 1}});
+        let mut user = json!({"cliVersion": "linkerd/cli edge-26.6.3", "proxyContainerName": "linkerd-proxy", "highAvailability": false,
+            "debugContainer": {"image": {"version": "edge-26.6.3"}}, "proxy": {"isIngress": false, "logLevel": "debug"},
+            "identity": {"kubeAPI": {"qps": 0}}, "mine": {"x": 1}});
+        let release = Some("edge-26.6.3".parse().unwrap());
+        let cli = of_cli(&mut user, &defaults, release);
+        assert_eq!(user, json!({"proxy": {"logLevel": "debug"}, "mine": {"x": 1}}));
+        let wanted = json!({"proxyContainerName": "linkerd-proxy", "highAvailability": false, "proxy": {"isIngress": false},
+            "identity": {"kubeAPI": {"qps": 0}}});
+        assert_eq!(cli, wanted);
+        let mut own = json!({"debugContainer": {"image": {"version": "edge-26.1.1"}}});
+        of_cli(&mut own, &defaults, release);
+        assert_eq!(own, json!({"debugContainer": {"image": {"version": "edge-26.1.1"}}}));
     }
 
     #[test]

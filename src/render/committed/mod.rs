@@ -5,8 +5,11 @@
 //! `candidate` values, `prove` that the old version with them gives what is committed, `retain` what the charts would
 //! invent, `write` in the form that is there. Pure over a [`Renderer`](super::Renderer).
 
+mod beside;
 mod candidate;
 mod checksum;
+mod edited;
+mod embedded;
 mod emit;
 mod field;
 mod finish;
@@ -15,7 +18,10 @@ mod invented;
 mod items;
 mod kustomization;
 mod linkerd_config;
+mod make;
+mod named;
 mod names;
+mod own;
 mod placed;
 mod prove;
 mod recognise;
@@ -23,6 +29,7 @@ mod retain;
 mod run;
 mod shown;
 mod wording;
+mod work;
 mod write;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
@@ -31,10 +38,14 @@ use super::{DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering}
 use crate::{
     edit::FileChange,
     linkerd::Knowledge,
+    release::EdgeVersion,
     repo::{BlobId, Mode, RepoPath, Tree},
     scan::ChartUse,
 };
 
+pub use beside::values_near;
+pub use named::named;
+pub use own::Own;
 pub use recognise::{Recognised, committed};
 pub use run::{Proofs, prove_all, regenerate};
 
@@ -45,11 +56,13 @@ pub struct Committed {
     pub chart: String,
     /// The chart's version, such as `2026.8.2`; `None` where no object names it.
     pub version: Option<String>,
+    /// What its objects name in place of an edge release, such as `stable-2.14.10`; `None` where they name nothing.
+    pub other: Option<String>,
     /// Objects that name another version: an upgrade that was done by half.
     pub mixed: Vec<(ObjectKey, String)>,
     /// The namespace that it was rendered for.
     pub namespace: String,
-    /// Whether `linkerd install` made it, rather than Helm.
+    /// Whether an `install` of the Linkerd CLI made most of it, rather than Helm.
     pub cli: bool,
     /// The files with an object of it, ordered by path.
     pub files: Vec<CommittedFile>,
@@ -100,6 +113,8 @@ pub struct Regenerated {
     pub renderings: Vec<Rendering>,
     /// What could not be made again.
     pub missing: Vec<NotRendered>,
+    /// Files, each with a chart of whose marks they have some and that gives nothing in them: they are their owner's.
+    pub left: Vec<(RepoPath, String)>,
 }
 
 /// A place where a committed manifest is not what its chart and values give.
@@ -136,6 +151,11 @@ impl Committed {
         first.zip(object).map_or(1, |(file, object)| file.manifest.line(object))
     }
 
+    /// Returns the release that it names.
+    fn edge(&self) -> Option<EdgeVersion> {
+        EdgeVersion::from_chart(self.version.as_deref()?)
+    }
+
     fn not_rendered(&self, reason: String, mend: impl Into<String>) -> Option<NotRendered> {
         Some(NotRendered {
             path: self.path()?.clone(),
@@ -151,6 +171,25 @@ impl Committed {
 }
 
 // === impl Drift ===
+
+impl Drift {
+    /// Tells whether an object is committed that the chart does not give.
+    fn is_own(&self) -> bool {
+        self.field.is_none() && self.rendered.is_none()
+    }
+
+    /// Says what to do about it: an object that is left over is no change of values.
+    pub fn hint(&self) -> &'static str {
+        match self.is_own() {
+            true => {
+                "name the values that give it in `render:`; if it is your own, take the chart's marks off it (`# Source:`, `linkerd.io/created-by`)"
+            }
+            false => {
+                "put the change into the values and name them in `render:`, or undo it, or let `drift: overwrite` replace it"
+            }
+        }
+    }
+}
 
 impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

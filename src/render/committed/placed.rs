@@ -1,7 +1,8 @@
 //! Step 5, render: which committed object is which of the rendering.
 //!
-//! In: a set of files, the old version rendered. Out: the place of each object. Objects without any mark belong to the
-//! set where the chart gives an object of that name and it stands in the same files or folders.
+//! In: a set of files, the old version rendered. Out: the place of each object that the chart gives, and the objects with
+//! its marks that it does not give: those are somebody's own. Objects without any mark belong to the set where the chart
+//! gives an object of that name and it stands in the same files or folders.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,8 +19,10 @@ use crate::{
 pub(super) struct Placed {
     /// The set's files, and those beside them with an unmarked object of it.
     pub(super) files: Vec<CommittedFile>,
-    /// For each object: its file and its place there.
+    /// For each object that the chart gives: its file and its place there.
     places: BTreeMap<ObjectKey, (usize, usize)>,
+    /// The objects with marks of the chart that it does not give.
+    others: Vec<(usize, usize)>,
 }
 
 // === impl Placed ===
@@ -27,16 +30,19 @@ pub(super) struct Placed {
 impl Placed {
     /// Finds the objects of a rendering in a set and around it.
     pub(super) fn of(tree: &dyn Tree, set: &Committed, rendered: &Manifest) -> Self {
-        let mut placed = Self { files: set.files.clone(), places: BTreeMap::new() };
+        let mut placed = Self { files: set.files.clone(), places: BTreeMap::new(), others: Vec::new() };
+        let wanted: BTreeSet<&ObjectKey> = rendered.objects.iter().map(|o| &o.key).collect();
         for (n, file) in set.files.iter().enumerate() {
             for own in &file.own {
                 let Some(object) = file.manifest.objects.get(*own).filter(|o| !is_encrypted(o)) else {
                     continue;
                 };
-                placed.places.entry(object.key.clone()).or_insert((n, *own));
+                match wanted.contains(&object.key) {
+                    true => drop(placed.places.entry(object.key.clone()).or_insert((n, *own))),
+                    false => placed.others.push((n, *own)),
+                }
             }
         }
-        let wanted: BTreeSet<&ObjectKey> = rendered.objects.iter().map(|o| &o.key).collect();
         for (n, file) in set.files.iter().enumerate() {
             placed.take(n, &file.manifest, set, &wanted);
         }
@@ -48,19 +54,24 @@ impl Placed {
 
     /// Returns a committed object and its file.
     pub(super) fn get(&self, key: &ObjectKey) -> Option<(&CommittedFile, &Object)> {
-        let (file, object) = self.places.get(key)?;
-        let file = self.files.get(*file)?;
-        Some((file, file.manifest.objects.get(*object)?))
+        self.at(*self.places.get(key)?)
     }
 
     /// Returns all objects of the set with their files, in the order of the files.
     pub(super) fn all(&self) -> impl Iterator<Item = (&CommittedFile, &Object)> {
         let mut places: Vec<(usize, usize)> = self.places.values().copied().collect();
         places.sort_unstable();
-        places.into_iter().filter_map(|(file, object)| {
-            let file = self.files.get(file)?;
-            Some((file, file.manifest.objects.get(object)?))
-        })
+        places.into_iter().filter_map(|place| self.at(place))
+    }
+
+    /// Returns the objects with the chart's marks that it does not give.
+    pub(super) fn others(&self) -> impl Iterator<Item = (&CommittedFile, &Object)> {
+        self.others.iter().filter_map(|place| self.at(*place))
+    }
+
+    fn at(&self, (file, object): (usize, usize)) -> Option<(&CommittedFile, &Object)> {
+        let file = self.files.get(file)?;
+        Some((file, file.manifest.objects.get(object)?))
     }
 
     /// Takes the unmarked objects of a file that the chart gives.
@@ -109,7 +120,7 @@ impl Placed {
 }
 
 /// Tells whether SOPS has encrypted an object: no text of it may change, or it can never be read again.
-fn is_encrypted(object: &Object) -> bool {
+pub(super) fn is_encrypted(object: &Object) -> bool {
     object.at(&["sops", "mac"]).is_some()
 }
 

@@ -4,15 +4,22 @@
 //! none where it is proven. What the one who rendered left out as a whole (`--no-hooks`, no `--include-crds`, Secrets with
 //! private keys) is a form, and no difference.
 
+use serde_json::Value;
+
 use super::{
-    Committed, Drift,
+    Committed, CommittedFile, Drift,
     candidate::has_stand_in,
+    embedded,
     field::{Field, differing},
     placed::Placed,
-    recognise::marks,
+    recognise::{chart_version, marks},
     shown::shown,
 };
-use crate::render::{Manifest, Object, key_material::has_private_key};
+use crate::{
+    render::{Chart, Manifest, Object, key_material::has_private_key, value},
+    repo::RepoPath,
+    yaml::{Stream, position},
+};
 
 /// Which groups of a rendering are committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,24 +65,54 @@ pub(super) fn holds_key(manifest: &Manifest, object: &Object) -> bool {
     object.key.kind == "Secret" && (has_private_key(document) || has_stand_in(document))
 }
 
+/// Tells whether an object says that Helm made it of the set's own version: the chart gives it then with other values, and
+/// it is nobody's to leave behind. What a command of the CLI made, or has a label alone, is somebody's own.
+fn claims(set: &Committed, chart: &Chart, file: &CommittedFile, object: &Object) -> bool {
+    if is_printed(chart, object) {
+        return true;
+    }
+    marks(&file.manifest, object).is_some_and(|marks| {
+        let version = marks.version.and_then(chart_version);
+        marks.certain && !marks.cli && object.source.is_none() && version.is_some() && version == set.version
+    })
+}
+
+/// Tells whether an object has the `# Source:` of a template that the chart has.
+pub(super) fn is_printed(chart: &Chart, object: &Object) -> bool {
+    let path = object.source.as_deref().and_then(|source| source.split_once("/templates/"));
+    path.is_some_and(|(_, file)| chart.files.contains_key(&format!("templates/{file}")))
+}
+
 /// Compares the old version with what is committed.
-pub(super) fn prove(set: &Committed, rendered: &Manifest, placed: &Placed, groups: Groups) -> Vec<Drift> {
+pub(super) fn prove(
+    set: &Committed,
+    chart: &Chart,
+    rendered: &Manifest,
+    placed: &Placed,
+    groups: Groups,
+) -> Vec<Drift> {
     let mut found = Vec::new();
     for object in rendered.objects.iter().filter(|o| groups.hold(o)) {
         match placed.get(&object.key) {
             None if holds_key(rendered, object) => {}
             None => found.extend(drift(set, placed, object, None)),
-            Some((_, committed)) => {
+            Some((file, committed)) => {
                 let fields = differing(&committed.value, &object.value);
-                found.extend(fields.iter().filter_map(|field| drift(set, placed, object, Some(field))));
+                for field in &fields {
+                    match embedded_drifts(set, (file, committed), object, field) {
+                        Some(inner) => found.extend(inner),
+                        None => found.extend(drift(set, placed, object, Some(field))),
+                    }
+                }
             }
         }
     }
-    for (file, object) in placed.all().filter(|(_, o)| rendered.get(&o.key).is_none()) {
-        if marks(&file.manifest, object).is_some_and(|m| m.certain) {
-            found.extend(drift(set, placed, object, None));
+    found.extend(placed.others().filter(|(file, o)| claims(set, chart, file, o)).map(|(file, object)| {
+        Drift {
+            committed: Some("there".to_owned()),
+            ..drift_at(set, file.path.clone(), file.manifest.line(object), object)
         }
-    }
+    }));
     found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     found
 }
@@ -100,13 +137,48 @@ fn drift(set: &Committed, placed: &Placed, rendered: &Object, field: Option<&Fie
     let there = || "there".to_owned();
     let before = if whole { committed.map(|_| there()) } else { show(&values.0, &values.1) };
     let after = if whole { committed.is_none().then(there) } else { show(&values.1, &values.0) };
-    Some(Drift {
+    let field = field.map(Field::to_string);
+    Some(Drift { field, committed: before, rendered: after, ..drift_at(set, path, line, rendered) })
+}
+
+/// Names the values that differ inside the ConfigMap `linkerd-config`, rather than all of its text.
+fn embedded_drifts(
+    set: &Committed,
+    (file, committed): (&CommittedFile, &Object),
+    rendered: &Object,
+    field: &Field,
+) -> Option<Vec<Drift>> {
+    let config = committed.key.kind == "ConfigMap" && committed.key.name == "linkerd-config";
+    let text = |object: &Object| field.find(&object.value)?.as_str().map(str::to_owned);
+    let (before, after) =
+        (text(committed)?, text(rendered).filter(|_| config && field.to_string() == "data.values")?);
+    let fields = embedded::changed(&before, &after)?;
+    let stream = Stream::parse(before.as_str()).ok()?;
+    let start = file.manifest.line_of(field.node(file.manifest.node(committed)?)?.span().start);
+    let (old, new) = (value::read(&before).ok()?, value::read(&after).ok()?);
+    let one = |inner: &Field| {
+        let node = stream.roots().next().and_then(|root| inner.node(root));
+        let line = start + node.map_or(0, |node| position(&before, node.span().start).0);
+        let (a, b) = (inner.find(&old), inner.find(&new));
+        let show = |one: Option<&Value>, other| one.map(|value| shown(value, other, false));
+        Drift {
+            field: Some(format!("{field}: {inner}")),
+            committed: show(a, b),
+            rendered: show(b, a),
+            ..drift_at(set, file.path.clone(), line, committed)
+        }
+    };
+    Some(fields.iter().map(one).collect())
+}
+
+fn drift_at(set: &Committed, path: RepoPath, line: usize, object: &Object) -> Drift {
+    Drift {
         path,
         line,
         chart: format!("{} {}", set.chart, set.version.as_deref().unwrap_or("of unknown version")),
-        object: rendered.key.clone(),
-        field: field.map(Field::to_string),
-        committed: before,
-        rendered: after,
-    })
+        object: object.key.clone(),
+        field: None,
+        committed: None,
+        rendered: None,
+    }
 }

@@ -35,6 +35,8 @@ struct Part {
     keys: BTreeSet<ObjectKey>,
     /// Where the file says it clearly.
     namespace: Option<String>,
+    /// Whether one of its objects says that a chart made it: a label alone is anybody's.
+    said: bool,
 }
 
 /// Finds the committed manifests in the files that hold rendered objects.
@@ -55,7 +57,8 @@ pub fn committed(tree: &dyn Tree, files: &[RenderedFile]) -> Recognised {
         }
     }
     for (chart, parts) in charts {
-        found.sets.extend(together(parts).into_iter().map(|parts| set(chart, parts)));
+        let said = |parts: &Vec<Part>| parts.iter().any(|part| part.said);
+        found.sets.extend(together(parts).into_iter().filter(said).map(|parts| set(chart, parts)));
     }
     found.sets.sort_by(|a, b| (a.path(), &a.chart).cmp(&(b.path(), &b.chart)));
     found
@@ -103,11 +106,13 @@ fn part(file: &RenderedFile, mode: Mode, manifest: &Arc<Manifest>) -> Option<Par
     let objects = || own.iter().filter_map(|n| manifest.objects.get(*n));
     let keys = objects().map(|o| o.key.clone()).collect::<BTreeSet<_>>();
     let namespace = namespace(&file.chart, objects(), MANY);
+    let said = objects().any(|o| marks(manifest, o).is_some_and(|m| m.certain));
     let (path, blob, manifest) = (file.path.clone(), file.blob, manifest.clone());
     (!keys.is_empty()).then(|| Part {
         file: CommittedFile { path, mode, blob, manifest, own: own.clone() },
         keys,
         namespace,
+        said,
     })
 }
 
@@ -162,24 +167,32 @@ fn are_one(groups: &[Vec<Part>]) -> bool {
 
 fn set(chart: &str, mut parts: Vec<Part>) -> Committed {
     parts.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-    let all: Vec<&Object> = parts.iter().flat_map(|p| own(&p.file)).map(|(_, object)| object).collect();
-    let namespace = namespace(chart, all.into_iter(), 1);
+    let said = |(manifest, object): &(&Manifest, &Object)| marks(manifest, object).is_some_and(|m| m.certain);
+    let all = || parts.iter().flat_map(|p| own(&p.file));
+    let certain: Vec<&Object> = all().filter(said).map(|(_, object)| object).collect();
+    let any: Vec<&Object> = all().map(|(_, object)| object).collect();
+    let namespace = namespace(chart, certain.into_iter(), 1).or_else(|| namespace(chart, any.into_iter(), 1));
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut named = Vec::new();
-    let mut cli = false;
-    for (manifest, object) in parts.iter().flat_map(|p| own(&p.file)) {
-        let Some(marks) = marks(manifest, object) else { continue };
-        cli |= marks.cli;
+    let mut other = None;
+    let (mut by_cli, mut by_helm) = (0, 0);
+    for (manifest, object) in all() {
+        let Some(marks) = marks(manifest, object).filter(|marks| marks.version.is_some()) else { continue };
+        *if marks.cli { &mut by_cli } else { &mut by_helm } += 1;
         if let Some(version) = marks.version.and_then(chart_version) {
             *counts.entry(version.clone()).or_default() += 1;
             named.push((object.key.clone(), version));
+        } else if let Some(text) = marks.version.filter(|_| chart != "linkerd2-cni") {
+            // That chart alone names its image, and no release.
+            other.get_or_insert_with(|| text.rsplit_once(' ').map_or(text, |(_, name)| name).to_owned());
         }
     }
     let version = counts.into_iter().max_by_key(|(_, count)| *count).map(|(version, _)| version);
     let mixed = named.into_iter().filter(|(_, v)| Some(v) != version.as_ref()).collect();
     let files: Vec<CommittedFile> = parts.into_iter().map(|p| p.file).collect();
     let namespace = namespace.unwrap_or_else(|| default_namespace(chart).to_owned());
-    Committed { chart: chart.to_owned(), version, mixed, namespace, cli, files }
+    let other = other.filter(|_| version.is_none());
+    Committed { chart: chart.to_owned(), version, other, mixed, namespace, cli: by_cli > by_helm, files }
 }
 
 /// Returns the marked objects of a file.
@@ -248,7 +261,7 @@ mod tests {
         let text = ["a", "b", "c"].map(|n| role(n, "v", "linkerd/helm edge-26.8.2")).concat();
         let text = text + &role("d", "w", "linkerd/cli edge-26.6.3") + &role("e", "v", "linkerd/helm v1.6.4");
         let set = set("linkerd-viz", vec![part("a.yaml", &text)]);
-        assert_eq!((set.version.as_deref(), set.namespace.as_str(), set.cli), (Some("2026.8.2"), "v", true));
+        assert_eq!((set.version.as_deref(), set.namespace.as_str(), set.cli), (Some("2026.8.2"), "v", false));
         let mixed: Vec<String> = set.mixed.iter().map(|(key, version)| format!("{key} {version}")).collect();
         assert_eq!(mixed, ["Role w/d 2026.6.3"]);
         assert_eq!(chart_version("linkerd-crds-2026.8.2").as_deref(), Some("2026.8.2"));

@@ -1,4 +1,5 @@
-//! Step 5, render: descriptions in CRDs that differ in their blanks alone.
+//! Step 5, render: texts that are committed in other words than a chart of the index gives: descriptions in CRDs that differ in
+//! their blanks alone, labels without a version.
 //!
 //! In: a rendering and what is committed. Out: the fields that stay as they are committed. kustomize folds long texts
 //! anew, and gives some of them another line break by it; nobody changed anything.
@@ -46,6 +47,21 @@ pub(super) fn keep(reworded: &[Reworded], rendered: &Manifest, invented: &mut In
         let given = rendered.get(&text.object).and_then(|object| text.field.find(&object.value));
         if given == Some(&text.rendered) {
             invented.fields.entry(text.object.clone()).or_default().push(text.field.clone());
+        }
+    }
+}
+
+/// What the CLI names as the version of the charts that it carries: its release numbers them only when they are packaged.
+const UNVERSIONED: &str = "0.0.0-undefined";
+
+/// Adds the labels in which the CLI named a chart without its version: they stay as they are.
+pub(super) fn keep_unversioned(chart: &str, rendered: &Manifest, placed: &Placed, invented: &mut Invented) {
+    let field = Field::keys(&["metadata", "labels", "helm.sh/chart"]);
+    let unversioned = Value::String(format!("{chart}-{UNVERSIONED}"));
+    for object in &rendered.objects {
+        let committed = placed.get(&object.key).and_then(|(_, committed)| field.find(&committed.value));
+        if committed == Some(&unversioned) && field.find(&object.value).is_some() {
+            invented.fields.entry(object.key.clone()).or_default().push(field.clone());
         }
     }
 }

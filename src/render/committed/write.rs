@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::{
     CommittedFile, field::same, graft::graft, items, kustomization::Arrival, names::Layout, placed::Placed,
-    recognise::marks,
 };
 use crate::{
     edit::{Splice, spliced},
@@ -53,8 +52,6 @@ pub(super) struct Writing<'a> {
     pub(super) wanted: &'a dyn Fn(&Object) -> bool,
     /// Tells whether a path is in use.
     pub(super) taken: &'a dyn Fn(&RepoPath) -> bool,
-    /// The chart.
-    pub(super) chart: &'a str,
 }
 
 /// A file, an object of a `List` in it, and the items of that list that go.
@@ -172,11 +169,6 @@ impl Writing<'_> {
     fn drop_gone(&self, written: &mut Written) -> Result<(), ObjectKey> {
         let mut lists: BTreeMap<(&RepoPath, usize), Leaving<'_>> = BTreeMap::new();
         for (file, object) in self.placed.all().filter(|(_, o)| self.new.get(&o.key).is_none()) {
-            let certain =
-                || marks(&file.manifest, object).is_some_and(|m| m.certain && m.chart == self.chart);
-            if self.old.get(&object.key).is_none() && !certain() {
-                continue;
-            }
             let edit = written.edits.entry(file.path.clone()).or_default();
             edit.dropped.insert(object.key.clone());
             match object.item {
