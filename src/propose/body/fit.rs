@@ -140,18 +140,18 @@ pub(super) fn length(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// Cuts whole lines off the end until the rest fits, and closes what they leave open.
+/// Cuts whole lines off the end until the rest needs at most so many bytes, and closes what they leave open.
 pub(super) fn cut(text: &str, most: usize) -> String {
-    if length(text) <= most {
+    if text.len() <= most {
         return text.to_owned();
     }
     let mut kept = String::new();
     let mut open = Open::default();
     let (mut used, total) = (0, text.lines().count());
     for (n, line) in text.lines().enumerate() {
-        used += length(line) + 1;
+        used += line.len() + 1;
         let after = open.after(line);
-        if used + 60 + length(&after.closing()) > most {
+        if used + 60 + after.closing().len() > most {
             return format!("{kept}{}\n{} more lines are left out here.", open.closing(), total - n);
         }
         open = after;
@@ -220,7 +220,8 @@ mod tests {
     fn a_cut_leaves_nothing_open() {
         let text = format!("<details><summary>a</summary>\n\n````sh\n{}", "```\nx\n".repeat(100));
         let cut = cut(&text, 300);
-        assert!(length(&cut) <= 300, "{cut}");
+        assert!(cut.len() <= 300, "{cut}");
+        assert!(super::cut(&"→ → → →\n".repeat(100), 300).len() <= 300, "a character may have three bytes");
         assert!(
             cut.contains("\n````\n\n</details>\n\n") && cut.ends_with("more lines are left out here."),
             "{cut}"
