@@ -1,13 +1,16 @@
 //! What the deployers' own libraries make of many texts, beside what is made of them here.
 //!
-//! `tests/deploy/oracle.json` was made by Go's text/template with sprig v3.3, valyala/fasttemplate, the envsubst of
-//! fluxcd/pkg, sigs.k8s.io/yaml and Helm's strvals.
+//! `tests/deploy/oracle.json` was made by Go's text/template with sprig v3.3, valyala/fasttemplate, the envsubst and
+//! the merging of values of fluxcd/pkg, sigs.k8s.io/yaml and Helm's strvals.
 
 use super::{
+    cluster::Cluster,
     files::Files,
-    flux::envsubst,
+    flux::{self, envsubst},
     go_template::{Scope, Stop, Templates},
-    go_yaml, read,
+    go_yaml,
+    object::Object,
+    read,
     strvals::{self, Typing},
     testing::files,
     typed::{Typed, typed},
@@ -131,6 +134,43 @@ fn objects_are_substituted_as_flux_does() {
         });
         let filled = filled.ok()?.unwrap_or(value);
         Some(ordered(&json(&filled)))
+    });
+}
+
+#[test]
+fn values_of_a_release_are_laid_out_as_flux_does() {
+    let (cases, _) = cases("release");
+    // What Flux refuses is no release; here its other values are read all the same.
+    let cases: Vec<Case> = as_json(cases).into_iter().filter(|case| case.out.is_some()).collect();
+    compare("release", &cases, &mut |case| {
+        let given: serde_json::Value = serde_json::from_str(&case.text).unwrap();
+        let refs = given["Refs"].as_array().unwrap();
+        let mut tree = Vec::new();
+        let mut from = Vec::new();
+        for (at, reference) in refs.iter().enumerate() {
+            let name = format!("m{at}");
+            let map = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": name, "namespace": "n"}, "data": {"k": reference["Data"]}});
+            tree.push((format!("{name}.json"), map.to_string()));
+            from.push(serde_json::json!({"kind": "ConfigMap", "name": name, "valuesKey": "k",
+                "targetPath": reference["Target"]}));
+        }
+        let release = serde_json::json!({"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+            "metadata": {"name": "r", "namespace": "n"}, "spec": {"valuesFrom": from, "values": given["Values"],
+            "chartRef": {"kind": "OCIRepository", "name": "none"}}});
+        tree.push(("r.json".to_owned(), release.to_string()));
+        let named: Vec<(&str, &str)> =
+            tree.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let tree = files(&named);
+        let mut objects = Vec::new();
+        for entry in tree.below("") {
+            let documents = tree.documents(entry.path.as_str()).unwrap();
+            objects.extend(documents.iter().flat_map(|d| Object::all(d, &entry.path)));
+        }
+        let release = objects.iter().find(|o| o.kind() == "HelmRelease").unwrap();
+        let read = flux::helm_release(release, &Cluster::new(&objects), &tree).unwrap();
+        let values = read.values();
+        values.refused.is_empty().then(|| ordered(&json(&values.value)))
     });
 }
 

@@ -4,6 +4,8 @@
 //! a kustomization, or a directory of manifests. A folder is looked for in this tree, whatever the source's address.
 
 use super::{directory, environment::Environment, helm, patch};
+use std::collections::BTreeSet;
+
 use crate::{
     deploy::{
         chart::ChartRelease,
@@ -163,17 +165,17 @@ fn candidates(object: &Object, source: &Value, files: &dyn Files, notes: &mut Ve
         Some((_, behind)) => behind.to_owned(),
         None => text.trim_start_matches("./").trim_start_matches('/').to_owned(),
     };
-    let mut found: Vec<Vec<String>> = Vec::new();
+    let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
     for entry in files.below("") {
-        let place = if is_folder { entry.path.folder() } else { entry.path.as_str() };
-        if let Some(captured) = captured(&pattern, place)
-            && !found.contains(&captured)
-        {
-            if found.len() >= CANDIDATES {
-                notes.push(Note::new(&object.file, About::Bound(Bound::Objects(CANDIDATES))));
-                break;
-            }
-            found.push(captured);
+        let place = entry.path.as_str();
+        // Every folder on the way to a file is one.
+        let folders = place.match_indices('/').map(|(at, _)| &place[..at]).filter(|_| is_folder);
+        let file = (!is_folder).then_some(place);
+        found.extend(folders.chain(file).filter_map(|place| captured(&pattern, place)));
+        if found.len() > CANDIDATES {
+            found.pop_last();
+            notes.push(Note::new(&object.file, About::Bound(Bound::Objects(CANDIDATES))));
+            break;
         }
     }
     if found.is_empty() {

@@ -6,7 +6,6 @@
 use super::{
     GROUP,
     element::Element,
-    fill::Language,
     generators::{Generated, Reader},
     patch,
 };
@@ -33,7 +32,7 @@ pub fn application_set(
     let Some(spec) = object.value.get("spec") else { return Vec::new() };
     let none = Value::empty();
     let template = spec.get("template").unwrap_or(&none);
-    let mut reader = Reader { files, cluster, language: Language::of(spec) };
+    let mut reader = Reader::new(files, cluster, spec);
     let mut made = Vec::new();
     let patch = spec.scalar(&["templatePatch"]).filter(|p| !p.text().is_empty());
     'all: for generator in spec.list_at("generators") {

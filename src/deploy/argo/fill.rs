@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::element::Element;
 use crate::deploy::{
-    go_template::{Scope, Stop, Templates},
+    go_template::{Budget, Scope, Stop, Templates},
     note::About,
     value::{Part, Scalar, Value},
 };
@@ -22,6 +22,7 @@ pub(super) struct Language {
     /// Whether a key that is not there is an error.
     pub strict: bool,
     templates: Templates,
+    budget: Budget,
     /// What was not followed.
     pub notes: Vec<About>,
     /// The outcomes of conditions that the last text had.
@@ -44,7 +45,14 @@ impl Language {
                 _ => strict,
             };
         }
-        Self { go, strict, templates: Templates::new("{{", "}}"), notes: Vec::new(), outcomes: 1 }
+        Self {
+            go,
+            strict,
+            templates: Templates::new("{{", "}}"),
+            budget: Budget::default(),
+            notes: Vec::new(),
+            outcomes: 1,
+        }
     }
 
     /// Notes something once.
@@ -60,6 +68,7 @@ impl Language {
             return Ok(text.clone());
         }
         if !self.go {
+            self.budget.spend(text.text().len())?;
             return fast(text, element);
         }
         let scope = Scope {
@@ -69,7 +78,9 @@ impl Language {
             strict: self.strict,
             outcome,
         };
+        self.budget.spend(text.text().len())?;
         let filled = self.templates.fill(text, scope)?;
+        self.budget.spend(filled.cost)?;
         self.outcomes = self.outcomes.max(filled.outcomes);
         filled.notes.into_iter().for_each(|about| self.note(about));
         Ok(filled.text)

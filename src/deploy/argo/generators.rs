@@ -20,6 +20,8 @@ use crate::deploy::{
 
 /// Elements of one generator that are looked at.
 pub(super) const ELEMENTS: usize = 10_000;
+/// Elements of all generators of one ApplicationSet, those inside others too.
+const ALL: usize = 200_000;
 /// Generators nest two deep in Argo CD.
 const NESTED: usize = 3;
 
@@ -28,6 +30,8 @@ pub(super) struct Reader<'a> {
     pub files: &'a dyn Files,
     pub cluster: &'a Cluster<'a>,
     pub language: Language,
+    /// How many elements may still come.
+    left: usize,
 }
 
 /// The elements of one generator, with its own template over the ApplicationSet's.
@@ -38,7 +42,12 @@ pub(super) struct Generated {
 
 // === impl Reader ===
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Reads the generators of an ApplicationSet's spec.
+    pub fn new(files: &'a dyn Files, cluster: &'a Cluster<'a>, spec: &Value) -> Self {
+        Self { files, cluster, language: Language::of(spec), left: ALL }
+    }
+
     /// Lists the elements of one entry of `spec.generators`.
     pub fn generate(&mut self, generator: &Value, template: &Value) -> Vec<Generated> {
         let mut all = Vec::new();
@@ -109,10 +118,12 @@ impl Reader<'_> {
                 self.with_values(body, found)?
             }
         };
-        if found.len() > ELEMENTS {
-            found.truncate(ELEMENTS);
-            self.language.note(About::Bound(Bound::Elements(ELEMENTS)));
+        let most = ELEMENTS.min(self.left);
+        if found.len() > most {
+            found.truncate(most);
+            self.language.note(About::Bound(Bound::Elements(most)));
         }
+        self.left -= found.len();
         Ok(found)
     }
 
@@ -207,6 +218,10 @@ impl Reader<'_> {
         for (at, one) in ones.iter().enumerate() {
             let twos = match &same {
                 Some(same) => same.clone(),
+                // What comes of the first is still found then.
+                None if self.left == 0 => {
+                    vec![Element::unknown("a generator that is not followed any further")]
+                }
                 None => {
                     let filled = self.interpolated(second, one)?;
                     self.nested(&filled, depth)?

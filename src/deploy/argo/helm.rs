@@ -3,6 +3,8 @@
 //! Source: `helmTemplate` and `getResolvedValueFiles` of `reposerver/repository/repository.go`, `util/helm/cmd.go`.
 //! Helm's order: value files, then `valuesObject` or `values`, then parameters, texts, files.
 
+use std::collections::HashSet;
+
 use super::application::Source;
 use crate::{
     deploy::{
@@ -142,12 +144,11 @@ impl Layers<'_> {
             places.iter().any(|p| matches!(p, Place::Tree(other) if !is_glob(other) && other == path))
         };
         let mut layers = Vec::new();
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         let mut take = |layers: &mut Vec<Layer>, path: &str| {
-            if seen.iter().any(|s| s == path) {
+            if !seen.insert(path.to_owned()) {
                 return;
             }
-            seen.push(path.to_owned());
             match files.file(path) {
                 Ok(file) => layers.push(Layer::text(&Scalar::file(&file), files, path)),
                 Err(_) if optional && !files.has(path) => {}

@@ -76,41 +76,30 @@ fn release_name(object: &Object, spec: &Value, target: Option<&Scalar>) -> Scala
 /// goes into a mapping that only they have wins over them. (Flux lays it into that very mapping.)
 fn values(object: &Object, cluster: &Cluster<'_>, files: &dyn Files, layers: &mut Vec<Layer>) {
     let spec = object.value.get("spec");
-    let own = spec.and_then(|s| s.get("values")).cloned().unwrap_or_else(Value::empty);
+    let mut own = spec.and_then(|s| s.get("values")).cloned().unwrap_or_else(Value::empty);
     let from = spec.map_or(&[][..], |s| s.list_at("valuesFrom"));
-    let mut before: Vec<Layer> = Vec::new();
-    let mut behind: Vec<Layer> = Vec::new();
     let mut current = Value::empty();
-    let mut own_now = own.clone();
     for reference in from {
         let Some(layer) = referenced(object, reference, cluster, files) else { continue };
-        let name = match &layer {
-            Layer::Set(Parameter { name, .. }) | Layer::Outside { target: Some(name), .. } => {
-                Some(name.clone())
-            }
-            _ => None,
-        };
-        let Some(name) = name else {
-            current = merged(&current, &layered(std::slice::from_ref(&layer)).value);
-            before.push(layer);
-            continue;
-        };
-        let shared = is_shared(&current, &own_now, &name.text());
-        current = merged(&current, &own_now);
         let lay = |onto: &Value| layered(&[Layer::Values(onto.clone()), layer.clone()]).value;
-        current = lay(&current);
-        if shared {
-            own_now = lay(&own_now);
-            behind.push(layer);
-        } else {
-            before.push(layer);
+        match &layer {
+            Layer::Set(Parameter { name, .. }) | Layer::Outside { target: Some(name), .. } => {
+                let shared = is_shared(&current, &own, &name.text());
+                current = lay(&merged(&current, &own));
+                if shared {
+                    own = lay(&own);
+                    if matches!(layer, Layer::Set(_)) {
+                        continue;
+                    }
+                }
+            }
+            _ => current = lay(&current),
         }
+        layers.push(layer);
     }
-    layers.append(&mut before);
     if own != Value::empty() {
         layers.push(Layer::values(&own));
     }
-    layers.append(&mut behind);
 }
 
 /// Tells whether a path leads into a mapping or a list that the values alone have.

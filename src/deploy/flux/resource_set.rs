@@ -4,10 +4,12 @@
 //! resource is written as YAML, filled, and read again; inputs come from the ResourceSet and from input providers, of
 //! which those of the type `Static` stand in the tree.
 
+use std::collections::HashMap;
+
 use crate::deploy::{
     cluster::Cluster,
     files::Files,
-    go_template::{Filled, Scope, Stop, Templates},
+    go_template::{BRANCHES, Budget, Filled, Scope, Stop, Templates},
     go_yaml,
     note::{About, Bound, Note},
     object::Object,
@@ -41,18 +43,20 @@ pub fn resource_set(
         object,
         files,
         templates: Templates::new("<<", ">>"),
+        budget: Budget::default(),
+        seen: HashMap::new(),
         notes,
         made: Vec::new(),
         refused: None,
     };
     let own = spec.get("steps").is_none().then_some(spec);
     for step in own.into_iter().chain(spec.list_at("steps")) {
-        let before = maker.made.len();
+        maker.seen.clear();
         for resource in step.list_at("resources") {
-            maker.each(&inputs, before, &mut |maker, scope| maker.resource(resource, scope));
+            maker.each(&inputs, &mut |maker, scope| maker.resource(resource, scope));
         }
         if let Some(template) = step.scalar(&["resourcesTemplate"]) {
-            maker.each(&inputs, before, &mut |maker, scope| maker.template(template, scope));
+            maker.each(&inputs, &mut |maker, scope| maker.template(template, scope));
         }
     }
     maker.made
@@ -157,12 +161,18 @@ fn normalized(name: &str) -> String {
     name.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
 }
 
+/// Group, kind, namespace and name.
+type Key = (String, String, Option<String>, Option<String>);
+
 struct Maker<'a> {
     object: &'a Object,
     files: &'a dyn Files,
     templates: Templates,
+    budget: Budget,
     notes: &'a mut Vec<Note>,
     made: Vec<Object>,
+    /// The objects of the present step by what they are called.
+    seen: HashMap<Key, Vec<usize>>,
     /// Why the last text was not filled.
     refused: Option<About>,
 }
@@ -180,7 +190,7 @@ impl Maker<'_> {
     }
 
     /// Makes something of each set of inputs, and of each outcome that the tree does not decide.
-    fn each(&mut self, inputs: &[Inputs], step: usize, make: Make<'_>) {
+    fn each(&mut self, inputs: &[Inputs], make: Make<'_>) {
         let nothing = Value::Scalar(Scalar::made("null").as_plain());
         let none = [Inputs { value: Value::empty(), open: None }];
         let sets = if inputs.is_empty() { &none[..] } else { inputs };
@@ -198,7 +208,7 @@ impl Maker<'_> {
                     outcome,
                 };
                 let (values, outcomes) = make(self, scope);
-                values.into_iter().for_each(|value| self.take(value, step, outcome));
+                values.into_iter().for_each(|value| self.take(value, outcome));
                 outcome += 1;
                 if outcome >= outcomes {
                     break;
@@ -207,26 +217,32 @@ impl Maker<'_> {
         }
     }
 
-    fn take(&mut self, value: Value, step: usize, outcome: usize) {
+    fn take(&mut self, value: Value, outcome: usize) {
         let object = Object { value, file: self.object.file.clone(), by: self.object.by.clone() };
         let is_off =
             object.annotation("fluxcd.controlplane.io/reconcile").is_some_and(|s| s.text() == "disabled");
-        let key = |o: &Object| {
-            let text = |s: Option<&Scalar>| s.map(|s| s.text().into_owned());
-            (o.group().into_owned(), o.kind().into_owned(), text(o.namespace()), text(o.name()))
-        };
+        let text = |s: Option<&Scalar>| s.map(|s| s.text().into_owned());
+        let key: Key = (
+            object.group().into_owned(),
+            object.kind().into_owned(),
+            text(object.namespace()),
+            text(object.name()),
+        );
         // Of several of one name the first counts; what is not known may differ, and an outcome is beside the others.
         let known = object.name().is_some_and(|n| n.unknown_to().is_none());
-        let near = self.made.get(step..).unwrap_or_default();
-        let same = |o: &Object| key(o) == key(&object) && (outcome == 0 || o.value == object.value);
-        let there = known && near.iter().any(same);
-        if !is_off && !there {
+        let same = self.seen.entry(key).or_default();
+        let equal = |at: &usize| self.made.get(*at).is_some_and(|o| o.value == object.value);
+        let there = if outcome == 0 { !same.is_empty() } else { same.iter().take(BRANCHES).any(equal) };
+        if !is_off && !(known && there) {
+            same.push(self.made.len());
             self.made.push(object);
         }
     }
 
     fn fill(&mut self, text: &Scalar, scope: Scope<'_>) -> Result<Filled, String> {
-        self.templates.fill(text, scope).map_err(|stop| {
+        let filled = self.budget.spend(text.text().len()).and_then(|()| self.templates.fill(text, scope));
+        let spent = filled.and_then(|filled| self.budget.spend(filled.cost).map(|()| filled));
+        spent.map_err(|stop| {
             let about = match stop {
                 Stop::Refused(why) => About::Refused(why),
                 Stop::Bound(bound) => About::Bound(bound),

@@ -1,7 +1,7 @@
 //! The evaluation of a template's tree, as Go's `text/template/exec.go` walks it.
 
 use super::{
-    BRANCHES, BYTES, Filled, STEPS, Scope, Stop,
+    BRANCHES, BYTES, Filled, STEP_COST, STEPS, Scope, Stop,
     functions::{self, Called},
     parse::{Base, Branch, Leave, Node, Operand, Pipeline},
     print::{self, printed},
@@ -29,7 +29,8 @@ pub(super) fn run(nodes: &[Node], text: &Scalar, whole: &str, scope: Scope<'_>) 
     let dot = Dot { value: scope.dot.clone(), outermost: true };
     machine.nodes(nodes, &dot)?;
     let text = Scalar::of(machine.out, text.plain);
-    Ok(Filled { text, outcomes: machine.outcomes, notes: machine.notes })
+    let cost = whole.len() + machine.bytes + machine.steps * STEP_COST;
+    Ok(Filled { text, outcomes: machine.outcomes, cost, notes: machine.notes })
 }
 
 struct Machine<'a> {

@@ -30,6 +30,10 @@ pub const BRANCHES: usize = 8;
 const STEPS: usize = 100_000;
 /// Bytes that one text may grow to.
 const BYTES: usize = 4 << 20;
+/// What a step costs beside a byte.
+const STEP_COST: usize = 32;
+/// What all texts of one object may cost.
+const COST: usize = 64 << 20;
 
 /// A text that is no template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,14 +80,40 @@ pub struct Filled {
     pub text: Scalar,
     /// How many outcomes there are.
     pub outcomes: usize,
+    /// The work that it was, in bytes read, written and walked over.
+    pub cost: usize,
     /// What was not followed.
     pub notes: Vec<About>,
 }
+
+/// What may still be spent on one object's templates, each of which may be filled for thousands of elements.
+#[derive(Debug)]
+pub struct Budget(usize);
 
 /// Templates taken apart, each once.
 pub struct Templates {
     delimiters: (&'static str, &'static str),
     kept: HashMap<Box<str>, Result<Arc<Vec<parse::Node>>, TemplateError>>,
+}
+
+// === impl Budget ===
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(COST)
+    }
+}
+
+impl Budget {
+    /// Spends something.
+    ///
+    /// # Errors
+    /// Where that is more than there is left.
+    pub fn spend(&mut self, cost: usize) -> Result<(), Stop> {
+        let left = self.0.checked_sub(cost);
+        self.0 = left.unwrap_or_default();
+        left.map(|_| ()).ok_or(Stop::Bound(Bound::Bytes(COST)))
+    }
 }
 
 // === impl Templates ===
@@ -106,7 +136,7 @@ impl Templates {
     pub fn fill(&mut self, text: &Scalar, scope: Scope<'_>) -> Result<Filled, Stop> {
         let whole = text.text();
         if !self.is_template(&whole) {
-            return Ok(Filled { text: text.clone(), outcomes: 1, notes: Vec::new() });
+            return Ok(Filled { text: text.clone(), outcomes: 1, cost: whole.len(), notes: Vec::new() });
         }
         let nodes = match self.kept.get(&*whole) {
             Some(kept) => kept.clone(),
