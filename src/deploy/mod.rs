@@ -12,7 +12,10 @@ pub mod fleet;
 pub mod flux;
 pub mod go_template;
 pub mod go_yaml;
+pub mod json_patch;
 pub mod k3s;
+pub mod kustomize;
+pub mod merge;
 pub mod note;
 pub mod object;
 #[cfg(test)]
@@ -20,6 +23,7 @@ mod oracle;
 #[cfg(test)]
 mod origins;
 pub mod read;
+pub mod schema;
 pub mod strvals;
 pub mod terraform;
 #[cfg(test)]

@@ -29,6 +29,21 @@ pub enum About {
         /// Why.
         why: String,
     },
+    /// Objects that are taken in from outside the tree: from where.
+    Remote(String),
+    /// A folder that takes itself in: its path.
+    Cycle(String),
+    /// What means an object that is not among those known here: a patch, a replacement, a variable.
+    NoTarget(String),
+    /// Two objects of one kind, name and namespace, where the deployer allows one: which.
+    Twice(String),
+    /// What the deployer fails at, and why.
+    Fails {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
     /// A setting that the deployer obeys and the model does not: its name in the object.
     Unfollowed(&'static str),
 }
@@ -48,6 +63,14 @@ pub enum Bound {
     Depth(usize),
     /// Bytes that one text grows to.
     Bytes(usize),
+    /// Kustomizations that one takes in, each as often as it is taken in.
+    Kustomizations(usize),
+    /// Kustomizations in kustomizations.
+    Overlays(usize),
+    /// Looks at an object that one build takes.
+    Looks(usize),
+    /// Values that one object grows to.
+    Values(usize),
 }
 
 // === impl Note ===

@@ -1,0 +1,83 @@
+//! Charts that kustomize inflates: here they stay charts.
+
+use super::{
+    resource::text_of,
+    target::{Builder, Here},
+};
+use crate::{
+    deploy::{
+        chart::{ChartRelease, Layer, Repository},
+        files::FileError,
+        value::{Scalar, Value},
+    },
+    repo::RepoPath,
+};
+
+/// Where charts are kept below a kustomization, where it does not say otherwise.
+const HOME: &str = "charts";
+
+/// Reads an entry of `helmCharts`, or a `HelmChartInflationGenerator`.
+pub(super) fn chart(
+    builder: &mut Builder<'_>,
+    here: &Here,
+    entry: &Value,
+    globals: Option<&Value>,
+) -> ChartRelease {
+    let old = entry.get("chartName").is_some();
+    let scalar = |new: &str, before: &str| entry.scalar(&[if old { before } else { new }]).cloned();
+    let home = globals.or(Some(entry)).and_then(|globals| globals.text(&["chartHome"]));
+    let home = home.unwrap_or(HOME.into());
+    let name = scalar("name", "chartName").unwrap_or_else(|| Scalar::made(""));
+    let folder = RepoPath::resolve(&here.folder, &format!("{home}/{}", name.text()));
+    let local = folder.filter(|folder| builder.files.has(&format!("{folder}/Chart.yaml")));
+    let repository = scalar("repo", "chartRepoUrl").filter(|repo| !repo.text().is_empty());
+    // A chart that is there is taken as it is, whatever version and repository are named.
+    let (chart, repository) = match (local, repository) {
+        (Some(folder), _) => (Scalar::made(folder.as_str()), Repository::Git(None)),
+        (None, Some(address)) => (name, Repository::Address(address)),
+        (None, None) => (name, Repository::Unknown("the repository of the chart is not said".to_owned())),
+    };
+    let flag = |key: &str| entry.text(&[key]).as_deref() == Some("true");
+    let file = scalar("valuesFile", "values").filter(|file| !file.text().is_empty());
+    let inline = entry.get(if old { "valuesLocal" } else { "valuesInline" });
+    let mut layers = Vec::new();
+    let file = file.map(|file| values(builder, here, &text_of(Some(&Value::Scalar(file)))));
+    let inline = inline.cloned().map(Layer::Values);
+    match entry.text(&["valuesMerge"]).as_deref() {
+        Some("merge") => layers.extend(inline.into_iter().chain(file)),
+        Some("replace") if inline.is_some() => layers.extend(inline),
+        _ => layers.extend(file.into_iter().chain(inline)),
+    }
+    for more in entry.list_at("additionalValuesFiles") {
+        layers.push(values(builder, here, &text_of(Some(more))));
+    }
+    ChartRelease {
+        file: here.path.clone(),
+        part: String::new(),
+        by: None,
+        chart,
+        repository,
+        version: scalar("version", "chartVersion"),
+        release: entry.scalar(&["releaseName"]).cloned().unwrap_or_else(|| Scalar::made("release-name")),
+        namespace: scalar("namespace", "releaseNamespace"),
+        layers,
+        kube_version: entry.scalar(&["kubeVersion"]).cloned(),
+        api_versions: entry.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
+        include_crds: flag("includeCRDs"),
+        hooks: !flag("skipHooks"),
+        notes: Vec::new(),
+    }
+}
+
+fn values(builder: &mut Builder<'_>, here: &Here, path: &str) -> Layer {
+    let outside = || Layer::Outside { who: format!("the values file {path}"), target: None, optional: false };
+    match builder.try_documents(here, path) {
+        Ok(documents) => Layer::Values(documents.first().cloned().unwrap_or_else(Value::empty)),
+        // It may come with the chart, when that is fetched.
+        Err(FileError::Absent) => outside(),
+        Err(error) => {
+            builder.unread(here, path, &error);
+            outside()
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What `kustomize build` makes of a folder (version 5), with the origin of every scalar.
+//!
+//! In: the files of a tree and a folder with a kustomization, or a kustomization that a deployer has made up for one.
+//! Out: a [`Build`]. What kustomize would fail at is a note, and everything else is built all the same. The order is in
+//! `target.rs`; one file a transformer.
+
+mod charts;
+mod config;
+mod fields;
+mod generate;
+mod images;
+mod names;
+mod patches;
+mod paths;
+mod plugins;
+mod replacement;
+mod resource;
+mod selector;
+mod target;
+#[cfg(test)]
+mod tests;
+mod transform;
+mod variables;
+
+use super::{
+    chart::ChartRelease,
+    files::Files,
+    json_patch::Guard,
+    note::{About, Note},
+    object::Object,
+    value::Value,
+};
+use crate::repo::RepoPath;
+
+pub use names::HASH;
+
+/// What a kustomization comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    /// The objects, in the order in which they are taken in; texts of generated Secrets are in `stringData`.
+    pub objects: Vec<Object>,
+    /// The charts that kustomize would inflate.
+    pub charts: Vec<ChartRelease>,
+    /// What must move together with what it is compared with.
+    pub guards: Vec<Guard>,
+    /// What is said of objects that are not known here, those of a chart or of a remote base: parts of objects.
+    pub strays: Vec<Object>,
+    /// What was not followed, and what kustomize would fail at.
+    pub notes: Vec<Note>,
+}
+
+/// Builds the kustomization of a folder (`""` is the root).
+pub fn build(files: &dyn Files, folder: &str) -> Build {
+    match target::kustomization(files, folder) {
+        Ok(Some((here, kustomization))) => build_as(files, &here.path, &kustomization),
+        Ok(None) => {
+            let about =
+                About::Fails { what: folder.to_owned(), why: "the folder has no kustomization".to_owned() };
+            let path = RepoPath::resolve(folder, target::NAMES[0]);
+            Build {
+                notes: path.iter().map(|path| Note::new(path, about.clone())).collect(),
+                ..Build::default()
+            }
+        }
+        Err(note) => Build { notes: vec![note], ..Build::default() },
+    }
+}
+
+/// Reads the kustomization of a folder: its file and its content.
+///
+/// # Errors
+/// Where it is there and cannot be read.
+pub fn kustomization(files: &dyn Files, folder: &str) -> Result<Option<(RepoPath, Value)>, Note> {
+    Ok(target::kustomization(files, folder)?.map(|(here, value)| (here.path, value)))
+}
+
+/// Builds a kustomization as if `path` had this content: what a deployer adds to it, or makes up where there is none.
+pub fn build_as(files: &dyn Files, path: &RepoPath, kustomization: &Value) -> Build {
+    let here = target::Here { folder: path.folder().to_owned(), path: path.clone() };
+    let mut builder = target::Builder::new(files);
+    let layer = builder.outermost(&here, kustomization);
+    let by = Some(path.clone());
+    let object = |mut resource: resource::Resource| {
+        generate::decode(&mut resource);
+        Object { value: resource.value, file: resource.file, by: by.clone() }
+    };
+    let objects = layer.resources.into_iter().map(object).collect();
+    let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();
+    let strays = builder.strays.into_iter().map(|stray| Object { by: by.clone(), ..stray }).collect();
+    Build { objects, charts, guards: builder.guards, strays, notes: builder.notes }
+}

@@ -1,0 +1,256 @@
+//! Patches: strategic merge or JSON, in files or inline, with or without a target.
+
+use super::{
+    generate::is_inline,
+    resource::{Id, Resource, text_of},
+    selector::Selector,
+    target::{Builder, Here, Layer},
+};
+use crate::deploy::{
+    json_patch, merge,
+    note::About,
+    object::Object,
+    read,
+    value::{Scalar, Value},
+};
+
+/// Steps of a path that are followed where an object is made up.
+const STEPS: usize = 50;
+
+/// A patch as a kustomization has it.
+pub(super) struct Patch<'v> {
+    /// Its documents.
+    documents: Vec<Value>,
+    target: Option<&'v Value>,
+    /// What it is called, for people.
+    name: String,
+    rename: bool,
+    change_kind: bool,
+    /// Whether what the objects were known by is remembered, as `patches` does and `patchesJson6902` does not.
+    remembers: bool,
+}
+
+impl<'v> Patch<'v> {
+    /// Reads an entry of `patches`.
+    pub fn of(builder: &mut Builder<'_>, here: &Here, entry: &'v Value) -> Option<Self> {
+        let flag = |key: &str| entry.text(&["options", key]).as_deref() == Some("true");
+        let inline = entry.scalar(&["patch"]).filter(|text| !text.text().trim().is_empty());
+        let (documents, name) = documents(builder, here, inline, entry.get("path"))?;
+        Some(Self {
+            documents,
+            target: entry.get("target"),
+            name,
+            rename: flag("allowNameChange"),
+            change_kind: flag("allowKindChange"),
+            remembers: true,
+        })
+    }
+
+    /// Reads an entry of `patchesJson6902`, or such a transformer.
+    pub fn of_json(builder: &mut Builder<'_>, here: &Here, entry: &'v Value, key: &str) -> Option<Self> {
+        let (documents, name) = documents(builder, here, entry.scalar(&[key]), entry.get("path"))?;
+        let target = entry.get("target");
+        Some(Self { documents, target, name, rename: false, change_kind: false, remembers: false })
+    }
+
+    /// Reads an entry of `patchesStrategicMerge`: a path, or the patch itself.
+    pub fn of_text(builder: &mut Builder<'_>, here: &Here, entry: &'v Value) -> Option<Self> {
+        let text = entry.as_scalar()?;
+        let (inline, path) = if is_inline(&text.text()) { (Some(text), None) } else { (None, Some(entry)) };
+        let (documents, name) = documents(builder, here, inline, path)?;
+        Some(Self { documents, target: None, name, rename: false, change_kind: false, remembers: true })
+    }
+
+    /// Applies it.
+    pub fn apply(&self, builder: &mut Builder<'_>, here: &Here, layer: &mut Layer) {
+        if !builder.spend(here, layer.resources.len()) {
+            return;
+        }
+        match self.documents.first() {
+            Some(first @ Value::List(operations)) if json_patch::is_patch(first) => {
+                self.apply_json(builder, here, layer, operations);
+            }
+            _ => self.apply_merge(builder, here, layer),
+        }
+        layer.resources.retain(|resource| !resource.value.is_null());
+        builder.apart(here, &layer.resources);
+    }
+
+    fn apply_json(&self, builder: &mut Builder<'_>, here: &Here, layer: &mut Layer, operations: &[Value]) {
+        let Some(target) = self.target else {
+            return builder.fails(here, &self.name, "a JSON patch needs a target");
+        };
+        let Some(selected) = self.selected(builder, here, target, &layer.resources) else { return };
+        if selected.is_empty() {
+            let (kind, name) = (text_of(target.get("kind")), text_of(target.get("name")));
+            self.no_target(builder, here, layer, &format!("{kind} {name}"), || made(operations, target));
+        }
+        for at in selected {
+            let resource = &mut layer.resources[at];
+            if self.remembers {
+                resource.remember();
+            }
+            // The notes that kustomize keeps among the annotations make them be there.
+            let noted = resource.has_notes() && resource.value.path(&["metadata", "annotations"]).is_none();
+            if let Some(metadata) = resource.value.entry_mut("metadata").filter(|_| noted) {
+                metadata.insert("annotations", Value::empty());
+            }
+            match json_patch::apply(&resource.value, operations, &mut builder.guards) {
+                Ok(value) => {
+                    resource.value = value;
+                    resource.part();
+                }
+                Err(error) => builder.fails(here, &self.name, &error.to_string()),
+            }
+            let empty = resource.value.path(&["metadata", "annotations"]) == Some(&Value::empty());
+            if let Some(metadata) = resource.value.entry_mut("metadata").filter(|_| noted && empty) {
+                metadata.remove("annotations");
+            }
+        }
+    }
+
+    fn apply_merge(&self, builder: &mut Builder<'_>, here: &Here, layer: &mut Layer) {
+        let patches: Vec<Object> = self.documents.iter().flat_map(|d| Object::all(d, &here.path)).collect();
+        let whole: Vec<Value> = if patches.is_empty() && self.target.is_some() {
+            self.documents.iter().filter(|document| matches!(document, Value::Map(_))).cloned().collect()
+        } else {
+            patches.into_iter().map(|object| object.value).collect()
+        };
+        if whole.is_empty() {
+            return builder.fails(here, &self.name, "it is neither an object nor a list of operations");
+        }
+        if self.target.is_some() && whole.len() > 1 {
+            builder.fails(here, &self.name, "of several patches in one entry none may have a target");
+        }
+        for patch in whole {
+            let patch = Resource::new(&patch, &here.path).value;
+            let selected = match self.target {
+                Some(target) => self.selected(builder, here, target, &layer.resources),
+                None => {
+                    let id = Id::of(&patch);
+                    let means =
+                        |(at, resource): (usize, &Resource)| resource.ids().contains(&id).then_some(at);
+                    Some(layer.resources.iter().enumerate().filter_map(means).collect())
+                }
+            };
+            let Some(selected) = selected else { continue };
+            if selected.is_empty() {
+                let what =
+                    format!("{} {}", text_of(patch.get("kind")), text_of(patch.path(&["metadata", "name"])));
+                self.no_target(builder, here, layer, &what, || patch.clone());
+            }
+            if self.target.is_none() && selected.len() > 1 {
+                builder.fails(here, &self.name, "it means several objects");
+            }
+            for at in selected {
+                self.merge(builder, here, &mut layer.resources[at], &patch);
+            }
+        }
+    }
+
+    fn merge(&self, builder: &mut Builder<'_>, here: &Here, resource: &mut Resource, patch: &Value) {
+        let mut patch = patch.clone();
+        if let Some(api_version) = resource.value.entry("apiVersion").filter(|_| self.target.is_some()) {
+            patch.insert("apiVersion", api_version.clone());
+        }
+        if self.rename || self.change_kind {
+            resource.remember();
+        }
+        let old = resource.value.clone();
+        match merge::strategic(&old, &patch, builder.schema()) {
+            Ok(Some(new)) => resource.value = new,
+            Ok(None) => {
+                resource.value = Value::Scalar(Scalar::made("").as_plain());
+                return;
+            }
+            Err(error) => return builder.fails(here, &self.name, &error.to_string()),
+        }
+        if let Some(kind) = old.entry("kind").filter(|_| !self.change_kind) {
+            resource.value.insert("kind", kind.clone());
+        }
+        if !self.rename {
+            resource.set_metadata("name", old.scalar(&["metadata", "name"]));
+        }
+        resource.set_metadata("namespace", old.scalar(&["metadata", "namespace"]));
+        resource.settle(&old);
+    }
+
+    fn selected(
+        &self,
+        builder: &mut Builder<'_>,
+        here: &Here,
+        target: &Value,
+        resources: &[Resource],
+    ) -> Option<Vec<usize>> {
+        let Some(selector) = Selector::of(target) else {
+            builder.fails(here, &self.name, "its target is no selector");
+            return None;
+        };
+        Some((0..resources.len()).filter(|at| selector.selects(&resources[*at])).collect())
+    }
+
+    /// A patch that means nothing here: of an object that is not in the tree it still says something.
+    fn no_target(
+        &self,
+        builder: &mut Builder<'_>,
+        here: &Here,
+        layer: &Layer,
+        what: &str,
+        value: impl FnOnce() -> Value,
+    ) {
+        if layer.outside {
+            builder.strays.push(Object { value: value(), file: here.path.clone(), by: None });
+        } else if self.target.is_none() {
+            // A target may mean nothing; kustomize does not mind.
+            builder.note(here, About::NoTarget(format!("{}: {what}", self.name)));
+        }
+    }
+}
+
+/// Reads the documents of a patch, and says what it is called.
+fn documents(
+    builder: &mut Builder<'_>,
+    here: &Here,
+    inline: Option<&Scalar>,
+    path: Option<&Value>,
+) -> Option<(Vec<Value>, String)> {
+    let name = path
+        .map_or_else(|| "an inline patch".to_owned(), |path| format!("the patch {}", text_of(Some(path))));
+    match (inline, path) {
+        (Some(text), None) => match read::documents(text, builder.files.ceilings()) {
+            Ok(documents) => Some((documents, name)),
+            Err(error) => {
+                builder.fails(here, &name, &error.to_string());
+                None
+            }
+        },
+        (None, Some(path)) => Some((builder.documents(here, &text_of(Some(path)))?.to_vec(), name)),
+        _ => {
+            builder.fails(here, &name, "it needs either a path or a text");
+            None
+        }
+    }
+}
+
+/// What operations say of an object that is not here: the values that they put, where they put them.
+fn made(operations: &[Value], target: &Value) -> Value {
+    let mut object = Value::map([("kind", target.get("kind").cloned().unwrap_or_else(|| Value::made("")))]);
+    object.insert(
+        "metadata",
+        Value::map([("name", target.get("name").cloned().unwrap_or_else(|| Value::made("")))]),
+    );
+    for operation in operations {
+        let puts = matches!(operation.text(&["op"]).as_deref(), Some("add" | "replace"));
+        let (Some(value), Some(path)) = (operation.get("value").filter(|_| puts), operation.text(&["path"]))
+        else {
+            continue;
+        };
+        let mut at = &mut object;
+        for step in path.split('/').skip(1).take(STEPS) {
+            let key = step.replace("~1", "/").replace("~0", "~");
+            at = at.make_map().entry(key.into()).or_insert_with(Value::empty);
+        }
+        *at = value.clone();
+    }
+    object
+}
