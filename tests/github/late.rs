@@ -102,3 +102,20 @@ fn what_was_opened_too_quickly_waits() {
     assert!(matches!(error, ForgeError::RateLimited { until: None, .. }), "{error}");
     assert_eq!(place.requests(), ["POST /pulls"], "no second try makes it slower");
 }
+
+#[test]
+fn labels_of_a_pull_request_that_does_not_show_yet_are_added() {
+    let place = Place::usual();
+    place.fake.labels(REPO, &["linkerd"]);
+    let pull = place.open();
+    let missing = || answer(404, r#"{"message":"Not Found","status":"404"}"#);
+    let extras = Extras { labels: vec!["linkerd".into()], ..Extras::default() };
+    place.fake.controls().rules.fault_nth("POST", "*/labels", 0, 2, missing());
+    assert!(place.forge().decorate(&pull, &extras).expect("decorated").is_empty());
+    assert_eq!(place.fake.pull(REPO, 1).labels, ["linkerd"]);
+    // What stays so is one line.
+    place.fake.controls().rules.fault_nth("POST", "*/labels", 0, 9, missing());
+    let lines = place.forge().decorate(&pull, &extras).expect("decorated");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("the label `linkerd` was not added: acme/config: not found"), "{lines:?}");
+}

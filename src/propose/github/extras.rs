@@ -3,9 +3,10 @@
 //! In: what the configuration asks for. Out: one line for each thing that was refused; the rest is there. GitHub takes
 //! all of a list or none of it, so where it refuses, each is asked for alone.
 
+use backon::BlockingRetryable;
 use serde_json::{Value, json};
 
-use super::{GitHub, Method, wire};
+use super::{GitHub, Method, answer::Refused, until_it_shows, wire};
 use crate::propose::ForgeError;
 
 // === impl GitHub ===
@@ -48,7 +49,10 @@ impl GitHub<'_> {
 
     fn extra(&self, what: &'static str, path: &str, body: &Value) -> Result<wire::Issue, ForgeError> {
         let asked = self.asked(what, "pull-requests: write");
-        let reply = self.put(&Method::Post(body), path, &asked)?;
+        // The pull request may have been opened a moment ago: where it is not found, it does not show yet.
+        let ask = || self.put(&Method::Post(body), path, &asked);
+        let is_late = |refused: &Refused| matches!(refused.error, ForgeError::NotFound(_));
+        let reply = ask.retry(until_it_shows()).when(is_late).call()?;
         // A list of labels has no people.
         Ok(reply.json(&asked).unwrap_or_default())
     }
