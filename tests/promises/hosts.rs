@@ -184,7 +184,8 @@ fn a_run_asks_the_repository_and_the_feeds() {
     for line in scene.requests() {
         let ours = line.contains("/acme/config.git/")
             || line.contains("/repos/acme/config")
-            || line == "GET /api/v3/user";
+            || line == "GET /api/v3/user"
+            || line == "POST /api/graphql";
         assert!(ours, "{line}");
     }
 }
