@@ -9,14 +9,20 @@
 
 #[path = "matrix/by_hand.rs"]
 mod by_hand;
+#[path = "matrix/cases.rs"]
+mod cases;
 #[path = "matrix/cells.rs"]
 mod cells;
+#[path = "matrix/goldens.rs"]
+mod goldens;
 #[path = "matrix/known.rs"]
 mod known;
 #[path = "matrix/layout.rs"]
 mod layout;
 #[path = "matrix/oracle.rs"]
 mod oracle;
+#[path = "matrix/repository.rs"]
+mod repository;
 mod support;
 #[path = "matrix/world.rs"]
 mod world;
@@ -94,6 +100,18 @@ fn our_charts_in_every_form_with_every_change() {
 fn real_charts_in_every_form_with_every_change() {
     let Some(world) = world::real() else { return };
     judge(&run_all(world, &chosen()));
+}
+
+#[test]
+fn repositories_that_went_wrong_once() {
+    let wrong = cases::run().unwrap_or_default();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_the_linkerd_cli_prints_changes_nothing_else() {
+    let wrong = goldens::run().unwrap_or_default();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

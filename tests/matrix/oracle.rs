@@ -5,26 +5,17 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use jiff::Timestamp;
 use serde_json::json;
-use tempfile::TempDir;
-use uplinker::{
-    commit::git::open_path,
-    pipeline::{self, Operator},
-    report::{Format, RunReport, StageDecision, Style, VerifyReport},
-    scan::Stage,
-    verify::Severity,
-};
+use uplinker::{report::RunReport, verify::Severity};
 
 use crate::{
     by_hand::{ByHand, by_hand},
     cells::{Cell, Drift, Form, Mode, Values},
     layout::{Files, folder, lay_out, second},
+    repository::{Repository, all_of, applied, said, verify},
     support::{
         kustomize,
         manifests::{differences, documents, expected, unsummed},
-        repo::BareRepo,
-        tree::MemoryTree,
     },
     world::{ENDED, NEW, OLD, World, old_version},
 };
@@ -55,26 +46,12 @@ fn check(world: &World, cell: &Cell) -> Vec<String> {
     let mut wrong = Vec::new();
     verified(world, cell, &case, &mut wrong);
 
-    let folder = TempDir::new().expect("a temporary folder");
-    let files: Vec<(&str, &str)> = case.before.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
-    let path = folder.path().join("mesh.git");
-    drop(BareRepo::with_files(path.clone(), "main", &files));
-    let plan = |to: &str| {
-        let operator = Operator {
-            catalog: world.catalog(),
-            indexes: &[],
-            renderer: world.renderer(),
-            to: Some(format!("edge-{}", &to[2..]).parse().expect("a release")),
-            now: Timestamp::now(),
-            progress: &|_| {},
-        };
-        pipeline::plan_head(open_path(&path).expect("a repository"), "mesh", &operator)
-    };
-    match plan(OLD) {
+    let repository = Repository::of(&case.before);
+    match repository.plan(world, OLD) {
         Ok(report) => same(&case.before, &applied(&case.before, &report), "where nothing moves", &mut wrong),
         Err(e) => wrong.push(format!("where nothing moves: {e}")),
     }
-    match plan(NEW) {
+    match repository.plan(world, NEW) {
         Ok(report) => upgraded(cell, &case, &report, &mut wrong),
         Err(e) => wrong.push(format!("an upgrade: {e}")),
     }
@@ -147,8 +124,7 @@ fn configuration(cell: &Cell, values: &serde_json::Value) -> Files {
 
 /// `verify` names the object and the field that were changed, and nothing else.
 fn verified(world: &World, cell: &Cell, case: &Case, wrong: &mut Vec<String>) {
-    let tree = MemoryTree::new(&case.before);
-    let report = match pipeline::verify(&tree, world.catalog(), world.renderer(), Timestamp::now()) {
+    let report = match verify(world, &case.before) {
         Ok(report) => report,
         Err(e) => return wrong.push(format!("verify: {e}")),
     };
@@ -158,11 +134,7 @@ fn verified(world: &World, cell: &Cell, case: &Case, wrong: &mut Vec<String>) {
     if found != named {
         wrong.push(format!("verify names {found:?}, changed was {named:?}"));
     }
-    let whole = |report: &VerifyReport| {
-        let style = Style { format: Format::Json, ..Style::default() };
-        report.render(style)
-    };
-    if cell.drift == Drift::Added && !whole(&report).contains("platform/ours") {
+    if cell.drift == Drift::Added && !all_of(&report).contains("platform/ours") {
         wrong.push("verify does not name the object that no chart gives".to_owned());
     }
     wrong.extend(report.unproven.iter().map(|u| format!("verify: {} is unproven: {}", u.chart, u.reason)));
@@ -208,34 +180,6 @@ fn upgraded(cell: &Cell, case: &Case, report: &RunReport, wrong: &mut Vec<String
     let findings = report.stages.iter().flat_map(|stage| &stage.findings);
     let untrue = findings.filter(|f| f.severity == Severity::Block && own.contains(&f.check));
     wrong.extend(untrue.map(|f| format!("an upgrade: {} blocks: {}", f.check, f.reason)));
-}
-
-/// All that a run says in words.
-fn said(report: &RunReport) -> String {
-    let stage = |stage: &uplinker::report::StageReport| {
-        let decision = match &stage.decision {
-            StageDecision::Hold { text, .. } => text.clone(),
-            StageDecision::Unplannable { reason, .. } => reason.clone(),
-            StageDecision::Propose(_) | StageDecision::Blocked(_) => String::new(),
-        };
-        let findings: Vec<String> = stage.findings.iter().map(|f| f.reason.clone()).collect();
-        let content = stage.proposal.as_ref().map(|p| json!(p.content).to_string());
-        format!("{decision} {} {}", findings.join(" "), content.unwrap_or_default().replace("\\\"", "\""))
-    };
-    report.stages.iter().filter(|s| s.stage == Stage::Platform).map(stage).collect()
-}
-
-/// Applies what a run would push.
-fn applied(before: &Files, report: &RunReport) -> Files {
-    let mut files = before.clone();
-    for change in report.stages.iter().flat_map(|stage| &stage.changes.files) {
-        let path = change.path.to_string();
-        match &change.after {
-            Some(bytes) => files.insert(path, String::from_utf8(bytes.clone()).expect("text")),
-            None => files.remove(&path),
-        };
-    }
-    files
 }
 
 fn same(wanted: &Files, found: &Files, when: &str, wrong: &mut Vec<String>) {
