@@ -1,11 +1,14 @@
 //! Config repositories in which something went wrong once, each a folder: what is to come of them with Linkerd's charts.
 //!
-//! `UPLINKER_TRIAL_REPOS` names the folder that has them, as plain files. A folder that is not known here fails, and so
+//! `UPLINKER_CASE_REPOS` names the folder that has them, as plain files. A folder that is not known here fails, and so
 //! does a known one that is not there.
 
 use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
-use uplinker::{report::VerifyReport, verify::Severity};
+use uplinker::{
+    report::{PinRow, VerifyReport},
+    verify::Severity,
+};
 
 use crate::{
     layout::Files,
@@ -23,8 +26,10 @@ struct Case {
     stays: &'static [&'static str],
     /// What `verify` is to say of it.
     drifts: Drifts,
-    /// Objects of their owners that are named, with a hint or as being left alone.
+    /// Objects of their owners in rendered files, which are named as being left alone.
     names: &'static [&'static str],
+    /// Files that no chart gives, which the list of pins names with the reason.
+    listed: &'static [(&'static str, &'static str)],
 }
 
 enum Drifts {
@@ -33,16 +38,25 @@ enum Drifts {
     Of(&'static str),
 }
 
-const LINK: &str = "Link linkerd-multicluster/east";
+/// What `linkerd multicluster link-gen` wrote.
+const LINK: &[(&str, &str)] = &[("east.yaml", "made-by-cli")];
 
 const CASES: [Case; 10] = [
-    Case { name: "link", moves: &["cp.yaml"], stays: &["east.yaml"], drifts: Drifts::None, names: &[LINK] },
+    Case {
+        name: "link",
+        moves: &["cp.yaml"],
+        stays: &["east.yaml"],
+        drifts: Drifts::None,
+        names: &[],
+        listed: LINK,
+    },
     Case {
         name: "link-overwrite",
         moves: &["cp.yaml"],
         stays: &["east.yaml"],
         drifts: Drifts::None,
-        names: &[LINK],
+        names: &[],
+        listed: LINK,
     },
     Case {
         name: "allow",
@@ -50,15 +64,31 @@ const CASES: [Case; 10] = [
         stays: &["allow.yaml"],
         drifts: Drifts::None,
         names: &["linkerd-multicluster/linkerd-service-mirror-remote-access-prod"],
+        listed: &[],
     },
-    Case { name: "cni", moves: &["cp.yaml", "cni.yaml"], stays: &[], drifts: Drifts::None, names: &[] },
-    Case { name: "cni-alone", moves: &["mesh/cni.yaml"], stays: &[], drifts: Drifts::None, names: &[] },
+    Case {
+        name: "cni",
+        moves: &["cp.yaml", "cni.yaml"],
+        stays: &[],
+        drifts: Drifts::None,
+        names: &[],
+        listed: &[],
+    },
+    Case {
+        name: "cni-alone",
+        moves: &["mesh/cni.yaml"],
+        stays: &[],
+        drifts: Drifts::None,
+        names: &[],
+        listed: &[],
+    },
     Case {
         name: "drift-text",
         moves: &[],
         stays: &["cp.yaml"],
-        drifts: Drifts::Of("ConfigMap linkerd/linkerd-config"),
+        drifts: Drifts::Of("ClusterRole linkerd-heartbeat"),
         names: &[],
+        listed: &[],
     },
     Case {
         name: "overwrite-webhook",
@@ -66,6 +96,7 @@ const CASES: [Case; 10] = [
         stays: &[],
         drifts: Drifts::Of("MutatingWebhookConfiguration linkerd-proxy-injector-webhook-config"),
         names: &[],
+        listed: &[],
     },
     Case {
         name: "own-label",
@@ -73,6 +104,7 @@ const CASES: [Case; 10] = [
         stays: &[],
         drifts: Drifts::None,
         names: &["PodMonitor linkerd-viz/viz"],
+        listed: &[],
     },
     Case {
         name: "sops",
@@ -80,13 +112,21 @@ const CASES: [Case; 10] = [
         stays: &["cp/secret-"],
         drifts: Drifts::None,
         names: &[],
+        listed: &[],
     },
-    Case { name: "umbrella", moves: &["mesh.yaml"], stays: &[], drifts: Drifts::None, names: &[] },
+    Case {
+        name: "umbrella",
+        moves: &["mesh.yaml"],
+        stays: &[],
+        drifts: Drifts::None,
+        names: &[],
+        listed: &[],
+    },
 ];
 
 /// Runs the repositories, where the folder and Linkerd's charts are named, and lists what is wrong.
 pub fn run() -> Option<Vec<String>> {
-    let folder = PathBuf::from(env::var_os("UPLINKER_TRIAL_REPOS")?);
+    let folder = PathBuf::from(env::var_os("UPLINKER_CASE_REPOS")?);
     let world = world::real()?;
     let known: BTreeSet<String> = CASES.iter().map(|case| case.name.to_owned()).collect();
     let there = fs::read_dir(&folder).expect("a folder of repositories");
@@ -119,6 +159,11 @@ fn check(world: &World, case: &Case, files: &Files, wrong: &mut Vec<String>) {
     wrong.extend(
         case.names.iter().filter(|n| !told.contains(*n)).map(|n| format!("a plan does not name {n}")),
     );
+    for (path, reason) in case.listed {
+        let is_it = |row: &&PinRow| row.path.as_str() == *path;
+        let found = plan.pins.pins.iter().find(is_it).and_then(|row| row.reason).map(|r| r.to_string());
+        wrong.extend((found.as_deref() != Some(*reason)).then(|| format!("{path} is listed as {found:?}")));
+    }
     if let Drifts::Of(object) = case.drifts {
         wrong.extend((!told.contains(object)).then(|| format!("a plan does not name {object}")));
     }

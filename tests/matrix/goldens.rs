@@ -46,6 +46,7 @@ pub fn run() -> Option<Vec<String>> {
         })
         .into();
     let one = |path: &PathBuf| {
+        println!("{}", path.display());
         let text = fs::read_to_string(path).expect("text");
         let name = path.strip_prefix(&folder).expect("below it").display().to_string();
         let release = name.split('/').next().expect("a release").to_owned();

@@ -2,7 +2,11 @@
 //!
 //! In: a value and where it is to stand. Out: text. One that replaces another takes its style.
 
-use serde_json::Value;
+use serde::Serialize as _;
+use serde_json::{
+    Value,
+    ser::{PrettyFormatter, Serializer},
+};
 
 use crate::yaml::{Node, Style, core};
 
@@ -85,6 +89,16 @@ pub(super) fn item(value: &Value, column: usize) -> String {
         Value::Array(items) if !items.is_empty() => format!("- {}", entries(value, column + 2).trim_start()),
         other => format!("-{}", behind(other, column + 2)),
     }
+}
+
+/// Writes a flow collection over several lines, as in JSON: it begins in a line with this indentation, and each level is
+/// `step` further in.
+pub(super) fn flow(value: &Value, indent: usize, step: usize) -> Option<String> {
+    let step = " ".repeat(step);
+    let mut out = Vec::new();
+    let formatter = PrettyFormatter::with_indent(step.as_bytes());
+    value.serialize(&mut Serializer::with_formatter(&mut out, formatter)).ok()?;
+    Some(String::from_utf8(out).ok()?.replace('\n', &format!("\n{:indent$}", "")))
 }
 
 /// Tells whether a text needs no quotes, in a block as in a flow collection.

@@ -59,12 +59,12 @@ impl<'a> Graft<'a> {
                     true => node.entries().try_for_each(|(key, below)| {
                         fields.get(key.as_str()?).map_or(Some(()), |value| self.node(below, value))
                     }),
-                    false => self.replace(node, new.to_string()),
+                    false => self.replace(node, self.flow(node, new)?),
                 }
             }
             (Value::Array(old), Value::Array(items)) if node.is_flow() => match old.len() == items.len() {
                 true => node.items().zip(items).try_for_each(|(below, value)| self.node(below, value)),
-                false => self.replace(node, new.to_string()),
+                false => self.replace(node, self.flow(node, new)?),
             },
             (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => None,
             (_, Value::String(text)) if !is_json(node) => {
@@ -73,6 +73,17 @@ impl<'a> Graft<'a> {
             (_, other) if is_json(node) => self.replace(node, other.to_string()),
             (_, other) => self.replace(node, emit::inline(other)),
         }
+    }
+
+    /// Writes a flow collection over lines of its own where the one that it replaces stands so.
+    fn flow(&self, node: Node<'_>, new: &Value) -> Option<String> {
+        let first = node.items().next().or_else(|| node.entries().next().map(|(key, _)| key));
+        let below = first.and_then(|first| self.column(first.span().start));
+        let (Some(below), line) = (below, self.line_start_of(node.span().start)) else {
+            return Some(new.to_string());
+        };
+        let indent = self.text.get(line..)?.chars().take_while(|c| *c == ' ').count();
+        emit::flow(new, indent, below.checked_sub(indent)?)
     }
 
     fn replace(&mut self, node: Node<'_>, with: String) -> Option<()> {
@@ -347,6 +358,14 @@ mod tests {
         let text = "{\n  \"a\": {\"b\": \"x\", \"n\": 1},\n  \"l\": [{\"c\": \"d\"}]\n}\n";
         let wanted = "{\n  \"a\": {\"b\": \"y\", \"n\": \"z\"},\n  \"l\": [{\"c\":\"e\",\"f\":[2]}]\n}\n";
         assert_eq!(grafted(text, json!({"a": {"b": "y", "n": "z"}, "l": [{"c": "e", "f": [2]}]})), wanted);
+        let text =
+            "{\n    \"l\": [\n        {\n            \"a\": 1,\n            \"c\": 3\n        }\n    ]\n}\n";
+        let wanted = text.replace("1,\n", "1,\n            \"b\": 2,\n");
+        assert_eq!(grafted(text, json!({"l": [{"a": 1, "b": 2, "c": 3}]})), wanted);
+        assert_eq!(
+            grafted(text, json!({"l": ["x", "y"]})),
+            "{\n    \"l\": [\n        \"x\",\n        \"y\"\n    ]\n}\n"
+        );
     }
 
     #[test]

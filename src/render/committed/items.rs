@@ -5,8 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize as _;
-use serde_json::{Value, ser::PrettyFormatter};
+use serde_json::Value;
 
 use super::{emit, graft::Graft};
 use crate::{
@@ -67,7 +66,7 @@ pub(super) fn added(
             let step =
                 below.and_then(|below| below.checked_sub(indent)).filter(|step| (1..=8).contains(step));
             let between = format!("\n{:indent$}", "");
-            (between.clone(), pretty(new, step.unwrap_or(2))?.replace('\n', &between))
+            (between, emit::flow(new, indent, step.unwrap_or(2))?)
         }
         None => (" ".to_owned(), new.to_string()),
     };
@@ -76,14 +75,6 @@ pub(super) fn added(
         false => (neighbour.span().end, format!(",{between}{item}")),
     };
     Some(Splice { span: at..at, with })
-}
-
-fn pretty(value: &Value, step: usize) -> Option<String> {
-    let indent = " ".repeat(step);
-    let mut out = Vec::new();
-    let formatter = PrettyFormatter::with_indent(indent.as_bytes());
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, formatter)).ok()?;
-    String::from_utf8(out).ok()
 }
 
 #[cfg(test)]
