@@ -233,7 +233,7 @@ impl Maker<'_> {
         let same = self.seen.entry(key).or_default();
         let equal = |at: &usize| self.made.get(*at).is_some_and(|o| o.value == object.value);
         let there = if outcome == 0 { !same.is_empty() } else { same.iter().take(BRANCHES).any(equal) };
-        if !is_off && !(known && there) {
+        if !(is_off || known && there) {
             same.push(self.made.len());
             self.made.push(object);
         }

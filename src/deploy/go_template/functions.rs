@@ -33,7 +33,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Called {
     if !is_known(name) {
         return Called::Unfollowed;
     }
-    if arguments.iter().any(|a| is_unknown(a)) {
+    if arguments.iter().any(is_unknown) {
         return Called::Unknown;
     }
     let found = texts::call(name, arguments).or_else(|| of_collections(name, arguments));
@@ -224,17 +224,7 @@ fn of_collections(name: &str, arguments: &[Value]) -> Option<Value> {
             boolean(items.iter().any(|item| compare(item, needle) == Some(true)))
         }
         ("has", [_, value]) if value.is_null() => boolean(false),
-        ("join", [separator, Value::List(items)]) => {
-            let separator = text(separator)?;
-            let mut parts = Vec::new();
-            for (at, item) in items.iter().filter(|i| !i.is_null()).enumerate() {
-                if at > 0 {
-                    parts.extend_from_slice(separator.parts());
-                }
-                parts.extend_from_slice(printed(item).parts());
-            }
-            Value::Scalar(Scalar::of(parts, false))
-        }
+        ("join", [separator, Value::List(items)]) => Value::Scalar(texts::between(&text(separator)?, items)),
         ("toJson", [value]) => Value::Scalar(texts::json(value)),
         _ => return None,
     })

@@ -86,8 +86,8 @@ pub(super) fn parse(text: &str, delimiters: (&str, &str)) -> Result<Vec<Node>, T
     let mut parser = Parser { text, pieces, at: 0 };
     let (nodes, end) = parser.nodes(DEPTH)?;
     match end {
-        End::Text => Ok(nodes),
-        End::End | End::Else(_) => Err(TemplateError::Unexpected),
+        End::Whole => Ok(nodes),
+        End::Close | End::Else(_) => Err(TemplateError::Unexpected),
     }
 }
 
@@ -172,8 +172,8 @@ struct Parser<'t> {
 
 /// What ended a list of nodes.
 enum End {
-    Text,
-    End,
+    Whole,
+    Close,
     Else(Range<usize>),
 }
 
@@ -201,7 +201,7 @@ impl Parser<'_> {
                 "" if word.is_empty() => {}
                 "if" | "with" => nodes.push(self.choice(range, depth)?),
                 "range" => nodes.push(self.range(&range, depth)?),
-                "end" => return Ok((nodes, End::End)),
+                "end" => return Ok((nodes, End::Close)),
                 "else" => return Ok((nodes, End::Else(range))),
                 "break" => nodes.push(Node::Leave(Leave::Break)),
                 "continue" => nodes.push(Node::Leave(Leave::Continue)),
@@ -213,7 +213,7 @@ impl Parser<'_> {
                 _ => nodes.push(Node::Action(self.pipeline(range.clone(), &range)?)),
             }
         }
-        Ok((nodes, End::Text))
+        Ok((nodes, End::Whole))
     }
 
     fn pipeline(&self, code: Range<usize>, place: &Range<usize>) -> Result<Pipeline, TemplateError> {
@@ -241,14 +241,14 @@ impl Parser<'_> {
             let (body, end) = self.nodes(depth)?;
             branches.push(Branch { condition, with, body });
             let next = match end {
-                End::End => return Ok(Node::Choice { branches, otherwise: None }),
-                End::Text => return Err(TemplateError::Unclosed),
+                End::Close => return Ok(Node::Choice { branches, otherwise: None }),
+                End::Whole => return Err(TemplateError::Unclosed),
                 End::Else(next) => next,
             };
             code = self.behind(&next, "else");
             range = next;
             if self.text.get(code.clone()).unwrap_or_default().trim_matches(BLANKS).is_empty() {
-                let (body, End::End) = self.nodes(depth)? else { return Err(TemplateError::Unclosed) };
+                let (body, End::Close) = self.nodes(depth)? else { return Err(TemplateError::Unclosed) };
                 return Ok(Node::Choice { branches, otherwise: Some(body) });
             }
         }
@@ -258,10 +258,10 @@ impl Parser<'_> {
         let over = self.pipeline(self.behind(range, "range"), range)?;
         let (body, end) = self.nodes(depth)?;
         let otherwise = match end {
-            End::End => None,
-            End::Text => return Err(TemplateError::Unclosed),
+            End::Close => None,
+            End::Whole => return Err(TemplateError::Unclosed),
             End::Else(_) => match self.nodes(depth)? {
-                (body, End::End) => Some(body),
+                (body, End::Close) => Some(body),
                 _ => return Err(TemplateError::Unclosed),
             },
         };

@@ -25,6 +25,18 @@ pub(super) fn joined(name: &str, arguments: &[Value]) -> Scalar {
     Scalar::of(parts, false)
 }
 
+/// `join`.
+pub(super) fn between(separator: &Scalar, items: &[Value]) -> Scalar {
+    let mut parts = Vec::new();
+    for (at, item) in items.iter().filter(|i| !i.is_null()).enumerate() {
+        if at > 0 {
+            parts.extend_from_slice(separator.parts());
+        }
+        parts.extend_from_slice(printed(item).parts());
+    }
+    Scalar::of(parts, false)
+}
+
 /// `quote`, `squote`.
 pub(super) fn quoted_each(name: &str, arguments: &[Value]) -> Scalar {
     let escape = |c: char| match c {
