@@ -3,13 +3,14 @@
 //! Source: `reposerver/repository/repository.go` of argo-cd. A source is a chart of a repository, or a folder: a chart,
 //! a kustomization, or a directory of manifests. A folder is looked for in this tree, whatever the source's address.
 
-use super::{directory, environment::Environment, helm, patch};
+use super::{directory, environment::Environment, helm, kustomize, patch};
 use std::collections::BTreeSet;
 
 use crate::{
     deploy::{
         chart::ChartRelease,
         files::Files,
+        json_patch::Guard,
         note::{About, Bound, Note},
         object::Object,
         value::{Part, Scalar, UNKNOWN, Value},
@@ -27,6 +28,10 @@ pub struct Deployed {
     pub charts: Vec<ChartRelease>,
     /// Objects of directories and kustomizations.
     pub objects: Vec<Object>,
+    /// What must move together with what it is compared with.
+    pub guards: Vec<Guard>,
+    /// What is said of objects that are not known here: parts of objects.
+    pub strays: Vec<Object>,
     /// What was not followed.
     pub notes: Vec<Note>,
 }
@@ -94,10 +99,7 @@ impl Source<'_> {
         let Some(folder) = self.folder() else {
             let path = self.value.scalar(&["path"]).cloned().unwrap_or_else(|| Scalar::made("."));
             let url = self.value.scalar(&["repoURL"]).map(|u| u.text().into_owned()).unwrap_or_default();
-            let about = About::Unread {
-                what: format!("{} of {url}", path.text()),
-                why: "it is not in this repository".to_owned(),
-            };
+            let about = About::Remote(format!("{} of {url}", path.text()));
             self.note(&mut deployed.notes, about);
             return;
         };
@@ -141,10 +143,10 @@ impl Source<'_> {
         let has = |name: &str| RepoPath::resolve(folder, name).is_some_and(|p| self.files.has(p.as_str()));
         let kustomization = ["kustomization.yaml", "kustomization.yml", "Kustomization"].into_iter().any(has);
         match explicit {
-            Some("kustomize") => self.note(&mut deployed.notes, About::Unfollowed("kustomize")),
+            Some("kustomize") => kustomize::take(self, folder, deployed),
             Some("directory") => directory::take(self, folder, deployed),
             Some(_) => deployed.charts.extend(helm::release(self, Some(folder))),
-            None if kustomization => self.note(&mut deployed.notes, About::Unfollowed("kustomize")),
+            None if kustomization => kustomize::take(self, folder, deployed),
             None if has("Chart.yaml") => deployed.charts.extend(helm::release(self, Some(folder))),
             None => directory::take(self, folder, deployed),
         }
@@ -173,7 +175,9 @@ fn candidates(object: &Object, source: &Value, files: &dyn Files, notes: &mut Ve
         let file = (!is_folder).then_some(place);
         found.extend(folders.chain(file).filter_map(|place| captured(&pattern, place)));
         if found.len() > CANDIDATES {
-            found.pop_last();
+            while found.len() > CANDIDATES {
+                found.pop_last();
+            }
             notes.push(Note::new(&object.file, About::Bound(Bound::Objects(CANDIDATES))));
             break;
         }

@@ -12,6 +12,7 @@ mod fill;
 mod generators;
 mod git;
 mod helm;
+mod kustomize;
 mod patch;
 mod selector;
 #[cfg(test)]

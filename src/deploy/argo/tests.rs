@@ -485,3 +485,34 @@ fn tags_are_replaced_as_fasttemplate_replaces_them() {
         }
     });
 }
+
+#[test]
+fn a_kustomization_is_built_with_the_applications_options() {
+    let tree = [
+        (
+            "k/kustomization.yaml",
+            "resources: [d.yaml]\nimages: [{name: cr.l5d.io/linkerd/proxy, newTag: edge-26.1.1}]\n",
+        ),
+        (
+            "k/d.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 1, template: {spec: {containers: [{name: c, image: 'cr.l5d.io/linkerd/proxy:x'}, {name: e, image: 'b:1'}]}}}\n",
+        ),
+    ];
+    let found = deployed(
+        "  source:\n    repoURL: g\n    path: k\n    kustomize:\n      namePrefix: p-\n      namespace: mesh\n      images: ['cr.l5d.io/linkerd/proxy:edge-26.8.2', 'b=c:2']\n      replicas: [{name: d, count: 3}]\n      commonAnnotations: {a: '${ARGOCD_APP_NAME}'}\n      commonAnnotationsEnvsubst: true\n      patches:\n      - target: {kind: Deployment}\n        patch: |\n          - {op: add, path: /metadata/labels, value: {version: 2026.8.2}}\n",
+        &tree,
+    );
+    assert_eq!(found.notes, []);
+    let value = &found.objects[0].value;
+    assert_eq!(value.text(&["metadata", "name"]).unwrap(), "p-d");
+    assert_eq!(value.text(&["metadata", "namespace"]).unwrap(), "mesh");
+    assert_eq!(value.text(&["metadata", "annotations", "a"]).unwrap(), "crds");
+    assert_eq!(value.text(&["spec", "replicas"]).unwrap(), "3");
+    let pod = value.path(&["spec", "template", "spec"]).unwrap();
+    let image = pod.list_at("containers")[0].scalar(&["image"]).unwrap();
+    assert_eq!(image.text(), "cr.l5d.io/linkerd/proxy:edge-26.8.2");
+    assert!(image.parts().iter().any(|p| matches!(p, Part::Written(o) if o.source.path.as_str() == "app.yaml" && o.text().ends_with("edge-26.8.2"))));
+    assert_eq!(pod.list_at("containers")[1].text(&["image"]).unwrap(), "c:2");
+    assert_eq!(value.text(&["metadata", "labels", "version"]).unwrap(), "2026.8.2");
+    assert_eq!(found.objects[0].by.as_ref().unwrap().as_str(), "app.yaml");
+}

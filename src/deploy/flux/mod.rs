@@ -5,6 +5,7 @@
 
 pub mod envsubst;
 pub mod helm_release;
+pub mod kustomization;
 mod pattern;
 pub mod resource_set;
 mod sources;
@@ -13,5 +14,6 @@ pub mod substitute;
 mod tests;
 
 pub use helm_release::helm_release;
+pub use kustomization::kustomization;
 pub use resource_set::resource_set;
 pub use substitute::Variables;

@@ -283,3 +283,83 @@ fn inputs_come_from_providers_and_are_permuted() {
         built("spec:\n  inputs: [{a: 1}]\n  resources: [{kind: X, metadata: {name: '<< inputs.gone >>'}}]\n");
     assert!(made.is_empty() && matches!(notes[0].about, About::Refused(_)));
 }
+
+fn kustomized(spec: &str, tree: &[(&str, &str)]) -> crate::deploy::kustomize::Build {
+    let text = format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: k, namespace: flux-system}}\nspec:\n{spec}"
+    );
+    let mut all = tree.to_vec();
+    all.extend([("flux/k.yaml", text.as_str()), ("flux/vars.yaml", VARS)]);
+    let tree = files(&all);
+    let mut found = Vec::new();
+    for path in ["flux/k.yaml", "flux/vars.yaml"] {
+        let file = tree.file(path).unwrap();
+        found.extend(tree.documents(path).unwrap().iter().flat_map(|d| Object::all(d, &file.path)));
+    }
+    kustomization(&found[0], &Cluster::new(&found), &tree)
+}
+
+// Source: kustomize_generator.go of github.com/fluxcd/pkg, and kustomize-controller.
+#[test]
+fn a_folder_without_a_kustomization_gives_all_manifests_below() {
+    let object = |name: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{v: '${{a}}'}}\n")
+    };
+    let (a, b, c, d) = (object("a"), object("b"), object("c"), object("d"));
+    let tree = [
+        ("apps/a.yaml", a.as_str()),
+        ("apps/sub/b.yml", b.as_str()),
+        ("apps/own/kustomization.yaml", "namePrefix: own-\nresources: [c.yaml]\n"),
+        ("apps/own/c.yaml", c.as_str()),
+        ("apps/own/deep/d.yaml", d.as_str()),
+        ("apps/readme.md", "x"),
+    ];
+    let build = kustomized(
+        "  path: ./apps\n  targetNamespace: mesh\n  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}\n  commonMetadata: {labels: {team: x}}\n",
+        &tree,
+    );
+    assert_eq!(build.notes, []);
+    let mut names: Vec<_> = build.objects.iter().map(|o| o.name().unwrap().text().into_owned()).collect();
+    names.sort();
+    assert_eq!(names, ["a", "b", "own-c"]);
+    for object in &build.objects {
+        assert_eq!(object.value.text(&["data", "v"]).unwrap(), "2026.8.2");
+        assert_eq!(object.value.text(&["metadata", "labels", "team"]).unwrap(), "x");
+        assert_eq!(object.namespace().unwrap().text(), "mesh");
+        assert_eq!(object.by.as_ref().unwrap().as_str(), "flux/k.yaml");
+    }
+}
+
+#[test]
+fn a_kustomization_adds_patches_images_and_components() {
+    let tree = [
+        ("apps/kustomization.yaml", "resources: [r.yaml]\nimages: [{name: i, newTag: '1', newName: kept}]\n"),
+        (
+            "apps/r.yaml",
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: crds}\nspec: {chart: {spec: {chart: linkerd-crds, version: 2026.8.1}}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: 'i:0'}]}\n",
+        ),
+        (
+            "component/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncommonAnnotations: {from: component}\n",
+        ),
+    ];
+    let build = kustomized(
+        "  path: apps\n  components: [../component, ../none]\n  ignoreMissingComponents: true\n  images: [{name: i, newTag: edge-26.8.2}]\n  patches:\n  - target: {kind: HelmRelease}\n    patch: |\n      - op: replace\n        path: /spec/chart/spec/version\n        value: 2026.8.2\n  patchesStrategicMerge:\n  - apiVersion: helm.toolkit.fluxcd.io/v2\n    kind: HelmRelease\n    metadata: {name: crds}\n    spec: {values: {linkerdVersion: edge-26.8.2}}\n",
+        &tree,
+    );
+    assert_eq!(build.notes, []);
+    let release = build.objects.iter().find(|o| o.kind() == "HelmRelease").unwrap();
+    let version = release.value.scalar(&["spec", "chart", "spec", "version"]).unwrap();
+    let Part::Written(origin) = &version.parts()[0] else { panic!() };
+    assert_eq!((origin.source.path.as_str(), origin.text()), ("flux/k.yaml", "2026.8.2"));
+    let value = release.value.scalar(&["spec", "values", "linkerdVersion"]).unwrap();
+    assert!(matches!(&value.parts()[0], Part::Written(o) if o.text() == "edge-26.8.2"));
+    assert_eq!(release.annotation("from").unwrap().text(), "component");
+    let pod = build.objects.iter().find(|o| o.kind() == "Pod").unwrap();
+    assert_eq!(
+        pod.value.path(&["spec"]).unwrap().list_at("containers")[0].text(&["image"]).unwrap(),
+        "kept:edge-26.8.2"
+    );
+    let absent = kustomized("  path: ./none\n", &tree);
+    assert!(absent.objects.is_empty() && matches!(absent.notes[0].about, About::Remote(_)));
+}

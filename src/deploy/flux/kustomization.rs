@@ -1,0 +1,184 @@
+//! What kustomize-controller builds of a Kustomization.
+//!
+//! Sources: `github.com/fluxcd/pkg/kustomize/kustomize_generator.go`, and `build` and `apply` of kustomize-controller.
+//! The folder is looked for in this tree, whatever the source. Without a kustomization every manifest below is taken in,
+//! and every kustomization of a folder below.
+
+use super::substitute::Variables;
+use crate::{
+    deploy::{
+        cluster::Cluster,
+        files::Files,
+        go_yaml,
+        kustomize::{self, Build},
+        note::{About, Note},
+        object::Object,
+        value::{Scalar, Value},
+    },
+    repo::RepoPath,
+};
+
+/// The names of a kustomization's file.
+const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Builds a Kustomization: its objects as they reach the cluster.
+pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
+    let mut build = Build::default();
+    let note = |about: About| Note::new(&object.file, about);
+    let none = Value::empty();
+    let spec = object.value.get("spec").unwrap_or(&none);
+    let path = spec.scalar(&["path"]).cloned().unwrap_or_else(|| Scalar::made("."));
+    let Some(folder) = folder_of(&path, files) else {
+        build.notes.push(note(About::Remote(path.text().into_owned())));
+        return build;
+    };
+    let found = match kustomize::kustomization(files, &folder) {
+        Ok(found) => found,
+        Err(note) => {
+            build.notes.push(note);
+            return build;
+        }
+    };
+    let made = found.or_else(|| Some((RepoPath::resolve(&folder, NAMES[0])?, generated(files, &folder))));
+    let Some((path, own)) = made else { return build };
+    build = kustomize::build_as(files, &path, &added(files, &folder, &own, spec));
+    let by = Some(object.file.clone());
+    build.objects.iter_mut().for_each(|o| o.by.clone_from(&by));
+    build.strays.iter_mut().for_each(|o| o.by.clone_from(&by));
+    build.charts.iter_mut().for_each(|chart| chart.by.clone_from(&by));
+    if let Some(variables) = Variables::of(object, cluster) {
+        for object in &mut build.objects {
+            if let Some(value) = variables.fill(object, files, &mut build.notes) {
+                object.value = value;
+            }
+        }
+    }
+    for part in ["labels", "annotations"] {
+        let common = spec.path(&["commonMetadata", part]);
+        for (key, value) in common.into_iter().flat_map(Value::entries) {
+            build.objects.iter_mut().for_each(|object| set_metadata(object, part, key, value));
+        }
+    }
+    build
+}
+
+fn folder_of(path: &Scalar, files: &dyn Files) -> Option<String> {
+    if path.unknown_to().is_some() {
+        return None;
+    }
+    let written = path.text();
+    let clean = written.trim_start_matches('/');
+    let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
+    (folder.is_empty() || files.has_folder(&folder)).then_some(folder)
+}
+
+fn set_metadata(object: &mut Object, part: &str, key: &str, value: &Value) {
+    if object.value.path(&["metadata"]).is_none() {
+        object.value.insert("metadata", Value::empty());
+    }
+    if let Some(metadata) = object.value.entry_mut("metadata") {
+        if metadata.get(part).is_none() {
+            metadata.insert(part, Value::empty());
+        }
+        if let Some(entries) = metadata.entry_mut(part) {
+            entries.insert(key, value.clone());
+        }
+    }
+}
+
+/// Makes up the kustomization of a folder that has none.
+fn generated(files: &dyn Files, folder: &str) -> Value {
+    let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
+    let mut resources: Vec<Value> = Vec::new();
+    let mut inside: Option<String> = None;
+    for entry in files.below(folder) {
+        let path = entry.path.as_str();
+        if inside.as_ref().is_some_and(|folder| path.starts_with(folder.as_str())) {
+            continue;
+        }
+        let below = path.get(prefix..).unwrap_or_default();
+        // The outermost folder on the way that has a kustomization of its own.
+        let own = below.match_indices('/').map(|(at, _)| &below[..at]).find(|sub| {
+            let at = |name: &str| RepoPath::resolve(folder, &format!("{sub}/{name}"));
+            NAMES.iter().any(|name| at(name).is_some_and(|p| files.has(p.as_str())))
+        });
+        if let Some(sub) = own {
+            resources.push(Value::made(&format!("./{sub}")));
+            inside = Some(format!("{}/", path.get(..prefix + sub.len()).unwrap_or_default()));
+        } else if below.ends_with(".yaml") || below.ends_with(".yml") {
+            resources.push(Value::made(&format!("./{below}")));
+        }
+    }
+    Value::map([
+        ("apiVersion", Value::made("kustomize.config.k8s.io/v1beta1")),
+        ("kind", Value::made("Kustomization")),
+        ("resources", Value::list(resources)),
+    ])
+}
+
+/// Adds to a kustomization what a Kustomization says.
+fn added(files: &dyn Files, folder: &str, own: &Value, spec: &Value) -> Value {
+    let mut out = own.clone();
+    for (from, to) in
+        [("targetNamespace", "namespace"), ("namePrefix", "namePrefix"), ("nameSuffix", "nameSuffix")]
+    {
+        if let Some(value) = spec.scalar(&[from]) {
+            out.insert(to, Value::Scalar(value.clone()));
+        }
+    }
+    append(&mut out, "patches", spec.list_at("patches").to_vec());
+    let as_text = |patch: &Value| Value::Scalar(go_yaml::document(patch));
+    // The older forms hold objects, where kustomize has texts.
+    let strategic = spec.list_at("patchesStrategicMerge").iter().map(as_text);
+    append(&mut out, "patchesStrategicMerge", strategic.collect());
+    let json = spec.list_at("patchesJson6902").iter().map(|patch| {
+        let mut patch = patch.clone();
+        if let Some(operations @ Value::List(_)) = patch.get("patch").cloned() {
+            patch.insert("patch", as_text(&operations));
+        }
+        patch
+    });
+    append(&mut out, "patchesJson6902", json.collect());
+    let optional = spec.text(&["ignoreMissingComponents"]).is_some_and(|t| t == "true");
+    let is_there = |component: &Value| {
+        let path = component.as_scalar().map(|s| s.text().into_owned()).unwrap_or_default();
+        let inside = RepoPath::resolve(folder, &format!("{path}/.x"));
+        inside.is_some_and(|inside| files.has_folder(inside.folder()))
+    };
+    let components = spec.list_at("components").iter().filter(|c| !optional || is_there(c)).cloned();
+    append(&mut out, "components", components.collect());
+    let mut images = own.list_at("images").to_vec();
+    spec.list_at("images").iter().for_each(|image| add_image(&mut images, image));
+    if !images.is_empty() {
+        out.insert("images", Value::list(images));
+    }
+    out
+}
+
+fn append(kustomization: &mut Value, key: &str, items: Vec<Value>) {
+    if !items.is_empty() {
+        let all = kustomization.list_at(key).iter().cloned().chain(items).collect();
+        kustomization.insert(key, Value::list(all));
+    }
+}
+
+/// Merges an image into one of the same name; tag and digest are one unit.
+fn add_image(images: &mut Vec<Value>, image: &Value) {
+    let name = |image: &Value| image.text(&["name"]).map(|n| n.into_owned());
+    let wanted = name(image);
+    let Some(there) = images.iter_mut().find(|i| name(i) == wanted) else {
+        return images.push(image.clone());
+    };
+    let given = |key: &str| image.get(key).filter(|v| v.as_scalar().is_some_and(|s| !s.text().is_empty()));
+    if let Some(new) = given("newName") {
+        there.insert("newName", new.clone());
+    }
+    if given("newTag").or(given("digest")).is_some() {
+        for key in ["newTag", "digest"] {
+            match given(key) {
+                Some(new) => there.insert(key, new.clone()),
+                None => drop(there.remove(key)),
+            }
+        }
+    }
+}
