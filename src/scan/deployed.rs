@@ -4,10 +4,10 @@
 //! read was written, in whatever file. Which keys hold a version is `linkerd`'s to say, what a version is
 //! `version_text`'s.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    Pin, PinKind, Reason, RepoPath, SkipReason, Skipped, annotation,
+    Form, Pin, PinKind, Reason, RepoPath, SkipReason, Skipped, annotation,
     context::Context,
     found::{Found, Spec},
     marker::{self, TextFile},
@@ -19,7 +19,13 @@ use super::{
 use crate::{
     deploy::{
         About, ChartRelease, Cluster, Files as _, Layer, Note, Object, Part, Scalar, TreeFiles, Value, argo,
-        chart::Repository, fleet, terraform, value::Via,
+        chart::Repository,
+        cluster::Reference,
+        fleet, flux,
+        json_patch::Guard,
+        kustomize::{self, Build},
+        terraform,
+        value::Via,
     },
     linkerd::{self, INJECT, PROXY_VERSION, ValueLine},
     repo::Tree,
@@ -28,6 +34,8 @@ use crate::{
 
 /// Keys that are walked in values, and levels; people write far fewer.
 const DEPTH: usize = 64;
+/// Kustomizations that are built.
+const BUILDS: usize = 1000;
 /// Registered clusters that are asked for their labels.
 const SECRETS: usize = 500;
 
@@ -49,7 +57,7 @@ pub(super) fn terraform(
         take_release(context, release, PinKind::Terraform, &mut pins);
     }
     for object in &deployed.objects {
-        take_object(context, object, &mut pins);
+        take_object(context, object, None, &mut pins);
     }
     let unread: BTreeMap<&RepoPath, &Note> = deployed
         .notes
@@ -69,10 +77,10 @@ pub(super) fn terraform(
                 detail: Some(why.clone()),
                 versions: other::unmarked_releases(&source.text, &own),
             }),
-            _ => pins.pins.extend(other::pins(&file, &own)),
+            _ => found.pins.extend(other::pins(&file, &own)),
         }
     }
-    found.append(pins);
+    found.append_modelled(pins);
 }
 
 /// Takes the pins of a bundle of Fleet's.
@@ -80,11 +88,13 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, found: &mut Found) 
     let files = TreeFiles::new(context.corpus.tree(), Ceilings::default());
     let path = &place.file.path;
     let documents = files.documents(path.as_str());
+    let mut pins = Found::default();
     for document in documents.iter().flat_map(|all| all.iter()) {
         for release in fleet::releases(&files, path, document) {
-            take_release(context, &release, PinKind::Fleet, found);
+            take_release(context, &release, PinKind::Fleet, &mut pins);
         }
     }
+    found.append_modelled(pins);
 }
 
 /// Takes the pins of what an ApplicationSet makes, in its own file and in those that its generators read.
@@ -116,14 +126,85 @@ pub(super) fn application_sets(context: &Context<'_>, place: Place<'_>, found: &
                 }
             }
         }
-        found.append(pins);
+        found.append_modelled(pins);
     }
 }
 
-/// Says where the parts of a scalar were written.
-fn places(scalar: &Scalar) -> Vec<(RepoPath, usize)> {
+/// Takes the pins of what kustomizations build that nobody takes in, as far as a file of theirs is named.
+pub(super) fn kustomizations(context: &Context<'_>, named: &[RepoPath], found: &mut Found) {
+    let mut tops = BTreeSet::new();
+    for path in named {
+        let above = context.layout.folders_above(path);
+        tops.extend(above.into_iter().filter(|folder| {
+            let own = context.index.kustomizations.get(*folder);
+            own.is_some_and(|k| context.layout.folders_above(&k.path).len() <= 1)
+        }));
+    }
+    let files = TreeFiles::new(context.corpus.tree(), Ceilings::default());
+    let mut pins = Found::default();
+    for folder in tops.into_iter().take(BUILDS) {
+        take_build(context, &files, &kustomize::build(&files, folder), &mut pins);
+    }
+    found.append_modelled(pins);
+}
+
+fn take_build(context: &Context<'_>, files: &TreeFiles<'_>, build: &Build, found: &mut Found) {
+    let cluster = Cluster::new(&build.objects);
+    let mut own = Found::default();
+    for object in &build.objects {
+        match (&*object.group(), &*object.kind()) {
+            ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+                let kind = match object.value.text(&["spec", "chartRef", "kind"]).as_deref() {
+                    Some("OCIRepository") => PinKind::FluxOciRepository,
+                    Some("HelmChart") => PinKind::FluxHelmChart,
+                    _ => PinKind::FluxHelmRelease,
+                };
+                let release = flux::helm_release(object, &cluster, files);
+                release.iter().for_each(|release| take_release(context, release, kind, &mut own));
+            }
+            (argo::GROUP, "Application") => {
+                for release in argo::application(object, files).charts {
+                    take_release(context, &release, PinKind::ArgoApplication, &mut own);
+                }
+            }
+            _ => take_object(context, object, Some(&cluster), &mut own),
+        }
+    }
+    for release in &build.charts {
+        take_release(context, release, PinKind::KustomizeHelmChart, &mut own);
+    }
+    take_guards(context, &build.guards, &mut own);
+    found.append(own);
+}
+
+/// What is only compared with a release moves with it: kustomize fails where they differ.
+fn take_guards(context: &Context<'_>, guards: &[Guard], found: &mut Found) {
+    for Guard { guard, value } in guards {
+        let meant = places(value);
+        let pin = found.pins.iter().find(|pin| {
+            let inside = |(path, start, end): &(RepoPath, usize, usize)| {
+                *path == pin.path && (*start..*end).contains(&pin.site.span.start)
+            };
+            meant.iter().any(inside)
+        });
+        let Some(pin) = pin else { continue };
+        let expects = if pin.form == Form::Edge { Expects::Edge } else { Expects::Chart };
+        let spec = Spec {
+            kind: pin.kind,
+            stage: pin.stage,
+            expects,
+            chart: pin.chart.clone(),
+            mirror: pin.mirror.clone(),
+            stays: pin.stays,
+        };
+        take(context, guard, &spec, found);
+    }
+}
+
+/// Says where the parts of a scalar were written: file, first byte, end.
+fn places(scalar: &Scalar) -> Vec<(RepoPath, usize, usize)> {
     let written = scalar.parts().iter().filter_map(|part| match part {
-        Part::Written(at) => Some((at.source.path.clone(), at.span.start)),
+        Part::Written(at) => Some((at.source.path.clone(), at.span.start, at.span.end)),
         _ => None,
     });
     written.collect()
@@ -199,17 +280,24 @@ fn opted_out(annotations: &Value) -> Option<Reason> {
     (annotations.text(&[INJECT]).as_deref() == Some("disabled")).then_some(Reason::OptedOut)
 }
 
-/// Takes the annotations of an object that the injector reads; those elsewhere are without effect.
-fn take_object(context: &Context<'_>, object: &Object, found: &mut Found) {
+/// Takes the annotations of an object that the injector reads.
+fn take_object(context: &Context<'_>, object: &Object, cluster: Option<&Cluster<'_>>, found: &mut Found) {
     let kind = object.kind();
+    let home = cluster.zip(object.namespace()).and_then(|(cluster, namespace)| {
+        let name = namespace.text();
+        let wanted =
+            Reference { group: "", kind: "Namespace", name: &name, namespace: None, from: &object.file };
+        cluster.find(wanted)?.annotation(INJECT).map(|inject| inject.text() == "disabled")
+    });
     let mut todo = vec![(Vec::<&str>::new(), &object.value)];
     while let Some((path, value)) = todo.pop() {
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
-            let stays = match annotation::effect(&kind, &path) {
-                annotation::Effect::None => Some(Reason::NoEffect),
-                annotation::Effect::Pod | annotation::Effect::Namespace => opted_out(value),
-            };
-            take(context, version, &annotation::spec().staying(stays), found);
+            // What nobody reads is listed where it is written, whatever is built of it.
+            if annotation::effect(&kind, &path) != annotation::Effect::None {
+                let asks = value.scalar(&[INJECT]).is_some();
+                let stays = opted_out(value).or((!asks && home == Some(true)).then_some(Reason::OptedOut));
+                take(context, version, &annotation::spec().staying(stays), found);
+            }
         }
         if path.len() < DEPTH {
             let below = value.entries().map(|(key, value)| ([path.as_slice(), &[key]].concat(), value));

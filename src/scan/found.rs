@@ -56,6 +56,8 @@ pub(super) struct Found {
     pub uses: Vec<ChartUse>,
     /// Files that a chart made.
     pub rendered: Vec<RenderedFile>,
+    /// What the model of what is deployed reads, wherever no shape has found it already.
+    pub modelled: Vec<Pin>,
     /// Aliases that were understood as pins, by file and byte.
     aliases_read: HashSet<(RepoPath, usize)>,
     /// For a pin whose anchor has aliases at places that fix a version, by file and byte: those aliases.
@@ -160,8 +162,15 @@ impl Found {
         self.deployments.extend(other.deployments);
         self.uses.extend(other.uses);
         self.rendered.extend(other.rendered);
+        self.modelled.extend(other.modelled);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);
+    }
+
+    /// Adds the pins of another as what the model reads.
+    pub fn append_modelled(&mut self, mut other: Self) {
+        other.modelled.append(&mut other.pins);
+        self.append(other);
     }
 
     /// Returns the pins, each site once, ordered by path and position.
@@ -170,7 +179,7 @@ impl Found {
             aliases.iter().any(|alias| !self.aliases_read.contains(&(path.clone(), *alias)))
         });
         if !self.shared.is_empty() {
-            for pin in &mut self.pins {
+            for pin in self.pins.iter_mut().chain(&mut self.modelled) {
                 if self.shared.contains_key(&(pin.path.clone(), pin.site.span.start)) {
                     pin.stays.get_or_insert(Reason::Uneditable);
                 }
@@ -180,9 +189,31 @@ impl Found {
         // Stable: of two pins that are alike the first stays.
         self.pins.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| site(a).cmp(&site(b))));
         self.pins.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
+        self.take_modelled();
         self.pins.shrink_to_fit();
         self.deployments.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
         (self.pins, self.deployments)
+    }
+
+    /// Adds what no shape has found. Of a place that both know, the shape says more: what it is opted out of, what shares
+    /// its anchor; but what is deployed is no mere text.
+    fn take_modelled(&mut self) {
+        let mut modelled = std::mem::take(&mut self.modelled);
+        modelled.sort_by(|a, b| {
+            (&a.path, a.site.span.start, rank(a)).cmp(&(&b.path, b.site.span.start, rank(b)))
+        });
+        modelled.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
+        for pin in modelled {
+            let at = |p: &Pin| (p.path.clone(), p.site.span.start);
+            match self.pins.binary_search_by(|p| at(p).cmp(&at(&pin))) {
+                Ok(n) => {
+                    if let Some(there) = self.pins.get_mut(n).filter(|there| there.kind == PinKind::Other) {
+                        *there = pin;
+                    }
+                }
+                Err(n) => self.pins.insert(n, pin),
+            }
+        }
     }
 
     fn stays(&self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: &VersionText) -> Option<Reason> {

@@ -97,6 +97,9 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let FileResult { mut found, mut skipped, generators, lone, mut terraform } = all;
     terraform.sort();
     deployed::terraform(&context, tree, &terraform, &mut found, &mut skipped);
+    let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
+    let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
+    deployed::kustomizations(&context, &named, &mut found);
     leave_lone(lone, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
