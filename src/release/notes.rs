@@ -21,7 +21,7 @@ pub struct Change {
     pub text: String,
     /// How much it concerns who runs Linkerd.
     pub weight: Weight,
-    /// What it is about, as its author wrote it: `destination`.
+    /// What it is about, as its author wrote it: `destination` in `fix(destination): text`, `proxy` in `proxy: text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Its pull request in linkerd/linkerd2.
@@ -104,7 +104,13 @@ fn without_reference(entry: &str) -> (&str, Option<u64>) {
     }
 }
 
-/// A title such as `fix(destination)!: text`.
+/// The types of conventional commits, with the spellings in use. Another word before the colon is what the change is about.
+const TYPES: [&str; 13] = [
+    "build", "chore", "ci", "doc", "docs", "feat", "fix", "perf", "refactor", "revert", "style", "test",
+    "tests",
+];
+
+/// A title such as `fix(destination)!: text`, or `proxy: text`.
 struct Conventional<'t> {
     kind: &'t str,
     scope: Option<&'t str>,
@@ -123,6 +129,8 @@ impl<'t> Conventional<'t> {
         let word =
             |w: &str| !w.is_empty() && w.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_/,. ".contains(&b));
         let sound = word(kind) && !kind.contains(' ') && scope.is_none_or(word) && !text.trim().is_empty();
+        let is_type = TYPES.iter().any(|known| kind.eq_ignore_ascii_case(known));
+        let scope = if is_type { scope } else { Some(head) };
         sound.then_some(Self { kind, scope, breaking, text: text.trim() })
     }
 }
@@ -136,7 +144,7 @@ fn weight(title: &str, commit: Option<&Conventional<'_>>, author: Option<&str>) 
     let bot = author.is_some_and(|a| a.starts_with("dependabot") || a.starts_with("renovate"));
     let (kind, scope) = commit.map_or(("", ""), |c| (c.kind, c.scope.unwrap_or_default()));
     // A newer proxy is what users run, not a part of the build.
-    let proxy = scope.starts_with("proxy") || lower.starts_with("proxy: ");
+    let proxy = scope.starts_with("proxy");
     match kind {
         _ if proxy => Weight::Feature,
         _ if bot || scope.starts_with("deps") || lower.contains("bump ") && kind != "feat" => {
@@ -176,7 +184,23 @@ mod tests {
             (Weight::Upkeep, "faster", 5),
         ];
         assert_eq!(read(notes), wanted.map(|(w, t, n)| (w, t.to_owned(), Some(n))));
-        assert_eq!(changes(notes)[0].scope.as_deref(), Some("destination"));
+        let scopes: Vec<Option<String>> = changes(notes).into_iter().map(|c| c.scope).collect();
+        let wanted = [Some("destination"), Some("deps"), None, Some("proxy"), Some("ci")];
+        assert_eq!(scopes, wanted.map(|scope| scope.map(str::to_owned)));
+    }
+
+    #[test]
+    fn only_the_type_of_a_commit_is_left_out() {
+        let read = |title: &str| {
+            let change = changes(&format!("* {title}\n")).remove(0);
+            (change.scope.unwrap_or_default(), change.text)
+        };
+        let pair = |scope: &str, text: &str| (scope.to_owned(), text.to_owned());
+        assert_eq!(read("proxy: v2.362.0"), pair("proxy", "v2.362.0"));
+        assert_eq!(read("multicluster(gateway)!: Drop it"), pair("multicluster(gateway)", "Drop it"));
+        assert_eq!(read("Fix(policy): Match all"), pair("policy", "Match all"));
+        assert_eq!(read("refactor: Simplify"), pair("", "Simplify"));
+        assert_eq!(read("See the guide: it helps"), pair("", "See the guide: it helps"));
     }
 
     #[test]

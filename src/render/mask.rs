@@ -24,7 +24,8 @@ pub(super) fn shown(value: &Value, secret: bool) -> String {
     }
 }
 
-fn masked(value: &Value, secret: bool) -> Value {
+/// Returns a value without what is not shown.
+pub(super) fn masked(value: &Value, secret: bool) -> Value {
     match value {
         Value::String(text) => covered(text, secret).map_or_else(|| value.clone(), Value::String),
         Value::Array(items) => items.iter().map(|item| masked(item, secret)).collect(),
@@ -35,7 +36,7 @@ fn masked(value: &Value, secret: bool) -> Value {
 }
 
 /// Returns what stands for a text that is not shown.
-fn covered(text: &str, secret: bool) -> Option<String> {
+pub(super) fn covered(text: &str, secret: bool) -> Option<String> {
     if has_private_key(text) {
         return Some(KEY.to_owned());
     }

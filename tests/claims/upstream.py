@@ -14,6 +14,8 @@ def edge(version):
 
 
 TITLE = re.compile(r"^(?P<kind>[\w-]+)(?:\((?P<scope>[^)]*)\))?(?P<breaking>!)?: (?P<text>.+)$")
+# What is no type of a conventional commit is told as what the change is about.
+TYPES = {"build", "chore", "ci", "doc", "docs", "feat", "fix", "perf", "refactor", "revert", "style", "test", "tests"}
 ENTRY = re.compile(r"^[*+-] (?P<title>.*?)(?: by @(?P<author>\S+))?(?: in \S*?(?:/pull/|#)(?P<pull>\d+)/?| \(#(?P<number>\d+)\))?\s*$")
 
 
@@ -77,8 +79,14 @@ class Feeds:
                 if key not in seen:
                     seen.add(key)
                     sorts[sort(title, conventional, entry["author"] or "")].append(
-                        (conventional["scope"] if conventional else None, text, pull))
+                        (about(conventional), text, pull))
         return found
+
+
+def about(conventional):
+    if not conventional or conventional["kind"].lower() in TYPES:
+        return conventional and conventional["scope"]
+    return conventional["kind"] + (f"({conventional['scope']})" if conventional["scope"] else "")
 
 
 def sort(title, conventional, author):

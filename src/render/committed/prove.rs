@@ -4,8 +4,6 @@
 //! none where it is proven. What the one who rendered left out as a whole (`--no-hooks`, no `--include-crds`, Secrets with
 //! private keys) is a form, and no difference.
 
-use serde_json::Value;
-
 use super::{
     Committed, CommittedFile, Drift,
     candidate::has_stand_in,
@@ -13,7 +11,7 @@ use super::{
     field::{Field, differing},
     placed::Placed,
     recognise::{chart_version, marks},
-    shown::shown,
+    shown::sides,
 };
 use crate::{
     render::{Chart, Manifest, Object, key_material::has_private_key, value},
@@ -127,16 +125,15 @@ fn drift(set: &Committed, placed: &Placed, rendered: &Object, field: Option<&Fie
         }
         None => (set.path()?.clone(), set.line()),
     };
-    let value = |object: Option<&Object>| field.and_then(|f| f.find(&object?.value).cloned());
-    let values = (value(committed.map(|(_, object)| object)), value(Some(rendered)));
-    let show = |one: &Option<_>, other: &Option<_>| {
-        one.as_ref().map(|value| shown(value, other.as_ref(), rendered.key.kind == "Secret"))
-    };
-    // An object that only one side has is shown by no value, and which side it is by what is there.
-    let whole = field.is_none();
+    let secret = rendered.key.kind == "Secret";
     let there = || "there".to_owned();
-    let before = if whole { committed.map(|_| there()) } else { show(&values.0, &values.1) };
-    let after = if whole { committed.is_none().then(there) } else { show(&values.1, &values.0) };
+    let (before, after) = match field {
+        // An object that only one side has is shown by no value, and which side it is by what is there.
+        None => (committed.map(|_| there()), committed.is_none().then(there)),
+        Some(field) => {
+            sides(committed.and_then(|(_, o)| field.find(&o.value)), field.find(&rendered.value), secret)
+        }
+    };
     let field = field.map(Field::to_string);
     Some(Drift { field, committed: before, rendered: after, ..drift_at(set, path, line, rendered) })
 }
@@ -159,12 +156,11 @@ fn embedded_drifts(
     let one = |inner: &Field| {
         let node = stream.roots().next().and_then(|root| inner.node(root));
         let line = start + node.map_or(0, |node| position(&before, node.span().start).0);
-        let (a, b) = (inner.find(&old), inner.find(&new));
-        let show = |one: Option<&Value>, other| one.map(|value| shown(value, other, false));
+        let (before, after) = sides(inner.find(&old), inner.find(&new), false);
         Drift {
             field: Some(format!("{field}: {inner}")),
-            committed: show(a, b),
-            rendered: show(b, a),
+            committed: before,
+            rendered: after,
             ..drift_at(set, file.path.clone(), line, committed)
         }
     };
