@@ -23,7 +23,10 @@ pub mod topic;
 pub mod uses;
 pub mod value;
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use crate::repo::RepoPath;
 
@@ -66,6 +69,8 @@ pub struct Rendering {
     pub stand_ins: Vec<String>,
     /// What a reader must know of this rendering beside that, one sentence each.
     pub notes: Vec<String>,
+    /// Where each object of a committed manifest is: its file, and its line from 1; of one that comes only its file.
+    pub places: BTreeMap<ObjectKey, (RepoPath, Option<usize>)>,
     /// What differs, once it was asked for.
     pub difference: OnceLock<ObjectDiff>,
 }
@@ -127,6 +132,11 @@ impl NotRendered {
 // === impl Rendering ===
 
 impl Rendering {
+    /// Returns where an object is in the repository: its own place, or that of the object that has the chart deployed.
+    pub fn place(&self, key: &ObjectKey) -> (&RepoPath, Option<usize>) {
+        self.places.get(key).map_or((&self.path, Some(self.line)), |(path, line)| (path, *line))
+    }
+
     /// Compares the objects before and after, the first time that it is asked for.
     pub fn diff(&self) -> &ObjectDiff {
         self.difference.get_or_init(|| {

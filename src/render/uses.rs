@@ -230,6 +230,7 @@ impl Changed<'_> {
             defaults_after: defaults(&new.chart),
             stand_ins: both(|inputs| &inputs.stand_ins),
             notes,
+            places: Default::default(),
             difference: Default::default(),
         }
     }

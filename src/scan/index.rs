@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     RepoPath,
+    applier::says_replace,
     corpus::File,
     object::Object,
     origin::{Origin, Ours},
@@ -122,12 +123,16 @@ pub(super) struct Kustomization {
     pub patch_files: Vec<String>,
     /// The ConfigMaps that it generates.
     pub generated: Vec<String>,
+    /// Whether it has [the annotation](says_replace) put on objects.
+    pub replaces: bool,
 }
 
 /// A place from which a deployer applies a folder.
 #[derive(Clone, Debug)]
 pub(super) struct Root {
     pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
     pub name: Option<String>,
     pub namespace: Option<String>,
     /// The folder.
@@ -142,7 +147,14 @@ pub(super) struct Root {
     pub substitute_from: Vec<String>,
     /// Whether it is a Flux Kustomization.
     pub flux: bool,
+    /// Whether it deletes from the cluster what leaves the folder.
+    pub prunes: bool,
+    /// Whether it makes an object anew that cannot be changed: a Flux Kustomization that is told to.
+    pub replaces: bool,
 }
+
+/// The file of an object, and its line from 1.
+type At = (RepoPath, usize);
 
 /// A ConfigMap or Secret.
 #[derive(Clone, Debug)]
@@ -224,6 +236,7 @@ impl Index {
     fn object(&mut self, file: &File, object: &Object<'_>) {
         let Some(name) = object.name else { return };
         let path = file.path.clone();
+        let at = || (file.path.clone(), file.position(object.node.span().start).0);
         let namespace = object.namespace.map(str::to_owned);
         let spec = object.node.get("spec");
         match (object.group, object.kind) {
@@ -234,11 +247,14 @@ impl Index {
                 self.releases.extend(spec.and_then(|spec| release(name, namespace, path, spec)));
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
-                self.roots.extend(spec.map(|spec| flux_root(name, namespace, path, spec)));
+                self.roots.extend(spec.map(|spec| flux_root(name, namespace, at(), spec)));
             }
             ("argoproj.io", "Application") => {
-                self.roots.extend(spec.map(|s| argo_roots(name, &path, s)).unwrap_or_default());
+                self.roots.extend(spec.map(|s| argo_roots(name, at(), s)).unwrap_or_default());
                 self.releases.extend(spec.map(|s| argo_releases(name, &path, s)).unwrap_or_default());
+            }
+            ("argoproj.io", "ApplicationSet") => {
+                self.roots.extend(spec.map(|s| argo_set_roots(name, at(), s)).unwrap_or_default());
             }
             ("", "Namespace") => {
                 let inject = object.annotation(INJECT).map(str::to_owned);
@@ -310,12 +326,14 @@ fn release(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>
     Some(Release { kind: "HelmRelease", name: name.to_owned(), namespace, path, chart, source })
 }
 
-fn flux_root(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>) -> Root {
+fn flux_root(name: &str, namespace: Option<String>, (path, line): At, spec: Node<'_>) -> Root {
     let folder = spec.text(&["path"]).unwrap_or_default();
     let defined = spec.path(&["postBuild", "substitute"]).into_iter().flat_map(Node::entries);
     let from = spec.path(&["postBuild", "substituteFrom"]).into_iter().flat_map(Node::items);
+    let mut patches = spec.get("patches").into_iter().flat_map(Node::items);
     Root {
         path,
+        line,
         name: Some(name.to_owned()),
         namespace,
         folder: clean_folder(folder),
@@ -324,25 +342,55 @@ fn flux_root(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'
         substitutes: defined.filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect(),
         substitute_from: from.filter_map(|f| f.text(&["name"]).map(str::to_owned)).collect(),
         flux: true,
+        prunes: spec.text(&["prune"]) == Some("true"),
+        replaces: spec.text(&["force"]) == Some("true")
+            || patches.any(|patch| patch.text(&["patch"]).is_some_and(says_replace)),
     }
 }
 
-fn argo_roots(name: &str, path: &RepoPath, spec: Node<'_>) -> Vec<Root> {
+fn argo_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
     let target = spec.text(&["destination", "namespace"]).map(str::to_owned);
     let folders = argo_sources(spec).into_iter().filter_map(|s| s.text(&["path"]));
     folders
-        .map(|folder| Root {
-            path: path.clone(),
-            name: Some(name.to_owned()),
-            namespace: None,
-            folder: clean_folder(folder),
-            target: target.clone(),
-            forces: false,
-            substitutes: Vec::new(),
-            substitute_from: Vec::new(),
-            flux: false,
-        })
+        .map(|folder| Root { target: target.clone(), ..argo_root(name, at.clone(), spec, folder) })
         .collect()
+}
+
+/// Of a path that is a template, the folders that a generator lists are known: as far as they have no wildcard.
+fn argo_set_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
+    let Some(template) = spec.path(&["template", "spec"]) else { return Vec::new() };
+    let generators = || spec.get("generators").into_iter().flat_map(Node::items);
+    let directories = || generators().filter_map(|g| g.path(&["git", "directories"])).flat_map(Node::items);
+    let listed =
+        || directories().filter_map(|d| Some(d.text(&["path"])?.split('*').next().unwrap_or_default()));
+    let sources = argo_sources(template);
+    let folders =
+        sources.iter().filter_map(|s| s.text(&["path"])).flat_map(|path| match path.contains("{{") {
+            true => listed().collect::<Vec<_>>(),
+            false => vec![path],
+        });
+    folders.map(|folder| argo_root(name, at.clone(), template, folder)).collect()
+}
+
+fn argo_root(name: &str, (path, line): At, spec: Node<'_>, folder: &str) -> Root {
+    let policy = spec.get("syncPolicy");
+    let options = policy.and_then(|p| p.get("syncOptions")).into_iter().flat_map(Node::items);
+    let keeps = options.filter_map(|option| option.as_str()).any(|option| option == "Prune=false");
+    let prunes = policy.is_some_and(|p| p.text(&["automated", "prune"]) == Some("true"));
+    Root {
+        path,
+        line,
+        name: Some(name.to_owned()),
+        namespace: None,
+        folder: clean_folder(folder),
+        target: None,
+        forces: false,
+        substitutes: Vec::new(),
+        substitute_from: Vec::new(),
+        flux: false,
+        prunes: prunes && !keeps,
+        replaces: false,
+    }
 }
 
 fn argo_releases(name: &str, path: &RepoPath, spec: Node<'_>) -> Vec<Release> {
@@ -396,6 +444,7 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
         takes,
         patch_files,
         generated: generated.filter_map(|g| g.text(&["name"]).map(str::to_owned)).collect(),
+        replaces: says_replace(&file.text),
     }
 }
 

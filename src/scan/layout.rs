@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    RepoPath,
+    Applier, RepoPath,
     corpus::Corpus,
     index::{Index, Namespace, Root, nearest},
     object::Object,
@@ -124,6 +124,22 @@ impl<'i> Layout<'i> {
             applied(&above.folders, path).filter_map(|f| self.roots.get(f)).flatten().copied().collect();
         found.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
         found
+    }
+
+    /// Returns the same as a check sees them.
+    pub fn appliers(&self, path: &RepoPath) -> Vec<Applier> {
+        let patched = self.folders_above(path).into_iter().any(|folder| {
+            self.index.kustomizations.get(folder).is_some_and(|kustomization| kustomization.replaces)
+        });
+        let one = |root: &Root| Applier {
+            name: root.name.clone().unwrap_or_default(),
+            path: root.path.clone(),
+            line: root.line,
+            flux: root.flux,
+            prunes: root.prunes,
+            replaces: root.flux && (root.replaces || patched),
+        };
+        self.roots_above(path).into_iter().map(one).collect()
     }
 
     /// Returns the namespaces in which an object of the file may end.

@@ -4,6 +4,7 @@
 //! and the tree; one file a shape. A pin says what it is and whether it may move, not where to.
 
 mod annotation;
+mod applier;
 mod argo;
 mod chart;
 mod chart_use;
@@ -38,7 +39,11 @@ mod values;
 mod variable;
 mod version_text;
 
-use std::{collections::HashSet, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,6 +51,7 @@ use serde::Serialize;
 use crate::{release::EdgeVersion, yaml::Route};
 
 pub use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
+pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ValuesPart};
 pub use rendered::{Marks, marks};
 pub use run::scan;
@@ -309,6 +315,8 @@ pub struct Facts {
     pub generators: Vec<Generator>,
     /// Renovate or Dependabot configurations that manage the same pins.
     pub rivals: Vec<Rival>,
+    /// Who applies the files with rendered objects, and those that have charts rendered; none is nobody who is known.
+    pub appliers: BTreeMap<RepoPath, Vec<Applier>>,
 }
 
 /// A file with committed output of a chart.

@@ -3,12 +3,12 @@
 //! In: a tree and options. Out: the [`Inventory`]. The files are screened, indexed, then read shape by shape; variables
 //! that pins read are traced last. Owns no rule of any shape.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::repo::parallel;
 
 use super::{
-    Entry, Facts, Generator, Inventory, Pin, PinKind, Reason, RenderedFile, RepoPath, ScanOptions,
+    Applier, Entry, Facts, Generator, Inventory, Pin, PinKind, Reason, RenderedFile, RepoPath, ScanOptions,
     SkipReason, Skipped, Tree, TreeError, chart,
     context::Context,
     corpus::{Corpus, File, Unread},
@@ -112,9 +112,19 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
     inventory.facts.rendered.sort();
     (inventory.pins, inventory.facts.deployments) = found.into_pins();
-    inventory.facts = Facts { rivals: rivals::find(&corpus, &inventory.pins), ..inventory.facts };
+    let appliers = appliers(&context, &inventory.facts);
+    let rivals = rivals::find(&corpus, &inventory.pins);
+    inventory.facts = Facts { appliers, rivals, ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
     corpus.failure().map_or(Ok(inventory), Err)
+}
+
+/// Finds who applies what is rendered.
+fn appliers(context: &Context<'_>, facts: &Facts) -> BTreeMap<RepoPath, Vec<Applier>> {
+    let rendered = facts.rendered.iter().map(|file| &file.path);
+    let paths: BTreeSet<&RepoPath> = rendered.chain(facts.uses.iter().map(|found| &found.path)).collect();
+    let all = paths.into_iter().map(|path| (path.clone(), context.layout.appliers(path)));
+    all.filter(|(_, found)| !found.is_empty()).collect()
 }
 
 /// What has such a name cannot be read, so that nobody can tell whether it mentions Linkerd: it is named all the same.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Place, Severity, certificate_expiry, skew};
+use super::{Finding, Place, Severity, certificate_expiry, skew, values_stale_override};
 use crate::{
     linkerd::Knowledge,
     plan::{ControlPlane, Target, control_plane, edge_of},
@@ -119,8 +119,7 @@ impl AtRest<'_> {
                 );
             }
             let reason = format!("`{value}` keeps images at that release under {chart} {}", lowest.chart());
-            let mend = "let it move with the chart, or remove it";
-            (at < lowest).then(|| Finding::warn(NAME, reason).at_pin(pin).mend(mend))
+            (at < lowest).then(|| Finding::warn(NAME, reason).at_pin(pin).mend(values_stale_override::MEND))
         };
         values.filter_map(one).collect()
     }

@@ -2,7 +2,8 @@
 //!
 //! In: committed objects and users' values after the change, and the time. Out: a `block` for a certificate that has
 //! expired, is not valid yet, or has a key that Linkerd refuses; a `warn` for one that expires within 60 days (when
-//! Linkerd's own checks begin to warn), and for those that do not belong together; one `info` with the first dates and one
+//! Linkerd's own checks begin to warn), and for those that do not belong together; an `info` for an old anchor beside a valid
+//! one, one with the first dates and one
 //! with what is kept outside of the repository, where nothing is known. What a cluster renders for itself is not looked
 //! at: its certificates are made there.
 
@@ -14,10 +15,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Checked, Finding, Place, Severity, Verification, count};
-use crate::render::{
-    Object, Rendering,
-    committed::Committed,
-    key_material::{Certificate, certificates},
+use crate::{
+    render::{
+        Object, Rendering,
+        committed::{Committed, CommittedFile},
+        key_material::{Certificate, certificates},
+    },
+    repo::RepoPath,
 };
 
 pub(super) const NAME: &str = "certificate-expiry";
@@ -85,14 +89,20 @@ pub(super) fn at_rest(sets: &[Committed], now: Timestamp) -> Vec<Finding> {
         }
     }
     let told = expiries(&once(&all), now).into_iter().chain(belongs::of_all(&all));
-    let mut findings: Vec<Finding> = told.map(|f| Finding { severity: Severity::Warn, ..f }).collect();
+    let mut findings: Vec<Finding> =
+        told.map(|f| Finding { severity: f.severity.min(Severity::Warn), ..f }).collect();
     for set in sets {
-        let objects: Vec<&Object> = set.files.iter().flat_map(|file| &file.manifest.objects).collect();
-        let place = set.path().map(|path| Place { path: path.clone(), line: Some(set.line()) });
-        let pairs = place.iter().flat_map(|place| belongs::pairs(&objects, place));
-        findings.extend(pairs.map(|f| Finding { severity: Severity::Block, ..f }));
+        let pairs = belongs::pairs(&set.files.iter().flat_map(placed_in).collect::<Vec<_>>());
+        findings.extend(pairs.into_iter().map(|f| Finding { severity: Severity::Block, ..f }));
     }
     findings
+}
+
+fn placed_in(file: &CommittedFile) -> impl Iterator<Item = (&Object, Place)> {
+    file.manifest
+        .objects
+        .iter()
+        .map(|object| (object, Place { path: file.path.clone(), line: Some(file.manifest.line(object)) }))
 }
 
 /// A certificate that stands in several objects is told of once.
@@ -162,7 +172,8 @@ fn expiry(now: Timestamp, found: &Found, certificate: &Certificate) -> Option<Fi
             }
         }
         ..0 if found.chain.iter().any(|other| found.role == Role::Anchor && other.not_after > now) => {
-            (Severity::Warn, format!("holds a certificate that expired on {day}, beside one that is valid"))
+            // Nothing stops working, and each release would find it again.
+            (Severity::Info, format!("holds a certificate that expired on {day}, beside one that is valid"))
         }
         ..0 => (Severity::Block, format!("expired on {day}; {}", consequence(found.role))),
         _ if left <= WARN_DAYS * DAY => {
@@ -200,23 +211,23 @@ fn mend(role: Role) -> &'static str {
 
 fn found(rendering: &Rendering) -> Vec<Found> {
     let mut out = Vec::new();
-    let place = Place { path: rendering.path.clone(), line: Some(rendering.line) };
-    let mut add = |what: String, role: Role, text: Option<&str>| {
+    let mut add = |what: String, role: Role, text: Option<&str>, (path, line): (&RepoPath, Option<usize>)| {
         let chain = text.map(certificates).unwrap_or_default();
         if !chain.is_empty() {
-            out.push(Found { what, role, chain, place: place.clone() });
+            out.push(Found { what, role, chain, place: Place { path: path.clone(), line } });
         }
     };
     if rendering.committed {
         for object in &rendering.after.objects {
             for (what, role, text) in in_object(object) {
-                add(what, role, Some(text));
+                add(what, role, Some(text), rendering.place(&object.key));
             }
         }
     }
     for (path, role) in VALUES.iter().filter(|(path, _)| !is_stand_in(rendering, path)) {
         let value = path.split('.').try_fold(&rendering.values_after, |value, key| value.get(key));
-        add(format!("the value `{path}`"), *role, value.and_then(Value::as_str));
+        let place = (&rendering.path, Some(rendering.line));
+        add(format!("the value `{path}`"), *role, value.and_then(Value::as_str), place);
     }
     out
 }
@@ -255,10 +266,7 @@ fn in_object(object: &Object) -> Vec<(String, Role, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        render::committed::CommittedFile,
-        verify::{Severity::*, testing::*},
-    };
+    use crate::verify::{Severity::*, testing::*};
     use base64::{Engine, engine::general_purpose::STANDARD};
     use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
     use serde_json::json;
@@ -336,7 +344,7 @@ mod tests {
         assert_eq!(identity(ca.pem(), issuer(&ca, (2026, 11, 2))), []);
         let old = anchor("old", (2026, 1, 1));
         let leftover = identity(old.pem() + &ca.pem(), issuer(&ca, FAR));
-        assert_eq!(severities(&leftover), [Warn], "another anchor of the bundle is valid");
+        assert_eq!(leftover, [], "another anchor of the bundle is valid");
         let only = values(json!({"identityTrustAnchorsPEM": old.pem()}));
         assert_eq!(severities(&only), [Block]);
     }

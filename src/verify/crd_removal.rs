@@ -55,20 +55,22 @@ fn of_one(input: &Verification<'_>, compared: &Compared<'_>, staying: &BTreeSet<
         format!("{number} of {from} {verb} the chart ({}); {why}", names(crds))
     };
     let manage = "see to it that something else manages them";
+    let stay = |crds: &[&Object], why: &str, mend: &str| {
+        let finding = Finding::warn(NAME, stays(crds, why)).mend(mend);
+        Some(compared.at(&crds.first()?.key, finding))
+    };
     let mut findings = Vec::new();
-    findings.extend((!deleted.is_empty()).then(|| deletion(from, &deleted)));
+    findings.extend(deleted.first().map(|first| compared.at(&first.key, deletion(from, &deleted))));
     let why = "`helm.sh/resource-policy: keep` leaves them in the cluster, where nothing updates them";
-    findings.extend((!kept.is_empty()).then(|| Finding::warn(NAME, stays(&kept, why)).mend(manage)));
+    findings.extend(stay(&kept, why, manage));
     let why = "they are told not to be pruned, and stay in the cluster, where nothing updates them";
-    findings.extend((!spared.is_empty()).then(|| Finding::warn(NAME, stays(&spared, why)).mend(manage)));
-    findings.extend((!moved.is_empty()).then(|| {
-        let places: BTreeSet<&String> = others.values().collect();
-        let places = places.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let why = format!("the repository has them in {places} too");
-        let mend = "have that applied before this is merged, so that it owns them when this one lets go";
-        Finding::warn(NAME, stays(&moved, &why)).mend(mend)
-    }));
-    findings.into_iter().map(|finding| compared.at(finding)).collect()
+    findings.extend(stay(&spared, why, manage));
+    let places: BTreeSet<&String> = others.values().collect();
+    let places = places.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let why = format!("the repository has them in {places} too");
+    let mend = "have that applied before this is merged, so that it owns them when this one lets go";
+    findings.extend(stay(&moved, &why, mend));
+    findings
 }
 
 fn deletion(from: &ChartId, deleted: &[&Object]) -> Finding {

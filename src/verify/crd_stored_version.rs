@@ -29,7 +29,13 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 fn of_one(compared: &Compared<'_>) -> Vec<Finding> {
     let crds = compared.changed().filter(|(change, ..)| change.key.kind == "CustomResourceDefinition");
-    crds.flat_map(|(_, before, after)| findings(before, after)).map(|finding| compared.at(finding)).collect()
+    let of = |(_, before, after): (_, &Object, &Object)| {
+        findings(before, after)
+            .into_iter()
+            .map(|finding| compared.at(&after.key, finding))
+            .collect::<Vec<_>>()
+    };
+    crds.flat_map(of).collect()
 }
 
 fn findings(before: &Object, after: &Object) -> Vec<Finding> {

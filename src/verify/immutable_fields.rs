@@ -1,15 +1,25 @@
 //! Step 6, verify: no field changes that Kubernetes never lets change.
 //!
 //! In: changed objects. Out: a `block` for each that the API server would refuse to update, which stops the whole
-//! apply. A hook is deleted and made again by Helm and Argo CD; where its committed text is applied, that is a `warn`.
+//! apply. A hook is deleted and made again by Helm and Argo CD. Where Flux applies its text, a finished one stops the whole
+//! Kustomization, unless that is told to make it anew: a `warn`. Whoever else applies it, as `kubectl` does, is refused that
+//! one object at each release: an `info`.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Checked, Finding, Severity, Verification,
-    rendered::{Compared, Deployer, compared, deployer, looked_at},
+    rendered::{Compared, Deployer, appliers, compared, deployer, looked_at},
 };
-use crate::render::{FieldChange, Object, ObjectChange};
+use crate::{
+    render::{FieldChange, Object, ObjectChange, ObjectKey, Rendering},
+    scan::REPLACES,
+};
 
 pub(super) const NAME: &str = "immutable-fields";
+
+/// What makes an object a hook of Helm's, and of Argo CD's.
+const HOOK: &str = "helm.sh/hook";
 
 /// How many fields of one object are named before the rest is counted.
 const NAMED: usize = 2;
@@ -74,37 +84,104 @@ const fn row(kind: &'static str, path: &'static [&'static str]) -> Row {
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all = compared(input);
-    let findings = all.iter().flat_map(|c| of_one(input, c)).collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut hooks: BTreeMap<Severity, Vec<(&Compared<'_>, &ObjectKey)>> = BTreeMap::new();
+    for compared in &all {
+        for (change, before, after) in compared.changed() {
+            let Some(fields) = fixed(change, before) else { continue };
+            let meets = Meets::of(input, compared.rendering, after);
+            if after.annotation(HOOK).is_none() {
+                findings.push(compared.at(&change.key, finding(meets, &change.key, &fields)));
+            } else if let Some(severity) = meets.hook() {
+                hooks.entry(severity).or_default().push((compared, &change.key));
+            }
+        }
+    }
+    findings.extend(hooks.into_iter().filter_map(|(severity, hooks)| finished(severity, &hooks)));
     Checked { looked_at: looked_at("fields that never change", &all), findings }
 }
 
-fn of_one(input: &Verification<'_>, compared: &Compared<'_>) -> Vec<Finding> {
-    let by = deployer(input, compared.rendering);
-    let each = compared.changed().filter_map(|(change, before, after)| finding(by, change, before, after));
-    each.map(|finding| compared.at(finding)).collect()
-}
-
-fn finding(by: Deployer, change: &ObjectChange, before: &Object, after: &Object) -> Option<Finding> {
+/// Names the fields of an object that cannot change and do.
+fn fixed(change: &ObjectChange, before: &Object) -> Option<String> {
     let fixed: Vec<String> =
         change.fields.iter().filter(|f| is_fixed(f, before)).map(|f| f.path.to_string()).collect();
-    let named = match fixed.as_slice() {
-        [] => return None,
-        few if few.len() <= NAMED => few.join(", "),
-        many => format!("{} and {} more", many.get(..NAMED)?.join(", "), many.len() - NAMED),
-    };
-    let hook = after.annotation("helm.sh/hook").is_some();
-    if hook && by != Deployer::Applied {
-        return None;
+    match fixed.as_slice() {
+        [] => None,
+        few if few.len() <= NAMED => Some(few.join(", ")),
+        many => Some(format!("{} and {} more", many.get(..NAMED)?.join(", "), many.len() - NAMED)),
     }
-    let key = &change.key;
-    let reason = format!("{key}: {named} cannot be changed in a cluster; applying this is refused");
-    Some(match hook {
-        true => {
-            Finding::new(NAME, Severity::Warn, format!("{reason} while the finished hook is still there"))
-                .mend("delete it in the cluster before this is applied; Argo CD does so by itself")
+}
+
+/// What an object meets that is applied over one that cannot be changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meets {
+    /// Something that runs hooks, and deletes those of before.
+    Hooks,
+    /// Flux, which was told to make such an object anew, or to leave it alone.
+    Replacement,
+    /// Flux, which stops at it: nothing of its Kustomization is applied.
+    Flux,
+    /// Anything else.
+    Refusal,
+}
+
+// === impl Meets ===
+
+impl Meets {
+    fn of(input: &Verification<'_>, rendering: &Rendering, object: &Object) -> Self {
+        if deployer(input, rendering) != Deployer::Applied {
+            return Self::Hooks;
         }
-        false => Finding::block(NAME, reason).mend("delete it in the cluster first, so that it is made anew"),
-    })
+        let appliers = appliers(input, rendering, &object.key);
+        let told = REPLACES.iter().any(|name| object.annotation(name).is_some());
+        match appliers {
+            [] => Self::Refusal,
+            all if all.iter().any(|a| a.flux && !a.replaces && !told) => Self::Flux,
+            all if all.iter().any(|a| a.flux) => Self::Replacement,
+            _ => Self::Hooks,
+        }
+    }
+
+    /// Tells how much it weighs that a hook changes.
+    fn hook(self) -> Option<Severity> {
+        match self {
+            Self::Hooks | Self::Replacement => None,
+            Self::Flux => Some(Severity::Warn),
+            Self::Refusal => Some(Severity::Info),
+        }
+    }
+}
+
+fn finding(meets: Meets, key: &ObjectKey, fields: &str) -> Finding {
+    if meets == Meets::Replacement {
+        let reason = format!(
+            "{key}: {fields} cannot be changed in a cluster; Flux deletes the object and makes it anew"
+        );
+        return Finding::warn(NAME, reason).mend("check that it may be gone for that while");
+    }
+    let reason = format!("{key}: {fields} cannot be changed in a cluster; applying this is refused");
+    Finding::block(NAME, reason).mend("delete it in the cluster first, so that it is made anew")
+}
+
+/// Says once of all hooks that those of before are in the way.
+fn finished(severity: Severity, hooks: &[(&Compared<'_>, &ObjectKey)]) -> Option<Finding> {
+    let (first, key) = hooks.first()?;
+    let names: BTreeSet<String> = hooks.iter().map(|(_, key)| key.to_string()).collect();
+    let verb = if names.len() == 1 { "is a hook" } else { "are hooks" };
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    let start = format!("{names} {verb}, and a finished one that is still in the cluster cannot be changed");
+    let (rest, mend) = match severity {
+        Severity::Info => {
+            ("applying it is refused", "delete it in the cluster before; everything else is applied")
+        }
+        _ => (
+            "Flux then applies nothing of the Kustomization",
+            "delete it in the cluster before this is merged; a patch in the Kustomization that annotates it with \
+             `kustomize.toolkit.fluxcd.io/force: enabled` settles this for good",
+        ),
+    };
+    let finding = Finding::new(NAME, severity, format!("{start}: {rest}")).mend(mend);
+    Some(first.at(key, finding))
 }
 
 fn is_fixed(field: &FieldChange, before: &Object) -> bool {
@@ -128,7 +205,10 @@ fn is_fixed(field: &FieldChange, before: &Object) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        scan::{Applier, Facts},
+        verify::{Severity::*, testing::*},
+    };
 
     fn object(kind: &str, rest: &str) -> String {
         format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: x, namespace: n}}\n{rest}\n")
@@ -195,7 +275,50 @@ mod tests {
         let umbrella = rendered(&job(1), &job(2))
             .with_rendering(|r| r.path = crate::plan::testing::path("m/Chart.yaml"));
         assert_eq!(umbrella.check(NAME), []);
-        let committed = rendered(&job(1), &job(2)).with_rendering(|r| r.committed = true).check(NAME);
-        assert_eq!(severities(&committed), [Warn]);
+    }
+
+    fn applied(job: &str, by: &[(bool, bool)]) -> Vec<Finding> {
+        let file = || crate::plan::testing::path("mesh.yaml");
+        let applier = |(flux, replaces): &(bool, bool)| Applier {
+            name: "mesh".into(),
+            path: file(),
+            line: 1,
+            flux: *flux,
+            prunes: false,
+            replaces: *replaces,
+        };
+        let appliers = by.iter().map(applier).collect();
+        rendered(&job.replace("NEW", "1"), &job.replace("NEW", "2"))
+            .pins(|b| {
+                let facts = |facts: &mut Facts| drop(facts.appliers.insert(file(), appliers));
+                b.chart("mesh.yaml", "linkerd-viz", "2026.8.2").facts(facts)
+            })
+            .with_rendering(|r| r.committed = true)
+            .check(NAME)
+    }
+
+    #[test]
+    fn a_finished_hook_matters_to_who_applies_it() {
+        let (argo, flux, forced) = ((false, false), (true, false), (true, true));
+        let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x, annotations: {helm.sh/hook: post-install}}\n\
+                   spec: {template: {a: NEW}}\n";
+        assert_eq!(severities(&applied(job, &[])), [Info], "kubectl is refused this one alone");
+        assert_eq!(applied(job, &[argo]), []);
+        assert_eq!(severities(&applied(job, &[argo, flux])), [Warn]);
+        assert_eq!(applied(job, &[forced]), []);
+        let patched = job.replace("helm.sh", "kustomize.toolkit.fluxcd.io/force: enabled, helm.sh");
+        assert_eq!(applied(&patched, &[flux]), []);
+        let two = format!("{job}---\n{}", job.replace("name: x", "name: y"));
+        let found = applied(&two, &[flux]);
+        assert_eq!(severities(&found), [Warn], "said once");
+        assert!(found[0].reason.starts_with("Job x, Job y are hooks"), "{}", found[0].reason);
+    }
+
+    #[test]
+    fn flux_makes_anew_what_it_is_told_to() {
+        let service = "apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {clusterIP: 10.0.0.NEW}\n";
+        assert_eq!(severities(&applied(service, &[(true, true)])), [Warn]);
+        assert_eq!(severities(&applied(service, &[(true, false)])), [Block]);
+        assert_eq!(severities(&applied(service, &[(false, false)])), [Block]);
     }
 }

@@ -7,7 +7,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Checked, Finding, Severity, Verification, count};
-use crate::scan::{Deployment, Stage};
+use crate::{
+    render::Rendering,
+    scan::{Deployment, Stage},
+};
 
 pub(super) const NAME: &str = "order";
 
@@ -25,9 +28,26 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let moves = |d: &&&Deployment| d.chart == CONTROL_PLANE && !input.plan.leaves(input.inventory, d);
     let control_planes: Vec<&Deployment> = all.iter().filter(moves).copied().collect();
     let others = Others::of(&all);
-    let findings = control_planes.iter().filter_map(|d| finding(d, &others)).collect();
+    // That nothing waits is nothing new, and does no harm where the definitions stay as they are.
+    let weight = |found: Finding| match crds_change(input) {
+        true => found,
+        false => Finding { severity: Severity::Info, ..found },
+    };
+    let findings = control_planes.iter().filter_map(|d| finding(d, &others)).map(weight).collect();
     let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));
     Checked { looked_at, findings }
+}
+
+/// Tells whether the definitions themselves change, as far as they were rendered.
+fn crds_change(input: &Verification<'_>) -> bool {
+    let mut crds = input.rendered.done.iter().filter(|r| r.to.name == CRDS).peekable();
+    let differs = |rendering: &Rendering| {
+        let diff = rendering.diff();
+        !diff.added.is_empty()
+            || !diff.removed.is_empty()
+            || diff.beyond_version(&rendering.from, &rendering.to).next().is_some()
+    };
+    crds.peek().is_none() || crds.any(differs)
 }
 
 /// The deployments that a control plane may wait for.
@@ -155,6 +175,28 @@ mod tests {
         assert!(found_flux[0].mend.as_ref().unwrap().contains("`linkerd-crds` under `dependsOn`"));
         let waves = vec![argo("mesh/crds.yaml", CRDS, 0), argo("mesh/cp.yaml", CONTROL_PLANE, 0)];
         assert_eq!(severities(&found(waves)), [Warn], "one wave is ordered by name, control plane first");
+    }
+
+    #[test]
+    fn where_the_definitions_stay_as_they_are_nothing_must_wait() {
+        let case = |after: &str| {
+            let deployments =
+                vec![flux("mesh/crds.yaml", CRDS, &[]), flux("mesh/cp.yaml", CONTROL_PLANE, &["certs"])];
+            let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a, labels: \
+                       {helm.sh/chart: linkerd-crds-VERSION}}\n";
+            let (old, new) = (crd.replace("VERSION", "2026.8.2"), crd.replace("VERSION", "2026.8.3"));
+            Case::default()
+                .pins(|b| {
+                    b.chart("mesh/crds.yaml", CRDS, "2026.8.2")
+                        .chart("mesh/cp.yaml", CONTROL_PLANE, "2026.8.2")
+                        .facts(|facts| facts.deployments = deployments)
+                })
+                .rendering(&old, &format!("{new}{after}"))
+                .with_rendering(|r| (r.from.name, r.to.name) = (CRDS.into(), CRDS.into()))
+                .check(NAME)
+        };
+        assert_eq!(severities(&case("")), [Info]);
+        assert_eq!(severities(&case("spec: {group: x}\n")), [Warn]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{
     Checked, Finding, Verification,
     rendered::{Compared, compared, looked_at},
 };
-use crate::render::Object;
+use crate::render::{Object, ObjectKey};
 
 pub(super) const NAME: &str = "rbac-growth";
 
@@ -66,9 +66,25 @@ fn of_one(compared: &Compared<'_>) -> Vec<Finding> {
         let wide = before.get(&(subject.clone(), WHOLE_CLUSTER.to_owned()));
         let had = |grant: &Grant| [near, wide].into_iter().flatten().any(|grants| covers(grants, grant));
         let gained: Vec<&Grant> = grants.iter().filter(|grant| !had(grant)).collect();
-        (!gained.is_empty()).then(|| compared.at(finding(subject, place, &gained)))
+        let source = || source(compared, subject, &gained);
+        (!gained.is_empty()).then(|| Some(compared.at(source()?, finding(subject, place, &gained)))).flatten()
     });
     each.collect()
+}
+
+/// Finds the changed or new object that brings a gain: a role with it, else a binding of that subject.
+fn source<'r>(compared: &Compared<'r>, subject: &str, gained: &[&Grant]) -> Option<&'r ObjectKey> {
+    let touched = || {
+        let keys = compared.diff.changed.iter().map(|change| &change.key).chain(&compared.diff.added);
+        keys.filter(|key| key.group == GROUP).filter_map(|key| compared.after.get(key))
+    };
+    let gives = |role: &&&Object| grants(role).iter().any(|grant| gained.contains(&grant));
+    let binds = |binding: &&&Object| {
+        let subjects = binding.at(&["subjects"]).and_then(Value::as_array);
+        subjects.into_iter().flatten().any(|one| name_of(one) == subject)
+    };
+    let found = touched().find(gives).or_else(|| touched().find(binds)).or_else(|| touched().next());
+    found.map(|object| &object.key)
 }
 
 fn finding(subject: &str, place: &str, gained: &[&Grant]) -> Finding {

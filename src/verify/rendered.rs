@@ -6,6 +6,7 @@ use super::{Finding, Verification};
 use crate::{
     render::{Object, ObjectChange, ObjectDiff, ObjectKey, Rendering},
     repo::RepoPath,
+    scan::Applier,
     yaml::{Node, Stream, position},
 };
 
@@ -68,6 +69,16 @@ pub(super) fn deployer(input: &Verification<'_>, rendering: &Rendering) -> Deplo
     kind.unwrap_or(Deployer::Applied)
 }
 
+/// Lists who applies the file of an object to the cluster, as far as the repository shows it.
+pub(super) fn appliers<'i>(
+    input: &Verification<'i>,
+    rendering: &Rendering,
+    key: &ObjectKey,
+) -> &'i [Applier] {
+    let (path, _) = rendering.place(key);
+    input.inventory.facts.appliers.get(path).map_or(&[], Vec::as_slice)
+}
+
 /// Tells whether the Argo CD application of a rendering says that none of its objects is pruned.
 pub(super) fn argo_never_prunes(input: &Verification<'_>, rendering: &Rendering) -> bool {
     let says = with_root(input, rendering, |root| {
@@ -112,8 +123,9 @@ impl<'r> Compared<'r> {
             .filter_map(|c| Some((c, *self.before.get(&c.key)?, *self.after.get(&c.key)?)))
     }
 
-    /// Places a finding.
-    pub(super) fn at(&self, finding: Finding) -> Finding {
-        finding.at(&self.rendering.path, self.rendering.line)
+    /// Places a finding at an object.
+    pub(super) fn at(&self, key: &ObjectKey, finding: Finding) -> Finding {
+        let (path, line) = self.rendering.place(key);
+        finding.at(path, line)
     }
 }

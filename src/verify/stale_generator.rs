@@ -1,9 +1,9 @@
 //! Step 6, verify: scripts that would bring an old release back.
 //!
 //! In: lines of Makefiles and scripts that name a release. Out: a `warn` for each that names an older one than the
-//! plan's; a later run of it would undo this change.
+//! plan's, since a later run of it would undo this change; an `info` where it was behind before.
 
-use super::{Checked, Finding, Verification, count};
+use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
     release::EdgeVersion,
     scan::{Form, Generator, Stage},
@@ -29,7 +29,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             let (old, new) = (write(&g.version), write(&input.plan.to));
             let reason = format!("this line names {old}; the next run of it would bring that back");
             let mend = format!("set it to {new}, or mark it with `# uplinker: {word}`");
-            Finding::warn(NAME, reason).at(&g.path, g.line).mend(mend)
+            // One that was behind already is nothing that this change brings.
+            let behind = input.plan.from.first().is_some_and(|oldest| g.version < *oldest);
+            let severity = if behind { Severity::Info } else { Severity::Warn };
+            Finding::new(NAME, severity, reason).at(&g.path, g.line).mend(mend)
         })
         .collect();
     Checked { looked_at: count(all.len(), "line of a script or Makefile"), findings }
@@ -62,7 +65,7 @@ mod tests {
         let old = found("edge-26.8.2");
         assert_eq!(severities(&old), [Warn]);
         assert_eq!(old[0].place.as_ref().unwrap().line, Some(4));
-        assert_eq!(severities(&found("edge-26.1.1")), [Warn], "also at one that no pin names");
+        assert_eq!(severities(&found("edge-26.1.1")), [Info], "it was behind before");
     }
 
     #[test]

@@ -10,10 +10,7 @@ use memchr::memmem;
 use super::Verification;
 use crate::repo::{BlobId, Entry, Mode};
 
-/// The largest file that is read, for a check that looks for what people write.
-pub(super) const WRITTEN: u64 = 1 << 20;
-
-/// The same for what programs print: a bundle of definitions.
+/// The largest file that is read: what programs print may be long, such as a bundle of definitions.
 pub(super) const PRINTED: u64 = 8 << 20;
 
 /// Reads the YAML and JSON files up to a size that have one of some words in them, in the tree's order.

@@ -133,6 +133,7 @@ impl Case {
             defaults_after: none(),
             stand_ins: Vec::new(),
             notes: Vec::new(),
+            places: Default::default(),
             difference: Default::default(),
         });
         self

@@ -1,14 +1,14 @@
 //! Step 6, verify: no value keeps images old under a new chart.
 //!
 //! In: values that stay, and the rendered objects. Out: a `warn` for each value that names an older release than the
-//! chart whose value it is moves to: the chart then installs without complaint and runs the old images. Where a
-//! rendering proves it, the images are named.
+//! chart whose value it is moves to: the chart then installs without complaint and runs the old images; an `info` where it
+//! was behind before. Where a rendering proves it, the images are named.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Checked, Finding, Verification, count};
+use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
     plan::edge_of,
     release::EdgeVersion,
@@ -17,6 +17,9 @@ use crate::{
 };
 
 pub(super) const NAME: &str = "values-stale-override";
+
+/// What to do about it, also where nothing moves.
+pub(super) const MEND: &str = "remove the value, or let it move with the chart";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
@@ -36,18 +39,23 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             let chart = pin.chart.as_deref().filter(|chart| charts.contains(chart))?;
             let value = &pin.value;
             let reason = format!("`{value}` keeps images at that release under {chart} {}", to.chart());
-            let mend = "remove the value, or let it move with the chart";
-            Some(Finding::warn(NAME, reason).at_pin(pin).mend(mend))
+            Some(Finding::new(NAME, weight(input, edge_of(pin)?), reason).at_pin(pin).mend(MEND))
         })
         .collect();
-    findings.extend(input.rendered.done.iter().filter(|r| r.from != r.to).flat_map(proven));
+    findings.extend(input.rendered.done.iter().filter(|r| r.from != r.to).flat_map(|r| proven(input, r)));
     let rendered: usize = input.rendered.done.iter().map(|r| r.after.objects.len()).sum();
     let (values, objects) = (count(values.len(), "value"), count(rendered, "rendered object"));
     Checked { looked_at: format!("{values} that stay, and images in {objects}"), findings }
 }
 
+/// A value that kept images old before this change too was left so by somebody.
+fn weight(input: &Verification<'_>, at: EdgeVersion) -> Severity {
+    let before = input.plan.from.first().is_some_and(|oldest| at < *oldest);
+    if before { Severity::Info } else { Severity::Warn }
+}
+
 /// Names the images of a rendering that stay at an older release, with the values that keep them there.
-fn proven(rendering: &Rendering) -> Vec<Finding> {
+fn proven(input: &Verification<'_>, rendering: &Rendering) -> Vec<Finding> {
     let Some(to) = EdgeVersion::from_chart(&rendering.to.version) else { return Vec::new() };
     let mut old: BTreeMap<EdgeVersion, BTreeSet<&str>> = BTreeMap::new();
     for object in &rendering.after.objects {
@@ -68,9 +76,7 @@ fn proven(rendering: &Rendering) -> Vec<Finding> {
         let images: Vec<&str> = images.iter().copied().take(3).collect();
         let reason =
             format!("under {} these images stay at {tag}: {}, {why}", rendering.to, images.join(", "));
-        Finding::warn(NAME, reason)
-            .at(&rendering.path, rendering.line)
-            .mend("remove the value, or let it move with the chart")
+        Finding::new(NAME, weight(input, *tag), reason).at(&rendering.path, rendering.line).mend(MEND)
     });
     each.collect()
 }
@@ -129,6 +135,8 @@ mod tests {
         let found = value("linkerd-control-plane", "edge-26.8.2", Some(Reason::Held));
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.contains("under linkerd-control-plane 2026.8.3"), "{found:?}");
+        let before = value("linkerd-control-plane", "edge-26.8.1", Some(Reason::Held));
+        assert_eq!(severities(&before), [Info], "it kept them old under the chart before too");
     }
 
     #[test]

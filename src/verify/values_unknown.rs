@@ -19,6 +19,9 @@ pub(super) const NAME: &str = "values-unknown";
 /// How many of one rendering are shown one by one.
 const SHOWN: usize = 20;
 
+/// How many are named that were unknown before.
+const NAMED: usize = 5;
+
 /// How near a name must be to be meant: one slip, not the same beginning.
 const NEAR: f32 = 0.8;
 
@@ -36,13 +39,16 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             walk.mapping(values, defaults);
         }
         seen += walk.seen;
-        let more = walk.unknown.len().saturating_sub(SHOWN);
-        findings.extend(walk.unknown.iter().take(SHOWN).map(|unknown| finding(rendering, unknown)));
+        let (new, old): (Vec<Unknown<'_>>, _) =
+            walk.unknown.into_iter().partition(|unknown| unknown.was_known(rendering));
+        let more = new.len().saturating_sub(SHOWN);
+        findings.extend(new.iter().take(SHOWN).map(|unknown| finding(rendering, unknown)));
         if more > 0 {
-            let reason = format!("{} more of {} that it does not know", count(more, "value"), rendering.to);
+            let reason = format!("{} more of {} that it no longer knows", count(more, "value"), rendering.to);
             let finding = Finding::warn(NAME, reason).mend("compare them with the chart's values.yaml");
             findings.push(finding.at(&rendering.path, rendering.line));
         }
+        findings.extend((!old.is_empty()).then(|| as_before(rendering, &old)));
     }
     Checked { looked_at: format!("{} that users set", count(seen, "value")), findings }
 }
@@ -53,6 +59,25 @@ struct Unknown<'a> {
     key: &'a str,
     /// The keys that there are beside it.
     known: &'a Map<String, Value>,
+}
+
+// === impl Unknown ===
+
+impl Unknown<'_> {
+    /// Tells whether the chart knew it before the change.
+    fn was_known(&self, rendering: &Rendering) -> bool {
+        let defaults = &rendering.defaults_before;
+        self.path.split('.').try_fold(defaults, |value, key| value.get(key)).is_some()
+    }
+
+    /// Returns the name that may be meant.
+    fn meant(&self, rendering: &Rendering) -> Option<String> {
+        let short = |name: &&str| name.len() <= LONGEST;
+        let names: Vec<&str> = self.known.keys().map(String::as_str).filter(short).collect();
+        let near = Some(self.key).filter(short).map(|key| get_close_matches(key, &names, 1, NEAR));
+        let near = near.and_then(|near| near.first().map(|name| (*name).to_owned()));
+        near.or_else(|| only_place(&rendering.defaults_after, self.key))
+    }
 }
 
 struct Walk<'a> {
@@ -88,25 +113,39 @@ impl<'a> Walk<'a> {
 }
 
 fn finding(rendering: &Rendering, unknown: &Unknown<'_>) -> Finding {
-    let Unknown { path, key, known } = unknown;
-    let knew = path.split('.').try_fold(&rendering.defaults_before, |value, key| value.get(key)).is_some();
-    let nearest = || {
-        let short = |name: &&str| name.len() <= LONGEST;
-        let names: Vec<&str> = known.keys().map(String::as_str).filter(short).collect();
-        let near = Some(*key).filter(short).map(|key| get_close_matches(key, &names, 1, NEAR));
-        near.and_then(|near| near.first().map(|name| (*name).to_owned()))
-    };
+    let path = &unknown.path;
     let mend = match replaced_value(&rendering.to.name, path) {
         Some(mend) => mend.to_owned(),
-        None => match nearest().or_else(|| only_place(&rendering.defaults_after, key)) {
+        None => match unknown.meant(rendering) {
             Some(name) => format!("did you mean `{name}`? Otherwise remove it"),
             None => "remove it, or see the chart's values.yaml for what took its place".to_owned(),
         },
     };
-    let verb = if knew { "no longer knows" } else { "does not know" };
-    let reason =
-        format!("`{}` is a value that {} {verb}, so it has no effect", shortened(path), rendering.to);
+    let reason = format!(
+        "`{}` is a value that {} no longer knows, so it has no effect",
+        shortened(path),
+        rendering.to
+    );
     Finding::warn(NAME, reason).at(&rendering.path, rendering.line).mend(mend)
+}
+
+/// Says of values which the chart did not know before either that they have no effect: nothing changes for them.
+fn as_before(rendering: &Rendering, unknown: &[Unknown<'_>]) -> Finding {
+    let name = |unknown: &Unknown<'_>| match unknown.meant(rendering) {
+        Some(meant) => format!("`{}` (did you mean `{meant}`?)", shortened(&unknown.path)),
+        None => format!("`{}`", shortened(&unknown.path)),
+    };
+    let names: Vec<String> = unknown.iter().take(NAMED).map(name).collect();
+    let more = match unknown.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (to, from, names) = (&rendering.to, &rendering.from.version, names.join(", "));
+    let reason = match unknown.len() {
+        1 => format!("{names} is a value that {to} does not know, nor did {from}: it has no effect"),
+        _ => format!("{names}{more} are values that {to} does not know, nor did {from}: they have no effect"),
+    };
+    Finding::info(NAME, reason).at(&rendering.path, rendering.line)
 }
 
 /// Finds the path of a key that the chart has in one place alone: a value that is set a level too high or too low.
@@ -139,14 +178,34 @@ mod tests {
     use crate::verify::{Severity::*, testing::*};
     use serde_json::json;
 
-    fn found(values: Value, defaults: Value) -> Vec<Finding> {
+    fn between(values: Value, before: Value, after: Value) -> Vec<Finding> {
         let case = rendered("", "").with_rendering(|r| {
             r.to.name = "linkerd-control-plane".into();
             r.values_after = values;
-            r.defaults_after = defaults;
-            r.defaults_before = json!({"old": 1});
+            r.defaults_after = after;
+            r.defaults_before = before;
         });
         case.check(NAME)
+    }
+
+    /// The chart before knew all that is set.
+    fn found(values: Value, defaults: Value) -> Vec<Finding> {
+        between(values.clone(), values, defaults)
+    }
+
+    #[test]
+    fn what_was_unknown_before_is_said_once_and_needs_nobody() {
+        let defaults = json!({"proxy": {"logLevel": "y"}});
+        let values = json!({"proxy": {"logLevle": "x"}, "nothing": 2, "gone": 3});
+        let before = json!({"proxy": {"logLevel": "y"}, "gone": 1});
+        let found = between(values, before, defaults);
+        assert_eq!(severities(&found), [Warn, Info]);
+        assert!(found[0].reason.starts_with("`gone` is a value that linkerd-control-plane"));
+        assert_eq!(
+            found[1].reason,
+            "`proxy.logLevle` (did you mean `logLevel`?), `nothing` are values that linkerd-control-plane 2026.8.3 does \
+             not know, nor did 2026.8.2: they have no effect"
+        );
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! In: the plan's moves and stays. Out: a `block` for a pin that is left behind since it cannot be edited; held pins
 //! are exempt and listed; what another hand or another rule moves is named where a reviewer would miss it.
 
+use std::collections::BTreeSet;
+
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::retired_chart,
@@ -12,6 +14,9 @@ use crate::{
 };
 
 pub(super) const NAME: &str = "version-agreement";
+
+/// How many files one line names before it counts the rest.
+const NAMED: usize = 5;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
@@ -26,9 +31,13 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let mut missing = input.rendered.missing.iter().filter(|missing| missing.committed);
         pin.form == Form::Rendered && missing.any(|missing| Some(&missing.chart) == pin.chart.as_ref())
     };
-    let staying = input.staying().filter(|(pin, _)| !told(pin));
-    let left = staying.filter_map(|(pin, reason)| left_behind(pin, reason, to));
-    let findings = wrong.chain(left).collect();
+    let sealed = |(pin, reason): &(&Pin, Reason)| {
+        pin.form == Form::Rendered && *reason == Reason::Encrypted && edge_of(pin) != Some(to)
+    };
+    let (sealed, staying): (Vec<_>, Vec<_>) = input.staying().filter(|(pin, _)| !told(pin)).partition(sealed);
+    let left = staying.into_iter().filter_map(|(pin, reason)| left_behind(input, pin, reason));
+    let sealed: Vec<&Pin> = sealed.into_iter().map(|(pin, _)| pin).collect();
+    let findings = wrong.chain(left).chain(stay_sealed(&sealed)).collect();
     let (moves, stays) = (input.plan.moves.len(), input.plan.stays.len());
     let looked_at = format!("{} that move and {stays} that stay", count(moves, "pin"));
     Checked { looked_at, findings }
@@ -45,8 +54,24 @@ fn names(new: &NewText, to: EdgeVersion) -> bool {
     }
 }
 
-fn left_behind(pin: &Pin, reason: Reason, to: EdgeVersion) -> Option<Finding> {
-    let at = edge_of(pin);
+/// Says once of encrypted objects of a committed manifest that they keep the name of the release that made them: it is
+/// nothing but a note in them, and an edit would make the file unreadable.
+fn stay_sealed(pins: &[&Pin]) -> Option<Finding> {
+    let first = pins.iter().min_by_key(|pin| (&pin.path, pin.site.line))?;
+    let files: BTreeSet<&str> = pins.iter().map(|pin| pin.path.as_str()).collect();
+    let number = count(files.len(), "encrypted file");
+    let verb = if files.len() == 1 { "stays" } else { "stay" };
+    let more = match files.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let files = files.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    let reason = format!("{number} {verb} as committed, made by `{}`: {files}{more}", first.value);
+    Some(Finding::info(NAME, reason).at_pin(first))
+}
+
+fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Finding> {
+    let (at, to) = (edge_of(pin), input.plan.to);
     if at == Some(to) {
         return None;
     }
@@ -80,7 +105,8 @@ fn left_behind(pin: &Pin, reason: Reason, to: EdgeVersion) -> Option<Finding> {
         Reason::ManualInjection => found(Severity::Warn, format!("`{value}` was injected by hand and stays"))
             .mend("make this manifest again with `linkerd inject --manual`"),
         Reason::RetiredChart if pin.form != Form::LockDigest => {
-            found(Severity::Warn, format!("`{value}` stays: {}", retired(pin)))
+            let severity = if retires(input, pin) { Severity::Warn } else { Severity::Info };
+            found(severity, format!("`{value}` stays: {}", retired(pin)))
                 .mend("plan its removal; it is not tested with later releases")
         }
         _ => return None,
@@ -95,7 +121,14 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
         Reason::NeedsWorkflowsScope => "the token may not write under .github/workflows",
         _ => "its shape cannot be edited safely",
     };
-    let mend = format!("set it to {to} by hand in this branch, or hold it with `# uplinker: hold`");
+    let mend = match reason {
+        Reason::Encrypted => {
+            format!(
+                "set it to {to} with `sops edit` in this branch: any other edit breaks the file's checksum"
+            )
+        }
+        _ => format!("set it to {to} by hand in this branch, or hold it with `# uplinker: hold`"),
+    };
     let text = match at {
         Some(_) => format!("`{}` stays behind: {why}", pin.value),
         None => format!("a pin here cannot be read, so whether it names {to} is not known: {why}"),
@@ -103,6 +136,12 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
     // What cannot be read may be right already.
     let severity = if at.is_some() { Severity::Block } else { Severity::Warn };
     Finding::new(NAME, severity, text).at_pin(pin).mend(mend)
+}
+
+/// Tells whether it is with this change that the other pins go beyond the chart's last release.
+fn retires(input: &Verification<'_>, pin: &Pin) -> bool {
+    let last = pin.chart.as_deref().and_then(|name| retired_chart(name)?.last?.parse().ok());
+    last.is_some_and(|last: EdgeVersion| input.plan.from.iter().any(|from| *from <= last))
 }
 
 fn retired(pin: &Pin) -> String {
@@ -190,7 +229,38 @@ mod tests {
                 .chart("b.yaml", "linkerd-jaeger", "2025.9.4")
                 .stays(Reason::RetiredChart)
         });
-        assert!(jaeger.check(NAME)[0].reason.contains("linkerd-jaeger is no longer published"));
+        let found = jaeger.check(NAME);
+        assert!(found[0].reason.contains("linkerd-jaeger is no longer published"));
+        assert_eq!(severities(&found), [Info], "it was so with the release before");
+        let first = Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2025.9.4")
+                .chart("b.yaml", "linkerd-jaeger", "2025.9.4")
+                .stays(Reason::RetiredChart)
+        });
+        let found = first.check(NAME);
+        assert!(
+            found.iter().any(|f| f.severity == Warn && f.reason.contains("no longer published")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_encrypted_of_a_manifest_is_said_once_and_of_others_how_to_edit_it() {
+        let secret = |b: crate::plan::testing::Build, file: &str| {
+            b.pin(file, PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
+                .of("linkerd-control-plane")
+                .stays(Reason::Encrypted)
+        };
+        let case = Case::default()
+            .pins(|b| secret(secret(b.chart("a.yaml", "linkerd-crds", "2026.8.2"), "s/x.yaml"), "s/y.yaml"));
+        let found = case.check(NAME);
+        assert_eq!(severities(&found), [Info]);
+        assert_eq!(
+            found[0].reason,
+            "2 encrypted files stay as committed, made by `linkerd/helm edge-26.8.2`: s/x.yaml, s/y.yaml"
+        );
+        let mend = stays(Reason::Encrypted, "2026.8.2").remove(0).mend.unwrap();
+        assert!(mend.contains("`sops edit`"), "{mend}");
     }
 
     #[test]

@@ -38,16 +38,21 @@ fn of_one(compared: &Compared<'_>) -> Vec<Finding> {
         matches!(key.kind.as_str(), "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration")
     };
     let changed = compared.changed().filter(|(change, ..)| configuration(&change.key));
-    let mut found: Vec<Finding> = changed.flat_map(|(_, before, after)| between(before, after)).collect();
+    let at = |key: &'_ ObjectKey, found: Vec<Finding>| {
+        found.into_iter().map(|finding| compared.at(key, finding)).collect::<Vec<_>>()
+    };
+    let mut found: Vec<Finding> =
+        changed.flat_map(|(change, before, after)| at(&change.key, between(before, after))).collect();
     for key in compared.diff.added.iter().filter(|key| configuration(key)) {
         let hooks = compared.after.get(key).map(|object| webhooks(object)).unwrap_or_default();
-        found.extend(hooks.into_iter().filter_map(|(name, hook)| brought(key, name, hook)));
+        found
+            .extend(at(key, hooks.into_iter().filter_map(|(name, hook)| brought(key, name, hook)).collect()));
     }
     for key in compared.diff.removed.iter().filter(|key| configuration(key)) {
         let hooks = compared.before.get(key).map(|object| webhooks(object)).unwrap_or_default();
-        found.extend(hooks.into_keys().map(gone));
+        found.extend(at(key, hooks.into_keys().map(gone).collect()));
     }
-    found.into_iter().map(|finding| compared.at(finding)).collect()
+    found
 }
 
 fn between(before: &Object, after: &Object) -> Vec<Finding> {

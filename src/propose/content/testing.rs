@@ -23,6 +23,7 @@ pub(super) fn rendering(before: &str, after: &str) -> Rendering {
         defaults_after: serde_json::json!({}),
         stand_ins: Vec::new(),
         notes: Vec::new(),
+        places: Default::default(),
         difference: Default::default(),
     }
 }

@@ -90,6 +90,7 @@ pub(super) fn make(
     let overwritten = best.drifts.iter().filter(|drift| !drift.is_own());
     notes.extend(overwritten.map(|drift| format!("Overwritten: {drift}.")));
     let rendering = rendering(work, best, to, (&new, &wanted), notes).ok_or_else(|| owned(unsound(to)))?;
+    let rendering = Rendering { places: written.places.clone(), ..rendering };
     let mut known = private_keys(&rendering.before.text);
     known.extend(private_keys(&best.candidate.given(&work.from)));
     if !private_keys(&rendering.after.text).is_subset(&known) {
@@ -130,6 +131,7 @@ fn rendering(
         defaults_after: defaults(to),
         stand_ins: best.candidate.stand_ins(&work.from),
         notes,
+        places: Default::default(),
         difference: Default::default(),
     })
 }

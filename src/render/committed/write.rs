@@ -25,6 +25,8 @@ pub(super) struct Written {
     pub(super) new: BTreeMap<RepoPath, String>,
     /// The new files in order, each with the file beside which it belongs.
     pub(super) added: Vec<Arrival>,
+    /// Where each object is: its file, and its line before the change; of one that comes only its file.
+    pub(super) places: BTreeMap<ObjectKey, (RepoPath, Option<usize>)>,
     /// What a reader must know.
     pub(super) notes: Vec<String>,
 }
@@ -77,6 +79,9 @@ impl Writing<'_> {
     pub(super) fn write(&self) -> Result<Written, ObjectKey> {
         let sources = self.sources();
         let mut written = Written::default();
+        written.places.extend(self.placed.all().map(|(file, object)| {
+            (object.key.clone(), (file.path.clone(), Some(file.manifest.line(object))))
+        }));
         let wanted: Vec<&Object> = self.new.objects.iter().filter(|o| (self.wanted)(o)).collect();
         for object in &wanted {
             if let Some((file, committed)) = self.placed.get(&object.key) {
@@ -229,6 +234,7 @@ impl Writing<'_> {
                 let known = self.placed.files.iter().find(|f| f.path == *neighbour);
                 let model = known.map_or("", |f| &f.manifest.text);
                 let begins = if model.starts_with("---") { "---\n" } else { "" };
+                written.places.insert(object.key.clone(), (path.clone(), None));
                 match written.new.get_mut(path) {
                     Some(text) => text.push_str(&ended(&format!("---\n{body}\n"), model)),
                     None => {
@@ -290,6 +296,7 @@ impl Writing<'_> {
         let edit = written.edits.entry(file.path.clone()).or_default();
         edit.splices.push(Splice { span: at..at, with: ended(&with, &file.manifest.text) });
         edit.expected.insert(object.key.clone(), object.value.clone());
+        written.places.insert(object.key.clone(), (file.path.clone(), None));
         Some(())
     }
 }

@@ -30,9 +30,12 @@ pub(super) fn findings(renderings: &[Rendering], all: &[Found]) -> Vec<Finding> 
     let mut findings = of_all(all);
     for rendering in renderings {
         findings.extend(WEBHOOKS.iter().filter_map(|webhook| of_values(rendering, webhook)));
-        let objects: Vec<&Object> = rendering.after.objects.iter().filter(|_| rendering.committed).collect();
-        let place = Place { path: rendering.path.clone(), line: Some(rendering.line) };
-        findings.extend(pairs(&objects, &place));
+        let committed = rendering.after.objects.iter().filter(|_| rendering.committed);
+        let placed = committed.map(|object| {
+            let (path, line) = rendering.place(&object.key);
+            (object, Place { path: path.clone(), line })
+        });
+        findings.extend(pairs(&placed.collect::<Vec<_>>()));
     }
     findings
 }
@@ -104,13 +107,13 @@ fn of_values(rendering: &Rendering, webhook: &str) -> Option<Finding> {
 }
 
 /// Finds committed certificates that their own bundle does not know: a rotation that was done by half.
-pub(super) fn pairs(objects: &[&Object], place: &Place) -> Vec<Finding> {
+pub(super) fn pairs(objects: &[(&Object, Place)]) -> Vec<Finding> {
     let named = |kinds: &[&str], name: &str| {
-        objects.iter().find(|o| kinds.contains(&o.key.kind.as_str()) && o.key.name == name)
+        objects.iter().find(|(o, _)| kinds.contains(&o.key.kind.as_str()) && o.key.name == name)
     };
     let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService"];
     let pair = |(secret, config): &(&str, &str)| {
-        let (certificate, config) = (named(&["Secret"], secret)?, named(&kinds, config)?);
+        let ((certificate, place), (config, _)) = (named(&["Secret"], secret)?, named(&kinds, config)?);
         let chain = certificates(certificate.text(&["data", "tls.crt"])?);
         let bundle: Vec<Certificate> = bundles(config).flat_map(certificates).collect();
         let reason = format!(
