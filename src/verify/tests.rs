@@ -57,3 +57,11 @@ fn routine() -> Case {
             .proxy("ns.yaml", "edge-26.8.2")
     })
 }
+
+#[test]
+fn every_check_is_documented() {
+    let text = include_str!("../../docs/checks.md");
+    let missing: Vec<&str> =
+        super::CHECKS.iter().map(|(name, _)| *name).filter(|n| !text.contains(&format!("`{n}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

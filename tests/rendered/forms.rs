@@ -232,6 +232,58 @@ fn objects_come_into_a_list_and_leave_it() {
     }
 }
 
+/// Writes the literal text under `values:` in double quotes, a line for each of its lines, as writers do that break lines.
+fn in_quotes(text: &str) -> String {
+    let (before, behind) = text.split_once("  values: |").unwrap();
+    let (header, body) = behind.split_once('\n').unwrap();
+    let end = body
+        .lines()
+        .take_while(|l| l.is_empty() || l.starts_with("    "))
+        .map(|l| l.len() + 1)
+        .sum::<usize>();
+    let lines: Vec<&str> = body[..end].trim_end().lines().map(|l| l.get(4..).unwrap_or_default()).collect();
+    let line = |l: &&str| {
+        let escaped = l.replace('\\', "\\\\").replace('"', "\\\"");
+        let begin = if l.starts_with(' ') { "\\" } else { "" };
+        format!("    {begin}{escaped}")
+    };
+    let lines: Vec<String> = lines.iter().map(line).collect();
+    let close = if header == "-" { "" } else { "\\n" };
+    format!("{before}  values: \"\\\n{}{close}\"\n{}", lines.join("\\n\\\n"), &body[end..])
+}
+
+#[test]
+fn a_text_that_a_tool_broke_over_lines_keeps_its_lines() {
+    let old = committed_text("linkerd-control-plane", "2026.8.2", REDUCED);
+    let new = expected(&template("linkerd-control-plane", NEW, REDUCED), &old);
+    let all: Vec<String> = documents(&old)
+        .iter()
+        .map(|d| if d.contains("  values: |") { in_quotes(d) } else { d.clone() })
+        .collect();
+    let list = listed(&all, false);
+    assert!(list.contains("\\n\\\n"), "it is broken over lines");
+    let value = |text: &str| {
+        let manifest = Manifest::parse(text).unwrap();
+        let config = manifest.objects.iter().find(|o| o.key.name == "linkerd-config").unwrap();
+        config.text(&["data", "values"]).unwrap().to_owned()
+    };
+    let after = moved(&MemoryTree::new([("list.yaml", &list)]), NEW).text("list.yaml");
+    assert_eq!(value(&after), value(&new));
+    let (before, behind): (BTreeSet<&str>, BTreeSet<&str>) = (value_lines(&list), value_lines(&after));
+    let told = value(&old)
+        .lines()
+        .collect::<BTreeSet<_>>()
+        .symmetric_difference(&value(&new).lines().collect())
+        .count();
+    assert_eq!(before.symmetric_difference(&behind).count(), told, "a line changes where the text does");
+}
+
+/// Returns the lines between `values: "` and its end.
+fn value_lines(text: &str) -> BTreeSet<&str> {
+    let lines = text.lines().skip_while(|l| !l.contains("values: \""));
+    lines.take_while(|l| l.ends_with('\\') || l.contains("\\n")).collect()
+}
+
 #[test]
 fn a_description_that_kustomize_folded_anew_stays_as_it_is() {
     let text = committed_text("linkerd-crds", "2026.8.2", "{}");

@@ -12,14 +12,14 @@ use uplinker::{
 };
 
 use super::{
-    Ask, NEW, OLD, World, committed_text, made, moved, name, request, sets,
+    Ask, NEW, OLD, World, committed_text, expected, made, moved, name, request, sets,
     support::{
         charts::{ChartRepository, files, pack},
         helm::Bench,
         manifests::{documents, job, joined, keys, pem},
         tree::MemoryTree,
     },
-    texts,
+    template, texts, unsummed,
 };
 
 /// Charts with a template of our own.
@@ -92,7 +92,7 @@ fn a_key_that_was_not_in_git_never_gets_there() {
         assert!(made.changes.is_empty());
         let missing = &made.missing[0];
         assert!(
-            missing.reason.contains("invents") && missing.reason.contains("not in Git"),
+            missing.reason.contains("anew at each rendering") && missing.reason.contains("not in Git"),
             "{}",
             missing.reason
         );
@@ -110,6 +110,65 @@ fn a_key_that_was_not_in_git_never_gets_there() {
     let files: Vec<_> = texts.iter().map(|(chart, old, _)| (format!("{chart}.yaml"), old)).collect();
     let tree = MemoryTree::new(files);
     assert_eq!(all_keys(&tree), all_keys(&moved(&tree, NEW)));
+}
+
+#[test]
+fn what_was_removed_by_hand_comes_back_where_it_needs_no_new_key() {
+    let removed = [
+        ("linkerd-control-plane", "mutatingwebhookconfiguration-linkerd-proxy-injector-webhook-config"),
+        ("linkerd-control-plane", "validatingwebhookconfiguration-linkerd-sp-validator-webhook-config"),
+        ("linkerd-control-plane", "cronjob-linkerd-heartbeat"),
+        ("linkerd-viz", "apiservice-v1alpha1.tap.linkerd.io"),
+        ("linkerd-viz", "mutatingwebhookconfiguration-linkerd-tap-injector-webhook-config"),
+    ];
+    let schedule = |text: &str| {
+        let line = |line: &str| match line.trim().starts_with("schedule:") {
+            true => "  schedule: TIME\n".to_owned(),
+            false => format!("{line}\n"),
+        };
+        text.lines().map(line).collect::<String>()
+    };
+    let ask = Ask { drift: DriftMode::Overwrite, ..Ask::default() };
+    for chart in ["linkerd-control-plane", "linkerd-viz"] {
+        let text = committed_text(chart, "2026.8.2", "{}");
+        let wanted = schedule(&unsummed(&expected(&template(chart, "2026.8.3", "{}"), &text)));
+        for (_, object) in removed.iter().filter(|(of, _)| *of == chart) {
+            let left: Vec<String> = documents(&text).into_iter().filter(|d| name(d) != *object).collect();
+            assert_eq!(left.len() + 1, documents(&text).len(), "{object}");
+            let tree = MemoryTree::new([("mesh.yaml", joined(&left))]);
+            assert!(made(&tree, "2026.8.3", &Ask::default()).changes.is_empty(), "{object}: it is drift");
+            let over = made(&tree, "2026.8.3", &ask);
+            assert!(over.missing.is_empty(), "{:?}", over.missing);
+            let after = tree.changed(&over.changes);
+            assert_eq!(schedule(&unsummed(&after.text("mesh.yaml"))), wanted, "{object}");
+            let notes = &over.renderings[0].notes;
+            let told = notes.iter().filter(|n| n.starts_with("Overwritten: ")).count();
+            assert_eq!(
+                (told, notes.iter().any(|n| n.contains("left to its owner"))),
+                (1, false),
+                "{notes:?}"
+            );
+            assert_eq!(over.changes, made(&tree, "2026.8.3", &ask).changes, "the same at each run");
+            assert!(made(&after, "2026.8.3", &Ask::default()).changes.is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_would_need_a_new_key_is_refused_with_the_way_out() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let gone = [
+        "secret-linkerd-sp-validator-k8s-tls",
+        "validatingwebhookconfiguration-linkerd-sp-validator-webhook-config",
+    ];
+    let left: Vec<String> =
+        documents(&text).into_iter().filter(|d| !gone.contains(&name(d).as_str())).collect();
+    let tree = MemoryTree::new([("mesh.yaml", joined(&left))]);
+    let over = made(&tree, "2026.8.3", &Ask { drift: DriftMode::Overwrite, ..Ask::default() });
+    assert!(over.changes.is_empty());
+    let missing = &over.missing[0];
+    assert!(missing.reason.contains("caBundle of ValidatingWebhookConfiguration"), "{}", missing.reason);
+    assert!(missing.mend.contains("externalSecret") && missing.mend.contains("cert-manager"));
 }
 
 #[test]

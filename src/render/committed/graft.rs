@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{emit, field::same};
+use super::{emit, field::same, folds};
 use crate::{
     edit::{Splice, written_end},
     render::value,
@@ -67,9 +67,13 @@ impl<'a> Graft<'a> {
                 false => self.replace(node, self.flow(node, new)?),
             },
             (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => None,
-            (_, Value::String(text)) if !is_json(node) => {
-                self.replace(node, emit::like(self.text, node, text))
-            }
+            (_, Value::String(text)) if !is_json(node) => match folds::kept(self.text, node, text) {
+                Some(splices) => {
+                    self.splices.extend(splices);
+                    Some(())
+                }
+                None => self.replace(node, emit::like(self.text, node, text)),
+            },
             (_, other) if is_json(node) => self.replace(node, other.to_string()),
             (_, other) => self.replace(node, emit::inline(other)),
         }

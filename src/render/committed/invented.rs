@@ -22,6 +22,8 @@ const IDENTITY: [(&str, &str); 2] =
 pub(super) struct Invented {
     /// What is put back from the committed objects.
     pub(super) fields: BTreeMap<ObjectKey, Vec<Field>>,
+    /// Those of them that are a time of the day.
+    pub(super) clock: Vec<(ObjectKey, Field)>,
     /// Checksums over other templates.
     pub(super) checksums: Vec<Checksum>,
 }
@@ -65,7 +67,10 @@ impl Invented {
                     found.checksums.push(Checksum { object, field, sources, steady });
                 }
             }
-            fields.extend(kept(object, clock).filter(|f| f.find(&object.value).is_some()));
+            let times: Vec<Field> =
+                times(object, clock).filter(|f| f.find(&object.value).is_some()).collect();
+            found.clock.extend(times.iter().map(|field| (object.key.clone(), field.clone())));
+            fields.extend(times.into_iter().chain(of_identity(object)));
             fields.sort();
             fields.dedup();
             if !fields.is_empty() {
@@ -76,14 +81,17 @@ impl Invented {
     }
 }
 
-/// Lists the fields of an object that stay whatever two renderings say.
-fn kept<'a>(object: &'a Object, clock: &'a [ClockField]) -> impl Iterator<Item = Field> + 'a {
+/// Lists the fields of an object that are from the clock, whatever two renderings say.
+fn times<'a>(object: &'a Object, clock: &'a [ClockField]) -> impl Iterator<Item = Field> + 'a {
     let key = &object.key;
-    let clock =
-        clock.iter().filter(|c| c.kind == key.kind && c.name == key.name).map(|c| Field::keys(&c.field));
-    let identity = IDENTITY.contains(&(key.kind.as_str(), key.name.as_str()));
+    clock.iter().filter(|c| c.kind == key.kind && c.name == key.name).map(|c| Field::keys(&c.field))
+}
+
+/// Lists the fields of an object that an owner of the identity gave.
+fn of_identity(object: &Object) -> impl Iterator<Item = Field> + '_ {
+    let identity = IDENTITY.contains(&(object.key.kind.as_str(), object.key.name.as_str()));
     let data = object.at(&["data"]).and_then(|data| data.as_object()).filter(|_| identity);
-    clock.chain(data.into_iter().flat_map(|d| d.keys().map(|name| Field::keys(&["data", name.as_str()]))))
+    data.into_iter().flat_map(|d| d.keys().map(|name| Field::keys(&["data", name.as_str()])))
 }
 
 /// Reads in an object's template which annotations are checksums, and over what.
@@ -151,6 +159,7 @@ mod tests {
         let key = &first.objects[0].key;
         let shown: Vec<String> = found.fields[key].iter().map(Field::to_string).collect();
         assert_eq!(shown, ["spec.r", "spec.schedule"]);
+        assert_eq!(found.clock, [(key.clone(), Field::keys(&["spec", "schedule"]))]);
         assert_eq!(found.checksums[0].sources, ["c/charts/s/templates/b.yaml"]);
         assert!(!found.checksums[0].steady);
     }

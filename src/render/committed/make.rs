@@ -10,6 +10,7 @@ use super::{
     candidate::defaults,
     checksum::settle,
     prove::{holds_key, is_printed},
+    restore::Restore,
     retain::retain,
     wording,
     work::{Attempt, Failure, Work, takes, unrendered, unsound},
@@ -47,21 +48,20 @@ pub(super) fn make(
     wording::keep(&best.reworded, &raw, &mut invented);
     wording::keep_unversioned(&work.set.chart, &raw, &best.placed, &mut invented);
     let lookup = |key: &ObjectKey| best.placed.get(key).map(|(_, object)| &object.value);
-    let retained = retain(&raw, &invented, &lookup, false).ok_or_else(|| owned(unsound(to)))?;
-    // What the owner took out of the output is not brought back where that would take a key that nobody has.
-    let left_out = |key: &ObjectKey| best.old.get(key).is_some() && best.placed.get(key).is_none();
-    let of_key = |key: &ObjectKey| best.old.get(key).is_some_and(|object| holds_key(&best.old, object));
-    let held = |key: &ObjectKey| raw.get(key).is_some_and(|o| best.groups.hold(o)) && !left_out(key);
+    let (given, seed) = (best.candidate.given(&work.from), work.set.seed());
+    let restore = Restore { rendered: &raw, invented: &invented, given: &given, seed: &seed };
+    let retained = retain(&restore, &lookup, false).ok_or_else(|| owned(unsound(to)))?;
+    // A Secret with a key that the owner keeps elsewhere stays there.
+    let left_out = |key: &ObjectKey| {
+        let old = best.old.get(key).filter(|_| best.placed.get(key).is_none());
+        old.is_some_and(|object| holds_key(&best.old, object))
+    };
+    let without: BTreeSet<&ObjectKey> =
+        raw.objects.iter().map(|object| &object.key).filter(|key| left_out(key)).collect();
+    let held = |key: &ObjectKey| raw.get(key).is_some_and(|o| best.groups.hold(o)) && !without.contains(key);
     if let Some((key, field)) = retained.nowhere.iter().find(|(key, _)| held(key)) {
         return Err(uncommitted(to, key, &field.to_string()));
     }
-    let nowhere: BTreeSet<&ObjectKey> = retained.nowhere.iter().map(|(key, _)| key).collect();
-    let without: BTreeSet<&ObjectKey> = raw
-        .objects
-        .iter()
-        .map(|object| &object.key)
-        .filter(|key| left_out(key) && (of_key(key) || nowhere.contains(key)))
-        .collect();
     let unsettled = || owned(unsound(to));
     let kept = match &best.embedded {
         Some(embedded) => embedded.moved(&retained.manifest).ok_or_else(unsettled)?,
@@ -179,7 +179,8 @@ fn set_name(set: &Committed) -> String {
 
 fn uncommitted(to: &Chart, key: &ObjectKey, field: &str) -> (String, String) {
     let reason = format!(
-        "{} invents {field} of {key} at each rendering, and nothing committed holds it: a private key that is not in Git is never written to it",
+        "{} makes {field} of {key} anew at each rendering, and nothing committed holds it or says what it was: it belongs to \
+         a private key, and one that is not in Git is never written to it",
         to.id
     );
     (reason, OWN_KEY.to_owned())

@@ -13,6 +13,7 @@ mod embedded;
 mod emit;
 mod field;
 mod finish;
+mod folds;
 mod graft;
 mod invented;
 mod items;
@@ -25,6 +26,7 @@ mod own;
 mod placed;
 mod prove;
 mod recognise;
+mod restore;
 mod retain;
 mod run;
 mod shown;
@@ -154,6 +156,11 @@ impl Committed {
     /// Returns the release that it names.
     fn edge(&self) -> Option<EdgeVersion> {
         EdgeVersion::from_chart(self.version.as_deref()?)
+    }
+
+    /// Returns a text that tells it from other sets, whatever version it is of.
+    fn seed(&self) -> String {
+        format!("{}\n{}", self.path().map_or("", RepoPath::as_str), self.namespace)
     }
 
     fn not_rendered(&self, reason: String, mend: impl Into<String>) -> Option<NotRendered> {

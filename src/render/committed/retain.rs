@@ -1,12 +1,12 @@
 //! Step 5, render: a rendering in which the chart's inventions are as committed.
 //!
 //! In: rendered text, the fields that are not the release's, the committed objects. Out: the text with their values, by
-//! splices; everything else is byte for byte Helm's. Nothing is ever invented here: a field that is committed nowhere is
-//! named, and stops the whole.
+//! splices; everything else is byte for byte Helm's. Nothing is ever invented here: a field that is committed nowhere, and
+//! cannot be restored, is named and stops the whole.
 
 use serde_json::Value;
 
-use super::{emit, field::Field, invented::Invented};
+use super::{emit, field::Field, restore::Restore};
 use crate::{
     edit::{Splice, spliced},
     render::{Manifest, Object, ObjectKey},
@@ -30,21 +30,30 @@ pub(super) struct Put<'a> {
     pub(super) value: &'a Value,
 }
 
-/// Puts committed values back; `checksums` says whether those of checksums too.
+/// Puts committed values back, and restores those of what is not committed any more; `checksums` says whether those of
+/// checksums are put back too.
 pub(super) fn retain<'v>(
-    rendered: &Manifest,
-    invented: &Invented,
+    restore: &Restore<'_>,
     committed: &dyn Fn(&ObjectKey) -> Option<&'v Value>,
     checksums: bool,
 ) -> Option<Retained> {
+    let Restore { rendered, invented, .. } = *restore;
     let mut puts = Vec::new();
+    let mut lost: Vec<(&ObjectKey, &Field)> = Vec::new();
+    for (key, field) in invented.fields.iter().flat_map(|(key, fields)| fields.iter().map(move |f| (key, f)))
+    {
+        match committed(key).and_then(|value| field.find(value)) {
+            Some(value) => puts.push(Put { object: key, field, value }),
+            None => lost.push((key, field)),
+        }
+    }
+    let restored: Vec<Option<Value>> =
+        lost.iter().map(|(key, field)| restore.value(key, field, committed)).collect();
     let mut nowhere = Vec::new();
-    for (key, fields) in &invented.fields {
-        for field in fields {
-            match committed(key).and_then(|value| field.find(value)) {
-                Some(value) => puts.push(Put { object: key, field, value }),
-                None => nowhere.push((key.clone(), field.clone())),
-            }
+    for ((object, field), value) in lost.into_iter().zip(&restored) {
+        match value {
+            Some(value) => puts.push(Put { object, field, value }),
+            None => nowhere.push((object.clone(), field.clone())),
         }
     }
     for sum in invented.checksums.iter().filter(|_| checksums) {
@@ -88,6 +97,7 @@ pub(super) fn put(manifest: &Manifest, puts: &[Put<'_>]) -> Option<Manifest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::committed::invented::Invented;
 
     #[test]
     fn committed_values_are_put_back_and_nothing_else_changes() {
@@ -101,9 +111,10 @@ mod tests {
         let fields = [["data", "tls.key"], ["data", "x"], ["data", "pem"], ["data", "none"]]
             .map(|k| Field::keys(&k))
             .to_vec();
-        let invented = Invented { fields: [(key.clone(), fields)].into(), checksums: Vec::new() };
+        let invented = Invented { fields: [(key.clone(), fields)].into(), ..Invented::default() };
         let lookup = |k: &ObjectKey| committed.get(k).map(|o| &o.value);
-        let retained = retain(&rendered, &invented, &lookup, false).unwrap();
+        let restore = Restore { rendered: &rendered, invented: &invented, given: "", seed: "" };
+        let retained = retain(&restore, &lookup, false).unwrap();
         assert_eq!(retained.manifest.text, committed.text);
         assert_eq!(retained.nowhere, [(key, Field::keys(&["data", "none"]))]);
     }

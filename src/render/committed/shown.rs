@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::field::same;
 use crate::render::mask;
 
 /// The longest text of a value that is shown.
@@ -58,7 +59,8 @@ fn alone(value: &Value, secret: bool) -> String {
 
 /// Shows two values that differ; `secret` hides them.
 fn pair(committed: &Value, rendered: &Value, secret: bool) -> (String, String) {
-    let (one, other) = (Writing::of(committed, secret), Writing::of(rendered, secret));
+    let (one, other) = Writing::of_items(committed, rendered, secret)
+        .unwrap_or_else(|| (Writing::of(committed, secret), Writing::of(rendered, secret)));
     if one.form != other.form || one.form == Form::Cover {
         let (one, other) = (one.whole(), other.whole());
         let more = if one == other { ANOTHER } else { "" };
@@ -89,6 +91,26 @@ impl Writing {
             other if secret => Self { text: mask::masked(other, true).to_string(), form: Form::Cover },
             other => Self { text: other.to_string(), form: Form::Json },
         }
+    }
+
+    /// Of two lists the items that are not the same on both sides.
+    fn of_items(one: &Value, other: &Value, secret: bool) -> Option<(Self, Self)> {
+        let (one, other) = (one.as_array()?, other.as_array()?);
+        let sealed = |items: &[Value]| items.iter().any(|item| item.to_string().contains("PRIVATE KEY"));
+        if secret || sealed(one) || sealed(other) {
+            return None;
+        }
+        let first = one.iter().zip(other).take_while(|(a, b)| same(a, b)).count();
+        let (rest, others) = (one.get(first..)?, other.get(first..)?);
+        let last = rest.iter().rev().zip(others.iter().rev()).take_while(|(a, b)| same(a, b)).count();
+        let writing = |items: &[Value]| {
+            let items = items.get(..items.len() - last).unwrap_or_default();
+            let items = items.iter().map(|item| mask::masked(&ordered(item), false).to_string());
+            let around = |number: usize| (number > 0).then(|| "…".to_owned());
+            let parts: Vec<String> = around(first).into_iter().chain(items).chain(around(last)).collect();
+            Self { text: format!("[{}]", parts.join(",")), form: Form::Json }
+        };
+        Some((writing(rest), writing(others)))
     }
 
     fn whole(&self) -> String {
@@ -222,6 +244,17 @@ mod tests {
         let list = |last: &str| json!([{"a": "x".repeat(80)}, {"b": last, "n": null}]);
         let (one, other) = shown(list("1"), json!([{"a": "x".repeat(80)}, {"b": 1}]));
         assert!(one.ends_with("{\"b\":\"1\"}]") && other.ends_with("{\"b\":1}]"), "{one} {other}");
+    }
+
+    #[test]
+    fn of_lists_the_items_that_differ_are_shown() {
+        let rule = |of: &str| json!({"verbs": ["list"], "resources": [of]});
+        let (one, other) = shown(json!([rule("a"), rule("b"), rule("c")]), json!([rule("a"), rule("c")]));
+        assert_eq!(
+            (one.as_str(), other.as_str()),
+            ("[…,{\"resources\":[\"b\"],\"verbs\":[\"list\"]},…]", "[…,…]")
+        );
+        assert_eq!(shown(json!(["a"]), json!(["b", "c"])), pair_of("[\"a\"]", "[\"b\",\"c\"]"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::{
     placed::Placed,
     prove::{Groups, prove},
     recognise::{marks, own},
+    restore::Restore,
     retain::retain,
     wording::{self, Reworded},
 };
@@ -239,7 +240,9 @@ impl<'a> Work<'a> {
         wording::keep(&reworded, &first, &mut invented);
         wording::keep_unversioned(&self.set.chart, &first, &placed, &mut invented);
         let lookup = |key: &ObjectKey| placed.get(key).map(|(_, object)| &object.value);
-        let retained = retain(&first, &invented, &lookup, true).ok_or_else(|| unsound(&self.from))?;
+        let (given, seed) = (candidate.given(&self.from), self.set.seed());
+        let restore = Restore { rendered: &first, invented: &invented, given: &given, seed: &seed };
+        let retained = retain(&restore, &lookup, true).ok_or_else(|| unsound(&self.from))?;
         let mut old = retained.manifest;
         let embedded = Embedded::find(&old, &placed);
         if let Some(embedded) = &embedded {
