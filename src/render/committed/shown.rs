@@ -178,7 +178,8 @@ impl Escapes {
     fn of(self, text: &str, quotes: bool) -> String {
         let one = |c: char| match c {
             ' ' if self.blanks => "␣".to_owned(),
-            '"' | '\\' if !quotes => c.to_string(),
+            // What is left out of a list is said by an ellipsis.
+            '"' | '\\' | '…' if !quotes => c.to_string(),
             '\'' => c.to_string(),
             c if self.letters && !c.is_ascii() => c.escape_unicode().to_string(),
             c => c.escape_debug().to_string(),
@@ -306,7 +307,7 @@ mod tests {
     proptest! {
         #[test]
         fn values_that_differ_are_shown_differently(a in value(), b in value(), secret: bool) {
-            if !super::super::field::same(&a, &b) {
+            if !same(&a, &b) {
                 // As a page shows them: several blanks are one there.
                 let squeezed = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
                 let (one, other) = pair(&a, &b, secret);
