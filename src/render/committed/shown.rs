@@ -45,9 +45,7 @@ pub(super) fn sides(
             let (one, other) = pair(one, other, secret);
             (Some(one), Some(other))
         }
-        (one, other) => {
-            (one.map(|value| alone(value, secret)), other.map(|value| alone(value, secret)))
-        }
+        (one, other) => (one.map(|value| alone(value, secret)), other.map(|value| alone(value, secret))),
     }
 }
 
