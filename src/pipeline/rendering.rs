@@ -70,7 +70,7 @@ impl<'a> Rendering<'a> {
 
     /// Gives the pins of sets in another tree, in which no object names a release, the one that gives them.
     pub fn name_pins(&self, inventory: &mut Inventory, tree: &dyn Tree, to: EdgeVersion) {
-        if inventory.pins.iter().any(|pin| is_unnamed(pin)) {
+        if inventory.pins.iter().any(is_unnamed) {
             let mine = |file: &&RenderedFile| self.target.target.covers(&file.path);
             let files: Vec<_> = inventory.facts.rendered.iter().filter(mine).cloned().collect();
             let sets = committed::committed(tree, &files).sets;
