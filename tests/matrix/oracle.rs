@@ -173,10 +173,10 @@ fn upgraded(cell: &Cell, case: &Case, report: &RunReport, wrong: &mut Vec<String
     }
     like(cell.form, (&case.before, &wanted, &found), wrong);
     let said = said(report);
-    if let Some((object, field)) = case.hand.named.as_ref().filter(|_| cell.chart != ENDED.0) {
-        if !said.contains(object.as_str()) || field.as_ref().is_some_and(|f| !said.contains(f.as_str())) {
-            wrong.push(format!("an upgrade does not name {object} {field:?}: {said}"));
-        }
+    if let Some((object, field)) = case.hand.named.as_ref().filter(|_| cell.chart != ENDED.0)
+        && (!said.contains(object.as_str()) || field.as_ref().is_some_and(|f| !said.contains(f.as_str())))
+    {
+        wrong.push(format!("an upgrade does not name {object} {field:?}: {said}"));
     }
     if is_among(cell) && cell.chart != ENDED.0 && !said.contains("platform/ours") {
         wrong.push("an upgrade does not name the object that no chart gives".to_owned());

@@ -173,7 +173,7 @@ fn charts_stay_charts_with_their_layers_in_order() {
     let layers = |chart: &ChartRelease| {
         chart.layers.iter().fold(String::new(), |mut all, layer| {
             match layer {
-                Layer::Values(value) => write!(all, "{value:?} ").unwrap(),
+                Layer::Values(value) => all.push_str(&format!("{value:?} ")),
                 Layer::Outside { who, .. } => write!(all, "<{who}>").unwrap(),
                 _ => {}
             }

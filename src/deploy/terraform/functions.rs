@@ -75,7 +75,7 @@ fn text(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
         "replace" => {
             let (old, new) = (other(1)?, args.get(2)?.as_scalar()?);
             // Between slashes it is a regular expression.
-            let plain = !old.is_empty() && !(old.len() > 1 && old.starts_with('/') && old.ends_with('/'));
+            let plain = !(old.is_empty() || old.len() > 1 && old.starts_with('/') && old.ends_with('/'));
             let places: Vec<usize> = whole.match_indices(&*old).map(|(at, _)| at).filter(|_| plain).collect();
             let put = |text: Scalar, at: &usize| text.splice(*at..*at + old.len(), new);
             plain.then(|| Value::Scalar(places.iter().rev().fold(scalar.clone(), put)))

@@ -50,18 +50,18 @@ impl Push<'_> {
         Oid::from_str(&self.command.old).ok().filter(|id| !id.is_zero())
     }
 
-    fn new(&self) -> Option<Oid> {
+    fn pushed(&self) -> Option<Oid> {
         Oid::from_str(&self.command.new).ok().filter(|id| !id.is_zero())
     }
 
     fn is_forced(&self) -> bool {
-        let (Some(old), Some(new)) = (self.old(), self.new()) else { return false };
+        let (Some(old), Some(new)) = (self.old(), self.pushed()) else { return false };
         old != new && !self.incoming.graph_descendant_of(new, old).unwrap_or(false)
     }
 
     /// The commits that the repository does not have yet.
     fn commits<'r>(&'r self, repo: &Repo) -> Vec<git2::Commit<'r>> {
-        let Some(new) = self.new() else { return Vec::new() };
+        let Some(new) = self.pushed() else { return Vec::new() };
         let mut walk = self.incoming.revwalk().expect("a walk");
         walk.push(new).expect("the new tip");
         for tip in repo.bare.refs().into_values() {
@@ -109,7 +109,7 @@ impl Rule {
             Kind::ForcePush if push.is_forced() => {
                 say("Cannot force-push to this branch", "Cannot force-push to this protected branch")
             }
-            Kind::Deletion if push.new().is_none() => {
+            Kind::Deletion if push.pushed().is_none() => {
                 say("Cannot delete this branch", "Cannot delete a protected branch")
             }
             Kind::MergeCommits => {
@@ -180,7 +180,7 @@ fn by_workflows(repo: &Repo, token: &Token, push: &Push<'_>) -> Option<Refusal> 
     }
     let known: Vec<(String, Oid)> =
         repo.bare.branches().into_values().flat_map(|tip| push.workflows(tip)).collect();
-    let (path, _) = push.workflows(push.new()?).into_iter().find(|file| !known.contains(file))?;
+    let (path, _) = push.workflows(push.pushed()?).into_iter().find(|file| !known.contains(file))?;
     let (who, right) = match token.kind {
         TokenKind::Actions | TokenKind::App => ("GitHub App", "`workflows` permission"),
         TokenKind::FineGrained | TokenKind::Classic => ("Personal Access Token", "`workflow` scope"),
