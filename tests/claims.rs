@@ -292,7 +292,7 @@ fn texts_about_proxies_are_proven() {
 
 #[test]
 fn texts_about_fixtures_are_proven() {
-    for name in ["argo-inline", "rendered-split"] {
+    for name in ["argo-inline"] {
         let folder = tempfile::tempdir().unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scan").join(name).join("before");
         let remote = BareRepo::from_folder(folder.path().join("mesh.git"), "main", &source);

@@ -5,7 +5,7 @@
 use super::RepoPath;
 
 /// A Flux Kustomization, or an Argo CD application or a set of them, that applies a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Applier {
     /// Its name.
     pub name: String,

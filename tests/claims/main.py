@@ -105,6 +105,21 @@ class Facts:
         return {r.place for r in self.done} | {f"{u.path}:{u.line}" for u, _ in self.failed} | self.manifests
 
     @functools.cache
+    def object_places(self):
+        """Lists where the objects of committed manifests begin, before and after."""
+        found = set()
+        for path in {p.rsplit(":", 1)[0] for p in self.manifests}:
+            for tree in (self.before, self.after):
+                begins = True
+                for number, line in enumerate(tree.files.get(path, "").split("\n"), 1):
+                    if line.startswith("---"):
+                        begins = True
+                    elif begins and line.strip() and not line.startswith("#"):
+                        found.add(f"{path}:{number}")
+                        begins = False
+        return found
+
+    @functools.cache
     def rows(self):
         """Groups renderings that change alike, in the order of their places."""
         groups = {}

@@ -27,7 +27,7 @@ def prove(facts, check, place, reason):
     if check not in PROOFS:
         yield f"no proof is known of the check {check}"
         return
-    if check in OF_CHARTS and place and place not in facts.known_places():
+    if check in OF_CHARTS and place and place not in facts.known_places() | facts.object_places():
         yield f"no chart is at {place}"
     yield from PROOFS[check](facts, place, re.sub(r" \(also at .+\)$", "", reason)) or ()
     for other in re.findall(r"\(also at (.+)\)$", reason):
@@ -212,8 +212,7 @@ def reach(values, path):
 def values_unknown(facts, place, reason):
     found = re.match(r"`(.+?)` is a value that ([\w-]+) (\S+) (no longer knows|does not know), so it has no effect", reason)
     if not found:
-        if not re.match(r"\d+ values? more of", reason):
-            yield "no proof is known of this"
+        yield from values_unknown_as_before(facts, place, reason)
         return
     rendered = [r for r in under(facts, place) if r.chart == found[2]]
     if not any(r.committed or reach(r.values[1], found[1]) is not None for r in rendered):
@@ -222,6 +221,24 @@ def values_unknown(facts, place, reason):
     if reach(new, found[1]) is not None:
         yield "the chart has it"
     yield from expect("whether it knew it", found[4] == "no longer knows", reach(old, found[1]) is not None)
+
+
+def values_unknown_as_before(facts, place, reason):
+    """What the chart did not know before the change either."""
+    found = re.match(r"(.+?)(?: and (\d+) more)? (?:is a value|are values) that ([\w-]+) (\S+) does not know, nor did (\S+): (?:it has|they have) no effect", reason)
+    if not found:
+        if not re.match(r"\d+ values? more of", reason):
+            yield "no proof is known of this"
+        return
+    if found[5] not in facts.versions_of(found[3]) or found[5] == found[4]:
+        yield f"{found[3]} {found[5]} is nowhere"
+    rendered = [r for r in under(facts, place) if r.chart == found[3]]
+    old, new = facts.defaults(found[3], place)
+    for name in re.findall(r"`([^`]+)`", re.sub(r" \(did you mean `[^`]+`\?\)", "", found[1])):
+        if not any(r.committed or reach(r.values[1], name) is not None for r in rendered):
+            yield f"nobody sets {name}"
+        if reach(new, name) is not None or reach(old, name) is not None:
+            yield f"the chart has {name}"
 
 
 @proof("crd-stored-version")
