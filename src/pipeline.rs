@@ -21,12 +21,12 @@ use crate::{
         git::{GitRemote, LocalHead},
     },
     config::{self, Config},
+    pins::Stage,
     propose::Forge,
     release::{Catalog, EdgeVersion},
     render::Renderer,
     repo::Tree,
     report::{PinsReport, RunReport, VerifyReport},
-    scan::Stage,
 };
 
 pub use base::Base;

@@ -24,12 +24,12 @@ use support::{
 };
 use uplinker::{
     commit::git::open_path,
+    pins::Stage,
     pipeline::{Operator, plan_head},
     propose::content::{Content, Weight},
     release::EdgeVersion,
     render::{Chart, ChartId, Job, Layer, RenderError, Renderer, Take},
     report::StageDecision,
-    scan::Stage,
     verify::Severity,
 };
 

@@ -159,9 +159,9 @@ fn every_kind_and_reason_is_explained_in_its_table() {
         let first = |row: &str| row.strip_prefix("| `")?.split_once('`').map(|(word, _)| word.to_owned());
         section.lines().filter_map(first).collect()
     };
-    assert_eq!(table("Kinds"), words("src/scan/mod.rs", "PinKind"));
-    assert_eq!(table("Why a file is not read"), words("src/scan/mod.rs", "SkipReason"));
-    let mut reasons = words("src/scan/mod.rs", "Reason");
+    assert_eq!(table("Kinds"), words("src/pins/mod.rs", "PinKind"));
+    assert_eq!(table("Why a file is not read"), words("src/pins/mod.rs", "SkipReason"));
+    let mut reasons = words("src/pins/mod.rs", "Reason");
     reasons.extend(words("src/report/mod.rs", "Outside"));
     assert!(reasons.len() > 15);
     assert_eq!(table("Why a pin stays"), reasons);

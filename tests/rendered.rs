@@ -21,11 +21,11 @@ use support::{
 };
 use uplinker::{
     linkerd::built_in,
+    pins::{ScanOptions, scan},
     render::{
         DriftMode, RenderEntry, Renderer as _,
         committed::{Committed, Regenerate, Regenerated, committed, regenerate},
     },
-    scan::{ScanOptions, scan},
 };
 
 const OLD: &str = "2026.6.3";

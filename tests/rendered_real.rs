@@ -23,13 +23,13 @@ use support::{
 use uplinker::{
     commit::git::open_path,
     linkerd::{CHARTS, built_in},
+    pins::{ScanOptions, scan},
     pipeline::{self, Operator},
     render::{
         ChartId, DriftMode, Job, Layer, Manifest, Object, Renderer as _, Take,
         committed::{Regenerate, Regenerated, committed, regenerate},
     },
     report::StageDecision,
-    scan::{ScanOptions, scan},
     verify::Severity,
 };
 

@@ -12,8 +12,8 @@ use std::{
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use uplinker::pins::{Inventory, PinKind, ScanOptions, SkipReason, scan};
 use uplinker::repo::{BlobId, Entry, GitTree, Mode, RepoPath, Tree, TreeError};
-use uplinker::scan::{Inventory, PinKind, ScanOptions, SkipReason, scan};
 
 #[path = "rounds/mod.rs"]
 mod rounds;

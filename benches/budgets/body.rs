@@ -7,10 +7,10 @@ use std::{env, path::PathBuf};
 
 use uplinker::{
     edit::{self, Overlay},
+    pins::{ScanOptions, Stage, scan},
     plan::{self, Options, Request, Target},
     propose::{Content, body, content::Material},
     render::render_uses,
-    scan::{ScanOptions, Stage, scan},
     verify::{Verification, verify},
 };
 

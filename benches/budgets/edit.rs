@@ -2,9 +2,9 @@
 
 use uplinker::{
     edit,
+    pins::{Inventory, ScanOptions, Stage, scan},
     plan::{Move, NewText, Plan},
     repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
-    scan::{Inventory, ScanOptions, Stage, scan},
 };
 
 use crate::{

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     config,
+    pins::PinKind,
     report::PinsReport,
-    scan::PinKind,
     sys::{env, files},
 };
 

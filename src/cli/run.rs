@@ -96,9 +96,9 @@ mod tests {
     use super::*;
     use crate::{
         edit::ChangeSet,
+        pins::{PinKind, Stage},
         repo::RepoPath,
         report::{PinRow, PinsReport, StageDecision, StageReport},
-        scan::{PinKind, Stage},
         verify::{Finding, Severity},
     };
 

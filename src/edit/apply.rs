@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{ChangeSet, EditError, FileChange, Refusal, Replacement, chart_lock, replace_all};
 use crate::{
+    pins::{Inventory, Pin},
     plan::{NewText, Plan},
     repo::{Entry, Mode, RepoPath, Tree},
-    scan::{Inventory, Pin},
 };
 
 /// What is to change in one file.

@@ -15,8 +15,8 @@ mod replace;
 mod scalar;
 mod splice;
 
+use crate::pins::Site;
 use crate::repo::{BlobId, Mode, RepoPath};
-use crate::scan::Site;
 
 pub use apply::apply;
 pub use chart_lock::digest;

@@ -10,7 +10,7 @@ use super::{
     splice::Splice,
 };
 use crate::{
-    scan::Site,
+    pins::Site,
     yaml::{Node, Route, SourceMap, Step, Stream, Style, encrypted, parse_covered},
 };
 

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use crate::{
     config::{Fields, OnBlock, TargetConfig, Wording},
     edit::{self, ChangeSet, Overlay},
+    pins::{Inventory, Pin, Reason, Stage},
     pipeline::{Error, Operator, landed::Landed, rendering::Rendering, survey::Survey},
     plan::{self, Plan},
     policy::{self, Decision, Hold, HoldReason, Policy},
@@ -15,7 +16,6 @@ use crate::{
     render::{NotRendered, Renderings},
     repo::RepoPath,
     report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
-    scan::{Inventory, Pin, Reason, Stage},
     verify::{self, Finding, Severity, Verification},
 };
 

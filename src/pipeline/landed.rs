@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use crate::{
     commit::git::{GitRemote, LocalClone},
     config::Config,
+    pins::{Inventory, Pin, Stage},
     pipeline::{Base, Error, lists::Lists},
     plan::{self, Target},
     propose::{self, Forge, PullRequest, PullState, marker},
     release::EdgeVersion,
-    scan::{Inventory, Pin, Stage},
 };
 
 /// The chart whose version says which release the control plane runs.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     config::TargetConfig,
+    pins::{Inventory, Pin, PinKind, RenderedFile},
     pipeline::survey::Survey,
     plan::{NewText, Plan},
     release::EdgeVersion,
@@ -13,7 +14,6 @@ use crate::{
         render_uses,
     },
     repo::{BlobId, RepoPath, Tree},
-    scan::{Inventory, Pin, PinKind, RenderedFile},
 };
 
 /// Renders for one target.

@@ -3,13 +3,13 @@
 use crate::{
     config::{Config, ProxyPins, TargetConfig},
     linkerd,
+    pins::{self, Inventory, PinKind, ScanOptions},
     pipeline::{Base, Error, draft::Draft},
     plan::{self, Move, Proxies, Target},
     policy::HoldReason,
     release::{Catalog, EdgeVersion, FeedState},
     repo::{RepoPath, Tree},
     report::{PinsReport, RunReport, StageDecision},
-    scan::{self, Inventory, PinKind, ScanOptions},
 };
 
 /// What is known of a tree.
@@ -58,7 +58,7 @@ impl<'a> Survey<'a> {
     /// Scans another tree of the same repository, such as the one after a change.
     pub fn scan(&self, tree: &dyn Tree) -> Result<Inventory, Error> {
         let scanning = ScanOptions { quiet: self.inventory.quiet.clone(), ..self.scanning.clone() };
-        let mut inventory = scan::scan(tree, &scanning)?;
+        let mut inventory = pins::scan(tree, &scanning)?;
         plan::resolve(&mut inventory, self.catalog);
         Ok(inventory)
     }

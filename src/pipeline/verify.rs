@@ -2,6 +2,7 @@
 
 use crate::{
     config,
+    pins::ValuesPart,
     pipeline::{Error, rendering::Rendering, survey::Survey},
     plan::Target,
     release::Catalog,
@@ -11,7 +12,6 @@ use crate::{
     },
     repo::Tree,
     report::{DriftRow, ManifestRow, OwnRow, UnprovenRow, VerifyReport},
-    scan::ValuesPart,
     verify::{
         Place,
         at_rest::{AtRest, Deployed, at_rest, proxy_pins},

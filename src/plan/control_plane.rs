@@ -5,8 +5,8 @@
 
 use super::{Target, edge_of};
 use crate::{
+    pins::{Form, Inventory, Pin, PinKind, Reason},
     release::EdgeVersion,
-    scan::{Form, Inventory, Pin, PinKind, Reason},
     yaml::{Route, Step},
 };
 

@@ -70,10 +70,10 @@ impl Fields {
 mod tests {
     use super::*;
     use crate::{
+        pins::{Inventory, PinKind, Stage},
         plan::{Options, Plan, Target, plan, testing::*},
         release::Catalog,
         repo::BlobId,
-        scan::{Inventory, PinKind, Stage},
     };
 
     fn build() -> Build {
@@ -81,7 +81,7 @@ mod tests {
             .chart("a.yaml", "linkerd-crds", "2026.8.2")
             .chart("b.yaml", "linkerd-control-plane", "2026.8.2")
             .chart("held.yaml", "linkerd-viz", "2026.8.2")
-            .stays(crate::scan::Reason::Held)
+            .stays(crate::pins::Reason::Held)
     }
 
     fn made(inventory: &Inventory, catalog: &Catalog, to: &str) -> Plan {

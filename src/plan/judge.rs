@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Constraint, Move, NewText, Options, Proxies, Target};
 use crate::{
     linkerd::Knowledge,
+    pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
     release::{Catalog, EdgeVersion},
     repo::RepoPath,
-    scan::{Form, Inventory, Pin, PinKind, Reason, Stage},
 };
 
 /// The last release whose charts had versions of their own, written in the present scheme (L2 c2eb296df).

@@ -8,9 +8,9 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{Move, Plan, Request, edge_of, fingerprint, judge, judge::obstructs, stage_name};
 use crate::{
+    pins::{Inventory, Reason, Stage},
     release::EdgeVersion,
     repo::RepoPath,
-    scan::{Inventory, Reason, Stage},
 };
 
 /// A stage in which pins should move and none can be edited. The repository must be mended.

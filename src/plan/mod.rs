@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{
+    pins::{Deployment, Inventory, Reason, Stage},
     release::{Catalog, EdgeVersion},
     repo::{BlobId, RepoPath},
-    scan::{Deployment, Inventory, Reason, Stage},
 };
 
 pub use constraint::{BadConstraint, Constraint};

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use super::{Options, Proxies, Target, edge_of, judge::obstructs};
 use crate::{
+    pins::{Form, Inventory, Pin, Reason, Stage},
     policy::{ChartNeed, Needs},
-    scan::{Form, Inventory, Pin, Reason, Stage},
 };
 
 /// Fills the policy's needs from the pins of one target's stage.

@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, fmt};
 use globset::GlobSet;
 
 use super::Target;
+use crate::pins::Inventory;
 use crate::repo::RepoPath;
-use crate::scan::Inventory;
 
 /// The target of a repository that configures none.
 const DEFAULT: &str = "default";
@@ -113,7 +113,7 @@ mod tests {
     fn an_overlap_names_the_files_and_the_targets() {
         let inventory = Build::default()
             .chart("prod/cp.yaml", "linkerd-control-plane", "2026.8.2")
-            .skip("prod/broken.yaml", crate::scan::SkipReason::Syntax, &[])
+            .skip("prod/broken.yaml", crate::pins::SkipReason::Syntax, &[])
             .inventory();
         let targets = [target("all", &[], &[]), target("prod", &["prod"], &[])];
         let text = assign(&inventory, &targets).unwrap_err().to_string();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     linkerd::CHARTS,
+    pins::{Form, Inventory, Pin, PinKind, Reason, Site, SkipReason, Skipped, Stage},
     plan::Target,
     release::{Catalog, Chart, EdgeVersion, Feed, FeedState, Guidance, Release},
     repo::{BlobId, RepoPath},
-    scan::{Form, Inventory, Pin, PinKind, Reason, Site, SkipReason, Skipped, Stage},
     yaml::{Route, Step},
 };
 
@@ -113,7 +113,7 @@ impl Build {
     }
 
     /// Changes the facts.
-    pub fn facts(mut self, change: impl FnOnce(&mut crate::scan::Facts)) -> Self {
+    pub fn facts(mut self, change: impl FnOnce(&mut crate::pins::Facts)) -> Self {
         change(&mut self.0.facts);
         self
     }

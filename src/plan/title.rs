@@ -3,7 +3,7 @@
 //! In: a plan. Out: one line, used for the pull request and the commit. It names what changes, from where and to.
 
 use super::Plan;
-use crate::scan::Stage;
+use crate::pins::Stage;
 
 /// How many origins a title names before it gives the ends and the count.
 const NAMED: usize = 3;

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     commit::{CommitId, GitError, NewCommit, RefUpdate, Refs, Remote, Signature},
     edit::{ChangeSet, FileChange, blob_id},
-    scan::Stage,
+    pins::Stage,
 };
 
 /// How often everything is observed again after a write whose answer was lost.

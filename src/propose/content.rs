@@ -18,11 +18,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    pins::{Inventory, Pin, Stage},
     plan::{Plan, Target},
     release::Catalog,
     render::Renderings,
     repo::Tree,
-    scan::{Inventory, Pin, Stage},
     verify::{Finding, Severity},
 };
 

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     commit::{Barrier, CommitId, Refs},
+    pins::Stage,
     release::EdgeVersion,
-    scan::Stage,
 };
 
 pub use boxes::{CheckBox, Ticks};

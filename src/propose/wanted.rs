@@ -247,7 +247,7 @@ mod tests {
         };
         let plan = Plan {
             target: "default".into(),
-            stage: crate::scan::Stage::Platform,
+            stage: crate::pins::Stage::Platform,
             from: Vec::new(),
             to: "edge-26.8.3".parse().expect("a release"),
             hop_towards: None,

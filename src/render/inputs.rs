@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{Chart, Layer, Setting, SettingKind, key_material::has_private_key, value};
 use crate::{
     linkerd::REQUIRED,
-    scan::{ChartUse, Parameter, ValuesPart},
+    pins::{ChartUse, Parameter, ValuesPart},
 };
 
 /// What stands for a value from outside the tree: a text that fits as a name too.

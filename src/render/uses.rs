@@ -19,9 +19,9 @@ use super::{
     kubernetes, value,
 };
 use crate::{
+    pins::{ChartUse, ValuesPart},
     release::Catalog,
     repo::RepoPath,
-    scan::{ChartUse, ValuesPart},
 };
 
 /// One side of a use, ready to be rendered.

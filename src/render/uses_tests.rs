@@ -4,9 +4,9 @@ use std::{cell::RefCell, sync::Mutex};
 
 use super::*;
 use crate::{
+    pins::Parameter,
     release::{Chart as Indexed, Release},
     render::{Layer, Setting, SettingKind},
-    scan::Parameter,
 };
 
 /// Prints one ConfigMap that says the chart, the values and the settings, and notes what it was asked.

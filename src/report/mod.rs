@@ -25,12 +25,12 @@ use serde::Serialize;
 
 use crate::{
     edit::ChangeSet,
+    pins::{PinKind, Reason, SkipReason, Skipped, Stage},
     plan::Plan,
     policy::Hold,
     propose::{Content, PullRequest},
     release::{EdgeVersion, Feed, Release},
     repo::RepoPath,
-    scan::{PinKind, Reason, SkipReason, Skipped, Stage},
     verify::{Finding, Severity},
 };
 

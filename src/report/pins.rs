@@ -13,11 +13,11 @@ use super::{
     unread, word_of,
 };
 use crate::{
+    pins::{Inventory, Pin, Skipped},
     plan::{Move, NewText},
     propose::markdown,
     release::EdgeVersion,
     repo::RepoPath,
-    scan::{Inventory, Pin, Skipped},
 };
 
 /// `uplinker.pins/v1`.

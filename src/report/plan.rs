@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::{PinRow, RunReport, StageDecision, StageReport, escape::json as to_json};
 use crate::{
     edit::{FileChange, blob_id},
+    pins::{Skipped, Stage},
     policy::Hold,
     propose::Content,
     release::EdgeVersion,
     repo::{BlobId, RepoPath},
-    scan::{Skipped, Stage},
     verify::Finding,
 };
 

@@ -105,7 +105,7 @@ pub(super) fn page(report: &RunReport, page: Page) -> String {
     let notes = report.notes.iter().map(|n| format!("- {}\n", markdown::whole(n)));
     out.extend(listed(notes.collect(), page.lines));
     let (files, rest) = unread(&report.pins.skipped);
-    let file = |file: &crate::scan::Skipped| {
+    let file = |file: &crate::pins::Skipped| {
         format!("- not read: {}, {}\n", markdown::code(file.path.as_str()), word_of(&file.reason))
     };
     out.extend(listed(files.into_iter().map(file).collect(), page.lines));

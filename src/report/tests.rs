@@ -3,12 +3,12 @@
 use super::*;
 use crate::{
     edit::FileChange,
+    pins::{Form, Inventory, Pin, Site, SkipReason},
     plan::{Move, NewText},
     policy::HoldReason,
     propose::PullState,
     release::{Chart, FeedState, Guidance},
     repo::{BlobId, Mode},
-    scan::{Form, Inventory, Pin, Site, SkipReason},
     verify::Place,
 };
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{testing::*, *};
 use crate::{
     edit,
+    pins::{ScanOptions, Stage, scan},
     plan::{Request, plan, resolve, testing::*},
-    scan::{ScanOptions, Stage, scan},
 };
 
 const SOURCES: &str = "apiVersion: source.toolkit.fluxcd.io/v1

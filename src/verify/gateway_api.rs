@@ -8,7 +8,7 @@ use super::{
     Checked, Finding, Place, Verification,
     sweep::{PRINTED, texts_with},
 };
-use crate::{linkerd::GatewayApi, scan::Stage};
+use crate::{linkerd::GatewayApi, pins::Stage};
 
 pub(super) const NAME: &str = "gateway-api";
 

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
+    pins::{Form, Pin, PinKind},
     plan::{NewText, edge_of, judge},
     repo::RepoPath,
-    scan::{Form, Pin, PinKind},
 };
 
 pub(super) const NAME: &str = "idempotent";
@@ -57,7 +57,7 @@ fn place(pin: &Pin) -> (&RepoPath, PinKind, usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{plan::testing::edge, scan::Reason, verify::testing::*};
+    use crate::{pins::Reason, plan::testing::edge, verify::testing::*};
 
     fn case() -> Case {
         Case::default().pins(|b| {

@@ -12,8 +12,8 @@ use super::{
     rendered::{Compared, Deployer, appliers, compared, deployer, looked_at},
 };
 use crate::{
+    pins::REPLACES,
     render::{FieldChange, Object, ObjectChange, ObjectKey, Rendering},
-    scan::REPLACES,
 };
 
 pub(super) const NAME: &str = "immutable-fields";
@@ -206,7 +206,7 @@ fn is_fixed(field: &FieldChange, before: &Object) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        scan::{Applier, Facts},
+        pins::{Applier, Facts},
         verify::{Severity::*, testing::*},
     };
 

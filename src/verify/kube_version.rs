@@ -9,9 +9,9 @@ use semver::Version;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
+    pins::{Form, Pin, Stage},
     plan::Constraint,
     release::EdgeVersion,
-    scan::{Form, Pin, Stage},
 };
 
 pub(super) const NAME: &str = "kube-version";

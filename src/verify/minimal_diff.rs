@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Checked, Finding, Verification, count};
 use crate::{
     edit::FileChange,
+    pins::Pin,
     plan::NewText,
     repo::{Mode, RepoPath},
-    scan::Pin,
 };
 
 pub(super) const NAME: &str = "minimal-diff";
@@ -172,7 +172,7 @@ mod tests {
             Case::default()
                 .file("Chart.lock", &text)
                 .pins(|b| {
-                    let lock = crate::scan::PinKind::ChartLock;
+                    let lock = crate::pins::PinKind::ChartLock;
                     b.pin("Chart.lock", lock, "2026.8.2").of("linkerd-crds").pin("Chart.lock", lock, &old)
                 })
                 .tamper(move |changes| {

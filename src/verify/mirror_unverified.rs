@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
+    pins::Pin,
     plan::{NewText, mirror_is_read},
-    scan::Pin,
 };
 
 pub(super) const NAME: &str = "mirror-unverified";

@@ -48,11 +48,11 @@ use serde::Serialize;
 
 use crate::{
     edit::ChangeSet,
+    pins::{Inventory, Pin, Reason},
     plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
     release::{Catalog, EdgeVersion},
     render::Renderings,
     repo::{RepoPath, Tree},
-    scan::{Inventory, Pin, Reason},
 };
 
 /// What is verified, and all that the checks may look at.

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
+    pins::{Deployment, Stage},
     render::Rendering,
-    scan::{Deployment, Stage},
 };
 
 pub(super) const NAME: &str = "order";

@@ -11,8 +11,8 @@ use super::{
     rendered::{Compared, appliers, compared},
 };
 use crate::{
+    pins::Applier,
     render::{Object, ObjectKey},
-    scan::Applier,
 };
 
 pub(super) const NAME: &str = "prune";

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Verification};
 use crate::{
+    pins::Applier,
     render::{Object, ObjectChange, ObjectDiff, ObjectKey, Rendering},
     repo::RepoPath,
-    scan::Applier,
     yaml::{Node, Stream, position},
 };
 

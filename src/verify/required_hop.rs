@@ -5,8 +5,8 @@
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
+    pins::{Pin, Reason, Stage},
     plan::edge_of,
-    scan::{Pin, Reason, Stage},
 };
 
 pub(super) const NAME: &str = "required-hop";

@@ -20,8 +20,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 mod tests {
     use super::*;
     use crate::{
+        pins::Rival,
         plan::testing::path,
-        scan::Rival,
         verify::{Severity::*, testing::*},
     };
 

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::Knowledge,
+    pins::{Inventory, Pin, Reason, Stage},
     plan::{ControlPlane, Target, edge_of},
     release::{EdgeVersion, Guidance, Release},
     repo::RepoPath,
-    scan::{Inventory, Pin, Reason, Stage},
 };
 
 pub(super) const NAME: &str = "skew";

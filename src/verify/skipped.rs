@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
+    pins::{SkipReason, Skipped},
     release::EdgeVersion,
-    scan::{SkipReason, Skipped},
 };
 
 pub(super) const NAME: &str = "skipped";

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Verification, count};
-use crate::{release::EdgeVersion, repo::RepoPath, scan::Pin};
+use crate::{pins::Pin, release::EdgeVersion, repo::RepoPath};
 
 pub(super) const NAME: &str = "stale-comment";
 

@@ -5,8 +5,8 @@
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
+    pins::{Form, Generator, Stage},
     release::EdgeVersion,
-    scan::{Form, Generator, Stage},
 };
 
 pub(super) const NAME: &str = "stale-generator";

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{testing::*, *};
-use crate::scan::SkipReason;
+use crate::pins::SkipReason;
 
 #[test]
 fn every_check_has_a_name_of_its_own() {

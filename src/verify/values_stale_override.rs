@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
+    pins::{Form, PinKind, Reason},
     plan::edge_of,
     release::EdgeVersion,
     render::Rendering,
-    scan::{Form, PinKind, Reason},
 };
 
 pub(super) const NAME: &str = "values-stale-override";

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
+    pins::PinKind,
     release::EdgeVersion,
     repo::{Entry, RepoPath},
-    scan::PinKind,
 };
 
 pub(super) const NAME: &str = "vendored-chart";

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::retired_chart,
+    pins::{Form, Pin, PinKind, Reason},
     plan::{NewText, edge_of},
     release::EdgeVersion,
-    scan::{Form, Pin, PinKind, Reason},
 };
 
 pub(super) const NAME: &str = "version-agreement";
@@ -155,7 +155,7 @@ fn retired(pin: &Pin) -> String {
 mod tests {
     use super::*;
     use crate::{
-        scan::PinKind,
+        pins::PinKind,
         verify::{Severity::*, testing::*},
     };
 

@@ -2,10 +2,10 @@
 
 use uplinker::{
     edit::{Refusal, apply, digest},
+    pins::{Form, Inventory, Pin, PinKind, Site, Stage},
     plan::{Move, NewText, Plan},
     release::EdgeVersion,
     repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
-    scan::{Form, Inventory, Pin, PinKind, Site, Stage},
     yaml::{Stream, position},
 };
 

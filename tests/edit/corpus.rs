@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use serde::Deserialize;
 use uplinker::{
     edit::{EditError, Refusal, Replacement, insert, replace_all},
-    scan::Site,
+    pins::Site,
     yaml::{Embedded, Node, Route, Step, Stream},
 };
 

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use serde_yaml::Value;
 use uplinker::{
     edit::{Refusal, Replacement, insert, replace_all},
-    scan::Site,
+    pins::Site,
     yaml::{Node, Route, Shape, SourceMap, Step, Stream, Style, position},
 };
 

@@ -6,7 +6,7 @@ use crate::other_parsers::pyyaml;
 use proptest::prelude::*;
 use uplinker::{
     edit::{Replacement, digest, insert, replace_all},
-    scan::Site,
+    pins::Site,
     yaml::{Embedded, Node, Shape, SourceMap, Step, Stream, encrypted, position},
 };
 

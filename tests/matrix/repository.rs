@@ -7,9 +7,9 @@ use serde_json::json;
 use tempfile::TempDir;
 use uplinker::{
     commit::git::open_path,
+    pins::Stage,
     pipeline::{self, Error, Operator},
     report::{Format, RunReport, StageDecision, StageReport, Style, VerifyReport},
-    scan::Stage,
 };
 
 use crate::{

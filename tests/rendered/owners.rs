@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use uplinker::{
+    pins::{Reason, ScanOptions, scan},
     render::{
         DriftMode, Manifest,
         committed::{Regenerate, Regenerated, named, prove_all, regenerate},
     },
-    scan::{Reason, ScanOptions, scan},
 };
 
 use super::{

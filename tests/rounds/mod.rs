@@ -6,10 +6,10 @@ use std::{collections::BTreeSet, path::PathBuf};
 use proptest::prelude::*;
 use uplinker::{
     edit::{ChangeSet, EditError, Overlay, apply},
+    pins::{Inventory, PinKind, ScanOptions, Stage, scan},
     plan::{Options, Plan, Request, Target, plan},
     release::{Catalog, EdgeVersion},
     repo::Tree,
-    scan::{Inventory, PinKind, ScanOptions, Stage, scan},
 };
 
 use super::{MemoryTree, repositories};

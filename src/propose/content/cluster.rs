@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::{Certificates, ChartChange, ImageChange, Material, Statement, changes, images, place, statement};
 use crate::{
+    pins::{Form, PinKind, Stage},
     render::{FieldPath, Object, ObjectDiff, ObjectKey, Rendering, Topic, is_version_only, topic},
-    scan::{Form, PinKind, Stage},
     verify::{Finding, Severity},
 };
 

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{place, word};
 use crate::{
+    pins::{Form, Inventory, PinKind, Reason},
     plan::{Move, NewText, Plan, edge_of},
-    scan::{Form, Inventory, PinKind, Reason},
 };
 
 /// How much of a digest tells it from others: `sha256:` and seven digits.

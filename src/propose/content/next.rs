@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::{Material, Statement, Workload, statement, workloads};
 use crate::{
+    pins::{Deployment, Form, Reason, Stage},
     plan::edge_of,
     release::EdgeVersion,
     render::Object,
-    scan::{Deployment, Form, Reason, Stage},
     verify::{Finding, Severity},
 };
 

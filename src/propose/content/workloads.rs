@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::{Material, place};
 use crate::{
+    pins::{Pin, Stage},
     repo::RepoPath,
-    scan::{Pin, Stage},
     yaml::{Node, Step, Stream},
 };
 

@@ -12,9 +12,9 @@ use super::{
     recognise::own,
 };
 use crate::{
+    pins::{ChartUse, ValuesPart},
     render::{Chart, ChartId, Job, Layer, Setting, Take, inputs::setting, value},
     repo::{RepoPath, Tree},
-    scan::{ChartUse, ValuesPart},
 };
 
 /// What stands in for a private key that is not among the values: one text for each of two renderings, so that whatever
@@ -249,7 +249,7 @@ fn of_use(chart: &ChartUse) -> Option<Candidate> {
         }
     };
     let layers: Option<Vec<Option<Layer>>> = chart.values.iter().map(layer).collect();
-    let setting = |p: &crate::scan::Parameter| Some(setting(p, p.value.clone()?));
+    let setting = |p: &crate::pins::Parameter| Some(setting(p, p.value.clone()?));
     let settings: Option<Vec<Setting>> = chart.parameters.iter().map(setting).collect();
     Some(Candidate {
         what: format!("{}", chart.path),

@@ -40,9 +40,9 @@ use super::{DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering}
 use crate::{
     edit::FileChange,
     linkerd::Knowledge,
+    pins::ChartUse,
     release::EdgeVersion,
     repo::{BlobId, Mode, RepoPath, Tree},
-    scan::ChartUse,
 };
 
 pub use beside::values_near;

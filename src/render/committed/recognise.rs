@@ -10,10 +10,10 @@ use std::{
 
 use super::{Committed, CommittedFile};
 use crate::{
+    pins::{self, Marks, RenderedFile},
     release::EdgeVersion,
     render::{Manifest, NotRendered, Object, ObjectKey},
     repo::{Mode, RepoPath, Tree},
-    scan::{self, Marks, RenderedFile},
 };
 
 /// What was recognised, and what could not be read.
@@ -66,7 +66,7 @@ pub fn committed(tree: &dyn Tree, files: &[RenderedFile]) -> Recognised {
 
 /// Reads what one object says of its chart.
 pub(super) fn marks<'a>(manifest: &'a Manifest, object: &'a Object) -> Option<Marks<'a>> {
-    scan::marks(manifest.node(object)?, object.source.as_deref())
+    pins::marks(manifest.node(object)?, object.source.as_deref())
 }
 
 /// Reads the chart's version out of the text in which an object names it; `None` for other versions, such as an image's.

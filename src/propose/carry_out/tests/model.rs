@@ -11,13 +11,13 @@ use sha2::{Digest, Sha256};
 use crate::{
     commit::{CommitId, CommitInfo, RefUpdate, TreeId},
     edit::{ChangeSet, FileChange},
+    pins::Stage,
     propose::{
         Closer, CommitParts, Desk, Extras, ForgeError, Message, Options, Proposal, PullRequest, PullState,
         Wanted, Wish, wanted,
     },
     release::EdgeVersion,
     repo::{BlobId, Mode, RepoPath},
-    scan::Stage,
 };
 
 mod sides;

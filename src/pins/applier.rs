@@ -1,0 +1,31 @@
+//! Step 3, scan: who applies a file to a cluster.
+//!
+//! In: the roots above a file. Out: [`Applier`]s, with what they do to objects that vanish or cannot be changed.
+
+use crate::repo::RepoPath;
+
+/// A Flux Kustomization, or an Argo CD application or a set of them, that applies a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Applier {
+    /// Its name.
+    pub name: String,
+    /// Its file.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// Whether it is Flux, rather than Argo CD.
+    pub flux: bool,
+    /// Whether it deletes from the cluster what leaves the folder.
+    pub prunes: bool,
+    /// Whether it makes an object anew that cannot be changed, instead of failing.
+    pub replaces: bool,
+}
+
+/// The annotations by which Flux makes an object anew that cannot be changed, or leaves it alone once it is there
+/// (fluxcd/kustomize-controller, `internal/controller/kustomization_controller.go`).
+pub const REPLACES: [&str; 2] = ["kustomize.toolkit.fluxcd.io/force", "kustomize.toolkit.fluxcd.io/ssa"];
+
+/// Tells whether a text has one of [these](REPLACES), as a patch that puts it on objects.
+pub(super) fn says_replace(text: &str) -> bool {
+    REPLACES.iter().any(|annotation| text.contains(annotation))
+}

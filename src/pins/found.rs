@@ -1,0 +1,273 @@
+//! Step 3, scan: where shapes put what they find, and what is said of every pin whatever its shape.
+//!
+//! In: scalars with a [`Spec`]. Out: [`Pin`]s with their reasons, variables that were read, facts. A shape decides
+//! what a scalar means; this file decides whether its bytes may be touched.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+use super::{
+    ChartUse, Deployment, Form, Pin, PinKind, Reason, RenderedFile, Site, Stage,
+    place::Place,
+    version_text::{Expects, Judged, VersionText, judge},
+};
+use crate::{repo::RepoPath, yaml::Node};
+
+/// What a shape says of a scalar.
+#[derive(Clone, Debug)]
+pub(super) struct Spec {
+    /// The shape.
+    pub kind: PinKind,
+    /// When it moves.
+    pub stage: Stage,
+    /// The scheme that its reader expects.
+    pub expects: Expects,
+    /// The chart that it fixes.
+    pub chart: Option<String>,
+    /// The mirror that the chart comes from.
+    pub mirror: Option<String>,
+    /// Why the shape keeps it where it is.
+    pub stays: Option<Reason>,
+}
+
+/// A pin's text that reads a Flux substitution variable.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    /// The file that reads.
+    pub path: RepoPath,
+    /// The variable.
+    pub variable: String,
+    /// What the reader is.
+    pub spec: Spec,
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Pins, in no order, possibly twice.
+    pub pins: Vec<Pin>,
+    /// Variables that pins read.
+    pub readers: Vec<Reader>,
+    /// Linkerd's charts as they are deployed.
+    pub deployments: Vec<Deployment>,
+    /// Linkerd's charts as they are rendered.
+    pub uses: Vec<ChartUse>,
+    /// Files that a chart made.
+    pub rendered: Vec<RenderedFile>,
+    /// What the model of what is deployed reads, wherever no shape has found it already.
+    pub modelled: Vec<Pin>,
+    /// Aliases that were understood as pins, by file and byte.
+    aliases_read: HashSet<(RepoPath, usize)>,
+    /// For a pin whose anchor has aliases at places that fix a version, by file and byte: those aliases.
+    shared: HashMap<(RepoPath, usize), Vec<usize>>,
+}
+
+/// Keys whose value fixes some version, so that an alias there must be understood before its anchor moves.
+const FIXING: [&str; 6] = ["version", "tag", "newTag", "targetRevision", "image", "digest"];
+
+// === impl Spec ===
+
+impl Spec {
+    /// A platform pin.
+    pub fn platform(kind: PinKind, expects: Expects) -> Self {
+        Self { kind, stage: Stage::Platform, expects, chart: None, mirror: None, stays: None }
+    }
+
+    /// Says which chart it fixes.
+    pub fn of_chart(mut self, chart: &str) -> Self {
+        self.chart = Some(chart.to_owned());
+        self
+    }
+
+    /// Keeps it where it is.
+    pub fn staying(mut self, stays: Option<Reason>) -> Self {
+        self.stays = self.stays.or(stays);
+        self
+    }
+}
+
+// === impl Found ===
+
+impl Found {
+    /// Takes a scalar whose whole value is a version.
+    pub fn scalar(&mut self, place: Place<'_>, node: Node<'_>, spec: &Spec) {
+        let Some(value) = node.as_str() else { return };
+        for twin in twins(node) {
+            match judge(twin.as_str().unwrap_or(value), spec.expects) {
+                Judged::Nothing => {}
+                Judged::Version(text) => self.version(place, twin, spec, text),
+                Judged::Reads(reads) => {
+                    for read in reads {
+                        if let Some(default) = &read.default {
+                            let spec = Spec { kind: PinKind::Variable, ..spec.clone() };
+                            self.part(place, twin, default.clone(), &spec);
+                        }
+                        let path = place.file.path.clone();
+                        self.readers.push(Reader { path, variable: read.name, spec: spec.clone() });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a part of a scalar's value as a version.
+    pub fn part(&mut self, place: Place<'_>, node: Node<'_>, part: Range<usize>, spec: &Spec) {
+        let Some(value) = node.as_str().and_then(|v| v.get(part.clone())) else { return };
+        match judge(value, spec.expects) {
+            Judged::Version(mut text) => {
+                text.span = part.start + text.span.start..part.start + text.span.end;
+                self.version(place, node, spec, text);
+            }
+            Judged::Reads(_) | Judged::Nothing => {}
+        }
+    }
+
+    /// Takes a scalar that is a pin whatever it says.
+    pub fn version(&mut self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: VersionText) {
+        if place.is_covered(node) {
+            return;
+        }
+        if node.is_alias() {
+            self.aliases_read.insert((place.file.path.clone(), alias_key(place, node)));
+        }
+        let located = place.locate(node, text.span.clone());
+        let stays =
+            self.stays(place, node, spec, &text).or((!located.editable).then_some(Reason::Uneditable));
+        let value = match spec.kind {
+            PinKind::Image => node.as_str(),
+            _ => node.as_str().and_then(|v| v.get(text.span.clone())),
+        };
+        self.note_aliases(place, node, &located.site);
+        self.pins.push(Pin {
+            path: place.file.path.clone(),
+            blob: place.file.blob,
+            site: located.site,
+            kind: spec.kind,
+            chart: spec.chart.clone(),
+            mirror: spec.mirror.clone(),
+            value: value.unwrap_or_default().to_owned(),
+            form: text.form,
+            version: text.version,
+            stage: spec.stage,
+            stays,
+        });
+    }
+
+    /// Adds everything that another has found.
+    pub fn append(&mut self, other: Self) {
+        self.pins.extend(other.pins);
+        self.readers.extend(other.readers);
+        self.deployments.extend(other.deployments);
+        self.uses.extend(other.uses);
+        self.rendered.extend(other.rendered);
+        self.modelled.extend(other.modelled);
+        self.aliases_read.extend(other.aliases_read);
+        self.shared.extend(other.shared);
+    }
+
+    /// Adds the pins of another as what the model reads.
+    pub fn append_modelled(&mut self, mut other: Self) {
+        other.modelled.append(&mut other.pins);
+        self.append(other);
+    }
+
+    /// Returns the pins, each site once, ordered by path and position.
+    pub fn into_pins(mut self) -> (Vec<Pin>, Vec<Deployment>) {
+        self.shared.retain(|(path, _), aliases| {
+            aliases.iter().any(|alias| !self.aliases_read.contains(&(path.clone(), *alias)))
+        });
+        if !self.shared.is_empty() {
+            for pin in self.pins.iter_mut().chain(&mut self.modelled) {
+                if self.shared.contains_key(&(pin.path.clone(), pin.site.span.start)) {
+                    pin.stays.get_or_insert(Reason::Uneditable);
+                }
+            }
+        }
+        let site = |pin: &Pin| (pin.site.span.start, rank(pin));
+        // Stable: of two pins that are alike the first stays.
+        self.pins.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| site(a).cmp(&site(b))));
+        self.pins.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
+        self.take_modelled();
+        self.pins.shrink_to_fit();
+        self.deployments.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+        (self.pins, self.deployments)
+    }
+
+    /// Adds what no shape has found. Of a place that both know, the shape says more: what it is opted out of, what shares
+    /// its anchor; but what is deployed is no mere text.
+    fn take_modelled(&mut self) {
+        let mut modelled = std::mem::take(&mut self.modelled);
+        modelled.sort_by(|a, b| {
+            (&a.path, a.site.span.start, rank(a)).cmp(&(&b.path, b.site.span.start, rank(b)))
+        });
+        modelled.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
+        for pin in modelled {
+            let at = |p: &Pin| (p.path.clone(), p.site.span.start);
+            match self.pins.binary_search_by(|p| at(p).cmp(&at(&pin))) {
+                Ok(n) => {
+                    if let Some(there) = self.pins.get_mut(n).filter(|there| there.kind == PinKind::Other) {
+                        *there = pin;
+                    }
+                }
+                Err(n) => self.pins.insert(n, pin),
+            }
+        }
+    }
+
+    fn stays(&self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: &VersionText) -> Option<Reason> {
+        let word = place.word(node);
+        let held = word.filter(|r| *r == Reason::Held);
+        let sealed = place.file.sealed.then_some(Reason::Encrypted);
+        let twice = place.any_around(node.resolved(), is_ambiguous).then_some(Reason::DuplicateKey);
+        let workflow = is_workflow(&place.file.path).then_some(Reason::NeedsWorkflowsScope);
+        held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays).or(workflow)
+    }
+
+    fn note_aliases(&mut self, place: Place<'_>, node: Node<'_>, site: &Site) {
+        let anchored = node.resolved();
+        let fixing: Vec<usize> = anchored
+            .document()
+            .aliases_of(anchored)
+            .filter(|alias| alias.key().and_then(Node::as_str).is_some_and(|key| FIXING.contains(&key)))
+            .map(|alias| alias_key(place, alias))
+            .collect();
+        if !fixing.is_empty() {
+            self.shared.insert((place.file.path.clone(), site.span.start), fixing);
+        }
+    }
+}
+
+/// Tells whether the token may not write this file.
+pub(super) fn is_workflow(path: &RepoPath) -> bool {
+    path.as_str().starts_with(".github/workflows/")
+}
+
+/// A pin that may move comes before one that stays, then the kinds in the contract's order.
+fn rank(pin: &Pin) -> (bool, bool, Stage, PinKind) {
+    (pin.kind == PinKind::Other, pin.stays.is_some(), pin.stage, pin.kind)
+}
+
+/// An alias by its first byte; those in embedded text are told apart by the scalar that they stand in.
+fn alias_key(place: Place<'_>, alias: Node<'_>) -> usize {
+    place.alias_start(alias)
+}
+
+/// Returns the node with every other value of the same key in the same mapping.
+fn twins<'a>(node: Node<'a>) -> Vec<Node<'a>> {
+    let key = node.key().and_then(Node::as_str).filter(|_| node.is_written_twice());
+    let Some((parent, key)) = node.parent().zip(key) else { return vec![node] };
+    let same = parent.entries().filter(|(k, v)| k.as_str() == Some(key) && v.as_str().is_some());
+    same.map(|(_, v)| v).collect()
+}
+
+/// Tells whether the key of the node, or of a mapping around it, is written twice.
+fn is_ambiguous(node: Node<'_>) -> bool {
+    std::iter::successors(Some(node), |n| n.parent()).any(Node::is_written_twice)
+}
+
+/// Returns a version's form as a fresh opaque text, for scalars that are pins but name no release.
+pub(super) fn opaque(length: usize, stays: Reason) -> VersionText {
+    VersionText { span: 0..length, form: Form::Opaque, version: None, stays: Some(stays) }
+}

@@ -1,0 +1,472 @@
+//! Step 3, scan: what one file needs to know of the others.
+//!
+//! In: every file that passed the screen. Out: small facts by name: chart sources, releases, namespaces, local
+//! charts, kustomizations, Flux and Argo CD roots, ConfigMaps. No pins.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use super::{
+    applier::says_replace,
+    corpus::File,
+    object::Object,
+    origin::{Origin, Ours},
+    place::Place,
+    screen::is_kustomization,
+};
+use crate::{linkerd::INJECT, repo::RepoPath, yaml::Node};
+
+/// Keys of a values file that are kept.
+const TOP_KEYS: usize = 64;
+
+/// Facts of all files.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// HelmRepository, OCIRepository and HelmChart objects.
+    pub sources: Vec<Source>,
+    /// HelmReleases that say their chart.
+    pub releases: Vec<Release>,
+    /// Namespaces and what they say of injection.
+    pub namespaces: Vec<Namespace>,
+    /// Charts in the tree, by folder.
+    pub charts: BTreeMap<String, LocalChart>,
+    /// Kustomizations, by folder.
+    pub kustomizations: BTreeMap<String, Kustomization>,
+    /// Flux Kustomizations, and Argo CD sources that deploy a folder.
+    pub roots: Vec<Root>,
+    /// ConfigMaps, Secrets in plain text, and cluster Secrets of Argo CD.
+    pub maps: Vec<Map>,
+    /// Files that are called values.
+    pub values_files: Vec<ValuesFile>,
+}
+
+/// A file that is called values, with its keys.
+#[derive(Clone, Debug)]
+pub(super) struct ValuesFile {
+    pub path: RepoPath,
+    /// Its first keys at the top.
+    pub keys: Vec<String>,
+}
+
+/// A named source of charts.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// `HelmRepository`, `OCIRepository`, `HelmChart`.
+    pub kind: String,
+    pub name: String,
+    pub namespace: Option<String>,
+    pub path: RepoPath,
+    /// Its address, for a HelmChart none.
+    pub url: Option<String>,
+    /// A HelmChart's chart.
+    pub chart: Option<String>,
+    /// A HelmChart's own source: kind, name.
+    pub of: Option<(String, String)>,
+}
+
+/// A HelmRelease or Application by name, with its chart.
+#[derive(Clone, Debug)]
+pub(super) struct Release {
+    pub kind: &'static str,
+    pub name: String,
+    pub namespace: Option<String>,
+    pub path: RepoPath,
+    /// The chart, and where its source is to be looked for.
+    pub chart: String,
+    pub source: SourceRef,
+}
+
+/// Where a release says that its chart comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SourceRef {
+    /// An address.
+    Url(String),
+    /// An object: kind, name, namespace.
+    Object(String, String, Option<String>),
+}
+
+/// A Namespace.
+#[derive(Clone, Debug)]
+pub(super) struct Namespace {
+    pub name: String,
+    pub path: RepoPath,
+    /// `linkerd.io/inject` there.
+    pub inject: Option<String>,
+}
+
+/// A chart in the tree with dependencies.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LocalChart {
+    /// The key of each dependency's values (alias or name) with its chart, repository and version.
+    pub dependencies: Vec<Dependency>,
+}
+
+/// One dependency of a local chart.
+#[derive(Clone, Debug)]
+pub(super) struct Dependency {
+    /// The key under which the umbrella's values hold it.
+    pub key: String,
+    pub chart: String,
+    pub repository: Option<String>,
+    pub version: String,
+}
+
+/// A kustomization in the tree.
+#[derive(Clone, Debug)]
+pub(super) struct Kustomization {
+    pub path: RepoPath,
+    /// What its namespace transformer sets.
+    pub namespace: Option<String>,
+    /// Files and folders that it takes in, relative to its own folder.
+    pub takes: Vec<String>,
+    /// The files that are patches.
+    pub patch_files: Vec<String>,
+    /// The ConfigMaps that it generates.
+    pub generated: Vec<String>,
+    /// Whether it has [the annotation](says_replace) put on objects.
+    pub replaces: bool,
+}
+
+/// A place from which a deployer applies a folder.
+#[derive(Clone, Debug)]
+pub(super) struct Root {
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    pub name: Option<String>,
+    pub namespace: Option<String>,
+    /// The folder.
+    pub folder: String,
+    /// The namespace that it forces on objects, or gives to those without one.
+    pub target: Option<String>,
+    /// Whether `target` overrides what objects say.
+    pub forces: bool,
+    /// The variables that `substitute` defines.
+    pub substitutes: Vec<String>,
+    /// Names of ConfigMaps and Secrets in `substituteFrom`.
+    pub substitute_from: Vec<String>,
+    /// Whether it is a Flux Kustomization.
+    pub flux: bool,
+    /// Whether it deletes from the cluster what leaves the folder.
+    pub prunes: bool,
+    /// Whether it makes an object anew that cannot be changed: a Flux Kustomization that is told to.
+    pub replaces: bool,
+}
+
+/// The file of an object, and its line from 1.
+type At = (RepoPath, usize);
+
+/// A ConfigMap or Secret.
+#[derive(Clone, Debug)]
+pub(super) struct Map {
+    pub kind: String,
+    pub name: String,
+    pub namespace: Option<String>,
+    pub path: RepoPath,
+    /// Whether it is a cluster of Argo CD's.
+    pub cluster: bool,
+}
+
+// === impl Dependency ===
+
+impl Dependency {
+    /// Says whose chart it is.
+    pub fn ours(&self, mirrors: &[String]) -> Option<Ours> {
+        Ours::judge(&self.chart, &repository_origin(self.repository.as_deref()), &self.version, mirrors)
+    }
+}
+
+/// Reads a `repository` of Chart.yaml: an address, `file://`, or the name of a repository on somebody's machine.
+pub(super) fn repository_origin(repository: Option<&str>) -> Origin {
+    match repository.map(str::trim).filter(|r| !r.is_empty()) {
+        Some(r) if r.starts_with("file:") => Origin::Local,
+        Some(r) if r.starts_with('@') || r.starts_with("alias:") || r.contains("${") || r.contains("{{") => {
+            Origin::Unknown
+        }
+        Some(r) => Origin::Address(r.to_owned()),
+        // A dependency without a repository lies unpacked in `charts/`.
+        None => Origin::Local,
+    }
+}
+
+// === impl Index ===
+
+impl Index {
+    /// Reads the facts of one file.
+    pub fn of(file: &File) -> Self {
+        let mut index = Self::default();
+        let place = Place::of(file);
+        let name = file.path.name();
+        if name == "Chart.yaml" || name == "requirements.yaml" {
+            let dependencies = place.stream.roots().flat_map(dependencies).collect();
+            index.charts.insert(file.path.folder().to_owned(), LocalChart { dependencies });
+        }
+        if is_kustomization(name) {
+            let roots = place.stream.roots().next();
+            let fact = roots.map(|root| kustomization(file, root));
+            index.kustomizations.extend(fact.map(|fact| (file.path.folder().to_owned(), fact)));
+        }
+        if file.path.as_str().to_ascii_lowercase().contains("values")
+            && let Some(root) =
+                place.stream.roots().next().filter(|r| r.is_mapping() && r.get("kind").is_none())
+        {
+            let keys = root.entries().take(TOP_KEYS).filter_map(|(k, _)| k.as_str().map(str::to_owned));
+            index.values_files.push(ValuesFile { path: file.path.clone(), keys: keys.collect() });
+        }
+        for object in Object::all(place) {
+            index.object(file, &object);
+        }
+        index
+    }
+
+    /// Adds the facts of another file.
+    pub fn absorb(&mut self, other: Self) {
+        self.sources.extend(other.sources);
+        self.releases.extend(other.releases);
+        self.namespaces.extend(other.namespaces);
+        for (folder, chart) in other.charts {
+            self.charts.entry(folder).or_default().dependencies.extend(chart.dependencies);
+        }
+        self.kustomizations.extend(other.kustomizations);
+        self.roots.extend(other.roots);
+        self.maps.extend(other.maps);
+        self.values_files.extend(other.values_files);
+    }
+
+    fn object(&mut self, file: &File, object: &Object<'_>) {
+        let Some(name) = object.name else { return };
+        let path = file.path.clone();
+        let at = || (file.path.clone(), file.position(object.node.span().start).0);
+        let namespace = object.namespace.map(str::to_owned);
+        let spec = object.node.get("spec");
+        match (object.group, object.kind) {
+            ("source.toolkit.fluxcd.io", "HelmRepository" | "OCIRepository" | "HelmChart") => {
+                self.sources.extend(spec.map(|spec| source(object, name, namespace, path, spec)));
+            }
+            ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+                self.releases.extend(spec.and_then(|spec| release(name, namespace, path, spec)));
+            }
+            ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
+                self.roots.extend(spec.map(|spec| flux_root(name, namespace, at(), spec)));
+            }
+            ("argoproj.io", "Application") => {
+                self.roots.extend(spec.map(|s| argo_roots(name, at(), s)).unwrap_or_default());
+                self.releases.extend(spec.map(|s| argo_releases(name, &path, s)).unwrap_or_default());
+            }
+            ("argoproj.io", "ApplicationSet") => {
+                self.roots.extend(spec.map(|s| argo_set_roots(name, at(), s)).unwrap_or_default());
+            }
+            ("", "Namespace") => {
+                let inject = object.annotation(INJECT).map(str::to_owned);
+                self.namespaces.push(Namespace { name: name.to_owned(), path, inject });
+            }
+            ("", "ConfigMap" | "Secret") => {
+                let label = object.node.text(&["metadata", "labels", "argocd.argoproj.io/secret-type"]);
+                let (kind, name) = (object.kind.to_owned(), name.to_owned());
+                self.maps.push(Map { kind, name, namespace, path, cluster: label == Some("cluster") });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns, of items that are ordered by path, the one that fits and shares most folders with a path; the first of
+/// equals.
+pub(super) fn nearest<'s, T>(
+    items: &'s [T],
+    to: &RepoPath,
+    path: impl Fn(&T) -> &RepoPath,
+    fits: impl Fn(&T) -> bool,
+) -> Option<&'s T> {
+    let text = to.as_str();
+    // Those below one folder are neighbours, and those below the folder above it lie around them.
+    let folders = text.rmatch_indices('/').filter_map(|(at, _)| text.get(..=at)).chain([""]);
+    let mut asked: Option<Range<usize>> = None;
+    for folder in folders {
+        let first = items.partition_point(|item| path(item).as_str() < folder);
+        let below = |item: &T| path(item).as_str().starts_with(folder);
+        let end = first + items.get(first..)?.partition_point(below);
+        let inner = asked.unwrap_or(first..first);
+        let mut outer = (first..inner.start).chain(inner.end..end).filter_map(|n| items.get(n));
+        if let Some(found) = outer.find(|item| fits(item)) {
+            return Some(found);
+        }
+        asked = Some(first..end);
+    }
+    None
+}
+
+fn source(
+    object: &Object<'_>,
+    name: &str,
+    namespace: Option<String>,
+    path: RepoPath,
+    spec: Node<'_>,
+) -> Source {
+    let of = spec.text(&["sourceRef", "kind"]).zip(spec.text(&["sourceRef", "name"]));
+    Source {
+        kind: object.kind.to_owned(),
+        name: name.to_owned(),
+        namespace,
+        path,
+        url: spec.text(&["url"]).map(str::to_owned),
+        chart: spec.text(&["chart"]).map(str::to_owned),
+        of: of.map(|(kind, name)| (kind.to_owned(), name.to_owned())),
+    }
+}
+
+fn release(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>) -> Option<Release> {
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let (chart, reference) = match spec.path(&["chart", "spec"]) {
+        Some(template) => (template.text(&["chart"])?.to_owned(), template.get("sourceRef")?),
+        None => (String::new(), spec.get("chartRef")?),
+    };
+    let (kind, source) = (owned(reference.text(&["kind"]))?, owned(reference.text(&["name"]))?);
+    let source = SourceRef::Object(kind, source, owned(reference.text(&["namespace"])));
+    Some(Release { kind: "HelmRelease", name: name.to_owned(), namespace, path, chart, source })
+}
+
+fn flux_root(name: &str, namespace: Option<String>, (path, line): At, spec: Node<'_>) -> Root {
+    let folder = spec.text(&["path"]).unwrap_or_default();
+    let defined = spec.path(&["postBuild", "substitute"]).into_iter().flat_map(Node::entries);
+    let from = spec.path(&["postBuild", "substituteFrom"]).into_iter().flat_map(Node::items);
+    let mut patches = spec.get("patches").into_iter().flat_map(Node::items);
+    Root {
+        path,
+        line,
+        name: Some(name.to_owned()),
+        namespace,
+        folder: clean_folder(folder),
+        target: spec.text(&["targetNamespace"]).map(str::to_owned),
+        forces: true,
+        substitutes: defined.filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect(),
+        substitute_from: from.filter_map(|f| f.text(&["name"]).map(str::to_owned)).collect(),
+        flux: true,
+        prunes: spec.text(&["prune"]) == Some("true"),
+        replaces: spec.text(&["force"]) == Some("true")
+            || patches.any(|patch| patch.text(&["patch"]).is_some_and(says_replace)),
+    }
+}
+
+fn argo_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
+    let target = spec.text(&["destination", "namespace"]).map(str::to_owned);
+    let folders = argo_sources(spec).into_iter().filter_map(|s| s.text(&["path"]));
+    folders
+        .map(|folder| Root { target: target.clone(), ..argo_root(name, at.clone(), spec, folder) })
+        .collect()
+}
+
+/// Of a path that is a template, the folders that a generator lists are known: as far as they have no wildcard.
+fn argo_set_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
+    let Some(template) = spec.path(&["template", "spec"]) else { return Vec::new() };
+    let generators = || spec.get("generators").into_iter().flat_map(Node::items);
+    let directories = || generators().filter_map(|g| g.path(&["git", "directories"])).flat_map(Node::items);
+    let listed =
+        || directories().filter_map(|d| Some(d.text(&["path"])?.split('*').next().unwrap_or_default()));
+    let sources = argo_sources(template);
+    let folders =
+        sources.iter().filter_map(|s| s.text(&["path"])).flat_map(|path| match path.contains("{{") {
+            true => listed().collect::<Vec<_>>(),
+            false => vec![path],
+        });
+    folders.map(|folder| argo_root(name, at.clone(), template, folder)).collect()
+}
+
+fn argo_root(name: &str, (path, line): At, spec: Node<'_>, folder: &str) -> Root {
+    let policy = spec.get("syncPolicy");
+    let options = policy.and_then(|p| p.get("syncOptions")).into_iter().flat_map(Node::items);
+    let keeps = options.filter_map(|option| option.as_str()).any(|option| option == "Prune=false");
+    let prunes = policy.is_some_and(|p| p.text(&["automated", "prune"]) == Some("true"));
+    Root {
+        path,
+        line,
+        name: Some(name.to_owned()),
+        namespace: None,
+        folder: clean_folder(folder),
+        target: None,
+        forces: false,
+        substitutes: Vec::new(),
+        substitute_from: Vec::new(),
+        flux: false,
+        prunes: prunes && !keeps,
+        replaces: false,
+    }
+}
+
+fn argo_releases(name: &str, path: &RepoPath, spec: Node<'_>) -> Vec<Release> {
+    let read = |s: Node<'_>| {
+        let url = SourceRef::Url(s.text(&["repoURL"])?.to_owned());
+        let (chart, name) = (s.text(&["chart"])?.to_owned(), name.to_owned());
+        Some(Release { kind: "Application", name, namespace: None, path: path.clone(), chart, source: url })
+    };
+    argo_sources(spec).into_iter().filter_map(read).collect()
+}
+
+/// Returns `source` and `sources[]` of an application's spec.
+pub(super) fn argo_sources(spec: Node<'_>) -> Vec<Node<'_>> {
+    let many = spec.get("sources").into_iter().flat_map(Node::items);
+    spec.get("source").into_iter().chain(many).filter(|s| s.is_mapping()).collect()
+}
+
+/// Brings a folder as deployers write it (`./a/b/`) to the form of the tree (`a/b`).
+pub(super) fn clean_folder(folder: &str) -> String {
+    folder.split('/').filter(|p| !p.is_empty() && *p != ".").collect::<Vec<_>>().join("/")
+}
+
+fn dependencies(root: Node<'_>) -> Vec<Dependency> {
+    let read = |item: Node<'_>| {
+        let chart = item.text(&["name"])?.to_owned();
+        let key = item.text(&["alias"]).unwrap_or(&chart).to_owned();
+        let repository = item.text(&["repository"]).map(str::to_owned);
+        Some(Dependency { key, chart, repository, version: item.text(&["version"])?.to_owned() })
+    };
+    root.get("dependencies").into_iter().flat_map(Node::items).filter_map(read).collect()
+}
+
+fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
+    let list = |key: &str| -> Vec<String> {
+        let items = root.get(key).into_iter().flat_map(Node::items);
+        items.filter_map(Node::as_str).map(str::to_owned).collect()
+    };
+    let mut takes = list("resources");
+    for key in ["bases", "components", "patchesStrategicMerge", "generators", "transformers"] {
+        takes.extend(list(key));
+    }
+    let patches =
+        ["patches", "patchesJson6902"].into_iter().filter_map(|key| root.get(key)).flat_map(Node::items);
+    let mut patch_files: Vec<String> = patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)).collect();
+    takes.extend(patch_files.iter().cloned());
+    patch_files.extend(list("patchesStrategicMerge"));
+    let generated = root.get("configMapGenerator").into_iter().flat_map(Node::items);
+    Kustomization {
+        path: file.path.clone(),
+        namespace: root.text(&["namespace"]).map(str::to_owned),
+        takes,
+        patch_files,
+        generated: generated.filter_map(|g| g.text(&["name"]).map(str::to_owned)).collect(),
+        replaces: says_replace(&file.text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_is_the_first_that_shares_most_folders() {
+        let path = |text: &str| RepoPath::new(text).unwrap();
+        let mut items =
+            ["a.yaml", "a/b-c/x.yaml", "a/b/c/x.yaml", "a/b/x.yaml", "a/b/y.yaml", "z/x.yaml"].map(path);
+        items.sort();
+        let find = |to: &str, not: &str| {
+            nearest(&items, &path(to), |item| item, |item| item.as_str() != not).map(RepoPath::as_str)
+        };
+        assert_eq!(find("a/b/q.yaml", ""), Some("a/b/c/x.yaml"));
+        assert_eq!(find("a/b/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
+        assert_eq!(find("a/b/d/e/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
+        assert_eq!(find("a/q/q.yaml", ""), Some("a/b-c/x.yaml"));
+        assert_eq!(find("q/q.yaml", ""), Some("a.yaml"));
+        assert_eq!(find("z/q.yaml", "z/x.yaml"), Some("a.yaml"));
+        let none = nearest(&items, &path("a/q.yaml"), |item| item, |_| false);
+        assert_eq!(none, None);
+    }
+}

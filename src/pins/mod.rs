@@ -1,0 +1,391 @@
+//! Step 3, scan: every place in the repository that fixes a Linkerd version.
+//!
+//! In: a [`Tree`]. Out: an [`Inventory`] of [`Pin`]s, and of files that were skipped. This file holds the types
+//! and the tree; one file a shape. A pin says what it is and whether it may move, not where to.
+
+mod annotation;
+mod applier;
+mod argo;
+mod chart;
+mod chart_use;
+mod context;
+mod corpus;
+mod deployed;
+mod env_file;
+mod flux;
+mod found;
+mod generator;
+mod hold;
+mod image;
+mod index;
+mod kustomize;
+mod layout;
+mod manifest;
+mod marker;
+mod named;
+mod object;
+mod origin;
+mod other;
+mod patch;
+mod place;
+mod rendered;
+mod rivals;
+mod run;
+mod screen;
+mod template;
+mod unknown;
+mod uses;
+mod values;
+mod variable;
+mod version_text;
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    release::EdgeVersion,
+    repo::{BlobId, RepoPath},
+    yaml::Route,
+};
+
+pub use applier::{Applier, REPLACES};
+pub use chart_use::{ChartUse, Parameter, ValuesPart};
+pub use rendered::{Marks, marks};
+pub use run::scan;
+
+/// What the operator and the repository say of a scan.
+#[derive(Clone, Debug)]
+pub struct ScanOptions {
+    /// Files that are left out (`ignore`).
+    pub ignore: globset::GlobSet,
+    /// Addresses, or beginnings of addresses, of chart mirrors whose index the operator has configured.
+    pub mirrors: Vec<String>,
+    /// The ceiling on one file, in bytes; a larger one is named and never loaded.
+    pub file_bytes: u64,
+    /// What an earlier scan need not have read ([`Inventory::quiet`]).
+    pub quiet: Quiet,
+}
+
+/// Blobs in which nothing is of interest, whatever file they are: a tree after a change shares nearly all of them with
+/// the tree before, and they are not read again. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Quiet(Arc<HashSet<BlobId>>);
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            ignore: globset::GlobSet::empty(),
+            mirrors: Vec::new(),
+            file_bytes: 16 << 20,
+            quiet: Quiet::default(),
+        }
+    }
+}
+
+/// What a scan found.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// The pins, ordered by path, then position.
+    pub pins: Vec<Pin>,
+    /// Files that mention Linkerd and were not read, and shapes that are not moved yet.
+    pub skipped: Vec<Skipped>,
+    /// What the checks of a later step need to know of the repository.
+    pub facts: Facts,
+    /// For the next scan of nearly the same tree.
+    pub quiet: Quiet,
+}
+
+/// A place that fixes a Linkerd version.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// The file.
+    pub path: RepoPath,
+    /// The blob that the file had when it was scanned.
+    pub blob: BlobId,
+    /// Where in the file.
+    pub site: Site,
+    /// The shape.
+    pub kind: PinKind,
+    /// The chart that it fixes, where it fixes one.
+    pub chart: Option<String>,
+    /// Whether the chart comes from a mirror of the edge repository rather than from it.
+    pub mirror: Option<String>,
+    /// The text as it stands, without quotes.
+    pub value: String,
+    /// How the text names a release.
+    pub form: Form,
+    /// The release that it names; `None` for a digest, a range, or a scheme that only the index knows.
+    pub version: Option<EdgeVersion>,
+    /// When it moves.
+    pub stage: Stage,
+    /// Why it never moves, whatever the release; `None` for a pin that may move.
+    pub stays: Option<Reason>,
+}
+
+/// A position in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The bytes of the scalar's text that are replaced: without quotes, without an image's name.
+    pub span: Range<usize>,
+    /// The line of the scalar's first character, from 1.
+    pub line: usize,
+    /// The column of the scalar's first character in characters, from 1.
+    pub column: usize,
+    /// The document in its stream, from 0.
+    pub document: usize,
+    /// The node that holds the text; `None` in a file that is not YAML or JSON (a `marker` line).
+    pub route: Option<Route>,
+}
+
+/// The shape of a pin (the kinds of the contract, in its order).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PinKind {
+    /// Flux `HelmRelease` `spec.chart.spec.version`.
+    FluxHelmRelease,
+    /// Flux `HelmChart` `spec.version`.
+    FluxHelmChart,
+    /// Flux `OCIRepository` `spec.ref`.
+    FluxOciRepository,
+    /// Argo CD `Application` `targetRevision`.
+    ArgoApplication,
+    /// Argo CD `ApplicationSet` template `targetRevision`.
+    ArgoApplicationset,
+    /// An element of a generator, inline or in a file.
+    ArgoGenerator,
+    /// `helm.parameters` of an Argo CD source.
+    ArgoHelmParameter,
+    /// kustomize `helmCharts[].version`.
+    KustomizeHelmChart,
+    /// kustomize `images[].newTag`.
+    KustomizeImage,
+    /// `Chart.yaml` `dependencies[].version`.
+    ChartDependency,
+    /// `Chart.lock` versions and digest.
+    ChartLock,
+    /// A value of a chart.
+    HelmValues,
+    /// `config.linkerd.io/proxy-version`.
+    ProxyAnnotation,
+    /// A Linkerd image in a manifest.
+    Image,
+    /// A committed `helm template` or `linkerd install` output.
+    RenderedManifest,
+    /// A value that a pin reads from elsewhere.
+    Variable,
+    /// The version of a `helm_release` of Terraform.
+    Terraform,
+    /// The version of a chart in Fleet's `fleet.yaml`.
+    Fleet,
+    /// A line with an `uplinker:` comment.
+    Marker,
+    /// Text that names a release and that no deployer reads.
+    Other,
+}
+
+/// How a pin's text names a release, and so how a new one is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// `edge-26.8.3`.
+    Edge,
+    /// The version of the pin's chart, `2026.8.3`.
+    Chart,
+    /// The digest of a `Chart.lock`, recomputed when one of its versions moves.
+    LockDigest,
+    /// The first version in a rendered manifest, which moves as a whole.
+    Rendered,
+    /// Nothing that can be rewritten (a range, a digest).
+    Opaque,
+}
+
+/// The stage in which a pin moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// CRDs, control plane, extensions, CNI.
+    Platform,
+    /// Proxy pins.
+    DataPlane,
+}
+
+/// Why a pin stays as it is: a closed list, shown to people in these words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// A range or a partial version floats by itself.
+    Range,
+    /// `stable-*`, `enterprise-*`, or another source than the edge channel.
+    Channel,
+    /// A comment `# uplinker: hold`.
+    Held,
+    /// `linkerd.io/inject: disabled` on the workload or its namespace.
+    OptedOut,
+    /// It names the target already, or a newer release.
+    UpToDate,
+    /// A digest, or a tag beside a digest.
+    Digest,
+    /// proxy-init, cni-plugin, extension-init, prometheus: versions of their own.
+    OwnVersion,
+    /// A chart that the channel no longer has.
+    RetiredChart,
+    /// Nothing reads it there.
+    NoEffect,
+    /// The key is written twice.
+    DuplicateKey,
+    /// An alias; its anchor moves.
+    Alias,
+    /// A file under SOPS or git-crypt.
+    Encrypted,
+    /// Too far behind for one step.
+    RequiredHop,
+    /// An `$imagepolicy` setter is in charge.
+    ManagedByFlux,
+    /// Under `.github/workflows`, which the token may not write.
+    NeedsWorkflowsScope,
+    /// `dataPlane.pins: ignore`.
+    Ignored,
+    /// The shape is recognised and cannot be edited safely.
+    Uneditable,
+    /// Written by `linkerd inject --manual`; it must be made again with the CLI.
+    ManualInjection,
+    /// Written by another command of the Linkerd CLI than `install`; no chart gives it.
+    MadeByCli,
+    /// Prose, or text that no deployer reads.
+    NotDeployed,
+    /// The control plane's release is not known, so proxies wait.
+    ControlPlaneUnknown,
+}
+
+/// A file that mentions Linkerd and was not read, or not wholly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Skipped {
+    /// The file.
+    pub path: RepoPath,
+    /// Why.
+    pub reason: SkipReason,
+    /// Where and what, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The releases that its text names: an unreadable file that holds one of a stage's old versions blocks it.
+    #[serde(skip)]
+    pub versions: Vec<EdgeVersion>,
+}
+
+/// Why a file was not read: a closed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkipReason {
+    /// A Helm template.
+    HelmTemplate,
+    /// Not YAML.
+    Syntax,
+    /// Over a ceiling.
+    TooLarge,
+    /// Not UTF-8.
+    NotUtf8,
+    /// SOPS or git-crypt.
+    Encrypted,
+    /// A symbolic link.
+    Symlink,
+    /// A submodule.
+    Submodule,
+    /// A name that is no path: not UTF-8, `..`, twice in one folder, or too long.
+    OddName,
+    /// A shape that is named but not moved yet.
+    Helmfile,
+    /// HCL that cannot be parsed.
+    Terraform,
+    /// A script or template in another language.
+    UnknownShape,
+}
+
+/// What the checks need to know of the repository beside its pins.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Charts of Linkerd as the repository has them rendered.
+    pub uses: Vec<ChartUse>,
+    /// Files that hold what Helm or `linkerd install` made, once for each chart in them, ordered by path.
+    pub rendered: Vec<RenderedFile>,
+    /// Releases and applications of Linkerd charts with what they say of their order.
+    pub deployments: Vec<Deployment>,
+    /// Text outside deployable files that would render or install an old release again.
+    pub generators: Vec<Generator>,
+    /// Renovate or Dependabot configurations that manage the same pins.
+    pub rivals: Vec<Rival>,
+    /// Who applies the files with rendered objects, and those that have charts rendered; none is nobody who is known.
+    pub appliers: BTreeMap<RepoPath, Vec<Applier>>,
+}
+
+/// A file with committed output of a chart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RenderedFile {
+    /// The file.
+    pub path: RepoPath,
+    /// Its content.
+    pub blob: BlobId,
+    /// The chart.
+    pub chart: String,
+}
+
+/// A Linkerd chart as the repository deploys it.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    /// The file and line of the object.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// The chart.
+    pub chart: String,
+    /// The object's name and namespace.
+    pub name: String,
+    /// The object's namespace, where known.
+    pub namespace: Option<String>,
+    /// Names (or `namespace/name`) in Flux `dependsOn`; `None` where the shape has no such thing.
+    pub depends_on: Option<Vec<String>>,
+    /// Argo CD's sync wave; `None` where the shape has no such thing.
+    pub sync_wave: Option<i64>,
+}
+
+/// A script that names an old release (Makefile, shell).
+#[derive(Clone, Debug)]
+pub struct Generator {
+    /// The file.
+    pub path: RepoPath,
+    /// From 1.
+    pub line: usize,
+    /// The release that it would bring back.
+    pub version: EdgeVersion,
+    /// How it names it.
+    pub form: Form,
+}
+
+/// A configuration of another update bot that covers Linkerd.
+#[derive(Clone, Debug)]
+pub struct Rival {
+    /// The file.
+    pub path: RepoPath,
+    /// `Renovate` or `Dependabot`.
+    pub bot: &'static str,
+    /// The rule that leaves the pins to uplinker, as text to paste.
+    pub rule: String,
+}
+
+// === impl Quiet ===
+
+impl Quiet {
+    fn contains(&self, id: BlobId) -> bool {
+        self.0.contains(&id)
+    }
+}
+
+impl FromIterator<BlobId> for Quiet {
+    fn from_iter<I: IntoIterator<Item = BlobId>>(ids: I) -> Self {
+        Self(Arc::new(ids.into_iter().collect()))
+    }
+}

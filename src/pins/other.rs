@@ -1,0 +1,231 @@
+//! Step 3, scan: files that are no manifest: prose, scripts, other tools.
+//!
+//! In: a file's name and text. Out: what kind of file it is; `other` pins, which are reported and never moved; the
+//! lines of scripts that would render or install an old release again.
+
+use std::collections::HashSet;
+
+use super::{
+    Form, Generator, Pin, PinKind, Reason, SkipReason,
+    marker::{self, TextFile},
+    screen::is_kustomization,
+    version_text::{Token, releases, tokens},
+};
+use crate::repo::RepoPath;
+
+/// How many places of one file are reported as `other`.
+const REPORTED: usize = 20;
+
+/// So many lines from a line that speaks of Linkerd a chart version is taken for Linkerd's.
+const NEAR: usize = 5;
+
+/// What a file is by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// YAML or JSON that a deployer may read.
+    Manifest,
+    /// Something that runs: a Makefile, a shell script, a CI pipeline.
+    Script,
+    /// Text for people.
+    Prose,
+    /// HCL of Terraform, which is read with all that belongs to it.
+    Terraform,
+    /// A language that is named and not read.
+    Foreign(SkipReason),
+    /// Anything else.
+    Unknown,
+}
+
+/// Judges a file by its name.
+pub(super) fn class(path: &RepoPath) -> Class {
+    let (whole, name) = (path.as_str(), path.name());
+    let lower = name.to_ascii_lowercase();
+    let ending = lower.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if is_pipeline(whole) {
+        return Class::Script;
+    }
+    if lower.starts_with("helmfile") || whole.split('/').any(|part| part == "helmfile.d") {
+        return Class::Foreign(SkipReason::Helmfile);
+    }
+    if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock") {
+        return Class::Manifest;
+    }
+    let script =
+        ["makefile", "gnumakefile", "justfile", "jenkinsfile", "tiltfile", "earthfile", "vagrantfile"];
+    if script.contains(&lower.as_str()) || lower.starts_with("dockerfile") || lower.starts_with("makefile") {
+        return Class::Script;
+    }
+    match ending {
+        "yaml" | "yml" | "json" => Class::Manifest,
+        "tf" | "tfvars" => Class::Terraform,
+        "hcl" => Class::Foreign(SkipReason::UnknownShape),
+        "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
+        "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt"
+        | "nix" | "ts" | "pkl" | "bicep" => Class::Foreign(SkipReason::UnknownShape),
+        "md" | "markdown" | "txt" | "rst" | "adoc" | "html" => Class::Prose,
+        "mk" | "sh" | "bash" | "zsh" | "ps1" | "py" | "rb" | "pl" | "env" | "go" | "js" | "just"
+        | "groovy" => Class::Script,
+        _ => Class::Unknown,
+    }
+}
+
+/// Tells whether a file lies among the templates of a chart.
+pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> bool) -> bool {
+    let mut folder = path.folder();
+    loop {
+        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+        if name == "templates" && has_chart(above) {
+            return true;
+        }
+        if above.is_empty() {
+            return false;
+        }
+        folder = above;
+    }
+}
+
+/// Reports the release names of a text as `other`: one a line. `2026.8.2` is also how a calendar counts: it is one only
+/// near a line that speaks of Linkerd.
+pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
+    let taken = starts(known);
+    let speaking = speaking_lines(file.text);
+    let near = |number: usize| {
+        let next = speaking.partition_point(|line| line + NEAR < number);
+        speaking.get(next).is_some_and(|line| *line <= number + NEAR)
+    };
+    let mut found = Vec::new();
+    each_line(file.text, |number, start, line| {
+        if found.len() == REPORTED {
+            return;
+        }
+        let token = tokens(line).into_iter().find(|token| token.form == Form::Edge || near(number));
+        if let Some(token) = token.filter(|t| !taken.contains(&(start + t.span.start))) {
+            let span = start + token.span.start..start + token.span.end;
+            let column = line.get(..token.span.start).map_or(1, |l| l.chars().count() + 1);
+            let at = (number, column);
+            found.push(marker::text_pin(file, PinKind::Other, span, at, &token, Some(Reason::NotDeployed)));
+        }
+    });
+    found
+}
+
+/// Finds the lines of a script that name a release and are not marked; comments are history.
+pub(super) fn generators(file: &TextFile<'_>, markers: &[Pin]) -> Vec<Generator> {
+    let marked = starts(markers);
+    let mut found: Vec<Generator> = Vec::new();
+    each_line(file.text, |number, start, line| {
+        let code = line.trim_start();
+        let comment = code.starts_with('#') || code.starts_with("//");
+        let token = tokens(line).into_iter().find(|t| !marked.contains(&(start + t.span.start)));
+        if let Some(token) = token.filter(|_| !comment) {
+            let Token { version, form, .. } = token;
+            found.push(Generator { path: file.path.clone(), line: number, version, form });
+        }
+    });
+    found
+}
+
+/// Returns the releases that a text names outside the given pins.
+pub(super) fn unmarked_releases(text: &str, markers: &[Pin]) -> Vec<crate::release::EdgeVersion> {
+    if markers.is_empty() {
+        return releases(text);
+    }
+    let marked = starts(markers);
+    let free = |t: &Token| !marked.contains(&t.span.start);
+    let mut found: Vec<_> = tokens(text).into_iter().filter(free).map(|t| t.version).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn starts(pins: &[Pin]) -> HashSet<usize> {
+    pins.iter().map(|pin| pin.site.span.start).collect()
+}
+
+fn is_pipeline(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    path.starts_with(".github/workflows/")
+        || path.starts_with(".circleci/")
+        || path.starts_with(".tekton/")
+        || path.starts_with(".buildkite/")
+        || matches!(
+            name,
+            ".gitlab-ci.yml"
+                | "azure-pipelines.yml"
+                | "bitbucket-pipelines.yml"
+                | ".drone.yml"
+                | "cloudbuild.yaml"
+                | "Taskfile.yml"
+                | "Taskfile.yaml"
+                | "skaffold.yaml"
+                | "docker-compose.yml"
+                | "docker-compose.yaml"
+        )
+}
+
+/// Returns the numbers of the lines that speak of Linkerd.
+fn speaking_lines(text: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    each_line(text, |number, _, line| {
+        let speaks = ["linkerd", "Linkerd", "LINKERD", "l5d"].iter().any(|name| line.contains(name));
+        found.extend(speaks.then_some(number));
+    });
+    found
+}
+
+fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
+    let mut start = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        visit(number + 1, start, line);
+        start += line.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::BlobId;
+
+    #[test]
+    fn names_say_what_a_file_is() {
+        let class = |path: &str| class(&RepoPath::new(path).unwrap());
+        assert_eq!(class("a/b.yml"), Class::Manifest);
+        assert_eq!(class("a/Chart.lock"), Class::Manifest);
+        assert_eq!(class(".github/workflows/a.yaml"), Class::Script);
+        assert_eq!(class("helmfile.d/10-mesh.yaml"), Class::Foreign(SkipReason::Helmfile));
+        assert_eq!(class("x/main.tf"), Class::Terraform);
+        assert_eq!(class("README.md"), Class::Prose);
+        assert_eq!(class("LICENSE"), Class::Unknown);
+    }
+
+    #[test]
+    fn only_files_of_a_chart_are_its_templates() {
+        let has = |folder: &str| folder == "charts/a";
+        let template = |path: &str| is_chart_template(&RepoPath::new(path).unwrap(), has);
+        assert!(template("charts/a/templates/x.yaml") && template("charts/a/templates/sub/x.yaml"));
+        assert!(!template("templates/x.yaml") && !template("charts/a/values.yaml"));
+    }
+
+    #[test]
+    fn a_calendar_version_is_linkerd_s_only_near_its_name() {
+        let path = RepoPath::new("HISTORY.md").unwrap();
+        let lines = |text: &str| {
+            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            pins(&file, &[]).iter().map(|p| p.site.line).collect::<Vec<_>>()
+        };
+        let history = "## 2026.8.2\n\n- calendar\n\n\n\n\n\n- linkerd is up\n";
+        assert_eq!(lines(history), [0; 0]);
+        assert_eq!(lines(&history.replace("## 2026.8.2", "## edge-26.8.2")), [1]);
+        assert_eq!(lines("helm upgrade \\\n  linkerd-crds \\\n  --version 2026.8.2\n"), [3]);
+        assert_eq!(lines("- linkerd\n\n\n\n- 2026.8.2\n"), [5]);
+    }
+
+    #[test]
+    fn a_script_s_comments_and_marked_lines_bring_nothing_back() {
+        let path = RepoPath::new("Makefile").unwrap();
+        let text = "# was edge-26.7.1\nA = edge-26.8.2 # uplinker: edge\nB = 2026.8.1\n";
+        let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+        let lines: Vec<usize> = generators(&file, &marker::pins(&file)).iter().map(|g| g.line).collect();
+        assert_eq!(lines, [3]);
+    }
+}

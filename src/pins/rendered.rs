@@ -1,0 +1,317 @@
+//! Step 3, scan: shape `rendered-manifest`, committed output of `helm template` or `linkerd install`.
+//!
+//! In: a parsed file. Out: a pin for each chart in it, at the first version that its objects name. Recognised by content
+//! alone. Such a file is made again as a whole, so no other shape looks at it.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Form, PinKind, Reason, RenderedFile, Stage,
+    found::{Found, Spec},
+    manifest,
+    object::Object,
+    place::Place,
+    version_text::{Expects, VersionText},
+};
+use crate::{linkerd, release::EdgeVersion, yaml::Node};
+
+/// The annotation with which every chart marks its objects.
+const CREATED_BY: &str = "linkerd.io/created-by";
+/// The label with which linkerd-crds does so.
+const CHART_LABEL: &str = "helm.sh/chart";
+
+/// What an object says of the chart that made it. Whether the chart did is for a rendering to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks<'a> {
+    /// The chart.
+    pub chart: &'a str,
+    /// The text that names its version: `linkerd/helm edge-26.8.2`, `linkerd-crds-2026.8.2`.
+    pub version: Option<&'a str>,
+    /// Whether it says that a chart made it, rather than have a label that anybody's object may have.
+    pub certain: bool,
+    /// Whether a command of the Linkerd CLI made it, rather than Helm.
+    pub cli: bool,
+}
+
+/// Where a chart's objects of one file name its version first, by who made them.
+#[derive(Default)]
+struct Makers<'a> {
+    helm: (usize, Option<Node<'a>>),
+    cli: (usize, Option<Node<'a>>),
+}
+
+/// Reads the marks of one object; `source` is Helm's `# Source:` above it.
+pub fn marks<'a>(node: Node<'a>, source: Option<&'a str>) -> Option<Marks<'a>> {
+    let object = Object::of(node)?;
+    let source = source.and_then(chart_of_source);
+    let chart = source.or_else(|| chart_of(&object))?;
+    let version = version(&object).and_then(Node::as_str);
+    Some(Marks { chart, version, certain: source.is_some() || is_marked(&object), cli: is_by_cli(&object) })
+}
+
+/// Takes the objects of a file that Helm or the Linkerd CLI made, and tells whether a chart may be among them.
+pub(super) fn take(place: Place<'_>, found: &mut Found) -> bool {
+    let objects = Object::all(place);
+    let printed = |object: &Object<'_>| source(place, object).is_some();
+    let (single, objects): (Vec<_>, Vec<_>) = objects.into_iter().partition(|o| is_single(o) && !printed(o));
+    single.iter().for_each(|object| by_cli(place, object, found));
+    let made = |object: &Object<'_>| is_marked(object) || printed(object);
+    if !objects.iter().any(made) {
+        return false;
+    }
+    let mut charts: BTreeMap<&str, Makers<'_>> = BTreeMap::new();
+    for object in &objects {
+        if let Some(chart) = source(place, object).or_else(|| chart_of(object)) {
+            charts.entry(chart).or_default().take(object);
+        }
+    }
+    for (chart, makers) in charts {
+        let (path, blob) = (place.file.path.clone(), place.file.blob);
+        found.rendered.push(RenderedFile { path, blob, chart: chart.to_owned() });
+        if let Some(node) = makers.version() {
+            pin(place, chart, node, found);
+        }
+    }
+    true
+}
+
+// === impl Makers ===
+
+impl<'a> Makers<'a> {
+    fn take(&mut self, object: &Object<'a>) {
+        let Some(node) = version(object) else { return };
+        let (count, first) = if is_by_cli(object) { &mut self.cli } else { &mut self.helm };
+        *count += 1;
+        first.get_or_insert(node);
+    }
+
+    /// Returns the first version of those who made most of it.
+    fn version(&self) -> Option<Node<'a>> {
+        if self.cli.0 > self.helm.0 { self.cli.1 } else { self.helm.1.or(self.cli.1) }
+    }
+}
+
+/// Names an object that one command of the CLI wrote for one cluster, and that no chart gives.
+fn by_cli(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
+    let Some(node) = version(object) else { return };
+    let Some(text) = node.as_str() else { return };
+    let version = text.rsplit_once(' ').map_or(text, |(_, version)| version);
+    let reason = if is_of_other_channel(version) { Reason::Channel } else { Reason::MadeByCli };
+    let spec = Spec::platform(PinKind::RenderedManifest, Expects::Either).staying(Some(reason));
+    let version = version.parse().ok();
+    found.version(
+        place,
+        node,
+        &spec,
+        VersionText { span: 0..text.len(), form: Form::Opaque, version, stays: None },
+    );
+}
+
+fn pin(place: Place<'_>, chart: &str, node: Node<'_>, found: &mut Found) {
+    let Some(text) = node.as_str() else { return };
+    let version = text.rsplit_once(' ').map_or(text, |(_, version)| version);
+    let edge = version.parse().ok().or_else(|| {
+        let (_, packaged) = text.rsplit_once('-')?;
+        EdgeVersion::from_chart(packaged)
+    });
+    let retired = linkerd::retired_chart(chart).map(|_| Reason::RetiredChart);
+    // linkerd2-cni names its image.
+    let is_unreleased = edge.is_none() && chart != "linkerd2-cni";
+    let other_channel = (is_of_other_channel(version) || is_unreleased).then_some(Reason::Channel);
+    let spec = Spec {
+        kind: PinKind::RenderedManifest,
+        stage: Stage::Platform,
+        expects: Expects::Either,
+        chart: Some(chart.to_owned()),
+        mirror: None,
+        stays: retired.or(other_channel),
+    };
+    let whole = VersionText { span: 0..text.len(), form: Form::Rendered, version: edge, stays: None };
+    found.version(place, node, &spec, whole);
+}
+
+fn is_of_other_channel(version: &str) -> bool {
+    ["stable-", "enterprise-"].iter().any(|channel| version.starts_with(channel))
+}
+
+/// Tells whether a chart has put its mark on an object. A pod that was injected by hand has the same annotation, and is
+/// no chart's.
+fn is_marked(object: &Object<'_>) -> bool {
+    let own = || object.node.text(&["metadata", "labels", "linkerd.io/control-plane-component"]).is_some();
+    let made = |by: &str| by.starts_with("linkerd/helm ") || by.starts_with("linkerd/cli ");
+    label(object).is_some()
+        || object.annotation(CREATED_BY).is_some_and(|by| made(by) && (object.kind != "Pod" || own()))
+}
+
+/// What a file without a rendering's other parts may be by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lone {
+    /// Secrets that were taken from an installation, such as the root of trust.
+    Secrets,
+    /// What `linkerd multicluster allow` gives another cluster (linkerd2 multicluster/cmd/allow.go): the access, and
+    /// nothing that the CLI installs.
+    Access,
+}
+
+/// Tells whether a file that was taken holds nothing but Secrets, or nothing but access for another cluster.
+pub(super) fn lone(place: Place<'_>) -> Option<Lone> {
+    const ACCESS: [&str; 7] =
+        ["Namespace", "ServiceAccount", "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
+    let objects = Object::all(place);
+    let mut made = objects.iter().filter(|object| !manifest::is_deployer_s(object));
+    if made.clone().all(|object| object.kind == "Secret") {
+        return Some(Lone::Secrets);
+    }
+    let of_access = |object: &Object<'_>| {
+        ACCESS.contains(&object.kind)
+            && object.annotation(CREATED_BY).is_none_or(|_| is_by_cli(object))
+            && chart_of(object).is_none_or(|chart| chart == "linkerd-multicluster")
+            && source(place, object).is_none()
+    };
+    (made.clone().any(is_by_cli) && made.all(of_access)).then_some(Lone::Access)
+}
+
+fn is_by_cli(object: &Object<'_>) -> bool {
+    object.annotation(CREATED_BY).is_some_and(|by| by.starts_with("linkerd/cli "))
+}
+
+/// Tells whether an object is what a command of the CLI writes by itself: a Link (linkerd2 multicluster/cmd/link-gen.go), or a
+/// Secret that no chart has marked.
+fn is_single(object: &Object<'_>) -> bool {
+    let link = object.is("multicluster.linkerd.io", "Link");
+    is_by_cli(object) && (link || object.kind == "Secret" && chart_of(object).is_none())
+}
+
+/// Returns the first scalar of an object that names the version of its chart.
+fn version<'a>(object: &Object<'a>) -> Option<Node<'a>> {
+    let metadata = object.node.get("metadata")?;
+    // linkerd-crds has no version to print there and prints this.
+    let made =
+        metadata.path(&["annotations", CREATED_BY]).filter(|n| n.as_str().is_some_and(|t| !t.contains("%!")));
+    let label = label(object).and_then(|_| metadata.path(&["labels", CHART_LABEL]));
+    [made, label].into_iter().flatten().min_by_key(|node| node.span().start)
+}
+
+fn chart_of<'a>(object: &Object<'a>) -> Option<&'a str> {
+    let value = |key: &str| object.node.text(&["metadata", "labels", key]);
+    let packaged = label(object).and_then(split_label).map(|(chart, _)| chart);
+    let extension = value("linkerd.io/extension").and_then(|extension| match extension {
+        "viz" => Some("linkerd-viz"),
+        "multicluster" => Some("linkerd-multicluster"),
+        "jaeger" => Some("linkerd-jaeger"),
+        _ => None,
+    });
+    let cni = value("linkerd.io/cni-resource").map(|_| "linkerd2-cni");
+    let component = value("linkerd.io/control-plane-component").map(|_| "linkerd-control-plane");
+    packaged.or(extension).or(cni).or(component)
+}
+
+fn label<'a>(object: &Object<'a>) -> Option<&'a str> {
+    let label = object.node.text(&["metadata", "labels", CHART_LABEL])?;
+    split_label(label).is_some_and(|(chart, _)| linkerd::is_chart(chart)).then_some(label)
+}
+
+/// Parts a chart's name from its version; the CLI carries charts that have none yet.
+fn split_label(label: &str) -> Option<(&str, &str)> {
+    label.split_once("-0.0.0-").or_else(|| label.rsplit_once('-'))
+}
+
+/// Reads Helm's comment `# Source: linkerd-crds/templates/...` above an object, also below an umbrella chart.
+fn source<'a>(place: Place<'a>, object: &Object<'_>) -> Option<&'a str> {
+    let root = object.node.document().root()?.span().start;
+    let before = place.stream.comments.partition_point(|c| c.span.start < root);
+    let since = object.node.document().marker().map_or(0, |m| m.end);
+    let own = place.stream.comments.get(..before)?.iter().rev().take_while(|c| c.span.start >= since);
+    chart_of_source(own.filter_map(|c| c.text.trim().strip_prefix("Source:")).next()?.trim())
+}
+
+fn chart_of_source(path: &str) -> Option<&str> {
+    let (before, _) = path.split_once("/templates/")?;
+    let chart = before.rsplit('/').next()?;
+    linkerd::is_chart(chart).then_some(chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        pins::corpus::File,
+        repo::{BlobId, RepoPath},
+        yaml::Ceilings,
+    };
+
+    /// Reads charts and pins as `chart: value @ line`.
+    fn made_by(text: &str) -> Option<Vec<String>> {
+        let path = RepoPath::new("a.yaml").unwrap();
+        let file = File::parse(path, BlobId([0; 20]), text.to_owned(), &Ceilings::default()).unwrap();
+        let mut found = Found::default();
+        take(Place::of(&file), &mut found).then(|| {
+            let pins = found.pins.iter();
+            pins.map(|p| format!("{}: {} @ {}", p.chart.as_ref().unwrap(), p.value, p.site.line)).collect()
+        })
+    }
+
+    #[test]
+    fn objects_of_a_chart_are_recognised_one_by_one() {
+        let crd = "kind: CustomResourceDefinition\nmetadata:\n  labels: {helm.sh/chart: linkerd-crds-2026.8.2}\n  annotations: {linkerd.io/created-by: 'linkerd/helm %!s(<nil>)'}\n";
+        assert_eq!(made_by(crd).unwrap(), ["linkerd-crds: linkerd-crds-2026.8.2 @ 3"]);
+        let viz = "kind: Role\nmetadata:\n  labels: {linkerd.io/extension: viz}\n  annotations: {linkerd.io/created-by: linkerd/helm edge-26.6.3}\n";
+        assert_eq!(made_by(viz).unwrap(), ["linkerd-viz: linkerd/helm edge-26.6.3 @ 4"]);
+        let below_an_umbrella = "# Source: mesh/charts/linkerd-crds/templates/a.yaml\nkind: Role\n";
+        assert!(made_by(below_an_umbrella).unwrap().is_empty());
+    }
+
+    #[test]
+    fn each_chart_of_a_file_has_its_first_version() {
+        let role = |source: &str, by: &str| {
+            format!(
+                "---\n# Source: {source}/templates/a.yaml\nkind: Role\nmetadata: {{annotations: {{linkerd.io/created-by: linkerd/{by}}}}}\n"
+            )
+        };
+        let plane = "linkerd-control-plane";
+        let text = [
+            role(plane, "cli edge-26.8.2"),
+            role("linkerd-viz", "helm edge-26.6.3"),
+            role(plane, "cli edge-26.1.1"),
+        ];
+        let wanted = [
+            "linkerd-control-plane: linkerd/cli edge-26.8.2 @ 4",
+            "linkerd-viz: linkerd/helm edge-26.6.3 @ 8",
+        ];
+        assert_eq!(made_by(&text.concat()).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_a_command_of_the_cli_wrote_decides_nothing_for_a_chart() {
+        let by = |by: &str| format!("annotations: {{linkerd.io/created-by: linkerd/{by}}}");
+        let link = format!(
+            "apiVersion: multicluster.linkerd.io/v1alpha3\nkind: Link\nmetadata: {{name: east, {}}}\n",
+            by("cli edge-25.1.1")
+        );
+        let path = RepoPath::new("a.yaml").unwrap();
+        let file = File::parse(path, BlobId([0; 20]), link, &Ceilings::default()).unwrap();
+        let mut found = Found::default();
+        assert!(!take(Place::of(&file), &mut found) && found.rendered.is_empty());
+        assert_eq!((found.pins[0].chart.as_ref(), found.pins[0].stays), (None, Some(Reason::MadeByCli)));
+        let role = |maker: &str| {
+            format!(
+                "---\nkind: Role\nmetadata: {{labels: {{linkerd.io/extension: multicluster}}, {}}}\n",
+                by(maker)
+            )
+        };
+        let text = role("cli edge-25.1.1") + &role("helm edge-26.8.2");
+        assert_eq!(made_by(&text).unwrap(), ["linkerd-multicluster: linkerd/helm edge-26.8.2 @ 6"]);
+        let text = text + &role("cli edge-26.1.1") + &role("cli edge-26.1.1");
+        assert_eq!(made_by(&text).unwrap(), ["linkerd-multicluster: linkerd/cli edge-25.1.1 @ 3"]);
+    }
+
+    #[test]
+    fn what_was_injected_by_hand_is_no_render() {
+        let by = "{linkerd.io/created-by: linkerd/cli edge-25.10.7}";
+        assert_eq!(made_by(&format!("kind: Pod\nmetadata: {{annotations: {by}}}\n")), None);
+        let template = format!("kind: Deployment\nspec: {{template: {{metadata: {{annotations: {by}}}}}}}\n");
+        assert_eq!(made_by(&template), None);
+        assert_eq!(made_by("kind: A\nmetadata: {labels: {helm.sh/chart: billing-2026.8.2}}\n"), None);
+        assert_eq!(made_by("# Source: linkerd-crds/templates/a.yaml\n"), None);
+    }
+}

@@ -1,0 +1,380 @@
+//! Step 3, scan: the order in which the shapes look at a repository.
+//!
+//! In: a tree and options. Out: the [`Inventory`]. The files are screened, indexed, then read shape by shape; variables
+//! that pins read are traced last. Owns no rule of any shape.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::repo::{Entry, RepoPath, Tree, TreeError, parallel};
+
+use super::{
+    Applier, Facts, Generator, Inventory, Pin, PinKind, Reason, RenderedFile, ScanOptions, SkipReason,
+    Skipped, chart,
+    context::Context,
+    corpus::{Corpus, File, Unread},
+    deployed,
+    found::Found,
+    index::Index,
+    kustomize,
+    layout::Layout,
+    manifest,
+    marker::{self, TextFile},
+    named::Named,
+    object::Object,
+    other::{self, Class},
+    patch,
+    place::Place,
+    rendered::{self, Lone},
+    rivals,
+    screen::{self, Hit, is_kustomization},
+    unknown, uses, values, variable,
+};
+
+/// More names that are no path are not listed.
+const ODD_NAMES: usize = 100;
+/// What stands for a name of which no part can be shown.
+const ODD_NAME: &str = "(a name that is no path)";
+
+/// What one file gave, or several.
+#[derive(Default)]
+struct FileResult {
+    found: Found,
+    skipped: Vec<Skipped>,
+    generators: Vec<Generator>,
+    /// Files that a chart marked and that may be something by themselves.
+    lone: Vec<(RepoPath, Lone)>,
+    /// Files of Terraform that name a release or Linkerd.
+    terraform: Vec<RepoPath>,
+}
+
+// === impl FileResult ===
+
+impl FileResult {
+    fn append(&mut self, other: Self) {
+        self.found.append(other.found);
+        self.skipped.extend(other.skipped);
+        self.generators.extend(other.generators);
+        self.lone.extend(other.lone);
+        self.terraform.extend(other.terraform);
+    }
+}
+
+/// Finds every place in a tree that fixes a Linkerd version.
+///
+/// Fails only where the repository itself cannot be read; a file that cannot be understood is named in
+/// [`Inventory::skipped`].
+pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> {
+    read(tree, options).map_err(|error| error.named_in(tree))
+}
+
+fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> {
+    let screened = screen::screen(tree, options)?;
+    let mut inventory =
+        Inventory { skipped: screened.skipped, quiet: screened.quiet, ..Inventory::default() };
+    inventory.skipped.extend(odd_names(tree));
+    // Without a file that names a release or Linkerd there is nothing to tie together.
+    if !screened.hits.iter().any(|h| h.named) {
+        return Ok(inventory);
+    }
+    let corpus = Corpus::new(tree, options);
+    let index = index(tree, &corpus, &screened.hits);
+    let layout = Layout::new(&index);
+    let context = Context {
+        corpus: &corpus,
+        index: &index,
+        layout: &layout,
+        sources: &Named::new(&layout, &index.sources),
+        releases: &Named::new(&layout, &index.releases),
+        maps: &Named::new(&layout, &index.maps),
+        options,
+    };
+    let results = parallel::fold(&screened.hits, |all: &mut FileResult, hit| {
+        let entry = tree.entries().get(hit.entry);
+        entry.into_iter().for_each(|entry| all.append(look(&context, entry, hit)));
+    });
+    let mut all = FileResult::default();
+    results.into_iter().for_each(|result| all.append(result));
+    let FileResult { mut found, mut skipped, generators, lone, mut terraform } = all;
+    terraform.sort();
+    deployed::terraform(&context, tree, &terraform, &mut found, &mut skipped);
+    let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
+    let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
+    deployed::kustomizations(&context, &named, &mut found);
+    leave_lone(lone, &mut found);
+    inventory.skipped.extend(skipped);
+    inventory.facts.generators = generators;
+    trace_variables(&context, &mut found);
+    found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
+    let mut uses = uses::complete(&context, std::mem::take(&mut found.uses));
+    uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
+    inventory.facts.uses = uses;
+    inventory.facts.rendered = std::mem::take(&mut found.rendered);
+    inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
+    inventory.facts.rendered.sort();
+    (inventory.pins, inventory.facts.deployments) = found.into_pins();
+    let appliers = appliers(&context, &inventory.facts);
+    let rivals = rivals::find(&corpus, &inventory.pins);
+    inventory.facts = Facts { appliers, rivals, ..inventory.facts };
+    inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
+    corpus.failure().map_or(Ok(inventory), Err)
+}
+
+/// Finds who applies what is rendered.
+fn appliers(context: &Context<'_>, facts: &Facts) -> BTreeMap<RepoPath, Vec<Applier>> {
+    let rendered = facts.rendered.iter().map(|file| &file.path);
+    let paths: BTreeSet<&RepoPath> = rendered.chain(facts.uses.iter().map(|found| &found.path)).collect();
+    let all = paths.into_iter().map(|path| (path.clone(), context.layout.appliers(path)));
+    all.filter(|(_, found)| !found.is_empty()).collect()
+}
+
+/// What has such a name cannot be read, so that nobody can tell whether it mentions Linkerd: it is named all the same.
+fn odd_names(tree: &dyn Tree) -> impl Iterator<Item = Skipped> + '_ {
+    tree.odd_names().iter().take(ODD_NAMES).filter_map(|name| {
+        let sound = |part: &&str| RepoPath::new(*part).is_some();
+        let shown: Vec<&str> = name.split('/').filter(sound).collect();
+        let path = RepoPath::new(if shown.is_empty() { ODD_NAME.to_owned() } else { shown.join("/") })?;
+        let detail = Some(format!("its name is {name:?}"));
+        Some(Skipped { path, reason: SkipReason::OddName, detail, versions: Vec::new() })
+    })
+}
+
+fn index(tree: &dyn Tree, corpus: &Corpus<'_>, hits: &[Hit]) -> Index {
+    let parts = parallel::fold(hits, |index: &mut Index, hit| {
+        let entry = tree.entries().get(hit.entry);
+        let manifest = entry.filter(|entry| matches!(other::class(&entry.path), Class::Manifest));
+        if let Some(file) = manifest.and_then(|entry| corpus.open(entry).ok()) {
+            index.absorb(Index::of(&file));
+        }
+    });
+    let mut index = Index::default();
+    parts.into_iter().for_each(|part| index.absorb(part));
+    index
+}
+
+/// What was committed by itself keeps the marks of a chart: it is no chart's output where nothing else of that chart is
+/// committed, nor what the CLI gave another cluster where the CLI installed nothing.
+fn leave_lone(lone: Vec<(RepoPath, Lone)>, found: &mut Found) {
+    let lone: HashMap<RepoPath, Lone> = lone.into_iter().collect();
+    let made = |file: &&RenderedFile| !lone.contains_key(&file.path);
+    let made: HashSet<String> = found.rendered.iter().filter(made).map(|file| file.chart.clone()).collect();
+    let installed = found.pins.iter().any(|pin| {
+        pin.kind == PinKind::RenderedManifest
+            && pin.chart.as_deref() == Some("linkerd-multicluster")
+            && pin.value.starts_with("linkerd/cli ")
+            && !lone.contains_key(&pin.path)
+    });
+    let left = |path: &RepoPath, chart: &str| match lone.get(path)? {
+        Lone::Secrets => (!made.contains(chart)).then_some(Reason::NoEffect),
+        Lone::Access => (!installed).then_some(Reason::MadeByCli),
+    };
+    found.rendered.retain(|file| left(&file.path, &file.chart).is_none());
+    for pin in found.pins.iter_mut().filter(|pin| pin.kind == PinKind::RenderedManifest) {
+        let reason = pin.chart.as_deref().and_then(|chart| left(&pin.path, chart));
+        pin.stays = pin.stays.or(reason);
+    }
+}
+
+fn trace_variables(context: &Context<'_>, found: &mut Found) {
+    // A definition may read another variable; two rounds cover what Flux itself resolves.
+    for _ in 0..2 {
+        let mut readers = std::mem::take(&mut found.readers);
+        readers.sort_by(|a, b| (&a.path, &a.variable).cmp(&(&b.path, &b.variable)));
+        readers.dedup_by(|a, b| {
+            (&a.path, &a.variable) == (&b.path, &b.variable)
+                && a.spec.expects == b.spec.expects
+                && a.spec.stage == b.spec.stage
+        });
+        for reader in &readers {
+            variable::trace(context, reader, found);
+        }
+    }
+}
+
+/// Reads one file that passed the screen.
+fn look(context: &Context<'_>, entry: &Entry, hit: &Hit) -> FileResult {
+    let mut result = FileResult::default();
+    match other::class(&entry.path) {
+        Class::Manifest => match context.corpus.open(entry) {
+            Ok(file) => manifest_file(context, &file, hit, &mut result),
+            Err(unread) if hit.named => unreadable(context, entry, hit, unread, &mut result),
+            Err(_) => {}
+        },
+        class if hit.named => match context.corpus.text(entry) {
+            Ok(text) => text_file(entry, &text, class, hit, &mut result),
+            Err(unread) => unreadable(context, entry, hit, unread, &mut result),
+        },
+        _ => {}
+    }
+    result
+}
+
+fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut FileResult) {
+    let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
+    let markers = marker::pins(&text);
+    let place = Place::of(file);
+    let templated = file.text.contains("{{") && is_template(context, &file.path);
+    if templated && hit.linkerd {
+        let versions = other::unmarked_releases(&file.text, &markers);
+        let reason = SkipReason::HelmTemplate;
+        result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
+    } else if !templated {
+        if rendered::take(place, &mut result.found) {
+            manifest::deployers(context, place, &mut result.found);
+            result.lone.extend(rendered::lone(place).map(|lone| (file.path.clone(), lone)));
+        } else {
+            shapes(context, file, &mut result.found);
+            result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
+        }
+    }
+    take_markers(markers, &mut result.found);
+}
+
+fn is_template(context: &Context<'_>, path: &RepoPath) -> bool {
+    other::is_chart_template(path, |folder| {
+        let chart = if folder.is_empty() { "Chart.yaml".to_owned() } else { format!("{folder}/Chart.yaml") };
+        context.corpus.entry(&chart).is_some()
+    })
+}
+
+/// Lets every shape look at a file.
+fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
+    let place = Place::of(file);
+    let name = file.path.name();
+    manifest::objects(context, place, found);
+    uses::of_file(context, place, &mut found.uses);
+    for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
+        variable::unread(place, object, found);
+    }
+    if Object::all(place).iter().any(|object| object.is("argoproj.io", "ApplicationSet")) {
+        deployed::application_sets(context, place, found);
+    }
+    for root in file.stream.roots() {
+        if is_kustomization(name) {
+            kustomize::kustomization(context, place, root, found);
+            variable::replacements(context, place, root, found);
+        } else if matches!(name, "Chart.yaml" | "requirements.yaml") {
+            chart::dependencies(context, place, root, found);
+        } else if matches!(name, "Chart.lock" | "requirements.lock") {
+            chart::lock(context, place, root, found);
+        } else if matches!(name, "fleet.yaml" | "fleet.yml") && root.get("helm").is_some() {
+            deployed::fleet(context, place, found);
+        } else if root.is_sequence() && context.layout.folders_above(&file.path).is_empty() {
+            patch::node(context, place, root, &patch::Target::default(), &Default::default(), found);
+        } else if root.is_mapping() && root.get("kind").is_none() {
+            plain_values(context, place, root, found);
+        }
+    }
+    reported(file, found);
+}
+
+/// Reads a mapping that is no object: values of a chart, or data of somebody's.
+fn plain_values(context: &Context<'_>, place: Place<'_>, root: crate::yaml::Node<'_>, found: &mut Found) {
+    let path = &place.file.path;
+    let values = path.as_str().to_ascii_lowercase().contains("values");
+    let chart = values.then(|| chart::folder_around(context, path)).flatten();
+    if let Some(folder) = chart {
+        chart::own_values(context, place, root, folder, found);
+    }
+    // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name.
+    if chart == Some(path.folder()) {
+        return;
+    }
+    if values {
+        values::unclaimed(context, place, root, found);
+    } else {
+        let nowhere = Default::default();
+        values::walk(context, place, root, &values::ReadBy::Other, &nowhere, found);
+    }
+}
+
+/// Reports what a small file without objects names and no shape took.
+fn reported(file: &File, found: &mut Found) {
+    let name = file.path.name();
+    let shaped = is_kustomization(name)
+        || matches!(name, "Chart.yaml" | "Chart.lock" | "requirements.yaml" | "requirements.lock");
+    let bare = file.stream.roots().all(|r| r.get("kind").is_none());
+    let linkerd = file.text.contains("inkerd") && file.text.len() < 1 << 16;
+    if bare && linkerd && !shaped {
+        let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
+        let own: Vec<Pin> = found.pins.iter().filter(|p| p.path == file.path).cloned().collect();
+        found.pins.extend(other::pins(&text, &own));
+    }
+}
+
+fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut FileResult) {
+    let sealed = crate::yaml::encrypted(text.as_bytes());
+    let file = TextFile { path: &entry.path, blob: entry.id, text, sealed };
+    let markers = marker::pins(&file);
+    let linkerd = hit.linkerd;
+    match class {
+        Class::Prose if linkerd => result.found.pins.extend(other::pins(&file, &markers)),
+        Class::Script if linkerd => {
+            result.generators.extend(other::generators(&file, &markers));
+            result.found.pins.extend(other::pins(&file, &markers));
+        }
+        Class::Terraform => result.terraform.push(entry.path.clone()),
+        Class::Foreign(reason) if linkerd => {
+            let versions = other::unmarked_releases(text, &markers);
+            result.skipped.push(Skipped { path: entry.path.clone(), reason, detail: None, versions });
+        }
+        _ => {}
+    }
+    take_markers(markers, &mut result.found);
+}
+
+/// Names a file that mentions Linkerd and cannot be read; its markers are read all the same.
+fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, result: &mut FileResult) {
+    let text = unread.text.or_else(|| context.corpus.text(entry).ok());
+    let markers = text.as_deref().filter(|_| unread.reason != SkipReason::NotUtf8).map(|text| {
+        let sealed = crate::yaml::encrypted(text.as_bytes());
+        marker::pins(&TextFile { path: &entry.path, blob: entry.id, text, sealed })
+    });
+    let markers = markers.unwrap_or_default();
+    if hit.linkerd {
+        let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
+        let path = entry.path.clone();
+        // No template is YAML: where the parser stopped says nothing.
+        let template = unread.reason == SkipReason::HelmTemplate && is_template(context, &path);
+        let detail = unread.detail.filter(|_| !template);
+        result.skipped.push(Skipped { path, reason: unread.reason, detail, versions });
+    }
+    take_markers(markers, &mut result.found);
+}
+
+fn take_markers(markers: Vec<Pin>, found: &mut Found) {
+    found.pins.extend(markers);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::BlobId;
+
+    struct Odd(Vec<String>);
+
+    impl Tree for Odd {
+        fn entries(&self) -> &[Entry] {
+            &[]
+        }
+
+        fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+            Err(TreeError::new(id, "nothing is here"))
+        }
+
+        fn odd_names(&self) -> &[String] {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_no_path_is_told_and_leads_nowhere() {
+        let names = ["..", "a/../../linkerd.yaml", "caf\u{fffd}.yaml"].map(str::to_owned);
+        let skipped = scan(&Odd(names.to_vec()), &ScanOptions::default()).unwrap().skipped;
+        let told: Vec<_> = skipped.iter().map(|s| (s.path.as_str(), s.reason)).collect();
+        let odd = |path| (path, SkipReason::OddName);
+        assert_eq!(told, [odd(ODD_NAME), odd("a/linkerd.yaml"), odd("caf\u{fffd}.yaml")]);
+        assert!(skipped[1].detail.as_ref().is_some_and(|d| d.contains("a/../../linkerd.yaml")));
+        let many = scan(&Odd(vec!["..".to_owned(); 9_000]), &ScanOptions::default()).unwrap();
+        assert_eq!(many.skipped.len(), ODD_NAMES);
+    }
+}

@@ -1,0 +1,239 @@
+//! Step 3, scan: which files are worth parsing, judged by their bytes.
+//!
+//! In: a tree. Out: [`Hit`]s, and what can be skipped without a look inside. Every blob is read once and dropped;
+//! a blob over the ceiling is known by its header and never loaded.
+
+use std::sync::OnceLock;
+
+use memchr::memmem::Finder;
+
+use super::{Quiet, ScanOptions, SkipReason, Skipped};
+use crate::repo::{BlobId, Entry, Mode, Tree, TreeError, parallel};
+
+/// A file that may hold a pin, or tie one to its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hit {
+    /// The entry's position in the tree.
+    pub entry: usize,
+    /// Whether the file itself names Linkerd, a release, or a marker; else it only holds the repository together.
+    pub named: bool,
+    /// Whether the bytes name Linkerd.
+    pub linkerd: bool,
+}
+
+/// What the screen leaves.
+#[derive(Debug, Default)]
+pub(super) struct Screened {
+    /// Files to read, in the order of the tree.
+    pub hits: Vec<Hit>,
+    /// Entries that are skipped unread.
+    pub skipped: Vec<Skipped>,
+    /// Blobs that no scan needs to read again.
+    pub quiet: Quiet,
+}
+
+/// What the bytes of a file say, whatever its name is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Content {
+    /// How many they are, as far as can be counted here.
+    size: u32,
+    /// They name Linkerd.
+    linkerd: bool,
+    /// They name Linkerd, a release, or a marker.
+    named: bool,
+    /// They are of interest.
+    ties: bool,
+    /// They are sealed by git-crypt.
+    sealed: bool,
+}
+
+/// What is known of each blob, so that one at many paths is read once.
+struct Contents {
+    /// Ordered.
+    ids: Vec<BlobId>,
+    judged: Vec<OnceLock<Content>>,
+}
+
+enum Seen {
+    Nothing,
+    Quiet(BlobId),
+    /// With its size.
+    Hit(Hit, u32),
+    Skipped(Box<Skipped>),
+}
+
+struct Needles {
+    linkerd: Finder<'static>,
+    upper: Finder<'static>,
+    edge: Finder<'static>,
+    century: Finder<'static>,
+    marker: Finder<'static>,
+    flux: Finder<'static>,
+    argo: Finder<'static>,
+}
+
+/// Endings of files that hold no text, so that a large one needs no mention.
+const BINARY: [&str; 16] = [
+    "png", "jpg", "jpeg", "gif", "ico", "pdf", "zip", "gz", "tgz", "xz", "zst", "bz2", "jar", "mp4", "woff2",
+    "so",
+];
+
+/// Bytes of all files together that are read; one blob at very many paths would take for ever.
+const READ: u64 = 2 << 30;
+
+/// Fewer files than this are read one by one: to find them in the packs would take longer.
+const FEW: usize = 256;
+
+/// Screens all entries that are not ignored.
+pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened, TreeError> {
+    let needles = Needles::new();
+    let entries: Vec<(usize, &Entry)> = tree
+        .entries()
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| !options.ignore.is_match(e.path.as_str()))
+        .collect();
+    let contents = needles.sweep(tree, options, &entries);
+    let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry, &contents));
+    let mut screened = Screened::default();
+    let mut quiet = Vec::new();
+    let mut bytes = 0;
+    for (seen, (_, entry)) in seen.into_iter().zip(&entries) {
+        match seen? {
+            Seen::Nothing => {}
+            Seen::Quiet(id) => quiet.push(id),
+            Seen::Hit(hit, size) => {
+                bytes += u64::from(size);
+                if bytes > READ {
+                    let reason = format!("the files to be read have more than {READ} bytes together");
+                    return Err(TreeError::new(entry.id, reason));
+                }
+                screened.hits.push(hit);
+            }
+            Seen::Skipped(skipped) => screened.skipped.push(*skipped),
+        }
+    }
+    screened.quiet = quiet.into_iter().collect();
+    Ok(screened)
+}
+
+/// Tells whether a file is a kustomization by its name.
+pub(super) fn is_kustomization(name: &str) -> bool {
+    matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization")
+}
+
+impl Needles {
+    fn new() -> Self {
+        Self {
+            linkerd: Finder::new("inkerd"),
+            upper: Finder::new("INKERD"),
+            edge: Finder::new("edge-"),
+            century: Finder::new("202"),
+            marker: Finder::new("uplinker"),
+            flux: Finder::new("fluxcd.io"),
+            argo: Finder::new("argoproj.io"),
+        }
+    }
+
+    /// Judges as many contents as the tree can show at once.
+    fn sweep(&self, tree: &dyn Tree, options: &ScanOptions, entries: &[(usize, &Entry)]) -> Contents {
+        let regular = |e: &Entry| matches!(e.mode, Mode::File | Mode::Executable);
+        let open = entries.iter().map(|(_, e)| e).filter(|e| regular(e) && !options.quiet.contains(e.id));
+        let mut ids: Vec<BlobId> = open.map(|e| e.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let judged: Vec<OnceLock<Content>> = ids.iter().map(|_| OnceLock::new()).collect();
+        if ids.len() > FEW {
+            tree.sweep(&ids, options.file_bytes, &|n, bytes| {
+                if let Some(content) = judged.get(n) {
+                    let _ = content.set(self.judge(bytes));
+                }
+            });
+        }
+        Contents { ids, judged }
+    }
+
+    fn look(
+        &self,
+        tree: &dyn Tree,
+        options: &ScanOptions,
+        at: usize,
+        entry: &Entry,
+        contents: &Contents,
+    ) -> Result<Seen, TreeError> {
+        let skip = |reason, detail: Option<String>| {
+            let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
+            Seen::Skipped(Box::new(Skipped { path: entry.path.clone(), reason, detail, versions }))
+        };
+        let named = |text: &str| text.contains("inkerd");
+        match entry.mode {
+            Mode::Submodule if named(entry.path.as_str()) => return Ok(skip(SkipReason::Submodule, None)),
+            Mode::Submodule => return Ok(Seen::Nothing),
+            Mode::Symlink if tree.size(entry.id)? > 4096 => return Ok(skip(SkipReason::Symlink, None)),
+            Mode::Symlink => {
+                let target = String::from_utf8_lossy(&tree.read(entry.id)?).into_owned();
+                let ours = named(entry.path.as_str()) || named(&target);
+                let detail = format!("points to {target}");
+                return Ok(if ours { skip(SkipReason::Symlink, Some(detail)) } else { Seen::Nothing });
+            }
+            Mode::File | Mode::Executable => {}
+        }
+        if options.quiet.contains(entry.id) && !is_kustomization(entry.path.name()) {
+            return Ok(Seen::Quiet(entry.id));
+        }
+        let known = contents.of(entry.id);
+        let content = match known.and_then(OnceLock::get) {
+            Some(content) => *content,
+            None => {
+                let size = tree.size(entry.id)?;
+                if size > options.file_bytes {
+                    let ending = entry.path.name().rsplit('.').next().unwrap_or_default();
+                    let binary = BINARY.contains(&ending.to_ascii_lowercase().as_str());
+                    let detail = format!("{size} bytes, over the ceiling of {}", options.file_bytes);
+                    return Ok(if binary { Seen::Nothing } else { skip(SkipReason::TooLarge, Some(detail)) });
+                }
+                let content = self.judge(&tree.read(entry.id)?);
+                let _ = known.map(|known| known.set(content));
+                content
+            }
+        };
+        if content.sealed {
+            return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
+        }
+        let Content { size, linkerd, named, ties, .. } = content;
+        Ok(match ties || is_kustomization(entry.path.name()) {
+            true => Seen::Hit(Hit { entry: at, named, linkerd }, size),
+            false => Seen::Quiet(entry.id),
+        })
+    }
+
+    fn judge(&self, bytes: &[u8]) -> Content {
+        let linkerd =
+            self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
+        let named = linkerd || self.names_a_release(bytes) || self.marker.find(bytes).is_some();
+        let ties = named || self.flux.find(bytes).is_some() || self.argo.find(bytes).is_some();
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        Content { size, linkerd, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
+    }
+
+    fn names_a_release(&self, bytes: &[u8]) -> bool {
+        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        let dot = |at: usize| bytes.get(at) == Some(&b'.');
+        self.edge.find_iter(bytes).any(|at| digit(at + 5) && digit(at + 6) && dot(at + 7))
+            || self.century.find_iter(bytes).any(|at| digit(at + 3) && dot(at + 4) && digit(at + 5))
+    }
+}
+
+impl Contents {
+    fn of(&self, id: BlobId) -> Option<&OnceLock<Content>> {
+        self.judged.get(self.ids.binary_search(&id).ok()?)
+    }
+}
+
+/// Finds the name in UTF-16, which would otherwise be missed without a word.
+fn in_utf16(bytes: &[u8]) -> bool {
+    let wide = |order: fn(u16) -> [u8; 2]| -> Vec<u8> { "inkerd".encode_utf16().flat_map(order).collect() };
+    (bytes.starts_with(&[0xFF, 0xFE]) && memchr::memmem::find(bytes, &wide(u16::to_le_bytes)).is_some())
+        || (bytes.starts_with(&[0xFE, 0xFF])
+            && memchr::memmem::find(bytes, &wide(u16::to_be_bytes)).is_some())
+}
