@@ -3,7 +3,6 @@
 //! The modules are the steps of the flow, in this order; `ARCHITECTURE.md` is the map.
 
 pub mod cli;
-pub mod commit;
 pub mod config;
 pub mod deploy;
 pub mod edit;

@@ -16,16 +16,15 @@ mod verify;
 use jiff::Timestamp;
 
 use crate::{
-    commit::{
-        GitError,
-        git::{GitRemote, LocalHead},
-    },
     config::{self, Config},
     pins::Stage,
     propose::Forge,
     release::{Catalog, EdgeVersion},
     render::Renderer,
-    repo::Tree,
+    repo::{
+        GitError, Tree,
+        git::{GitRemote, LocalHead},
+    },
     report::{PinsReport, RunReport, VerifyReport},
 };
 

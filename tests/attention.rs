@@ -23,12 +23,12 @@ use support::{
     repo::BareRepo,
 };
 use uplinker::{
-    commit::git::open_path,
     pins::Stage,
     pipeline::{Operator, plan_head},
     propose::content::{Content, Weight},
     release::EdgeVersion,
     render::{Chart, ChartId, Job, Layer, RenderError, Renderer, Take},
+    repo::git::open_path,
     report::StageDecision,
     verify::Severity,
 };

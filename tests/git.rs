@@ -32,12 +32,11 @@ use support::{
 };
 use tempfile::TempDir;
 use uplinker::{
-    commit::{
-        CommitId, GitError, NewCommit, RefUpdate, Remote, Signature,
+    repo::{
+        BlobId, ChangeSet, CommitId, FileChange, GitError, Mode, NewCommit, RefUpdate, Remote, RepoPath,
+        Signature, Tree,
         git::{GitRemote, Limits, RemoteOptions, open_path},
     },
-    edit::{ChangeSet, FileChange},
-    repo::{BlobId, Mode, RepoPath, Tree},
     sys::{
         git_options::{GitOptions, apply},
         http::Http,

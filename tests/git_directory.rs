@@ -9,16 +9,14 @@ use support::{
 };
 use tempfile::TempDir;
 use uplinker::{
-    commit::{
-        NewCommit, RefUpdate, Remote, Signature,
-        git::{GitRemote, RemoteOptions},
-    },
-    edit::{ChangeSet, FileChange},
     propose::{
         Forge, NewPull, PullState,
         directory::{Access, DirectoryForge},
     },
-    repo::{Mode, RepoPath},
+    repo::{
+        ChangeSet, FileChange, Mode, NewCommit, RefUpdate, Remote, RepoPath, Signature,
+        git::{GitRemote, RemoteOptions},
+    },
     sys::http::Http,
 };
 

@@ -21,7 +21,6 @@ use support::{
     tree::MemoryTree,
 };
 use uplinker::{
-    commit::git::open_path,
     linkerd::{CHARTS, built_in},
     pins::{ScanOptions, scan},
     pipeline::{self, Operator},
@@ -29,6 +28,7 @@ use uplinker::{
         ChartId, DriftMode, Job, Layer, Manifest, Object, Renderer as _, Take,
         committed::{Regenerate, Regenerated, committed, regenerate},
     },
+    repo::git::open_path,
     report::StageDecision,
     verify::Severity,
 };

@@ -6,11 +6,12 @@
 use std::{env, path::PathBuf};
 
 use uplinker::{
-    edit::{self, Overlay},
+    edit::{self},
     pins::{ScanOptions, Stage, scan},
     plan::{self, Options, Request, Target},
     propose::{Content, body, content::Material},
     render::render_uses,
+    repo::Overlay,
     verify::{Verification, verify},
 };
 

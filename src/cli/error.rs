@@ -3,12 +3,11 @@
 use jiff::Timestamp;
 
 use crate::{
-    commit::GitError,
     config::{ConfigErrors, ReadError},
     pipeline,
     propose::ForgeError,
     release::ReleaseError,
-    repo::TreeError,
+    repo::{GitError, TreeError},
     sys::{http::HttpSetup, secrets::TokenError},
 };
 

@@ -95,9 +95,8 @@ pub(super) fn exit_of(report: &RunReport, fail_on_block: bool) -> Exit {
 mod tests {
     use super::*;
     use crate::{
-        edit::ChangeSet,
         pins::{PinKind, Stage},
-        repo::RepoPath,
+        repo::{ChangeSet, RepoPath},
         report::{PinRow, PinsReport, StageDecision, StageReport},
         verify::{Finding, Severity},
     };

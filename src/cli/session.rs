@@ -12,10 +12,6 @@ use super::{
     request::{HelmChoice, ReleasesRequest, VerifyRequest},
 };
 use crate::{
-    commit::{
-        GitError, Remote,
-        git::{GitRemote, RemoteOptions, check_path, open_path},
-    },
     pipeline::{self, Operator},
     policy::{self, Needs, Policy},
     propose::{
@@ -28,7 +24,10 @@ use crate::{
         self, Renderer,
         helm::{Helm, HelmOptions},
     },
-    repo::Tree,
+    repo::{
+        GitError, Remote, Tree,
+        git::{GitRemote, RemoteOptions, check_path, open_path},
+    },
     report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, VerifyReport},
     sys::{
         cache::Cache,
@@ -53,7 +52,7 @@ enum Place {
     /// A remote, by URL or by the path of a bare folder.
     Remote(String),
     /// The HEAD commit of a clone.
-    Head(Box<crate::commit::git::LocalHead>),
+    Head(Box<crate::repo::git::LocalHead>),
 }
 
 // === impl Session ===

@@ -23,12 +23,12 @@ use globset::GlobSet;
 use jiff::SignedDuration;
 
 use crate::{
-    commit::Signature,
     plan::Target,
     policy::Policy,
     propose::{Extras, Options},
     release::EdgeVersion,
     render::{DriftMode, RenderEntry},
+    repo::Signature,
 };
 
 pub use error::{ConfigError, ConfigErrors};

@@ -7,7 +7,12 @@ use globset::{Glob, GlobBuilder};
 use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 
 use super::nearest;
-use crate::{commit::Signature, linkerd, policy::Range, release::EdgeVersion, repo::RepoPath};
+use crate::{
+    linkerd,
+    policy::Range,
+    release::EdgeVersion,
+    repo::{RepoPath, Signature},
+};
 
 /// What is wrong with a text, and what to write instead.
 pub(crate) type Fault = (String, String);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChangeSet, EditError, FileChange, Refusal, Replacement, chart_lock, replace_all};
+use super::{EditError, Refusal, Replacement, chart_lock, replace_all};
+use crate::repo::{ChangeSet, FileChange};
 use crate::{
     pins::{Inventory, Pin},
     plan::{NewText, Plan},

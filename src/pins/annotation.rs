@@ -1,4 +1,4 @@
-//! Step 3, scan: shape `proxy-annotation`, `config.linkerd.io/proxy-version` where the injector reads it.
+//! Step 5, pins: shape `proxy-annotation`, `config.linkerd.io/proxy-version` where the injector reads it.
 //!
 //! In: objects, patches, values. Out: data-plane pins. The injector reads it from a pod, so from a pod template, or
 //! from a namespace; anywhere else in an object it is listed as without effect.

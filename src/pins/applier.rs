@@ -1,4 +1,4 @@
-//! Step 3, scan: who applies a file to a cluster.
+//! Step 5, pins: who applies a file to a cluster.
 //!
 //! In: the roots above a file. Out: [`Applier`]s, with what they do to objects that vanish or cannot be changed.
 

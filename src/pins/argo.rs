@@ -1,4 +1,4 @@
-//! Step 3, scan: shapes `argo-application`, `argo-applicationset` and `argo-helm-parameter`.
+//! Step 5, pins: shapes `argo-application`, `argo-applicationset` and `argo-helm-parameter`.
 //!
 //! In: Applications, ApplicationSets and patches of them. Out: pins at chart sources, Helm parameters and values. What
 //! a template reads from its generators is `generator`'s. A Git revision is no pin.

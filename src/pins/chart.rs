@@ -1,4 +1,4 @@
-//! Step 3, scan: shapes `chart-dependency` and `chart-lock`.
+//! Step 5, pins: shapes `chart-dependency` and `chart-lock`.
 //!
 //! In: `Chart.yaml` and `Chart.lock` (or Helm 2's `requirements`). Out: pins. A lock's version moves also under a range;
 //! its digest moves if one of its versions does.

@@ -1,4 +1,4 @@
-//! Step 3, scan: how the repository has a chart of Linkerd rendered.
+//! Step 5, pins: how the repository has a chart of Linkerd rendered.
 //!
 //! In: HelmReleases, Applications, kustomizations, umbrella charts. Out: [`ChartUse`]s: what Helm would be given by the
 //! one who deploys it, as far as the tree says it. Nothing is rendered here.

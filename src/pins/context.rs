@@ -1,4 +1,4 @@
-//! Step 3, scan: what every shape may ask of the repository while it reads one file.
+//! Step 5, pins: what every shape may ask of the repository while it reads one file.
 //!
 //! In: the corpus, the index, the layout. Out: answers by name. No shape asks another shape.
 

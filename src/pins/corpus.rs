@@ -1,4 +1,4 @@
-//! Step 3, scan: parsed files, on demand.
+//! Step 5, pins: parsed files, on demand.
 //!
 //! In: paths and globs, from entries or from references in other files. Out: [`File`]s, or why one cannot be read.
 //! Files are kept while they fit a budget, so that a repository of any size is scanned in the same memory.

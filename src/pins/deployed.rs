@@ -1,4 +1,4 @@
-//! Step 5, scan: pins of what the model says is deployed.
+//! Step 5, pins: pins of what the model says is deployed.
 //!
 //! In: charts and objects whose scalars know where they were written. Out: a pin where each release of Linkerd that they
 //! read was written, in whatever file. Which keys hold a version is `linkerd`'s to say, what a version is

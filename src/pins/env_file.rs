@@ -1,4 +1,4 @@
-//! Step 3, scan: lines `KEY=value` of a file that kustomize's `envs` reads.
+//! Step 5, pins: lines `KEY=value` of a file that kustomize's `envs` reads.
 //!
 //! In: the text and a key that a pin reads. Out: the pin at its value, if that is exact.
 

@@ -1,4 +1,4 @@
-//! Step 3, scan: shapes `flux-helm-release`, `flux-helm-chart` and `flux-oci-repository`.
+//! Step 5, pins: shapes `flux-helm-release`, `flux-helm-chart` and `flux-oci-repository`.
 //!
 //! In: Flux objects, and patches in their form. Out: pins. A release is tied to its source by kind, name and
 //! namespace; a release without a chart is a patch and is known by the release that it patches.

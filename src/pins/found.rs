@@ -1,4 +1,4 @@
-//! Step 3, scan: where shapes put what they find, and what is said of every pin whatever its shape.
+//! Step 5, pins: where shapes put what they find, and what is said of every pin whatever its shape.
 //!
 //! In: scalars with a [`Spec`]. Out: [`Pin`]s with their reasons, variables that were read, facts. A shape decides
 //! what a scalar means; this file decides whether its bytes may be touched.

@@ -1,4 +1,4 @@
-//! Step 3, scan: shape `argo-generator`, elements that feed an ApplicationSet's template.
+//! Step 5, pins: shape `argo-generator`, elements that feed an ApplicationSet's template.
 //!
 //! In: an ApplicationSet's generators and one of its templates. Out: pins at exactly the fields that the template reads
 //! as a version of a Linkerd chart, inline or in JSON and YAML files of the same tree. A template may name the chart

@@ -1,4 +1,4 @@
-//! Step 3, scan: what real comments say of a pin: a hold, or that Flux's image automation is in charge.
+//! Step 5, pins: what real comments say of a pin: a hold, or that Flux's image automation is in charge.
 //!
 //! In: comments of a parsed text, or lines of any text. Out: the reason to stay. Text inside a scalar that looks
 //! like a comment is not one.

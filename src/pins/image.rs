@@ -1,4 +1,4 @@
-//! Step 3, scan: shape `image`, and what other shapes ask of an image's name.
+//! Step 5, pins: shape `image`, and what other shapes ask of an image's name.
 //!
 //! In: image references. Out: pins that are reported and stay: what `linkerd inject --manual` wrote is made again
 //! with the CLI, not edited. Registries are compared, never contacted.

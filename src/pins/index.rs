@@ -1,4 +1,4 @@
-//! Step 3, scan: what one file needs to know of the others.
+//! Step 5, pins: what one file needs to know of the others.
 //!
 //! In: every file that passed the screen. Out: small facts by name: chart sources, releases, namespaces, local
 //! charts, kustomizations, Flux and Argo CD roots, ConfigMaps. No pins.

@@ -1,4 +1,4 @@
-//! Step 3, scan: shapes `kustomize-helm-chart`, `kustomize-image`, and what a kustomization does to proxy annotations.
+//! Step 5, pins: shapes `kustomize-helm-chart`, `kustomize-image`, and what a kustomization does to proxy annotations.
 //!
 //! In: kustomizations, inflation generators, and Flux's and Argo CD's fields of the same form. Out: pins. Nothing is
 //! built.

@@ -1,4 +1,4 @@
-//! Step 3, scan: how folders are put together, and so in which namespace an object ends.
+//! Step 5, pins: how folders are put together, and so in which namespace an object ends.
 //!
 //! In: the [`Index`]. Out: which kustomizations and roots take a file in, its namespaces, and whether they are opted
 //! out. Nothing is built: only what kustomizations list is followed, and each question is answered once, since

@@ -1,4 +1,4 @@
-//! Step 3, scan: which shapes look at an object.
+//! Step 5, pins: which shapes look at an object.
 //!
 //! In: an object, whole or as a patch. Out: the pins of every shape that knows its kind.
 

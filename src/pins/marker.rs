@@ -1,4 +1,4 @@
-//! Step 3, scan: shape `marker`, a line of any text file with `uplinker: edge` or `uplinker: chart` in a comment.
+//! Step 5, pins: shape `marker`, a line of any text file with `uplinker: edge` or `uplinker: chart` in a comment.
 //!
 //! In: a text. Out: a pin at each release name of that form that stands before the comment on its line, or on the line
 //! below a comment that says nothing else.

@@ -1,4 +1,4 @@
-//! Step 3, scan: every place in the repository that fixes a Linkerd version.
+//! Step 5, pins: every place in the repository that fixes a Linkerd version.
 //!
 //! In: a [`Tree`]. Out: an [`Inventory`] of [`Pin`]s, and of files that were skipped. This file holds the types
 //! and the tree; one file a shape. A pin says what it is and whether it may move, not where to.

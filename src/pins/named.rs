@@ -1,4 +1,4 @@
-//! Step 3, scan: objects by name, as other objects refer to them.
+//! Step 5, pins: objects by name, as other objects refer to them.
 //!
 //! In: objects of one sort, and the [`Layout`]. Out: those of a kind and name that may be in given namespaces, without
 //! asking every other object.

@@ -1,4 +1,4 @@
-//! Step 3, scan: Kubernetes objects in a text.
+//! Step 5, pins: Kubernetes objects in a text.
 //!
 //! In: a parsed text. Out: [`Object`]s, those inside a `List` too. Knows no kind but `List`.
 

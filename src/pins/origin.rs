@@ -1,4 +1,4 @@
-//! Step 3, scan: whether a chart is Linkerd's, by its name, where it comes from, and its version scheme together.
+//! Step 5, pins: whether a chart is Linkerd's, by its name, where it comes from, and its version scheme together.
 //!
 //! In: a chart's name, the address of its repository, the version text. Out: [`Ours`], or `None` for a chart of
 //! somebody else. An address is only compared, never contacted.

@@ -1,4 +1,4 @@
-//! Step 3, scan: files that are no manifest: prose, scripts, other tools.
+//! Step 5, pins: files that are no manifest: prose, scripts, other tools.
 //!
 //! In: a file's name and text. Out: what kind of file it is; `other` pins, which are reported and never moved; the
 //! lines of scripts that would render or install an old release again.

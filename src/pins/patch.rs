@@ -1,4 +1,4 @@
-//! Step 3, scan: patches, as objects in part or as JSON operations (RFC 6902).
+//! Step 5, pins: patches, as objects in part or as JSON operations (RFC 6902).
 //!
 //! In: a patch and its target. Out: the pins that the patched fields are. Nothing is applied.
 

@@ -1,4 +1,4 @@
-//! Step 3, scan: where a node stands in its file, also through YAML that is embedded in a scalar.
+//! Step 5, pins: where a node stands in its file, also through YAML that is embedded in a scalar.
 //!
 //! In: a parsed file. Out: [`Place`]s to walk, and the [`Site`] of a node. Knows bytes and comments, no shapes.
 

@@ -1,4 +1,4 @@
-//! Step 3, scan: shape `rendered-manifest`, committed output of `helm template` or `linkerd install`.
+//! Step 5, pins: shape `rendered-manifest`, committed output of `helm template` or `linkerd install`.
 //!
 //! In: a parsed file. Out: a pin for each chart in it, at the first version that its objects name. Recognised by content
 //! alone. Such a file is made again as a whole, so no other shape looks at it.

@@ -1,4 +1,4 @@
-//! Step 3, scan: other update bots that manage the same pins.
+//! Step 5, pins: other update bots that manage the same pins.
 //!
 //! In: Renovate's and Dependabot's configurations, and the pins. Out: a [`Rival`] with the rule that leaves the pins to one of the two,
 //! unless such a rule is there already.

@@ -1,4 +1,4 @@
-//! Step 3, scan: the order in which the shapes look at a repository.
+//! Step 5, pins: the order in which the shapes look at a repository.
 //!
 //! In: a tree and options. Out: the [`Inventory`]. The files are screened, indexed, then read shape by shape; variables
 //! that pins read are traced last. Owns no rule of any shape.

@@ -1,4 +1,4 @@
-//! Step 3, scan: which files are worth parsing, judged by their bytes.
+//! Step 5, pins: which files are worth parsing, judged by their bytes.
 //!
 //! In: a tree. Out: [`Hit`]s, and what can be skipped without a look inside. Every blob is read once and dropped;
 //! a blob over the ceiling is known by its header and never loaded.

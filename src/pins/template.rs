@@ -1,4 +1,4 @@
-//! Step 3, scan: which parameters an expression of an ApplicationSet reads.
+//! Step 5, pins: which parameters an expression of an ApplicationSet reads.
 //!
 //! In: text with `{{...}}` in either of Argo CD's two languages. Out: paths of keys. Nothing is evaluated.
 

@@ -1,4 +1,4 @@
-//! Step 3, scan: objects of deployers that no shape knows, such as the `HelmChart` of k3s.
+//! Step 5, pins: objects of deployers that no shape knows, such as the `HelmChart` of k3s.
 //!
 //! In: a parsed file and the pins that were found in it. Out: where an object sets a chart of Linkerd to a release,
 //! so that it is named and not passed over in silence. It makes no pins.

@@ -1,4 +1,4 @@
-//! Step 3, scan: how each chart of Linkerd is rendered.
+//! Step 5, pins: how each chart of Linkerd is rendered.
 //!
 //! In: the files of a repository. Out: [`ChartUse`]s. One file a shape; what shapes share is `data` (YAML in memory),
 //! `layers` (values), `fill` (variables) and `overlay` (kustomizations on the way). Nothing is contacted.

@@ -1,4 +1,4 @@
-//! Step 3, scan: shape `helm-values`, versions in the values of Linkerd's charts, and in values of other charts that
+//! Step 5, pins: shape `helm-values`, versions in the values of Linkerd's charts, and in values of other charts that
 //! reach Linkerd.
 //!
 //! In: a mapping of values and the chart that reads it. Out: pins. Which keys hold a version is `linkerd`'s to say.

@@ -1,4 +1,4 @@
-//! Step 3, scan: shape `variable`, a value that a pin reads from elsewhere.
+//! Step 5, pins: shape `variable`, a value that a pin reads from elsewhere.
 //!
 //! In: the variables that pins read, Helm's `valuesFrom`, kustomize's `replacements`. Out: pins where the value is
 //! defined. A variable that no pin reads is reported at most.

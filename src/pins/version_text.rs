@@ -1,4 +1,4 @@
-//! Step 3, scan: what a piece of text says about a version.
+//! Step 5, pins: what a piece of text says about a version.
 //!
 //! In: the text of a scalar, or a line. Out: whether it names a release exactly, floats, reads a variable, or is
 //! none of that; and the release names in free text. Knows no shape.

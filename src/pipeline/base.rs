@@ -1,13 +1,12 @@
 //! The base branch as a pass reads it: one list of branches, one shallow fetch, one configuration.
 
 use crate::{
-    commit::{
-        CommitInfo, Refs, Remote,
-        git::{GitRemote, LocalClone, LocalHead},
-    },
     config::{self, Config},
     pipeline::{Error, Operator},
-    repo::Tree,
+    repo::{
+        CommitInfo, Refs, Remote, Tree,
+        git::{GitRemote, LocalClone, LocalHead},
+    },
 };
 
 /// The commit that proposals are made against.

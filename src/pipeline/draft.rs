@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::{
     config::{Fields, OnBlock, TargetConfig, Wording},
-    edit::{self, ChangeSet, Overlay},
+    edit::{self},
     pins::{Inventory, Pin, Reason, Stage},
     pipeline::{Error, Operator, landed::Landed, rendering::Rendering, survey::Survey},
     plan::{self, Plan},
@@ -14,7 +14,7 @@ use crate::{
     propose::{self, Content, Wanted},
     release::EdgeVersion,
     render::{NotRendered, Renderings},
-    repo::RepoPath,
+    repo::{ChangeSet, Overlay, RepoPath},
     report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
     verify::{self, Finding, Severity, Verification},
 };

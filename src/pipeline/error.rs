@@ -1,11 +1,10 @@
 //! What ends a pass, sorted by who can mend it.
 
 use crate::{
-    commit::GitError,
     config::{ConfigErrors, ReadError},
     propose::ForgeError,
     render::RenderError,
-    repo::TreeError,
+    repo::{GitError, TreeError},
 };
 
 /// Why a pass ended without a report.

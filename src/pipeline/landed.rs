@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use jiff::Timestamp;
 
 use crate::{
-    commit::git::{GitRemote, LocalClone},
     config::Config,
     pins::{Inventory, Pin, Stage},
     pipeline::{Base, Error, lists::Lists},
     plan::{self, Target},
     propose::{self, Forge, PullRequest, PullState, marker},
     release::EdgeVersion,
+    repo::git::{GitRemote, LocalClone},
 };
 
 /// The chart whose version says which release the control plane runs.

@@ -1,9 +1,7 @@
 //! Hands one draft to the forge, and says what became of it.
 
 use crate::{
-    commit::git::GitRemote,
     config::Config,
-    edit::ChangeSet,
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
@@ -15,6 +13,7 @@ use crate::{
         self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Held, Message, ProposeError, Wanted, Wish,
     },
     release::Catalog,
+    repo::{ChangeSet, git::GitRemote},
     report::{Outcome, StageDecision},
 };
 

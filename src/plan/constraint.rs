@@ -1,4 +1,4 @@
-//! Step 4, plan: version constraints as Helm writes them.
+//! Step 6, plan: version constraints as Helm writes them.
 //!
 //! In: a text such as `~2026.8.0`, `>=1.31.0-0` or `2026.x || ^2027`. Out: whether a version satisfies it. Helm's
 //! grammar differs from Cargo's in two ways that matter: a partial version alone is a tilde range, not a caret

@@ -1,4 +1,4 @@
-//! Step 4, plan: which release the control plane runs, as far as the repository shows.
+//! Step 6, plan: which release the control plane runs, as far as the repository shows.
 //!
 //! In: the inventory, a target, the configured release. Out: a [`ControlPlane`]. Proxies must never be ahead of
 //! their control plane, so where pins disagree the oldest is the safe one.

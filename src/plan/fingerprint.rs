@@ -1,4 +1,4 @@
-//! Step 4, plan: the fingerprint of a plan's inputs.
+//! Step 6, plan: the fingerprint of a plan's inputs.
 //!
 //! In: what a plan was made from. Out: SHA-256 in hexadecimal. Only inputs count, never anything rendered, so that
 //! a second run over an open pull request sees that nothing is to do. Each field is written with its length, so

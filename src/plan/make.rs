@@ -1,4 +1,4 @@
-//! Step 4, plan: the plan of one target's stage.
+//! Step 6, plan: the plan of one target's stage.
 //!
 //! In: a [`Request`]. Out: a [`Plan`], nothing where every pin is where it should be, or [`PlanBlocked`] where pins
 //! should move and none can. It does not decide whether a plan with obstacles is proposed: `verify` names them,

@@ -1,4 +1,4 @@
-//! Step 4, plan: which pins of which target and stage become what.
+//! Step 6, plan: which pins of which target and stage become what.
 //!
 //! In: a policy decision and the inventory. Out: a [`Plan`] of moves with its fingerprint. Pure: it reads no file
 //! and no clock, and it makes no text; `edit` does.

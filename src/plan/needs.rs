@@ -1,4 +1,4 @@
-//! Step 4, plan: what a target's pins ask of a release.
+//! Step 6, plan: what a target's pins ask of a release.
 //!
 //! In: the inventory and a target. Out: [`Needs`], the policy's own type, so that policy never sees a file.
 

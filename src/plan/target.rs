@@ -1,4 +1,4 @@
-//! Step 4, plan: which target a file belongs to.
+//! Step 6, plan: which target a file belongs to.
 //!
 //! In: targets and an inventory. Out: its [`Assignment`]. A file in two
 //! targets would be changed by two pull requests, so an overlap is an error and never a choice.

@@ -1,4 +1,4 @@
-//! Step 4, plan: the title of a plan.
+//! Step 6, plan: the title of a plan.
 //!
 //! In: a plan. Out: one line, used for the pull request and the commit. It names what changes, from where and to.
 

@@ -1,4 +1,4 @@
-//! Step 8, propose: the text of a pull request.
+//! Step 10, propose: the text of a pull request.
 //!
 //! In: a [`Content`] and the state of the branch. Out: a body that fits the forge's limit, with its check boxes and
 //! its marker at the end. Templates get data only; every text in them is made harmless unless they say that it is

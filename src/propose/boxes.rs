@@ -1,4 +1,4 @@
-//! Step 8, propose: the check boxes by which a person answers in the body.
+//! Step 10, propose: the check boxes by which a person answers in the body.
 //!
 //! In: a body. Out: which of our boxes are ticked. A box is known by a hidden id at the end of its line, never by
 //! its words, so that words may change between versions of the program. Pure.

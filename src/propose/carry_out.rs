@@ -1,4 +1,4 @@
-//! Step 8, propose: carries out what [`super::reconcile`] decides, one action at a time.
+//! Step 10, propose: carries out what [`super::reconcile`] decides, one action at a time.
 //!
 //! In: a [`Wish`] and the refs that were observed. Out: what became of it. Every write is safe to be killed after,
 //! a body is read again just before it is written, and a write that failed is never repeated blindly: everything is
@@ -18,9 +18,10 @@ use super::{
     wanted::Wanted,
 };
 use crate::{
-    commit::{CommitId, GitError, NewCommit, RefUpdate, Refs, Remote, Signature},
-    edit::{ChangeSet, FileChange, blob_id},
     pins::Stage,
+    repo::{
+        ChangeSet, CommitId, FileChange, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, blob_id,
+    },
 };
 
 /// How often everything is observed again after a write whose answer was lost.

@@ -1,4 +1,4 @@
-//! Step 8, propose: what a pull request says, as data.
+//! Step 10, propose: what a pull request says, as data.
 //!
 //! In: a plan with its inventory, findings, renderings and catalog. Out: a [`Content`], sorted and grouped, every text
 //! still as it was found: nothing is escaped here. Nothing is claimed that was not computed. Pure.

@@ -1,4 +1,4 @@
-//! Step 8, propose: the forge without a forge, a folder in which each proposal is a folder.
+//! Step 10, propose: the forge without a forge, a folder in which each proposal is a folder.
 //!
 //! In: a folder and a view of the remote beside it. Out: [`Forge`]. A proposal is `<number>/pull.json`, `body.md` and
 //! `changes.patch`; a person merges its branch in the remote, or writes `"state": "closed"`. Every file is replaced
@@ -19,7 +19,7 @@ use self::record::{Record, Verdict, directory_error, io_error, read_text, replac
 use super::{
     Closer, Extras, Forge, ForgeError, MakePatch, NewPull, PullPatch, PullRequest, PullState, Status,
 };
-use crate::commit::{CommitId, GitError, Remote, Signature, git::GitRemote};
+use crate::repo::{CommitId, GitError, Remote, Signature, git::GitRemote};
 
 /// Holds the lock, and the last number that was given.
 const LOCK: &str = ".uplinker-lock";

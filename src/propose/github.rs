@@ -1,4 +1,4 @@
-//! Step 8, propose: GitHub and GitHub Enterprise as a forge, by REST over octocrab.
+//! Step 10, propose: GitHub and GitHub Enterprise as a forge, by REST over octocrab.
 //!
 //! In: the calls of [`Forge`]. Out: GitHub's answers in our words. Reads are repeated where that may help; a write is
 //! never repeated blindly: the lists are read first, since a lost answer may hide a success. The token is in no
@@ -34,7 +34,7 @@ use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
 };
 use crate::{
-    commit::{CommitId, Refs, Signature},
+    repo::{CommitId, Refs, Signature},
     sys::{clock::Clock, http::Http},
 };
 

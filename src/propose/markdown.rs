@@ -1,4 +1,4 @@
-//! Step 8, propose: text from elsewhere, made harmless for Markdown.
+//! Step 10, propose: text from elsewhere, made harmless for Markdown.
 //!
 //! In: names, values, paths, reasons, notes: all untrusted. Out: Markdown that shows the same characters and does
 //! nothing: no mention, no reference, no link, no image, no HTML, no formula, nothing hidden. Pure.

@@ -1,4 +1,4 @@
-//! Step 8, propose: the hidden marker, the only memory of a pull request.
+//! Step 10, propose: the hidden marker, the only memory of a pull request.
 //!
 //! In: a body as the forge returns it. Out: a [`Marker`], or none. Only the last line of a body counts, and only in
 //! our own format; text from elsewhere cannot make such a line, since its `<` is always encoded. Pure.

@@ -1,12 +1,12 @@
-//! Step 8, propose: the words of a commit.
+//! Step 10, propose: the words of a commit.
 //!
 //! In: subject, body and facts. Out: a message with the trailers by which we know our own commits, but for
 //! `Uplinker-Tree`, which is added when the tree is known. Pure.
 
 use super::markdown::plain;
 use crate::{
-    commit::Signature,
     release::{Catalog, EdgeVersion},
+    repo::Signature,
 };
 
 /// What a commit says.

@@ -1,4 +1,4 @@
-//! Step 8, propose: the pull request that carries a plan, and what becomes of it.
+//! Step 10, propose: the pull request that carries a plan, and what becomes of it.
 //!
 //! In: the wanted proposal and what was observed. Out: actions, in an order that is safe to be killed in.
 //! [`reconcile`] decides and is pure; a [`Forge`] carries out; this is where commits and pull requests meet.
@@ -23,9 +23,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    commit::{Barrier, CommitId, Refs},
     pins::Stage,
     release::EdgeVersion,
+    repo::{Barrier, CommitId, Refs},
 };
 
 pub use boxes::{CheckBox, Ticks};
@@ -161,7 +161,7 @@ pub trait Forge {
     /// Sets `uplinker/verify` on a commit, with the page that tells more.
     fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError>;
     /// Returns the identity to commit as; `None` where the forge has none.
-    fn identity(&self) -> Result<Option<crate::commit::Signature>, ForgeError>;
+    fn identity(&self) -> Result<Option<crate::repo::Signature>, ForgeError>;
     /// Returns what a person should know of a pull request that was just opened, one line each.
     fn remarks(&self, _opened: &PullRequest) -> Vec<String> {
         Vec::new()

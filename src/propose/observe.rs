@@ -1,4 +1,4 @@
-//! Step 8, propose: reads what [`super::reconcile`] has to know, and no more than it asks for.
+//! Step 10, propose: reads what [`super::reconcile`] has to know, and no more than it asks for.
 //!
 //! In: a forge and a remote. Out: [`Observed`]. It writes nothing, and decides nothing.
 
@@ -9,10 +9,7 @@ use super::{
     marker,
     ownership::{self, Evidence, Known, Merged, Ownership},
 };
-use crate::{
-    commit::{CommitId, GitError, Refs, Remote},
-    repo::Entry,
-};
+use crate::repo::{CommitId, Entry, GitError, Refs, Remote};
 
 /// How many merges of the base branch on top of ours are looked through.
 const MERGES: usize = 30;

@@ -1,14 +1,11 @@
-//! Step 8, propose: whose the head of our branch is.
+//! Step 10, propose: whose the head of our branch is.
 //!
 //! In: the commits and trees that were read of the branch. Out: an [`Ownership`]. A head is ours by its content,
 //! never by its author's name, which anybody can write. Pure: [`Evidence`] says what has to be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    commit::{CommitId, CommitInfo},
-    repo::{BlobId, Entry, Mode, RepoPath},
-};
+use crate::repo::{BlobId, CommitId, CommitInfo, Entry, Mode, RepoPath};
 
 /// The trailer that names a commit's own tree.
 pub const TREE_TRAILER: &str = "Uplinker-Tree";

@@ -1,4 +1,4 @@
-//! Step 8, propose: what to do about one pull request.
+//! Step 10, propose: what to do about one pull request.
 //!
 //! In: what is wanted, what was observed. Out: actions, in an order in which the program may be killed after each.
 //! Pure: it reads nothing, and says by a [`Question`] what it has not been told.
@@ -45,7 +45,7 @@ use super::{
     ownership::Ownership,
     wanted::{Wanted, is_ours, is_same_label, note_hash},
 };
-use crate::{commit::CommitId, release::EdgeVersion};
+use crate::{release::EdgeVersion, repo::CommitId};
 
 /// How the branch grows (`branch.history`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Step 8, propose: the pull request that should be there.
+//! Step 10, propose: the pull request that should be there.
 //!
 //! In: a plan with its content. Out: a [`Wanted`], and hashes over its parts, by which a marker tells later whether
 //! there is anything new to say. Pure.

@@ -1,4 +1,4 @@
-//! Step 5, render: packaged charts, as the index names them.
+//! Step 7, render: packaged charts, as the index names them.
 //!
 //! In: a chart's name and version. Out: its files, out of a package whose SHA-256 is the index's. A package is fetched
 //! from the host of the index and from no other, and kept in the cache by its digest. A package without a digest in the

@@ -1,4 +1,4 @@
-//! Step 5, render: what differs between two sets of Kubernetes objects.
+//! Step 7, render: what differs between two sets of Kubernetes objects.
 //!
 //! In: objects. Out: an [`ObjectDiff`], by object and field. Objects are the same by group, kind, namespace and name,
 //! also where the version of their API moved; items of a list by Kubernetes' merge keys. YAML inside the texts of a

@@ -1,4 +1,4 @@
-//! Step 5, render: what the configuration says of committed manifests.
+//! Step 7, render: what the configuration says of committed manifests.
 //!
 //! Types only. `config` fills them.
 

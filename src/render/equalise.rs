@@ -1,4 +1,4 @@
-//! Step 5, render: fields that a chart invents, made the same in every rendering.
+//! Step 7, render: fields that a chart invents, made the same in every rendering.
 //!
 //! In: a manifest, and the texts that the user gave. Out: the manifest with a constant in place of what the chart made
 //! up by itself: certificates that it signed itself with their keys, what refers to them, and fields from the clock. What

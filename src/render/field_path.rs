@@ -1,4 +1,4 @@
-//! Step 5, render: where in an object a field is, in words that a reader finds again.
+//! Step 7, render: where in an object a field is, in words that a reader finds again.
 //!
 //! Displayed as `spec.template.spec.containers[name=proxy].image`; a path into YAML inside a text goes on behind a
 //! bar: `data.values | proxy.image.version`.

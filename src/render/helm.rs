@@ -1,4 +1,4 @@
-//! Step 5, render: the `helm` program.
+//! Step 7, render: the `helm` program.
 //!
 //! In: [`Job`]s. Out: what `helm template` prints for them. Helm is given nothing to fetch and nothing to find: an
 //! unpacked chart, values files of ours, an environment and a home of ours, no plugin, no kubeconfig, proxies that lead

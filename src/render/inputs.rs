@@ -1,4 +1,4 @@
-//! Step 5, render: what Helm is given for one use of a chart.
+//! Step 7, render: what Helm is given for one use of a chart.
 //!
 //! In: a use, and the chart. Out: layers of values and single settings as Helm takes them, the user's values merged, and
 //! which of them are stand-ins. A value from outside the tree gets the same text in every rendering.

@@ -1,4 +1,4 @@
-//! Step 5, render: what Helm is asked for, and the trait behind which it works.
+//! Step 7, render: what Helm is asked for, and the trait behind which it works.
 //!
 //! In: a chart and values. Out: manifest text. The jobs of one change are few and distinct; equal ones are rendered
 //! once.

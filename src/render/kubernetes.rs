@@ -1,4 +1,4 @@
-//! Step 5, render: for which Kubernetes a chart is rendered.
+//! Step 7, render: for which Kubernetes a chart is rendered.
 //!
 //! In: what is known of the cluster; charts. Out: a version. Helm has one of its own that grows with every release of
 //! Helm, and refuses a chart that needs a newer one. So it is always told one, the same for both sides of a change.

@@ -1,4 +1,4 @@
-//! Step 5, render: which item of one list is which of another.
+//! Step 7, render: which item of one list is which of another.
 //!
 //! In: two lists and how their items are told apart. Out: pairs. Each item is looked at a fixed number of times, so
 //! that a hostile list costs no more than its length.

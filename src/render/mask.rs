@@ -1,4 +1,4 @@
-//! Step 5, render: values as they may be shown.
+//! Step 7, render: values as they may be shown.
 //!
 //! In: a value. Out: text without private keys, without the data of Secrets, and with fingerprints for certificates.
 

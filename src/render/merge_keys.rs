@@ -1,4 +1,4 @@
-//! Step 5, render: how the items of a list are told apart, by Kubernetes' own rules.
+//! Step 7, render: how the items of a list are told apart, by Kubernetes' own rules.
 //!
 //! A table and a look-up only. "API" is the declaration on the field in k8s.io/api: `patchMergeKey` and `listMapKey`
 //! name the keys, `listType=set` and `listType=atomic` the rest. An atomic list is sent as a whole; whether its order

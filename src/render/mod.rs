@@ -1,4 +1,4 @@
-//! Step 5, render: what Helm makes of charts, before and after a change, and committed manifests made again.
+//! Step 7, render: what Helm makes of charts, before and after a change, and committed manifests made again.
 //!
 //! In: charts, values, committed manifests. Out: [`Rendering`]s (objects before and after), and new text for
 //! committed manifests in which nothing differs but what the release changed. `helm` and `charts` are the adapters:

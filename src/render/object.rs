@@ -1,4 +1,4 @@
-//! Step 5, render: Kubernetes objects in manifest text.
+//! Step 7, render: Kubernetes objects in manifest text.
 //!
 //! In: text of one or more documents. Out: objects with their identity, their value, and the bytes that they stand in.
 

@@ -1,4 +1,4 @@
-//! Step 5, render: what a changed field is about, for people.
+//! Step 7, render: what a changed field is about, for people.
 //!
 //! In: a changed field of an object, and the chart before and after. Out: whether it only says the new release, and
 //! what a reviewer would file it under.

@@ -1,4 +1,4 @@
-//! Step 5, render: every chart that a change touches, rendered as its deployer has it, before and after.
+//! Step 7, render: every chart that a change touches, rendered as its deployer has it, before and after.
 //!
 //! In: the uses of two scans. Out: [`Renderings`]. Each distinct chart with its values is rendered once; what the chart
 //! makes up by itself is made the same on both sides. What cannot be rendered is named with its reason and never fails

@@ -1,4 +1,4 @@
-//! Step 5, render: YAML as the values that Helm and Kubernetes read.
+//! Step 7, render: YAML as the values that Helm and Kubernetes read.
 //!
 //! In: a node. Out: a JSON value, typed as YAML 1.1 types plain scalars, merge keys followed, the last duplicate kept.
 //! Also: values laid over each other as Helm does, and what one set of values adds to another.

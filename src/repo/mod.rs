@@ -3,17 +3,25 @@
 //! In: a Git object database. Out: paths, entries and blobs as a [`Tree`]. Nothing is checked out, no link is followed; a
 //! [`RepoPath`] cannot leave the tree.
 
-pub mod git_tree;
+mod change_set;
+pub mod git;
+mod overlay;
 pub mod parallel;
 mod path;
+mod refusal;
+mod remote;
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use git_tree::{GitTree, Listing};
+pub use change_set::{ChangeSet, FileChange};
+pub use git::tree::{GitTree, Listing};
+pub use overlay::{Overlay, blob_id};
 pub use path::RepoPath;
+pub use refusal::{Barrier, Rule};
+pub use remote::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, TreeId};
 
 /// The content of one commit, read without a working tree.
 pub trait Tree: Sync {

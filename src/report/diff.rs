@@ -5,10 +5,7 @@ use std::fmt::Write;
 use similar::TextDiff;
 
 use super::escape::{for_terminal, lines_for_terminal};
-use crate::{
-    edit::{ChangeSet, FileChange},
-    repo::Mode,
-};
+use crate::repo::{ChangeSet, FileChange, Mode};
 
 /// Returns the changes as unified diffs that are safe on a terminal; coloured where asked.
 pub(super) fn unified(changes: &ChangeSet, color: bool) -> String {

@@ -1,4 +1,4 @@
-//! Step 9, report: what a command found or did, as text, JSON or Markdown.
+//! Step 11, report: what a command found or did, as text, JSON or Markdown.
 //!
 //! In: plain structs of the steps before. Out: text, ready to print. Pure. Text that comes from a repository, a
 //! feed or a forge is escaped here, once, so that nothing in it can move a cursor or open a code fence.
@@ -24,13 +24,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    edit::ChangeSet,
     pins::{PinKind, Reason, SkipReason, Skipped, Stage},
     plan::Plan,
     policy::Hold,
     propose::{Content, PullRequest},
     release::{EdgeVersion, Feed, Release},
-    repo::RepoPath,
+    repo::{ChangeSet, RepoPath},
     verify::{Finding, Severity},
 };
 

@@ -5,12 +5,11 @@ use serde::Serialize;
 
 use super::{PinRow, RunReport, StageDecision, StageReport, escape::json as to_json};
 use crate::{
-    edit::{FileChange, blob_id},
     pins::{Skipped, Stage},
     policy::Hold,
     propose::Content,
     release::EdgeVersion,
-    repo::{BlobId, RepoPath},
+    repo::{BlobId, FileChange, RepoPath, blob_id},
     verify::Finding,
 };
 

@@ -2,13 +2,12 @@
 
 use super::*;
 use crate::{
-    edit::FileChange,
     pins::{Form, Inventory, Pin, Site, SkipReason},
     plan::{Move, NewText},
     policy::HoldReason,
     propose::PullState,
     release::{Chart, FeedState, Guidance},
-    repo::{BlobId, Mode},
+    repo::{BlobId, FileChange, Mode},
     verify::Place,
 };
 

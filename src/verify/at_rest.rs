@@ -1,4 +1,4 @@
-//! Step 6, verify: an upgrade that was done by half, in a tree as it is.
+//! Step 8, verify: an upgrade that was done by half, in a tree as it is.
 //!
 //! In: what a target deploys and its pins, without any change. Out: a `block` where CRDs and control plane of one place
 //! name different releases, where a value or a proxy pin is ahead of its control plane, or a committed certificate is not

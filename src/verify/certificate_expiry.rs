@@ -1,4 +1,4 @@
-//! Step 6, verify: certificates that an upgrade carries over, and that nothing renews.
+//! Step 8, verify: certificates that an upgrade carries over, and that nothing renews.
 //!
 //! In: committed objects and users' values after the change, and the time. Out: a `block` for a certificate that has
 //! expired, is not valid yet, or has a key that Linkerd refuses; a `warn` for one that expires within 60 days (when

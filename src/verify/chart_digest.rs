@@ -1,4 +1,4 @@
-//! Step 6, verify: what was rendered is what the index names.
+//! Step 8, verify: what was rendered is what the index names.
 //!
 //! In: the charts that were rendered, and those whose package was not the one of the index. Out: a `block` for a package
 //! with another digest, a `warn` where the index gives no digest, and otherwise one `info`; the commit names the digests.

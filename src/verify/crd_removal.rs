@@ -1,4 +1,4 @@
-//! Step 6, verify: no definition of a custom resource vanishes unseen.
+//! Step 8, verify: no definition of a custom resource vanishes unseen.
 //!
 //! In: the rendered objects before and after. Out: a `block` where a CRD would be deleted, since every object of its
 //! kind goes with it; a `warn` where it stays in the cluster: where Helm leaves it, its deployer is told not to prune

@@ -1,4 +1,4 @@
-//! Step 6, verify: versions of custom resources go one way.
+//! Step 8, verify: versions of custom resources go one way.
 //!
 //! In: CRDs before and after. Out: a `block` where the version in which objects are stored is dropped, which the API
 //! server refuses; a `warn` where another version is dropped or no longer served, and where storage moves, since

@@ -1,4 +1,4 @@
-//! Step 6, verify: defaults of the charts that change under users who rely on them.
+//! Step 8, verify: defaults of the charts that change under users who rely on them.
 //!
 //! In: both charts' defaults and the user's values. Out: a `warn` for each default that changes and that the user has not
 //! set, with what is known of that change; an `info` for those of parts that are switched off, one for those that are

@@ -1,4 +1,4 @@
-//! Step 6, verify: the range of Gateway API versions that the release supports.
+//! Step 8, verify: the range of Gateway API versions that the release supports.
 //!
 //! In: the plan's ends, and the versions of the CRDs that charts bring or the tree has. Out: a `warn` where the range
 //! changes on the way and a version is outside of it, or none is found in the repository: what the cluster has is then

@@ -1,4 +1,4 @@
-//! Step 6, verify: what Linkerd advises on the release.
+//! Step 8, verify: what Linkerd advises on the release.
 //!
 //! In: the catalog's guidance. Out: a `warn` where the release is advised against or carries a caution, an `info` where
 //! nothing was said of it, and one for all releases on the way of which the same was said. Notes are upstream's words,

@@ -1,4 +1,4 @@
-//! Step 6, verify: a second pass changes nothing.
+//! Step 8, verify: a second pass changes nothing.
 //!
 //! In: the inventory after the change. Out: a `block` for each pin that would move again, and for each that moved and
 //! can no longer be found where it was.

@@ -1,4 +1,4 @@
-//! Step 6, verify: no field changes that Kubernetes never lets change.
+//! Step 8, verify: no field changes that Kubernetes never lets change.
 //!
 //! In: changed objects. Out: a `block` for each that the API server would refuse to update, which stops the whole
 //! apply. A hook is deleted and made again by Helm and Argo CD. Where Flux applies its text, a finished one stops the whole

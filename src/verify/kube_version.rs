@@ -1,4 +1,4 @@
-//! Step 6, verify: the cluster's Kubernetes is one that the charts accept.
+//! Step 8, verify: the cluster's Kubernetes is one that the charts accept.
 //!
 //! In: the target's `kubernetes`, and the `kubeVersion` of the charts that are pinned or rendered. Out: a `block` where a chart would refuse to be
 //! installed; where the cluster's version is not configured, a `warn` if the charts ask for more than before.

@@ -1,4 +1,4 @@
-//! Step 6, verify: the change set is the plan's pins and nothing else.
+//! Step 8, verify: the change set is the plan's pins and nothing else.
 //!
 //! In: the change set. Out: a `block` for each byte that changed outside a pin. This is computed again from the
 //! bytes, so that a defect of the editor cannot pass its own proof.
@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
-    edit::FileChange,
     pins::Pin,
     plan::NewText,
-    repo::{Mode, RepoPath},
+    repo::{FileChange, Mode, RepoPath},
 };
 
 pub(super) const NAME: &str = "minimal-diff";

@@ -1,4 +1,4 @@
-//! Step 6, verify: charts from a mirror that could not be asked.
+//! Step 8, verify: charts from a mirror that could not be asked.
 //!
 //! In: moving pins whose chart comes from a mirror. Out: a `warn` with chart and version for each chart of a mirror
 //! whose index the operator did not configure; such an index is never contacted.

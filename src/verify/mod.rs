@@ -1,4 +1,4 @@
-//! Step 6, verify: what a reviewer must know before merging.
+//! Step 8, verify: what a reviewer must know before merging.
 //!
 //! In: the tree before, the change set, the plan and the catalog. Out: [`Finding`]s. One file a check; a
 //! check is pure, and says what it looked at. A finding's weight does not decide whether a proposal is made:
@@ -47,12 +47,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    edit::ChangeSet,
     pins::{Inventory, Pin, Reason},
     plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
     release::{Catalog, EdgeVersion},
     render::Renderings,
-    repo::{RepoPath, Tree},
+    repo::{ChangeSet, RepoPath, Tree},
 };
 
 /// What is verified, and all that the checks may look at.

@@ -1,4 +1,4 @@
-//! Step 6, verify: what could not be rendered.
+//! Step 8, verify: what could not be rendered.
 //!
 //! In: the charts and committed manifests that were to be rendered and were not. Out: a `block` where committed text
 //! stays old because of it, since a merge would be half an upgrade, and where Helm refuses the new version with values

@@ -1,4 +1,4 @@
-//! Step 6, verify: CRDs are applied before the control plane.
+//! Step 8, verify: CRDs are applied before the control plane.
 //!
 //! In: what the repository says of the order of Linkerd's releases and applications. Out: a `warn` where a control
 //! plane does not wait for its CRDs. An order that a parent sets (a Flux Kustomization, an app of apps) is not seen

@@ -1,10 +1,13 @@
-//! Step 6, verify: every changed file that was YAML or JSON still is.
+//! Step 8, verify: every changed file that was YAML or JSON still is.
 //!
 //! In: the change set. Out: a `block` for a file that no longer parses, or that has another number of documents.
 //! A file that did not parse before (a text with a marker line) is not asked to.
 
 use super::{Checked, Finding, Verification, count};
-use crate::{edit::FileChange, repo::RepoPath, yaml::Stream};
+use crate::{
+    repo::{FileChange, RepoPath},
+    yaml::Stream,
+};
 
 pub(super) const NAME: &str = "parses";
 

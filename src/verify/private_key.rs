@@ -1,4 +1,4 @@
-//! Step 6, verify: no private key enters Git.
+//! Step 8, verify: no private key enters Git.
 //!
 //! In: the change set, and committed manifests before and after. Out: a `block` for each file that would hold a key which
 //! nothing in the change held before: as PEM, in JSON, in base64 or bare. The key itself is never named.

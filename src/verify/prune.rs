@@ -1,4 +1,4 @@
-//! Step 6, verify: what pruning deletes when committed manifests shrink.
+//! Step 8, verify: what pruning deletes when committed manifests shrink.
 //!
 //! In: committed manifests before and after, and the Flux Kustomizations and Argo CD Applications of the tree that apply
 //! them. Out: a `block` where a pruned object takes others with it, a `warn` for any other pruned object, an `info`

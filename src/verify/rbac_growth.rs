@@ -1,4 +1,4 @@
-//! Step 6, verify: what may do more than before.
+//! Step 8, verify: what may do more than before.
 //!
 //! In: roles and bindings before and after. Out: a `warn` for each subject that gains a permission, with what it
 //! gains, and the dangerous of it by name: wildcards, Secrets, other ways to more power. A role that is added to one of

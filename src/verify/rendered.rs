@@ -1,4 +1,4 @@
-//! Step 6, verify: what the checks of rendered objects share: both sides of a rendering by key, who deploys it.
+//! Step 8, verify: what the checks of rendered objects share: both sides of a rendering by key, who deploys it.
 
 use std::collections::BTreeMap;
 

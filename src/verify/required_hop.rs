@@ -1,4 +1,4 @@
-//! Step 6, verify: no pin passes a release that it must stop at.
+//! Step 8, verify: no pin passes a release that it must stop at.
 //!
 //! In: the plan's moves. Out: a `block` for a jump that is too far, and a line that says why an intermediate release
 //! comes first.

@@ -1,4 +1,4 @@
-//! Step 6, verify: other update bots that manage the same pins.
+//! Step 8, verify: other update bots that manage the same pins.
 //!
 //! In: configurations of Renovate and Dependabot. Out: an `info` for each, with the rule that leaves the pins to one of the two.
 

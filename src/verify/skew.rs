@@ -1,4 +1,4 @@
-//! Step 6, verify: control plane and proxies stay within what Linkerd supports.
+//! Step 8, verify: control plane and proxies stay within what Linkerd supports.
 //!
 //! In: the pins after the change. Out: proxies more than one milestone behind their control plane, or ahead of it:
 //! `block` where this change brings it about, `warn` where it was so before. Only what is certain is said: where

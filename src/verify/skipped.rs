@@ -1,4 +1,4 @@
-//! Step 6, verify: files that mention Linkerd and were not read.
+//! Step 8, verify: files that mention Linkerd and were not read.
 //!
 //! In: the inventory's skips. Out: a `block` for an unreadable file that holds one of the stage's old releases, since a
 //! pin may be left behind in it; a `warn` for a shape that is known and not moved yet; one `info` for the rest of

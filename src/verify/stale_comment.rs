@@ -1,4 +1,4 @@
-//! Step 6, verify: comments that no longer tell the truth.
+//! Step 8, verify: comments that no longer tell the truth.
 //!
 //! In: the lines of the pins that move. Out: one `info` that names those whose comment still names the old release:
 //! comments are people's, and are never edited.

@@ -1,4 +1,4 @@
-//! Step 6, verify: scripts that would bring an old release back.
+//! Step 8, verify: scripts that would bring an old release back.
 //!
 //! In: lines of Makefiles and scripts that name a release. Out: a `warn` for each that names an older one than the
 //! plan's, since a later run of it would undo this change; an `info` where it was behind before.

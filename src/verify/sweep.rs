@@ -1,4 +1,4 @@
-//! Step 6, verify: files of the whole tree that have a word in them.
+//! Step 8, verify: files of the whole tree that have a word in them.
 //!
 //! In: the tree before the change. Out: the texts of its YAML and JSON files with one of some words. It reads every small
 //! file, so a check asks only once it has something to find out.

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Outcome, Severity, Verification, outcomes, verify};
 use crate::{
-    edit::{ChangeSet, FileChange},
     pins::{Inventory, Stage},
     plan::{NewText, Options, Plan, Request, Target, plan, testing::*},
     release::Catalog,
     render::{ChartId, Manifest, NotRendered, Rendering, Renderings},
-    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    repo::{BlobId, ChangeSet, Entry, FileChange, Mode, RepoPath, Tree, TreeError},
 };
 
 /// A tree in memory with Git's own object ids.

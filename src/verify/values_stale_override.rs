@@ -1,4 +1,4 @@
-//! Step 6, verify: no value keeps images old under a new chart.
+//! Step 8, verify: no value keeps images old under a new chart.
 //!
 //! In: values that stay, and the rendered objects. Out: a `warn` for each value that names an older release than the
 //! chart whose value it is moves to: the chart then installs without complaint and runs the old images; an `info` where it

@@ -1,4 +1,4 @@
-//! Step 6, verify: every value that a user sets is one that the chart has.
+//! Step 8, verify: every value that a user sets is one that the chart has.
 //!
 //! In: the values after the change and the new chart's defaults. Out: a `warn` for each that the defaults do not know,
 //! with what took its place, the nearest name beside it, or the one place where the chart has that name: no chart of

@@ -1,4 +1,4 @@
-//! Step 6, verify: copies of charts that lie committed under an umbrella chart.
+//! Step 8, verify: copies of charts that lie committed under an umbrella chart.
 //!
 //! In: the moving dependencies of `Chart.yaml` and the names of the files beside it. Out: a `block` for each that is
 //! committed in `charts/` too: Helm takes what lies there by its name alone, so the old release would stay.

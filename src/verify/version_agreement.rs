@@ -1,4 +1,4 @@
-//! Step 6, verify: the pins of a stage name one release after the change.
+//! Step 8, verify: the pins of a stage name one release after the change.
 //!
 //! In: the plan's moves and stays. Out: a `block` for a pin that is left behind since it cannot be edited; held pins
 //! are exempt and listed; what another hand or another rule moves is named where a reviewer would miss it.

@@ -1,4 +1,4 @@
-//! Step 6, verify: what admission webhooks may hold up.
+//! Step 8, verify: what admission webhooks may hold up.
 //!
 //! In: webhook configurations before and after. Out: a `warn` where a webhook would begin to refuse requests when it is
 //! down, or reaches further, or may take longer, or is gone; an `info` where it begins to let requests pass, or is

@@ -1,6 +1,6 @@
 //! Remotes over SSH, with OpenSSH on the other side: whom we talk to, who we are, and what is fetched and pushed.
 
-use uplinker::commit::git::SshOptions;
+use uplinker::repo::git::SshOptions;
 
 use super::{support::ssh_server::SshServer, *};
 

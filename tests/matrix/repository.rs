@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde_json::json;
 use tempfile::TempDir;
 use uplinker::{
-    commit::git::open_path,
     pins::Stage,
     pipeline::{self, Error, Operator},
+    repo::git::open_path,
     report::{Format, RunReport, StageDecision, StageReport, Style, VerifyReport},
 };
 

@@ -5,11 +5,11 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use proptest::prelude::*;
 use uplinker::{
-    edit::{ChangeSet, EditError, Overlay, apply},
+    edit::{EditError, apply},
     pins::{Inventory, PinKind, ScanOptions, Stage, scan},
     plan::{Options, Plan, Request, Target, plan},
     release::{Catalog, EdgeVersion},
-    repo::Tree,
+    repo::{ChangeSet, Overlay, Tree},
 };
 
 use super::{MemoryTree, repositories};

@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use uplinker::{
-    edit::{FileChange, blob_id},
-    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
-};
+use uplinker::repo::{BlobId, Entry, FileChange, Mode, RepoPath, Tree, TreeError, blob_id};
 
 /// A tree in memory with Git's own object ids.
 #[derive(Clone, Default)]

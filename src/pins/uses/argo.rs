@@ -1,4 +1,4 @@
-//! Step 3, scan: charts of Linkerd that Argo CD has rendered.
+//! Step 5, pins: charts of Linkerd that Argo CD has rendered.
 //!
 //! In: an Application, or what an ApplicationSet makes. Out: uses. Argo CD's precedence: value files, `values` or in
 //! their place `valuesObject`, parameters, file parameters. Its build environment fills paths and parameters alone.

@@ -1,4 +1,4 @@
-//! Step 3, scan: a piece of YAML that can be patched and filled in memory.
+//! Step 5, pins: a piece of YAML that can be patched and filled in memory.
 //!
 //! In: a node. Out: [`Data`], and text of it in flow form. Scalars keep their text, so that whoever reads them types
 //! them; nothing of this is ever written to the repository.

@@ -1,4 +1,4 @@
-//! Step 3, scan: what deployers put in place of variables and expressions in texts.
+//! Step 5, pins: what deployers put in place of variables and expressions in texts.
 //!
 //! In: a text, and what is known. Out: the text filled; what is not known is marked, never guessed.
 

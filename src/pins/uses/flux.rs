@@ -1,4 +1,4 @@
-//! Step 3, scan: charts of Linkerd that Flux HelmReleases have rendered.
+//! Step 5, pins: charts of Linkerd that Flux HelmReleases have rendered.
 //!
 //! In: a HelmRelease with what kustomizations and Flux do to it. Out: uses. Values in Flux's order: `valuesFrom` as
 //! listed, then `values`. A Secret is never read.

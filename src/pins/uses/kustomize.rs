@@ -1,4 +1,4 @@
-//! Step 3, scan: charts of Linkerd that kustomize inflates.
+//! Step 5, pins: charts of Linkerd that kustomize inflates.
 //!
 //! In: kustomizations and inflation generators. Out: uses. The values file and the inline values are merged as
 //! `valuesMerge` says, then additional files follow.

@@ -1,4 +1,4 @@
-//! Step 3, scan: layers of values, from texts and files of the tree.
+//! Step 5, pins: layers of values, from texts and files of the tree.
 //!
 //! In: a mapping, a path. Out: [`ValuesPart`]s. What is sealed, missing or not YAML becomes a part from outside.
 

@@ -1,4 +1,4 @@
-//! Step 3, scan: what kustomizations and Flux do to an object on its way to the cluster.
+//! Step 5, pins: what kustomizations and Flux do to an object on its way to the cluster.
 //!
 //! In: an object's file and name. Out: [`Variant`]s, one for each way that makes something else of it: the patches in
 //! order, the variables, the namespace. Only what is written in patches is followed; other transformers are noted.

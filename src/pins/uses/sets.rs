@@ -1,4 +1,4 @@
-//! Step 3, scan: the applications that an ApplicationSet makes.
+//! Step 5, pins: the applications that an ApplicationSet makes.
 //!
 //! In: an ApplicationSet. Out: the uses of each element of its generators that the tree has: lists, files, matrices and
 //! merges of them. What comes from elsewhere is one application whose parameters are not known.

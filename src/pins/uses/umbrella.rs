@@ -1,4 +1,4 @@
-//! Step 3, scan: charts of Linkerd that are dependencies of a chart in the tree.
+//! Step 5, pins: charts of Linkerd that are dependencies of a chart in the tree.
 //!
 //! In: a chart's folder, and who deploys it with which values. Out: one use for each dependency that is switched on,
 //! with its own part of the values and `global`. Other dependencies and the chart's own templates are left alone.

@@ -1,4 +1,4 @@
-//! Step 8, propose: how a body is made to fit.
+//! Step 10, propose: how a body is made to fit.
 //!
 //! In: nothing but numbers and finished text. Out: [`Limits`], from all that there is to say to the least that a body
 //! must say, and a last cut for text that is not ours to write shorter. Pure.

@@ -1,4 +1,4 @@
-//! Step 8, propose: the bodies that carrying out writes, each over the body as it is just before.
+//! Step 10, propose: the bodies that carrying out writes, each over the body as it is just before.
 //!
 //! In: what was seen and done so far. Out: a changed title or body on the forge, or the word to start over where the
 //! pull request is not open any more.

@@ -1,4 +1,4 @@
-//! Step 8, propose: certificates before and after a change, compared by what they say.
+//! Step 10, propose: certificates before and after a change, compared by what they say.
 //!
 //! In: renderings. Out: [`Certificates`]. Two encodings of one certificate are the same. What Helm makes anew in the
 //! cluster at each upgrade is counted and not compared: it is not known here. Pure.

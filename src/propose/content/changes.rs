@@ -1,4 +1,4 @@
-//! Step 8, propose: how the objects of one chart differ, field by field.
+//! Step 10, propose: how the objects of one chart differ, field by field.
 //!
 //! In: a rendering and its difference. Out: a [`ChartChange`]. Fields that only say the new release are counted and not
 //! listed; values are shown as the renderer masks them. Pure.

@@ -1,4 +1,4 @@
-//! Step 8, propose: what a change does to the objects of a cluster.
+//! Step 10, propose: what a change does to the objects of a cluster.
 //!
 //! In: renderings and findings. Out: a [`Cluster`]: counts, what is called out, restarts, what is not known. Pure.
 

@@ -1,4 +1,4 @@
-//! Step 8, propose: the images that a cluster runs before and after a change.
+//! Step 10, propose: the images that a cluster runs before and after a change.
 //!
 //! In: the objects of both sides. Out: [`ImageChange`]s, for whoever mirrors images or scans them. Pure.
 

@@ -1,4 +1,4 @@
-//! Step 8, propose: which pins move and which stay, grouped as a reader takes them in.
+//! Step 10, propose: which pins move and which stay, grouped as a reader takes them in.
 //!
 //! In: the moves of a plan. Out: [`Row`]s and [`Stays`]. Pure.
 

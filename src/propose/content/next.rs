@@ -1,4 +1,4 @@
-//! Step 8, propose: what happens once a change is merged.
+//! Step 10, propose: what happens once a change is merged.
 //!
 //! In: the order that the repository gives, proxies and control plane, one-way changes. Out: a [`Next`]. Pure.
 

@@ -1,4 +1,4 @@
-//! Step 8, propose: what is known of the releases on the way, and whether it touches this repository.
+//! Step 10, propose: what is known of the releases on the way, and whether it touches this repository.
 //!
 //! In: notices of the knowledge, and what the repository has. Out: [`Told`] notices, and how many touch nothing here.
 //! What cannot be told is shown with its condition. Pure.

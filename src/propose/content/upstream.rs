@@ -1,4 +1,4 @@
-//! Step 8, propose: what the releases on the way bring.
+//! Step 10, propose: what the releases on the way bring.
 //!
 //! In: the catalog between the releases that are left and the one to go to. Out: an [`Upstream`]: changes by release,
 //! breaking ones apart, each told once; advice with its condition and source; milestones; notices. All of it is

@@ -1,4 +1,4 @@
-//! Step 8, propose: the first line of a pull request.
+//! Step 10, propose: the first line of a pull request.
 //!
 //! In: the rest of a content. Out: a [`Verdict`]. It claims only what was computed: of charts that were not rendered
 //! it says that they were not. Pure.

@@ -1,4 +1,4 @@
-//! Step 8, propose: what a proxy pin does to the workload that it stands in.
+//! Step 10, propose: what a proxy pin does to the workload that it stands in.
 //!
 //! In: the moving pins of the data plane and their files. Out: [`Workload`]s. Linkerd reads the annotation when a pod is
 //! created: on a pod template its change restarts the workload, on a namespace it restarts nothing. Pure.

@@ -1,4 +1,4 @@
-//! Step 8, propose: `pull.json`, one proposal of the `directory:` forge as people read and edit it.
+//! Step 10, propose: `pull.json`, one proposal of the `directory:` forge as people read and edit it.
 //!
 //! In: a proposal's folder. Out: a [`Record`], or the place and the mend of what a person wrote wrong. What people
 //! add to the file stays in it.
@@ -13,9 +13,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    commit::CommitId,
     propose::{ForgeError, NewPull, PullState},
-    repo::BlobId,
+    repo::{BlobId, CommitId},
 };
 
 /// The format of the file.

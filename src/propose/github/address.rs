@@ -1,4 +1,4 @@
-//! Step 8, propose: where a repository on GitHub is, from its Git address.
+//! Step 10, propose: where a repository on GitHub is, from its Git address.
 //!
 //! In: a Git URL in any of its forms. Out: the API's root, the host, owner and name. Nothing secret goes through. Pure.
 

@@ -1,4 +1,4 @@
-//! Step 8, propose: what GitHub's answers mean.
+//! Step 10, propose: what GitHub's answers mean.
 //!
 //! In: status, headers and body of an answer. Out: the answer, or a [`ForgeError`] that says who has to do what. Its
 //! sentences are GitHub's own, so they are recognised here and nowhere else. Pure.
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use reqwest::header::HeaderMap;
 use serde::{Deserialize, de::DeserializeOwned};
 
-use crate::{commit::Barrier, propose::ForgeError};
+use crate::{propose::ForgeError, repo::Barrier};
 
 /// How long to wait where GitHub only says that it was too much: it asks for a minute at the least.
 const UNNAMED_WAIT: Duration = Duration::from_secs(61);

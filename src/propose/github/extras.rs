@@ -1,4 +1,4 @@
-//! Step 8, propose: labels, reviewers and assignees on GitHub.
+//! Step 10, propose: labels, reviewers and assignees on GitHub.
 //!
 //! In: what the configuration asks for. Out: one line for each thing that was refused; the rest is there. GitHub takes
 //! all of a list or none of it, so where it refuses, each is asked for alone.

@@ -1,4 +1,4 @@
-//! Step 8, propose: who the token is, to commit as.
+//! Step 10, propose: who the token is, to commit as.
 //!
 //! In: the token. Out: name and address that GitHub links to its user. A person's token is asked by REST; an App's has
 //! no user there, but GraphQL tells the App's bot, and for a workflow's own token `github-actions[bot]`.
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{ACTIONS, GitHub, Method, wire::User};
-use crate::{commit::Signature, propose::ForgeError};
+use crate::{propose::ForgeError, repo::Signature};
 
 /// GraphQL's answer: what was asked for, or errors in its place.
 #[derive(Debug, Default, Deserialize)]

@@ -1,4 +1,4 @@
-//! Step 8, propose: the parts of GitHub's JSON that are read, and no more.
+//! Step 10, propose: the parts of GitHub's JSON that are read, and no more.
 //!
 //! In: JSON. Out: the types of this step. Pure.
 
@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::{
-    commit::Signature,
     propose::{Closer, PullRequest, PullState},
+    repo::Signature,
 };
 
 /// A pull request.

@@ -1,4 +1,4 @@
-//! Step 5, render: what is in a packaged chart, as far as it may be.
+//! Step 7, render: what is in a packaged chart, as far as it may be.
 //!
 //! In: the bytes of a `.tgz`. Out: its files by path below the chart's folder, in memory. Nothing is written here, so
 //! that a name has nothing to act on. Only regular files and folders are taken; over a ceiling, or with a name that is

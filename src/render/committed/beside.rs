@@ -1,4 +1,4 @@
-//! Step 5, render: values files in the neighbourhood of a committed manifest.
+//! Step 7, render: values files in the neighbourhood of a committed manifest.
 //!
 //! In: the tree, a set. Out: the files near it that may hold a chart's values, the nearest first, whatever their names.
 //! Which of them are the set's is for the proof to say.

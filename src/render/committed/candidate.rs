@@ -1,4 +1,4 @@
-//! Step 5, render: the values with which a committed manifest may have been rendered, the likeliest first.
+//! Step 7, render: the values with which a committed manifest may have been rendered, the likeliest first.
 //!
 //! In: the configuration's entries, charts as the repository deploys them, the committed objects. Out: [`Candidate`]s and
 //! the jobs that render them. Which one is right is for the proof to say.

@@ -1,4 +1,4 @@
-//! Step 5, render: checksums over templates, so that the same inputs always give the same bytes.
+//! Step 7, render: checksums over templates, so that the same inputs always give the same bytes.
 //!
 //! In: old and new rendering with the committed values put back. Out: the new one with its checksums settled. Helm's own
 //! is over a second evaluation of the template, with keys that exist nowhere else, and cannot be had again.

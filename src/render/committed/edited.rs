@@ -1,4 +1,4 @@
-//! Step 5, render: the values that a set carries, without what somebody may have edited in them.
+//! Step 7, render: the values that a set carries, without what somebody may have edited in them.
 //!
 //! In: an attempt with the values of the ConfigMap `linkerd-config` that does not prove. Out: the same values with single
 //! ones as the other objects have them. An edit of the ConfigMap alone reaches no object; taken for the values, it would.

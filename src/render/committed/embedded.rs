@@ -1,4 +1,4 @@
-//! Step 5, render: the values that the ConfigMap `linkerd-config` holds as text.
+//! Step 7, render: the values that the ConfigMap `linkerd-config` holds as text.
 //!
 //! In: a rendering and what is committed. Out: the committed text where it says the same as the chart's in other words, and
 //! that text with a new version's changes in it. Below an umbrella chart Helm prints `global: {}` and defaults of `null`;

@@ -1,4 +1,4 @@
-//! Step 5, render: values as YAML text.
+//! Step 7, render: values as YAML text.
 //!
 //! In: a value and where it is to stand. Out: text. One that replaces another takes its style.
 

@@ -1,4 +1,4 @@
-//! Step 5, render: a path to one field of an object, found again in other renderings of the same object.
+//! Step 7, render: a path to one field of an object, found again in other renderings of the same object.
 //!
 //! In: values and nodes. Out: the field in them. An item of a list is found by its name where it has one, since its place
 //! may change between two versions.

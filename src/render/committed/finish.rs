@@ -1,4 +1,4 @@
-//! Step 5, render: what was written for all sets as changes of files.
+//! Step 7, render: what was written for all sets as changes of files.
 //!
 //! In: edits by set; several charts may be in one file. Out: [`FileChange`]s, with kustomizations in step. Every new text
 //! is read back, and no text leaves that holds a stand-in for a key.
@@ -13,9 +13,9 @@ use super::{
     write::{FileEdit, Written},
 };
 use crate::{
-    edit::{FileChange, spliced},
+    edit::spliced,
     render::{Manifest, NotRendered, Rendering},
-    repo::{Entry, Mode, RepoPath},
+    repo::{Entry, FileChange, Mode, RepoPath},
 };
 
 /// What was written so far.

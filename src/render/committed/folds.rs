@@ -1,4 +1,4 @@
-//! Step 5, render: a text that is written over several lines, changed where it changes.
+//! Step 7, render: a text that is written over several lines, changed where it changes.
 //!
 //! In: the scalar, its new value. Out: splices that leave all folds, escapes and indentation around them as they are written,
 //! read back before they are believed; `None` where the scalar has to be written anew.

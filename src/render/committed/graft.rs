@@ -1,4 +1,4 @@
-//! Step 5, render: changed fields spliced into an object's text that a person or a tool has laid out.
+//! Step 7, render: changed fields spliced into an object's text that a person or a tool has laid out.
 //!
 //! In: the text, the object's node, the value that it is to have. Out: splices; comments, quotes and order around them
 //! stay. What cannot be done so is `None`, and the caller writes the whole object. The caller also reads the result back:

@@ -1,4 +1,4 @@
-//! Step 5, render: which fields of a rendering are the chart's invention, and so stay as committed.
+//! Step 7, render: which fields of a rendering are the chart's invention, and so stay as committed.
 //!
 //! In: two renderings of the same, the chart's templates. Out: fields by object. What differs between the two is random;
 //! what comes from the clock is in a reviewed list, since two renderings in one minute agree; a checksum is found by the

@@ -1,4 +1,4 @@
-//! Step 5, render: objects that come into a `List`, and objects that leave it.
+//! Step 7, render: objects that come into a `List`, and objects that leave it.
 //!
 //! In: the text, the items, what goes and what comes. Out: splices, in block style by lines, in flow style (as in JSON)
 //! with the commas. What cannot be done so is `None`.

@@ -1,4 +1,4 @@
-//! Step 5, render: the list of files in a kustomization, kept in step with the files.
+//! Step 7, render: the list of files in a kustomization, kept in step with the files.
 //!
 //! In: a kustomization's text and the files that come and go. Out: its new text; only a list that names files one by one
 //! is changed, and by splices.

@@ -1,4 +1,4 @@
-//! Step 5, render: the values of a control plane, rebuilt from what it carries of them.
+//! Step 7, render: the values of a control plane, rebuilt from what it carries of them.
 //!
 //! In: the committed ConfigMap `linkerd-config`, whose `data.values` holds all values but private keys, and the chart's
 //! defaults. Out: what the user must have set.

@@ -1,4 +1,4 @@
-//! Step 5, render: one set made again in its new version.
+//! Step 7, render: one set made again in its new version.
 //!
 //! In: a set that was rendered, proven or to be overwritten. Out: what is written for it and what changes by object, or the
 //! reason why it stays. No key is ever made here.

@@ -1,4 +1,4 @@
-//! Step 5, render: committed manifests made again.
+//! Step 7, render: committed manifests made again.
 //!
 //! In: the files in which scan found what Helm or `linkerd install` made. Out: their new text, in which nothing differs
 //! but what the release changed; or why there is none. The way of each set of files: `recognise` what it is, find the
@@ -38,11 +38,10 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::{DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering};
 use crate::{
-    edit::FileChange,
     linkerd::Knowledge,
     pins::ChartUse,
     release::EdgeVersion,
-    repo::{BlobId, Mode, RepoPath, Tree},
+    repo::{BlobId, FileChange, Mode, RepoPath, Tree},
 };
 
 pub use beside::values_near;

@@ -1,4 +1,4 @@
-//! Step 5, render: the release of a set whose objects do not name one.
+//! Step 7, render: the release of a set whose objects do not name one.
 //!
 //! In: sets, the versions that there are. Out: the sets, each with its version. The objects of linkerd2-cni name the release
 //! of their image; of which charts they are is known by what the charts give.

@@ -1,4 +1,4 @@
-//! Step 5, render: which file a new object goes to.
+//! Step 7, render: which file a new object goes to.
 //!
 //! In: the files of a set and what is in them. Out: how the set is laid out, and a path for an object that is new. A name
 //! of an object is only text here: whatever is in it, the path stays in the tree.

@@ -1,4 +1,4 @@
-//! Step 5, render: objects in the files of committed manifests that no chart gives.
+//! Step 7, render: objects in the files of committed manifests that no chart gives.
 //!
 //! In: the sets with their renderings. Out: the objects beside those of the charts, with the command of the Linkerd CLI that
 //! writes such ones, where one does. They are their owners', and nothing here ever changes them.

@@ -1,4 +1,4 @@
-//! Step 5, render: which committed object is which of the rendering.
+//! Step 7, render: which committed object is which of the rendering.
 //!
 //! In: a set of files, the old version rendered. Out: the place of each object that the chart gives, and the objects with
 //! its marks that it does not give: those are somebody's own. Objects without any mark belong to the set where the chart

@@ -1,4 +1,4 @@
-//! Step 5, render: the proof that values are those of a committed manifest.
+//! Step 7, render: the proof that values are those of a committed manifest.
 //!
 //! In: the old version rendered with them, with the chart's inventions put back; what is committed. Out: the differences,
 //! none where it is proven. What the one who rendered left out as a whole (`--no-hooks`, no `--include-crds`, Secrets with

@@ -1,4 +1,4 @@
-//! Step 5, render: which charts made the committed manifests, and which files belong together.
+//! Step 7, render: which charts made the committed manifests, and which files belong together.
 //!
 //! In: the files that scan recognised. Out: one [`Committed`] for each time that a chart was rendered into the
 //! repository. Files are of one set where they lie near each other and no object stands in two of them.

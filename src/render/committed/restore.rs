@@ -1,4 +1,4 @@
-//! Step 5, render: what a chart would invent for an object that is not committed any more, found again.
+//! Step 7, render: what a chart would invent for an object that is not committed any more, found again.
 //!
 //! In: a field that nothing committed holds, the rendering, what is committed. Out: its value, the same at each run, where
 //! it follows from what is there. A bundle is what signed the certificate that the chart gives its Secret; a time of the day

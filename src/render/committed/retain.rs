@@ -1,4 +1,4 @@
-//! Step 5, render: a rendering in which the chart's inventions are as committed.
+//! Step 7, render: a rendering in which the chart's inventions are as committed.
 //!
 //! In: rendered text, the fields that are not the release's, the committed objects. Out: the text with their values, by
 //! splices; everything else is byte for byte Helm's. Nothing is ever invented here: a field that is committed nowhere, and

@@ -1,4 +1,4 @@
-//! Step 5, render: the way of all committed manifests through the module.
+//! Step 7, render: the way of all committed manifests through the module.
 //!
 //! In: a request and something that renders. Out: file changes, renderings, and what could not be made again; or the proof
 //! of what is there.

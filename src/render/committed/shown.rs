@@ -1,4 +1,4 @@
-//! Step 5, render: two values that differ, as a sentence shows them.
+//! Step 7, render: two values that differ, as a sentence shows them.
 //!
 //! In: what is committed and what the chart gives. Out: a short text of each, of long ones the part that differs. The two
 //! are never alike: numbers stay numbers and texts have quotes, what cannot be seen is escaped, and of what is secret it

@@ -1,4 +1,4 @@
-//! Step 5, render: texts that are committed in other words than a chart of the index gives: descriptions in CRDs that differ in
+//! Step 7, render: texts that are committed in other words than a chart of the index gives: descriptions in CRDs that differ in
 //! their blanks alone, labels without a version.
 //!
 //! In: a rendering and what is committed. Out: the fields that stay as they are committed. kustomize folds long texts

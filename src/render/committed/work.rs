@@ -1,4 +1,4 @@
-//! Step 5, render: one set rendered with the values that it may have been rendered with.
+//! Step 7, render: one set rendered with the values that it may have been rendered with.
 //!
 //! In: a request and something that renders. Out: of each set the attempt that is nearest to what is committed. All jobs of
 //! one round are given at once, so that they run over the cores; later rounds are for sets whose likeliest values were not

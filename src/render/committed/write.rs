@@ -1,4 +1,4 @@
-//! Step 5, render: a new rendering in the form of the committed one.
+//! Step 7, render: a new rendering in the form of the committed one.
 //!
 //! In: the placed objects, old and new rendering with the committed values in them. Out: splices by file, new files, files
 //! that go. An object that is Helm's text stays Helm's text; one that was laid out otherwise gets its changed fields only.

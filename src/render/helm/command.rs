@@ -1,4 +1,4 @@
-//! Step 5, render: a job as a command line of Helm.
+//! Step 7, render: a job as a command line of Helm.
 //!
 //! In: a [`Job`]. Out: arguments, and the files that they name. Names and values come from a repository: each stands
 //! behind a `=`, so that none is a flag, and no text of theirs is ever a path or an address: values are in files of

@@ -1,4 +1,4 @@
-//! Step 5, render: the private folder in which Helm works.
+//! Step 7, render: the private folder in which Helm works.
 //!
 //! In: files of charts and values. Out: their paths. Only this user may look into the folder, and it is removed when the
 //! value goes, whichever way. Names were checked before they come here; a file is made anew or not at all, so that

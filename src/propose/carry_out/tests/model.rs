@@ -9,15 +9,13 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    commit::{CommitId, CommitInfo, RefUpdate, TreeId},
-    edit::{ChangeSet, FileChange},
     pins::Stage,
     propose::{
         Closer, CommitParts, Desk, Extras, ForgeError, Message, Options, Proposal, PullRequest, PullState,
         Wanted, Wish, wanted,
     },
     release::EdgeVersion,
-    repo::{BlobId, Mode, RepoPath},
+    repo::{BlobId, ChangeSet, CommitId, CommitInfo, FileChange, Mode, RefUpdate, RepoPath, TreeId},
 };
 
 mod sides;

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{BRANCH, World, hash};
 use crate::{
-    commit::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature},
     propose::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status},
-    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    repo::{
+        BlobId, CommitId, CommitInfo, Entry, GitError, Mode, NewCommit, RefUpdate, Refs, Remote, RepoPath,
+        Signature, Tree, TreeError,
+    },
 };
 
 // === impl Remote for World ===

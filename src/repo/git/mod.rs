@@ -1,4 +1,4 @@
-//! Step 7, commit: a Git remote by libgit2, without a working tree.
+//! Step 3, repo: a Git remote by libgit2, without a working tree.
 //!
 //! In: an address and the operator's token. Out: [`Remote`]: branches in one request, commits by a shallow fetch into
 //! a bare cache, new commits from a tree builder, and branches moved from the value that was observed. Nothing of a
@@ -14,6 +14,7 @@ mod local;
 mod object;
 mod ssh;
 mod store;
+pub mod tree;
 mod wire;
 mod write;
 
@@ -25,16 +26,20 @@ use std::{
 
 use secrecy::SecretString;
 
-use self::{
-    address::Address,
-    history::Reach,
-    http::{HttpServer, Service},
-    local::LocalRemote,
-    store::Store,
-    wire::{Pushed, Wire, WireError},
+use crate::{
+    repo::{
+        ChangeSet, CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Rule, Tree,
+        git::{
+            address::Address,
+            history::Reach,
+            http::{HttpServer, Service},
+            local::LocalRemote,
+            store::Store,
+            wire::{Pushed, Wire, WireError},
+        },
+    },
+    sys::http::Http,
 };
-use super::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Rule};
-use crate::{edit::ChangeSet, repo::Tree, sys::http::Http};
 
 pub use head::{LocalClone, LocalHead, open_path};
 pub use local::check_path;

@@ -1,12 +1,9 @@
-//! Step 7, commit: what a Git server says of its branches.
+//! Step 3, repo: what a Git server says of its branches.
 //!
 //! In: the body of `info/refs?service=...` (protocol version 0). Out: [`Refs`], or why the body is not one. Pure;
 //! every length in the body is a claim and is checked.
 
-use crate::{
-    commit::{CommitId, Refs},
-    repo::BlobId,
-};
+use crate::repo::{BlobId, CommitId, Refs};
 
 /// A body that is no advertisement: the server's fault, or not a Git server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

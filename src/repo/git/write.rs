@@ -1,4 +1,4 @@
-//! Step 7, commit: a change set as a commit object.
+//! Step 3, repo: a change set as a commit object.
 //!
 //! In: a [`NewCommit`] and the tree that it is applied to. Out: the id of a commit in the store; nothing leaves this
 //! machine. Same inputs, same id: the date is given, the zone is UTC, and no configuration has a say.
@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 
 use git2::{FileMode, Repository, Time, Tree, build::TreeUpdateBuilder};
 
-use super::store::{id, oid, other};
-use crate::{
-    commit::{CommitId, GitError, NewCommit, TreeId},
-    edit::{ChangeSet, FileChange},
-    repo::{BlobId, Mode},
+use crate::repo::{
+    BlobId, ChangeSet, CommitId, FileChange, GitError, Mode, NewCommit, TreeId,
+    git::store::{id, oid, other},
 };
 
 /// Writes blobs, trees and the commit.

@@ -1,4 +1,4 @@
-//! Step 7, commit: since when a text stands in a file of a branch.
+//! Step 3, repo: since when a text stands in a file of a branch.
 //!
 //! In: a tip, a file, a text. Out: the time of the first commit, on the tip's first-parent line, from which on the file
 //! has held the text. History is deepened only as far as the question needs.
@@ -8,14 +8,13 @@ use std::path::Path;
 use git2::{ObjectType, Oid, Repository};
 use jiff::Timestamp;
 
-use super::{
-    DEPTHS, GitRemote, Link, LocalClone,
-    local::open_repository,
-    store::{oid, other},
-};
-use crate::{
-    commit::{CommitId, GitError},
-    repo::RepoPath,
+use crate::repo::{
+    CommitId, GitError, RepoPath,
+    git::{
+        DEPTHS, GitRemote, Link, LocalClone,
+        local::open_repository,
+        store::{oid, other},
+    },
 };
 
 /// How many commits are read before the oldest of them is taken for an answer.

@@ -16,11 +16,14 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use super::{
-    entry::{Header, Inflater, Kind, apply},
-    packs::{Pack, locate},
+use crate::repo::{
+    BlobId,
+    git::tree::{
+        entry::{Header, Inflater, Kind, apply},
+        packs::{Pack, locate},
+    },
+    parallel,
 };
-use crate::repo::{BlobId, parallel};
 
 /// The largest content that is worth it; one of a few bytes can claim to be of any size.
 const LARGEST: u64 = 1 << 20;

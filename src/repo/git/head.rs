@@ -1,19 +1,18 @@
-//! Step 7, commit: the HEAD commit of a clone on this machine.
+//! Step 3, repo: the HEAD commit of a clone on this machine.
 //!
 //! In: the folder of a repository. Out: the commit that HEAD names, its tree, and the address of `origin`. Files of
 //! the working tree are not looked at, nothing is contacted and nothing is written.
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    address::{self, Address},
-    local::open_repository,
-    object::parse_commit,
-    store::{id, other},
-};
-use crate::{
-    commit::{CommitId, CommitInfo, GitError},
-    repo::GitTree,
+use crate::repo::{
+    CommitId, CommitInfo, GitError, GitTree,
+    git::{
+        address::{self, Address},
+        local::open_repository,
+        object::parse_commit,
+        store::{id, other},
+    },
 };
 
 /// A clone as it was committed last.

@@ -1,4 +1,4 @@
-//! Step 7, commit: which setting stands behind a refusal.
+//! Step 3, repo: which setting stands behind a refusal.
 //!
 //! In: the words that a host sends with a refusal, over Git or over its API. Out: the setting, and the way out of it.
 //! The sentences are GitHub's own; what is not known here is told in the host's words. Pure.

@@ -1,4 +1,4 @@
-//! Step 7, commit: a remote that is a folder of this machine.
+//! Step 3, repo: a remote that is a folder of this machine.
 //!
 //! In: a path. Out: its branches, read where they are, and branches moved under the repository's own locks. Nothing
 //! is copied to be read. Hooks of the folder are not run: a program of the repository is never started.
@@ -11,11 +11,13 @@ use std::{
 
 use git2::{BranchType, ErrorCode, Repository, RepositoryOpenFlags};
 
-use super::{
-    store::{self, Store, id, oid},
-    wire::Pushed,
+use crate::repo::{
+    CommitId, GitError, RefUpdate, Refs,
+    git::{
+        store::{self, Store, id, oid},
+        wire::Pushed,
+    },
 };
-use crate::commit::{CommitId, GitError, RefUpdate, Refs};
 
 /// What is written beside a moved ref where the repository keeps a log.
 const LOG: &str = "uplinker";

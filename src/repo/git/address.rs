@@ -1,4 +1,4 @@
-//! Step 7, commit: where a Git remote is.
+//! Step 3, repo: where a Git remote is.
 //!
 //! In: the operator's text. Out: an [`Address`], or the reason why it cannot be used. Pure: nothing is opened or
 //! contacted here. Credentials have no place in an address, so an error never repeats them.
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use crate::{commit::GitError, sys::http::keeps_secrets};
+use crate::{repo::GitError, sys::http::keeps_secrets};
 
 /// The address of a Git remote.
 #[derive(Clone, Debug, PartialEq, Eq)]

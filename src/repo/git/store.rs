@@ -1,4 +1,4 @@
-//! Step 7, commit: the bare repository beside a remote.
+//! Step 3, repo: the bare repository beside a remote.
 //!
 //! In: a cache folder and a remote's address. Out: objects. The cache can be deleted or broken at any time: it is
 //! then made again. Two processes never share one: the second works in a private temporary folder. Neither holds
@@ -16,10 +16,8 @@ use git2::{Config, ObjectType, Oid, Repository, RepositoryInitOptions, Repositor
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::object::parse_commit;
 use crate::{
-    commit::{CommitId, CommitInfo, GitError, TreeId},
-    repo::{GitTree, Listing},
+    repo::{CommitId, CommitInfo, GitError, GitTree, Listing, TreeId, git::object::parse_commit},
     sys::files::private_folder,
 };
 

@@ -1,10 +1,10 @@
-//! Step 7, commit: questions about history that is only partly here.
+//! Step 3, repo: questions about history that is only partly here.
 //!
 //! In: a lookup of commits. Out: whether one commit is reachable from another, as far as can be told. Pure.
 
 use std::collections::{HashSet, VecDeque};
 
-use crate::commit::{CommitId, CommitInfo, GitError};
+use crate::repo::{CommitId, CommitInfo, GitError};
 
 /// What the history that is here says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

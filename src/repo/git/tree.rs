@@ -15,7 +15,7 @@ use std::{
 
 use git2::{ObjectType, Odb, Oid, Repository, RepositoryOpenFlags};
 
-use super::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
+use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
 
 /// How many entries, folders included, one tree may have. A tree that names itself over and over in few bytes ends here.
 const MAX_ENTRIES: usize = 2_000_000;

@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{
-    edit::ChangeSet,
-    repo::{BlobId, Entry, Tree, TreeError},
-};
+use crate::repo::{BlobId, ChangeSet, Entry, Tree, TreeError};
 
 /// The base tree seen through a change set.
 pub struct Overlay<'a> {

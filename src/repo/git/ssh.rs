@@ -1,4 +1,4 @@
-//! Step 7, commit: who we are and whom we talk to over SSH.
+//! Step 3, repo: who we are and whom we talk to over SSH.
 //!
 //! In: the operator's key and known hosts. Out: answers to libgit2's questions. An unknown host key is refused;
 //! nothing is ever added to a list of known hosts.

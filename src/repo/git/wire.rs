@@ -1,4 +1,4 @@
-//! Step 7, commit: fetch and push over HTTP and SSH, by libgit2.
+//! Step 3, repo: fetch and push over HTTP and SSH, by libgit2.
 //!
 //! In: a repository, an address, refs. Out: objects here, or a branch moved there. A transfer is bounded in size and
 //! time; the token travels in a header of this one operation and is stored nowhere; no redirect leaves the host.
@@ -15,10 +15,11 @@ use git2::{
 };
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{http::printable, ssh::SshOptions, store};
 use crate::{
-    commit::{CommitId, GitError, RefUpdate, Refs},
-    repo::BlobId,
+    repo::{
+        BlobId, CommitId, GitError, RefUpdate, Refs,
+        git::{http::printable, ssh::SshOptions, store},
+    },
     sys::git_options,
 };
 

@@ -1,21 +1,13 @@
-//! Step 7, commit: a change set as a commit on our branch.
+//! Step 3, repo: a change set as a commit on our branch.
 //!
 //! In: a change set and the observed refs. Out: a commit, pushed by compare-and-swap. The types and the trait at
 //! the edge are here; `git` is the adapter over git2. Commits are reproducible: same inputs, same object id.
-
-pub mod git;
-mod refusal;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::{
-    edit::ChangeSet,
-    repo::{BlobId, Tree},
-};
-
-pub use refusal::{Barrier, Rule};
+use crate::repo::{Barrier, BlobId, ChangeSet, Rule, Tree};
 
 /// The id of a commit (SHA-1).
 pub type CommitId = BlobId;

@@ -1,4 +1,4 @@
-//! Step 7, commit: a commit object as it stands in the object database.
+//! Step 3, repo: a commit object as it stands in the object database.
 //!
 //! In: the object's bytes. Out: a [`CommitInfo`]. Pure. libgit2 reads commits too, but hides the parents of a
 //! shallow one; whose commit a branch tip is can only be told from the parents that it really names.
@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use super::advertisement::parse_id;
-use crate::commit::{CommitId, CommitInfo};
+use crate::repo::{CommitId, CommitInfo};
 
 /// Reads a commit; `None` where a part that every commit has is missing.
 pub fn parse_commit(id: CommitId, bytes: &[u8]) -> Option<CommitInfo> {

@@ -1,4 +1,4 @@
-//! Step 7, commit: the requests to a Git server over HTTP that libgit2 does not make.
+//! Step 3, repo: the requests to a Git server over HTTP that libgit2 does not make.
 //!
 //! In: an address and a token. Out: the branches in one request, and for a transfer that failed the reason in the
 //! server's own words. The token goes to the operator's host and to no other: a redirect elsewhere is an error.
@@ -13,9 +13,8 @@ use reqwest::{StatusCode, header};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::advertisement;
 use crate::{
-    commit::{Barrier, GitError, Refs},
+    repo::{Barrier, GitError, Refs, git::advertisement},
     sys::http::Http,
 };
 
