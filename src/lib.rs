@@ -6,6 +6,7 @@ pub mod cli;
 pub mod config;
 pub mod deploy;
 pub mod edit;
+pub mod explain;
 pub mod linkerd;
 pub mod pins;
 pub mod pipeline;

@@ -17,9 +17,10 @@ use jiff::Timestamp;
 
 use crate::{
     config::{self, Config},
+    linkerd::EdgeVersion,
     pins::Stage,
-    propose::Forge,
-    release::{Catalog, EdgeVersion},
+    propose::forge::Forge,
+    release::Catalog,
     render::Renderer,
     repo::{
         GitError, Tree,

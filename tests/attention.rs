@@ -23,10 +23,10 @@ use support::{
     repo::BareRepo,
 };
 use uplinker::{
+    explain::content::{Content, Weight},
+    linkerd::EdgeVersion,
     pins::Stage,
     pipeline::{Operator, plan_head},
-    propose::content::{Content, Weight},
-    release::EdgeVersion,
     render::{Chart, ChartId, Job, Layer, RenderError, Renderer, Take},
     repo::git::open_path,
     report::StageDecision,

@@ -9,7 +9,7 @@ use support::{
 };
 use tempfile::TempDir;
 use uplinker::{
-    propose::{
+    propose::forge::{
         Forge, NewPull, PullState,
         directory::{Access, DirectoryForge},
     },

@@ -19,7 +19,7 @@ use support::{
     scene::{PLATFORM, REPO, TOKEN},
 };
 use uplinker::{
-    propose::{
+    propose::forge::{
         Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status,
         github::{Address, GitHub},
     },

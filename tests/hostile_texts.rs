@@ -11,7 +11,11 @@ mod hostile_texts {
     mod reading;
     mod whole;
 
-    use uplinker::propose::{Marker, Ticks, body, body::Frame, marker};
+    use uplinker::explain::{
+        Marker, Ticks,
+        body::{self, Frame},
+        marker,
+    };
 
     fn finished(text: &str) -> (String, Marker) {
         finished_as("platform", text)
@@ -44,7 +48,7 @@ mod hostile_texts {
             keeps_history: true,
             retry: true,
         };
-        let content = uplinker::propose::Content { stage: stage.into(), ..page::filled_with(text) };
+        let content = uplinker::explain::Content { stage: stage.into(), ..page::filled_with(text) };
         let text = body::text(&content).expect("renders");
         (body::compose(&text, &frame, &Ticks::default(), &sign).expect("renders"), sign)
     }

@@ -7,9 +7,9 @@ use std::{env, path::PathBuf};
 
 use uplinker::{
     edit::{self},
+    explain::{Content, body, content::Material},
     pins::{ScanOptions, Stage, scan},
     plan::{self, Options, Request, Target},
-    propose::{Content, body, content::Material},
     render::render_uses,
     repo::Overlay,
     verify::{Verification, verify},

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
 
 use crate::{
-    release::{self, EdgeVersion},
+    linkerd::EdgeVersion,
+    release::{self},
     report::Format,
     sys::{
         env::{self, Environment},
@@ -141,7 +142,7 @@ pub(super) enum ColorArg {
 
 /// Reads a release, and knows what a chart version was meant to be.
 fn release(text: &str) -> Result<EdgeVersion, String> {
-    text.parse().map_err(|error: release::NotAnEdge| match EdgeVersion::meant_by(text) {
+    text.parse().map_err(|error: crate::linkerd::NotAnEdge| match EdgeVersion::meant_by(text) {
         Some(near) => format!("{error}; did you mean `{near}`?"),
         None => error.to_string(),
     })

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::{
     config::{ConfigErrors, ReadError},
     pipeline,
-    propose::ForgeError,
+    propose::forge::ForgeError,
     release::ReleaseError,
     repo::{GitError, TreeError},
     sys::{http::HttpSetup, secrets::TokenError},

@@ -14,7 +14,8 @@ use super::{
     args::{AccessArgs, HelmArgs, NetworkArgs, PassArgs},
 };
 use crate::{
-    release::{EdgeVersion, SourceSetting, Sources},
+    linkerd::EdgeVersion,
+    release::{SourceSetting, Sources},
     sys::{
         env::Environment,
         secrets::{Token, without_userinfo},

@@ -12,14 +12,17 @@ use super::{
     request::{HelmChoice, ReleasesRequest, VerifyRequest},
 };
 use crate::{
+    linkerd::EdgeVersion,
     pipeline::{self, Operator},
     policy::{self, Needs, Policy},
     propose::{
         self,
-        directory::{Access, DirectoryForge},
-        github::{Address, GitHub},
+        forge::{
+            directory::{Access, DirectoryForge},
+            github::{Address, GitHub},
+        },
     },
-    release::{self, Catalog, EdgeVersion, FeedState, Purpose, SourceSetting, Sources},
+    release::{self, Catalog, FeedState, Purpose, SourceSetting, Sources},
     render::{
         self, Renderer,
         helm::{Helm, HelmOptions},
@@ -121,7 +124,7 @@ impl<'t> Session<'t> {
             Place::Remote(url) => {
                 let remote =
                     self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
-                let plan = |forge: Result<&dyn propose::Forge, &str>| {
+                let plan = |forge: Result<&dyn propose::forge::Forge, &str>| {
                     self.operate(request, catalog, |operator| pipeline::plan_remote(&remote, forge, operator))
                 };
                 match choose_forge(request, &url) {

@@ -23,10 +23,10 @@ use globset::GlobSet;
 use jiff::SignedDuration;
 
 use crate::{
+    linkerd::EdgeVersion,
     plan::Target,
     policy::Policy,
-    propose::{Extras, Options},
-    release::EdgeVersion,
+    propose::{Options, forge::Extras},
     render::{DriftMode, RenderEntry},
     repo::Signature,
 };

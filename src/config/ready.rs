@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use crate::{
     plan::Target,
     policy::{Channel, Freeze, Policy, Schedule},
-    propose::{Extras, History, Options, Update},
+    propose::{History, Options, Update, forge::Extras},
     render::{DriftMode, RenderEntry},
 };
 

@@ -8,9 +8,8 @@ use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 
 use super::nearest;
 use crate::{
-    linkerd,
+    linkerd::{self, EdgeVersion},
     policy::Range,
-    release::EdgeVersion,
     repo::{RepoPath, Signature},
 };
 

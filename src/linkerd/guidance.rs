@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// What was said of one release.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::knowledge::built_in;
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// A stretch of releases that cannot be crossed in one step.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

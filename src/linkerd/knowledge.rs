@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 use serde::Deserialize;
 
 use super::{Advice, ClockField, GatewayApi, Hop, Kubernetes, Milestone, Notice};
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 const BUILT_IN: &str = include_str!("../../data/linkerd.yaml");
 

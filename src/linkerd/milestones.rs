@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// A 2.x version of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -1,6 +1,6 @@
 //! Knowledge of Linkerd: names, annotations, values, milestones, required hops, notices.
 //!
-//! Data and pure functions only; every step may read it, it reads nothing but version types. Names are
+//! Data and pure functions only; every step may read it, it reads no other. Names are
 //! constants here; what changes with releases is in `data/linkerd.yaml`, which an operator may extend. Each
 //! fact names its source: L2 is the repository linkerd/linkerd2, WEB is linkerd/website.
 
@@ -15,6 +15,7 @@ mod notices;
 mod requirements;
 mod undeclared;
 mod values;
+mod version;
 
 pub use annotations::{INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT};
 pub use clock_fields::ClockField;
@@ -30,3 +31,4 @@ pub use notices::{Notice, NoticeKind, Touches};
 pub use requirements::{GatewayApi, Kubernetes};
 pub use undeclared::{is_free_form, reads_undeclared, replaced_value};
 pub use values::{REQUIRED, Required, VALUES, Value, ValueLine, value};
+pub use version::{EdgeVersion, NotAnEdge};

@@ -106,7 +106,7 @@ pub fn retired_chart(name: &str) -> Option<RetiredChart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::EdgeVersion;
+    use crate::linkerd::EdgeVersion;
 
     #[test]
     fn only_linkerds_own_registries_count() {

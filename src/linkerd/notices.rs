@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// A fact that whoever upgrades to, or past, a release should know.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]

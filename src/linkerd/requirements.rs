@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// The range of Kubernetes versions that the charts accept since a release.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

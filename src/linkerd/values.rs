@@ -111,7 +111,7 @@ const fn dead(chart: &'static str, path: &'static str, line: ValueLine, since: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{linkerd::is_chart, release::EdgeVersion};
+    use crate::linkerd::{EdgeVersion, is_chart};
 
     #[test]
     fn every_row_names_a_chart_once_and_a_real_release() {

@@ -13,8 +13,7 @@ use super::{
     version_text::{Expects, VersionText},
 };
 use crate::{
-    linkerd::{self, VersionLine},
-    release::EdgeVersion,
+    linkerd::{self, EdgeVersion, VersionLine},
     yaml::Node,
 };
 

@@ -49,7 +49,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    release::EdgeVersion,
+    linkerd::EdgeVersion,
     repo::{BlobId, RepoPath},
     yaml::Route,
 };
@@ -212,6 +212,16 @@ pub enum Stage {
     Platform,
     /// Proxy pins.
     DataPlane,
+}
+
+impl Stage {
+    /// Returns its name, as branches, titles and markers have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Platform => "platform",
+            Self::DataPlane => "data-plane",
+        }
+    }
 }
 
 /// Why a pin stays as it is: a closed list, shown to people in these words.

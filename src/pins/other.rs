@@ -126,7 +126,7 @@ pub(super) fn generators(file: &TextFile<'_>, markers: &[Pin]) -> Vec<Generator>
 }
 
 /// Returns the releases that a text names outside the given pins.
-pub(super) fn unmarked_releases(text: &str, markers: &[Pin]) -> Vec<crate::release::EdgeVersion> {
+pub(super) fn unmarked_releases(text: &str, markers: &[Pin]) -> Vec<crate::linkerd::EdgeVersion> {
     if markers.is_empty() {
         return releases(text);
     }

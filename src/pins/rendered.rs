@@ -13,7 +13,10 @@ use super::{
     place::Place,
     version_text::{Expects, VersionText},
 };
-use crate::{linkerd, release::EdgeVersion, yaml::Node};
+use crate::{
+    linkerd::{self, EdgeVersion},
+    yaml::Node,
+};
 
 /// The annotation with which every chart marks its objects.
 const CREATED_BY: &str = "linkerd.io/created-by";

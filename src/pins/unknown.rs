@@ -4,7 +4,10 @@
 //! so that it is named and not passed over in silence. It makes no pins.
 
 use super::{Form, Pin, SkipReason, Skipped, object::Object, place::Place, version_text::tokens};
-use crate::{linkerd, release::EdgeVersion, yaml::Node};
+use crate::{
+    linkerd::{self, EdgeVersion},
+    yaml::Node,
+};
 
 /// Under these keys, next to each other, the known deployers name a chart and its version.
 const CHART_KEYS: [&str; 3] = ["chart", "chartName", "name"];

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{Form, Reason};
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// Which scheme the place expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,12 +7,13 @@ use jiff::SignedDuration;
 use crate::{
     config::{Fields, OnBlock, TargetConfig, Wording},
     edit::{self},
+    explain::Content,
+    linkerd::EdgeVersion,
     pins::{Inventory, Pin, Reason, Stage},
     pipeline::{Error, Operator, landed::Landed, rendering::Rendering, survey::Survey},
     plan::{self, Plan},
     policy::{self, Decision, Hold, HoldReason, Policy},
-    propose::{self, Content, Wanted},
-    release::EdgeVersion,
+    propose::{self, Wanted},
     render::{NotRendered, Renderings},
     repo::{ChangeSet, Overlay, RepoPath},
     report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
@@ -214,7 +215,7 @@ impl Drafting<'_> {
             let draft = self.without_proposal(StageDecision::Blocked(Box::new(plan)));
             return Ok(Draft { report: StageReport { changes, findings, ..draft.report }, ..draft });
         }
-        let content = Content::of(&propose::content::Material {
+        let content = Content::of(&crate::explain::content::Material {
             plan: &plan,
             inventory: &inventory,
             target: &self.target.target,
@@ -317,6 +318,6 @@ pub(super) fn fill(wording: &Wording, plan: &Plan) -> String {
         from: &from.join(", "),
         to: &plan.to.to_string(),
         target: &plan.target,
-        stage: plan::stage_name(plan.stage),
+        stage: plan.stage.name(),
     })
 }

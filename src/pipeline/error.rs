@@ -2,7 +2,7 @@
 
 use crate::{
     config::{ConfigErrors, ReadError},
-    propose::ForgeError,
+    propose::forge::ForgeError,
     render::RenderError,
     repo::{GitError, TreeError},
 };

@@ -6,11 +6,15 @@ use jiff::Timestamp;
 
 use crate::{
     config::Config,
+    explain::marker,
+    linkerd::EdgeVersion,
     pins::{Inventory, Pin, Stage},
     pipeline::{Base, Error, lists::Lists},
     plan::{self, Target},
-    propose::{self, Forge, PullRequest, PullState, marker},
-    release::EdgeVersion,
+    propose::{
+        self,
+        forge::{Forge, PullRequest, PullState},
+    },
     repo::git::{GitRemote, LocalClone},
 };
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     pipeline::Error,
-    propose::{Forge, OpenPulls, PullRequest, PullState},
+    propose::forge::{Forge, OpenPulls, PullRequest, PullState},
 };
 
 /// The pull requests of the branches that were asked about.

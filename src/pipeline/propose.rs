@@ -2,6 +2,7 @@
 
 use crate::{
     config::Config,
+    explain::Message,
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
@@ -10,7 +11,8 @@ use crate::{
     plan::Plan,
     policy::HoldReason,
     propose::{
-        self, Carried, CommitParts, Desk, Done, Forge, ForgeError, Held, Message, ProposeError, Wanted, Wish,
+        self, Carried, CommitParts, Desk, Done, Held, ProposeError, Wanted, Wish,
+        forge::{Forge, ForgeError},
     },
     release::Catalog,
     repo::{ChangeSet, git::GitRemote},
@@ -136,7 +138,7 @@ impl Proposing<'_> {
     }
 }
 
-fn outcome(done: Done, pull: Option<propose::PullRequest>, branch: &str) -> Option<Outcome> {
+fn outcome(done: Done, pull: Option<propose::forge::PullRequest>, branch: &str) -> Option<Outcome> {
     match (done, pull) {
         // Its last word is `branch`, and without a pull request nothing else in the report names it.
         (Done::Held(held @ Held::BranchOccupied { .. }), pull) => {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     config::TargetConfig,
+    linkerd::EdgeVersion,
     pins::{Inventory, Pin, PinKind, RenderedFile},
     pipeline::survey::Survey,
     plan::{NewText, Plan},
-    release::EdgeVersion,
     render::{
         Renderer, Renderings,
         committed::{self, Committed, Recognised, Regenerate, Regenerated},

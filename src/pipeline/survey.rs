@@ -2,12 +2,12 @@
 
 use crate::{
     config::{Config, ProxyPins, TargetConfig},
-    linkerd,
+    linkerd::{self, EdgeVersion},
     pins::{self, Inventory, PinKind, ScanOptions},
     pipeline::{Base, Error, draft::Draft},
     plan::{self, Move, Proxies, Target},
     policy::HoldReason,
-    release::{Catalog, EdgeVersion, FeedState},
+    release::{Catalog, FeedState},
     repo::{RepoPath, Tree},
     report::{PinsReport, RunReport, StageDecision},
 };

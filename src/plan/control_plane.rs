@@ -5,8 +5,8 @@
 
 use super::{Target, edge_of};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Form, Inventory, Pin, PinKind, Reason},
-    release::EdgeVersion,
     yaml::{Route, Step},
 };
 

@@ -29,7 +29,7 @@ pub(super) fn fingerprint(request: &Request<'_>, moves: &[Move]) -> String {
     let mut hash = Fields::default();
     hash.add(&RULES_VERSION.to_be_bytes())
         .add(request.target.name.as_bytes())
-        .add(super::stage_name(request.stage).as_bytes())
+        .add(request.stage.name().as_bytes())
         .add(request.to.to_string().as_bytes())
         .add(inputs(request, moves).as_bytes());
     let pins = moves.iter().filter_map(|m| request.inventory.pins.get(m.pin));

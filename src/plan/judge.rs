@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Constraint, Move, NewText, Options, Proxies, Target};
 use crate::{
-    linkerd::Knowledge,
+    linkerd::{EdgeVersion, Knowledge},
     pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
-    release::{Catalog, EdgeVersion},
+    release::Catalog,
     repo::RepoPath,
 };
 

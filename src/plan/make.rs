@@ -6,10 +6,10 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Move, Plan, Request, edge_of, fingerprint, judge, judge::obstructs, stage_name};
+use super::{Move, Plan, Request, edge_of, fingerprint, judge, judge::obstructs};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Inventory, Reason, Stage},
-    release::EdgeVersion,
     repo::RepoPath,
 };
 
@@ -88,7 +88,7 @@ fn stuck(inventory: &Inventory, stays: &[Move]) -> Vec<Stuck> {
 impl fmt::Display for PlanBlocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, to, .. } = self;
-        let stage = stage_name(self.stage);
+        let stage = self.stage.name();
         write!(f, "no pin of target `{target}`, stage {stage}, can be moved to {to}; edit by hand or hold:")?;
         self.stuck.iter().try_for_each(|stuck| write!(f, "\n  {stuck}"))
     }

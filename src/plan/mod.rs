@@ -22,8 +22,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Deployment, Inventory, Reason, Stage},
-    release::{Catalog, EdgeVersion},
+    release::Catalog,
     repo::{BlobId, RepoPath},
 };
 
@@ -34,7 +35,7 @@ pub use judge::{edge_of, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};
 pub use needs::{mirror_is_read, needs, resting};
 pub use target::{Assignment, Overlap, assign};
-pub use title::{stage_name, title};
+pub use title::title;
 
 /// A named set of paths that move together.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    linkerd::CHARTS,
+    linkerd::{CHARTS, EdgeVersion},
     pins::{Form, Inventory, Pin, PinKind, Reason, Site, SkipReason, Skipped, Stage},
     plan::Target,
-    release::{Catalog, Chart, EdgeVersion, Feed, FeedState, Guidance, Release},
+    release::{Catalog, Chart, Feed, FeedState, Guidance, Release},
     repo::{BlobId, RepoPath},
     yaml::{Route, Step},
 };

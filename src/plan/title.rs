@@ -13,7 +13,7 @@ const NAMED: usize = 3;
 ///
 /// `several_targets` says whether the repository has more than one target.
 pub fn title(plan: &Plan, several_targets: bool) -> String {
-    let (to, target, stage) = (plan.to, &plan.target, stage_name(plan.stage));
+    let (to, target, stage) = (plan.to, &plan.target, plan.stage.name());
     match plan.from.as_slice() {
         [] => format!("Linkerd → {to} ({target}, {stage})"),
         [from] => format!("Linkerd {from} → {to} ({target}, {stage})"),
@@ -21,14 +21,6 @@ pub fn title(plan: &Plan, several_targets: bool) -> String {
             format!("Linkerd → {to} ({target}, {stage}, from {})", origins(plan))
         }
         _ => format!("Linkerd → {to} (from {})", origins(plan)),
-    }
-}
-
-/// Returns the stage as the contract writes it.
-pub fn stage_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Platform => "platform",
-        Stage::DataPlane => "data-plane",
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     Decision, Hold, HoldReason, Needs, Policy,
     quiet::{by_hand, by_schedule},
 };
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// The control plane as the repository's base branch has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

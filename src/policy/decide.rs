@@ -11,8 +11,8 @@ use super::{
     quiet::{by_hand, by_schedule},
 };
 use crate::{
-    linkerd::Hop,
-    release::{Catalog, EdgeVersion, Release},
+    linkerd::{EdgeVersion, Hop},
+    release::{Catalog, Release},
 };
 
 /// What there is to do before pauses and windows are looked at.

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::{Channel, ChartNeed, Hold, HoldReason, Needs, Policy};
 use crate::{
-    linkerd::retired_chart,
-    release::{Catalog, EdgeVersion, FeedState, Guidance, Release},
+    linkerd::{EdgeVersion, retired_chart},
+    release::{Catalog, FeedState, Guidance, Release},
 };
 
 /// The first release whose charts carry its own version, `YYYY.M.N`.

@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 pub use data_plane::{ControlPlane, data_plane};
 pub use decide::{decide, passed_over};

@@ -9,16 +9,19 @@ mod text;
 use std::collections::BTreeSet;
 
 use super::{
-    Forge, ForgeError, Message, NewPull, PullPatch, PullRequest, PullState, Ticks,
-    body::{self, BodyError},
-    commit_message,
     observe::{self, Observed, Question},
     ownership::{Known, Planned},
     reconcile::{self, Action, Held, Options, Outcome},
     wanted::Wanted,
 };
 use crate::{
+    explain::{
+        Message, Ticks,
+        body::{self, BodyError},
+        commit_message,
+    },
     pins::Stage,
+    propose::forge::{Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState},
     repo::{
         ChangeSet, CommitId, FileChange, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, blob_id,
     },

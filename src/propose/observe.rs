@@ -3,13 +3,14 @@
 //! In: a forge and a remote. Out: [`Observed`]. It writes nothing, and decides nothing.
 
 use super::{
-    Closer, Marker, PullRequest, Ticks,
     carry_out::{Desk, ProposeError},
-    content::stage_word,
-    marker,
     ownership::{self, Evidence, Known, Merged, Ownership},
 };
-use crate::repo::{CommitId, Entry, GitError, Refs, Remote};
+use crate::{
+    explain::{Marker, Ticks, marker},
+    propose::forge::{Closer, PullRequest},
+    repo::{CommitId, Entry, GitError, Refs, Remote},
+};
 
 /// How many merges of the base branch on top of ours are looked through.
 const MERGES: usize = 30;
@@ -99,7 +100,7 @@ fn pulls(desk: &Desk<'_>, refs: &Refs, known: Option<Vec<PullRequest>>) -> Resul
     };
     pulls.sort_by_key(|p| std::cmp::Reverse(p.number));
     let see = |pull: PullRequest| {
-        let of_here = |m: &Marker| m.target == desk.target && m.stage == stage_word(desk.stage);
+        let of_here = |m: &Marker| m.target == desk.target && m.stage == desk.stage.name();
         let marker = marker::read(&pull.body).filter(of_here);
         let queued = desk.forge.is_queued(&pull, refs);
         Seen { ticks: Ticks::read(&pull.body), marker, queued, closer: None, pull }

@@ -40,12 +40,16 @@
 //! then all is read again. So no branch is left behind by us, and what is open tells all when nothing is wanted.
 
 use super::{
-    CheckBox, Closer, Marker, PullState,
     observe::{Head, Observed, Question, Seen},
     ownership::Ownership,
     wanted::{Wanted, is_ours, is_same_label, note_hash},
 };
-use crate::{release::EdgeVersion, repo::CommitId};
+use crate::{
+    explain::{CheckBox, Marker},
+    linkerd::EdgeVersion,
+    propose::forge::{Closer, PullState},
+    repo::CommitId,
+};
 
 /// How the branch grows (`branch.history`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,13 +5,18 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{
-    Content, Extras, History, Marker, Status,
-    body::{self, BodyError, Frame},
-    content::{Weight, stage_word},
-    markdown,
+use super::History;
+use crate::{
+    explain::{
+        Content, Marker,
+        body::{self, BodyError, Frame},
+        content::Weight,
+        markdown,
+    },
+    linkerd::EdgeVersion,
+    plan::Plan,
+    propose::forge::{Extras, Status},
 };
-use crate::{plan::Plan, release::EdgeVersion};
 
 /// The label of a pull request that no check found anything to settle in.
 pub const ROUTINE: &str = "linkerd: routine";
@@ -61,7 +66,7 @@ impl Wanted {
         }
         Ok(Self {
             target: plan.target.clone(),
-            stage: stage_word(plan.stage),
+            stage: plan.stage.name(),
             release: plan.to,
             fingerprint: plan.fingerprint.clone(),
             inputs: plan.inputs.clone(),
@@ -209,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_status_is_one_line_that_fits_and_hides_nothing() {
-        let say = |reason: &str| super::super::content::Statement {
+        let say = |reason: &str| crate::explain::content::Statement {
             check: "parses".into(),
             place: None,
             reason: reason.into(),
@@ -239,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_block_shows_in_label_and_status() {
-        let block = super::super::content::Statement {
+        let block = crate::explain::content::Statement {
             check: "parses".into(),
             place: None,
             reason: "no".into(),

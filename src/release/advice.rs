@@ -5,7 +5,8 @@
 //! recommended; use edge-25.10.7 instead". Notes without either say nothing, which is not the same as fine.
 //! A condition ("for IPv6", "if ...") makes a caution and is never folded into a yes or a no.
 
-use super::{EdgeVersion, Guidance};
+use super::Guidance;
+use crate::linkerd::EdgeVersion;
 
 /// A note is cut here, at a character.
 const LONGEST_NOTE: usize = 400;

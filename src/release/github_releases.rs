@@ -12,13 +12,16 @@ use serde::Deserialize;
 use url::Url;
 
 use super::{
-    EdgeVersion, Guidance, advice,
+    Guidance, advice,
     lenient::Lenient,
     load::{FeedError, TIMEOUT},
 };
-use crate::sys::{
-    cache::Cache,
-    http::{FeedRequest, Fetched, Http},
+use crate::{
+    linkerd::EdgeVersion,
+    sys::{
+        cache::Cache,
+        http::{FeedRequest, Fetched, Http},
+    },
 };
 
 /// A hundred releases with notes of the greatest length that GitHub takes.

@@ -14,10 +14,10 @@ use serde::{
 use url::Url;
 
 use super::{
-    Chart, EdgeVersion,
+    Chart,
     lenient::{Lenient, Shape},
 };
-use crate::linkerd::is_chart;
+use crate::linkerd::{EdgeVersion, is_chart};
 
 /// An index that only ever grows: six charts a release over ten years are some 5 MB.
 pub(super) const LIMIT: u64 = 32 * 1024 * 1024;

@@ -10,11 +10,11 @@
 use std::time::Duration;
 
 use super::{
-    BadSource, Catalog, EdgeVersion, Feed, FeedState, Guidance, SourceSetting, Sources, github_releases,
-    helm_index, milestones, versioncheck,
+    BadSource, Catalog, Feed, FeedState, Guidance, SourceSetting, Sources, github_releases, helm_index,
+    milestones, versioncheck,
 };
 use crate::{
-    linkerd::{Advice, Knowledge, Verdict, built_in},
+    linkerd::{Advice, EdgeVersion, Knowledge, Verdict, built_in},
     sys::{
         cache::Cache,
         http::{FeedRequest, Fetched, Http, HttpError, shown},

@@ -11,7 +11,6 @@ mod load;
 mod milestones;
 pub mod notes;
 mod source;
-mod version;
 mod versioncheck;
 
 use std::collections::BTreeMap;
@@ -22,9 +21,8 @@ use serde::{Deserialize, Serialize};
 
 pub use load::{Purpose, ReleaseError, load};
 pub use source::{BadSource, CHARTS, RELEASES, SourceSetting, Sources, VERSIONCHECK};
-pub use version::{EdgeVersion, NotAnEdge};
 
-use crate::linkerd::{Knowledge, Notice};
+use crate::linkerd::{EdgeVersion, Knowledge, Notice};
 
 /// All releases that are known, by version.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 //! In: the body of `version.json`. Out: the version. Other keys are passed over: the file had more of them once
 //! and may again. It is published last in a release, and it says "newest", never "recommended".
 
-use super::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// The client of Linkerd itself reads no more of it.
 pub(super) const LIMIT: u64 = 1024 * 1024;
@@ -13,7 +13,7 @@ pub(super) fn read(body: &[u8]) -> Result<EdgeVersion, String> {
     let json: serde_json::Value = serde_json::from_slice(body).map_err(|e| format!("not JSON: {e}"))?;
     let edge = json.get("edge").ok_or("has no key `edge`")?;
     let text = edge.as_str().ok_or("its `edge` is not text")?;
-    text.parse().map_err(|e: super::NotAnEdge| e.to_string())
+    text.parse().map_err(|e: crate::linkerd::NotAnEdge| e.to_string())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{
     job::ChartId,
     object::ObjectKey,
 };
-use crate::release::EdgeVersion;
+use crate::linkerd::EdgeVersion;
 
 /// What a field is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

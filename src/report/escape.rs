@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-use crate::propose::markdown::is_hidden;
+use crate::explain::markdown::is_hidden;
 
 /// Shows hidden characters by their number, so that text of a repository cannot steer a terminal.
 ///

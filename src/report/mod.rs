@@ -24,11 +24,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    explain::Content,
+    linkerd::EdgeVersion,
     pins::{PinKind, Reason, SkipReason, Skipped, Stage},
     plan::Plan,
     policy::Hold,
-    propose::{Content, PullRequest},
-    release::{EdgeVersion, Feed, Release},
+    propose::forge::PullRequest,
+    release::{Feed, Release},
     repo::{ChangeSet, RepoPath},
     verify::{Finding, Severity},
 };

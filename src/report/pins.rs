@@ -13,10 +13,10 @@ use super::{
     unread, word_of,
 };
 use crate::{
+    explain::markdown,
+    linkerd::EdgeVersion,
     pins::{Inventory, Pin, Skipped},
     plan::{Move, NewText},
-    propose::markdown,
-    release::EdgeVersion,
     repo::RepoPath,
 };
 

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::{PinRow, RunReport, StageDecision, StageReport, escape::json as to_json};
 use crate::{
+    explain::Content,
+    linkerd::EdgeVersion,
     pins::{Skipped, Stage},
     policy::Hold,
-    propose::Content,
-    release::EdgeVersion,
     repo::{BlobId, FileChange, RepoPath, blob_id},
     verify::Finding,
 };

@@ -9,7 +9,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    propose::markdown,
+    explain::markdown,
     release::{Feed, FeedState, Guidance},
 };
 

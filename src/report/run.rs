@@ -6,9 +6,9 @@ use super::{
     plural, unread, word_of,
 };
 use crate::{
+    explain::{body, markdown},
     plan::{Move, NewText, Plan},
     policy::HoldReason,
-    propose::{body, markdown},
     verify::{Finding, Severity},
 };
 

@@ -4,7 +4,7 @@ use super::{
     RunReport,
     run::{Page, page},
 };
-use crate::propose::body;
+use crate::explain::body;
 
 /// What a pull request's text needs at the least to say more than its first line.
 const LEAST: usize = 4_000;

@@ -5,7 +5,7 @@ use crate::{
     pins::{Form, Inventory, Pin, Site, SkipReason},
     plan::{Move, NewText},
     policy::HoldReason,
-    propose::PullState,
+    propose::forge::PullState,
     release::{Chart, FeedState, Guidance},
     repo::{BlobId, FileChange, Mode},
     verify::Place,

@@ -9,7 +9,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    propose::markdown,
+    explain::markdown,
     repo::RepoPath,
     verify::{Finding, Severity},
 };

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Place, Severity, certificate_expiry, skew, values_stale_override};
 use crate::{
-    linkerd::Knowledge,
+    linkerd::{EdgeVersion, Knowledge},
     pins::{Inventory, Pin, PinKind, Reason},
     plan::{ControlPlane, Target, control_plane, edge_of},
-    release::EdgeVersion,
     render::committed::Committed,
     repo::RepoPath,
 };

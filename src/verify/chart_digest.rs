@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{Checked, Finding, Verification, count};
-use crate::{release::EdgeVersion, render::ChartId};
+use crate::{linkerd::EdgeVersion, render::ChartId};
 
 pub(super) const NAME: &str = "chart-digest";
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Verification};
-use crate::release::{EdgeVersion, Guidance};
+use crate::{linkerd::EdgeVersion, release::Guidance};
 
 pub(super) const NAME: &str = "guidance";
 

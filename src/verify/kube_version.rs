@@ -9,9 +9,9 @@ use semver::Version;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Form, Pin, Stage},
     plan::Constraint,
-    release::EdgeVersion,
 };
 
 pub(super) const NAME: &str = "kube-version";

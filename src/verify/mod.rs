@@ -47,9 +47,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Inventory, Pin, Reason},
     plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
-    release::{Catalog, EdgeVersion},
+    release::Catalog,
     render::Renderings,
     repo::{ChangeSet, RepoPath, Tree},
 };

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
-    linkerd::Knowledge,
+    linkerd::{EdgeVersion, Knowledge},
     pins::{Inventory, Pin, Reason, Stage},
     plan::{ControlPlane, Target, edge_of},
-    release::{EdgeVersion, Guidance, Release},
+    release::{Guidance, Release},
     repo::RepoPath,
 };
 

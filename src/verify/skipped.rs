@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{SkipReason, Skipped},
-    release::EdgeVersion,
 };
 
 pub(super) const NAME: &str = "skipped";

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, Finding, Verification, count};
-use crate::{pins::Pin, release::EdgeVersion, repo::RepoPath};
+use crate::{linkerd::EdgeVersion, pins::Pin, repo::RepoPath};
 
 pub(super) const NAME: &str = "stale-comment";
 

@@ -5,8 +5,8 @@
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Form, Generator, Stage},
-    release::EdgeVersion,
 };
 
 pub(super) const NAME: &str = "stale-generator";

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Form, PinKind, Reason},
     plan::edge_of,
-    release::EdgeVersion,
     render::Rendering,
 };
 

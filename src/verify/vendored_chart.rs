@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
+    linkerd::EdgeVersion,
     pins::PinKind,
-    release::EdgeVersion,
     repo::{Entry, RepoPath},
 };
 

@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
-    linkerd::retired_chart,
+    linkerd::{EdgeVersion, retired_chart},
     pins::{Form, Pin, PinKind, Reason},
     plan::{NewText, edge_of},
-    release::EdgeVersion,
 };
 
 pub(super) const NAME: &str = "version-agreement";

@@ -2,9 +2,9 @@
 
 use uplinker::{
     edit::{Refusal, apply, digest},
+    linkerd::EdgeVersion,
     pins::{Form, Inventory, Pin, PinKind, Site, Stage},
     plan::{Move, NewText, Plan},
-    release::EdgeVersion,
     repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
     yaml::{Stream, position},
 };

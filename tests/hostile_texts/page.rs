@@ -1,9 +1,6 @@
 //! A body's content in which every text from outside is one text.
 
-use uplinker::{
-    propose::content::*,
-    release::{EdgeVersion, notes::Weight},
-};
+use uplinker::{explain::content::*, linkerd::EdgeVersion, release::notes::Weight};
 
 /// The release that it goes to.
 pub fn release() -> EdgeVersion {

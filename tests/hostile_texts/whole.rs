@@ -1,7 +1,7 @@
 //! All texts at once through the program: notes of releases, names, paths, values, charts, the configuration, and then
 //! all that it writes: bodies, titles, commits, statuses, its output, and the files of GitHub Actions.
 
-use uplinker::propose::{Ticks, marker};
+use uplinker::explain::{Ticks, marker};
 
 use super::{corpus, reading};
 use crate::support::{

@@ -1,7 +1,7 @@
 //! What every text must be, of whatever size.
 
 use comrak::{Arena, Options, nodes::NodeValue, parse_document};
-use uplinker::propose::{Ticks, body, marker};
+use uplinker::explain::{Ticks, body, marker};
 
 /// Asserts that a pull request's body fits and has its frame.
 pub fn assert_body(body: &str) {

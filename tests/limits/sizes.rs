@@ -1,7 +1,11 @@
 //! Contents of any size.
 
 use proptest::prelude::*;
-use uplinker::propose::{Content, Marker, Ticks, body, body::Frame, content::*};
+use uplinker::explain::{
+    Content, Marker, Ticks,
+    body::{self, Frame},
+    content::*,
+};
 
 use super::{page, shape};
 

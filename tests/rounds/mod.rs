@@ -6,9 +6,10 @@ use std::{collections::BTreeSet, path::PathBuf};
 use proptest::prelude::*;
 use uplinker::{
     edit::{EditError, apply},
+    linkerd::EdgeVersion,
     pins::{Inventory, PinKind, ScanOptions, Stage, scan},
     plan::{Options, Plan, Request, Target, plan},
-    release::{Catalog, EdgeVersion},
+    release::Catalog,
     repo::{ChangeSet, Overlay, Tree},
 };
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 use uplinker::{
-    release::EdgeVersion,
+    linkerd::EdgeVersion,
     report::{self, Document},
 };
 

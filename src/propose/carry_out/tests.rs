@@ -10,8 +10,14 @@ mod people;
 use model::{BRANCH, PIN, World, release};
 
 use super::*;
-use crate::propose::{
-    Closer, ForgeError, History, Marker, PullState, Update, marker, reconcile::Held, wanted::BLOCKED,
+use crate::{
+    explain::{Marker, marker},
+    propose::{
+        History, Update,
+        forge::{Closer, ForgeError, PullState},
+        reconcile::Held,
+        wanted::BLOCKED,
+    },
 };
 
 const APPEND: Options = Options { history: History::Append, update: Update::Conflict };

@@ -5,14 +5,18 @@
 
 use super::{Context, ProposeError, Run};
 use crate::{
-    propose::{
-        ForgeError, Marker, Proposal, PullPatch, PullRequest, PullState, Ticks,
+    explain::{
+        Marker, Ticks,
         body::{self, Frame},
         marker,
+    },
+    linkerd::EdgeVersion,
+    propose::{
+        Proposal,
+        forge::{ForgeError, PullPatch, PullRequest, PullState},
         ownership::Ownership,
         wanted::{Wanted, note_hash},
     },
-    release::EdgeVersion,
 };
 
 // === impl Run ===

@@ -1,7 +1,10 @@
 //! The rows of the decision table that need no run to be seen.
 
 use super::*;
-use crate::propose::{PullRequest, Ticks, wanted::example as wanted};
+use crate::{
+    explain::Ticks,
+    propose::{forge::PullRequest, wanted::example as wanted},
+};
 
 const TIP: CommitId = crate::repo::BlobId([1; 20]);
 const BASE: CommitId = crate::repo::BlobId([2; 20]);

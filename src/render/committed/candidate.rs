@@ -222,7 +222,7 @@ pub(super) fn has_stand_in(text: &str) -> bool {
 /// Makes what an `install` of the Linkerd CLI gives a chart of its own accord: who made it, its own release for the debug
 /// container (linkerd2 pkg/charts/linkerd2/values.go), and the fields that only its program has.
 fn cli_layer(set: &Committed, chart: &Chart, more: Option<&Value>) -> Layer {
-    let edge = crate::release::EdgeVersion::from_chart(&chart.id.version);
+    let edge = crate::linkerd::EdgeVersion::from_chart(&chart.id.version);
     let edge = edge.map_or_else(|| chart.id.version.clone(), |edge| edge.to_string());
     let mut all = more.cloned().unwrap_or_else(|| json!({}));
     let mut own = json!({"cliVersion": format!("linkerd/cli {edge}")});

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::field::same;
-use crate::{release::EdgeVersion, render::value, yaml::YamlError};
+use crate::{linkerd::EdgeVersion, render::value, yaml::YamlError};
 
 /// Keys that the template takes out of the values before it prints them (linkerd2
 /// charts/linkerd-control-plane/templates/config.yaml): that they are missing says nothing.

@@ -38,9 +38,8 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::{DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering};
 use crate::{
-    linkerd::Knowledge,
+    linkerd::{EdgeVersion, Knowledge},
     pins::ChartUse,
-    release::EdgeVersion,
     repo::{BlobId, FileChange, Mode, RepoPath, Tree},
 };
 

@@ -10,8 +10,8 @@ use std::{
 
 use super::{Committed, CommittedFile};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{self, Marks, RenderedFile},
-    release::EdgeVersion,
     render::{Manifest, NotRendered, Object, ObjectKey},
     repo::{Mode, RepoPath, Tree},
 };

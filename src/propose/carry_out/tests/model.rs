@@ -9,12 +9,14 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{
+    explain::Message,
+    linkerd::EdgeVersion,
     pins::Stage,
     propose::{
-        Closer, CommitParts, Desk, Extras, ForgeError, Message, Options, Proposal, PullRequest, PullState,
-        Wanted, Wish, wanted,
+        CommitParts, Desk, Options, Proposal, Wanted, Wish,
+        forge::{Closer, Extras, ForgeError, PullRequest, PullState},
+        wanted,
     },
-    release::EdgeVersion,
     repo::{BlobId, ChangeSet, CommitId, CommitInfo, FileChange, Mode, RefUpdate, RepoPath, TreeId},
 };
 

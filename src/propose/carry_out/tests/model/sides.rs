@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{BRANCH, World, hash};
 use crate::{
-    propose::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status},
+    propose::forge::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status},
     repo::{
         BlobId, CommitId, CommitInfo, Entry, GitError, Mode, NewCommit, RefUpdate, Refs, Remote, RepoPath,
         Signature, Tree, TreeError,

@@ -1,0 +1,216 @@
+//! Step 9, explain: what a pull request says, as data.
+//!
+//! In: a plan with its inventory, findings, renderings and catalog. Out: a [`Content`], sorted and grouped, every text
+//! still as it was found: nothing is escaped here. Nothing is claimed that was not computed. Pure.
+
+mod certificates;
+mod changes;
+mod cluster;
+mod images;
+mod moves;
+mod next;
+mod notices;
+mod upstream;
+mod verdict;
+mod workloads;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    pins::{Inventory, Pin},
+    plan::{Plan, Target},
+    release::Catalog,
+    render::Renderings,
+    repo::Tree,
+    verify::{Finding, Severity},
+};
+
+pub use certificates::{Certificates, Known, Replaced};
+pub use changes::{Changed, ChartChange, Field};
+pub use cluster::{Callout, Cluster, Missing, Restart, Restarts};
+pub use images::ImageChange;
+pub use moves::{Row, Stays};
+pub use next::{Next, Skew, Step};
+pub use notices::Told;
+pub use upstream::{Item, Passed, Upstream};
+pub use verdict::{Verdict, Weight};
+pub use workloads::{Effect, Workload};
+
+/// What a content is made from.
+#[derive(Clone, Copy)]
+pub struct Material<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What the scan found before the change, resolved.
+    pub inventory: &'a Inventory,
+    /// The plan's target.
+    pub target: &'a Target,
+    /// What the checks found.
+    pub findings: &'a [Finding],
+    /// What is known of releases.
+    pub catalog: &'a Catalog,
+    /// What the charts make of the change.
+    pub rendered: &'a Renderings,
+    /// The base commit's content.
+    pub tree: &'a dyn Tree,
+    /// The configuration's file, where there is one.
+    pub configuration: Option<&'a str>,
+}
+
+/// The data of a body.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Content {
+    /// The target's name.
+    pub target: String,
+    /// `platform` or `data-plane`.
+    pub stage: String,
+    /// The releases that are left, oldest first.
+    pub from: Vec<String>,
+    /// The release to go to.
+    pub to: String,
+    /// Where that is a hop: the release wanted in the end.
+    pub towards: Option<String>,
+    /// Why the hop comes first.
+    pub hop_reason: String,
+    /// The day on which the release was published.
+    pub published: Option<String>,
+    /// How many pins move.
+    pub pins: usize,
+    /// The first line.
+    pub verdict: Verdict,
+    /// What moves.
+    pub rows: Vec<Row>,
+    /// Findings that block.
+    pub blocks: Vec<Statement>,
+    /// Findings to read first.
+    pub warnings: Vec<Statement>,
+    /// Other findings, but those that a section tells: [`Cluster::defaults`], [`Next::order_notes`] and more.
+    pub infos: Vec<Statement>,
+    /// Pins that stay.
+    pub stays: Vec<Stays>,
+    /// What changes in the cluster.
+    pub cluster: Cluster,
+    /// What changed upstream.
+    pub upstream: Upstream,
+    /// What happens next.
+    pub next: Next,
+    /// The configuration's file, where there is one.
+    pub configuration: Option<String>,
+}
+
+/// A finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Statement {
+    /// The check.
+    pub check: String,
+    /// `path:line`, where there is one place.
+    pub place: Option<String>,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do.
+    pub mend: Option<String>,
+}
+
+// === impl Content ===
+
+impl Content {
+    /// Gathers what a body says.
+    pub fn of(material: &Material<'_>) -> Self {
+        let Material { plan, inventory, findings, .. } = *material;
+        let of = |severity| findings.iter().filter(move |f| f.severity == severity);
+        let elsewhere = |f: &&Finding| {
+            cluster::tells(f, material) || next::tells(f.check) || upstream::tells(f, material)
+        };
+        let mut content = Self {
+            target: plan.target.clone(),
+            stage: plan.stage.name().to_owned(),
+            from: plan.from.iter().map(ToString::to_string).collect(),
+            to: plan.to.to_string(),
+            towards: plan.hop_towards.map(|(to, _)| to.to_string()),
+            hop_reason: plan.hop_towards.map(|(_, why)| why.to_owned()).unwrap_or_default(),
+            published: plan.published.map(day),
+            pins: plan.moves.len(),
+            verdict: Verdict::default(),
+            rows: moves::rows(plan, inventory),
+            blocks: of(Severity::Block).map(statement).collect(),
+            warnings: of(Severity::Warn).map(statement).collect(),
+            infos: of(Severity::Info).filter(|f| !elsewhere(f)).map(statement).collect(),
+            stays: moves::stays(&plan.stays, inventory),
+            cluster: Cluster::of(material),
+            upstream: Upstream::of(material),
+            next: Next::of(material),
+            configuration: material.configuration.map(str::to_owned),
+        };
+        content.cluster.tell_apart(content.blocks.iter().chain(&content.warnings));
+        let one_way = content.upstream.notices.iter().filter(|n| n.kind == "one-way");
+        content.next.one_way.extend(one_way.map(one_way_notice));
+        content.verdict = verdict::of(&content);
+        content
+    }
+}
+
+fn one_way_notice(notice: &Told) -> String {
+    let condition = match (&notice.evidence, &notice.condition) {
+        (None, Some(condition)) => format!(" This matters {condition}."),
+        _ => String::new(),
+    };
+    format!("{} ({}){condition}", notice.text, notice.release)
+}
+
+fn day(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%d").to_string()
+}
+
+fn place(pin: &Pin) -> String {
+    format!("{}:{}", pin.path, pin.site.line)
+}
+
+/// The word that a closed list has for JSON is the word for people too.
+fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Counts with the noun in its right number.
+fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+fn statement(finding: &Finding) -> Statement {
+    let at = |p: &crate::verify::Place| match p.line {
+        Some(line) => format!("{}:{line}", p.path),
+        None => p.path.to_string(),
+    };
+    Statement {
+        check: finding.check.to_owned(),
+        place: finding.place.as_ref().map(at),
+        reason: if finding.check == "guidance" { unmarked(&finding.reason) } else { finding.reason.clone() },
+        mend: finding.mend.clone(),
+    }
+}
+
+/// Upstream's words without their Markdown, which is not shown as such here: emphasis goes, of a link its text stays.
+fn unmarked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        let link =
+            after.split_once("](").and_then(|(words, behind)| Some((words, behind.split_once(')')?.1)));
+        match link.filter(|(words, _)| !words.contains(['[', ']'])) {
+            Some((words, behind)) => {
+                out.push_str(words);
+                rest = behind;
+            }
+            None => {
+                out.push('[');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out.replace("**", "").replace("__", "")
+}
+
+#[cfg(test)]
+mod testing;
