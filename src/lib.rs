@@ -7,6 +7,7 @@ pub mod config;
 pub mod deploy;
 pub mod edit;
 pub mod explain;
+pub mod helm;
 pub mod linkerd;
 pub mod pins;
 pub mod pipeline;

@@ -24,10 +24,11 @@ use support::{
 };
 use uplinker::{
     explain::content::{Content, Weight},
+    helm::{Layer, Template},
     linkerd::EdgeVersion,
     pins::Stage,
     pipeline::{Operator, plan_head},
-    render::{Chart, ChartId, Job, Layer, RenderError, Renderer, Take},
+    render::{Chart, ChartId, Job, RenderError, Renderer, Take},
     repo::git::open_path,
     report::StageDecision,
     verify::Severity,
@@ -205,14 +206,11 @@ impl World<'_> {
             |chart: &str| if chart == "linkerd-control-plane" { self.identity.clone() } else { json!({}) };
         let job = |(chart, namespace): &(&str, &str)| Job {
             chart: ChartId { name: (*chart).into(), version: version.into() },
-            release: (*chart).into(),
-            namespace: (*namespace).into(),
-            values: vec![Layer(values(chart).to_string().into())],
-            settings: Vec::new(),
-            kube_version: Some("1.33.0".into()),
-            api_versions: Vec::new(),
-            include_crds: false,
-            hooks: true,
+            template: Template {
+                values: vec![Layer(values(chart).to_string().into())],
+                kube_version: Some("1.33.0".into()),
+                ..Template::of(chart, namespace)
+            },
             take: Take::First,
         };
         let texts = self.renderer.render(&there.iter().map(job).collect::<Vec<_>>());

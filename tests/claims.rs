@@ -24,7 +24,10 @@ use support::{
     process::Home,
     repo::BareRepo,
 };
-use uplinker::render::{ChartId, Job, Layer, Renderer as _, Take};
+use uplinker::{
+    helm::{Layer, Template},
+    render::{ChartId, Job, Renderer as _, Take},
+};
 
 static CHARTS: LazyLock<ChartRepository> = LazyLock::new(ChartRepository::new);
 
@@ -163,18 +166,14 @@ fn rendered(version: &str) -> Files {
     ];
     let jobs = charts.map(|(_, chart, namespace)| Job {
         chart: ChartId { name: chart.into(), version: version.into() },
-        release: chart.into(),
-        namespace: namespace.into(),
-        values: if chart == "linkerd-control-plane" {
-            vec![Layer(values.clone().into())]
-        } else {
-            Vec::new()
+        template: Template {
+            values: if chart == "linkerd-control-plane" {
+                vec![Layer(values.clone().into())]
+            } else {
+                Vec::new()
+            },
+            ..Template::of(chart, namespace)
         },
-        settings: Vec::new(),
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: false,
-        hooks: true,
         take: Take::First,
     });
     let texts = bench.helm().render(&jobs).into_iter().map(|text| text.unwrap().to_string());

@@ -12,8 +12,9 @@ use support::{
     helm::Bench,
 };
 use tempfile::TempDir;
-use uplinker::render::{
-    ChartId, Job, Layer, Manifest, RenderError, Renderer as _, Setting, SettingKind, Take, helm::Helm,
+use uplinker::{
+    helm::{Layer, Setting, SettingKind, Template},
+    render::{ChartId, Job, Manifest, RenderError, Renderer as _, Take},
 };
 
 fn id(name: &str, version: &str) -> ChartId {
@@ -23,17 +24,15 @@ fn id(name: &str, version: &str) -> ChartId {
 fn job(name: &str, version: &str) -> Job {
     Job {
         chart: id(name, version),
-        release: name.into(),
-        namespace: if name == "linkerd-viz" { "linkerd-viz" } else { "linkerd" }.into(),
-        values: vec![Layer(
-            "identityTrustAnchorsPEM: anchors\nidentity: {issuer: {tls: {crtPEM: crt, keyPEM: key}}}\n"
-                .into(),
-        )],
-        settings: Vec::new(),
-        kube_version: Some("1.33".into()),
-        api_versions: Vec::new(),
-        include_crds: true,
-        hooks: true,
+        template: Template {
+            values: vec![Layer(
+                "identityTrustAnchorsPEM: anchors\nidentity: {issuer: {tls: {crtPEM: crt, keyPEM: key}}}\n"
+                    .into(),
+            )],
+            kube_version: Some("1.33".into()),
+            include_crds: true,
+            ..Template::of(name, if name == "linkerd-viz" { "linkerd-viz" } else { "linkerd" })
+        },
         take: Take::First,
     }
 }
@@ -83,7 +82,8 @@ fn objects_come_in_install_order_and_hooks_last() {
     let repository = ChartRepository::new();
     let bench = Bench::new(&repository.url());
     let viz = job("linkerd-viz", "2026.8.3");
-    let bare = Job { hooks: false, ..viz.clone() };
+    let mut bare = viz.clone();
+    bare.template.hooks = false;
     let mut all = bench.helm().render(&[viz, bare]);
     let (bare, with) = (all.pop().unwrap().unwrap(), all.pop().unwrap().unwrap());
     let (bare, with) = (kinds(&bare), kinds(&with));
@@ -114,8 +114,10 @@ fn values_and_settings_reach_helm_in_its_own_order() {
     let bench = Bench::new(&repository.url());
     let setting = |name: &str, value: &str, kind| Setting { name: name.into(), value: value.into(), kind };
     let mut with = job("linkerd-control-plane", "2026.8.3");
-    with.values.push(Layer("controllerLogLevel: debug\nproxy: {resources: {memory: null}}\n".into()));
-    with.settings = vec![
+    with.template
+        .values
+        .push(Layer("controllerLogLevel: debug\nproxy: {resources: {memory: null}}\n".into()));
+    with.template.settings = vec![
         setting("controllerImageVersion", "123", SettingKind::Text),
         setting("controllerReplicas", "3", SettingKind::Typed),
         setting("identityTrustAnchorsPEM", "from\na file\n", SettingKind::File),
@@ -138,8 +140,10 @@ fn values_and_settings_reach_helm_in_its_own_order() {
 fn helms_refusal_is_told_in_its_words() {
     let repository = ChartRepository::new();
     let bench = Bench::new(&repository.url());
-    let without = Job { values: Vec::new(), ..job("linkerd-control-plane", "2026.8.3") };
-    let old = Job { kube_version: Some("1.30".into()), ..job("linkerd-control-plane", "2026.8.3") };
+    let mut without = job("linkerd-control-plane", "2026.8.3");
+    without.template.values.clear();
+    let mut old = job("linkerd-control-plane", "2026.8.3");
+    old.template.kube_version = Some("1.30".into());
     let unknown = job("linkerd-viz", "2031.1.1");
     let mut told =
         bench.helm().render(&[without, old, unknown]).into_iter().map(|r| r.unwrap_err().to_string());
@@ -162,7 +166,7 @@ fn packages_are_kept_by_digest_and_damaged_ones_fetched_again() {
         entries.iter().filter(|entry| entry.line().contains(".tgz")).count()
     };
     let bring = || {
-        let helm = Helm::new(&bench.http, Some(cache.path()), &bench.catalog, bench.options.clone());
+        let helm = bench.cached(Some(cache.path()));
         let chart = helm.chart(&id("linkerd-crds", "2026.8.3")).unwrap();
         assert!(
             chart.files.contains_key("templates/policy/server.yaml") && chart.defaults().contains("policy")
@@ -194,7 +198,7 @@ fn packing_is_reproducible() {
 #[test]
 fn a_renderer_asks_for_nothing_before_it_is_needed() {
     let mut bench = Bench::new(&ChartRepository::new().url());
-    bench.options.program = Some("/nowhere/helm".into());
+    bench.program = "/nowhere/helm".into();
     let start = Instant::now();
     let helm = bench.helm();
     assert!(start.elapsed().as_millis() < 100);

@@ -21,9 +21,8 @@ use support::{
 use tar::EntryType;
 use tempfile::TempDir;
 use uplinker::{
-    render::{
-        ChartId, Job, Layer, Manifest, RenderError, Renderer as _, Setting, SettingKind, Take, helm::Helm,
-    },
+    helm::{Layer, Setting, SettingKind, Template},
+    render::{ChartId, Job, Manifest, RenderError, Renderer as _, Take},
     sys::cache::{Cache, Headers, Stored},
 };
 
@@ -81,16 +80,16 @@ fn id() -> ChartId {
 fn job() -> Job {
     Job {
         chart: id(),
-        release: "linkerd-viz".into(),
-        namespace: "linkerd-viz".into(),
-        values: Vec::new(),
-        settings: Vec::new(),
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: true,
-        hooks: true,
+        template: Template { include_crds: true, ..Template::of("linkerd-viz", "linkerd-viz") },
         take: Take::First,
     }
+}
+
+/// The same with another wish.
+fn asking(wish: impl FnOnce(&mut Template)) -> Job {
+    let mut job = job();
+    wish(&mut job.template);
+    job
 }
 
 fn files(more: &[(&str, &str)]) -> Files {
@@ -108,9 +107,9 @@ fn render(more: &[(&str, &str)], job: &Job) -> Result<Arc<str>, RenderError> {
 fn render_package(package: Package, job: &Job) -> Result<Arc<str>, RenderError> {
     let repository = ChartRepository::of(vec![package]);
     let mut bench = Bench::new(&repository.url());
-    bench.options.limits.time = Duration::from_secs(8);
-    bench.options.limits.output = 4 * 1024 * 1024;
-    bench.options.limits.memory = 768 * 1024 * 1024;
+    bench.limits.time = Duration::from_secs(8);
+    bench.limits.output = 4 * 1024 * 1024;
+    bench.limits.memory = 768 * 1024 * 1024;
     let helm = bench.helm();
     helm.render(std::slice::from_ref(job)).remove(0)
 }
@@ -234,12 +233,12 @@ fn values_are_never_addresses_or_paths() {
     let chart = [("templates/x.yaml", template.as_str()), ("values.yaml", "x: default\n")];
     for layer in [format!("{address}/values.yaml"), "/etc/passwd".to_owned(), "git::https://x/y".to_owned()] {
         let values = vec![Layer(layer.as_str().into())];
-        let error = render(&chart, &Job { values, ..job() }).unwrap_err();
+        let error = render(&chart, &asking(|t| t.values = values.clone())).unwrap_err();
         assert!(matches!(error, RenderError::Helm { .. }), "{error}");
     }
     let file = |name: &str, value: &str| {
         let setting = Setting { name: name.into(), value: value.into(), kind: SettingKind::File };
-        render(&chart, &Job { settings: vec![setting], ..job() })
+        render(&chart, &asking(|t| t.settings = vec![setting]))
     };
     assert!(file("x", "/etc/passwd").unwrap().contains("x: \"/etc/passwd\""));
     assert!(file("x", &address).unwrap().contains(&address));
@@ -247,7 +246,7 @@ fn values_are_never_addresses_or_paths() {
         assert!(matches!(file(name, "v"), Err(RenderError::Helm { .. })), "{name}");
     }
     for release in ["--post-renderer=/bin/sh", "--dry-run=server", "-f=/etc/passwd", "../x"] {
-        let error = render(&chart, &Job { release: release.into(), ..job() }).unwrap_err();
+        let error = render(&chart, &asking(|t| t.release = release.into())).unwrap_err();
         assert!(matches!(error, RenderError::Helm { .. }), "{error}");
     }
     scene.quiet();
@@ -296,7 +295,7 @@ fn a_truncated_or_replaced_package_is_no_package() {
     let bench = Bench::new(&feed.charts());
     let cache = TempDir::new().unwrap();
     let bring = || {
-        let helm = Helm::new(&bench.http, Some(cache.path()), &bench.catalog, bench.options.clone());
+        let helm = bench.cached(Some(cache.path()));
         helm.chart(&id())
     };
     let half = package.bytes[..package.bytes.len() / 2].to_vec();
@@ -320,7 +319,7 @@ fn a_package_of_the_cache_must_be_the_one_that_the_index_names_too() {
     let name = format!("sha256:{}", package.digest());
     cache.store(&name, &Stored::new(other.bytes.clone(), Headers::default()));
     assert_eq!(cache.load(&name).map(|kept| kept.body), Some(other.bytes), "it lies where it is looked for");
-    let helm = Helm::new(&bench.http, Some(folder.path()), &bench.catalog, bench.options.clone());
+    let helm = bench.cached(Some(folder.path()));
     let chart = helm.chart(&id()).unwrap();
     assert!(chart.files.contains_key("templates/x.yaml"), "{:?}", chart.files.keys());
     assert_eq!(chart.digest, package.digest());
@@ -341,9 +340,9 @@ fn run_with(script: &str, seconds: u64) -> Result<Arc<str>, RenderError> {
     let repository =
         ChartRepository::of(vec![pack("linkerd-viz", VERSION, &files(&[("templates/x.yaml", OBJECT)]))]);
     let mut bench = Bench::with_program(&repository.url(), &program(folder.path(), script));
-    bench.options.limits.time = Duration::from_secs(seconds);
-    bench.options.limits.output = 1024 * 1024;
-    bench.helm().render(&[Job { values: vec![Layer("a: 1".into())], ..job() }]).remove(0)
+    bench.limits.time = Duration::from_secs(seconds);
+    bench.limits.output = 1024 * 1024;
+    bench.helm().render(&[asking(|t| t.values = vec![Layer("a: 1".into())])]).remove(0)
 }
 
 #[test]

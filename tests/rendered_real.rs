@@ -21,11 +21,12 @@ use support::{
     tree::MemoryTree,
 };
 use uplinker::{
+    helm::{Layer, Template},
     linkerd::{CHARTS, built_in},
     pins::{ScanOptions, scan},
     pipeline::{self, Operator},
     render::{
-        ChartId, DriftMode, Job, Layer, Manifest, Object, Renderer as _, Take,
+        ChartId, DriftMode, Job, Manifest, Object, Renderer as _, Take,
         committed::{Regenerate, Regenerated, committed, regenerate},
     },
     repo::git::open_path,
@@ -100,14 +101,11 @@ fn namespace(chart: &str) -> &str {
 fn repository_at(bench: &Bench, version: &str, way: &str, identity: &(String, String)) -> MemoryTree {
     let job = |chart: &&str| Job {
         chart: ChartId { name: (*chart).into(), version: version.into() },
-        release: (*chart).into(),
-        namespace: namespace(chart).into(),
-        values: vec![Layer(values(chart, way, identity).into())],
-        settings: Vec::new(),
-        kube_version: Some("1.33".into()),
-        api_versions: Vec::new(),
-        include_crds: false,
-        hooks: true,
+        template: Template {
+            values: vec![Layer(values(chart, way, identity).into())],
+            kube_version: Some("1.33".into()),
+            ..Template::of(chart, namespace(chart))
+        },
         take: Take::First,
     };
     let helm = bench.helm();

@@ -10,7 +10,10 @@ use std::{
 };
 
 use tempfile::TempDir;
-use uplinker::render::{ChartId, Job, Layer, Renderer as _, Take};
+use uplinker::{
+    helm::{Layer, Template},
+    render::{ChartId, Job, Renderer as _, Take},
+};
 
 use crate::{
     Scale, measure,
@@ -49,14 +52,7 @@ pub fn rows(scale: &Scale) -> Vec<Row> {
 fn job(chart: &str, version: &str, take: Take) -> Job {
     Job {
         chart: ChartId { name: chart.to_owned(), version: version.to_owned() },
-        release: chart.to_owned(),
-        namespace: "linkerd".to_owned(),
-        values: vec![Layer(VALUES.into())],
-        settings: Vec::new(),
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: false,
-        hooks: true,
+        template: Template { values: vec![Layer(VALUES.into())], ..Template::of(chart, "linkerd") },
         take,
     }
 }
@@ -102,7 +98,7 @@ fn bare_runs(folder: &Path, charts: &BTreeMap<ChartId, PathBuf>, jobs: &[Job]) {
     let work = || {
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let output = Command::new(helm())
-                .args(["template", "--namespace=linkerd", "--values=values.yaml", &job.release])
+                .args(["template", "--namespace=linkerd", "--values=values.yaml", &job.template.release])
                 .arg(&charts[&job.chart])
                 .current_dir(folder)
                 .stdin(Stdio::null())

@@ -3,6 +3,7 @@
 //! In: ready requests. Out: reports. One session serves many requests with one client and one catalog.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use secrecy::SecretString;
@@ -12,6 +13,7 @@ use super::{
     request::{HelmChoice, ReleasesRequest, VerifyRequest},
 };
 use crate::{
+    helm::Helm,
     linkerd::EdgeVersion,
     pipeline::{self, Operator},
     policy::{self, Needs, Policy},
@@ -23,10 +25,7 @@ use crate::{
         },
     },
     release::{self, Catalog, FeedState, Purpose, SourceSetting, Sources},
-    render::{
-        self, Renderer,
-        helm::{Helm, HelmOptions},
-    },
+    render::{self, ByHelm, Renderer},
     repo::{
         GitError, Remote, Tree,
         git::{GitRemote, RemoteOptions, check_path, open_path},
@@ -237,9 +236,9 @@ impl<'t> Session<'t> {
             HelmChoice::OnPath => None,
             HelmChoice::Program(path) => Some(path.clone()),
         };
-        let index = network.feeds.charts.clone();
-        let options = HelmOptions { program, index, ..HelmOptions::default() };
-        Box::new(Helm::new(&self.http, network.cache_dir.as_deref(), catalog, options))
+        let helm = Arc::new(Helm::new(program, Helm::LIMITS));
+        let cache = network.cache_dir.as_deref();
+        Box::new(ByHelm::new(helm, &self.http, cache, catalog, network.feeds.charts.clone()))
     }
 
     /// A path is a remote for a run, where it is a bare folder or has an `origin`; for a plan only where it is a bare

@@ -17,14 +17,13 @@ use url::Url;
 
 use super::{Chart, ChartId, RenderError};
 use crate::{
+    helm::File,
     release::{self, Catalog, SourceSetting},
     sys::{
         cache::{Cache, Headers, Stored},
         http::{FeedRequest, Http, HttpError, shown},
     },
 };
-
-pub(super) use package::File;
 
 /// Linkerd's largest package has 160 KB.
 const PACKAGE_LIMIT: u64 = 8 * 1024 * 1024;

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Chart, Layer, Setting, SettingKind, key_material::has_private_key, value};
+use super::{Chart, value};
 use crate::{
+    helm::{Layer, Setting, SettingKind, key_material::has_private_key},
     linkerd::REQUIRED,
     pins::{ChartUse, Parameter, ValuesPart},
 };

@@ -5,6 +5,8 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use crate::helm::Template;
+
 /// A chart in a version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChartId {
@@ -30,22 +32,8 @@ pub struct Chart {
 pub struct Job {
     /// The chart.
     pub chart: ChartId,
-    /// The release's name.
-    pub release: String,
-    /// `--namespace`.
-    pub namespace: String,
-    /// `--values`, later ones win.
-    pub values: Vec<Layer>,
-    /// `--set`, `--set-string`, `--set-file`, after the values.
-    pub settings: Vec<Setting>,
-    /// `--kube-version`.
-    pub kube_version: Option<String>,
-    /// `--api-versions`.
-    pub api_versions: Vec<String>,
-    /// `--include-crds`: the chart's `crds/` folder too.
-    pub include_crds: bool,
-    /// Whether hooks are printed; without them it is `--no-hooks`.
-    pub hooks: bool,
+    /// What `helm template` is asked for.
+    pub template: Template,
     /// Which of several runs of the same: what differs between two is invented by the chart.
     pub take: Take,
 }
@@ -58,32 +46,6 @@ pub enum Take {
     First,
     /// The second.
     Second,
-}
-
-/// A values file: YAML text of one mapping, with `null` to remove a default.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Layer(pub Arc<str>);
-
-/// A single value on Helm's command line.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Setting {
-    /// Its path in Helm's syntax, such as `proxy.image.version` or `podAnnotations.a\.b/c`.
-    pub name: String,
-    /// Its value in Helm's syntax; the file's content for [`SettingKind::File`].
-    pub value: String,
-    /// How it is given.
-    pub kind: SettingKind,
-}
-
-/// How a single value is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SettingKind {
-    /// `--set`: typed by Helm.
-    Typed,
-    /// `--set-string`.
-    Text,
-    /// `--set-file`.
-    File,
 }
 
 /// Something that brings charts and renders them.

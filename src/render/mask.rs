@@ -4,10 +4,8 @@
 
 use serde_json::Value;
 
-use super::{
-    key_material::{certificates, has_private_key},
-    value::typed,
-};
+use super::value::typed;
+use crate::helm::key_material::{certificates, has_private_key};
 
 const HIDDEN: &str = "(hidden)";
 const KEY: &str = "(private key, hidden)";
@@ -43,7 +41,7 @@ pub(super) fn covered(text: &str, secret: bool) -> Option<String> {
     let start = text.trim_start();
     if start.starts_with("-----BEGIN") || start.starts_with("LS0t") {
         let found = certificates(text);
-        let each = |c: &super::key_material::Certificate| {
+        let each = |c: &crate::helm::key_material::Certificate| {
             format!("certificate {} until {}", c.fingerprint(), c.last_day())
         };
         if !found.is_empty() {

@@ -19,6 +19,7 @@ use super::{
     kubernetes, value,
 };
 use crate::{
+    helm::Template,
     pins::{ChartUse, ValuesPart},
     release::Catalog,
     repo::RepoPath,
@@ -278,14 +279,16 @@ impl Jobs {
         let release = if reads_release(&chart, &inputs) { &found.release } else { &found.chart };
         let job = Job {
             chart: chart.id.clone(),
-            release: release.clone(),
-            namespace: namespace(found),
-            values: inputs.layers.clone(),
-            settings: inputs.settings.clone(),
-            kube_version: said.or(cluster.assumed.as_ref()).cloned(),
-            api_versions: found.api_versions.clone(),
-            include_crds: found.include_crds,
-            hooks: found.hooks,
+            template: Template {
+                release: release.clone(),
+                namespace: namespace(found),
+                values: inputs.layers.clone(),
+                settings: inputs.settings.clone(),
+                kube_version: said.or(cluster.assumed.as_ref()).cloned(),
+                api_versions: found.api_versions.clone(),
+                include_crds: found.include_crds,
+                hooks: found.hooks,
+            },
             take: Take::First,
         };
         let next = self.list.len();

@@ -4,9 +4,9 @@ use std::{cell::RefCell, sync::Mutex};
 
 use super::*;
 use crate::{
+    helm::{Layer, Setting, SettingKind},
     pins::Parameter,
     release::{Chart as Indexed, Release},
-    render::{Layer, Setting, SettingKind},
 };
 
 /// Prints one ConfigMap that says the chart, the values and the settings, and notes what it was asked.
@@ -118,11 +118,8 @@ fn only_what_differs_is_rendered_and_equal_pairs_once() {
     assert_eq!(done, ["a.yaml linkerd-viz 2026.8.2 -> 2026.8.3", "b.yaml linkerd-viz 2026.8.2 -> 2026.8.3"]);
     let asked = fake.asked.lock().unwrap();
     assert_eq!(asked.len(), 2);
-    assert!(
-        asked
-            .iter()
-            .all(|job| job.kube_version.as_deref() == Some("1.31.0") && job.namespace == "linkerd-viz")
-    );
+    assert!(asked.iter().all(|job| job.template.kube_version.as_deref() == Some("1.31.0")
+        && job.template.namespace == "linkerd-viz"));
     assert_eq!(renderings.helm.as_deref(), Some("v3.18.0"));
     assert!(Arc::ptr_eq(&renderings.done[0].before, &renderings.done[1].before));
     assert_eq!(renderings.done[0].values_after, serde_json::json!({"a": 1}));
@@ -168,8 +165,8 @@ fn values_from_outside_get_one_text_where_the_chart_takes_one() {
     assert_eq!(done.notes.len(), 2, "{:?}", done.notes);
     assert!(done.notes[1].starts_with("For Kubernetes 1.31.0, the oldest"), "{:?}", done.notes);
     let asked = fake.asked.lock().unwrap();
-    assert_eq!(asked[0].values, asked[1].values);
-    assert!(asked[0].values.contains(&Layer("x: null\n".into())));
+    assert_eq!(asked[0].template.values, asked[1].template.values);
+    assert!(asked[0].template.values.contains(&Layer("x: null\n".into())));
     drop(asked);
     let given = "identityTrustAnchorsPEM: A\nidentity: {issuer: {scheme: kubernetes.io/tls}}\n";
     let cp = |version: &str| one("linkerd-control-plane", version, &[text(given)]);
@@ -197,7 +194,7 @@ fn parameters_are_settings_behind_all_values() {
     let setting =
         |name: &str, value: &str, kind| Setting { name: name.to_owned(), value: value.to_owned(), kind };
     assert_eq!(
-        fake.asked.lock().unwrap()[0].settings,
+        fake.asked.lock().unwrap()[0].template.settings,
         [
             setting("a.b", "x\\,y", SettingKind::Typed),
             setting("n", "3", SettingKind::Text),

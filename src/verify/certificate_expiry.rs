@@ -16,10 +16,10 @@ use serde_json::Value;
 
 use super::{Checked, Finding, Place, Severity, Verification, count};
 use crate::{
+    helm::key_material::{Certificate, certificates},
     render::{
         Object, Rendering,
         committed::{Committed, CommittedFile},
-        key_material::{Certificate, certificates},
     },
     repo::RepoPath,
 };

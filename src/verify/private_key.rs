@@ -9,11 +9,8 @@ use serde_json::Value;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
-    render::{
-        Manifest,
-        key_material::{KeyId, private_keys},
-        value,
-    },
+    helm::key_material::{KeyId, private_keys},
+    render::{Manifest, value},
     yaml::Stream,
 };
 

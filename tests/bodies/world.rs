@@ -4,7 +4,10 @@ use std::sync::{Arc, LazyLock};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use tempfile::TempDir;
-use uplinker::render::{ChartId, Job, Layer, Renderer as _, Take};
+use uplinker::{
+    helm::{Layer, Template},
+    render::{ChartId, Job, Renderer as _, Take},
+};
 
 use crate::support::{
     charts::{CHARTS, ChartRepository, Package, VERSIONS, files, pack},
@@ -121,14 +124,10 @@ fn rendered(chart: &str) -> String {
     let values = super::files::identity();
     let job = Job {
         chart: ChartId { name: chart.into(), version: "2026.8.2".into() },
-        release: chart.into(),
-        namespace: if chart == "linkerd-viz" { "linkerd-viz" } else { "linkerd" }.into(),
-        values: if chart == "linkerd-control-plane" { vec![Layer(values.into())] } else { Vec::new() },
-        settings: Vec::new(),
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: false,
-        hooks: true,
+        template: Template {
+            values: if chart == "linkerd-control-plane" { vec![Layer(values.into())] } else { Vec::new() },
+            ..Template::of(chart, if chart == "linkerd-viz" { "linkerd-viz" } else { "linkerd" })
+        },
         take: Take::First,
     };
     let text = bench.helm().render(&[job]).remove(0).expect("renders").to_string();

@@ -4,8 +4,9 @@ use std::{env, path::Path, sync::LazyLock};
 
 use serde_json::{Value, json};
 use uplinker::{
+    helm::{Layer, Template},
     release::Catalog,
-    render::{ChartId, Job, Layer, Renderer, Take, helm::Helm},
+    render::{ByHelm, ChartId, Job, Renderer, Take},
 };
 
 use crate::{
@@ -22,8 +23,8 @@ pub const ENDED: (&str, &str) = ("linkerd-jaeger", "2025.9.4");
 
 /// Charts and what renders them.
 pub struct World {
-    person: Helm<'static>,
-    program: Helm<'static>,
+    person: ByHelm<'static>,
+    program: ByHelm<'static>,
     bench: &'static Bench,
     identity: (String, String),
 }
@@ -83,14 +84,11 @@ impl World {
     pub fn printed(&self, chart: &str, version: &str, values: &Value) -> String {
         let job = Job {
             chart: ChartId { name: chart.into(), version: version.into() },
-            release: chart.into(),
-            namespace: namespace(chart).into(),
-            values: vec![Layer(values.to_string().into())],
-            settings: Vec::new(),
-            kube_version: Some("1.33".into()),
-            api_versions: Vec::new(),
-            include_crds: false,
-            hooks: true,
+            template: Template {
+                values: vec![Layer(values.to_string().into())],
+                kube_version: Some("1.33".into()),
+                ..Template::of(chart, namespace(chart))
+            },
             take: Take::First,
         };
         let text = self.person.render(&[job]).remove(0).unwrap_or_else(|e| panic!("{e}"));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use uplinker::{
     linkerd::built_in,
     render::{
-        DriftMode, Job, Renderer as _,
+        DriftMode, Renderer as _,
         committed::{Regenerate, regenerate},
     },
     repo::Tree as _,
@@ -42,7 +42,8 @@ const HOSTILE: &str =
 #[test]
 fn unmarked_objects_belong_by_name_and_hostile_names_stay_in_the_tree() {
     let world = world(&[(OLD, "u.yaml", UNMARKED), (NEW, "u.yaml", UNMARKED), (NEW, "v.yaml", HOSTILE)]);
-    let job = Job { hooks: false, ..job("linkerd-viz", OLD, "{}") };
+    let mut job = job("linkerd-viz", OLD, "{}");
+    job.template.hooks = false;
     let text = world.bench.helm().render(&[job]).remove(0).unwrap().to_string();
     // Without Helm's comments nothing says whose the object is.
     let bare = |d: &String| {

@@ -219,7 +219,7 @@ fn a_fault_of_the_machine_is_no_drift_and_a_refusal_is_told_in_helms_words() {
     };
     let slow = reason(&|job| {
         let fault = RenderError::Ceiling { chart: job.chart.clone(), reason: "took too long".into() };
-        (job.values.is_empty() && job.chart.version == OLD).then_some(fault)
+        (job.template.values.is_empty() && job.chart.version == OLD).then_some(fault)
     });
     assert_eq!(slow, "linkerd-viz 2026.6.3: helm took too long");
     let refused = reason(&|job| {

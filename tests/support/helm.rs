@@ -10,9 +10,10 @@ use std::{
 };
 
 use uplinker::{
+    helm::Helm,
     release::{Catalog, Purpose, SourceSetting, Sources, load},
-    render::helm::{Helm, HelmOptions},
-    sys::http::Http,
+    render::ByHelm,
+    sys::{http::Http, process::Limits},
 };
 
 /// The oldest that will do.
@@ -22,7 +23,9 @@ const OLDEST: (u64, u64) = (3, 14);
 pub struct Bench {
     pub http: Http,
     pub catalog: Catalog,
-    pub options: HelmOptions,
+    pub program: PathBuf,
+    pub limits: Limits,
+    pub index: SourceSetting,
 }
 
 /// Returns the program; fails the test where there is none, and none can be made.
@@ -99,12 +102,17 @@ impl Bench {
         };
         let http = Http::new(None).expect("a client");
         let catalog = load(&http, None, &sources, Purpose::Everything).expect("a catalog");
-        let program = Some(program.to_owned());
-        Self { http, catalog, options: HelmOptions { program, index: charts, ..HelmOptions::default() } }
+        Self { http, catalog, program: program.to_owned(), limits: Helm::LIMITS, index: charts }
     }
 
     /// Returns a renderer without a cache.
-    pub fn helm(&self) -> Helm<'_> {
-        Helm::new(&self.http, None, &self.catalog, self.options.clone())
+    pub fn helm(&self) -> ByHelm<'_> {
+        self.cached(None)
+    }
+
+    /// Returns a renderer that keeps what it fetched.
+    pub fn cached(&self, cache: Option<&Path>) -> ByHelm<'_> {
+        let helm = Helm::new(Some(self.program.clone()), self.limits);
+        ByHelm::new(helm.into(), &self.http, cache, &self.catalog, self.index.clone())
     }
 }

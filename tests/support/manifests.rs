@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use uplinker::render::{ChartId, Job, Layer, Manifest, Take};
+use uplinker::{
+    helm::{Layer, Template},
+    render::{ChartId, Job, Manifest, Take},
+};
 
 /// Text that says it is a key, as no key is committed here.
 pub fn pem(kind: &str, text: &str) -> String {
@@ -23,14 +26,10 @@ pub fn job(chart: &str, version: &str, values: &str) -> Job {
     layers.extend((chart == "linkerd-control-plane").then(|| Layer(identity().into())));
     Job {
         chart: ChartId { name: chart.into(), version: version.into() },
-        release: chart.into(),
-        namespace: if chart == "linkerd-viz" { "linkerd-viz" } else { "linkerd" }.into(),
-        values: layers,
-        settings: Vec::new(),
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: false,
-        hooks: true,
+        template: Template {
+            values: layers,
+            ..Template::of(chart, if chart == "linkerd-viz" { "linkerd-viz" } else { "linkerd" })
+        },
         take: Take::First,
     }
 }

@@ -10,10 +10,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::render::{
-    Manifest, Rendering,
-    equalise::MADE,
-    key_material::{Certificate, certificates},
+use crate::{
+    helm::key_material::{Certificate, certificates},
+    render::{Manifest, Rendering, equalise::MADE},
 };
 
 /// The shortest text that can hold a certificate.

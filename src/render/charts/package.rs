@@ -14,7 +14,7 @@ use serde_json::Value;
 use tar::{Archive, EntryType};
 
 use super::super::ChartId;
-use crate::yaml::Stream;
+use crate::{helm::File, yaml::Stream};
 
 /// The most files and folders.
 const ENTRIES: usize = 4000;
@@ -32,15 +32,6 @@ const DEPTH: usize = 16;
 const NAME: usize = 250;
 /// Charts within charts that are packages themselves.
 const PACKAGES: usize = 4;
-
-/// A file of a chart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::render) struct File {
-    /// Below the chart's folder, with `/`.
-    pub path: String,
-    /// Its content.
-    pub bytes: Vec<u8>,
-}
 
 /// A reader that ends with an error once it has given what it may.
 struct Bounded<R> {

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::Committed;
 use crate::{
-    render::{Layer, value},
+    helm::Layer,
+    render::value,
     repo::{Entry, Mode, RepoPath, Tree},
 };
 

@@ -12,8 +12,9 @@ use super::{
     recognise::own,
 };
 use crate::{
+    helm::{Layer, Setting, Template},
     pins::{ChartUse, ValuesPart},
-    render::{Chart, ChartId, Job, Layer, Setting, Take, inputs::setting, value},
+    render::{Chart, ChartId, Job, Take, inputs::setting, value},
     repo::{RepoPath, Tree},
 };
 
@@ -144,14 +145,13 @@ impl Candidate {
             let layers = made_by.clone().into_iter().chain(self.layers(chart)).chain(keys);
             Job {
                 chart: chart.id.clone(),
-                release: self.release.clone(),
-                namespace: set.namespace.clone(),
-                values: layers.collect(),
-                settings: self.settings.clone(),
-                kube_version: kubernetes.map(str::to_owned),
-                api_versions: Vec::new(),
-                include_crds: true,
-                hooks: true,
+                template: Template {
+                    values: layers.collect(),
+                    settings: self.settings.clone(),
+                    kube_version: kubernetes.map(str::to_owned),
+                    include_crds: true,
+                    ..Template::of(&self.release, &set.namespace)
+                },
                 take,
             }
         })

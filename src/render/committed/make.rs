@@ -16,8 +16,9 @@ use super::{
     work::{Attempt, Failure, Work, takes, unrendered, unsound},
     write::{Writing, Written},
 };
-use crate::render::{
-    Chart, Manifest, Object, ObjectKey, RenderError, Rendering, key_material::private_keys, kubernetes,
+use crate::{
+    helm::key_material::private_keys,
+    render::{Chart, Manifest, Object, ObjectKey, RenderError, Rendering, kubernetes},
 };
 
 /// What to do about a key that a chart makes.

@@ -14,7 +14,8 @@ use super::{
     shown::sides,
 };
 use crate::{
-    render::{Chart, Manifest, Object, key_material::has_private_key, value},
+    helm::key_material::has_private_key,
+    render::{Chart, Manifest, Object, value},
     repo::RepoPath,
     yaml::{Stream, position},
 };

@@ -8,7 +8,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{field::Field, invented::Invented};
-use crate::render::{Manifest, ObjectKey, key_material::certificates};
+use crate::{
+    helm::key_material::certificates,
+    render::{Manifest, ObjectKey},
+};
 
 /// Where values are found again.
 pub(super) struct Restore<'a> {

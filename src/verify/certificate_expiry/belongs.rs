@@ -4,10 +4,8 @@ use serde_json::Value;
 
 use super::{Found, NAME, Role, placed};
 use crate::{
-    render::{
-        Object, Rendering,
-        key_material::{Certificate, KeyKind, certificates},
-    },
+    helm::key_material::{Certificate, KeyKind, certificates},
+    render::{Object, Rendering},
     verify::{Finding, Place},
 };
 

@@ -1,18 +1,63 @@
-//! Step 7, render: a job as a command line of Helm.
+//! What `helm template` is asked for, and its command line.
 //!
-//! In: a [`Job`]. Out: arguments, and the files that they name. Names and values come from a repository: each stands
+//! In: a [`Template`]. Out: arguments, and the files that they name. Names and values come from a repository: each stands
 //! behind a `=`, so that none is a flag, and no text of theirs is ever a path or an address: values are in files of
 //! ours with names of ours.
 
-use std::{ffi::OsString, path::Path};
-
-use super::super::{Job, Setting, SettingKind};
+use std::{ffi::OsString, path::Path, sync::Arc};
 
 /// One argument may have 128 KiB on Linux.
 const ARGUMENT: usize = 120 * 1024;
 
 /// The longest name of a release, by Helm.
 const RELEASE: usize = 53;
+
+/// What `helm template` is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Template {
+    /// The release's name.
+    pub release: String,
+    /// `--namespace`.
+    pub namespace: String,
+    /// `--values`, later ones win.
+    pub values: Vec<Layer>,
+    /// `--set`, `--set-string`, `--set-file`, after the values.
+    pub settings: Vec<Setting>,
+    /// `--kube-version`.
+    pub kube_version: Option<String>,
+    /// `--api-versions`.
+    pub api_versions: Vec<String>,
+    /// `--include-crds`: the chart's `crds/` folder too.
+    pub include_crds: bool,
+    /// Whether hooks are printed; without them it is `--no-hooks`.
+    pub hooks: bool,
+}
+
+/// A values file: YAML text of one mapping, with `null` to remove a default.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Layer(pub Arc<str>);
+
+/// A single value on Helm's command line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Setting {
+    /// Its path in Helm's syntax, such as `proxy.image.version` or `podAnnotations.a\.b/c`.
+    pub name: String,
+    /// Its value in Helm's syntax; the file's content for [`SettingKind::File`].
+    pub value: String,
+    /// How it is given.
+    pub kind: SettingKind,
+}
+
+/// How a single value is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SettingKind {
+    /// `--set`: typed by Helm.
+    Typed,
+    /// `--set-string`.
+    Text,
+    /// `--set-file`.
+    File,
+}
 
 /// A command line, and the files that are to be in its folder.
 pub(super) struct Layout {
@@ -22,40 +67,58 @@ pub(super) struct Layout {
     pub files: Vec<(String, String)>,
 }
 
-/// Lays a job out; the error completes Helm's own.
-pub(super) fn layout(job: &Job, chart: &Path) -> Result<Layout, String> {
-    if !is_name(&job.release, RELEASE) {
-        return Err(format!("`{}` is no name for a release", job.release.escape_debug()));
+/// Lays it out; the error completes Helm's own.
+pub(super) fn layout(asked: &Template, chart: &Path) -> Result<Layout, String> {
+    if !is_name(&asked.release, RELEASE) {
+        return Err(format!("`{}` is no name for a release", asked.release.escape_debug()));
     }
-    if !is_name(&job.namespace, 63) {
-        return Err(format!("`{}` is no name for a namespace", job.namespace.escape_debug()));
+    if !is_name(&asked.namespace, 63) {
+        return Err(format!("`{}` is no name for a namespace", asked.namespace.escape_debug()));
     }
     let mut files = Vec::new();
-    let mut words = vec!["template".to_owned(), format!("--namespace={}", job.namespace)];
-    for (number, layer) in job.values.iter().enumerate() {
+    let mut words = vec!["template".to_owned(), format!("--namespace={}", asked.namespace)];
+    for (number, layer) in asked.values.iter().enumerate() {
         let name = format!("values-{number}.yaml");
         words.push(format!("--values={name}"));
         files.push((name, layer.0.to_string()));
     }
-    for (number, setting) in job.settings.iter().enumerate() {
+    for (number, setting) in asked.settings.iter().enumerate() {
         words.push(set(setting, number, &mut files)?);
     }
-    if let Some(version) = &job.kube_version {
+    if let Some(version) = &asked.kube_version {
         words.push(format!("--kube-version={}", plain("Kubernetes version", version)?));
     }
-    for api in &job.api_versions {
+    for api in &asked.api_versions {
         words.push(format!("--api-versions={}", plain("API version", api)?));
     }
-    if job.include_crds {
+    if asked.include_crds {
         words.push("--include-crds".to_owned());
     }
-    if !job.hooks {
+    if !asked.hooks {
         words.push("--no-hooks".to_owned());
     }
-    words.extend(["--".to_owned(), job.release.clone()]);
+    words.extend(["--".to_owned(), asked.release.clone()]);
     let mut arguments: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     arguments.push(chart.as_os_str().to_owned());
     Ok(Layout { arguments, files })
+}
+
+// === impl Template ===
+
+impl Template {
+    /// Asks for a release with the chart's own values, hooks included.
+    pub fn of(release: &str, namespace: &str) -> Self {
+        Self {
+            release: release.to_owned(),
+            namespace: namespace.to_owned(),
+            values: Vec::new(),
+            settings: Vec::new(),
+            kube_version: None,
+            api_versions: Vec::new(),
+            include_crds: false,
+            hooks: true,
+        }
+    }
 }
 
 fn set(setting: &Setting, number: usize, files: &mut Vec<(String, String)>) -> Result<String, String> {
@@ -106,24 +169,12 @@ fn plain<'t>(what: &str, text: &'t str) -> Result<&'t str, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{ChartId, Layer, Take};
 
-    fn job() -> Job {
-        Job {
-            chart: ChartId { name: "linkerd-viz".into(), version: "2026.8.3".into() },
-            release: "linkerd-viz".into(),
-            namespace: "linkerd-viz".into(),
-            values: Vec::new(),
-            settings: Vec::new(),
-            kube_version: None,
-            api_versions: Vec::new(),
-            include_crds: false,
-            hooks: true,
-            take: Take::First,
-        }
+    fn job() -> Template {
+        Template::of("linkerd-viz", "linkerd-viz")
     }
 
-    fn line(job: &Job) -> Result<String, String> {
+    fn line(job: &Template) -> Result<String, String> {
         let layout = layout(job, Path::new("/p/charts/0"))?;
         let words: Vec<_> = layout.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Ok(words.join(" "))
@@ -134,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_becomes_a_command_line() {
+    fn it_becomes_a_command_line() {
         let mut full = job();
         full.values = vec![Layer("a: 1".into()), Layer("b: 2".into())];
         full.settings = vec![
@@ -159,20 +210,20 @@ mod tests {
     #[test]
     fn no_text_of_a_repository_is_a_flag_a_path_or_an_address() {
         for release in ["--post-renderer=/bin/sh", "", "a/b", "A", "-a", "a b", &"a".repeat(60)] {
-            assert!(line(&Job { release: release.into(), ..job() }).is_err(), "{release}");
+            assert!(line(&Template { release: release.into(), ..job() }).is_err(), "{release}");
         }
         for namespace in ["", "--x", "a,b", "../x"] {
-            assert!(line(&Job { namespace: namespace.into(), ..job() }).is_err(), "{namespace}");
+            assert!(line(&Template { namespace: namespace.into(), ..job() }).is_err(), "{namespace}");
         }
         for name in ["a=/etc/passwd,b", "a,b=http://127.0.0.1/", "a={/etc/passwd}", "a\\", "a\0"] {
             let settings = vec![setting(name, "x", SettingKind::File)];
-            assert!(line(&Job { settings, ..job() }).is_err(), "{name}");
+            assert!(line(&Template { settings, ..job() }).is_err(), "{name}");
         }
         let values = vec![Layer("https://127.0.0.1/values.yaml".into())];
-        assert!(!line(&Job { values, ..job() }).unwrap().contains("127.0.0.1"));
-        assert!(line(&Job { kube_version: Some("1.33 --x".into()), ..job() }).is_err());
-        assert!(line(&Job { api_versions: vec!["a,b".into()], ..job() }).is_err());
+        assert!(!line(&Template { values, ..job() }).unwrap().contains("127.0.0.1"));
+        assert!(line(&Template { kube_version: Some("1.33 --x".into()), ..job() }).is_err());
+        assert!(line(&Template { api_versions: vec!["a,b".into()], ..job() }).is_err());
         let settings = vec![setting("a", &"x".repeat(200_000), SettingKind::Typed)];
-        assert!(line(&Job { settings, ..job() }).is_err());
+        assert!(line(&Template { settings, ..job() }).is_err());
     }
 }

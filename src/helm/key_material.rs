@@ -1,4 +1,4 @@
-//! Step 7, render: private keys and certificates in text, in whatever wrapping people commit them.
+//! private keys and certificates in text, in whatever wrapping people commit them.
 //!
 //! In: text. Out: what identifies each key, and the certificates. A key is found as PEM, in the escapes of JSON and
 //! YAML, in base64 up to twice over and broken over lines, and as the bare base64 of the usual key formats. No key is

@@ -1,4 +1,4 @@
-//! Step 7, render: the private folder in which Helm works.
+//! The private folder in which Helm works.
 //!
 //! In: files of charts and values. Out: their paths. Only this user may look into the folder, and it is removed when the
 //! value goes, whichever way. Names were checked before they come here; a file is made anew or not at all, so that
@@ -14,12 +14,19 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::super::charts::File;
-
 /// Nobody listens on the first port; a request ends there, before a name is asked for.
 const CLOSED: &str = "http://127.0.0.1:1";
 
-/// The folder of one renderer.
+/// A file of a chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Below the chart's folder, with `/`.
+    pub path: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// The folder of one Helm.
 pub(super) struct PrivateFolder(TempDir);
 
 /// The folder of one run: what Helm may write to, thrown away behind it.
