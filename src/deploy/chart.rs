@@ -12,6 +12,9 @@ use super::{
 };
 use crate::repo::RepoPath;
 
+/// What `--set` takes for its syntax.
+const SYNTAX: [char; 6] = ['\\', ',', '[', ']', '{', '}'];
+
 /// A chart as one object has it rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartRelease {
@@ -174,18 +177,19 @@ impl Parameter {
         match self.kind {
             ParameterKind::Looks => strvals::set(values, &equals.then(&self.value), Typing::Looks),
             ParameterKind::Text => strvals::set(values, &equals.then(&self.value), Typing::Text),
-            ParameterKind::Literal => strvals::set(values, &equals.then(&literal(&self.value)), Typing::Text),
+            ParameterKind::Literal => {
+                strvals::set(values, &equals.then(&escaped(&self.value, &SYNTAX)), Typing::Text)
+            }
         }
     }
 }
 
-/// Escapes what `--set` would take for its syntax.
-fn literal(value: &Scalar) -> Scalar {
+/// Escapes signs of Helm's syntax for single values.
+pub(super) fn escaped(value: &Scalar, signs: &[char]) -> Scalar {
     let text = value.text();
-    let special = text.char_indices().filter(|(_, c)| matches!(c, '\\' | ',' | '[' | ']' | '{' | '}'));
     let mut out = Scalar::made("");
     let mut from = 0;
-    for (at, _) in special {
+    for (at, _) in text.char_indices().filter(|(_, c)| signs.contains(c)) {
         out = out.then(&value.cut(from..at)).then(&Scalar::made("\\"));
         from = at;
     }
@@ -279,6 +283,17 @@ pub fn registry_chart(address: &Scalar) -> (Scalar, Repository) {
         Some(slash) => (address.cut(slash + 1..end), Repository::Address(address.cut(0..slash))),
         None => (address.clone(), Repository::Unknown(format!("`{text}`, which names no chart"))),
     }
+}
+
+/// Cuts the address of a package into the chart's name, the repository before it and the version behind it.
+pub fn packaged(address: &Scalar) -> Option<(Scalar, Repository, Option<Scalar>)> {
+    let text = address.text();
+    let end = text.strip_suffix(".tgz")?.len();
+    let slash = text.get(..end)?.rfind('/')?;
+    let digit = |at: usize| text.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit);
+    let (dash, _) = text.get(..end)?.match_indices('-').find(|(at, _)| *at > slash && digit(*at))?;
+    let repository = Repository::Address(address.cut(0..slash));
+    Some((address.cut(slash + 1..dash), repository, Some(address.cut(dash + 1..end))))
 }
 
 #[cfg(test)]

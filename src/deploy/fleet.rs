@@ -4,7 +4,7 @@
 //! of its own. Known by what it holds: other files have that name too.
 
 use super::{
-    chart::{ChartRelease, Layer, Repository, merged, registry_chart},
+    chart::{ChartRelease, Layer, Repository, merged, packaged, registry_chart},
     files::Files,
     value::{Scalar, Value},
 };
@@ -84,22 +84,8 @@ fn source(helm: &Value, written: &Scalar) -> (Scalar, Repository, Option<Scalar>
         let (chart, repository) = registry_chart(written);
         return (chart, repository, version);
     }
-    match package(&text).filter(|_| text.contains("://")) {
-        Some((slash, dash, end)) => {
-            let repository = Repository::Address(written.cut(0..slash));
-            (written.cut(slash + 1..dash), repository, Some(written.cut(dash + 1..end)))
-        }
-        None => (written.clone(), Repository::Git(None), version),
-    }
-}
-
-/// Finds in the address of a package where its name begins, where the version does, and where that ends.
-fn package(text: &str) -> Option<(usize, usize, usize)> {
-    let end = text.strip_suffix(".tgz")?.len();
-    let slash = text.get(..end)?.rfind('/')?;
-    let digit = |at: usize| text.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit);
-    let (dash, _) = text.get(..end)?.match_indices('-').find(|(at, _)| *at > slash && digit(*at))?;
-    Some((slash, dash, end))
+    let packaged = if text.contains("://") { packaged(written) } else { None };
+    packaged.unwrap_or_else(|| (written.clone(), Repository::Git(None), version))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod fleet;
 pub mod flux;
 pub mod go_template;
 pub mod go_yaml;
+pub mod helmfile;
 pub mod json_patch;
 pub mod k3s;
 pub mod kustomize;

@@ -21,7 +21,7 @@ use crate::{
         About, ChartRelease, Cluster, Files as _, Layer, Note, Object, Part, Scalar, TreeFiles, Value, argo,
         chart::Repository,
         cluster::Reference,
-        fleet, flux,
+        fleet, flux, helmfile,
         json_patch::Guard,
         kustomize::{self, Build},
         terraform,
@@ -59,28 +59,62 @@ pub(super) fn terraform(
     for object in &deployed.objects {
         take_object(context, object, None, &mut pins);
     }
-    let unread: BTreeMap<&RepoPath, &Note> = deployed
-        .notes
-        .iter()
-        .filter(|n| matches!(n.about, About::Unread { .. }))
-        .map(|n| (&n.path, n))
-        .collect();
+    report(&files, named, (&deployed.charts, &deployed.notes, SkipReason::Terraform), &pins, found, skipped);
+    found.append_modelled(pins);
+}
+
+/// Takes the pins of what helmfile deploys, and reports what its files name beside them.
+pub(super) fn helmfile(
+    context: &Context<'_>,
+    tree: &dyn Tree,
+    named: &[RepoPath],
+    found: &mut Found,
+    skipped: &mut Vec<Skipped>,
+) {
+    if named.is_empty() {
+        return;
+    }
+    let files = TreeFiles::new(tree, Ceilings::default());
+    let deployed = helmfile::helmfile(&files);
+    let mut pins = Found::default();
+    for release in &deployed.charts {
+        take_release(context, release, PinKind::Helmfile, &mut pins);
+    }
+    // A template that helmfile fills is read, whatever its name is.
+    skipped.retain(|s| s.reason != SkipReason::HelmTemplate || !deployed.read.contains(&s.path));
+    report(&files, named, (&deployed.charts, &deployed.notes, SkipReason::Helmfile), &pins, found, skipped);
+    found.append_modelled(pins);
+}
+
+/// Reports what files name beside pins and beside the versions of other charts, and those files that cannot be read.
+fn report(
+    files: &TreeFiles<'_>,
+    named: &[RepoPath],
+    (charts, notes, reason): (&[ChartRelease], &[Note], SkipReason),
+    pins: &Found,
+    found: &mut Found,
+    skipped: &mut Vec<Skipped>,
+) {
+    let unread: BTreeMap<&RepoPath, &Note> =
+        notes.iter().filter(|n| matches!(n.about, About::Unread { .. })).map(|n| (&n.path, n)).collect();
+    let versions: HashSet<_> = charts.iter().filter_map(|c| c.version.as_ref()).flat_map(places).collect();
+    let is_version =
+        |pin: &Pin| versions.contains(&(pin.path.clone(), pin.site.span.start, pin.site.span.end));
     for path in named {
         let Ok(source) = files.file(path.as_str()) else { continue };
         let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
         let own: Vec<Pin> =
             pins.pins.iter().chain(&found.pins).filter(|p| p.path == *path).cloned().collect();
         match unread.get(path).map(|note| &note.about) {
-            Some(About::Unread { why, .. }) => skipped.push(Skipped {
+            Some(About::Unread { what, why }) => skipped.push(Skipped {
                 path: path.clone(),
-                reason: SkipReason::Terraform,
-                detail: Some(why.clone()),
+                reason,
+                detail: Some(format!("{what}: {why}")),
                 versions: other::unmarked_releases(&source.text, &own),
             }),
-            _ => found.pins.extend(other::pins(&file, &own)),
+            _ => found.pins.extend(other::pins(&file, &own).into_iter().filter(|pin| !is_version(pin))),
         }
     }
-    found.append_modelled(pins);
 }
 
 /// Takes the pins of a bundle of Fleet's.

@@ -69,13 +69,13 @@ pub struct ScanOptions {
     /// The ceiling on one file, in bytes; a larger one is named and never loaded.
     pub file_bytes: u64,
     /// What an earlier scan need not have read ([`Inventory::quiet`]).
-    pub irrelevant: IrrelevantBlobs,
+    pub quiet: Quiet,
 }
 
 /// Blobs in which nothing is of interest, whatever file they are: a tree after a change shares nearly all of them with
 /// the tree before, and they are not read again. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct IrrelevantBlobs(Arc<HashSet<BlobId>>);
+pub struct Quiet(Arc<HashSet<BlobId>>);
 
 impl Default for ScanOptions {
     fn default() -> Self {
@@ -83,7 +83,7 @@ impl Default for ScanOptions {
             ignore: globset::GlobSet::empty(),
             mirrors: Vec::new(),
             file_bytes: 16 << 20,
-            irrelevant: IrrelevantBlobs::default(),
+            quiet: Quiet::default(),
         }
     }
 }
@@ -98,7 +98,7 @@ pub struct Inventory {
     /// What the checks of a later step need to know of the repository.
     pub facts: Facts,
     /// For the next scan of nearly the same tree.
-    pub irrelevant: IrrelevantBlobs,
+    pub quiet: Quiet,
 }
 
 /// A place that fixes a Linkerd version.
@@ -179,6 +179,8 @@ pub enum PinKind {
     RenderedManifest,
     /// A value that a pin reads from elsewhere.
     Variable,
+    /// The version of a release of helmfile.
+    Helmfile,
     /// The version of a `helm_release` of Terraform.
     Terraform,
     /// The version of a chart in Fleet's `fleet.yaml`.
@@ -307,7 +309,7 @@ pub enum SkipReason {
     Submodule,
     /// A name that is no path: not UTF-8, `..`, twice in one folder, or too long.
     OddName,
-    /// A shape that is named but not moved yet.
+    /// A helmfile that cannot be read, or only in part.
     Helmfile,
     /// HCL that cannot be parsed.
     Terraform,
@@ -386,15 +388,15 @@ pub struct Rival {
     pub rule: String,
 }
 
-// === impl IrrelevantBlobs ===
+// === impl Quiet ===
 
-impl IrrelevantBlobs {
+impl Quiet {
     fn contains(&self, id: BlobId) -> bool {
         self.0.contains(&id)
     }
 }
 
-impl FromIterator<BlobId> for IrrelevantBlobs {
+impl FromIterator<BlobId> for Quiet {
     fn from_iter<I: IntoIterator<Item = BlobId>>(ids: I) -> Self {
         Self(Arc::new(ids.into_iter().collect()))
     }

@@ -11,6 +11,7 @@ use super::{
     screen::is_kustomization,
     version_text::{Token, releases, tokens},
 };
+use crate::deploy::helmfile::is_helmfile;
 use crate::repo::RepoPath;
 
 /// How many places of one file are reported as `other`.
@@ -30,6 +31,8 @@ pub(super) enum Class {
     Prose,
     /// HCL of Terraform, which is read with all that belongs to it.
     Terraform,
+    /// A helmfile, which is read with all that belongs to it.
+    Helmfile,
     /// A language that is named and not read.
     Foreign(SkipReason),
     /// Anything else.
@@ -44,8 +47,8 @@ pub(super) fn class(path: &RepoPath) -> Class {
     if is_pipeline(whole) {
         return Class::Script;
     }
-    if lower.starts_with("helmfile") || whole.split('/').any(|part| part == "helmfile.d") {
-        return Class::Foreign(SkipReason::Helmfile);
+    if is_helmfile(path) {
+        return Class::Helmfile;
     }
     if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock") {
         return Class::Manifest;
@@ -87,7 +90,7 @@ pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> boo
 /// Reports the release names of a text as `other`: one a line. `2026.8.2` is also how a calendar counts: it is one only
 /// near a line that speaks of Linkerd.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
-    let taken = starts(known);
+    let taken = |at: usize| known.iter().any(|pin| pin.site.span.contains(&at));
     let speaking = speaking_lines(file.text);
     let near = |number: usize| {
         let next = speaking.partition_point(|line| line + NEAR < number);
@@ -99,7 +102,7 @@ pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
             return;
         }
         let token = tokens(line).into_iter().find(|token| token.form == Form::Edge || near(number));
-        if let Some(token) = token.filter(|t| !taken.contains(&(start + t.span.start))) {
+        if let Some(token) = token.filter(|t| !taken(start + t.span.start)) {
             let span = start + token.span.start..start + token.span.end;
             let column = line.get(..token.span.start).map_or(1, |l| l.chars().count() + 1);
             let at = (number, column);
@@ -192,7 +195,7 @@ mod tests {
         assert_eq!(class("a/b.yml"), Class::Manifest);
         assert_eq!(class("a/Chart.lock"), Class::Manifest);
         assert_eq!(class(".github/workflows/a.yaml"), Class::Script);
-        assert_eq!(class("helmfile.d/10-mesh.yaml"), Class::Foreign(SkipReason::Helmfile));
+        assert_eq!(class("helmfile.d/10-mesh.yaml"), Class::Helmfile);
         assert_eq!(class("x/main.tf"), Class::Terraform);
         assert_eq!(class("README.md"), Class::Prose);
         assert_eq!(class("LICENSE"), Class::Unknown);

@@ -45,6 +45,8 @@ struct FileResult {
     lone: Vec<(RepoPath, Lone)>,
     /// Files of Terraform that name a release or Linkerd.
     terraform: Vec<RepoPath>,
+    /// Files of helmfile that do.
+    helmfiles: Vec<RepoPath>,
 }
 
 // === impl FileResult ===
@@ -56,6 +58,7 @@ impl FileResult {
         self.generators.extend(other.generators);
         self.lone.extend(other.lone);
         self.terraform.extend(other.terraform);
+        self.helmfiles.extend(other.helmfiles);
     }
 }
 
@@ -70,7 +73,7 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
 fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> {
     let screened = screen::screen(tree, options)?;
     let mut inventory =
-        Inventory { skipped: screened.skipped, irrelevant: screened.irrelevant, ..Inventory::default() };
+        Inventory { skipped: screened.skipped, quiet: screened.quiet, ..Inventory::default() };
     inventory.skipped.extend(odd_names(tree));
     // Without a file that names a release or Linkerd there is nothing to tie together.
     if !screened.hits.iter().any(|h| h.named) {
@@ -94,9 +97,11 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     });
     let mut all = FileResult::default();
     results.into_iter().for_each(|result| all.append(result));
-    let FileResult { mut found, mut skipped, generators, lone, mut terraform } = all;
+    let FileResult { mut found, mut skipped, generators, lone, mut terraform, mut helmfiles } = all;
     terraform.sort();
+    helmfiles.sort();
     deployed::terraform(&context, tree, &terraform, &mut found, &mut skipped);
+    deployed::helmfile(&context, tree, &helmfiles, &mut found, &mut skipped);
     let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
     let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
     deployed::kustomizations(&context, &named, &mut found);
@@ -313,6 +318,7 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
             result.found.pins.extend(other::pins(&file, &markers));
         }
         Class::Terraform => result.terraform.push(entry.path.clone()),
+        Class::Helmfile => result.helmfiles.push(entry.path.clone()),
         Class::Foreign(reason) if linkerd => {
             let versions = other::unmarked_releases(text, &markers);
             result.skipped.push(Skipped { path: entry.path.clone(), reason, detail: None, versions });

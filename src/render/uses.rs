@@ -14,10 +14,9 @@ use serde_json::Value;
 
 use super::{
     Chart, ChartId, Job, Manifest, NotRendered, RenderError, Renderer, Rendering, Renderings, Take,
+    equalise::equalise,
     inputs::{Fault, Inputs},
-    kubernetes,
-    normalize::normalize,
-    value,
+    kubernetes, value,
 };
 use crate::{
     helm::Template,
@@ -201,7 +200,7 @@ impl Changed<'_> {
             committed: false,
             refused: false,
             reason: fault.reason.clone(),
-            hint: fault.hint.clone(),
+            mend: fault.mend.clone(),
         }
     }
 
@@ -307,7 +306,7 @@ impl Jobs {
         let clock = &catalog.knowledge.clock_fields;
         let read = |((text, given), job): ((Result<Arc<str>, RenderError>, _), &Job)| {
             let text = text.map_err(|error| Fault::of(&error))?;
-            let manifest = Manifest::parse(text).and_then(|manifest| normalize(manifest, given, clock));
+            let manifest = Manifest::parse(text).and_then(|manifest| equalise(manifest, given, clock));
             manifest.map(Arc::new).map_err(|error| {
                 Fault::new(
                     format!("what Helm made of {} cannot be read: {error}.", job.chart),
@@ -322,12 +321,12 @@ impl Jobs {
 // === impl Fault ===
 
 impl Fault {
-    fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { reason: reason.into(), hint: hint.into(), by_helm: false }
+    fn new(reason: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { reason: reason.into(), mend: mend.into(), by_helm: false }
     }
 
     fn of(error: &RenderError) -> Self {
-        let hint = match error {
+        let mend = match error {
             RenderError::NoHelm(_) => "Give uplinker a `helm` of 3.14 or newer.",
             RenderError::NoChart { .. } => "Check the version, and the chart index that uplinker is given.",
             RenderError::Digest { .. } | RenderError::Package { .. } => {
@@ -341,7 +340,7 @@ impl Fault {
             RenderError::Outside { temporary: false, .. } => "Look at the system that uplinker runs on.",
         };
         // Helm's own words may end with a full stop.
-        let fault = Self::new(format!("{}.", error.to_string().trim_end_matches('.')), hint);
+        let fault = Self::new(format!("{}.", error.to_string().trim_end_matches('.')), mend);
         Self { by_helm: matches!(error, RenderError::Helm { .. }), ..fault }
     }
 }

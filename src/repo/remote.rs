@@ -145,12 +145,12 @@ pub enum GitError {
         /// What happened.
         reason: String,
     },
-    /// The address cannot be used as it was given; the operator fixes it.
+    /// The address cannot be used as it was given; the operator mends it.
     #[error("{url}: {reason}")]
     Address {
         /// The address, without credentials.
         url: String,
-        /// What is wrong, and the hint.
+        /// What is wrong, and the mend.
         reason: String,
     },
     /// The repository is archived; its owner can unarchive it.

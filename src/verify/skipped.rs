@@ -42,10 +42,11 @@ fn weight(reason: SkipReason) -> Severity {
         | SkipReason::Syntax
         | SkipReason::TooLarge
         | SkipReason::NotUtf8
+        | SkipReason::Helmfile
         | SkipReason::Terraform
         | SkipReason::Encrypted => Severity::Block,
         // These can be read; moving them is not there yet, and people who use them know how to.
-        SkipReason::Helmfile | SkipReason::UnknownShape => Severity::Warn,
+        SkipReason::UnknownShape => Severity::Warn,
         SkipReason::Symlink | SkipReason::Submodule | SkipReason::OddName => Severity::Info,
     }
 }
@@ -53,7 +54,7 @@ fn weight(reason: SkipReason) -> Severity {
 fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, severity: Severity) -> Finding {
     let (what, to) = (words(skipped.reason), input.plan.to);
     let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
-    let hint = match skipped.reason {
+    let mend = match skipped.reason {
         // In these a mark works.
         SkipReason::Helmfile | SkipReason::Terraform | SkipReason::UnknownShape => format!(
             "if it fixes a release, set it to {to} by hand in this branch; a line that ends with `# uplinker: chart` \
@@ -61,7 +62,7 @@ fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, se
         ),
         _ => format!("if it fixes a release, set it to {to} by hand in this branch"),
     };
-    Finding::new(NAME, severity, reason).at(&skipped.path, None).hint(hint)
+    Finding::new(NAME, severity, reason).at(&skipped.path, None).mend(mend)
 }
 
 fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
@@ -93,7 +94,7 @@ fn words(reason: SkipReason) -> &'static str {
         SkipReason::Symlink => "symbolic link",
         SkipReason::Submodule => "submodule",
         SkipReason::OddName => "a name that is no path",
-        SkipReason::Helmfile => "helmfile, which is not edited yet",
+        SkipReason::Helmfile => "a helmfile that cannot be read whole",
         SkipReason::Terraform => "no valid HCL",
         SkipReason::UnknownShape => "a shape that is not known",
     }
@@ -129,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_is_not_moved_yet_is_a_warning() {
-        let found = found(SkipReason::Helmfile, &["edge-26.8.2"]);
+    fn a_shape_that_is_not_known_is_a_warning() {
+        let found = found(SkipReason::UnknownShape, &["edge-26.8.2"]);
         assert_eq!(severities(&found), [Warn]);
-        assert!(found[0].hint.as_ref().unwrap().contains("set it to edge-26.8.3"));
+        assert!(found[0].mend.as_ref().unwrap().contains("set it to edge-26.8.3"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn findings_are_ordered_by_weight_then_check_then_place() {
                 .chart("d.yaml", "linkerd-viz", "2026.8.1")
                 .stays(Reason::Uneditable)
                 .skip("e.tpl", SkipReason::HelmTemplate, &["edge-26.8.2"])
-                .skip("f.tf", SkipReason::Helmfile, &["edge-26.8.2"])
+                .skip("f.tf", SkipReason::UnknownShape, &["edge-26.8.2"])
         })
     };
     let findings = case().findings();

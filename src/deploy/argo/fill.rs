@@ -74,6 +74,7 @@ impl Language {
         let scope = Scope {
             dot: &element.parameters,
             inputs: None,
+            own: None,
             open: element.open.as_deref(),
             strict: self.strict,
             outcome,

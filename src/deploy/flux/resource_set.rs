@@ -203,6 +203,7 @@ impl Maker<'_> {
                 let scope = Scope {
                     dot: &nothing,
                     inputs: Some(&inputs.value),
+                    own: None,
                     open: inputs.open.as_deref(),
                     strict: true,
                     outcome,

@@ -306,7 +306,8 @@ impl Machine<'_> {
             self.note(About::Condition(self.action(pipeline)));
             return Ok(if self.choose(2) == 0 { given.clone() } else { fallback.clone() });
         }
-        match functions::call(name, &arguments) {
+        let own = self.scope.own.and_then(|own| own.call(name, &arguments));
+        match own.map_or_else(|| functions::call(name, &arguments), Called::Is) {
             Called::Is(value) => {
                 let long = matches!(&value, Value::Scalar(s) if s.parts().iter().map(|p| p.text().len()).sum::<usize>() > BYTES);
                 if long { Err(Stop::Bound(Bound::Bytes(BYTES))) } else { Ok(value) }
@@ -366,6 +367,9 @@ impl Machine<'_> {
             Value::Map(map) => match (map.get(field), self.scope.open) {
                 (Some(value), _) => Ok(value.clone()),
                 (None, Some(who)) if outermost => Ok(Value::Scalar(Scalar::unknown(who))),
+                (None, _) if let Some(own) = self.scope.own => {
+                    Ok(Value::Scalar(Scalar::unknown(own.who_knows_more())))
+                }
                 (None, _) if self.scope.strict => {
                     Err(Stop::Refused(format!("map has no entry for key \"{field}\"")))
                 }

@@ -58,6 +58,15 @@ pub enum Stop {
     Bound(Bound),
 }
 
+/// The functions that one deployer adds to Go's and sprig's.
+pub trait Functions: std::fmt::Debug {
+    /// Calls a function; `None` where it is none of the deployer's own, or not followed.
+    fn call(&self, name: &str, arguments: &[Value]) -> Option<Value>;
+
+    /// Says who knows the keys that a mapping does not have, wherever it is.
+    fn who_knows_more(&self) -> &str;
+}
+
 /// What a template can read.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
@@ -65,6 +74,8 @@ pub struct Scope<'a> {
     pub dot: &'a Value,
     /// What the function `inputs` gives.
     pub inputs: Option<&'a Value>,
+    /// What the deployer adds.
+    pub own: Option<&'a dyn Functions>,
     /// Who knows the keys that the outermost mapping does not have; `None` where it has all.
     pub open: Option<&'a str>,
     /// Whether a key that is not there is an error (`missingkey=error`).

@@ -97,7 +97,7 @@ pub struct Missing {
     /// Why.
     pub reason: String,
     /// What to do.
-    pub hint: String,
+    pub mend: String,
     /// Whether a block or a warning says so as well.
     pub told: bool,
 }
@@ -332,7 +332,7 @@ fn missing(material: &Material<'_>) -> Vec<Missing> {
         chart: not.chart.clone(),
         place: not.line.map_or_else(|| not.path.to_string(), |line| format!("{}:{line}", not.path)),
         reason: not.reason.trim_end_matches('.').to_owned(),
-        hint: sentence(&not.hint),
+        mend: sentence(&not.mend),
         told: false,
     };
     let mut all: Vec<Missing> = material.rendered.missing.iter().map(one).collect();

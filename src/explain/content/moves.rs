@@ -92,6 +92,7 @@ fn words(kind: PinKind) -> &'static str {
         PinKind::Image => "image",
         PinKind::RenderedManifest => "rendered manifest",
         PinKind::Variable => "variable",
+        PinKind::Helmfile => "helmfile chart version",
         PinKind::Terraform => "Terraform chart version",
         PinKind::Fleet => "Fleet chart version",
         PinKind::Marker => "marked line",

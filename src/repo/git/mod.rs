@@ -299,7 +299,7 @@ impl<'h> GitRemote<'h> {
         });
         let specs = specs.collect::<Result<Vec<_>, _>>()?;
         let store = self.store();
-        http::retry_once(|| {
+        http::twice(|| {
             let fetched = self.wire().fetch(store.repo(), &specs, depth, self.limits);
             fetched.map_err(|e| self.explain(Service::UploadPack, e))
         })?;

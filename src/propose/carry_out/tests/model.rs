@@ -13,7 +13,7 @@ use crate::{
     linkerd::EdgeVersion,
     pins::Stage,
     propose::{
-        CommitParts, Intent, Options, Proposal, ProposalContext, Wanted,
+        CommitParts, Desk, Options, Proposal, Wanted, Wish,
         forge::{Closer, Extras, ForgeError, PullRequest, PullState},
         wanted,
     },
@@ -294,8 +294,8 @@ impl World {
         })
     }
 
-    pub(super) fn intent<'a>(&self, to: u32, changes: Option<&'a ChangeSet>) -> Intent<'a> {
-        let (Some(changes), Some(onto)) = (changes, self.tip("main")) else { return Intent::Withdraw };
+    pub(super) fn wish<'a>(&self, to: u32, changes: Option<&'a ChangeSet>) -> Wish<'a> {
+        let (Some(changes), Some(onto)) = (changes, self.tip("main")) else { return Wish::Withdraw };
         let inputs = changes.files[0].before_id.expect("a blob").to_string();
         let wanted = Wanted {
             release: release(to),
@@ -314,14 +314,14 @@ impl World {
             charts: Vec::new(),
             sign_off: false,
         };
-        Intent::Propose(Proposal {
+        Wish::Propose(Proposal {
             wanted,
             commit: CommitParts { onto, changes, message, author: None, published: None },
         })
     }
 
-    pub(super) fn context(&self, options: Options) -> ProposalContext<'_> {
-        ProposalContext {
+    pub(super) fn desk(&self, options: Options) -> Desk<'_> {
+        Desk {
             forge: self,
             remote: self,
             branch: BRANCH.into(),

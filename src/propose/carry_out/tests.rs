@@ -22,19 +22,19 @@ use crate::{
 
 const APPEND: Options = Options { history: History::Append, update: Update::Conflict };
 
-fn try_run(world: &World, to: u32, options: Options) -> Result<Applied, ProposeError> {
+fn try_run(world: &World, to: u32, options: Options) -> Result<Carried, ProposeError> {
     let changes = world.changes(to);
-    let intent = world.intent(to, changes.as_ref());
+    let wish = world.wish(to, changes.as_ref());
     let refs = world.refs().expect("refs");
-    apply(&world.context(options), &intent, &refs)
+    carry_out(&world.desk(options), &wish, &refs)
 }
 
-fn run_with(world: &World, to: u32, options: Options) -> Applied {
+fn run_with(world: &World, to: u32, options: Options) -> Carried {
     world.log.borrow_mut().clear();
     try_run(world, to, options).expect("carried out")
 }
 
-fn run(world: &World, to: u32) -> Applied {
+fn run(world: &World, to: u32) -> Carried {
     run_with(world, to, APPEND)
 }
 

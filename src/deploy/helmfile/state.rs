@@ -1,0 +1,293 @@
+//! One helmfile: its parts, its bases, and the values of the environment.
+//!
+//! In: a file. Out: a [`State`], as `pkg/app/desired_state_file_loader.go` and `pkg/state/create.go` put it together. What
+//! a base names is looked for beside the file that takes the base in.
+
+use std::{cell::RefCell, collections::BTreeSet};
+
+use super::{
+    functions::Run,
+    values::{laid, over},
+};
+use crate::{
+    deploy::{
+        note::About,
+        read,
+        value::{Scalar, Value, Via},
+    },
+    repo::RepoPath,
+};
+
+/// The values of an environment.
+#[derive(Clone, Debug)]
+pub(super) struct Values {
+    /// `values` of the helmfile.
+    pub defaults: Value,
+    /// `values` of the environment, and what another helmfile gives.
+    pub own: Value,
+}
+
+/// A helmfile, put together for one environment.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    /// The file.
+    pub path: RepoPath,
+    /// What it says.
+    pub value: Value,
+    /// The values.
+    pub values: Values,
+}
+
+/// Loads helmfiles for one environment.
+pub(super) struct Loader<'f> {
+    pub run: Run<'f>,
+    /// The environment.
+    pub name: String,
+    /// The environments that are named anywhere.
+    pub names: RefCell<BTreeSet<String>>,
+    /// Helmfiles that were taken in by another.
+    pub taken: RefCell<BTreeSet<RepoPath>>,
+}
+
+// === impl Values ===
+
+impl Values {
+    pub fn new() -> Self {
+        Self { defaults: Value::empty(), own: Value::empty() }
+    }
+
+    /// Returns what `.Values` is.
+    pub fn all(&self) -> Value {
+        over(&self.defaults, &self.own)
+    }
+}
+
+// === impl Loader ===
+
+impl<'f> Loader<'f> {
+    pub fn new(run: Run<'f>, name: &str) -> Self {
+        let (names, taken) = (RefCell::default(), RefCell::default());
+        Self { run, name: name.to_owned(), names, taken }
+    }
+
+    /// Returns what templates read in the state.
+    pub fn dot(&self, values: &Values) -> Value {
+        let all = values.all();
+        let environment = Value::map([
+            ("Name", Value::made(&self.name)),
+            ("Values", values.own.clone()),
+            ("Defaults", values.defaults.clone()),
+            ("KubeContext", Value::made("")),
+        ]);
+        Value::map([
+            ("Environment", environment),
+            ("Namespace", Value::made("")),
+            ("StateValues", all.clone()),
+            ("Values", all),
+        ])
+    }
+
+    /// Loads a file with its bases. `given` is what another helmfile gives, over all else.
+    pub fn load(&self, path: &RepoPath, inherited: &Values, given: &Value, by: &RepoPath) -> Option<State> {
+        self.file(path, path.folder(), inherited, given, false, by)
+    }
+
+    fn file(
+        &self,
+        path: &RepoPath,
+        folder: &str,
+        inherited: &Values,
+        given: &Value,
+        is_base: bool,
+        by: &RepoPath,
+    ) -> Option<State> {
+        let text = self.run.look(by).then(|| self.run.text(path, by))??;
+        let mut state: Option<State> = None;
+        let mut values = inherited.clone();
+        values.own = over(&values.own, given);
+        for part in parts(&text) {
+            let Some(own) = self.part(path, folder, &part, &values) else { continue };
+            let whole = if is_base { own } else { self.with_bases(path, folder, own, &values, given) };
+            let environments = whole.get("environments").into_iter().flat_map(Value::entries);
+            self.names.borrow_mut().extend(environments.map(|(name, _)| name.to_owned()));
+            values = self.environment(path, folder, &whole, &values, given);
+            let value = match &state {
+                Some(state) => laid(&state.value, &whole, false),
+                None => whole,
+            };
+            state = Some(State { path: path.clone(), value, values: values.clone() });
+        }
+        state
+    }
+
+    /// Reads one part of a file.
+    fn part(&self, path: &RepoPath, folder: &str, part: &Scalar, values: &Values) -> Option<Value> {
+        let text = part.text();
+        let filled = if is_filled(path, &text) {
+            self.run.fill(part, &self.dot(values), folder, path)?
+        } else {
+            part.clone()
+        };
+        match read::documents(&filled, self.run.files.ceilings()) {
+            Ok(documents) => {
+                Some(documents.iter().fold(Value::empty(), |all, document| laid(&all, document, true)))
+            }
+            Err(error) => {
+                self.run
+                    .note(path, About::Unread { what: "a part of it".to_owned(), why: error.to_string() });
+                None
+            }
+        }
+    }
+
+    /// Lays a part over its bases, lists put behind each other.
+    fn with_bases(&self, path: &RepoPath, folder: &str, own: Value, values: &Values, given: &Value) -> Value {
+        let mut all = Value::empty();
+        for base in own.list_at("bases").iter().filter_map(Value::as_scalar) {
+            let name = base.text();
+            let Some(base) = RepoPath::resolve(folder, &name) else {
+                self.run.note(path, About::Remote(name.into_owned()));
+                continue;
+            };
+            self.taken.borrow_mut().insert(base.clone());
+            if let Some(base) = self.file(&base, folder, values, given, true, path) {
+                all = laid(&all, &base.value, true);
+            }
+        }
+        laid(&all, &own, true)
+    }
+
+    /// Adds the values that a state gives the environment.
+    fn environment(
+        &self,
+        path: &RepoPath,
+        folder: &str,
+        state: &Value,
+        before: &Values,
+        given: &Value,
+    ) -> Values {
+        let spec = state.path(&["environments", &self.name]);
+        let handler =
+            |value: Option<&Value>| value.and_then(|v| v.text(&["missingFileHandler"]).map(|t| t == "Error"));
+        let strict = handler(spec).or_else(|| handler(Some(state))).unwrap_or(true);
+        let entries = spec.map_or(&[][..], |spec| spec.list_at("values"));
+        let fallback = spec.is_some_and(|s| s.text(&["mergeStrategy"]).is_some_and(|t| t == "fallback"));
+        let own = self.entries(entries, path, folder, &self.dot(before), fallback, strict);
+        let defaults = self.entries(state.list_at("values"), path, folder, &self.dot(before), false, true);
+        Values {
+            defaults: laid(&before.defaults, &defaults, false),
+            own: over(&over(&before.own, &own), given),
+        }
+    }
+
+    /// Reads a list of values: mappings, and names of files.
+    pub fn entries(
+        &self,
+        entries: &[Value],
+        path: &RepoPath,
+        folder: &str,
+        dot: &Value,
+        fallback: bool,
+        strict: bool,
+    ) -> Value {
+        let mut all = Value::empty();
+        let mut lay = |value: &Value| {
+            all = if fallback { over(value, &all) } else { crate::deploy::chart::merged(&all, value) };
+        };
+        for entry in entries {
+            match entry {
+                Value::Scalar(name) if name.unknown_to().is_none() => {
+                    for file in self.found(&name.text(), path, folder, strict) {
+                        lay(&self.values_file(&file, path, dot));
+                    }
+                }
+                Value::Map(_) => lay(&named(entry)),
+                Value::Scalar(_) | Value::List(_) => {}
+            }
+        }
+        all
+    }
+
+    /// Returns the files that a name or a glob means.
+    pub fn found(&self, name: &str, by: &RepoPath, folder: &str, strict: bool) -> Vec<RepoPath> {
+        if name.contains("://") || name.contains("::") {
+            self.run.note(by, About::Remote(name.to_owned()));
+            return Vec::new();
+        }
+        let whole = RepoPath::resolve(folder, name);
+        let found: Vec<RepoPath> = match &whole {
+            Some(path) if self.run.files.has(path.as_str()) => vec![path.clone()],
+            Some(path) => self.run.files.matching(path.as_str()).iter().map(|e| e.path.clone()).collect(),
+            None => Vec::new(),
+        };
+        if found.is_empty() && strict {
+            let what = format!("`{name}`");
+            self.run.note(by, About::Fails { what, why: "there is no such file".to_owned() });
+        }
+        found
+    }
+
+    fn values_file(&self, file: &RepoPath, by: &RepoPath, dot: &Value) -> Value {
+        if file.name().ends_with(".hcl") {
+            self.run.note(by, About::Unfollowed("values in HCL"));
+            return Value::empty();
+        }
+        let text = self.run.text(file, by).and_then(|text| match file.name().ends_with(".gotmpl") {
+            true => self.run.fill(&text, dot, file.folder(), file),
+            false => Some(text),
+        });
+        let value = text.map(|text| read::mapping(&text, self.run.files.ceilings()));
+        match value {
+            Some(Ok(value)) if value.get("sops").is_some() => {
+                let why = "SOPS encrypts it".to_owned();
+                self.run.note(file, About::Unread { what: "its values".to_owned(), why });
+                Value::empty()
+            }
+            Some(Ok(value)) => named(&value),
+            Some(Err(error)) => {
+                self.run.note(file, About::Unread { what: "its values".to_owned(), why: error.to_string() });
+                Value::empty()
+            }
+            None => Value::empty(),
+        }
+    }
+}
+
+/// Notes that the texts of a value have a name of their own, and takes out what a store of secrets says.
+fn named(value: &Value) -> Value {
+    secrets_out(value).with_scalars(&mut |s| Some(s.via(Via::Variable))).unwrap_or_else(|| value.clone())
+}
+
+/// Replaces references to stores of secrets (`ref+..`, helmfile/vals), which helmfile fills in.
+pub(super) fn secrets_out(value: &Value) -> Value {
+    let is_reference = |text: &str| text.starts_with("ref+") || text.starts_with("secretref+");
+    let out =
+        value.with_scalars(&mut |s| is_reference(&s.text()).then(|| Scalar::unknown("a store of secrets")));
+    out.unwrap_or_else(|| value.clone())
+}
+
+/// Cuts a file at the lines that separate its parts, each of which reads the values of those before it.
+fn parts(text: &Scalar) -> Vec<Scalar> {
+    let whole = text.text();
+    let (mut parts, mut from, mut at) = (Vec::new(), 0, 0);
+    for line in whole.split_inclusive('\n') {
+        if at > 0 && matches!(line, "---\n" | "---\r\n") {
+            parts.push(text.cut(from..at));
+            from = at + line.len();
+        }
+        at += line.len();
+    }
+    parts.push(text.cut(from..at));
+    parts
+}
+
+/// Tells whether a part is a template: by the file's name, and before helmfile 1.0 always, which shows in actions that
+/// stand where YAML has no text.
+fn is_filled(path: &RepoPath, text: &str) -> bool {
+    let bare = |line: &str| {
+        let line = line.trim_start().trim_start_matches("- ").trim_start();
+        let value = line.split_once(": ").map_or(line, |(_, value)| value.trim_start());
+        line.starts_with("{{") || value.starts_with("{{")
+    };
+    path.name().ends_with(".gotmpl") || text.contains("{{") && text.lines().any(bare)
+}
