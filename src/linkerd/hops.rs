@@ -4,7 +4,6 @@
 
 use serde::Deserialize;
 
-use super::knowledge::built_in;
 use crate::linkerd::EdgeVersion;
 
 /// A stretch of releases that cannot be crossed in one step.
@@ -33,19 +32,6 @@ pub enum HopReason {
     GatewayApiOwnership,
     /// The operator's own file says so.
     Operator,
-}
-
-/// Returns the first required stop between two releases, by the built-in data alone.
-///
-/// ```
-/// use uplinker::linkerd::required_hop;
-/// let from = "edge-25.1.2".parse().unwrap();
-/// let hop = required_hop(from, "edge-26.8.3".parse().unwrap()).unwrap();
-/// assert!(hop.via.iter().all(|v| *v > from));
-/// assert!(required_hop(hop.via[0], "edge-26.8.3".parse().unwrap()).is_none());
-/// ```
-pub fn required_hop(from: EdgeVersion, to: EdgeVersion) -> Option<&'static Hop> {
-    built_in().hop(from, to)
 }
 
 // === impl Hop ===

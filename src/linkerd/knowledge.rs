@@ -77,6 +77,19 @@ pub fn built_in() -> &'static Knowledge {
     KNOWLEDGE.get_or_init(|| Knowledge::parse(BUILT_IN).unwrap_or_else(|_| Knowledge::empty()))
 }
 
+/// Returns the first required stop between two releases, by the built-in data alone.
+///
+/// ```
+/// use uplinker::linkerd::required_hop;
+/// let from = "edge-25.1.2".parse().unwrap();
+/// let hop = required_hop(from, "edge-26.8.3".parse().unwrap()).unwrap();
+/// assert!(hop.via.iter().all(|v| *v > from));
+/// assert!(required_hop(hop.via[0], "edge-26.8.3".parse().unwrap()).is_none());
+/// ```
+pub fn required_hop(from: EdgeVersion, to: EdgeVersion) -> Option<&'static Hop> {
+    built_in().hop(from, to)
+}
+
 // === impl Knowledge ===
 
 impl Knowledge {

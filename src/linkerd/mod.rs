@@ -20,8 +20,8 @@ mod version;
 pub use annotations::{INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT};
 pub use clock_fields::ClockField;
 pub use guidance::{Advice, Verdict};
-pub use hops::{Hop, HopReason, required_hop};
-pub use knowledge::{Knowledge, KnowledgeError, built_in};
+pub use hops::{Hop, HopReason};
+pub use knowledge::{Knowledge, KnowledgeError, built_in, required_hop};
 pub use milestones::Milestone;
 pub use names::{
     CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, VersionLine, image,

@@ -13,8 +13,8 @@ use url::Url;
 
 use super::{
     Guidance, advice,
+    feed::{FeedError, TIMEOUT},
     lenient::Lenient,
-    load::{FeedError, TIMEOUT},
 };
 use crate::{
     linkerd::EdgeVersion,

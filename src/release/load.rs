@@ -7,23 +7,19 @@
 //! `versioncheck` names one release that the list of releases names too, earlier and with its date, so it is
 //! asked only where that list is off or failed. The built-in milestones and notices need no request.
 
-use std::time::Duration;
-
 use super::{
-    BadSource, Catalog, Feed, FeedState, Guidance, SourceSetting, Sources, github_releases, helm_index,
-    milestones, versioncheck,
+    Catalog, Feed, FeedState, Guidance, SourceSetting, Sources,
+    feed::{FeedError, TIMEOUT},
+    github_releases, helm_index, milestones, versioncheck,
 };
 use crate::{
     linkerd::{Advice, EdgeVersion, Knowledge, Verdict, built_in},
     sys::{
         cache::Cache,
-        http::{FeedRequest, Fetched, Http, HttpError, shown},
+        http::{FeedRequest, Fetched, Http},
     },
 };
 use url::Url;
-
-/// The longest that one attempt at a feed may take.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// More remarks than this are counted, not listed.
 const REMARKS: usize = 20;
@@ -57,13 +53,6 @@ pub enum ReleaseError {
         /// Whether the same run may succeed later with nothing changed.
         temporary: bool,
     },
-}
-
-/// A feed that could not be read.
-#[derive(Clone, Debug)]
-pub(super) struct FeedError {
-    reason: String,
-    temporary: bool,
 }
 
 /// Reads the feeds.
@@ -240,27 +229,6 @@ impl ReleaseError {
     /// Says whether the same run may succeed later with nothing changed on our side.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::NoFeed { temporary: true, .. })
-    }
-}
-
-// === impl FeedError ===
-
-impl FeedError {
-    /// A body that is not what the feed should be.
-    pub(super) fn content(address: &Url, reason: &str) -> Self {
-        Self { reason: format!("{}: {reason}", shown(address)), temporary: false }
-    }
-}
-
-impl From<BadSource> for FeedError {
-    fn from(error: BadSource) -> Self {
-        Self { reason: error.to_string(), temporary: false }
-    }
-}
-
-impl From<HttpError> for FeedError {
-    fn from(error: HttpError) -> Self {
-        Self { reason: error.to_string(), temporary: error.is_temporary() }
     }
 }
 

@@ -4,6 +4,7 @@
 //! and merges them, one adapter a feed is named after it. Nothing here decides whether a release is taken.
 
 mod advice;
+mod feed;
 mod github_releases;
 mod helm_index;
 mod lenient;

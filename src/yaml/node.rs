@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Document, NodeId, RawKind, RawNode, Route, Style, route};
+use super::{Document, NodeId, RawKind, RawNode, Style};
 
 /// A node of a document: a cheap cursor.
 #[derive(Clone, Copy)]
@@ -153,11 +153,6 @@ impl<'a> Node<'a> {
     /// Returns the mapping or sequence that contains this node.
     pub fn parent(self) -> Option<Node<'a>> {
         self.raw().parent.map(|id| self.at(id))
-    }
-
-    /// Returns the way from the document's root to this node.
-    pub fn route(self) -> Route {
-        route::of(self)
     }
 
     /// Returns an item of a sequence, from 0.

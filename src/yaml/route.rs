@@ -40,21 +40,25 @@ impl Route {
     }
 }
 
-/// Computes the route of a node by walking up.
-pub(super) fn of(node: Node<'_>) -> Route {
-    let mut steps = Vec::new();
-    let mut child = node;
-    while let Some(parent) = child.parent() {
-        let step = match &parent.raw().kind {
-            RawKind::Sequence { .. } => Some(Step::Index(child.place())),
-            RawKind::Mapping { entries, .. } => entries
-                .get(child.place())
-                .and_then(|(key, _)| Some(Step::Key(parent.at(*key).as_str()?.to_owned()))),
-            RawKind::Scalar { .. } | RawKind::Alias(_) => None,
-        };
-        steps.extend(step);
-        child = parent;
+// === impl Node ===
+
+impl Node<'_> {
+    /// Returns the way from the document's root to this node.
+    pub fn route(self) -> Route {
+        let mut steps = Vec::new();
+        let mut child = self;
+        while let Some(parent) = child.parent() {
+            let step = match &parent.raw().kind {
+                RawKind::Sequence { .. } => Some(Step::Index(child.place())),
+                RawKind::Mapping { entries, .. } => entries
+                    .get(child.place())
+                    .and_then(|(key, _)| Some(Step::Key(parent.at(*key).as_str()?.to_owned()))),
+                RawKind::Scalar { .. } | RawKind::Alias(_) => None,
+            };
+            steps.extend(step);
+            child = parent;
+        }
+        steps.reverse();
+        Route { document: self.document.index, steps }
     }
-    steps.reverse();
-    Route { document: node.document.index, steps }
 }

@@ -3,14 +3,17 @@
 //! Source: `reposerver/repository/repository.go` of argo-cd. A source is a chart of a repository, or a folder: a chart,
 //! a kustomization, or a directory of manifests. A folder is looked for in this tree, whatever the source's address.
 
-use super::{directory, environment::Environment, helm, kustomize, patch};
+use super::{
+    directory,
+    environment::Environment,
+    helm, kustomize, patch,
+    source::{Deployed, Source},
+};
 use std::collections::BTreeSet;
 
 use crate::{
     deploy::{
-        chart::ChartRelease,
         files::Files,
-        json_patch::Guard,
         note::{About, Bound, Note},
         object::Object,
         value::{Part, Scalar, UNKNOWN, Value},
@@ -20,30 +23,6 @@ use crate::{
 
 /// Files or folders that a path may mean of which a part is not known.
 const CANDIDATES: usize = 1_000;
-
-/// What an Application deploys.
-#[derive(Clone, Debug, Default)]
-pub struct Deployed {
-    /// Charts that Helm renders.
-    pub charts: Vec<ChartRelease>,
-    /// Objects of directories and kustomizations.
-    pub objects: Vec<Object>,
-    /// What must move together with what it is compared with.
-    pub guards: Vec<Guard>,
-    /// What is said of objects that are not known here: parts of objects.
-    pub strays: Vec<Object>,
-    /// What was not followed.
-    pub notes: Vec<Note>,
-}
-
-/// One source of an Application.
-pub(super) struct Source<'a> {
-    pub application: &'a Object,
-    pub value: &'a Value,
-    pub part: String,
-    pub environment: Environment,
-    pub files: &'a dyn Files,
-}
 
 /// Reads what an Application deploys.
 pub fn application(object: &Object, files: &dyn Files) -> Deployed {
@@ -68,19 +47,6 @@ pub fn application(object: &Object, files: &dyn Files) -> Deployed {
 // === impl Source ===
 
 impl Source<'_> {
-    /// Returns the source's folder, where it is one of this tree.
-    pub fn folder(&self) -> Option<String> {
-        let written = self.value.text(&["path"]).unwrap_or(".".into());
-        let clean = written.trim_start_matches('/');
-        let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
-        (folder.is_empty() || self.files.has_folder(&folder)).then_some(folder)
-    }
-
-    /// Notes something about the Application.
-    pub fn note(&self, notes: &mut Vec<Note>, about: About) {
-        notes.push(Note::new(&self.application.file, about));
-    }
-
     fn take(&self, deployed: &mut Deployed) {
         let text = |key: &str| self.value.text(&[key]).filter(|t| !t.is_empty());
         if self.value.get("plugin").is_some() {

@@ -5,7 +5,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::application::{Deployed, Source};
+use super::source::{Deployed, Source};
 use crate::{
     deploy::{files::FileError, note::About, object::Object},
     repo::{Entry, Mode},

@@ -4,6 +4,7 @@
 //! tree. A matrix reads its first generator's parameters in its second; its elements are of both.
 
 use super::{
+    ELEMENTS,
     element::{Element, completed, flat, of_generator, overridden, shown},
     fill::Language,
     git, selector,
@@ -18,8 +19,6 @@ use crate::deploy::{
     value::{Scalar, Value},
 };
 
-/// Elements of one generator that are looked at.
-pub(super) const ELEMENTS: usize = 10_000;
 /// Elements of all generators of one ApplicationSet, those inside others too.
 const ALL: usize = 200_000;
 /// Generators nest two deep in Argo CD.

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{
+    ELEMENTS,
     element::{Element, flat, of_generator},
-    generators::ELEMENTS,
 };
 use crate::{
     deploy::{

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::application::Source;
+use super::source::Source;
 use crate::{
     deploy::{
         chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},

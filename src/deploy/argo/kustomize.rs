@@ -3,7 +3,7 @@
 //! Source: `Build` of `util/kustomize/kustomize.go`, which runs `kustomize edit` (`set nameprefix`, `set image`, `add
 //! annotation` ..) in a copy of the folder and appends patches.
 
-use super::application::{Deployed, Source};
+use super::source::{Deployed, Source};
 use crate::{
     deploy::{
         chart::ChartRelease,

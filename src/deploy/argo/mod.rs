@@ -15,11 +15,15 @@ mod helm;
 mod kustomize;
 mod patch;
 mod selector;
+mod source;
 #[cfg(test)]
 mod tests;
 
-pub use application::{Deployed, application};
+pub use application::application;
 pub use application_set::application_set;
+pub use source::Deployed;
 
 /// The group of Argo CD's objects.
 pub const GROUP: &str = "argoproj.io";
+/// Elements of one generator that are looked at.
+const ELEMENTS: usize = 10_000;

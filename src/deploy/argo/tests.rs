@@ -312,7 +312,7 @@ fn what_is_too_much_is_bounded_and_each_element_is_still_there() {
         true,
     );
     let (applications, notes) = made(&[("set.yaml", &text)]);
-    assert_eq!(notes, [About::Bound(Bound::Elements(generators::ELEMENTS))]);
+    assert_eq!(notes, [About::Bound(Bound::Elements(ELEMENTS))]);
     assert_eq!(applications.len(), 5_299);
     assert!(
         applications.iter().any(|a| a.contains("c:v299"))

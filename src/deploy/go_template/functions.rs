@@ -119,10 +119,6 @@ fn of_any(name: &str, arguments: &[Value]) -> Option<Called> {
     }
 }
 
-pub(super) fn is_text(value: &Value) -> bool {
-    matches!(value, Value::Scalar(scalar) if matches!(typed(scalar), Typed::Text(_)))
-}
-
 /// What Go compares only with its like; nothing of null and of what is not known.
 fn kind(value: &Value) -> Option<u8> {
     match value {

@@ -1,13 +1,14 @@
 //! The functions of templates that work on texts and numbers.
 
-use super::{
-    functions::is_text,
-    print::{boolean, int, is_unknown, nested, printed, text},
-};
+use super::print::{boolean, int, is_unknown, nested, printed, text};
 use crate::deploy::{
     typed::{Typed, typed},
     value::{Part, Scalar, Value},
 };
+
+pub(super) fn is_text(value: &Value) -> bool {
+    matches!(value, Value::Scalar(scalar) if matches!(typed(scalar), Typed::Text(_)))
+}
 
 /// `print`, `println`, `cat`.
 pub(super) fn joined(name: &str, arguments: &[Value]) -> Scalar {

@@ -1,8 +1,8 @@
 //! Charts that kustomize inflates: here they stay charts.
 
 use super::{
+    builder::{Builder, Here},
     resource::text_of,
-    target::{Builder, Here},
 };
 use crate::{
     deploy::{

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{fields::FieldSpec, resource::Gvk};
+use super::{fields::FieldSpec, gvk::Gvk};
 use crate::deploy::value::Value;
 
 /// The table; its head says what a line means.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::resource::Gvk;
+use super::gvk::Gvk;
 use crate::deploy::value::{Scalar, Value};
 
 /// The longest path that is followed.

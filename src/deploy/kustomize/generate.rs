@@ -5,8 +5,8 @@ use std::sync::Arc;
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{
+    builder::{Builder, Here},
     resource::{Behavior, Resource, text_of},
-    target::{Builder, Here},
 };
 use crate::{
     deploy::{

@@ -4,7 +4,8 @@ use regex::Regex;
 
 use super::{
     fields::{Create, FieldSpec},
-    resource::{Gvk, Resource},
+    gvk::Gvk,
+    resource::Resource,
     selector::expression,
 };
 use crate::deploy::value::{Part, Scalar, Value};

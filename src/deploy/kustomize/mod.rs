@@ -4,10 +4,12 @@
 //! Out: a [`Build`]. What kustomize would fail at is a note, and everything else is built all the same. The order is in
 //! `target.rs`; one file a transformer.
 
+mod builder;
 mod charts;
 mod config;
 mod fields;
 mod generate;
+mod gvk;
 mod images;
 mod names;
 mod patches;
@@ -76,8 +78,8 @@ pub fn kustomization(files: &dyn Files, folder: &str) -> Result<Option<(RepoPath
 
 /// Builds a kustomization as if `path` had this content: what a deployer adds to it, or makes up where there is none.
 pub fn build_as(files: &dyn Files, path: &RepoPath, kustomization: &Value) -> Build {
-    let here = target::Here { folder: path.folder().to_owned(), path: path.clone() };
-    let mut builder = target::Builder::new(files);
+    let here = builder::Here { folder: path.folder().to_owned(), path: path.clone() };
+    let mut builder = builder::Builder::new(files);
     let layer = builder.outermost(&here, kustomization);
     let by = Some(path.clone());
     let object = |mut resource: resource::Resource| {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{
     config::Config,
     fields::{Create, FieldSpec},
-    resource::{Gvk, Id, Resource, by_looks, text_of},
+    gvk::Gvk,
+    resource::{Id, Resource, by_looks, text_of},
 };
 use crate::deploy::value::{Scalar, Value};
 

@@ -1,10 +1,10 @@
 //! Patches: strategic merge or JSON, in files or inline, with or without a target.
 
 use super::{
+    builder::{Builder, Here, Layer},
     generate::is_inline,
     resource::{Id, Resource, text_of},
     selector::Selector,
-    target::{Builder, Here, Layer},
 };
 use crate::deploy::{
     json_patch, merge,

@@ -1,6 +1,7 @@
 //! The transformers of a kustomization's own fields, in kustomize's order, and those that are configured as objects.
 
 use super::{
+    builder::{Builder, Here, Layer},
     charts,
     config::{Section, add_all},
     fields::FieldSpec,
@@ -9,7 +10,6 @@ use super::{
     patches::Patch,
     replacement::{ReplacementError, replace},
     resource::text_of,
-    target::{Builder, Here, Layer},
     transform::{self, End, Namespace, Subjects},
 };
 use crate::deploy::{

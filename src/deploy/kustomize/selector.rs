@@ -2,7 +2,10 @@
 
 use regex::Regex;
 
-use super::resource::{Gvk, Id, Resource};
+use super::{
+    gvk::Gvk,
+    resource::{Id, Resource},
+};
 use crate::deploy::value::Value;
 
 /// Bytes that an expression may compile to.

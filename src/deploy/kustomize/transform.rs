@@ -3,7 +3,8 @@
 use super::{
     config::Section,
     fields::{Create, FieldSpec, Place, at},
-    resource::{Gvk, Resource, text_of},
+    gvk::Gvk,
+    resource::{Resource, text_of},
 };
 use crate::deploy::value::{Scalar, Value};
 

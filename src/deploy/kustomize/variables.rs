@@ -3,9 +3,10 @@
 use super::{
     config::{Config, Section},
     fields::Create,
+    gvk::Gvk,
     paths::Path,
     replacement::is_selected,
-    resource::{Gvk, Id, Resource, is_text, text_of},
+    resource::{Id, Resource, is_text, text_of},
 };
 use crate::deploy::value::{Part, Scalar, Value, Via};
 

@@ -1,6 +1,6 @@
 //! Expressions, as far as the tree decides them.
 
-use std::{cell::Cell, rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 use hcl_edit::{
     Span as _,
@@ -9,77 +9,18 @@ use hcl_edit::{
     template::{Element, Template},
 };
 
-use super::{Inputs, functions, module::Module, named};
-use crate::deploy::{
-    files::Files,
-    value::{Origin, Part, Scalar, Source, Value},
+use super::{
+    functions, named,
+    scope::{Scope, boolean, member, truth},
 };
+use crate::deploy::value::{Origin, Part, Scalar, Source, Value};
 
-/// Steps of one root; a few thousand are usual.
-const STEPS: usize = 500_000;
-/// Locals in locals, expressions in expressions.
-const DEPTH: usize = 100;
 /// Bytes that one text grows to.
 const BYTES: usize = 1 << 20;
-
-/// What one root may use, and what came of it.
-#[derive(Clone, Debug)]
-pub(super) struct Budget {
-    steps: Rc<Cell<usize>>,
-    /// Whether a condition was met that the tree does not decide.
-    pub undecided: Rc<Cell<bool>>,
-}
-
-/// Where an expression stands and what its names mean.
-#[derive(Clone)]
-pub(super) struct Scope<'s> {
-    pub files: &'s dyn Files,
-    pub source: Arc<Source>,
-    pub module: &'s Module,
-    inputs: &'s Inputs,
-    budget: &'s Budget,
-    /// Which branch is taken where the tree does not decide.
-    first: bool,
-    /// `each`, and the variables of `for` and `dynamic`; the last of a name counts.
-    bindings: Vec<(String, Value)>,
-    depth: usize,
-}
-
-// === impl Budget ===
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { steps: Rc::new(Cell::new(STEPS)), undecided: Rc::default() }
-    }
-}
 
 // === impl Scope ===
 
 impl<'s> Scope<'s> {
-    /// The scope of a file of a module.
-    pub fn new(
-        files: &'s dyn Files,
-        module: &'s Module,
-        inputs: &'s Inputs,
-        source: &Arc<Source>,
-        budget: &'s Budget,
-        first: bool,
-    ) -> Self {
-        let (source, bindings) = (source.clone(), Vec::new());
-        Self { files, source, module, inputs, budget, first, bindings, depth: DEPTH }
-    }
-
-    /// The scope of one instance of a block.
-    pub fn of_each(&self, key: Scalar, value: Value) -> Self {
-        self.binding("each", Value::map([("key", Value::Scalar(key)), ("value", value)]))
-    }
-
-    fn binding(&self, name: &str, value: Value) -> Self {
-        let mut scope = self.clone();
-        scope.bindings.push((name.to_owned(), value));
-        scope
-    }
-
     /// A value that the tree does not say, known by the text of its expression.
     pub fn unknown(&self, expression: &Expression) -> Value {
         let text = expression.span().and_then(|span| self.source.text.get(span)).unwrap_or_default();
@@ -352,29 +293,6 @@ impl<'s> Scope<'s> {
         let scalar = value.as_scalar().filter(|s| s.unknown_to().is_none())?;
         Some(scalar.text().into_owned())
     }
-}
-
-/// Returns what a mapping has under a key, or a list at an index.
-pub(super) fn member(value: &Value, key: &str) -> Option<Value> {
-    match value {
-        Value::Map(map) => map.get(key).cloned(),
-        Value::List(items) => items.get(key.parse::<usize>().ok()?).cloned(),
-        // A part of what is not known is not known either, by the same.
-        Value::Scalar(unknown) => unknown.unknown_to().map(|_| value.clone()),
-    }
-}
-
-/// Returns a boolean that is known.
-pub(super) fn truth(value: &Value) -> Option<bool> {
-    match &*value.as_scalar()?.text() {
-        "true" => Some(true),
-        "false" => Some(false),
-        _ => None,
-    }
-}
-
-pub(super) fn boolean(truth: bool) -> Value {
-    Value::Scalar(Scalar::made(if truth { "true" } else { "false" }).as_plain())
 }
 
 /// Adds a block: the first of a name is a mapping, more are a list.

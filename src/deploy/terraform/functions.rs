@@ -1,6 +1,6 @@
 //! The functions that hand text on. What computes something new of it is not followed.
 
-use super::eval::{Scope, boolean, member, truth};
+use super::scope::{Scope, boolean, member, truth};
 use crate::{
     deploy::{
         read,

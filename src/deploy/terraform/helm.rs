@@ -2,7 +2,7 @@
 
 use hcl_edit::structure::Block;
 
-use super::eval::Scope;
+use super::scope::Scope;
 use crate::{
     deploy::{
         chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},

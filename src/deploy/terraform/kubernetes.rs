@@ -2,7 +2,7 @@
 
 use hcl_edit::structure::Block;
 
-use super::eval::Scope;
+use super::scope::Scope;
 use crate::{
     deploy::{object::Object, read, value::Value},
     repo::RepoPath,

@@ -7,8 +7,10 @@
 mod eval;
 mod functions;
 mod helm;
+mod inputs;
 mod kubernetes;
 mod module;
+mod scope;
 
 use std::{cell::Cell, collections::BTreeSet, sync::Arc};
 
@@ -23,8 +25,8 @@ use super::{
     value::{Scalar, Source, Value, Via},
 };
 use crate::repo::RepoPath;
-use eval::{Budget, Scope};
 use module::Module;
+use scope::{Budget, Scope};
 
 /// Modules that one root may take in, each call counted.
 const CALLS: usize = 500;
@@ -79,11 +81,11 @@ pub fn terraform(files: &dyn Files) -> Terraform {
 
 /// Evaluates a root by itself, and once for each file that may set its inputs.
 fn root(files: &dyn Files, module: &Module, found: &mut Terraform) {
-    let (always, named) = module::variable_files(files, module);
+    let (always, named) = inputs::variable_files(files, module);
     for by in [None].into_iter().chain(named.iter().map(Some)) {
         let mut inputs = Inputs::new();
         for path in always.iter().chain(by) {
-            module::read_inputs(files, path, &mut inputs, &mut found.notes);
+            inputs::read_inputs(files, path, &mut inputs, &mut found.notes);
         }
         for first in [true, false] {
             let mut walk = Walk {

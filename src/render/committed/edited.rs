@@ -8,21 +8,21 @@ use serde_json::Value;
 use super::{
     candidate::Candidate,
     field::{Field, differing},
-    work::Attempt,
+    placed::Placed,
 };
-use crate::render::{Chart, value};
+use crate::render::{Chart, Manifest, value};
 
 /// So many are tried, each by two renderings.
 const TRIED: usize = 6;
 
 /// Returns the candidates, each named by the value that differs.
-pub(super) fn edited(best: &Attempt, chart: &Chart) -> Vec<Candidate> {
-    let user = best.candidate.user_values(chart);
+pub(super) fn edited(best: &Candidate, old: &Manifest, placed: &Placed, chart: &Chart) -> Vec<Candidate> {
+    let user = best.user_values(chart);
     // What is still the chart's default was not edited.
     let mut leaves = Vec::new();
     collect(&user, &Field::default(), &mut leaves);
     let mut changes: Vec<(Field, Value)> = Vec::new();
-    for (committed, rendered) in pairs(best) {
+    for (committed, rendered) in pairs(old, placed) {
         let is_it = |leaf: &Value| text(leaf).is_some_and(|leaf| leaf == rendered);
         let matching = leaves.iter().filter(|(_, leaf)| is_it(leaf));
         for (field, leaf) in matching {
@@ -35,16 +35,16 @@ pub(super) fn edited(best: &Attempt, chart: &Chart) -> Vec<Candidate> {
     let with = |(field, value): &(Field, Value)| {
         let mut user = user.clone();
         set(&mut user, field, value.clone());
-        best.candidate.with(&user, format!("{}, but for `{field}`", best.candidate.what))
+        best.with(&user, format!("{}, but for `{field}`", best.what))
     };
     changes.iter().take(TRIED).map(with).collect()
 }
 
 /// Lists the words in which the objects differ from the rendering, the ConfigMap aside: committed, rendered.
-fn pairs(best: &Attempt) -> Vec<(String, String)> {
+fn pairs(old: &Manifest, placed: &Placed) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for object in best.old.objects.iter().filter(|o| o.key.name != "linkerd-config") {
-        let Some((_, committed)) = best.placed.get(&object.key) else { continue };
+    for object in old.objects.iter().filter(|o| o.key.name != "linkerd-config") {
+        let Some((_, committed)) = placed.get(&object.key) else { continue };
         for field in differing(&committed.value, &object.value) {
             let (a, b) =
                 (field.find(&committed.value).and_then(text), field.find(&object.value).and_then(text));

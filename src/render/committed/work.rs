@@ -187,7 +187,7 @@ impl<'a> Work<'a> {
     fn vary(&mut self) {
         self.is_varied = true;
         if let Some(best) = self.best.as_ref().filter(|best| best.candidate.is_carried) {
-            self.candidates.extend(edited(best, &self.from));
+            self.candidates.extend(edited(&best.candidate, &best.old, &best.placed, &self.from));
         }
     }
 

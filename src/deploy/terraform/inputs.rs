@@ -1,0 +1,51 @@
+//! The files that set a root's variables.
+
+use super::{
+    Inputs,
+    module::{Module, parsed},
+    named,
+    scope::{Budget, Scope},
+};
+use crate::{
+    deploy::{files::Files, note::Note, read, value::Scalar},
+    repo::RepoPath,
+};
+
+/// Returns the files that always set a root's variables, and those that somebody names (`-var-file`): any `*.tfvars` in
+/// or below its folder that sets one of them.
+pub(super) fn variable_files(files: &dyn Files, module: &Module) -> (Vec<RepoPath>, Vec<RepoPath>) {
+    let (mut always, mut named) = (Vec::new(), Vec::new());
+    for entry in files.below(&module.folder) {
+        let (path, name) = (&entry.path, entry.path.name());
+        if !name.ends_with(".tfvars") && !name.ends_with(".tfvars.json") {
+            continue;
+        }
+        let own = path.folder() == module.folder;
+        let automatic = name.starts_with("terraform.tfvars") || name.contains(".auto.tfvars");
+        match own && automatic {
+            true => always.push(path.clone()),
+            false => named.push(path.clone()),
+        }
+    }
+    // `terraform.tfvars` counts less than the automatic ones.
+    always.sort_by_key(|path| (!path.name().starts_with("terraform."), path.clone()));
+    (always, named)
+}
+
+/// Adds the values of a file of variables.
+pub(super) fn read_inputs(files: &dyn Files, path: &RepoPath, inputs: &mut Inputs, notes: &mut Vec<Note>) {
+    if path.name().ends_with(".json") {
+        let source = files.file(path.as_str());
+        let value = source.ok().and_then(|s| read::mapping(&Scalar::file(&s), files.ceilings()).ok());
+        for (key, value) in value.iter().flat_map(|v| v.entries()) {
+            inputs.insert(key.to_owned(), named(value.clone()));
+        }
+        return;
+    }
+    let Some((source, body)) = parsed(files, path, notes) else { return };
+    let (module, none, budget) = (Module::default(), Inputs::new(), Budget::default());
+    let scope = Scope::new(files, &module, &none, &source, &budget, true);
+    for attribute in body.attributes() {
+        inputs.insert(attribute.key.as_str().to_owned(), named(scope.eval(&attribute.value)));
+    }
+}

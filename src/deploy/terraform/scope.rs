@@ -1,0 +1,96 @@
+//! Where an expression stands: what its names mean, and what its evaluation may use.
+
+use std::{cell::Cell, rc::Rc, sync::Arc};
+
+use super::{Inputs, module::Module};
+use crate::deploy::{
+    files::Files,
+    value::{Scalar, Source, Value},
+};
+
+/// Steps of one root; a few thousand are usual.
+const STEPS: usize = 500_000;
+/// Locals in locals, expressions in expressions.
+const DEPTH: usize = 100;
+
+/// What one root may use, and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Budget {
+    pub steps: Rc<Cell<usize>>,
+    /// Whether a condition was met that the tree does not decide.
+    pub undecided: Rc<Cell<bool>>,
+}
+
+/// Where an expression stands and what its names mean.
+#[derive(Clone)]
+pub(super) struct Scope<'s> {
+    pub files: &'s dyn Files,
+    pub source: Arc<Source>,
+    pub module: &'s Module,
+    pub inputs: &'s Inputs,
+    pub budget: &'s Budget,
+    /// Which branch is taken where the tree does not decide.
+    pub first: bool,
+    /// `each`, and the variables of `for` and `dynamic`; the last of a name counts.
+    pub bindings: Vec<(String, Value)>,
+    pub depth: usize,
+}
+
+// === impl Budget ===
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { steps: Rc::new(Cell::new(STEPS)), undecided: Rc::default() }
+    }
+}
+
+// === impl Scope ===
+
+impl<'s> Scope<'s> {
+    /// The scope of a file of a module.
+    pub fn new(
+        files: &'s dyn Files,
+        module: &'s Module,
+        inputs: &'s Inputs,
+        source: &Arc<Source>,
+        budget: &'s Budget,
+        first: bool,
+    ) -> Self {
+        let (source, bindings) = (source.clone(), Vec::new());
+        Self { files, source, module, inputs, budget, first, bindings, depth: DEPTH }
+    }
+
+    /// The scope of one instance of a block.
+    pub fn of_each(&self, key: Scalar, value: Value) -> Self {
+        self.binding("each", Value::map([("key", Value::Scalar(key)), ("value", value)]))
+    }
+
+    pub fn binding(&self, name: &str, value: Value) -> Self {
+        let mut scope = self.clone();
+        scope.bindings.push((name.to_owned(), value));
+        scope
+    }
+}
+
+/// Returns what a mapping has under a key, or a list at an index.
+pub(super) fn member(value: &Value, key: &str) -> Option<Value> {
+    match value {
+        Value::Map(map) => map.get(key).cloned(),
+        Value::List(items) => items.get(key.parse::<usize>().ok()?).cloned(),
+        // A part of what is not known is not known either, by the same.
+        Value::Scalar(unknown) => unknown.unknown_to().map(|_| value.clone()),
+    }
+}
+
+/// Returns a boolean that is known.
+pub(super) fn truth(value: &Value) -> Option<bool> {
+    match &*value.as_scalar()?.text() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+pub(super) fn boolean(truth: bool) -> Value {
+    Value::Scalar(Scalar::made(if truth { "true" } else { "false" }).as_plain())
+}
