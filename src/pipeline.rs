@@ -111,7 +111,7 @@ fn plan_once(
     if let Some(forge) = forge {
         let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
         proposing.list_open(&drafts, &mut lists)?;
-        drafts.iter_mut().try_for_each(|draft| proposing.foresee(draft, &mut lists))?;
+        drafts.iter_mut().try_for_each(|draft| proposing.dry_run(draft, &mut lists))?;
     }
     Ok(survey.report(&base, drafts, operator.to))
 }
@@ -147,7 +147,7 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     let (mut notes, mut refused) = (Vec::new(), None);
     for draft in &mut drafts {
         (operator.progress)(&format!("proposing {}", draft.report.target));
-        match proposing.carry_out(draft, &mut lists) {
+        match proposing.apply(draft, &mut lists) {
             Ok(more) => notes.extend(more),
             // A branch that may not be written keeps no other one from being proposed.
             Err(error @ Error::Git(GitError::Refused { .. })) => refused = refused.or(Some(error)),

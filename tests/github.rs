@@ -392,7 +392,7 @@ fn one_who_is_refused_does_not_keep_the_others() {
         reviewers: names(&["ada", "stranger", "acme/mesh"]),
         assignees: names(&["ben", "stranger"]),
     };
-    let lines = place.forge().decorate(&pull, &extras).expect("decorated");
+    let lines = place.forge().add_labels_and_reviewers(&pull, &extras).expect("decorated");
     let seen = place.fake.pull(REPO, 1);
     assert_eq!(seen.labels, ["linkerd", "linkerd: blocked"]);
     assert_eq!(

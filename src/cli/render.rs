@@ -83,8 +83,8 @@ impl std::error::Error for Mistake<'_> {}
 
 impl Diagnostic for Mistake<'_> {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        (!self.error.mend.is_empty())
-            .then(|| Box::new(lines_for_terminal(&self.error.mend)) as Box<dyn fmt::Display>)
+        (!self.error.hint.is_empty())
+            .then(|| Box::new(lines_for_terminal(&self.error.hint)) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {

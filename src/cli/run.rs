@@ -125,7 +125,7 @@ mod tests {
             }
             false => StageDecision::Hold { hold, text: String::new() },
         };
-        let finding = Finding { check: "x", severity, place: None, reason: String::new(), mend: None };
+        let finding = Finding { check: "x", severity, place: None, reason: String::new(), hint: None };
         let stage = StageReport {
             target: "default".to_owned(),
             stage: Stage::Platform,

@@ -174,7 +174,7 @@ fn listed(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let interval = config::duration(text).map_err(|(reason, mend)| format!("{reason}; {mend}"))?;
+    let interval = config::duration(text).map_err(|(reason, hint)| format!("{reason}; {hint}"))?;
     match Duration::try_from(interval) {
         Ok(interval) if interval >= Duration::from_secs(60) => Ok(interval),
         _ => Err("shorter than a minute".to_owned()),

@@ -1,10 +1,10 @@
-//! Mistakes in a configuration file: every one of them, each with its place and its mend.
+//! Mistakes in a configuration file: every one of them, each with its place and its hint.
 
 use std::{fmt, ops::Range};
 
 use crate::{report::for_terminal, yaml};
 
-/// Every mistake in one configuration file; its author can mend them all in one go.
+/// Every mistake in one configuration file; its author can fix them all in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors {
     /// The file, or files where two compete.
@@ -29,7 +29,7 @@ pub struct ConfigError {
     /// What is wrong.
     pub reason: String,
     /// What to write instead; empty where nothing can be said.
-    pub mend: String,
+    pub hint: String,
 }
 
 /// The mistakes while they are collected.
@@ -41,7 +41,7 @@ struct Mistake {
     span: Range<usize>,
     key: String,
     reason: String,
-    mend: String,
+    hint: String,
 }
 
 // === impl Mistakes ===
@@ -53,9 +53,9 @@ impl Mistakes {
         span: Range<usize>,
         key: impl Into<String>,
         reason: impl Into<String>,
-        mend: impl Into<String>,
+        hint: impl Into<String>,
     ) {
-        self.0.push(Mistake { span, key: key.into(), reason: reason.into(), mend: mend.into() });
+        self.0.push(Mistake { span, key: key.into(), reason: reason.into(), hint: hint.into() });
     }
 
     /// Orders the mistakes and gives each its line and column.
@@ -63,7 +63,7 @@ impl Mistakes {
         self.0.sort_by_key(|m| m.span.start);
         let placed = |m: Mistake| {
             let (line, column) = yaml::position(text, m.span.start);
-            ConfigError { line, column, span: m.span, key: m.key, reason: m.reason, mend: m.mend }
+            ConfigError { line, column, span: m.span, key: m.key, reason: m.reason, hint: m.hint }
         };
         let errors = self.0.into_iter().map(placed).collect();
         ConfigErrors { path: path.to_owned(), text: text.to_owned(), errors }
@@ -74,9 +74,9 @@ impl Mistakes {
 
 impl ConfigErrors {
     /// One mistake of the file as a whole, without a line to show.
-    pub(super) fn of_file(path: &str, reason: impl Into<String>, mend: impl Into<String>) -> Self {
+    pub(super) fn of_file(path: &str, reason: impl Into<String>, hint: impl Into<String>) -> Self {
         let mut mistakes = Mistakes::default();
-        mistakes.add(0..0, "", reason, mend);
+        mistakes.add(0..0, "", reason, hint);
         mistakes.into_errors(path, "")
     }
 }
@@ -93,8 +93,8 @@ impl fmt::Display for ConfigErrors {
             }
             // A quoted scalar may hold escapes, which must not reach a terminal or a log.
             write!(f, ": {}", for_terminal(&error.reason))?;
-            if !error.mend.is_empty() {
-                write!(f, "; {}", for_terminal(&error.mend))?;
+            if !error.hint.is_empty() {
+                write!(f, "; {}", for_terminal(&error.hint))?;
             }
         }
         Ok(())

@@ -23,7 +23,7 @@ pub(super) const MAX_BYTES: usize = 256 << 10;
 /// A configuration that could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file is wrong; its author can mend it.
+    /// The file is wrong; its author can fix it.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
     /// The repository's objects cannot be read: the local cache or the disk.
@@ -35,8 +35,8 @@ pub enum ReadError {
 pub fn read(tree: &dyn Tree) -> Result<Config, ReadError> {
     let at = |path: &str| tree.entries().iter().find(|e| e.path.as_str() == path);
     if let Some(wrong) = NEAR_MISSES.into_iter().find(|path| at(path).is_some()) {
-        let mend = format!("rename it to `{}` or `{}`", PATHS[0], PATHS[1]);
-        return Err(ConfigErrors::of_file(wrong, "a file of this name is not read", mend).into());
+        let hint = format!("rename it to `{}` or `{}`", PATHS[0], PATHS[1]);
+        return Err(ConfigErrors::of_file(wrong, "a file of this name is not read", hint).into());
     }
     let found: Vec<_> = PATHS.into_iter().filter_map(at).collect();
     let entry = match found.as_slice() {
@@ -49,8 +49,8 @@ pub fn read(tree: &dyn Tree) -> Result<Config, ReadError> {
     };
     let path = entry.path.as_str();
     if matches!(entry.mode, Mode::Symlink | Mode::Submodule) {
-        let mend = "put the text itself there";
-        return Err(ConfigErrors::of_file(path, "it is a link, and links are not followed", mend).into());
+        let hint = "put the text itself there";
+        return Err(ConfigErrors::of_file(path, "it is a link, and links are not followed", hint).into());
     }
     let bytes = tree.read(entry.id)?;
     if bytes.len() > MAX_BYTES {

@@ -206,10 +206,10 @@ impl Config {
     }
 
     /// Returns an error about one target, such as files that it shares with another, at its place in the file.
-    pub fn target_error(&self, target: &str, reason: &str, mend: &str) -> ConfigErrors {
+    pub fn target_error(&self, target: &str, reason: &str, hint: &str) -> ConfigErrors {
         let span = self.targets.iter().find(|t| t.target.name == target).map_or(0..0, |t| t.span.clone());
         let mut mistakes = error::Mistakes::default();
-        mistakes.add(span, "targets[].paths", reason, mend);
+        mistakes.add(span, "targets[].paths", reason, hint);
         mistakes.into_errors(self.path().unwrap_or(PATHS[0]), self.text())
     }
 
@@ -218,9 +218,9 @@ impl Config {
     }
 
     /// An error that shows only when the repository is known.
-    fn late_error(&self, key: &str, reason: &str, mend: &str) -> ConfigErrors {
+    fn late_error(&self, key: &str, reason: &str, hint: &str) -> ConfigErrors {
         let mut mistakes = error::Mistakes::default();
-        mistakes.add(raw::place_of(self.text(), key), key, reason.to_owned(), mend);
+        mistakes.add(raw::place_of(self.text(), key), key, reason.to_owned(), hint);
         mistakes.into_errors(self.path().unwrap_or(PATHS[0]), self.text())
     }
 }

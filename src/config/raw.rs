@@ -299,8 +299,8 @@ impl<'r, 'a> Section<'r, 'a> {
             }
             Some(known) => {
                 if let Some(reason) = self.shape_fault(known.shape, value) {
-                    let mend = format!("it must be {}", known.shape.expected());
-                    self.wrong(value, &full, format!("`{full}` {reason}"), mend);
+                    let hint = format!("it must be {}", known.shape.expected());
+                    self.wrong(value, &full, format!("`{full}` {reason}"), hint);
                 }
                 if let Shape::Texts(text) = known.shape {
                     self.check_items(&full, value, text);
@@ -316,8 +316,8 @@ impl<'r, 'a> Section<'r, 'a> {
     fn check_items(&self, full: &str, list: Node<'a>, text: Text) {
         for item in list.items().take(MAX_ITEMS) {
             if let Some(reason) = self.shape_fault(Shape::Text(Text::Free), item) {
-                let mend = format!("it must be {}", text.expected());
-                self.wrong(item, full, format!("an item of `{full}` {reason}"), mend);
+                let hint = format!("it must be {}", text.expected());
+                self.wrong(item, full, format!("an item of `{full}` {reason}"), hint);
             }
         }
     }
@@ -453,12 +453,12 @@ impl<'r, 'a> Section<'r, 'a> {
         }
     }
 
-    fn wrong(&self, node: Node<'_>, key: &str, reason: impl Into<String>, mend: impl Into<String>) {
+    fn wrong(&self, node: Node<'_>, key: &str, reason: impl Into<String>, hint: impl Into<String>) {
         let span = node.span();
         // Only the first line of a collection is marked.
         let shown =
             self.text.get(span.clone()).and_then(|t| t.find('\n')).map_or(span.end, |n| span.start + n);
-        self.mistakes.borrow_mut().add(span.start..shown, key, reason, mend);
+        self.mistakes.borrow_mut().add(span.start..shown, key, reason, hint);
     }
 }
 

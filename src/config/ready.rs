@@ -26,8 +26,8 @@ const TRAILERS: [&str; 4] = ["linkerd-version:", "uplinker-", "chart-digest:", "
 pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
     let mut to = Conversion { mistakes };
     if let Some(version) = raw.version.as_ref().filter(|v| v.value != "1") {
-        let mend = "write `version: 1`, or use a newer uplinker";
-        to.add(version, "version", format!("format `{}` is not known to this version", version.value), mend);
+        let hint = "write `version: 1`, or use a newer uplinker";
+        to.add(version, "version", format!("format `{}` is not known to this version", version.value), hint);
     }
     let branch = to.branch(raw);
     let base = to.base(raw, &branch.prefix);
@@ -63,14 +63,14 @@ fn word(word: &Word) -> Option<&str> {
 // === impl Conversion ===
 
 impl Conversion<'_> {
-    fn add(&mut self, at: &Spanned<String>, key: &str, reason: impl Into<String>, mend: &str) {
-        self.mistakes.add(at.span.clone(), key, reason, mend);
+    fn add(&mut self, at: &Spanned<String>, key: &str, reason: impl Into<String>, hint: &str) {
+        self.mistakes.add(at.span.clone(), key, reason, hint);
     }
 
     /// Reads one text; a fault is noted.
     fn value<T>(&mut self, word: &Word, key: &str, read: impl Fn(&str) -> Result<T, Fault>) -> Option<T> {
         let word = word.as_ref()?;
-        read(&word.value).map_err(|(reason, mend)| self.add(word, key, reason, &mend)).ok()
+        read(&word.value).map_err(|(reason, hint)| self.add(word, key, reason, &hint)).ok()
     }
 
     /// Reads every text of a list.
@@ -79,7 +79,7 @@ impl Conversion<'_> {
         for word in words.iter().flatten() {
             match read(&word.value) {
                 Ok(value) => values.push(value),
-                Err((reason, mend)) => self.add(word, key, reason, &mend),
+                Err((reason, hint)) => self.add(word, key, reason, &hint),
             }
         }
         values
@@ -258,8 +258,8 @@ impl Conversion<'_> {
             return vec![TargetConfig { policy: general, ..TargetConfig::default() }];
         };
         if targets.value.is_empty() {
-            let mend = "remove the key: one target then has all files";
-            self.mistakes.add(targets.span.clone(), "targets", "the list of targets is empty", mend);
+            let hint = "remove the key: one target then has all files";
+            self.mistakes.add(targets.span.clone(), "targets", "the list of targets is empty", hint);
         }
         let mut names = Vec::new();
         for (n, target) in targets.value.iter().enumerate() {
@@ -290,12 +290,12 @@ impl Conversion<'_> {
 
     fn target(&mut self, raw: &RawTarget, general: &Policy, zone: Option<&str>) -> TargetConfig {
         if raw.paths.as_ref().is_some_and(Vec::is_empty) {
-            let mend = "remove the key, or name the target's files";
+            let hint = "remove the key, or name the target's files";
             self.mistakes.add(
                 raw.span.clone(),
                 "targets[].paths",
                 "`paths` is empty, so the target has no file",
-                mend,
+                hint,
             );
         }
         let place = raw.paths.iter().flatten().next().map_or(raw.span.clone(), |p| p.span.clone());

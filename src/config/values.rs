@@ -16,67 +16,67 @@ use crate::{
 /// What is wrong with a text, and what to write instead.
 pub(crate) type Fault = (String, String);
 
-fn fault<T>(reason: impl Into<String>, mend: impl Into<String>) -> Result<T, Fault> {
-    Err((reason.into(), mend.into()))
+fn fault<T>(reason: impl Into<String>, hint: impl Into<String>) -> Result<T, Fault> {
+    Err((reason.into(), hint.into()))
 }
 
 /// Reads `90m`, `12h`, `3d`, `2w`.
 pub(crate) fn duration(text: &str) -> Result<SignedDuration, Fault> {
-    let mend = "write a number and a unit, such as `90m`, `12h`, `3d` or `2w`";
+    let hint = "write a number and a unit, such as `90m`, `12h`, `3d` or `2w`";
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let minutes = match text.get(digits.len()..) {
         Some("m") => 1,
         Some("h") => 60,
         Some("d") => 24 * 60,
         Some("w") => 7 * 24 * 60,
-        _ => return fault(format!("`{text}` is not a duration"), mend),
+        _ => return fault(format!("`{text}` is not a duration"), hint),
     };
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     match digits.parse::<i64>().ok().filter(|_| plain).and_then(|n| n.checked_mul(minutes)) {
         Some(minutes) if minutes <= 366 * 24 * 60 => Ok(SignedDuration::from_mins(minutes)),
         Some(_) => fault(format!("`{text}` is longer than a year"), "shorten it, or set `paused`"),
-        None => fault(format!("`{text}` is not a duration"), mend),
+        None => fault(format!("`{text}` is not a duration"), hint),
     }
 }
 
 /// Reads `edge-26.8.3`.
 pub(super) fn edge(text: &str) -> Result<EdgeVersion, Fault> {
     text.parse().or_else(|_| {
-        let mend = match EdgeVersion::meant_by(text) {
+        let hint = match EdgeVersion::meant_by(text) {
             Some(version) => format!("did you mean `{version}`?"),
             None => "write one such as `edge-26.8.3`".to_owned(),
         };
-        fault(format!("`{text}` is not an edge release"), mend)
+        fault(format!("`{text}` is not an edge release"), hint)
     })
 }
 
 /// Reads `>=edge-26.1.1 <edge-27.1.1`, `edge-26.x` or `edge-26.8.x`.
 pub(super) fn range(text: &str) -> Result<Range, Fault> {
-    let mend =
+    let hint =
         "write bounds such as `>=edge-26.1.1 <edge-27.1.1`, a year `edge-26.x`, or a month `edge-26.8.x`";
     if let Some(stem) = text.strip_suffix(".x") {
         return wild_range(stem)
-            .ok_or_else(|| (format!("`{text}` is not a range of edge releases"), mend.to_owned()));
+            .ok_or_else(|| (format!("`{text}` is not a range of edge releases"), hint.to_owned()));
     }
     let mut range = Range { from: None, to: None };
     for bound in text.split_whitespace() {
         let operator = bound.trim_start_matches(['<', '>', '=']);
         let (operator, version) = bound.split_at(bound.len() - operator.len());
-        let version = edge(version).map_err(|(reason, _)| (reason, mend.to_owned()))?;
+        let version = edge(version).map_err(|(reason, _)| (reason, hint.to_owned()))?;
         let (end, value) = match operator {
             ">=" => (&mut range.from, Some(version)),
             ">" => (&mut range.from, beside(version, true)),
             "<=" => (&mut range.to, Some(version)),
             "<" => (&mut range.to, beside(version, false)),
-            _ => return fault(format!("`{bound}` has no bound that is known"), mend),
+            _ => return fault(format!("`{bound}` has no bound that is known"), hint),
         };
         if end.is_some() || value.is_none() {
-            return fault(format!("`{text}` has two bounds on one side, or one that nothing meets"), mend);
+            return fault(format!("`{text}` has two bounds on one side, or one that nothing meets"), hint);
         }
         *end = value;
     }
     match (range.from, range.to) {
-        (None, None) => fault("the range is empty", mend),
+        (None, None) => fault("the range is empty", hint),
         (Some(from), Some(to)) if from > to => {
             fault(format!("no release is inside `{text}`"), "swap the bounds, or widen them")
         }
@@ -103,7 +103,7 @@ fn beside(version: EdgeVersion, above: bool) -> Option<EdgeVersion> {
 
 /// Checks five fields of cron.
 pub(super) fn cron(text: &str) -> Result<String, Fault> {
-    let mend = "write minute, hour, day of month, month and day of week, such as `* 9-16 * * mon-fri`";
+    let hint = "write minute, hour, day of month, month and day of week, such as `* 9-16 * * mon-fri`";
     let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
     let cron = match parser.parse(text) {
         Ok(cron) => cron,
@@ -111,7 +111,7 @@ pub(super) fn cron(text: &str) -> Result<String, Fault> {
             let reason = error.to_string();
             return fault(
                 format!("`{text}` is not a cron expression: {}", reason.trim_end_matches('.')),
-                mend,
+                hint,
             );
         }
     };
@@ -119,7 +119,7 @@ pub(super) fn cron(text: &str) -> Result<String, Fault> {
     let start = civil::date(2028, 1, 1).at(0, 0, 0, 0);
     match cron.find_next_occurrence(&start, true) {
         Ok(_) => Ok(text.to_owned()),
-        Err(_) => fault(format!("`{text}` never comes"), mend),
+        Err(_) => fault(format!("`{text}` never comes"), hint),
     }
 }
 
@@ -137,9 +137,9 @@ pub(super) fn zone(text: &str) -> Result<TimeZone, Fault> {
 /// Reads a date, a date and time of a zone, or an instant. A date alone ends with its day where it is an end.
 pub(super) fn moment(text: &str, zone: &TimeZone, is_end: bool) -> Result<Timestamp, Fault> {
     let wrong = || {
-        let mend =
+        let hint =
             "write a date `2026-12-20`, a time `2026-12-20T18:00`, or an instant `2026-12-20T18:00:00Z`";
-        (format!("`{text}` is not a date or a time"), mend.to_owned())
+        (format!("`{text}` is not a date or a time"), hint.to_owned())
     };
     if let Ok(instant) = text.parse::<Timestamp>() {
         return Ok(instant);
@@ -208,11 +208,11 @@ pub(super) fn chart(text: &str) -> Result<String, Fault> {
     if linkerd::is_chart(text) {
         return Ok(text.to_owned());
     }
-    let mend = match nearest(text, linkerd::CHARTS) {
+    let hint = match nearest(text, linkerd::CHARTS) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("write one of {}", linkerd::CHARTS.join(", ")),
     };
-    fault(format!("`{text}` is no chart of Linkerd"), mend)
+    fault(format!("`{text}` is no chart of Linkerd"), hint)
 }
 
 /// Checks the name of a namespace.
@@ -233,8 +233,8 @@ pub(super) fn path(text: &str) -> Result<RepoPath, Fault> {
     let plain = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
     let wild = plain.contains(['*', '?', '[', '{']);
     RepoPath::new(plain).filter(|_| !wild && plain.len() <= 500).ok_or_else(|| {
-        let mend = "write it from the repository's root, such as `linkerd/values.yaml`, without wildcards";
-        (format!("`{text}` is no path of a repository"), mend.to_owned())
+        let hint = "write it from the repository's root, such as `linkerd/values.yaml`, without wildcards";
+        (format!("`{text}` is no path of a repository"), hint.to_owned())
     })
 }
 
@@ -276,8 +276,8 @@ pub(super) fn author(text: &str) -> Result<Signature, Fault> {
     match sound(name) && sound(email) && email.contains('@') && !email.contains(' ') {
         true => Ok(Signature { name: name.to_owned(), email: email.to_owned() }),
         false => {
-            let mend = "write a name and an address, such as `Mesh Bot <mesh-bot@example.com>`";
-            fault(format!("`{text}` is not an author"), mend)
+            let hint = "write a name and an address, such as `Mesh Bot <mesh-bot@example.com>`";
+            fault(format!("`{text}` is not an author"), hint)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a text was not edited, in words for the person who has to mend it.
+//! Why a text was not edited, in words for the person who has to fix it.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct EditError {
     pub refusal: Refusal,
 }
 
-/// Why an edit was refused. Where no fault is named, the repository's owner can mend it.
+/// Why an edit was refused. Where no fault is named, the repository's owner can fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The file does not hold what the scan found; it has changed since.
@@ -97,7 +97,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Says what a person can do.
-    pub fn mend(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         match self {
             Self::Changed { .. } | Self::NoSuchPlace { .. } | Self::NoSuchFile => {
                 "run again on the present state of the repository"
@@ -107,7 +107,7 @@ impl Refusal {
             Self::Template => "edit it by hand, or move the version into a values file",
             Self::Encrypted => "edit it with the tool that encrypts it",
             Self::NotUtf8 => "save the file as UTF-8",
-            Self::Syntax(_) => "mend the file",
+            Self::Syntax(_) => "fix the file",
             Self::Written(_) => "write the value on one line, without escapes or a tag",
             Self::Overlap | Self::NotProven(_) => "edit it by hand, and report this file as a bug",
             Self::Present { .. } => "edit its value instead",
@@ -159,7 +159,7 @@ impl fmt::Display for EditError {
             (None, 0) => {}
             (None, line) => write!(f, "line {line}, column {}: ", self.column)?,
         }
-        write!(f, "{}; {}", self.refusal, self.refusal.mend())
+        write!(f, "{}; {}", self.refusal, self.refusal.hint())
     }
 }
 

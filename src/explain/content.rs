@@ -109,7 +109,7 @@ pub struct Statement {
     /// What is wrong.
     pub reason: String,
     /// What to do.
-    pub mend: Option<String>,
+    pub hint: Option<String>,
 }
 
 // === impl Content ===
@@ -185,7 +185,7 @@ fn statement(finding: &Finding) -> Statement {
         check: finding.check.to_owned(),
         place: finding.place.as_ref().map(at),
         reason: if finding.check == "guidance" { unmarked(&finding.reason) } else { finding.reason.clone() },
-        mend: finding.mend.clone(),
+        hint: finding.hint.clone(),
     }
 }
 

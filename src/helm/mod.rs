@@ -58,7 +58,7 @@ struct Program {
 /// What Helm did not do, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelmError {
-    /// No Helm, or one that is too old: the operator's to mend.
+    /// No Helm, or one that is too old: the operator's to fix.
     #[error("{0}")]
     Missing(String),
     /// Helm refused: wrong values, or a chart that asks for more. Its words, shortened.

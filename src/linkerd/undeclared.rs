@@ -118,7 +118,7 @@ pub fn is_free_form(path: &str) -> bool {
 /// Says what to do about a value that a chart no longer reads, where that is known.
 pub fn replaced_value(chart: &str, path: &str) -> Option<&'static str> {
     let of_plane = chart == "linkerd-control-plane";
-    REPLACED.iter().find(|(old, _)| of_plane && *old == path).map(|(_, mend)| *mend)
+    REPLACED.iter().find(|(old, _)| of_plane && *old == path).map(|(_, hint)| *hint)
 }
 
 /// Tells whether a chart reads a value that its defaults do not name.

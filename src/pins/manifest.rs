@@ -20,14 +20,14 @@ pub(super) fn objects(context: &Context<'_>, place: Place<'_>, found: &mut Found
 
 /// Takes the pins of the deployers' objects alone, from a file that charts of Linkerd made otherwise.
 pub(super) fn deployers(context: &Context<'_>, place: Place<'_>, found: &mut Found) {
-    for item in Object::all(place).iter().filter(|item| is_deployer_s(item)) {
+    for item in Object::all(place).iter().filter(|item| is_gitops_object(item)) {
         let namespaces = namespaces(context, place, item);
         object(context, place, item, &namespaces, found);
     }
 }
 
 /// Tells whether an object is Flux's or Argo CD's; no chart of Linkerd makes one.
-pub(super) fn is_deployer_s(object: &Object<'_>) -> bool {
+pub(super) fn is_gitops_object(object: &Object<'_>) -> bool {
     matches!(
         object.group,
         "helm.toolkit.fluxcd.io" | "source.toolkit.fluxcd.io" | "kustomize.toolkit.fluxcd.io" | "argoproj.io"

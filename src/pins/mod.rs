@@ -69,13 +69,13 @@ pub struct ScanOptions {
     /// The ceiling on one file, in bytes; a larger one is named and never loaded.
     pub file_bytes: u64,
     /// What an earlier scan need not have read ([`Inventory::quiet`]).
-    pub quiet: Quiet,
+    pub irrelevant: IrrelevantBlobs,
 }
 
 /// Blobs in which nothing is of interest, whatever file they are: a tree after a change shares nearly all of them with
 /// the tree before, and they are not read again. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Quiet(Arc<HashSet<BlobId>>);
+pub struct IrrelevantBlobs(Arc<HashSet<BlobId>>);
 
 impl Default for ScanOptions {
     fn default() -> Self {
@@ -83,7 +83,7 @@ impl Default for ScanOptions {
             ignore: globset::GlobSet::empty(),
             mirrors: Vec::new(),
             file_bytes: 16 << 20,
-            quiet: Quiet::default(),
+            irrelevant: IrrelevantBlobs::default(),
         }
     }
 }
@@ -98,7 +98,7 @@ pub struct Inventory {
     /// What the checks of a later step need to know of the repository.
     pub facts: Facts,
     /// For the next scan of nearly the same tree.
-    pub quiet: Quiet,
+    pub irrelevant: IrrelevantBlobs,
 }
 
 /// A place that fixes a Linkerd version.
@@ -388,15 +388,15 @@ pub struct Rival {
     pub rule: String,
 }
 
-// === impl Quiet ===
+// === impl IrrelevantBlobs ===
 
-impl Quiet {
+impl IrrelevantBlobs {
     fn contains(&self, id: BlobId) -> bool {
         self.0.contains(&id)
     }
 }
 
-impl FromIterator<BlobId> for Quiet {
+impl FromIterator<BlobId> for IrrelevantBlobs {
     fn from_iter<I: IntoIterator<Item = BlobId>>(ids: I) -> Self {
         Self(Arc::new(ids.into_iter().collect()))
     }

@@ -161,7 +161,7 @@ pub(super) fn lone(place: Place<'_>) -> Option<Lone> {
     const ACCESS: [&str; 7] =
         ["Namespace", "ServiceAccount", "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
     let objects = Object::all(place);
-    let mut made = objects.iter().filter(|object| !manifest::is_deployer_s(object));
+    let mut made = objects.iter().filter(|object| !manifest::is_gitops_object(object));
     if made.clone().all(|object| object.kind == "Secret") {
         return Some(Lone::Secrets);
     }

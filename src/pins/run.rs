@@ -73,7 +73,7 @@ pub fn scan(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeErr
 fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> {
     let screened = screen::screen(tree, options)?;
     let mut inventory =
-        Inventory { skipped: screened.skipped, quiet: screened.quiet, ..Inventory::default() };
+        Inventory { skipped: screened.skipped, irrelevant: screened.irrelevant, ..Inventory::default() };
     inventory.skipped.extend(odd_names(tree));
     // Without a file that names a release or Linkerd there is nothing to tie together.
     if !screened.hits.iter().any(|h| h.named) {

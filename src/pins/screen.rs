@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use memchr::memmem::Finder;
 
-use super::{Quiet, ScanOptions, SkipReason, Skipped};
+use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped};
 use crate::repo::{BlobId, Entry, Mode, Tree, TreeError, parallel};
 
 /// A file that may hold a pin, or tie one to its place.
@@ -29,7 +29,7 @@ pub(super) struct Screened {
     /// Entries that are skipped unread.
     pub skipped: Vec<Skipped>,
     /// Blobs that no scan needs to read again.
-    pub quiet: Quiet,
+    pub irrelevant: IrrelevantBlobs,
 }
 
 /// What the bytes of a file say, whatever its name is.
@@ -56,7 +56,7 @@ struct Contents {
 
 enum Seen {
     Nothing,
-    Quiet(BlobId),
+    Irrelevant(BlobId),
     /// With its size.
     Hit(Hit, u32),
     Skipped(Box<Skipped>),
@@ -96,12 +96,12 @@ pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened,
     let contents = needles.sweep(tree, options, &entries);
     let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry, &contents));
     let mut screened = Screened::default();
-    let mut quiet = Vec::new();
+    let mut irrelevant = Vec::new();
     let mut bytes = 0;
     for (seen, (_, entry)) in seen.into_iter().zip(&entries) {
         match seen? {
             Seen::Nothing => {}
-            Seen::Quiet(id) => quiet.push(id),
+            Seen::Irrelevant(id) => irrelevant.push(id),
             Seen::Hit(hit, size) => {
                 bytes += u64::from(size);
                 if bytes > READ {
@@ -113,7 +113,7 @@ pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened,
             Seen::Skipped(skipped) => screened.skipped.push(*skipped),
         }
     }
-    screened.quiet = quiet.into_iter().collect();
+    screened.irrelevant = irrelevant.into_iter().collect();
     Ok(screened)
 }
 
@@ -138,7 +138,8 @@ impl Needles {
     /// Judges as many contents as the tree can show at once.
     fn sweep(&self, tree: &dyn Tree, options: &ScanOptions, entries: &[(usize, &Entry)]) -> Contents {
         let regular = |e: &Entry| matches!(e.mode, Mode::File | Mode::Executable);
-        let open = entries.iter().map(|(_, e)| e).filter(|e| regular(e) && !options.quiet.contains(e.id));
+        let open =
+            entries.iter().map(|(_, e)| e).filter(|e| regular(e) && !options.irrelevant.contains(e.id));
         let mut ids: Vec<BlobId> = open.map(|e| e.id).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -178,8 +179,8 @@ impl Needles {
             }
             Mode::File | Mode::Executable => {}
         }
-        if options.quiet.contains(entry.id) && !is_kustomization(entry.path.name()) {
-            return Ok(Seen::Quiet(entry.id));
+        if options.irrelevant.contains(entry.id) && !is_kustomization(entry.path.name()) {
+            return Ok(Seen::Irrelevant(entry.id));
         }
         let known = contents.of(entry.id);
         let content = match known.and_then(OnceLock::get) {
@@ -203,7 +204,7 @@ impl Needles {
         let Content { size, linkerd, named, ties, .. } = content;
         Ok(match ties || is_kustomization(entry.path.name()) {
             true => Seen::Hit(Hit { entry: at, named, linkerd }, size),
-            false => Seen::Quiet(entry.id),
+            false => Seen::Irrelevant(entry.id),
         })
     }
 

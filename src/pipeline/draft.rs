@@ -294,8 +294,8 @@ impl Drafting<'_> {
 /// one line, as a verdict is.
 fn waits(plan: &Plan, inventory: &Inventory, missing: &[NotRendered]) -> String {
     let line = |not: &NotRendered| {
-        let (reason, mend) = (not.reason.trim_end_matches('.'), not.mend.trim_end_matches('.'));
-        format!("{} in {}: {reason}; {mend}", not.chart, not.path)
+        let (reason, hint) = (not.reason.trim_end_matches('.'), not.hint.trim_end_matches('.'));
+        format!("{} in {}: {reason}; {hint}", not.chart, not.path)
     };
     let mut lines: Vec<String> = missing.iter().map(line).collect();
     lines.dedup();

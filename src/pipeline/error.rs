@@ -1,4 +1,4 @@
-//! What ends a pass, sorted by who can mend it.
+//! What ends a pass, sorted by who can fix it.
 
 use crate::{
     config::{ConfigErrors, ReadError},
@@ -10,7 +10,7 @@ use crate::{
 /// Why a pass ended without a report.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The configuration is wrong: the repository's owner mends it.
+    /// The configuration is wrong: the repository's owner fixes it.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
     /// The default branch sends us to a base branch whose own configuration names another.
@@ -62,7 +62,7 @@ pub enum Error {
 // === impl Error ===
 
 impl Error {
-    /// Says whether an object could not be read, which a fresh cache may mend.
+    /// Says whether an object could not be read, which a fresh cache may fix.
     pub fn is_of_objects(&self) -> bool {
         matches!(self, Self::Tree(_) | Self::Git(GitError::Other(_)))
     }

@@ -11,7 +11,7 @@ use crate::{
     plan::Plan,
     policy::HoldReason,
     propose::{
-        self, Carried, CommitParts, Desk, Done, Held, ProposeError, Wanted, Wish,
+        self, Applied, CommitParts, Done, Held, Intent, ProposalContext, ProposeError, Wanted,
         forge::{Forge, ForgeError},
     },
     release::Catalog,
@@ -33,40 +33,46 @@ pub(super) struct Proposing<'a> {
 impl Proposing<'_> {
     /// Carries out a draft and notes the outcome in it; what was listed before is not listed again. Returns one line
     /// for each thing that was refused.
-    pub fn carry_out(&self, draft: &mut Draft, lists: &mut Lists) -> Result<Vec<String>, Error> {
-        let Some((branch, wish)) = self.wish(draft) else { return Ok(Vec::new()) };
-        let desk = self.desk(draft, branch, &wish, lists);
-        let carried = propose::carry_out(&desk, &wish, &self.base.refs).map_err(error)?;
+    pub fn apply(&self, draft: &mut Draft, lists: &mut Lists) -> Result<Vec<String>, Error> {
+        let Some((branch, intent)) = self.intent(draft) else { return Ok(Vec::new()) };
+        let context = self.context(draft, branch, &intent, lists);
+        let carried = propose::apply(&context, &intent, &self.base.refs).map_err(error)?;
         if carried.done == Done::StartOver {
             return Err(Error::Moved);
         }
         self.attach(&carried, &draft.report.changes)?;
-        draft.became(outcome(carried.done, carried.pull, &desk.branch));
+        draft.became(outcome(carried.done, carried.pull, &context.branch));
         Ok(carried.notes)
     }
 
     /// Notes in a draft what carrying it out would come to; nothing is written.
-    pub fn foresee(&self, draft: &mut Draft, lists: &mut Lists) -> Result<(), Error> {
-        let Some((branch, wish)) = self.wish(draft) else { return Ok(()) };
-        let desk = self.desk(draft, branch, &wish, lists);
-        let carried = propose::foresee(&desk, &wish, &self.base.refs).map_err(error)?;
-        draft.became(outcome(carried.done, carried.pull, &desk.branch));
+    pub fn dry_run(&self, draft: &mut Draft, lists: &mut Lists) -> Result<(), Error> {
+        let Some((branch, intent)) = self.intent(draft) else { return Ok(()) };
+        let context = self.context(draft, branch, &intent, lists);
+        let carried = propose::dry_run(&context, &intent, &self.base.refs).map_err(error)?;
+        draft.became(outcome(carried.done, carried.pull, &context.branch));
         Ok(())
     }
 
     /// Lists what is open of all branches at once, where more than one would be asked about.
     pub fn list_open(&self, drafts: &[Draft], lists: &mut Lists) -> Result<(), Error> {
-        let wanted = drafts.iter().filter_map(|draft| self.wish(draft)).map(|(branch, _)| branch);
+        let wanted = drafts.iter().filter_map(|draft| self.intent(draft)).map(|(branch, _)| branch);
         let there = |branch: &String| self.base.refs.branches.contains_key(branch) && !lists.has(branch);
         let asked: Vec<String> = wanted.filter(there).collect();
         if asked.len() > 1 { lists.list_open(self.forge, asked) } else { Ok(()) }
     }
 
-    fn desk(&self, draft: &Draft, branch: String, wish: &Wish<'_>, lists: &mut Lists) -> Desk<'_> {
-        Desk {
+    fn context(
+        &self,
+        draft: &Draft,
+        branch: String,
+        intent: &Intent<'_>,
+        lists: &mut Lists,
+    ) -> ProposalContext<'_> {
+        ProposalContext {
             forge: self.forge,
             remote: self.remote,
-            known: lists.take(&branch, &self.base.branch, matches!(wish, Wish::Propose(_))),
+            known: lists.take(&branch, &self.base.branch, matches!(intent, Intent::Propose(_))),
             branch,
             base: self.base.branch.clone(),
             target: draft.report.target.clone(),
@@ -76,7 +82,7 @@ impl Proposing<'_> {
     }
 
     /// What is wished for, and on which branch; nothing on a hold, which leaves an open pull request as it is.
-    fn wish<'d>(&self, draft: &'d Draft) -> Option<(String, Wish<'d>)> {
+    fn intent<'d>(&self, draft: &'d Draft) -> Option<(String, Intent<'d>)> {
         let Self { base, config, .. } = self;
         let branch = propose::branch(&config.branch.prefix, &draft.report.target, draft.report.stage);
         match (&draft.report.decision, &draft.wanted) {
@@ -88,7 +94,7 @@ impl Proposing<'_> {
                     author: config.commit.author.clone(),
                     published: plan.published,
                 };
-                Some((branch, Wish::Propose(propose::Proposal { wanted: wanted.clone(), commit })))
+                Some((branch, Intent::Propose(propose::Proposal { wanted: wanted.clone(), commit })))
             }
             // Without a branch of ours there is no open pull request to close, and nothing to ask for.
             (StageDecision::Hold { hold, .. }, _)
@@ -97,7 +103,7 @@ impl Proposing<'_> {
                     HoldReason::UpToDate | HoldReason::NothingMoves { .. } | HoldReason::OtherChannel { .. }
                 ) =>
             {
-                base.refs.branches.contains_key(&branch).then_some((branch, Wish::Withdraw))
+                base.refs.branches.contains_key(&branch).then_some((branch, Intent::Withdraw))
             }
             _ => None,
         }
@@ -123,7 +129,7 @@ impl Proposing<'_> {
 
     /// The patch is of the changes to the base branch as it is now: the branch may stand on an older one, and a
     /// comparison with that would take back what others did since.
-    fn attach(&self, carried: &Carried, changes: &ChangeSet) -> Result<(), Error> {
+    fn attach(&self, carried: &Applied, changes: &ChangeSet) -> Result<(), Error> {
         let Some(pull) = &carried.pull else { return Ok(()) };
         if !matches!(carried.done, Done::Opened | Done::Updated | Done::Unchanged) {
             return Ok(());

@@ -57,7 +57,7 @@ impl<'a> Survey<'a> {
 
     /// Scans another tree of the same repository, such as the one after a change.
     pub fn scan(&self, tree: &dyn Tree) -> Result<Inventory, Error> {
-        let scanning = ScanOptions { quiet: self.inventory.quiet.clone(), ..self.scanning.clone() };
+        let scanning = ScanOptions { irrelevant: self.inventory.irrelevant.clone(), ..self.scanning.clone() };
         let mut inventory = pins::scan(tree, &scanning)?;
         plan::resolve(&mut inventory, self.catalog);
         Ok(inventory)

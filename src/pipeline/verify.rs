@@ -110,7 +110,7 @@ fn drift(drift: &Drift) -> DriftRow {
         object: drift.object.to_string(),
         field: drift.field.clone(),
         reason: drift.to_string(),
-        mend: drift.hint().to_owned(),
+        hint: drift.hint().to_owned(),
     }
 }
 
@@ -124,5 +124,5 @@ fn own(own: &Own) -> OwnRow {
 }
 
 fn unproven(not: NotRendered) -> UnprovenRow {
-    UnprovenRow { path: not.path, chart: not.chart, reason: not.reason, mend: not.mend }
+    UnprovenRow { path: not.path, chart: not.chart, reason: not.reason, hint: not.hint }
 }

@@ -13,7 +13,7 @@ use crate::{
     repo::RepoPath,
 };
 
-/// A stage in which pins should move and none can be edited. The repository must be mended.
+/// A stage in which pins should move and none can be edited. The repository must be fixed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct PlanBlocked {
     /// The target's name.

@@ -104,7 +104,7 @@ mod tests {
         let ignoring = Options { proxies: Proxies::Ignore, ..Options::default() };
         assert_eq!(why(&inventory, Stage::DataPlane, ignoring), Some(BTreeSet::from([Reason::Ignored])));
         let stuck = build.chart("d.yaml", "linkerd-viz", "2026.8.2").stays(Reason::Encrypted).inventory();
-        assert_eq!(why(&stuck, Stage::Platform, Options::default()), None, "that is for a person to mend");
+        assert_eq!(why(&stuck, Stage::Platform, Options::default()), None, "that is for a person to fix");
     }
 
     #[test]

@@ -156,9 +156,9 @@ impl<'a> Question<'a> {
     /// Says why a stop cannot be taken now.
     fn hinders(&self, stop: EdgeVersion) -> Option<(String, Option<Timestamp>)> {
         if let Some(highest) = self.needs.highest.filter(|highest| *highest > stop) {
-            let mend = "give the pins that are behind a target of their own";
+            let hint = "give the pins that are behind a target of their own";
             return Some((
-                format!("another pin of this target is at {highest} and would go down; {mend}"),
+                format!("another pin of this target is at {highest} and would go down; {hint}"),
                 None,
             ));
         }

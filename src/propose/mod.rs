@@ -3,7 +3,7 @@
 //! In: the wanted proposal and what was observed. Out: actions, in an order that is safe to be killed in.
 //! [`reconcile`] decides and is pure; a [`Forge`](forge::Forge) carries out; this is where commits and pull requests meet.
 
-mod carry_out;
+mod apply;
 pub mod forge;
 pub mod observe;
 pub mod ownership;
@@ -12,7 +12,9 @@ mod wanted;
 
 use crate::pins::Stage;
 
-pub use carry_out::{Carried, CommitParts, Desk, Done, Proposal, ProposeError, Wish, carry_out, foresee};
+pub use apply::{
+    Applied, CommitParts, Done, Intent, Proposal, ProposalContext, ProposeError, apply, dry_run,
+};
 pub use reconcile::{Held, History, Options, Update};
 pub use wanted::{ATTENTION, BLOCKED, ROUTINE, Wanted};
 

@@ -3,7 +3,7 @@
 //! In: a forge and a remote. Out: [`Observed`]. It writes nothing, and decides nothing.
 
 use super::{
-    carry_out::{Desk, ProposeError},
+    apply::{ProposalContext, ProposeError},
     ownership::{self, Evidence, Known, Merged, Ownership},
 };
 use crate::{
@@ -77,32 +77,36 @@ impl Observed {
 /// Reads the pull requests of the branch; no request where they are known, or where nothing is wanted and there is no
 /// branch.
 pub(super) fn observe(
-    desk: &Desk<'_>,
+    context: &ProposalContext<'_>,
     refs: &Refs,
     wanted: bool,
     known: Option<Vec<PullRequest>>,
 ) -> Result<Observed, ProposeError> {
-    let moved = || GitError::Moved { branch: desk.base.clone() };
-    let base_tip = refs.branches.get(&desk.base).copied().ok_or_else(moved)?;
-    let tip = refs.branches.get(&desk.branch).copied();
+    let moved = || GitError::Moved { branch: context.base.clone() };
+    let base_tip = refs.branches.get(&context.base).copied().ok_or_else(moved)?;
+    let tip = refs.branches.get(&context.branch).copied();
     // A forge closes a pull request when its branch goes, so without a branch none can be open.
     let pulls = match wanted || tip.is_some() {
-        true => pulls(desk, refs, known)?,
+        true => pulls(context, refs, known)?,
         false => Vec::new(),
     };
-    Ok(Observed { base: desk.base.clone(), base_tip, tip, head: None, pulls })
+    Ok(Observed { base: context.base.clone(), base_tip, tip, head: None, pulls })
 }
 
-fn pulls(desk: &Desk<'_>, refs: &Refs, known: Option<Vec<PullRequest>>) -> Result<Vec<Seen>, ProposeError> {
+fn pulls(
+    context: &ProposalContext<'_>,
+    refs: &Refs,
+    known: Option<Vec<PullRequest>>,
+) -> Result<Vec<Seen>, ProposeError> {
     let mut pulls = match known {
         Some(pulls) => pulls,
-        None => desk.forge.pulls(&desk.branch)?,
+        None => context.forge.pulls(&context.branch)?,
     };
     pulls.sort_by_key(|p| std::cmp::Reverse(p.number));
     let see = |pull: PullRequest| {
-        let of_here = |m: &Marker| m.target == desk.target && m.stage == desk.stage.name();
+        let of_here = |m: &Marker| m.target == context.target && m.stage == context.stage.name();
         let marker = marker::read(&pull.body).filter(of_here);
-        let queued = desk.forge.is_queued(&pull, refs);
+        let queued = context.forge.is_queued(&pull, refs);
         Seen { ticks: Ticks::read(&pull.body), marker, queued, closer: None, pull }
     };
     Ok(pulls.into_iter().map(see).collect())
@@ -110,23 +114,23 @@ fn pulls(desk: &Desk<'_>, refs: &Refs, known: Option<Vec<PullRequest>>) -> Resul
 
 /// Reads whose the tip of the branch is.
 pub(super) fn head(
-    desk: &Desk<'_>,
+    context: &ProposalContext<'_>,
     seen: &Observed,
     tip: CommitId,
     wanted: Option<Known<'_>>,
 ) -> Result<Head, GitError> {
-    let remote = desk.remote;
-    remote.fetch(&[(&desk.branch, tip)])?;
+    let remote = context.remote;
+    remote.fetch(&[(&context.branch, tip)])?;
     let mut evidence = Evidence { chain: vec![remote.commit(tip)?], ..Evidence::default() };
     while let Some(last) = evidence.chain.last().filter(|_| evidence.chain.len() <= MERGES) {
         let &[ours, base] = last.parents.as_slice() else { break };
         let written_by_us = ownership::is_written_by_us(last);
-        if written_by_us || !remote.is_ancestor(base, &desk.base, seen.base_tip)? {
+        if written_by_us || !remote.is_ancestor(base, &context.base, seen.base_tip)? {
             break;
         }
         evidence.on_base.insert(base);
         // Deepens the branch to its first parent.
-        remote.is_ancestor(ours, &desk.branch, tip)?;
+        remote.is_ancestor(ours, &context.branch, tip)?;
         evidence.chain.push(remote.commit(ours)?);
     }
     evidence.merged = merged(remote, &evidence)?;

@@ -10,7 +10,7 @@
 //! | open pull request | head | more | actions |
 //! |---|---|---|---|
 //! | yes | current, ours | text, status and extras as wanted | none |
-//! | yes | current, ours | one of them is not | set the status, decorate, write the body |
+//! | yes | current, ours | one of them is not | set the status, add_labels_and_reviewers, write the body |
 //! | yes | ours, older plan | | commit (append: on the head and the base; replace: on the base), then as above |
 //! | yes | ours | base moved, no file of the change set touched | none; with `update: behind`, or *rebase* ticked, as above |
 //! | yes | a person's | | write the note and the box *retake*, once; held |
@@ -20,7 +20,7 @@
 //! | yes, several | | | close those that lead to another base branch, or are younger, as ours |
 //! | no | | a person closed one for this release or a newer one | none: a no; held |
 //! | no | | we closed it as declined | none: a no; held |
-//! | no | none | | commit on the base, open, set the status, decorate, write the marker |
+//! | no | none | | commit on the base, open, set the status, add_labels_and_reviewers, write the marker |
 //! | no | that of a merged one | | the same, in place of what is there |
 //! | no | that of a closed one, ours | closed by us, a bot, or since the base was gone | the same; no commit where it is current |
 //! | no | ours, of no pull request | killed between push and opening | commit where it is not current; open |

@@ -218,7 +218,7 @@ mod tests {
             check: "parses".into(),
             place: None,
             reason: reason.into(),
-            mend: None,
+            hint: None,
         };
         let long = format!("{}\nsecond line", "ü@me ".repeat(90));
         let content = Content { warnings: vec![say(&long), say("b")], ..Content::default() };
@@ -248,7 +248,7 @@ mod tests {
             check: "parses".into(),
             place: None,
             reason: "no".into(),
-            mend: None,
+            hint: None,
         };
         let plan = Plan {
             target: "default".into(),

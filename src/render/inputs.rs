@@ -39,7 +39,7 @@ pub(super) struct Inputs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub reason: String,
-    pub mend: String,
+    pub hint: String,
     /// Whether Helm itself refused, rather than something around it.
     pub by_helm: bool,
 }
@@ -81,7 +81,7 @@ impl Inputs {
             ValuesPart::Text { text, path } => {
                 let read = value::read(text).map_err(|error| Fault {
                     reason: format!("the values in {path} cannot be read: {error}."),
-                    mend: "Correct the file.".to_owned(),
+                    hint: "Correct the file.".to_owned(),
                     by_helm: false,
                 })?;
                 match read {
@@ -93,7 +93,7 @@ impl Inputs {
                     _ => {
                         return Err(Fault {
                             reason: format!("the values in {path} are no mapping."),
-                            mend: "Write them as keys and values.".to_owned(),
+                            hint: "Write them as keys and values.".to_owned(),
                             by_helm: false,
                         });
                     }
@@ -105,7 +105,7 @@ impl Inputs {
                 None => {
                     return Err(Fault {
                         reason: format!("the chart {} has no values file {file}.", chart.id),
-                        mend: "Name a file that the chart has, or take the name out.".to_owned(),
+                        hint: "Name a file that the chart has, or take the name out.".to_owned(),
                         by_helm: false,
                     });
                 }

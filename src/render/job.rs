@@ -70,7 +70,7 @@ pub struct Off;
 /// A chart that could not be brought or rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// No Helm, or one that is too old: the operator's to mend.
+    /// No Helm, or one that is too old: the operator's to fix.
     #[error("{0}")]
     NoHelm(String),
     /// The chart is not in the index, or has no digest there: the mirror's fault, or a wrong pin.

@@ -8,7 +8,6 @@ mod charts;
 pub mod committed;
 pub mod diff;
 mod entry;
-pub mod equalise;
 pub mod field_path;
 mod helm;
 mod inputs;
@@ -17,6 +16,7 @@ mod kubernetes;
 mod list_match;
 mod mask;
 mod merge_keys;
+pub mod normalize;
 pub mod object;
 pub mod topic;
 pub mod uses;
@@ -93,7 +93,7 @@ pub struct NotRendered {
     /// Why, one sentence.
     pub reason: String,
     /// What to do, one sentence.
-    pub mend: String,
+    pub hint: String,
 }
 
 /// All that was rendered for one plan.

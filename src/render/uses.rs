@@ -14,9 +14,10 @@ use serde_json::Value;
 
 use super::{
     Chart, ChartId, Job, Manifest, NotRendered, RenderError, Renderer, Rendering, Renderings, Take,
-    equalise::equalise,
     inputs::{Fault, Inputs},
-    kubernetes, value,
+    kubernetes,
+    normalize::normalize,
+    value,
 };
 use crate::{
     helm::Template,
@@ -200,7 +201,7 @@ impl Changed<'_> {
             committed: false,
             refused: false,
             reason: fault.reason.clone(),
-            mend: fault.mend.clone(),
+            hint: fault.hint.clone(),
         }
     }
 
@@ -306,7 +307,7 @@ impl Jobs {
         let clock = &catalog.knowledge.clock_fields;
         let read = |((text, given), job): ((Result<Arc<str>, RenderError>, _), &Job)| {
             let text = text.map_err(|error| Fault::of(&error))?;
-            let manifest = Manifest::parse(text).and_then(|manifest| equalise(manifest, given, clock));
+            let manifest = Manifest::parse(text).and_then(|manifest| normalize(manifest, given, clock));
             manifest.map(Arc::new).map_err(|error| {
                 Fault::new(
                     format!("what Helm made of {} cannot be read: {error}.", job.chart),
@@ -321,12 +322,12 @@ impl Jobs {
 // === impl Fault ===
 
 impl Fault {
-    fn new(reason: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { reason: reason.into(), mend: mend.into(), by_helm: false }
+    fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { reason: reason.into(), hint: hint.into(), by_helm: false }
     }
 
     fn of(error: &RenderError) -> Self {
-        let mend = match error {
+        let hint = match error {
             RenderError::NoHelm(_) => "Give uplinker a `helm` of 3.14 or newer.",
             RenderError::NoChart { .. } => "Check the version, and the chart index that uplinker is given.",
             RenderError::Digest { .. } | RenderError::Package { .. } => {
@@ -340,7 +341,7 @@ impl Fault {
             RenderError::Outside { temporary: false, .. } => "Look at the system that uplinker runs on.",
         };
         // Helm's own words may end with a full stop.
-        let fault = Self::new(format!("{}.", error.to_string().trim_end_matches('.')), mend);
+        let fault = Self::new(format!("{}.", error.to_string().trim_end_matches('.')), hint);
         Self { by_helm: matches!(error, RenderError::Helm { .. }), ..fault }
     }
 }

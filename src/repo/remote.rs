@@ -145,12 +145,12 @@ pub enum GitError {
         /// What happened.
         reason: String,
     },
-    /// The address cannot be used as it was given; the operator mends it.
+    /// The address cannot be used as it was given; the operator fixes it.
     #[error("{url}: {reason}")]
     Address {
         /// The address, without credentials.
         url: String,
-        /// What is wrong, and the mend.
+        /// What is wrong, and the hint.
         reason: String,
     },
     /// The repository is archived; its owner can unarchive it.

@@ -207,12 +207,12 @@ fn moved(report: &RunReport, moved: &Move) -> Option<String> {
     })
 }
 
-/// Writes a finding on one line: weight, check, place, reason, mend.
+/// Writes a finding on one line: weight, check, place, reason, hint.
 pub(super) fn finding_line(finding: &Finding) -> String {
     let place = finding.place.as_ref().map(|place| format!("{place}: "));
-    let mend = finding.mend.as_ref().map(|m| format!("; {m}")).unwrap_or_default();
+    let hint = finding.hint.as_ref().map(|m| format!("; {m}")).unwrap_or_default();
     let place = place.unwrap_or_default();
-    format!("{} {}: {place}{}{mend}", word_of(&finding.severity), finding.check, finding.reason)
+    format!("{} {}: {place}{}{hint}", word_of(&finding.severity), finding.check, finding.reason)
 }
 
 /// The pull request as a part of a page, with all that it has to say, as far as it fits: its headings go one level down.

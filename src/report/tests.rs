@@ -120,7 +120,7 @@ fn stage(outcome: Option<Outcome>) -> StageReport {
             severity: Severity::Warn,
             place: Some(Place { path: path("Makefile"), line: Some(4) }),
             reason: HOSTILE.to_owned(),
-            mend: Some("change it too".to_owned()),
+            hint: Some("change it too".to_owned()),
         }],
         proposal: Some(Proposal {
             branch: "uplinker/default/platform".to_owned(),

@@ -68,7 +68,7 @@ pub struct DriftRow {
     /// What differs, as a sentence; secrets are not shown.
     pub reason: String,
     /// What to do.
-    pub mend: String,
+    pub hint: String,
 }
 
 /// An object beside those of the charts, in the same file.
@@ -94,7 +94,7 @@ pub struct UnprovenRow {
     /// Why.
     pub reason: String,
     /// What to do.
-    pub mend: String,
+    pub hint: String,
 }
 
 /// `uplinker.verify/v1`.
@@ -155,7 +155,7 @@ impl VerifyReport {
 
     fn lines(&self) -> impl Iterator<Item = String> + '_ {
         let drifts = self.drifts.iter().map(|d| format!("{}:{}: {}", d.path, d.line, d.reason));
-        let mut hints: Vec<String> = self.drifts.iter().map(|d| format!("{}: {}", d.chart, d.mend)).collect();
+        let mut hints: Vec<String> = self.drifts.iter().map(|d| format!("{}: {}", d.chart, d.hint)).collect();
         hints.dedup();
         let own = self.own.iter().map(|own| {
             let by =
@@ -163,7 +163,7 @@ impl VerifyReport {
             format!("note: {}:{}: no chart gives {}{by}; it is left alone", own.path, own.line, own.object)
         });
         let unproven =
-            self.unproven.iter().map(|u| format!("{}: {}: {}; {}", u.path, u.chart, u.reason, u.mend));
+            self.unproven.iter().map(|u| format!("{}: {}: {}; {}", u.path, u.chart, u.reason, u.hint));
         let findings = self.findings.iter().map(super::run::finding_line);
         drifts.chain(hints).chain(unproven).chain(findings).chain(own)
     }
@@ -217,7 +217,7 @@ mod tests {
                 object: "A b".to_owned(),
                 field: Some("spec.x".to_owned()),
                 reason: "A b spec.x is \u{1b}[31m<b>, the chart gives 1".to_owned(),
-                mend: "undo it".to_owned(),
+                hint: "undo it".to_owned(),
             }],
             own: vec![OwnRow {
                 path: RepoPath::new("a.yaml").unwrap(),
@@ -231,8 +231,8 @@ mod tests {
 
     fn finding(severity: Severity) -> Finding {
         let place = Place { path: RepoPath::new("a.yaml").unwrap(), line: Some(2) };
-        let (reason, mend) = ("crds lag".to_owned(), Some("move them".to_owned()));
-        Finding { check: "half-done", severity, place: Some(place), reason, mend }
+        let (reason, hint) = ("crds lag".to_owned(), Some("move them".to_owned()));
+        Finding { check: "half-done", severity, place: Some(place), reason, hint }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct Token(SecretString);
 
-/// A token that cannot be used; the operator can mend it. The token itself is not in the message.
+/// A token that cannot be used; the operator can fix it. The token itself is not in the message.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read.

@@ -114,11 +114,11 @@ impl AtRest<'_> {
                 return Some(
                     Finding::block(NAME, reason)
                         .at_pin(pin)
-                        .mend("move the chart to that release, or the value back"),
+                        .hint("move the chart to that release, or the value back"),
                 );
             }
             let reason = format!("`{value}` keeps images at that release under {chart} {}", lowest.chart());
-            (at < lowest).then(|| Finding::warn(NAME, reason).at_pin(pin).mend(values_stale_override::MEND))
+            (at < lowest).then(|| Finding::warn(NAME, reason).at_pin(pin).hint(values_stale_override::MEND))
         };
         values.filter_map(one).collect()
     }
@@ -154,9 +154,9 @@ fn disagreement(plane: &Deployed, other: &Deployed) -> Finding {
     let reason = format!("{chart} is of {version} and the control plane beside it of {at} ({})", plane.place);
     let finding = if chart == CRDS {
         Finding::block(NAME, reason)
-            .mend("set both to one release, or hold one of them with `# uplinker: hold`")
+            .hint("set both to one release, or hold one of them with `# uplinker: hold`")
     } else {
-        Finding::warn(NAME, reason).mend("move it with the control plane; extensions go by its release")
+        Finding::warn(NAME, reason).hint("move it with the control plane; extensions go by its release")
     };
     Finding { place: Some(other.place.clone()), ..finding }
 }

@@ -184,7 +184,7 @@ fn expiry(now: Timestamp, found: &Found, certificate: &Certificate) -> Option<Fi
     };
     Some(placed(
         found,
-        Finding::new(NAME, severity, format!("{} {words}", found.what)).mend(mend(found.role)),
+        Finding::new(NAME, severity, format!("{} {words}", found.what)).hint(hint(found.role)),
     ))
 }
 
@@ -201,7 +201,7 @@ fn consequence(role: Role) -> &'static str {
     }
 }
 
-fn mend(role: Role) -> &'static str {
+fn hint(role: Role) -> &'static str {
     match role {
         Role::Anchor => "rotate the trust anchor by Linkerd's guide, as a change of its own",
         Role::Issuer => "renew the issuer first, by cert-manager or by hand",

@@ -14,7 +14,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let rendered = input.rendered;
     let charts: BTreeSet<&ChartId> = rendered.done.iter().flat_map(|r| [&r.from, &r.to]).collect();
     let forged = rendered.missing.iter().filter(|missing| missing.is_digest()).map(|missing| {
-        Finding::block(NAME, missing.reason.trim_end_matches('.')).at(&missing.path, missing.line).mend(
+        Finding::block(NAME, missing.reason.trim_end_matches('.')).at(&missing.path, missing.line).hint(
             "do not merge; find out who changed the package in the mirror, and compare it with Linkerd's own",
         )
     });
@@ -28,7 +28,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
                     NAME,
                     format!("no index that was read has a digest of {chart}, so its package is unproven"),
                 )
-                .mend("configure an index that gives digests"),
+                .hint("configure an index that gives digests"),
             ),
         }
     }

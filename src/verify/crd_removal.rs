@@ -55,8 +55,8 @@ fn of_one(input: &Verification<'_>, compared: &Compared<'_>, staying: &BTreeSet<
         format!("{number} of {from} {verb} the chart ({}); {why}", names(crds))
     };
     let manage = "see to it that something else manages them";
-    let stay = |crds: &[&Object], why: &str, mend: &str| {
-        let finding = Finding::warn(NAME, stays(crds, why)).mend(mend);
+    let stay = |crds: &[&Object], why: &str, hint: &str| {
+        let finding = Finding::warn(NAME, stays(crds, why)).hint(hint);
         Some(compared.at(&crds.first()?.key, finding))
     };
     let mut findings = Vec::new();
@@ -68,8 +68,8 @@ fn of_one(input: &Verification<'_>, compared: &Compared<'_>, staying: &BTreeSet<
     let places: BTreeSet<&String> = others.values().collect();
     let places = places.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let why = format!("the repository has them in {places} too");
-    let mend = "have that applied before this is merged, so that it owns them when this one lets go";
-    findings.extend(stay(&moved, &why, mend));
+    let hint = "have that applied before this is merged, so that it owns them when this one lets go";
+    findings.extend(stay(&moved, &why, hint));
     findings
 }
 
@@ -87,7 +87,7 @@ fn deletion(from: &ChartId, deleted: &[&Object]) -> Finding {
         }
         false => "",
     };
-    Finding::block(NAME, reason).mend(format!("{}{policy}", mend(deleted)))
+    Finding::block(NAME, reason).hint(format!("{}{policy}", hint(deleted)))
 }
 
 fn is_left(crd: &Object) -> bool {
@@ -142,7 +142,7 @@ fn kinds(crds: &[&Object]) -> String {
 }
 
 /// The Gateway API's definitions left the default render in edge-25.9.4 (L2 #14523).
-fn mend(crds: &[&Object]) -> &'static str {
+fn hint(crds: &[&Object]) -> &'static str {
     match crds.iter().all(|crd| crd.text(&["spec", "group"]) == Some(GATEWAY_API)) {
         true => {
             "have the Gateway API's own release applied from another folder first, or keep them with the value \
@@ -177,7 +177,7 @@ mod tests {
                 "vanishes, and with it every HTTPRoute (gateway.networking.k8s.io) in the cluster"
             )
         );
-        assert!(found[0].mend.as_ref().unwrap().contains("installGatewayAPI"));
+        assert!(found[0].hint.as_ref().unwrap().contains("installGatewayAPI"));
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         assert!(flux[0].reason.contains("nothing updates them"));
         let argo = rendered(&before, "").file("mesh.yaml", APPLICATION).check(NAME);
         assert_eq!(severities(&argo), [Block]);
-        assert!(argo[0].mend.as_ref().unwrap().contains("binds Helm alone, not Argo CD"));
+        assert!(argo[0].hint.as_ref().unwrap().contains("binds Helm alone, not Argo CD"));
         let committed =
             rendered(&before, "").file("mesh.yaml", RELEASE).with_rendering(|r| r.committed = true);
         assert_eq!(severities(&committed.check(NAME)), [Block]);

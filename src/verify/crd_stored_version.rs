@@ -51,7 +51,7 @@ fn findings(before: &Object, after: &Object) -> Vec<Finding> {
                         "{name} drops {version}, in which its objects are stored; the API server refuses that"
                     ),
                 )
-                .mend(
+                .hint(
                     "go through a release that stores a newer version and has both, and migrate the objects",
                 ),
             ),
@@ -60,13 +60,13 @@ fn findings(before: &Object, after: &Object) -> Vec<Finding> {
                     NAME,
                     format!("{name} drops {version}; manifests and clients that use it are refused"),
                 )
-                .mend(format!(
+                .hint(format!(
                     "move what uses it, and check that `status.storedVersions` of {name} has no {version}"
                 )),
             ),
             Some(is) if was.served && !is.served => found.push(
                 Finding::warn(NAME, format!("{name} no longer serves {version}; what uses it is refused"))
-                    .mend("move manifests and clients to a served version first"),
+                    .hint("move manifests and clients to a served version first"),
             ),
             Some(_) => {}
         }
@@ -81,7 +81,7 @@ fn findings(before: &Object, after: &Object) -> Vec<Finding> {
         let reason = format!(
             "{name} stores objects as {to} instead of {from}; a release without {to} cannot read them"
         );
-        found.push(Finding::warn(NAME, reason).mend("take a backup; plan for going forward only"));
+        found.push(Finding::warn(NAME, reason).hint("take a backup; plan for going forward only"));
     }
     found
 }

@@ -53,7 +53,7 @@ fn of_one(input: &Verification<'_>, rendering: &Rendering) -> Vec<Finding> {
     let more = walk.changed.len().saturating_sub(SHOWN);
     if more > 0 {
         let reason = format!("{} more of {to} change that you have not set", count(more, "default"));
-        found.push(at(Finding::warn(NAME, reason).mend("compare the two values.yaml")));
+        found.push(at(Finding::warn(NAME, reason).hint("compare the two values.yaml")));
     }
     if !walk.off.is_empty() {
         let number = count(walk.off.len(), "default");
@@ -83,14 +83,14 @@ fn change(input: &Verification<'_>, rendering: &Rendering, change: &FieldChange)
     let shown = |text: Option<String>| text.map(|text| shortened(&text)).unwrap_or_default();
     let (before, after) = (shown(change.shown_before()), shown(change.shown_after()));
     let reason = format!("{}: the default of `{}` goes from {before} to {after}", rendering.to, change.path);
-    let mend = "set it, if you rely on the old one";
+    let hint = "set it, if you rely on the old one";
     // What was published of this very default says more than its two values.
     let name = format!("{}:{}", rendering.to.name, change.path);
     let notices = &input.catalog.knowledge.notices;
     let told = notices.iter().find(|n| n.touches.as_ref().is_some_and(|t| t.unset.contains(&name)));
-    let mend =
-        told.map_or(mend.to_owned(), |n| format!("{mend}: {}", uncapitalised(n.text.trim_end_matches('.'))));
-    Finding::warn(NAME, reason).mend(mend)
+    let hint =
+        told.map_or(hint.to_owned(), |n| format!("{hint}: {}", uncapitalised(n.text.trim_end_matches('.'))));
+    Finding::warn(NAME, reason).hint(hint)
 }
 
 /// Native sidecars do not wait before they exit (L2 _proxy.tpl): a value of the user's that a new default switches off.
@@ -106,8 +106,8 @@ fn ignored(rendering: &Rendering) -> Option<Finding> {
         "`proxy.waitBeforeExitSeconds` has no effect under {}, whose proxies are native sidecars",
         rendering.to
     );
-    let mend = "remove it, or set `proxy.nativeSidecar: false`";
-    (lost && seconds.is_some_and(|s| s > 0)).then(|| Finding::warn(NAME, reason).mend(mend))
+    let hint = "remove it, or set `proxy.nativeSidecar: false`";
+    (lost && seconds.is_some_and(|s| s > 0)).then(|| Finding::warn(NAME, reason).hint(hint))
 }
 
 fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
@@ -229,7 +229,7 @@ mod tests {
         });
         let found = case.check(NAME);
         assert_eq!(severities(&found), [Warn, Warn]);
-        assert!(found[0].mend.as_ref().unwrap().contains("native sidecars by default"), "{found:?}");
+        assert!(found[0].hint.as_ref().unwrap().contains("native sidecars by default"), "{found:?}");
         assert!(found[1].reason.starts_with("`proxy.waitBeforeExitSeconds` has no effect"));
     }
 

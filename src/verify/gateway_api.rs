@@ -43,11 +43,11 @@ fn findings(input: &Verification<'_>) -> Option<Vec<Finding>> {
     if found.is_empty() {
         let before =
             old.map_or(String::new(), |old| format!("; {from} supported {} to {}", old.from, old.to));
-        let mend = format!("check the version in the cluster; see {}", new.source);
-        return Some(vec![Finding::warn(NAME, range + &before).mend(mend)]);
+        let hint = format!("check the version in the cluster; see {}", new.source);
+        return Some(vec![Finding::warn(NAME, range + &before).hint(hint)]);
     }
     let outside = found.iter().filter(|found| !is_inside(&found.version, new)).map(|found| {
-        let (reason, mend) = match &found.chart {
+        let (reason, hint) = match &found.chart {
             Some(chart) => (
                 format!("{range}, and {chart} brings {}", found.version),
                 "install a version of that range from upstream and set `installGatewayAPI: false`",
@@ -57,7 +57,7 @@ fn findings(input: &Verification<'_>) -> Option<Vec<Finding>> {
                 "move it into that range, and have it applied before this is merged",
             ),
         };
-        let finding = Finding::warn(NAME, reason).mend(format!("{mend}; see {}", new.source));
+        let finding = Finding::warn(NAME, reason).hint(format!("{hint}; see {}", new.source));
         Finding { place: Some(found.place.clone()), ..finding }
     });
     Some(outside.collect())
@@ -161,7 +161,7 @@ mod tests {
         let found = case.check(NAME);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.ends_with("and linkerd-viz 2026.8.3 brings 1.1.1"), "{found:?}");
-        assert!(found[0].mend.as_ref().unwrap().contains("`installGatewayAPI: false`"));
+        assert!(found[0].hint.as_ref().unwrap().contains("`installGatewayAPI: false`"));
     }
 
     #[test]

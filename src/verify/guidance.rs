@@ -30,19 +30,19 @@ fn on_target(to: EdgeVersion, guidance: Option<&Guidance>) -> Vec<Finding> {
             NAME,
             format!("{to} is recommended with a caution{} ({source})", told(&sentence(note))),
         )
-        .mend(CONDITION),
+        .hint(CONDITION),
         Some(Guidance::NotRecommended { instead, note, source }) => {
             let names: Vec<String> = instead.iter().map(ToString::to_string).collect();
-            let mend = match names.as_slice() {
+            let hint = match names.as_slice() {
                 [] => "wait for a newer release".to_owned(),
                 names => format!("go to {} instead", names.join(" or ")),
             };
             Finding::warn(NAME, format!("{to} is not recommended{} ({source})", told(&sentence(note))))
-                .mend(mend)
+                .hint(hint)
         }
         Some(Guidance::Caution { note, source }) => {
             Finding::warn(NAME, format!("{to} carries a caution{} ({source})", told(&sentence(note))))
-                .mend(CONDITION)
+                .hint(CONDITION)
         }
         Some(Guidance::Unknown) => {
             Finding::info(NAME, format!("Linkerd has published no advice on {to}, for or against"))
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(severities(&found), [Warn]);
         let text = "edge-26.8.3 is not recommended: Use another one (https://example.com)";
         assert_eq!(
-            (found[0].reason.as_str(), found[0].mend.as_deref()),
+            (found[0].reason.as_str(), found[0].hint.as_deref()),
             (text, Some("go to edge-26.8.4 instead"))
         );
     }

@@ -27,7 +27,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .filter(|pin| pin.stage == plan.stage && !stay.contains(&(place(pin), pin.value.as_str())))
         .map(|pin| {
             let reason = format!("`{}` would move to {} again in a second run", pin.value, plan.to);
-            Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it")
+            Finding::block(NAME, reason).at_pin(pin).hint("edit this pin by hand, and report it")
         })
         .collect();
     let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
@@ -39,7 +39,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&place(pin)) && !gone.contains(&pin.path)) {
         let reason =
             format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
-        findings.push(Finding::block(NAME, reason).at_pin(pin).mend("edit this pin by hand, and report it"));
+        findings.push(Finding::block(NAME, reason).at_pin(pin).hint("edit this pin by hand, and report it"));
     }
     Checked { looked_at: format!("a second scan, {}", count(after.pins.len(), "pin")), findings }
 }

@@ -157,10 +157,10 @@ fn finding(meets: Meets, key: &ObjectKey, fields: &str) -> Finding {
         let reason = format!(
             "{key}: {fields} cannot be changed in a cluster; Flux deletes the object and makes it anew"
         );
-        return Finding::warn(NAME, reason).mend("check that it may be gone for that while");
+        return Finding::warn(NAME, reason).hint("check that it may be gone for that while");
     }
     let reason = format!("{key}: {fields} cannot be changed in a cluster; applying this is refused");
-    Finding::block(NAME, reason).mend("delete it in the cluster first, so that it is made anew")
+    Finding::block(NAME, reason).hint("delete it in the cluster first, so that it is made anew")
 }
 
 /// Says once of all hooks that those of before are in the way.
@@ -170,7 +170,7 @@ fn finished(severity: Severity, hooks: &[(&Compared<'_>, &ObjectKey)]) -> Option
     let verb = if names.len() == 1 { "is a hook" } else { "are hooks" };
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
     let start = format!("{names} {verb}, and a finished one that is still in the cluster cannot be changed");
-    let (rest, mend) = match severity {
+    let (rest, hint) = match severity {
         Severity::Info => {
             ("applying it is refused", "delete it in the cluster before; everything else is applied")
         }
@@ -180,7 +180,7 @@ fn finished(severity: Severity, hooks: &[(&Compared<'_>, &ObjectKey)]) -> Option
              `kustomize.toolkit.fluxcd.io/force: enabled` settles this for good",
         ),
     };
-    let finding = Finding::new(NAME, severity, format!("{start}: {rest}")).mend(mend);
+    let finding = Finding::new(NAME, severity, format!("{start}: {rest}")).hint(hint);
     Some(first.at(key, finding))
 }
 

@@ -49,8 +49,8 @@ fn refused(input: &Verification<'_>, charts: &BTreeSet<&str>, cluster: &Version)
                 let verb = if charts.len() == 1 { "needs" } else { "need" };
                 let reason =
                     format!("{names} of {to} {verb} Kubernetes {range}, and this target runs {cluster}");
-                let mend = "upgrade the cluster first, and then `kubernetes` of the target";
-                Finding::block(NAME, reason).mend(mend)
+                let hint = "upgrade the cluster first, and then `kubernetes` of the target";
+                Finding::block(NAME, reason).hint(hint)
             }
             Err(_) => {
                 Finding::info(NAME, format!("the kubeVersion of {names}, `{range}`, could not be read"))
@@ -79,9 +79,9 @@ fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Fi
     };
     let (chart, (old, new)) = charts.iter().find_map(|chart| Some((*chart, differing(chart)?)))?;
     let reason = format!("{to} needs Kubernetes {new}; {from} needed {old}");
-    let mend =
+    let hint =
         "check the cluster's version, or set `kubernetes` of the target so that this is checked for you";
-    Some(placed(input, Finding::warn(NAME, reason).mend(mend), &[chart]))
+    Some(placed(input, Finding::warn(NAME, reason).hint(hint), &[chart]))
 }
 
 /// The index has the chart's own word; where it is not at hand, what is known of the release stands in.

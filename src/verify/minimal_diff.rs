@@ -41,7 +41,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 }
 
 fn defect(path: &RepoPath, line: Option<usize>, reason: &str) -> Finding {
-    Finding::block(NAME, reason).at(path, line).mend(OURS)
+    Finding::block(NAME, reason).at(path, line).hint(OURS)
 }
 
 fn file_findings(input: &Verification<'_>, file: &FileChange, pins: &[(&Pin, &NewText)]) -> Option<Finding> {

@@ -27,8 +27,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     }
     let findings = doubtful.iter().map(|((mirror, chart, text), pin)| {
         let reason = format!("{chart} {text} comes from {mirror}, whose index was not read");
-        let mend = format!("check that {chart} {text} is there before you merge");
-        Finding::warn(NAME, reason).at_pin(pin).mend(mend)
+        let hint = format!("check that {chart} {text} is there before you merge");
+        Finding::warn(NAME, reason).at_pin(pin).hint(hint)
     });
     let findings = findings.collect();
     Checked { looked_at: format!("{} from mirrors", count(mirrored.len(), "moving pin")), findings }

@@ -107,7 +107,7 @@ pub struct Finding {
     /// What is wrong, one sentence.
     pub reason: String,
     /// What to do, one sentence.
-    pub mend: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// The weight of a finding.
@@ -190,7 +190,7 @@ fn united(findings: Vec<Finding>) -> Vec<Finding> {
     let mut by_words: Vec<(Finding, BTreeSet<Option<Place>>)> = Vec::new();
     let mut known: HashMap<Said, usize> = HashMap::new();
     for finding in findings {
-        let said = (finding.severity, finding.reason.clone(), finding.mend.clone());
+        let said = (finding.severity, finding.reason.clone(), finding.hint.clone());
         let at = *known.entry(said).or_insert(by_words.len());
         match by_words.get_mut(at) {
             Some((_, places)) => drop(places.insert(finding.place)),
@@ -272,7 +272,7 @@ impl fmt::Display for Place {
 
 impl Finding {
     fn new(check: &'static str, severity: Severity, reason: impl Into<String>) -> Self {
-        Self { check, severity, place: None, reason: reason.into(), mend: None }
+        Self { check, severity, place: None, reason: reason.into(), hint: None }
     }
 
     fn block(check: &'static str, reason: impl Into<String>) -> Self {
@@ -295,8 +295,8 @@ impl Finding {
         self.at(&pin.path, pin.site.line)
     }
 
-    fn mend(self, mend: impl Into<String>) -> Self {
-        Self { mend: Some(mend.into()), ..self }
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 }
 

@@ -19,27 +19,27 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut findings = Vec::new();
     let mut previews: BTreeMap<(&str, &str), Vec<&NotRendered>> = BTreeMap::new();
     for missing in rendered.missing.iter().filter(|missing| !missing.is_digest()) {
-        let (reason, mend) = (missing.reason.trim_end_matches('.'), missing.mend.trim_end_matches('.'));
+        let (reason, hint) = (missing.reason.trim_end_matches('.'), missing.hint.trim_end_matches('.'));
         if missing.committed {
             let reason = format!("{}: the committed manifest stays as it is: {reason}", missing.chart);
             let finding = Finding::block(NAME, reason).at(&missing.path, missing.line);
-            findings.push(finding.mend(uncapitalised(mend)));
+            findings.push(finding.hint(uncapitalised(hint)));
         } else if missing.refused {
             let (chart, words) = reason.split_once(": helm: ").unwrap_or((&missing.chart, reason));
             let reason = format!("Helm refuses {chart} with these values: {words}");
-            let mend = "mend the values in this branch: what deploys them will be refused in the same words";
-            findings.push(Finding::block(NAME, reason).at(&missing.path, missing.line).mend(mend));
+            let hint = "fix the values in this branch: what deploys them will be refused in the same words";
+            findings.push(Finding::block(NAME, reason).at(&missing.path, missing.line).hint(hint));
         } else {
-            previews.entry((reason, mend)).or_default().push(missing);
+            previews.entry((reason, hint)).or_default().push(missing);
         }
     }
-    findings.extend(previews.iter().map(|((reason, mend), charts)| preview(reason, mend, charts)));
+    findings.extend(previews.iter().map(|((reason, hint), charts)| preview(reason, hint, charts)));
     let all = rendered.done.len() + rendered.missing.len();
     Checked { looked_at: format!("{} of charts", count(all, "rendering")), findings }
 }
 
 /// Says of all charts with one reason that what they change is not shown.
-fn preview(reason: &str, mend: &str, charts: &[&NotRendered]) -> Finding {
+fn preview(reason: &str, hint: &str, charts: &[&NotRendered]) -> Finding {
     let names: Vec<String> =
         charts.iter().take(NAMED).map(|one| format!("{} ({})", one.chart, one.path)).collect();
     let more = match charts.len().saturating_sub(NAMED) {
@@ -48,7 +48,7 @@ fn preview(reason: &str, mend: &str, charts: &[&NotRendered]) -> Finding {
     };
     let names = names.join(", ");
     let text = format!("what {names}{more} would change in the cluster is not shown: {reason}");
-    Finding::info(NAME, text).mend(uncapitalised(mend))
+    Finding::info(NAME, text).hint(uncapitalised(hint))
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
         let many = (0..8).fold(rendered("", ""), |case, _| case.not_rendered(false, reason)).check(NAME);
         assert!(many.len() == 1 && many[0].reason.contains(" and 3 more"), "{many:?}");
         assert!(found[0].reason.ends_with("the committed manifest stays as it is: helm could not be found"));
-        assert_eq!(found[0].mend.as_deref(), Some("mend it"));
+        assert_eq!(found[0].hint.as_deref(), Some("fix it"));
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
         let waits = candidates.iter().any(|d| waited_for.contains(d.name.as_str()));
         let name = candidates.first().map_or(CRDS, |d| d.name.as_str());
         let reason = format!("`{}` does not wait for `{name}`, which brings its CRDs", control_plane.name);
-        let finding = Finding::new(NAME, severity, reason).mend(format!("name `{name}` under `dependsOn`"));
+        let finding = Finding::new(NAME, severity, reason).hint(format!("name `{name}` under `dependsOn`"));
         return (!waits).then(|| place(finding));
     }
     let wave = control_plane.sync_wave?;
@@ -116,8 +116,8 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
     let reason = format!(
         "this control plane is in sync wave {wave} and its CRDs in wave {first}: they may come after it"
     );
-    let mend = format!("give the CRDs a wave below {wave}");
-    (first >= wave).then(|| place(Finding::new(NAME, severity, reason).mend(mend)))
+    let hint = format!("give the CRDs a wave below {wave}");
+    (first >= wave).then(|| place(Finding::new(NAME, severity, reason).hint(hint)))
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
         let none = vec![flux("mesh/crds.yaml", CRDS, &[]), flux("mesh/cp.yaml", CONTROL_PLANE, &["certs"])];
         let found_flux = found(none);
         assert_eq!(severities(&found_flux), [Warn]);
-        assert!(found_flux[0].mend.as_ref().unwrap().contains("`linkerd-crds` under `dependsOn`"));
+        assert!(found_flux[0].hint.as_ref().unwrap().contains("`linkerd-crds` under `dependsOn`"));
         let waves = vec![argo("mesh/crds.yaml", CRDS, 0), argo("mesh/cp.yaml", CONTROL_PLANE, 0)];
         assert_eq!(severities(&found(waves)), [Warn], "one wave is ordered by name, control plane first");
     }

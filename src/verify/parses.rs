@@ -27,8 +27,8 @@ fn finding(file: &FileChange) -> Option<Finding> {
             format!("the file had {} documents and now has {}", old.unwrap_or(0), new.unwrap_or(0))
         }
     };
-    let mend = "this is a defect of uplinker; do not merge, and report it";
-    Some(Finding::block(NAME, reason).at(&file.path, None).mend(mend))
+    let hint = "this is a defect of uplinker; do not merge, and report it";
+    Some(Finding::block(NAME, reason).at(&file.path, None).hint(hint))
 }
 
 /// Counts the documents of a text; `None` where it is not what its name says. YAML takes almost any line of text for a

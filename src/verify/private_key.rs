@@ -31,7 +31,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let new: BTreeSet<KeyId> = found.difference(&known).copied().collect();
         if !new.is_empty() {
             let reason = format!("{} would enter Git with this file", count(new.len(), "private key"));
-            findings.push(Finding::block(NAME, reason).at(&file.path, None).mend(MEND));
+            findings.push(Finding::block(NAME, reason).at(&file.path, None).hint(MEND));
             told.extend(new);
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let new = new.count();
         if new > 0 {
             let reason = format!("{} would enter Git with {}", count(new, "private key"), rendering.to);
-            findings.push(Finding::block(NAME, reason).at(&rendering.path, rendering.line).mend(MEND));
+            findings.push(Finding::block(NAME, reason).at(&rendering.path, rendering.line).hint(MEND));
         }
     }
     let looked_at = format!(

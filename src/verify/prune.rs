@@ -63,7 +63,7 @@ fn finding(input: &Verification<'_>, compared: &Compared<'_>, gone: &[&Object]) 
         let severity =
             if gone.iter().any(|o| takes_others(&o.key)) { Severity::Block } else { Severity::Warn };
         let by = by.into_iter().collect::<Vec<_>>().join(" and ");
-        Finding::new(NAME, severity, format!("{start}; {by} deletes them from the cluster")).mend(
+        Finding::new(NAME, severity, format!("{start}; {by} deletes them from the cluster")).hint(
             "check that they may go; else annotate them with `kustomize.toolkit.fluxcd.io/prune: disabled` or \
              `argocd.argoproj.io/sync-options: Prune=false` before this is merged",
         )

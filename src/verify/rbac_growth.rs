@@ -98,7 +98,7 @@ fn finding(subject: &str, place: &str, gained: &[&Grant]) -> Finding {
         _ => String::new(),
     };
     let reason = format!("{subject} gains in {place}: {}{more}{}", shown.join("; "), dangers(gained));
-    Finding::warn(NAME, reason).mend("check that you know what it needs this for")
+    Finding::warn(NAME, reason).hint("check that you know what it needs this for")
 }
 
 fn words((group, resource, name): (&str, &str, &str), verbs: &[&str]) -> String {

@@ -22,8 +22,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut findings: Vec<Finding> = too_far.iter().filter_map(|pin| jump(input, pin)).collect();
     if let Some((wanted, why)) = plan.hop_towards {
         let reason = format!("{} comes first on the way to {wanted}, because {why}", plan.to);
-        let mend = format!("merge this and let it be applied; {wanted} is proposed after it");
-        findings.push(Finding::warn(NAME, reason).mend(mend));
+        let hint = format!("merge this and let it be applied; {wanted} is proposed after it");
+        findings.push(Finding::warn(NAME, reason).hint(hint));
     }
     let looked_at = format!("the steps of {} to {}", count(too_far.len(), "pin"), plan.to);
     Checked { looked_at, findings }
@@ -34,7 +34,7 @@ fn jump(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
     let hop = input.catalog.knowledge.hop(edge_of(pin)?, to)?;
     let stop = hop.via.first().map_or_else(|| "an intermediate release".to_owned(), ToString::to_string);
     let reason = format!("`{}` cannot go to {to} in one step: {}", pin.value, hop.why.text());
-    Some(Finding::block(NAME, reason).at_pin(pin).mend(format!("go to {stop} first; see {}", hop.source)))
+    Some(Finding::block(NAME, reason).at_pin(pin).hint(format!("go to {stop} first; see {}", hop.source)))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let rivals = &input.inventory.facts.rivals;
     let findings = rivals.iter().map(|rival| {
         let reason = format!("{} manages the same pins and may propose them too", rival.bot);
-        Finding::info(NAME, reason).at(&rival.path, None).mend(rival.rule.clone())
+        Finding::info(NAME, reason).at(&rival.path, None).hint(rival.rule.clone())
     });
     let findings = findings.collect();
     Checked { looked_at: count(rivals.len(), "configuration of another bot"), findings }
@@ -35,7 +35,7 @@ mod tests {
         };
         let found = build(vec![rival]).check(NAME);
         assert_eq!(severities(&found), [Info]);
-        assert_eq!(found[0].mend.as_deref(), Some("{\"enabled\": false}"));
+        assert_eq!(found[0].hint.as_deref(), Some("{\"enabled\": false}"));
         assert_eq!(build(Vec::new()).check(NAME), []);
     }
 }

@@ -63,9 +63,9 @@ fn leap(input: &Verification<'_>, after: &Inventory) -> Option<Finding> {
          one milestone between them is not supported",
         name(new)?
     );
-    let mend = format!("stop at {} (`--to`) and restart the meshed pods there first", stop(input, old)?);
+    let hint = format!("stop at {} (`--to`) and restart the meshed pods there first", stop(input, old)?);
     let first = input.moving().map(|(pin, _)| pin).find(|pin| pin.chart.as_deref() == Some(CONTROL_PLANE));
-    let finding = Finding::warn(NAME, reason).mend(mend);
+    let finding = Finding::warn(NAME, reason).hint(hint);
     Some(match first {
         Some(pin) => finding.at_pin(pin),
         None => finding,
@@ -144,7 +144,7 @@ pub(super) fn finding(plane: ControlPlane, fault: Fault, pin: &Pin, severity: Se
         (ControlPlane::Mixed { highest, .. }, Fault::Ahead) => highest.to_string(),
         (other, _) => other.ceiling().map_or_else(String::new, |version| version.to_string()),
     };
-    let (reason, mend) = match fault {
+    let (reason, hint) = match fault {
         Fault::Ahead => (
             format!("the proxy pin `{value}` is ahead of the control plane, {control_plane}"),
             "let the control plane reach this release first",
@@ -156,7 +156,7 @@ pub(super) fn finding(plane: ControlPlane, fault: Fault, pin: &Pin, severity: Se
             "move this proxy first, or take the control plane there in steps of one milestone with `--to`",
         ),
     };
-    Finding::new(NAME, severity, reason).at_pin(pin).mend(mend)
+    Finding::new(NAME, severity, reason).at_pin(pin).hint(hint)
 }
 
 #[cfg(test)]
@@ -210,7 +210,7 @@ mod tests {
         assert!(
             found[0].reason.starts_with("the control plane goes from 2.18 to 2.20, and proxies keep 2.18")
         );
-        assert!(found[0].mend.as_ref().unwrap().starts_with("stop at edge-25.10.7 (`--to`)"), "{found:?}");
+        assert!(found[0].hint.as_ref().unwrap().starts_with("stop at edge-25.10.7 (`--to`)"), "{found:?}");
         assert_eq!(alone("2026.6.2"), [], "2.19 to 2.20");
         let crds = Case::default().pins(|b| b.chart("crds.yaml", "linkerd-crds", "2025.8.3"));
         assert_eq!(crds.check(NAME), [], "no control plane moves");

@@ -54,7 +54,7 @@ fn weight(reason: SkipReason) -> Severity {
 fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, severity: Severity) -> Finding {
     let (what, to) = (words(skipped.reason), input.plan.to);
     let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
-    let mend = match skipped.reason {
+    let hint = match skipped.reason {
         // In these a mark works.
         SkipReason::Helmfile | SkipReason::Terraform | SkipReason::UnknownShape => format!(
             "if it fixes a release, set it to {to} by hand in this branch; a line that ends with `# uplinker: chart` \
@@ -62,7 +62,7 @@ fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, se
         ),
         _ => format!("if it fixes a release, set it to {to} by hand in this branch"),
     };
-    Finding::new(NAME, severity, reason).at(&skipped.path, None).mend(mend)
+    Finding::new(NAME, severity, reason).at(&skipped.path, None).hint(hint)
 }
 
 fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
@@ -133,7 +133,7 @@ mod tests {
     fn a_shape_that_is_not_known_is_a_warning() {
         let found = found(SkipReason::UnknownShape, &["edge-26.8.2"]);
         assert_eq!(severities(&found), [Warn]);
-        assert!(found[0].mend.as_ref().unwrap().contains("set it to edge-26.8.3"));
+        assert!(found[0].hint.as_ref().unwrap().contains("set it to edge-26.8.3"));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let lines = count(stale.len(), "changed line");
         let reason = format!("the old release is in the comment of {lines}: {}{more}", named.join(", "));
         Finding::info(NAME, reason)
-            .mend("set it by hand in this branch, or leave it; comments are not edited")
+            .hint("set it by hand in this branch, or leave it; comments are not edited")
     });
     Checked { looked_at: count(moving.len(), "changed line"), findings: finding.into_iter().collect() }
 }

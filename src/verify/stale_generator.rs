@@ -28,11 +28,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             };
             let (old, new) = (write(&g.version), write(&input.plan.to));
             let reason = format!("this line names {old}; the next run of it would bring that back");
-            let mend = format!("set it to {new}, or mark it with `# uplinker: {word}`");
+            let hint = format!("set it to {new}, or mark it with `# uplinker: {word}`");
             // One that was behind already is nothing that this change brings.
             let behind = input.plan.from.first().is_some_and(|oldest| g.version < *oldest);
             let severity = if behind { Severity::Info } else { Severity::Warn };
-            Finding::new(NAME, severity, reason).at(&g.path, g.line).mend(mend)
+            Finding::new(NAME, severity, reason).at(&g.path, g.line).hint(hint)
         })
         .collect();
     Checked { looked_at: count(all.len(), "line of a script or Makefile"), findings }
@@ -69,10 +69,10 @@ mod tests {
     }
 
     #[test]
-    fn the_mend_is_in_the_form_of_the_line() {
-        let mend = |form| written("edge-26.8.2", form)[0].mend.clone().unwrap();
-        assert_eq!(mend(Form::Edge), "set it to edge-26.8.3, or mark it with `# uplinker: edge`");
-        assert_eq!(mend(Form::Chart), "set it to 2026.8.3, or mark it with `# uplinker: chart`");
+    fn the_hint_is_in_the_form_of_the_line() {
+        let hint = |form| written("edge-26.8.2", form)[0].hint.clone().unwrap();
+        assert_eq!(hint(Form::Edge), "set it to edge-26.8.3, or mark it with `# uplinker: edge`");
+        assert_eq!(hint(Form::Chart), "set it to 2026.8.3, or mark it with `# uplinker: chart`");
         assert!(written("edge-26.8.2", Form::Chart)[0].reason.contains("names 2026.8.2;"));
     }
 

@@ -154,7 +154,7 @@ impl Case {
             committed,
             refused: false,
             reason: reason.into(),
-            mend: "Mend it.".into(),
+            hint: "Fix it.".into(),
         });
         self
     }
@@ -275,11 +275,11 @@ impl Case {
     }
 }
 
-/// A finding must be worth reading: a sentence without a full stop, and a mend where something is to be done.
+/// A finding must be worth reading: a sentence without a full stop, and a fix where something is to be done.
 fn is_complete(finding: &Finding) -> bool {
     !finding.reason.is_empty()
         && !finding.reason.ends_with('.')
-        && (finding.severity == Severity::Info || finding.mend.is_some())
+        && (finding.severity == Severity::Info || finding.hint.is_some())
 }
 
 fn splice(inventory: &Inventory, plan: &Plan, files: &BTreeMap<String, String>) -> ChangeSet {

@@ -39,7 +39,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             let chart = pin.chart.as_deref().filter(|chart| charts.contains(chart))?;
             let value = &pin.value;
             let reason = format!("`{value}` keeps images at that release under {chart} {}", to.chart());
-            Some(Finding::new(NAME, weight(input, edge_of(pin)?), reason).at_pin(pin).mend(MEND))
+            Some(Finding::new(NAME, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(MEND))
         })
         .collect();
     findings.extend(input.rendered.done.iter().filter(|r| r.from != r.to).flat_map(|r| proven(input, r)));
@@ -76,7 +76,7 @@ fn proven(input: &Verification<'_>, rendering: &Rendering) -> Vec<Finding> {
         let images: Vec<&str> = images.iter().copied().take(3).collect();
         let reason =
             format!("under {} these images stay at {tag}: {}, {why}", rendering.to, images.join(", "));
-        Finding::new(NAME, weight(input, *tag), reason).at(&rendering.path, rendering.line).mend(MEND)
+        Finding::new(NAME, weight(input, *tag), reason).at(&rendering.path, rendering.line).hint(MEND)
     });
     each.collect()
 }

@@ -45,7 +45,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         findings.extend(new.iter().take(SHOWN).map(|unknown| finding(rendering, unknown)));
         if more > 0 {
             let reason = format!("{} more of {} that it no longer knows", count(more, "value"), rendering.to);
-            let finding = Finding::warn(NAME, reason).mend("compare them with the chart's values.yaml");
+            let finding = Finding::warn(NAME, reason).hint("compare them with the chart's values.yaml");
             findings.push(finding.at(&rendering.path, rendering.line));
         }
         findings.extend((!old.is_empty()).then(|| as_before(rendering, &old)));
@@ -114,8 +114,8 @@ impl<'a> Walk<'a> {
 
 fn finding(rendering: &Rendering, unknown: &Unknown<'_>) -> Finding {
     let path = &unknown.path;
-    let mend = match replaced_value(&rendering.to.name, path) {
-        Some(mend) => mend.to_owned(),
+    let hint = match replaced_value(&rendering.to.name, path) {
+        Some(hint) => hint.to_owned(),
         None => match unknown.meant(rendering) {
             Some(name) => format!("did you mean `{name}`? Otherwise remove it"),
             None => "remove it, or see the chart's values.yaml for what took its place".to_owned(),
@@ -126,7 +126,7 @@ fn finding(rendering: &Rendering, unknown: &Unknown<'_>) -> Finding {
         shortened(path),
         rendering.to
     );
-    Finding::warn(NAME, reason).at(&rendering.path, rendering.line).mend(mend)
+    Finding::warn(NAME, reason).at(&rendering.path, rendering.line).hint(hint)
 }
 
 /// Says of values which the chart did not know before either that they have no effect: nothing changes for them.
@@ -213,7 +213,7 @@ mod tests {
         let found = found(json!({"proxy": {"logLevle": "x"}, "old": 2}), json!({"proxy": {"logLevel": "y"}}));
         assert_eq!(severities(&found), [Warn, Warn]);
         let proxy = found.iter().find(|f| f.reason.starts_with("`proxy.logLevle`")).unwrap();
-        assert!(proxy.mend.as_ref().unwrap().contains("`logLevel`"), "{proxy:?}");
+        assert!(proxy.hint.as_ref().unwrap().contains("`logLevel`"), "{proxy:?}");
         assert!(found.iter().any(|f| f.reason.contains("`old` is a value that linkerd-control-plane")
             && f.reason.contains("no longer knows")));
     }
@@ -222,18 +222,18 @@ mod tests {
     fn what_took_its_place_goes_before_what_sounds_like_it() {
         let defaults = json!({"controllerImage": "x", "proxy": {"nativeSidecar": true, "image": {"name": "y"}},
             "a": {"twice": 1}, "b": {"twice": 1}});
-        let mend = |values: Value| found(values, defaults.clone()).remove(0).mend.unwrap();
-        assert!(mend(json!({"controlPlaneTracing": true})).contains("`controller.tracing.enabled`"));
+        let hint = |values: Value| found(values, defaults.clone()).remove(0).hint.unwrap();
+        assert!(hint(json!({"controlPlaneTracing": true})).contains("`controller.tracing.enabled`"));
         assert!(
-            mend(json!({"proxyInit": {"image": {}}})).starts_with("remove it"),
+            hint(json!({"proxyInit": {"image": {}}})).starts_with("remove it"),
             "not even its parent is there"
         );
         assert_eq!(
-            mend(json!({"nativeSidecar": false})),
+            hint(json!({"nativeSidecar": false})),
             "did you mean `proxy.nativeSidecar`? Otherwise remove it"
         );
-        assert!(mend(json!({"twice": 1})).starts_with("remove it"), "two places are a guess");
-        assert!(mend(json!({"controlPlane": 1})).starts_with("remove it"), "the same beginning is not near");
+        assert!(hint(json!({"twice": 1})).starts_with("remove it"), "two places are a guess");
+        assert!(hint(json!({"controlPlane": 1})).starts_with("remove it"), "the same beginning is not near");
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
                  would stay"
             );
             let at = if folder.is_empty() { "." } else { folder };
-            let mend = format!("run `helm dependency update {at}` on this branch and commit what it makes");
-            Finding::block(NAME, reason).at(path, None).mend(mend)
+            let hint = format!("run `helm dependency update {at}` on this branch and commit what it makes");
+            Finding::block(NAME, reason).at(path, None).hint(hint)
         })
         .collect();
     Checked { looked_at: format!("what lies beside {}", count(charts.len(), "dependency")), findings }
@@ -74,7 +74,7 @@ mod tests {
             let found = beside(&[copy, "mesh/charts/linkerd-crds/values.yaml"]);
             assert_eq!(severities(&found), [Block], "{copy}");
             assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), copy);
-            assert!(found[0].mend.as_ref().unwrap().contains("helm dependency update mesh"));
+            assert!(found[0].hint.as_ref().unwrap().contains("helm dependency update mesh"));
         }
     }
 

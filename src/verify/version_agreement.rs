@@ -23,7 +23,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let reason = format!("`{}` would move to a text that does not name {to}", pin.value);
         Finding::block(NAME, reason)
             .at_pin(pin)
-            .mend("this is a defect of uplinker; do not merge, and report it")
+            .hint("this is a defect of uplinker; do not merge, and report it")
     });
     // That a committed manifest stays is told with its reason by `not-rendered`.
     let told = |pin: &Pin| {
@@ -86,10 +86,10 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             Severity::Warn,
             format!("`{value}` is ahead of {to} and stays, since nothing is downgraded"),
         )
-        .mend("let the pins of this target meet at a newer release, or make it two targets"),
+        .hint("let the pins of this target meet at a newer release, or make it two targets"),
         Reason::Digest => {
             found(Severity::Warn, format!("`{value}` is fixed by a digest and stays, whatever release it is"))
-                .mend(format!("set the digest of {to} by hand, or remove it"))
+                .hint(format!("set the digest of {to} by hand, or remove it"))
         }
         Reason::Range if pin.kind == PinKind::ChartLock && pin.form != Form::LockDigest => found(
             Severity::Info,
@@ -102,11 +102,11 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             found(Severity::Info, format!("`{value}` is left to Flux's image automation"))
         }
         Reason::ManualInjection => found(Severity::Warn, format!("`{value}` was injected by hand and stays"))
-            .mend("make this manifest again with `linkerd inject --manual`"),
+            .hint("make this manifest again with `linkerd inject --manual`"),
         Reason::RetiredChart if pin.form != Form::LockDigest => {
             let severity = if retires(input, pin) { Severity::Warn } else { Severity::Info };
             found(severity, format!("`{value}` stays: {}", retired(pin)))
-                .mend("plan its removal; it is not tested with later releases")
+                .hint("plan its removal; it is not tested with later releases")
         }
         _ => return None,
     };
@@ -120,7 +120,7 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
         Reason::NeedsWorkflowsScope => "the token may not write under .github/workflows",
         _ => "its shape cannot be edited safely",
     };
-    let mend = match reason {
+    let hint = match reason {
         Reason::Encrypted => {
             format!(
                 "set it to {to} with `sops edit` in this branch: any other edit breaks the file's checksum"
@@ -134,7 +134,7 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
     };
     // What cannot be read may be right already.
     let severity = if at.is_some() { Severity::Block } else { Severity::Warn };
-    Finding::new(NAME, severity, text).at_pin(pin).mend(mend)
+    Finding::new(NAME, severity, text).at_pin(pin).hint(hint)
 }
 
 /// Tells whether it is with this change that the other pins go beyond the chart's last release.
@@ -258,8 +258,8 @@ mod tests {
             found[0].reason,
             "2 encrypted files stay as committed, made by `linkerd/helm edge-26.8.2`: s/x.yaml, s/y.yaml"
         );
-        let mend = stays(Reason::Encrypted, "2026.8.2").remove(0).mend.unwrap();
-        assert!(mend.contains("`sops edit`"), "{mend}");
+        let hint = stays(Reason::Encrypted, "2026.8.2").remove(0).hint.unwrap();
+        assert!(hint.contains("`sops edit`"), "{hint}");
     }
 
     #[test]

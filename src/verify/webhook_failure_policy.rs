@@ -72,12 +72,12 @@ fn between(before: &Object, after: &Object) -> Vec<Finding> {
 fn gone(name: &str) -> Finding {
     let reason = format!("the webhook {name} is gone: what it did to requests is no longer done");
     Finding::warn(NAME, reason)
-        .mend("check that nothing relies on it; without an injector, pods get no proxy")
+        .hint("check that nothing relies on it; without an injector, pods get no proxy")
 }
 
 fn brought(key: &ObjectKey, name: &str, hook: &Value) -> Option<Finding> {
     let reason = format!("{key} brings the webhook {name}, which refuses requests while it is down");
-    (policy(hook) == "Fail").then(|| Finding::warn(NAME, reason).mend(CHECK_SERVICE))
+    (policy(hook) == "Fail").then(|| Finding::warn(NAME, reason).hint(CHECK_SERVICE))
 }
 
 fn changes(name: &str, old: &Value, new: &Value) -> Vec<Finding> {
@@ -88,7 +88,7 @@ fn changes(name: &str, old: &Value, new: &Value) -> Vec<Finding> {
                 NAME,
                 format!("{name} goes from Ignore to Fail: requests are refused while it is down"),
             )
-            .mend(CHECK_SERVICE),
+            .hint(CHECK_SERVICE),
         ),
         ("Fail", "Ignore") => found.push(Finding::info(
             NAME,
@@ -100,14 +100,14 @@ fn changes(name: &str, old: &Value, new: &Value) -> Vec<Finding> {
     for selector in ["namespaceSelector", "objectSelector", "matchConditions", "matchPolicy"] {
         if said(old, selector) != said(new, selector) {
             let reason = format!("{name} is called for other objects: its {selector} changes");
-            found.push(Finding::warn(NAME, reason).mend("compare which namespaces and objects it selects"));
+            found.push(Finding::warn(NAME, reason).hint("compare which namespaces and objects it selects"));
         }
     }
     let seconds = |hook: &Value| hook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(10);
     if seconds(new) > seconds(old) {
         let (old, new) = (seconds(old), seconds(new));
         let reason = format!("{name} may hold a request for {new} seconds instead of {old}");
-        found.push(Finding::warn(NAME, reason).mend("check that no other limit on the way is shorter"));
+        found.push(Finding::warn(NAME, reason).hint("check that no other limit on the way is shorter"));
     }
     let again = |hook: &Value| hook.get("reinvocationPolicy").and_then(Value::as_str) == Some("IfNeeded");
     if again(new) && !again(old) {
@@ -132,11 +132,11 @@ fn said<'v>(hook: &'v Value, selector: &str) -> Option<&'v Value> {
 }
 
 fn rules(name: &str, old: &Value, new: &Value) -> Option<Finding> {
-    let mend = "check that these requests may pass through it";
+    let hint = "check that these requests may pass through it";
     let (Some(old), Some(new)) = (reach(old), reach(new)) else {
         let same = old.get("rules") == new.get("rules");
         let reason = format!("{name} has too many rules to compare, and they change");
-        return (!same).then(|| Finding::warn(NAME, reason).mend(mend));
+        return (!same).then(|| Finding::warn(NAME, reason).hint(hint));
     };
     let gained = beyond(&new, &old);
     if gained.is_empty() {
@@ -144,7 +144,7 @@ fn rules(name: &str, old: &Value, new: &Value) -> Option<Finding> {
         let reason = format!("{name} is called for less: no longer for {}", listed(&lost));
         return (!lost.is_empty()).then(|| Finding::info(NAME, reason));
     }
-    Some(Finding::warn(NAME, format!("{name} is called for more: {}", listed(&gained))).mend(mend))
+    Some(Finding::warn(NAME, format!("{name} is called for more: {}", listed(&gained))).hint(hint))
 }
 
 /// Says what one reach has that another has not.

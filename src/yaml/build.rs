@@ -27,7 +27,7 @@ pub struct Ceilings {
 /// Text that cannot be read as YAML.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
-    /// The text is not YAML; its author can mend it.
+    /// The text is not YAML; its author can fix it.
     #[error("line {line}, column {column}: {reason}")]
     Syntax {
         /// From 1.

@@ -5,7 +5,7 @@ import re
 
 from body import codes, expect, form
 from objects import CRD, KEYS, Change, identity, shown
-from statements import prove, prove_mend
+from statements import prove, prove_hint
 from trees import at
 from upstream import edge
 import people
@@ -177,8 +177,8 @@ def statement(facts, m, state):
 
 
 @form(r"  - (.+)", *CHECKS, KNOWING, DEFAULTS, ORDER)
-def mend(facts, m, state):
-    yield from prove_mend(facts, m[1])
+def hint(facts, m, state):
+    yield from prove_hint(facts, m[1])
 
 
 @form(r"summary: (Worth knowing|Defaults and values): (\d+)", KNOWING, DEFAULTS)

@@ -38,7 +38,7 @@ def prove(facts, check, place, reason):
             yield f"{chart} {version} is nowhere"
 
 
-def prove_mend(facts, text):
+def prove_hint(facts, text):
     """Advice may only name figures that are in the trees, the feeds or the charts."""
     for version in re.findall(r"edge-[\d.]*\d", text):
         if version not in (facts.to, *facts.origins) and version not in str(facts.feeds.knowledge):

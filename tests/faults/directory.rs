@@ -16,7 +16,7 @@ use super::{
 };
 
 /// A bare remote on this machine, with the folder for its proposals.
-struct Desk {
+struct ProposalContext {
     home: Home,
     feed: Feed,
     repo: BareRepo,
@@ -29,9 +29,9 @@ struct Place {
     files: BTreeMap<String, String>,
 }
 
-// === impl Desk ===
+// === impl ProposalContext ===
 
-impl Desk {
+impl ProposalContext {
     fn new() -> Self {
         let home = Home::new();
         let files = [("source.yaml", SOURCE), ("crds.yaml", CRDS), ("control-plane.yaml", CONTROL_PLANE)];
@@ -116,7 +116,7 @@ impl Desk {
 
 #[test]
 fn a_base_that_moves_elsewhere_is_not_taken_back_by_the_patch() {
-    let desk = Desk::new();
+    let desk = ProposalContext::new();
     let _ = desk.run().done().exits(0);
     let before = desk.place().files;
     assert!(before["N/changes.patch"].contains("+      version: 2026.8.3"), "{before:?}");
@@ -127,7 +127,7 @@ fn a_base_that_moves_elsewhere_is_not_taken_back_by_the_patch() {
 
 #[test]
 fn a_plan_knows_what_was_declined_and_leaves_no_trace() {
-    let desk = Desk::new();
+    let desk = ProposalContext::new();
     let _ = desk.run().done().exits(0);
     assert!(desk.plan().contains("nothing to do, "));
     fs::remove_file(desk.proposals().join(".uplinker-lock")).unwrap();
@@ -142,10 +142,10 @@ fn a_plan_knows_what_was_declined_and_leaves_no_trace() {
 
 /// Ends a run before each of its steps on the remote and the proposals, in turn; the next one has to end where a run
 /// ends that nobody stopped.
-fn end_before_every_step(make: fn() -> Desk, to: &str) {
+fn end_before_every_step(make: fn() -> ProposalContext, to: &str) {
     let desk = make();
-    let shared = |desk: &Desk| [desk.repo.path().to_owned(), desk.proposals()];
-    let counted = |desk: &Desk, end| {
+    let shared = |desk: &ProposalContext| [desk.repo.path().to_owned(), desk.proposals()];
+    let counted = |desk: &ProposalContext, end| {
         let shared = shared(desk);
         steps::run(desk.run(), &[&shared[0], &shared[1]], end)
     };
@@ -171,17 +171,17 @@ fn end_before_every_step(make: fn() -> Desk, to: &str) {
 
 #[test]
 fn ended_before_any_step_while_the_first_is_made() {
-    end_before_every_step(Desk::new, "2026.8.3");
+    end_before_every_step(ProposalContext::new, "2026.8.3");
 }
 
 #[test]
 fn ended_before_any_step_while_it_is_moved() {
-    end_before_every_step(Desk::with_a_newer_release, "2026.8.4");
+    end_before_every_step(ProposalContext::with_a_newer_release, "2026.8.4");
 }
 
 #[test]
 fn two_at_once_make_one_proposal() {
-    for make in [Desk::new, Desk::with_a_newer_release] {
+    for make in [ProposalContext::new, ProposalContext::with_a_newer_release] {
         let desk = make();
         let _ = desk.run().done().exits(0);
         let clean = desk.place();

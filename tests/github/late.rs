@@ -111,11 +111,11 @@ fn labels_of_a_pull_request_that_does_not_show_yet_are_added() {
     let missing = || answer(404, r#"{"message":"Not Found","status":"404"}"#);
     let extras = Extras { labels: vec!["linkerd".into()], ..Extras::default() };
     place.fake.controls().rules.fault_nth("POST", "*/labels", 0, 2, missing());
-    assert!(place.forge().decorate(&pull, &extras).expect("decorated").is_empty());
+    assert!(place.forge().add_labels_and_reviewers(&pull, &extras).expect("decorated").is_empty());
     assert_eq!(place.fake.pull(REPO, 1).labels, ["linkerd"]);
     // What stays so is one line.
     place.fake.controls().rules.fault_nth("POST", "*/labels", 0, 9, missing());
-    let lines = place.forge().decorate(&pull, &extras).expect("decorated");
+    let lines = place.forge().add_labels_and_reviewers(&pull, &extras).expect("decorated");
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].starts_with("the label `linkerd` was not added: acme/config: not found"), "{lines:?}");
 }

@@ -12,7 +12,7 @@ fn a_label_that_cannot_be_made_is_told_and_the_others_are_added() {
     place.fake.labels(REPO, &["Linkerd"]);
     let pull = place.open();
     let extras = Extras { labels: names(&["linkerd", "linkerd: blocked"]), ..Extras::default() };
-    let lines = place.forge().decorate(&pull, &extras).expect("decorated");
+    let lines = place.forge().add_labels_and_reviewers(&pull, &extras).expect("decorated");
     assert_eq!(
         lines,
         [
@@ -40,7 +40,7 @@ fn a_team_that_the_token_may_not_see_keeps_nobody_else_from_being_asked() {
         });
         let pull = place.open();
         let extras = Extras { reviewers: names(&["ada", "acme/mesh"]), ..Extras::default() };
-        let lines = place.forge().decorate(&pull, &extras).expect("decorated");
+        let lines = place.forge().add_labels_and_reviewers(&pull, &extras).expect("decorated");
         let seen = place.fake.pull(REPO, 1);
         assert_eq!((seen.reviewers, !seen.teams.is_empty()), (names(&["ada"]), asked), "{token:?}");
         let refused = "`acme/mesh` was not asked for a review: the token may not see the organisation's teams; a \

@@ -12,7 +12,7 @@ pub fn filled_with(text: &str) -> Content {
     let own = || text.to_owned();
     let some = || Some(text.to_owned());
     let statement =
-        |check: &str| Statement { check: check.into(), place: some(), reason: own(), mend: some() };
+        |check: &str| Statement { check: check.into(), place: some(), reason: own(), hint: some() };
     let version = || release().to_string();
     Content {
         target: own(),
@@ -83,8 +83,8 @@ fn cluster(text: &str) -> Cluster {
             generated: 1,
             outside: 1,
         },
-        defaults: vec![Statement { check: "defaults".into(), place: some(), reason: own(), mend: some() }],
-        missing: vec![Missing { chart: own(), place: own(), reason: own(), mend: own(), told: false }],
+        defaults: vec![Statement { check: "defaults".into(), place: some(), reason: own(), hint: some() }],
+        missing: vec![Missing { chart: own(), place: own(), reason: own(), hint: own(), told: false }],
         uncovered: vec![own()],
         stand_ins: vec![own()],
         notes: vec![own()],
@@ -146,7 +146,7 @@ fn next(text: &str) -> Next {
             waits_for: Some(vec![own()]),
             wave: Some(1),
         }],
-        order_notes: vec![Statement { check: "order".into(), place: some(), reason: own(), mend: some() }],
+        order_notes: vec![Statement { check: "order".into(), place: some(), reason: own(), hint: some() }],
         order_warned: true,
         skew: Skew { oldest: some(), milestone: some(), control_plane: some(), behind: Some(1) },
         proxy_pins: 1,

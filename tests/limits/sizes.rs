@@ -142,7 +142,7 @@ fn the_whole_text_has_every_entry() {
         check: "order".into(),
         place: None,
         reason: format!("reason-{n}-{}", "long ".repeat(200)),
-        mend: None,
+        hint: None,
     };
     content.warnings = (0..2_000).map(numbered).collect();
     let (text, whole) = (body::text(&content).expect("renders"), body::whole(&content).expect("renders"));

@@ -97,7 +97,7 @@ fn a_key_that_was_not_in_git_never_gets_there() {
             "{}",
             missing.reason
         );
-        assert!(missing.mend.contains("externalSecret") && missing.mend.contains("cert-manager"));
+        assert!(missing.hint.contains("externalSecret") && missing.hint.contains("cert-manager"));
     }
     // A Secret that its owner keeps elsewhere is not brought back.
     let without: Vec<String> = documents(&text).into_iter().filter(|d| !d.contains("kind: Secret")).collect();
@@ -170,7 +170,7 @@ fn what_would_need_a_new_key_is_refused_with_the_way_out() {
     assert!(over.changes.is_empty());
     let missing = &over.missing[0];
     assert!(missing.reason.contains("caBundle of ValidatingWebhookConfiguration"), "{}", missing.reason);
-    assert!(missing.mend.contains("externalSecret") && missing.mend.contains("cert-manager"));
+    assert!(missing.hint.contains("externalSecret") && missing.hint.contains("cert-manager"));
 }
 
 #[test]

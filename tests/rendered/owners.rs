@@ -111,7 +111,7 @@ fn an_object_that_says_it_was_printed_and_is_not_given_lacks_its_values() {
         assert!(found.changes.is_empty(), "half of it would stay behind");
         let not = &found.missing[0];
         assert!(not.reason.contains("though the chart does not give it"), "{}", not.reason);
-        assert!(not.mend.starts_with("name the values that give it in `render:`"), "{}", not.mend);
+        assert!(not.hint.starts_with("name the values that give it in `render:`"), "{}", not.hint);
     }
     // Its values may have any name, near it.
     for path in ["across.yaml", "values/two-links.json", "ops/v.yml"] {
@@ -251,5 +251,5 @@ fn names_with_something_before_them_are_told_as_such() {
     let tree = MemoryTree::new([("plane.yaml", &text)]);
     let refused = made(&tree, NEW, &Ask::default()).missing.remove(0);
     assert!(refused.reason.contains("`prod-linkerd-config` for `linkerd-config`"), "{}", refused.reason);
-    assert!(refused.mend.contains("`namePrefix`"));
+    assert!(refused.hint.contains("`namePrefix`"));
 }

@@ -8,7 +8,7 @@ fn content() -> Content {
         check: check.into(),
         place: Some("apps/a.yaml:3".into()),
         reason: reason.into(),
-        mend: Some("Move it by hand.".into()),
+        hint: Some("Move it by hand.".into()),
     };
     Content {
         target: "production".into(),
@@ -137,7 +137,7 @@ fn ticks_are_carried_over() {
 fn any_size_fits_and_says_what_is_left_out() {
     let nasty = |n: usize| format!("@{n}#|`<b>").repeat(60);
     let statement =
-        |n| Statement { check: nasty(n), place: Some(nasty(n)), reason: nasty(n), mend: Some(nasty(n)) };
+        |n| Statement { check: nasty(n), place: Some(nasty(n)), reason: nasty(n), hint: Some(nasty(n)) };
     let many = || (0..2_000).map(statement).collect::<Vec<_>>();
     let huge = Content {
         target: nasty(0),
@@ -198,7 +198,7 @@ fn the_most_important_stays_longest() {
         check: "parses".into(),
         place: None,
         reason: format!("reason {n} {}", "long ".repeat(50)),
-        mend: None,
+        hint: None,
     };
     let many = Content {
         blocks: (0..30).map(statement).collect(),
@@ -226,7 +226,7 @@ fn hostile_text_forges_neither_boxes_nor_marker() {
             check: "order".into(),
             place: Some(hostile("e")),
             reason: hostile("f"),
-            mend: Some(hostile("g")),
+            hint: Some(hostile("g")),
         }],
         ..content()
     };

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     helm::key_material::{Certificate, certificates},
-    render::{Manifest, Rendering, equalise::MADE},
+    render::{Manifest, Rendering, normalize::MADE},
 };
 
 /// The shortest text that can hold a certificate.

@@ -97,7 +97,7 @@ pub struct Missing {
     /// Why.
     pub reason: String,
     /// What to do.
-    pub mend: String,
+    pub hint: String,
     /// Whether a block or a warning says so as well.
     pub told: bool,
 }
@@ -332,7 +332,7 @@ fn missing(material: &Material<'_>) -> Vec<Missing> {
         chart: not.chart.clone(),
         place: not.line.map_or_else(|| not.path.to_string(), |line| format!("{}:{line}", not.path)),
         reason: not.reason.trim_end_matches('.').to_owned(),
-        mend: sentence(&not.mend),
+        hint: sentence(&not.hint),
         told: false,
     };
     let mut all: Vec<Missing> = material.rendered.missing.iter().map(one).collect();

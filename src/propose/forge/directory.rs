@@ -283,7 +283,11 @@ impl Forge for DirectoryForge<'_> {
         Ok(())
     }
 
-    fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError> {
+    fn add_labels_and_reviewers(
+        &self,
+        pull: &PullRequest,
+        extras: &Extras,
+    ) -> Result<Vec<String>, ForgeError> {
         self.edit(pull.number, |record| {
             let lists = [
                 (&mut record.labels, &extras.labels),

@@ -364,7 +364,11 @@ impl Forge for GitHub<'_> {
         Ok(())
     }
 
-    fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError> {
+    fn add_labels_and_reviewers(
+        &self,
+        pull: &PullRequest,
+        extras: &Extras,
+    ) -> Result<Vec<String>, ForgeError> {
         let mut lines = Vec::new();
         if !extras.labels.is_empty() {
             lines.extend(self.labels(pull.number, &extras.labels)?);

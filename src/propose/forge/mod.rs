@@ -131,7 +131,11 @@ pub trait Forge {
     /// Changes a pull request.
     fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError>;
     /// Adds labels and people; returns one line for each that was refused.
-    fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError>;
+    fn add_labels_and_reviewers(
+        &self,
+        pull: &PullRequest,
+        extras: &Extras,
+    ) -> Result<Vec<String>, ForgeError>;
     /// Takes a label off again; fine where it is not there. A forge without labels has nothing to do.
     fn unlabel(&self, _number: u64, _label: &str) -> Result<(), ForgeError> {
         Ok(())

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{
-    invented::Invented,
+    nondeterministic::Nondeterministic,
     retain::{Put, put},
 };
 use crate::render::{Manifest, ObjectKey};
@@ -20,12 +20,12 @@ pub(super) fn settle<'v>(
     old: &Manifest,
     raw: &Manifest,
     new: &Manifest,
-    (invented, without): (&Invented, &BTreeSet<&ObjectKey>),
+    (nondeterministic, without): (&Nondeterministic, &BTreeSet<&ObjectKey>),
     committed: &dyn Fn(&ObjectKey) -> Option<&'v Value>,
 ) -> Option<Manifest> {
     let hashed = |manifest: &Manifest, sources: &[String]| hashed(manifest, sources, without);
     let mut values = Vec::new();
-    for sum in &invented.checksums {
+    for sum in &nondeterministic.checksums {
         let text = hashed(new, &sum.sources);
         let kept = committed(&sum.object).and_then(|value| sum.field.find(value));
         let unchanged = hashed(old, &sum.sources) == text;

@@ -29,7 +29,7 @@ pub(super) fn make(
     request: &Regenerate<'_>,
     work: &Work<'_>,
 ) -> Result<(Written, Rendering), (String, String)> {
-    let owned = |(reason, mend): Failure| (reason, mend.to_owned());
+    let owned = |(reason, hint): Failure| (reason, hint.to_owned());
     let nothing = || ("nothing was rendered".to_owned(), "try again".to_owned());
     let (Some(best), Some(to)) = (&work.best, &work.to) else { return Err(nothing()) };
     let lost = |drift: &Drift| {
@@ -45,12 +45,12 @@ pub(super) fn make(
     }
     let text = |text: &Result<Arc<str>, RenderError>| text.clone().map_err(|e| owned(unrendered(&e)));
     let [first, second] = best.new.as_slice() else { return Err(nothing()) };
-    let (raw, mut invented) = takes(request, to, [text(first)?, text(second)?]).map_err(owned)?;
-    wording::keep(&best.reworded, &raw, &mut invented);
-    wording::keep_unversioned(&work.set.chart, &raw, &best.placed, &mut invented);
+    let (raw, mut nondeterministic) = takes(request, to, [text(first)?, text(second)?]).map_err(owned)?;
+    wording::keep(&best.reworded, &raw, &mut nondeterministic);
+    wording::keep_unversioned(&work.set.chart, &raw, &best.placed, &mut nondeterministic);
     let lookup = |key: &ObjectKey| best.placed.get(key).map(|(_, object)| &object.value);
     let (given, seed) = (best.candidate.given(&work.from), work.set.seed());
-    let restore = Restore { rendered: &raw, invented: &invented, given: &given, seed: &seed };
+    let restore = Restore { rendered: &raw, nondeterministic: &nondeterministic, given: &given, seed: &seed };
     let retained = retain(&restore, &lookup, false).ok_or_else(|| owned(unsound(to)))?;
     // A Secret with a key that the owner keeps elsewhere stays there.
     let left_out = |key: &ObjectKey| {
@@ -68,7 +68,7 @@ pub(super) fn make(
         Some(embedded) => embedded.moved(&retained.manifest).ok_or_else(unsettled)?,
         None => retained.manifest,
     };
-    let new = settle(&best.old, &raw, &kept, (&invented, &without), &lookup).ok_or_else(unsettled)?;
+    let new = settle(&best.old, &raw, &kept, (&nondeterministic, &without), &lookup).ok_or_else(unsettled)?;
     let wanted = |object: &Object| best.groups.hold(object) && !without.contains(&object.key);
     let entries = request.tree.entries();
     let writing = Writing {

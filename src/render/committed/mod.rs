@@ -15,13 +15,13 @@ mod field;
 mod finish;
 mod folds;
 mod graft;
-mod invented;
 mod items;
 mod kustomization;
 mod linkerd_config;
 mod make;
 mod named;
 mod names;
+mod nondeterministic;
 mod own;
 mod placed;
 mod prove;
@@ -161,7 +161,7 @@ impl Committed {
         format!("{}\n{}", self.path().map_or("", RepoPath::as_str), self.namespace)
     }
 
-    fn not_rendered(&self, reason: String, mend: impl Into<String>) -> Option<NotRendered> {
+    fn not_rendered(&self, reason: String, hint: impl Into<String>) -> Option<NotRendered> {
         Some(NotRendered {
             path: self.path()?.clone(),
             line: Some(self.line()),
@@ -170,7 +170,7 @@ impl Committed {
             committed: true,
             refused: false,
             reason,
-            mend: mend.into(),
+            hint: hint.into(),
         })
     }
 }

@@ -94,7 +94,7 @@ fn unread(file: &RenderedFile, reason: String) -> NotRendered {
         committed: true,
         refused: false,
         reason: format!("the file cannot be read as rendered objects: {reason}"),
-        mend: "render it again by hand, or leave the file out with `ignore`".to_owned(),
+        hint: "render it again by hand, or leave the file out with `ignore`".to_owned(),
     }
 }
 

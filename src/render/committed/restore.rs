@@ -7,7 +7,7 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{field::Field, invented::Invented};
+use super::{field::Field, nondeterministic::Nondeterministic};
 use crate::{
     helm::key_material::certificates,
     render::{Manifest, ObjectKey},
@@ -18,7 +18,7 @@ pub(super) struct Restore<'a> {
     /// The rendering, with the chart's inventions in it.
     pub(super) rendered: &'a Manifest,
     /// Which fields those are.
-    pub(super) invented: &'a Invented,
+    pub(super) nondeterministic: &'a Nondeterministic,
     /// All texts of the user's values.
     pub(super) given: &'a str,
     /// What tells this set from others: equal ones would all do the same thing at the same minute.
@@ -36,14 +36,15 @@ impl Restore<'_> {
         committed: &dyn Fn(&ObjectKey) -> Option<&'v Value>,
     ) -> Option<Value> {
         let rendered = field.find(&self.rendered.get(key)?.value)?.as_str()?;
-        if self.invented.clock.iter().any(|(k, f)| (k, f) == (key, field)) {
+        if self.nondeterministic.clock.iter().any(|(k, f)| (k, f) == (key, field)) {
             return Some(match self.given.contains(rendered) {
                 true => rendered.into(),
                 false => self.daily(key, rendered)?.into(),
             });
         }
         // What the chart fills with the same text belongs together: a bundle and the certificate in a Secret.
-        let twins = self.invented.fields.iter().flat_map(|(k, fields)| fields.iter().map(move |f| (k, f)));
+        let twins =
+            self.nondeterministic.fields.iter().flat_map(|(k, fields)| fields.iter().map(move |f| (k, f)));
         let mut twins = twins.filter(|(k, f)| {
             let text = self.rendered.get(k).and_then(|object| f.find(&object.value));
             *k != key && text.and_then(Value::as_str) == Some(rendered)
@@ -101,8 +102,8 @@ mod tests {
             (key(2), vec![Field::keys(&["spec", "schedule"])]),
         ];
         let clock = vec![(key(2), Field::keys(&["spec", "schedule"]))];
-        let invented = Invented { fields: fields.into(), clock, checksums: Vec::new() };
-        let restore = Restore { rendered: &rendered, invented: &invented, given, seed };
+        let nondeterministic = Nondeterministic { fields: fields.into(), clock, checksums: Vec::new() };
+        let restore = Restore { rendered: &rendered, nondeterministic: &nondeterministic, given, seed };
         let (asked, secret_key) = (key(place), key(0));
         restore.value(&asked, &Field::keys(field), &|k| secret.filter(|_| *k == secret_key))
     }

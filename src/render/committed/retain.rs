@@ -37,10 +37,11 @@ pub(super) fn retain<'v>(
     committed: &dyn Fn(&ObjectKey) -> Option<&'v Value>,
     checksums: bool,
 ) -> Option<Retained> {
-    let Restore { rendered, invented, .. } = *restore;
+    let Restore { rendered, nondeterministic, .. } = *restore;
     let mut puts = Vec::new();
     let mut lost: Vec<(&ObjectKey, &Field)> = Vec::new();
-    for (key, field) in invented.fields.iter().flat_map(|(key, fields)| fields.iter().map(move |f| (key, f)))
+    for (key, field) in
+        nondeterministic.fields.iter().flat_map(|(key, fields)| fields.iter().map(move |f| (key, f)))
     {
         match committed(key).and_then(|value| field.find(value)) {
             Some(value) => puts.push(Put { object: key, field, value }),
@@ -56,7 +57,7 @@ pub(super) fn retain<'v>(
             None => nowhere.push((object.clone(), field.clone())),
         }
     }
-    for sum in invented.checksums.iter().filter(|_| checksums) {
+    for sum in nondeterministic.checksums.iter().filter(|_| checksums) {
         let value = committed(&sum.object).and_then(|value| sum.field.find(value));
         puts.extend(value.map(|value| Put { object: &sum.object, field: &sum.field, value }));
     }
@@ -97,7 +98,7 @@ pub(super) fn put(manifest: &Manifest, puts: &[Put<'_>]) -> Option<Manifest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::committed::invented::Invented;
+    use crate::render::committed::nondeterministic::Nondeterministic;
 
     #[test]
     fn committed_values_are_put_back_and_nothing_else_changes() {
@@ -111,9 +112,11 @@ mod tests {
         let fields = [["data", "tls.key"], ["data", "x"], ["data", "pem"], ["data", "none"]]
             .map(|k| Field::keys(&k))
             .to_vec();
-        let invented = Invented { fields: [(key.clone(), fields)].into(), ..Invented::default() };
+        let nondeterministic =
+            Nondeterministic { fields: [(key.clone(), fields)].into(), ..Nondeterministic::default() };
         let lookup = |k: &ObjectKey| committed.get(k).map(|o| &o.value);
-        let restore = Restore { rendered: &rendered, invented: &invented, given: "", seed: "" };
+        let restore =
+            Restore { rendered: &rendered, nondeterministic: &nondeterministic, given: "", seed: "" };
         let retained = retain(&restore, &lookup, false).unwrap();
         assert_eq!(retained.manifest.text, committed.text);
         assert_eq!(retained.nowhere, [(key, Field::keys(&["data", "none"]))]);

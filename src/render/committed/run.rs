@@ -47,8 +47,8 @@ pub fn regenerate(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Regenera
                 continue;
             }
             Ok(work) => work,
-            Err((reason, mend)) => {
-                missing.extend(set.not_rendered(reason, mend));
+            Err((reason, hint)) => {
+                missing.extend(set.not_rendered(reason, hint));
                 continue;
             }
         };
@@ -63,7 +63,7 @@ pub fn regenerate(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Regenera
                     missing.extend(set.not_rendered(reason, "render it by hand, and report this as a bug"))
                 }
             },
-            Err((reason, mend)) => missing.extend(set.not_rendered(reason, mend)),
+            Err((reason, hint)) => missing.extend(set.not_rendered(reason, hint)),
         }
     }
     Regenerated { left, ..finish(request, done, missing) }
@@ -83,8 +83,8 @@ pub fn prove_all(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Proofs {
                 proofs.drifts.extend(work.best.into_iter().flat_map(|best| best.drifts));
                 proofs.sets.push(set.clone());
             }
-            Err((reason, mend)) => {
-                proofs.missing.extend(set.not_rendered(reason, mend));
+            Err((reason, hint)) => {
+                proofs.missing.extend(set.not_rendered(reason, hint));
                 proofs.sets.push(set.clone());
             }
         }

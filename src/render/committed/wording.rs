@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     field::{Field, differing},
-    invented::Invented,
+    nondeterministic::Nondeterministic,
     placed::Placed,
 };
 use crate::render::{Manifest, Object, ObjectKey};
@@ -42,11 +42,11 @@ pub(super) fn reworded(rendered: &Manifest, placed: &Placed) -> Vec<Reworded> {
 }
 
 /// Adds them to what is put back, where a rendering still gives the same text.
-pub(super) fn keep(reworded: &[Reworded], rendered: &Manifest, invented: &mut Invented) {
+pub(super) fn keep(reworded: &[Reworded], rendered: &Manifest, nondeterministic: &mut Nondeterministic) {
     for text in reworded {
         let given = rendered.get(&text.object).and_then(|object| text.field.find(&object.value));
         if given == Some(&text.rendered) {
-            invented.fields.entry(text.object.clone()).or_default().push(text.field.clone());
+            nondeterministic.fields.entry(text.object.clone()).or_default().push(text.field.clone());
         }
     }
 }
@@ -55,13 +55,18 @@ pub(super) fn keep(reworded: &[Reworded], rendered: &Manifest, invented: &mut In
 const UNVERSIONED: &str = "0.0.0-undefined";
 
 /// Adds the labels in which the CLI named a chart without its version: they stay as they are.
-pub(super) fn keep_unversioned(chart: &str, rendered: &Manifest, placed: &Placed, invented: &mut Invented) {
+pub(super) fn keep_unversioned(
+    chart: &str,
+    rendered: &Manifest,
+    placed: &Placed,
+    nondeterministic: &mut Nondeterministic,
+) {
     let field = Field::keys(&["metadata", "labels", "helm.sh/chart"]);
     let unversioned = Value::String(format!("{chart}-{UNVERSIONED}"));
     for object in &rendered.objects {
         let committed = placed.get(&object.key).and_then(|(_, committed)| field.find(&committed.value));
         if committed == Some(&unversioned) && field.find(&object.value).is_some() {
-            invented.fields.entry(object.key.clone()).or_default().push(field.clone());
+            nondeterministic.fields.entry(object.key.clone()).or_default().push(field.clone());
         }
     }
 }

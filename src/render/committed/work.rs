@@ -11,7 +11,7 @@ use super::{
     candidate::{Candidate, candidates, chart_id},
     edited::edited,
     embedded::Embedded,
-    invented::Invented,
+    nondeterministic::Nondeterministic,
     placed::Placed,
     prove::{Groups, prove},
     recognise::{marks, own},
@@ -170,7 +170,7 @@ impl<'a> Work<'a> {
             None => None,
         };
         let candidates = candidates(request, set, &from).map_err(|path| {
-            (format!("{path}, which `render:` names, holds no values"), "mend the `render:` entry")
+            (format!("{path}, which `render:` names, holds no values"), "fix the `render:` entry")
         })?;
         let oldest = || kubernetes::oldest(to.iter().chain([&from]).map(|chart| &**chart));
         let kubernetes = request.kube_version.map(str::to_owned).or_else(oldest);
@@ -234,14 +234,15 @@ impl<'a> Work<'a> {
             Some(Err(e)) => Err(unrendered(e)),
             None => Err(("nothing was rendered".to_owned(), "try again")),
         };
-        let (first, mut invented) = takes(request, &self.from, [text(0)?, text(1)?])?;
+        let (first, mut nondeterministic) = takes(request, &self.from, [text(0)?, text(1)?])?;
         let placed = Placed::of(request.tree, self.set, &first);
         let reworded = wording::reworded(&first, &placed);
-        wording::keep(&reworded, &first, &mut invented);
-        wording::keep_unversioned(&self.set.chart, &first, &placed, &mut invented);
+        wording::keep(&reworded, &first, &mut nondeterministic);
+        wording::keep_unversioned(&self.set.chart, &first, &placed, &mut nondeterministic);
         let lookup = |key: &ObjectKey| placed.get(key).map(|(_, object)| &object.value);
         let (given, seed) = (candidate.given(&self.from), self.set.seed());
-        let restore = Restore { rendered: &first, invented: &invented, given: &given, seed: &seed };
+        let restore =
+            Restore { rendered: &first, nondeterministic: &nondeterministic, given: &given, seed: &seed };
         let retained = retain(&restore, &lookup, true).ok_or_else(|| unsound(&self.from))?;
         let mut old = retained.manifest;
         let embedded = Embedded::find(&old, &placed);
@@ -283,14 +284,15 @@ pub(super) fn takes(
     request: &Regenerate<'_>,
     chart: &Chart,
     texts: [Arc<str>; 2],
-) -> Result<(Manifest, Invented), Failure> {
+) -> Result<(Manifest, Nondeterministic), Failure> {
     let [first, second] = texts.map(Manifest::parse);
     let unread = |e| (format!("what {} renders cannot be read: {e}", chart.id), "report this as a bug");
     let (first, second) = (first.map_err(unread)?, second.map_err(unread)?);
-    let invented = Invented::of(&first, &second, chart, &request.knowledge.clock_fields).map_err(|key| {
-        (format!("{} gives {key} in one rendering and not in the next", chart.id), "render it by hand")
-    })?;
-    Ok((first, invented))
+    let nondeterministic = Nondeterministic::of(&first, &second, chart, &request.knowledge.clock_fields)
+        .map_err(|key| {
+            (format!("{} gives {key} in one rendering and not in the next", chart.id), "render it by hand")
+        })?;
+    Ok((first, nondeterministic))
 }
 
 pub(super) fn unsound(chart: &Chart) -> Failure {
@@ -301,13 +303,13 @@ pub(super) fn unsound(chart: &Chart) -> Failure {
 }
 
 pub(super) fn unrendered(error: &RenderError) -> Failure {
-    let mend = match error {
+    let hint = match error {
         RenderError::NoHelm(_) => "install Helm 3.14 or newer where uplinker runs, or name it with `--helm`",
-        RenderError::NoChart { .. } => "wait for the index, or mend the mirror",
-        RenderError::Digest { .. } | RenderError::Package { .. } => "mend the mirror",
+        RenderError::NoChart { .. } => "wait for the index, or fix the mirror",
+        RenderError::Digest { .. } | RenderError::Package { .. } => "fix the mirror",
         RenderError::Helm { .. } => "name the values in `render:`",
         RenderError::Ceiling { .. } => "render it by hand",
         RenderError::Outside { .. } => "try again",
     };
-    (error.to_string(), mend)
+    (error.to_string(), hint)
 }

@@ -81,7 +81,7 @@ impl<'h> HttpServer<'h> {
 
     /// Lists the branches: one request, no object. A failure is told in the server's words.
     pub fn refs(&self, service: Service) -> Result<Refs, GitError> {
-        twice(|| self.list(service))
+        retry_once(|| self.list(service))
     }
 
     fn list(&self, service: Service) -> Result<Refs, GitError> {
@@ -249,7 +249,7 @@ impl Answer {
 }
 
 /// Reads, and once more where the first failure was quick and may pass. A write is never repeated so.
-pub fn twice<T>(read: impl Fn() -> Result<T, GitError>) -> Result<T, GitError> {
+pub fn retry_once<T>(read: impl Fn() -> Result<T, GitError>) -> Result<T, GitError> {
     let start = Instant::now();
     match read() {
         Err(GitError::Temporary { url, reason }) if start.elapsed() < QUICK => {

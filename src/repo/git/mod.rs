@@ -299,7 +299,7 @@ impl<'h> GitRemote<'h> {
         });
         let specs = specs.collect::<Result<Vec<_>, _>>()?;
         let store = self.store();
-        http::twice(|| {
+        http::retry_once(|| {
             let fetched = self.wire().fetch(store.repo(), &specs, depth, self.limits);
             fetched.map_err(|e| self.explain(Service::UploadPack, e))
         })?;

@@ -244,8 +244,8 @@ pub fn by_class(url: String, error: &git2::Error) -> GitError {
         (ErrorCode::Locked, _) => GitError::Other(reason),
         (ErrorCode::Auth, _) => GitError::Auth { url, reason },
         (ErrorCode::Certificate, ErrorClass::Ssh) => {
-            let mend = "check the key and put it into the list of known hosts";
-            GitError::Address { url, reason: format!("{reason}; {mend}") }
+            let hint = "check the key and put it into the list of known hosts";
+            GitError::Address { url, reason: format!("{reason}; {hint}") }
         }
         (ErrorCode::Certificate, _) => {
             GitError::Address { url, reason: format!("{reason}; give the server's authority as the CA file") }

@@ -48,8 +48,8 @@ pub(super) fn of_all(all: &[Found]) -> Vec<Finding> {
 
 fn unsigned(issuer: &Found, anchors: &[&Certificate]) -> Option<Finding> {
     let reason = format!("{} is not signed by any of the trust anchors that were found", issuer.what);
-    let mend = "have the issuer signed by the trust anchor, or add the anchor that signed it to the bundle";
-    let finding = Finding::warn(NAME, reason).mend(mend);
+    let hint = "have the issuer signed by the trust anchor, or add the anchor that signed it to the bundle";
+    let finding = Finding::warn(NAME, reason).hint(hint);
     is_strange(&issuer.chain, anchors).then(|| placed(issuer, finding))
 }
 
@@ -71,8 +71,8 @@ fn wrong_key(found: &Found) -> Option<Finding> {
     let looked_at = if found.role == Role::Issuer { 1 } else { found.chain.len() };
     let wrong = found.chain.iter().take(looked_at).any(|certificate| !kinds.contains(&certificate.key));
     let reason = format!("{} has a key that is not {wanted}, and Linkerd's identity refuses it", found.what);
-    let mend = format!("make a certificate with a key of {wanted}");
-    wrong.then(|| placed(found, Finding::block(NAME, reason).mend(mend)))
+    let hint = format!("make a certificate with a key of {wanted}");
+    wrong.then(|| placed(found, Finding::block(NAME, reason).hint(hint)))
 }
 
 /// A certificate without its bundle: the chart then prints the bundle of a certificate that it throws away.
@@ -88,7 +88,7 @@ fn of_values(rendering: &Rendering, webhook: &str) -> Option<Finding> {
             );
             let strange = is_strange(&chain, &bundle.iter().collect::<Vec<_>>());
             let finding = Finding::warn(NAME, reason)
-                .mend(format!("give the bundle that signed it in `{webhook}.caBundle`"));
+                .hint(format!("give the bundle that signed it in `{webhook}.caBundle`"));
             strange.then_some(finding)?
         }
         None if text("injectCaFrom").or_else(|| text("injectCaFromSecret")).is_some() => return None,
@@ -98,7 +98,7 @@ fn of_values(rendering: &Rendering, webhook: &str) -> Option<Finding> {
                  rendering, and the API server refuses the certificate"
             );
             Finding::warn(NAME, reason)
-                .mend(format!("set `{webhook}.caBundle` to what signed that certificate"))
+                .hint(format!("set `{webhook}.caBundle` to what signed that certificate"))
         }
     };
     Some(finding.at(&rendering.path, rendering.line))
@@ -118,8 +118,8 @@ pub(super) fn pairs(objects: &[(&Object, Place)]) -> Vec<Finding> {
             "the certificate in {} is not signed by the caBundle of {}, so the API server refuses it",
             certificate.key, config.key
         );
-        let mend = "commit both from one rendering, or hand them to cert-manager (`externalSecret: true`)";
-        let finding = Finding { place: Some(place.clone()), ..Finding::warn(NAME, reason).mend(mend) };
+        let hint = "commit both from one rendering, or hand them to cert-manager (`externalSecret: true`)";
+        let finding = Finding { place: Some(place.clone()), ..Finding::warn(NAME, reason).hint(hint) };
         is_strange(&chain, &bundle.iter().collect::<Vec<_>>()).then_some(finding)
     };
     PAIRS.iter().filter_map(pair).collect()

@@ -1,6 +1,6 @@
 //! Step 10, propose: `pull.json`, one proposal of the `directory:` forge as people read and edit it.
 //!
-//! In: a proposal's folder. Out: a [`Record`], or the place and the mend of what a person wrote wrong. What people
+//! In: a proposal's folder. Out: a [`Record`], or the place and the hint of what a person wrote wrong. What people
 //! add to the file stays in it.
 
 use std::{
@@ -104,7 +104,7 @@ impl Record {
         let text = read_text(&path)?;
         let record: Self = serde_json::from_str(&text).map_err(|error| {
             // serde_json ends its words with the place.
-            directory_error(&path, &format!("{error}; mend it, the other proposals show the form"))
+            directory_error(&path, &format!("{error}; fix it, the other proposals show the form"))
         })?;
         if record.schema != SCHEMA {
             let reason = format!("`schema` is `{}`, and this version reads `{SCHEMA}`", record.schema);

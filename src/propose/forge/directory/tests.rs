@@ -98,8 +98,8 @@ fn labels_people_status_and_texts_are_kept_and_so_is_what_people_add() {
     scene.rewrite(1, "\"title\"", "\"ticket\": {\"id\": 7},\n  \"title\"");
     let extras =
         Extras { labels: vec!["a".into(), "b".into()], reviewers: vec!["ada".into()], assignees: Vec::new() };
-    assert!(forge.decorate(&pull, &extras).unwrap().is_empty());
-    forge.decorate(&pull, &extras).unwrap();
+    assert!(forge.add_labels_and_reviewers(&pull, &extras).unwrap().is_empty());
+    forge.add_labels_and_reviewers(&pull, &extras).unwrap();
     forge.unlabel(1, "a").unwrap();
     let status = Status { success: false, description: "2 blocks".into() };
     forge.status(BlobId([1; 20]), &status, None).unwrap();

@@ -25,7 +25,7 @@ fn the_box_asks_again() {
     let world = open_world();
     world.tick("uplinker:retry");
     run(&world, 2);
-    assert_eq!(log(&world), "fetch status decorate update");
+    assert_eq!(log(&world), "fetch status add_labels_and_reviewers update");
     assert_settled(&world, 2, APPEND);
 }
 

@@ -52,9 +52,9 @@ fn update_branch_leaves_it_ours() {
 fn a_base_that_moved_since_it_was_read_starts_over() {
     let world = World::new();
     let changes = world.changes(2);
-    let (wish, refs) = (world.wish(2, changes.as_ref()), world.refs().expect("refs"));
+    let (intent, refs) = (world.intent(2, changes.as_ref()), world.refs().expect("refs"));
     world.commit("main", "other", "x");
-    assert_eq!(carry_out(&world.desk(APPEND), &wish, &refs).expect("carried out").done, Done::StartOver);
+    assert_eq!(apply(&world.context(APPEND), &intent, &refs).expect("carried out").done, Done::StartOver);
     assert_eq!((log(&world).as_str(), world.writes.get()), ("", 0));
 }
 
@@ -62,9 +62,9 @@ fn a_base_that_moved_since_it_was_read_starts_over() {
 fn two_runs_at_once_make_one_pull_request() {
     let world = World::new();
     let changes = world.changes(2);
-    let (wish, refs) = (world.wish(2, changes.as_ref()), world.refs().expect("refs"));
-    let one = carry_out(&world.desk(APPEND), &wish, &refs).expect("carried out");
-    let other = carry_out(&world.desk(APPEND), &wish, &refs).expect("carried out");
+    let (intent, refs) = (world.intent(2, changes.as_ref()), world.refs().expect("refs"));
+    let one = apply(&world.context(APPEND), &intent, &refs).expect("carried out");
+    let other = apply(&world.context(APPEND), &intent, &refs).expect("carried out");
     assert_eq!((one.done, other.done), (Done::Opened, Done::StartOver));
     assert_settled(&world, 2, APPEND);
 }

@@ -13,7 +13,7 @@ use crate::{
     linkerd::EdgeVersion,
     pins::Stage,
     propose::{
-        CommitParts, Desk, Options, Proposal, Wanted, Wish,
+        CommitParts, Intent, Options, Proposal, ProposalContext, Wanted,
         forge::{Closer, Extras, ForgeError, PullRequest, PullState},
         wanted,
     },
@@ -294,8 +294,8 @@ impl World {
         })
     }
 
-    pub(super) fn wish<'a>(&self, to: u32, changes: Option<&'a ChangeSet>) -> Wish<'a> {
-        let (Some(changes), Some(onto)) = (changes, self.tip("main")) else { return Wish::Withdraw };
+    pub(super) fn intent<'a>(&self, to: u32, changes: Option<&'a ChangeSet>) -> Intent<'a> {
+        let (Some(changes), Some(onto)) = (changes, self.tip("main")) else { return Intent::Withdraw };
         let inputs = changes.files[0].before_id.expect("a blob").to_string();
         let wanted = Wanted {
             release: release(to),
@@ -314,14 +314,14 @@ impl World {
             charts: Vec::new(),
             sign_off: false,
         };
-        Wish::Propose(Proposal {
+        Intent::Propose(Proposal {
             wanted,
             commit: CommitParts { onto, changes, message, author: None, published: None },
         })
     }
 
-    pub(super) fn desk(&self, options: Options) -> Desk<'_> {
-        Desk {
+    pub(super) fn context(&self, options: Options) -> ProposalContext<'_> {
+        ProposalContext {
             forge: self,
             remote: self,
             branch: BRANCH.into(),

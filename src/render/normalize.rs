@@ -21,7 +21,7 @@ const SCHEDULE: &str = "0 0 * * *";
 const BUNDLES: [&str; 3] = ["admissionregistration.k8s.io", "apiregistration.k8s.io", "apiextensions.k8s.io"];
 
 /// Replaces what the chart invents; `given` are the texts of the user's values, trimmed.
-pub fn equalise(
+pub fn normalize(
     manifest: Manifest,
     given: &BTreeSet<String>,
     clock: &[ClockField],
@@ -177,7 +177,7 @@ mod tests {
 
     fn text(manifest: &str, given: &[&str]) -> String {
         let given = given.iter().map(|t| t.trim().to_owned()).collect();
-        equalise(Manifest::parse(manifest).unwrap(), &given, &clock()).unwrap().text.to_string()
+        normalize(Manifest::parse(manifest).unwrap(), &given, &clock()).unwrap().text.to_string()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Step 10, propose: carries out what [`super::reconcile`] decides, one action at a time.
 //!
-//! In: a [`Wish`] and the refs that were observed. Out: what became of it. Every write is safe to be killed after,
+//! In: a [`Intent`] and the refs that were observed. Out: what became of it. Every write is safe to be killed after,
 //! a body is read again just before it is written, and a write that failed is never repeated blindly: everything is
 //! observed again, since the failure may hide a success.
 
@@ -33,7 +33,7 @@ const ROUNDS: usize = 3;
 const NOBODY: (&str, &str) = ("uplinker", "uplinker@localhost");
 
 /// Where one target's stage is proposed.
-pub struct Desk<'a> {
+pub struct ProposalContext<'a> {
     /// The forge.
     pub forge: &'a dyn Forge,
     /// The remote.
@@ -54,7 +54,7 @@ pub struct Desk<'a> {
 
 /// What should become of one target's stage. On a hold, carry out nothing: an open pull request stays as it is.
 #[allow(clippy::large_enum_variant)] // One exists at a time.
-pub enum Wish<'a> {
+pub enum Intent<'a> {
     /// This should be proposed.
     Propose(Proposal<'a>),
     /// There is nothing to propose any more: the pins are at the target already.
@@ -85,7 +85,7 @@ pub struct CommitParts<'a> {
 
 /// What became of a wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Carried {
+pub struct Applied {
     /// In one word.
     pub done: Done,
     /// The pull request that it is about.
@@ -126,17 +126,21 @@ pub enum ProposeError {
 }
 
 /// Carries out a wish; `refs` is what the run observed when it read the base branch.
-pub fn carry_out(desk: &Desk<'_>, wish: &Wish<'_>, refs: &Refs) -> Result<Carried, ProposeError> {
+pub fn apply(
+    context: &ProposalContext<'_>,
+    intent: &Intent<'_>,
+    refs: &Refs,
+) -> Result<Applied, ProposeError> {
     let mut refs = refs.clone();
-    let mut run = Run::new(desk, wish);
+    let mut run = Run::new(context, intent);
     for round in 1.. {
-        if refs.branches.get(&desk.base).copied() != wish.base_tip(&refs, &desk.base) {
+        if refs.branches.get(&context.base).copied() != intent.base_tip(&refs, &context.base) {
             return Ok(run.end(Done::StartOver, None));
         }
         match run.once(&refs) {
             Err(error) if round < ROUNDS && is_temporary(&error) && run.wrote => {
                 tracing::debug!(%error, "a write failed; observing again");
-                refs = desk.remote.refs()?;
+                refs = context.remote.refs()?;
             }
             Err(ProposeError::Git(GitError::Moved { .. })) => return Ok(run.end(Done::StartOver, None)),
             result => return result,
@@ -146,16 +150,20 @@ pub fn carry_out(desk: &Desk<'_>, wish: &Wish<'_>, refs: &Refs) -> Result<Carrie
 }
 
 /// Says what carrying out a wish would do; nothing is written.
-pub fn foresee(desk: &Desk<'_>, wish: &Wish<'_>, refs: &Refs) -> Result<Carried, ProposeError> {
-    let (seen, outcome) = Run::new(desk, wish).decide(refs)?;
+pub fn dry_run(
+    context: &ProposalContext<'_>,
+    intent: &Intent<'_>,
+    refs: &Refs,
+) -> Result<Applied, ProposeError> {
+    let (seen, outcome) = Run::new(context, intent).decide(refs)?;
     let done = match outcome.held {
         Some(held) => Done::Held(held),
         None if outcome.actions.is_empty() => Done::Unchanged,
-        None if wish.proposal().is_none() => Done::Closed,
+        None if intent.proposal().is_none() => Done::Closed,
         None if outcome.actions.contains(&Action::Open) => Done::Opened,
         None => Done::Updated,
     };
-    Ok(Carried { done, pull: seen.pull(outcome.pull), notes: Vec::new() })
+    Ok(Applied { done, pull: seen.pull(outcome.pull), notes: Vec::new() })
 }
 
 fn is_temporary(error: &ProposeError) -> bool {
@@ -166,8 +174,8 @@ fn is_temporary(error: &ProposeError) -> bool {
 }
 
 struct Run<'a> {
-    desk: &'a Desk<'a>,
-    wish: &'a Wish<'a>,
+    context: &'a ProposalContext<'a>,
+    intent: &'a Intent<'a>,
     files: Planned,
     notes: Vec<String>,
     /// What was listed before this began; good for one look.
@@ -189,9 +197,9 @@ struct Context {
     pull: Option<PullRequest>,
 }
 
-// === impl Wish ===
+// === impl Intent ===
 
-impl<'a> Wish<'a> {
+impl<'a> Intent<'a> {
     fn proposal(&self) -> Option<&Proposal<'a>> {
         match self {
             Self::Propose(proposal) => Some(proposal),
@@ -214,26 +222,26 @@ impl<'a> Wish<'a> {
 // === impl Run ===
 
 impl<'a> Run<'a> {
-    fn new(desk: &'a Desk<'a>, wish: &'a Wish<'a>) -> Self {
+    fn new(context: &'a ProposalContext<'a>, intent: &'a Intent<'a>) -> Self {
         Self {
-            desk,
-            wish,
-            files: wish.files(),
+            context,
+            intent,
+            files: intent.files(),
             notes: Vec::new(),
-            known: desk.known.clone(),
+            known: context.known.clone(),
             opened: false,
             wrote: false,
         }
     }
 
-    fn end(&mut self, done: Done, pull: Option<PullRequest>) -> Carried {
+    fn end(&mut self, done: Done, pull: Option<PullRequest>) -> Applied {
         let mut notes = std::mem::take(&mut self.notes);
         let mut known = BTreeSet::new();
         notes.retain(|n| known.insert(n.clone()));
-        Carried { done, pull, notes }
+        Applied { done, pull, notes }
     }
 
-    fn once(&mut self, refs: &Refs) -> Result<Carried, ProposeError> {
+    fn once(&mut self, refs: &Refs) -> Result<Applied, ProposeError> {
         let (seen, outcome) = self.decide(refs)?;
         let pull = seen.pull(outcome.pull);
         let mut context =
@@ -244,7 +252,7 @@ impl<'a> Run<'a> {
                 return Ok(self.end(Done::StartOver, context.pull));
             }
         }
-        let withdrawn = self.wish.proposal().is_none();
+        let withdrawn = self.intent.proposal().is_none();
         let done = match outcome.held {
             Some(held) => Done::Held(held),
             None if self.opened => Done::Opened,
@@ -257,19 +265,19 @@ impl<'a> Run<'a> {
 
     /// Observes, and reads more as long as the decision asks for it.
     fn decide(&mut self, refs: &Refs) -> Result<(Observed, Outcome), ProposeError> {
-        let wanted = self.wish.proposal().map(|p| &p.wanted);
-        let mut seen = observe::observe(self.desk, refs, wanted.is_some(), self.known.take())?;
+        let wanted = self.intent.proposal().map(|p| &p.wanted);
+        let mut seen = observe::observe(self.context, refs, wanted.is_some(), self.known.take())?;
         loop {
-            match reconcile::reconcile(wanted, &seen, self.desk.options) {
+            match reconcile::reconcile(wanted, &seen, self.context.options) {
                 Ok(outcome) => return Ok((seen, outcome)),
                 Err(Question::Head) => {
-                    let moved = || GitError::Moved { branch: self.desk.branch.clone() };
+                    let moved = || GitError::Moved { branch: self.context.branch.clone() };
                     let tip = seen.tip.ok_or_else(moved)?;
                     let known = wanted.map(|w| Known { fingerprint: &w.fingerprint, files: &self.files });
-                    seen.head = Some(observe::head(self.desk, &seen, tip, known)?);
+                    seen.head = Some(observe::head(self.context, &seen, tip, known)?);
                 }
                 Err(Question::Closer(number)) => {
-                    let closer = self.desk.forge.closer(number)?;
+                    let closer = self.context.forge.closer(number)?;
                     let asked = seen.pulls.iter_mut().filter(|p| p.pull.number == number);
                     asked.for_each(|p| p.closer = Some(closer.clone()));
                 }
@@ -279,14 +287,14 @@ impl<'a> Run<'a> {
 
     /// Performs one action; `false` where the world is not the one that was observed.
     fn perform(&mut self, action: &Action, context: &mut Context) -> Result<bool, ProposeError> {
-        let forge = self.desk.forge;
+        let forge = self.context.forge;
         match action {
             Action::Push { old, parents, even_if_same } => {
                 return self.push(*old, parents, *even_if_same, context);
             }
             Action::SetStatus => self.set_status(context)?,
             Action::Open => return self.open(context),
-            Action::Decorate => self.decorate(context)?,
+            Action::Decorate => self.add_labels_and_reviewers(context)?,
             Action::Unlabel(label) => self.unlabel(label, context)?,
             Action::Write => return self.write(context),
             Action::Note(newer) => return self.note(*newer, context),
@@ -310,7 +318,9 @@ impl<'a> Run<'a> {
         even_if_same: bool,
         context: &mut Context,
     ) -> Result<bool, ProposeError> {
-        let (Some(proposal), remote) = (self.wish.proposal(), self.desk.remote) else { return Ok(false) };
+        let (Some(proposal), remote) = (self.intent.proposal(), self.context.remote) else {
+            return Ok(false);
+        };
         let parts = &proposal.commit;
         let author = self.author(parts)?;
         let base = remote.commit(parts.onto)?;
@@ -329,12 +339,12 @@ impl<'a> Run<'a> {
         }
         // The last look before the first write: a commit onto a base that has moved would be out of date at once.
         let now = remote.refs()?;
-        let unmoved = now.branches.get(&self.desk.base) == Some(&parts.onto);
-        if !unmoved || now.branches.get(&self.desk.branch).copied() != old {
+        let unmoved = now.branches.get(&self.context.base) == Some(&parts.onto);
+        if !unmoved || now.branches.get(&self.context.branch).copied() != old {
             return Ok(false);
         }
         if Some(new) != old {
-            remote.push(&RefUpdate { branch: self.desk.branch.clone(), old, new: Some(new) })?;
+            remote.push(&RefUpdate { branch: self.context.branch.clone(), old, new: Some(new) })?;
         }
         context.head = Some(new);
         context.pushed = true;
@@ -346,13 +356,13 @@ impl<'a> Run<'a> {
             return Ok(author.clone());
         }
         let nobody = || Signature { name: NOBODY.0.to_owned(), email: NOBODY.1.to_owned() };
-        Ok(self.desk.forge.identity()?.unwrap_or_else(nobody))
+        Ok(self.context.forge.identity()?.unwrap_or_else(nobody))
     }
 
     /// A label that stays by the forge's word harms nobody: the rest goes on.
     fn unlabel(&mut self, label: &str, context: &Context) -> Result<(), ProposeError> {
         let Some(pull) = &context.pull else { return Ok(()) };
-        match self.desk.forge.unlabel(pull.number, label) {
+        match self.context.forge.unlabel(pull.number, label) {
             Err(e) if e.is_refusal() => {
                 self.notes.push(format!("the label `{label}` was not taken off: {e}"));
                 Ok(())
@@ -362,10 +372,10 @@ impl<'a> Run<'a> {
     }
 
     fn set_status(&mut self, context: &mut Context) -> Result<(), ProposeError> {
-        let (Some(proposal), Some(head)) = (self.wish.proposal(), context.head) else { return Ok(()) };
+        let (Some(proposal), Some(head)) = (self.intent.proposal(), context.head) else { return Ok(()) };
         let page = context.pull.as_ref().map(|p| p.url.as_str());
         context.judged = true;
-        match self.desk.forge.status(head, &proposal.wanted.status, page) {
+        match self.context.forge.status(head, &proposal.wanted.status, page) {
             Err(e) if e.is_refusal() => {
                 self.notes.push(format!("the status `uplinker/verify` was not set: {e}"));
                 Ok(())
@@ -375,26 +385,26 @@ impl<'a> Run<'a> {
     }
 
     fn open(&mut self, context: &mut Context) -> Result<bool, ProposeError> {
-        let Some(Proposal { wanted, .. }) = self.wish.proposal() else { return Ok(true) };
+        let Some(Proposal { wanted, .. }) = self.intent.proposal() else { return Ok(true) };
         let sign = self.marker(wanted, context);
         let new = NewPull {
             title: wanted.title.clone(),
             body: body::compose(
                 &wanted.text,
-                &wanted.frame(self.desk.options.history),
+                &wanted.frame(self.context.options.history),
                 &Ticks::default(),
                 &sign,
             )?,
-            head: self.desk.branch.clone(),
-            base: self.desk.base.clone(),
+            head: self.context.branch.clone(),
+            base: self.context.base.clone(),
             draft: wanted.draft,
         };
-        let pull = self.desk.forge.open(&new)?;
+        let pull = self.context.forge.open(&new)?;
         if wanted.draft && !pull.draft {
             self.notes
                 .push("the pull request is not a draft: the repository does not support drafts".to_owned());
         }
-        self.notes.extend(self.desk.forge.remarks(&pull));
+        self.notes.extend(self.context.forge.remarks(&pull));
         self.opened = true;
         // Somebody opened one from our branch in this very moment: it becomes ours.
         let is_ours = body::same(&pull.body, &new.body);
@@ -402,9 +412,9 @@ impl<'a> Run<'a> {
         if is_ours { Ok(true) } else { self.write(context) }
     }
 
-    fn decorate(&mut self, context: &mut Context) -> Result<(), ProposeError> {
-        if let (Some(proposal), Some(pull)) = (self.wish.proposal(), &context.pull) {
-            let refused = self.desk.forge.decorate(pull, &proposal.wanted.extras)?;
+    fn add_labels_and_reviewers(&mut self, context: &mut Context) -> Result<(), ProposeError> {
+        if let (Some(proposal), Some(pull)) = (self.intent.proposal(), &context.pull) {
+            let refused = self.context.forge.add_labels_and_reviewers(pull, &proposal.wanted.extras)?;
             self.notes.extend(refused);
             context.decorated = true;
         }
@@ -413,8 +423,8 @@ impl<'a> Run<'a> {
 
     /// A branch that the remote keeps harms nobody: the rest is done. One with new commits is not ours to delete.
     fn delete_branch(&mut self, tip: CommitId) -> Result<bool, ProposeError> {
-        let update = RefUpdate { branch: self.desk.branch.clone(), old: Some(tip), new: None };
-        match self.desk.remote.push(&update) {
+        let update = RefUpdate { branch: self.context.branch.clone(), old: Some(tip), new: None };
+        match self.context.remote.push(&update) {
             Err(GitError::Refused { branch, .. }) => {
                 self.notes
                     .push(format!("the branch `{branch}` stays: the remote does not let it be deleted"));

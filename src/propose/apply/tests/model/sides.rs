@@ -147,8 +147,12 @@ impl Forge for World {
         })
     }
 
-    fn decorate(&self, pull: &PullRequest, extras: &Extras) -> Result<Vec<String>, ForgeError> {
-        self.forge_write("decorate".into(), || {
+    fn add_labels_and_reviewers(
+        &self,
+        pull: &PullRequest,
+        extras: &Extras,
+    ) -> Result<Vec<String>, ForgeError> {
+        self.forge_write("add_labels_and_reviewers".into(), || {
             for (seen, _) in self.pulls.borrow_mut().iter_mut().filter(|(p, _)| p.number == pull.number) {
                 seen.labels.extend(extras.labels.iter().cloned());
             }

@@ -51,15 +51,15 @@ impl Run<'_> {
     }
 
     pub(super) fn write(&mut self, context: &mut Context) -> Result<bool, ProposeError> {
-        let (Some(Proposal { wanted, .. }), Some(pull)) = (self.wish.proposal(), &context.pull) else {
+        let (Some(Proposal { wanted, .. }), Some(pull)) = (self.intent.proposal(), &context.pull) else {
             return Ok(true);
         };
-        let fresh = self.desk.forge.pull(pull.number)?;
+        let fresh = self.context.forge.pull(pull.number)?;
         if fresh.state != PullState::Open {
             return Ok(false);
         }
         let ticks = new_ticks(&fresh, context);
-        let frame = wanted.frame(self.desk.options.history);
+        let frame = wanted.frame(self.context.options.history);
         let body = body::compose(&wanted.text, &frame, &ticks, &self.marker(wanted, context))?;
         self.patch(&fresh, Some(&wanted.title), &body)?;
         context.pull = Some(PullRequest { title: wanted.title.clone(), body, ..fresh });
@@ -71,14 +71,14 @@ impl Run<'_> {
         newer: Option<EdgeVersion>,
         context: &Context,
     ) -> Result<bool, ProposeError> {
-        let (Some(Proposal { wanted, .. }), Some(pull)) = (self.wish.proposal(), &context.pull) else {
+        let (Some(Proposal { wanted, .. }), Some(pull)) = (self.intent.proposal(), &context.pull) else {
             return Ok(true);
         };
-        let fresh = self.desk.forge.pull(pull.number)?;
+        let fresh = self.context.forge.pull(pull.number)?;
         if fresh.state != PullState::Open {
             return Ok(false);
         }
-        let frame = Frame { person: true, newer, ..wanted.frame(self.desk.options.history) };
+        let frame = Frame { person: true, newer, ..wanted.frame(self.context.options.history) };
         let before = marker::read(&fresh.body).unwrap_or_else(|| self.marker(wanted, context));
         let sign = Marker {
             head: context.head.map(|h| h.to_string()),
@@ -98,9 +98,9 @@ impl Run<'_> {
         number: u64,
         declined: Option<EdgeVersion>,
     ) -> Result<bool, ProposeError> {
-        let fresh = self.desk.forge.pull(number)?;
+        let fresh = self.context.forge.pull(number)?;
         let Some(before) = marker::read(&fresh.body)
-            .or_else(|| self.wish.proposal().map(|p| p.wanted.marker()))
+            .or_else(|| self.intent.proposal().map(|p| p.wanted.marker()))
             .filter(|_| fresh.state == PullState::Open)
         else {
             return Ok(false);
@@ -119,7 +119,7 @@ impl Run<'_> {
         };
         match patch == PullPatch::default() {
             true => Ok(()),
-            false => self.desk.forge.update(fresh.number, &patch),
+            false => self.context.forge.update(fresh.number, &patch),
         }
     }
 }

@@ -8,7 +8,7 @@ fn a_new_release_is_proposed_once() {
     let carried = run(&world, 2);
     assert_eq!(carried.done, Done::Opened);
     assert_eq!(carried.notes, ["nobody was asked"]);
-    assert_eq!(log(&world), "push open status decorate update");
+    assert_eq!(log(&world), "push open status add_labels_and_reviewers update");
     assert_eq!(head_file(&world, PIN), "2");
     assert_settled(&world, 2, APPEND);
 }
@@ -69,14 +69,14 @@ fn a_block_brings_a_label_and_takes_it_away_again() {
     let world = World::new();
     let changes = world.changes(2);
     let run = |blocked: bool| {
-        let mut wish = world.wish(2, changes.as_ref());
-        if let Wish::Propose(proposal) = &mut wish {
+        let mut intent = world.intent(2, changes.as_ref());
+        if let Intent::Propose(proposal) = &mut intent {
             proposal.wanted.status.success = !blocked;
             proposal.wanted.text = format!("blocked: {blocked}");
             proposal.wanted.extras.labels.truncate(1);
             proposal.wanted.extras.labels.extend(blocked.then(|| BLOCKED.to_owned()));
         }
-        carry_out(&world.desk(APPEND), &wish, &world.refs().expect("refs")).expect("carried out");
+        apply(&world.context(APPEND), &intent, &world.refs().expect("refs")).expect("carried out");
         world.open_pull().expect("open").labels.iter().any(|l| l == BLOCKED)
     };
     assert!(run(true));

@@ -42,7 +42,11 @@ fn a_close_by_a_bot_or_with_the_base_is_not_a_no() {
         let world = open_world();
         world.close(closer);
         assert_eq!(run(&world, 2).done, Done::Opened);
-        assert_eq!(log(&world), "fetch open status decorate update", "the commit is there already");
+        assert_eq!(
+            log(&world),
+            "fetch open status add_labels_and_reviewers update",
+            "the commit is there already"
+        );
         assert_settled(&world, 2, APPEND);
     }
 }
@@ -86,8 +90,8 @@ fn what_would_be_done_is_told_and_not_done() {
     let world = World::new();
     let look = |to: u32| {
         let changes = world.changes(to);
-        let (wish, refs) = (world.wish(to, changes.as_ref()), world.refs().expect("refs"));
-        let carried = foresee(&world.desk(APPEND), &wish, &refs).expect("foreseen");
+        let (intent, refs) = (world.intent(to, changes.as_ref()), world.refs().expect("refs"));
+        let carried = dry_run(&world.context(APPEND), &intent, &refs).expect("foreseen");
         (carried.done, carried.pull.map(|p| p.number))
     };
     assert_eq!(look(2), (Done::Opened, None));

@@ -22,19 +22,19 @@ use crate::{
 
 const APPEND: Options = Options { history: History::Append, update: Update::Conflict };
 
-fn try_run(world: &World, to: u32, options: Options) -> Result<Carried, ProposeError> {
+fn try_run(world: &World, to: u32, options: Options) -> Result<Applied, ProposeError> {
     let changes = world.changes(to);
-    let wish = world.wish(to, changes.as_ref());
+    let intent = world.intent(to, changes.as_ref());
     let refs = world.refs().expect("refs");
-    carry_out(&world.desk(options), &wish, &refs)
+    apply(&world.context(options), &intent, &refs)
 }
 
-fn run_with(world: &World, to: u32, options: Options) -> Carried {
+fn run_with(world: &World, to: u32, options: Options) -> Applied {
     world.log.borrow_mut().clear();
     try_run(world, to, options).expect("carried out")
 }
 
-fn run(world: &World, to: u32) -> Carried {
+fn run(world: &World, to: u32) -> Applied {
     run_with(world, to, APPEND)
 }
 

@@ -19,7 +19,7 @@ const IDENTITY: [(&str, &str); 2] =
 
 /// The fields of one rendering that are not the release's.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Invented {
+pub(super) struct Nondeterministic {
     /// What is put back from the committed objects.
     pub(super) fields: BTreeMap<ObjectKey, Vec<Field>>,
     /// Those of them that are a time of the day.
@@ -41,9 +41,9 @@ pub(super) struct Checksum {
     pub(super) steady: bool,
 }
 
-// === impl Invented ===
+// === impl Nondeterministic ===
 
-impl Invented {
+impl Nondeterministic {
     /// Compares two renderings of the same; the object that only one of them has, where there is one.
     pub(super) fn of(
         first: &Manifest,
@@ -155,7 +155,7 @@ mod tests {
             field: vec!["spec".into(), "schedule".into()],
             source: String::new(),
         };
-        let found = Invented::of(&first, &second, &chart(template), &[clock]).unwrap();
+        let found = Nondeterministic::of(&first, &second, &chart(template), &[clock]).unwrap();
         let key = &first.objects[0].key;
         let shown: Vec<String> = found.fields[key].iter().map(Field::to_string).collect();
         assert_eq!(shown, ["spec.r", "spec.schedule"]);
@@ -169,6 +169,6 @@ mod tests {
         let text = |name: &str| {
             Manifest::parse(format!("apiVersion: v1\nkind: D\nmetadata: {{name: {name}}}\n")).unwrap()
         };
-        assert_eq!(Invented::of(&text("a"), &text("b"), &chart(""), &[]).unwrap_err().name, "b");
+        assert_eq!(Nondeterministic::of(&text("a"), &text("b"), &chart(""), &[]).unwrap_err().name, "b");
     }
 }
