@@ -4,6 +4,7 @@
 //! into the folder of its name; what is asked of the outside, and in which order, is decided here alone.
 
 mod base;
+mod basis;
 mod draft;
 mod error;
 mod landed;
@@ -12,6 +13,7 @@ mod propose;
 mod rendering;
 mod survey;
 mod verify;
+mod warm;
 
 use jiff::Timestamp;
 
@@ -32,10 +34,11 @@ use crate::{
 pub use base::Base;
 pub use error::Error;
 
-use draft::Draft;
+use draft::{Case, Draft};
 use landed::{InHistory, Landed, OnRemote};
 use propose::Proposing;
 use survey::Survey;
+use warm::Warm;
 
 /// How often a pass begins again when branches move under it, before it is left to the next run.
 const ATTEMPTS: usize = 4;
@@ -79,7 +82,7 @@ pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> 
     let (base, clone) = Base::of_head(head, repository);
     let config = config::read(base.tree())?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
-    let drafts = draft_all(&survey, &base, operator, &InHistory(&clone))?;
+    let drafts = draft_all(&survey, &base, operator, &InHistory(&clone), None)?;
     let report = survey.report(&base, drafts, operator.to);
     Ok(not_asked(report, "of a path, the HEAD commit alone is read"))
 }
@@ -106,7 +109,7 @@ fn plan_once(
     let (base, config) = Base::read(remote, operator)?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
     let landed = OnRemote::new(remote, forge, &base, &config);
-    let mut drafts = draft_all(&survey, &base, operator, &landed)?;
+    let mut drafts = draft_all(&survey, &base, operator, &landed, None)?;
     let mut lists = landed.into_lists();
     if let Some(forge) = forge {
         let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
@@ -140,7 +143,8 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     remote.write_under(&config.branch.prefix)?;
     let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
     let landed = OnRemote::new(remote, Some(forge), &base, &config);
-    let mut drafts = draft_all(&survey, &base, operator, &landed)?;
+    let warm = Warm { base: &base, config: &config, remote: &landed };
+    let mut drafts = draft_all(&survey, &base, operator, &landed, Some(&warm))?;
     let mut lists = landed.into_lists();
     let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
     proposing.list_open(&drafts, &mut lists)?;
@@ -163,19 +167,22 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     Ok(report)
 }
 
-/// Decides, plans, edits and verifies the stages of every target, platform first.
+/// Decides, plans, edits and verifies the stages of every target, platform first; with `warm`, only what is not done yet.
+/// A plan shows what would be made, so it makes all of it.
 fn draft_all(
     survey: &Survey<'_>,
     base: &Base,
     operator: &Operator<'_>,
     landed: &dyn Landed,
+    warm: Option<&Warm<'_>>,
 ) -> Result<Vec<Draft>, Error> {
     (operator.progress)("deciding");
     let targets: &Config = survey.config();
     let mut drafts = Vec::new();
     for target in &targets.targets {
         for stage in [Stage::Platform, Stage::DataPlane] {
-            drafts.extend(draft::draft(survey, target, stage, &base.branch, operator, landed)?);
+            let case = Case { survey, target, stage };
+            drafts.extend(draft::draft(case, &base.branch, operator, landed, warm)?);
         }
     }
     operator.renderer.misnamed().map_or(Ok(drafts), |error| Err(Error::Helm(error)))

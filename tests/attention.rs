@@ -93,6 +93,10 @@ impl Renderer for Remembering<'_> {
         self.inner.helm()
     }
 
+    fn identity(&self) -> Option<String> {
+        self.inner.identity()
+    }
+
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError> {
         self.inner.chart(id)
     }

@@ -38,6 +38,7 @@ mod hostile_texts {
             person: false,
             closing: false,
             declined: false,
+            basis: None,
         };
         let frame = Frame {
             target,

@@ -73,6 +73,7 @@ fn request<R>(tree: &MemoryTree, version: &str, ask: &Ask<'_>, run: impl FnOnce(
     let sets = sets(tree);
     run(&Regenerate {
         tree,
+        near: tree,
         committed: &sets,
         uses: &[],
         entries: ask.entries,

@@ -132,6 +132,7 @@ fn made(bench: &Bench, tree: &MemoryTree, version: &str) -> Regenerated {
     regenerate(
         &Regenerate {
             tree,
+            near: tree,
             committed: &found.sets,
             uses: &[],
             entries: &[],

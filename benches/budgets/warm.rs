@@ -1,13 +1,23 @@
 //! Warm runs: everything was seen before and nothing is new. What is asked of the outside, and what it costs here.
 
-use std::{process::Command, time::Duration};
+use std::{
+    env,
+    process::Command,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use uplinker::render::Renderer as _;
 
 use crate::{
     Scale, fixture, measure,
     support::{
+        charts::ChartRepository,
         controls::Entry,
         feed::{Feed, Published, release},
         github::{GitHub, Token},
+        helm::{Bench, Recording},
+        manifests::job,
         process::Home,
         repo::BareRepo,
         scene::{REPO, Scene, TOKEN},
@@ -23,13 +33,21 @@ const MEGABYTE: f64 = 1024.0 * 1024.0;
 enum State {
     /// All pins name the newest release, and there was never a pull request.
     Idle,
-    /// A pull request for the newest release waits for its reviewer.
+    /// A pull request for the newest release waits for its reviewer; what it changes in the cluster was rendered.
     Open,
+    /// The same, over committed manifests.
+    Manifests,
 }
+
+/// The charts that are rendered: with `UPLINKER_REAL_CHARTS`, Linkerd's own.
+static CHARTS: LazyLock<ChartRepository> = LazyLock::new(|| match env::var_os("UPLINKER_REAL_CHARTS") {
+    Some(folder) => ChartRepository::pulled(folder.as_ref()),
+    None => ChartRepository::new(),
+});
 
 /// Measures one run by itself.
 pub fn rows(_: &Scale) -> Vec<Row> {
-    [State::Idle, State::Open].into_iter().flat_map(single).collect()
+    [State::Idle, State::Open, State::Manifests].into_iter().flat_map(single).collect()
 }
 
 /// Measures repositories that share a daemon.
@@ -81,13 +99,21 @@ fn of(entry: &Entry, name: &str) -> bool {
 fn single(state: State) -> Vec<Row> {
     let scene = Scene::made(|path| repository(path, state));
     published().into_iter().for_each(|release| scene.feed.publish(release));
-    let _ = scene.run().done().exits(0);
-    assert_eq!(scene.github.pulls(REPO).len(), usize::from(state == State::Open));
+    scene.feed.serve_packages(CHARTS.packages());
+    let helm = Recording::new(scene.home.path(), "");
+    let _ = scene.run().env("UPLINKER_HELM", helm.program()).done().exits(0);
+    assert_eq!(
+        (scene.github.pulls(REPO).len(), helm.starts() > 0),
+        match state {
+            State::Idle => (0, false),
+            State::Open | State::Manifests => (1, true),
+        }
+    );
     let (mut costs, mut requests, mut fetches) = (Vec::new(), Vec::new(), 0);
     scene.requests();
     for _ in 0..ROUNDS {
         scene.feed.controls().log.take();
-        costs.push(measure::run(&command(&scene), scene.home.path(), 0));
+        costs.push(measure::run(&command(&scene, &helm), scene.home.path(), 0));
         let mut asked = scene.requests();
         fetches +=
             asked.iter().filter(|line| line.starts_with("POST") && line.contains("upload-pack")).count();
@@ -98,6 +124,7 @@ fn single(state: State) -> Vec<Row> {
     let what = match state {
         State::Idle => "idle",
         State::Open => "a pull request open",
+        State::Manifests => "a pull request open for committed manifests",
     };
     eprintln!(
         "  {what}: {}, {:.1} ms",
@@ -116,6 +143,11 @@ fn single(state: State) -> Vec<Row> {
             Amount::Requests(0.0),
         ),
         Row::at_most(
+            format!("warm run, {what}: starts of Helm"),
+            Amount::Requests(helm.starts() as f64),
+            Amount::Requests(0.0),
+        ),
+        Row::at_most(
             format!("warm run, {what}: processor time"),
             Amount::Milliseconds(measure::cpu(&costs) * 1e3),
             Amount::Milliseconds(30.0),
@@ -128,11 +160,10 @@ fn single(state: State) -> Vec<Row> {
     ]
 }
 
-fn command(scene: &Scene) -> Command {
+fn command(scene: &Scene, helm: &Recording) -> Command {
     let mut run = measure::uplinker(scene.home.path());
     run.args(["run", "--forge", "github", "--repo", &scene.github.url(REPO)]);
-    // As the first run did it: without Helm the body says so, and a run that finds one would write it again.
-    run.args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN).env("UPLINKER_HELM", "off");
+    run.args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN).env("UPLINKER_HELM", helm.program());
     run
 }
 
@@ -140,6 +171,10 @@ fn command(scene: &Scene) -> Command {
 fn repository(path: std::path::PathBuf, state: State) -> BareRepo {
     let repo = BareRepo::empty(path, "main");
     let others = fixture::manifests(500).filter(|f| !contains(&f.content, b"inkerd"));
+    if state == State::Manifests {
+        fixture::import(repo.path(), "main", committed().into_iter().chain(others));
+        return repo;
+    }
     let files = fixture::platform().into_iter().map(|mut file| {
         if state == State::Idle {
             let text = String::from_utf8_lossy(&file.content);
@@ -150,6 +185,18 @@ fn repository(path: std::path::PathBuf, state: State) -> BareRepo {
     });
     fixture::import(repo.path(), "main", files.chain(others));
     repo
+}
+
+/// Helm's output at the old release.
+fn committed() -> Vec<fixture::File> {
+    let bench = Bench::new(&CHARTS.url());
+    let charts = ["linkerd-crds", "linkerd-control-plane"];
+    let texts = bench.helm().render(&charts.map(|chart| job(chart, fixture::OLD_CHART, "{}")));
+    let file = |(chart, text): (&str, Result<Arc<str>, _>)| {
+        let content = text.unwrap_or_else(|e| panic!("{e}")).as_bytes().to_vec();
+        fixture::File { path: format!("mesh/{chart}.yaml"), content }
+    };
+    charts.into_iter().zip(texts).map(file).collect()
 }
 
 fn contains(bytes: &[u8], what: &[u8]) -> bool {

@@ -133,6 +133,7 @@ mod tests {
             changes: ChangeSet::default(),
             findings: vec![finding],
             proposal: None,
+            kept: None,
             outcome: None,
         };
         RunReport {

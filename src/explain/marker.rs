@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Basis;
 use crate::linkerd::EdgeVersion;
 
 const OPEN: &str = "<!-- uplinker:v1 ";
@@ -47,6 +48,9 @@ pub struct Marker {
     /// Set when we close it because a person ticked the box that declines the release: then it is a no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub declined: bool,
+    /// What the text was made from: where that is the same, nothing is made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
 }
 
 /// Writes a marker as the one line that ends a body.
@@ -103,6 +107,7 @@ pub(super) fn example() -> Marker {
         person: false,
         closing: false,
         declined: false,
+        basis: None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! In: plan, change set, renderings, findings. Out: the [`Content`] of a pull request as data, its text within the
 //! forge's limits with the boxes and the marker that are read back from it, and the commit's message. Pure.
 
+mod basis;
 pub mod body;
 mod boxes;
 pub mod content;
@@ -10,6 +11,7 @@ pub mod markdown;
 pub mod marker;
 mod message;
 
+pub use basis::{Basis, FoundOut, Search};
 pub use boxes::{CheckBox, Ticks};
 pub use content::Content;
 pub use marker::Marker;

@@ -19,7 +19,10 @@ use std::{
 
 use semver::Version;
 
-use crate::sys::process::{self, Call, Done, Limits, NotFound, ProcessError};
+use crate::sys::{
+    files,
+    process::{self, Call, Done, Limits, NotFound, ProcessError},
+};
 use folder::PrivateFolder;
 use key_material::has_private_key;
 
@@ -64,7 +67,7 @@ pub enum HelmError {
     /// Helm refused: wrong values, or a chart that asks for more. Its words, shortened.
     #[error("helm: {0}")]
     Refused(String),
-    /// It took too long or printed too much.
+    /// It took too long, printed too much, or was ended from outside.
     #[error("helm {0}")]
     Ceiling(String),
     /// The disk or the system failed.
@@ -103,6 +106,12 @@ impl Helm {
         self.found.get()?.as_ref().err().cloned()
     }
 
+    /// Returns what tells the program from another, `None` where there is none. It is known by its bytes: to ask it for
+    /// its version takes longer than all the rest of a run in which there is nothing to do.
+    pub fn identity(&self) -> Option<String> {
+        files::sample(&self.look().ok()?).ok()
+    }
+
     /// Writes a chart where Helm can read it, and returns its folder.
     pub fn lay_out(&self, files: &[File]) -> Result<PathBuf, HelmError> {
         let number = self.charts.fetch_add(1, Ordering::Relaxed);
@@ -132,11 +141,12 @@ impl Helm {
             _ => HelmError::Ceiling(e.to_string()),
         })?;
         if done.code != Some(0) {
-            return Err(HelmError::Refused(match (shortened(&done.stderr, place.path()), done.signal) {
-                (words, None) if !words.is_empty() => words,
-                (words, Some(signal)) => format!("it was ended by signal {signal}: {words}"),
-                (_, None) => "it failed and did not say why".to_owned(),
-            }));
+            let words = shortened(&done.stderr, place.path());
+            return Err(match done.signal {
+                Some(signal) => HelmError::Ceiling(format!("was ended by signal {signal}: {words}")),
+                None if words.is_empty() => HelmError::Refused("it failed and did not say why".to_owned()),
+                None => HelmError::Refused(words),
+            });
         }
         String::from_utf8(done.stdout)
             .map_err(|_| HelmError::Refused("it printed what is no text".to_owned()))
@@ -146,9 +156,13 @@ impl Helm {
         self.found.get_or_init(|| self.find()).as_ref().map_err(Clone::clone)
     }
 
+    fn look(&self) -> Result<PathBuf, NotFound> {
+        process::find(self.program.as_deref().unwrap_or(Path::new("helm")))
+    }
+
     fn find(&self) -> Result<Program, HelmError> {
         let named = self.program.as_deref();
-        let path = process::find(named.unwrap_or(Path::new("helm"))).map_err(|reason| {
+        let path = self.look().map_err(|reason| {
             HelmError::Missing(match (named, reason) {
                 (Some(path), NotFound::Missing) => format!("there is no program {}; {GET}", path.display()),
                 (Some(path), NotFound::NotExecutable) => {

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A field of a rendered object that depends on when it was rendered.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ClockField {
     /// The kind of the object.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::linkerd::EdgeVersion;
 
 /// What was said of one release.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Advice {
     /// The release.
@@ -25,7 +25,7 @@ pub struct Advice {
 }
 
 /// For, against, or it depends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Marked as recommended.

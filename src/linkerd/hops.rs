@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::linkerd::EdgeVersion;
 
 /// A stretch of releases that cannot be crossed in one step.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Hop {
     /// Applies to who runs a release below this one.
@@ -25,7 +25,7 @@ pub struct Hop {
 }
 
 /// Why a stop is required: a closed list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HopReason {
     /// The Gateway API CRDs must be kept before the charts stop owning them.

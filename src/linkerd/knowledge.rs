@@ -16,7 +16,7 @@ const BUILT_IN: &str = include_str!("../../data/linkerd.yaml");
 const FORMAT: u32 = 1;
 
 /// All facts that change with releases.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Knowledge {
     /// The milestones, oldest first.
     pub milestones: Vec<Milestone>,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::linkerd::EdgeVersion;
 
 /// A 2.x version of the project.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Milestone {
     /// Such as `2.20`.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::linkerd::EdgeVersion;
 
 /// A fact that whoever upgrades to, or past, a release should know.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Notice {
     /// The first release with the change.
@@ -27,7 +27,7 @@ pub struct Notice {
 }
 
 /// What a repository has that a change is about: it touches where any of it is found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct Touches {
     /// Charts that are deployed.

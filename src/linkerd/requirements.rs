@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::linkerd::EdgeVersion;
 
 /// The range of Kubernetes versions that the charts accept since a release.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Kubernetes {
     /// The first release with this range.
@@ -19,7 +19,7 @@ pub struct Kubernetes {
 }
 
 /// The range of Gateway API versions that a milestone supports.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct GatewayApi {
     /// The first release with this range.

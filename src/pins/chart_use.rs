@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::repo::RepoPath;
 
 /// A chart of Linkerd as one object has it rendered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChartUse {
     /// The file of the HelmRelease, Application, kustomization or `Chart.yaml`.
     pub path: RepoPath,
@@ -44,7 +44,7 @@ pub struct ChartUse {
 }
 
 /// One layer of values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ValuesPart {
     /// YAML text of a mapping, variables of the deployer filled, with the file that it is from.
     Text {
@@ -72,7 +72,7 @@ pub enum ValuesPart {
 }
 
 /// A single value of Argo CD.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Parameter {
     /// Its path in Helm's syntax.
     pub name: String,

@@ -46,7 +46,7 @@ use std::{
 };
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     linkerd::EdgeVersion,
@@ -227,7 +227,7 @@ impl Stage {
 }
 
 /// Why a pin stays as it is: a closed list, shown to people in these words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// A range or a partial version floats by itself.
@@ -275,7 +275,7 @@ pub enum Reason {
 }
 
 /// A file that mentions Linkerd and was not read, or not wholly.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Skipped {
     /// The file.
     pub path: RepoPath,
@@ -318,7 +318,7 @@ pub enum SkipReason {
 }
 
 /// What the checks need to know of the repository beside its pins.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Facts {
     /// Charts of Linkerd as the repository has them rendered.
     pub uses: Vec<ChartUse>,
@@ -335,7 +335,7 @@ pub struct Facts {
 }
 
 /// A file with committed output of a chart.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RenderedFile {
     /// The file.
     pub path: RepoPath,
@@ -346,7 +346,7 @@ pub struct RenderedFile {
 }
 
 /// A Linkerd chart as the repository deploys it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Deployment {
     /// The file and line of the object.
     pub path: RepoPath,
@@ -365,7 +365,7 @@ pub struct Deployment {
 }
 
 /// A script that names an old release (Makefile, shell).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Generator {
     /// The file.
     pub path: RepoPath,
@@ -378,7 +378,7 @@ pub struct Generator {
 }
 
 /// A configuration of another update bot that covers Linkerd.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Rival {
     /// The file.
     pub path: RepoPath,

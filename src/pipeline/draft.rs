@@ -7,17 +7,24 @@ use jiff::SignedDuration;
 use crate::{
     config::{Fields, OnBlock, TargetConfig, Wording},
     edit::{self},
-    explain::Content,
+    explain::{Basis, Content, FoundOut},
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, Reason, Stage},
-    pipeline::{Error, Operator, landed::Landed, rendering::Rendering, survey::Survey},
+    pipeline::{
+        Error, Operator,
+        basis::{Origin, Question, Watched, Witness},
+        landed::Landed,
+        rendering::Rendering,
+        survey::Survey,
+        warm::Warm,
+    },
     plan::{self, Plan},
     policy::{self, Decision, Hold, HoldReason, Policy},
-    propose::{self, Wanted},
+    propose::{self, UpToDate, Wanted},
     render::{NotRendered, Renderings},
     repo::{ChangeSet, Overlay, RepoPath},
-    report::{Outcome, Proposal, RowReason, StageDecision, StageReport},
-    verify::{self, Finding, Severity, Verification},
+    report::{Kept, Outcome, Proposal, RowReason, StageDecision, StageReport},
+    verify::{self, Clock, Finding, Severity, Verification},
 };
 
 /// How often a stage is planned again without a pin whose edit was refused.
@@ -50,21 +57,20 @@ struct Change {
     rendered: Renderings,
 }
 
-/// Drafts one stage; nothing where the target has no pins of it.
+/// Drafts one stage; nothing where the target has no pins of it. With `warm`, nothing is made where the open pull request
+/// is what it would become.
 pub(super) fn draft(
-    survey: &Survey<'_>,
-    target: &TargetConfig,
-    stage: Stage,
+    case: Case<'_>,
     base: &str,
     operator: &Operator<'_>,
     landed: &dyn Landed,
+    warm: Option<&Warm<'_>>,
 ) -> Result<Option<Draft>, Error> {
+    let Case { survey, target, stage } = case;
     let mine = |p: &Pin| p.stage == stage && target.target.covers(&p.path);
     if !survey.inventory.pins.iter().any(mine) {
         return Ok(None);
     }
-    let rendering = Rendering::new(survey, target, operator.renderer);
-    let drafting = Drafting { survey, target, stage, now: operator.now, rendering: &rendering };
     if let Some(reasons) = plan::resting(&survey.inventory, &target.target, stage, &survey.options) {
         let reason = match reasons.iter().copied().eq([Reason::Channel]) {
             true => {
@@ -75,20 +81,38 @@ pub(super) fn draft(
             },
         };
         let hold = Hold { reason, release: None, until: None };
-        return Ok(Some(drafting.without_proposal(held(stage, hold))));
+        return Ok(Some(case.without_proposal(held(stage, hold))));
     }
-    let decision = drafting.decide(operator, landed)?;
-    let (to, hop) = match decision {
-        Decision::Hold(hold) => return Ok(Some(drafting.without_proposal(held(stage, hold)))),
+    let (to, hop_towards) = match case.decide(operator, landed)? {
+        Decision::Hold(hold) => return Ok(Some(case.without_proposal(held(stage, hold)))),
         Decision::Target { version, hop_towards } => (version, hop_towards),
     };
-    match drafting.apply(to, hop) {
+    let origin = Origin::of(&Question { case, to, hop_towards }, operator);
+    let kept = match warm {
+        Some(warm) => warm.up_to_date(case, to, &origin, operator.now)?,
+        None => None,
+    };
+    if let Some(draft) = kept.and_then(|kept| case.kept(kept, to, hop_towards)) {
+        return Ok(Some(draft));
+    }
+    let (tree, renderer) = (Watched::new(&origin), Witness::new(operator.renderer));
+    let rendering = Rendering::new(survey, target, &tree, &renderer);
+    let clock = Clock::new(operator.now);
+    let drafting = Drafting {
+        case,
+        origin: &origin,
+        tree: &tree,
+        renderer: &renderer,
+        clock: &clock,
+        rendering: &rendering,
+    };
+    match drafting.apply(to, hop_towards) {
         Applied::Nothing => {
             let hold = Hold { reason: HoldReason::UpToDate, release: Some(to), until: None };
-            Ok(Some(drafting.without_proposal(held(stage, hold))))
+            Ok(Some(case.without_proposal(held(stage, hold))))
         }
         Applied::Stuck(reason) => {
-            Ok(Some(drafting.without_proposal(StageDecision::Unplannable { release: to, reason })))
+            Ok(Some(case.without_proposal(StageDecision::Unplannable { release: to, reason })))
         }
         Applied::Done(change) => drafting.finish(*change, base).map(Some),
     }
@@ -115,19 +139,28 @@ impl Draft {
     }
 }
 
+/// A stage of a target.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub survey: &'a Survey<'a>,
+    pub target: &'a TargetConfig,
+    pub stage: Stage,
+}
+
 struct Drafting<'a> {
-    survey: &'a Survey<'a>,
-    target: &'a TargetConfig,
-    stage: Stage,
-    now: jiff::Timestamp,
+    case: Case<'a>,
+    origin: &'a Origin<'a>,
+    tree: &'a Watched<'a>,
+    renderer: &'a Witness<'a>,
+    clock: &'a Clock,
     rendering: &'a Rendering<'a>,
 }
 
-// === impl Drafting ===
+// === impl Case ===
 
-impl Drafting<'_> {
+impl Case<'_> {
     fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
-        let Self { survey, target, stage, .. } = *self;
+        let Self { survey, target, stage } = *self;
         let data_plane = &survey.config().data_plane;
         let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
         let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
@@ -149,9 +182,69 @@ impl Drafting<'_> {
         }
     }
 
+    /// Says what was planned when an open pull request was made that would be made again as it is.
+    fn kept(
+        &self,
+        kept: UpToDate,
+        to: EdgeVersion,
+        hop_towards: Option<(EdgeVersion, &'static str)>,
+    ) -> Option<Draft> {
+        let Self { survey, target, stage } = *self;
+        let UpToDate { pull, basis, branch, held } = kept;
+        let mut inventory = survey.inventory.clone();
+        for found in &basis.pins {
+            let pin = inventory.pins.get_mut(found.pin)?;
+            (pin.stays, pin.version) = (found.stays, found.version);
+        }
+        let (inventory, target, sources) = (&inventory, &target.target, &[]);
+        let (catalog, options) = (survey.catalog, &survey.options);
+        let request = plan::Request { inventory, target, stage, to, hop_towards, catalog, options, sources };
+        let plan = Plan { fingerprint: basis.plan, ..plan::plan(&request).ok().flatten()? };
+        let kept = Some(Kept {
+            branch,
+            base: pull.base.clone(),
+            title: propose::title_of(&self.title(&plan)),
+            draft: survey.config().pull_request.draft,
+            blocked: basis.blocked,
+        });
+        let draft = self.without_proposal(StageDecision::Propose(Box::new(plan)));
+        let outcome = Some(match held {
+            Some(held) => Outcome::LeftAlone { reason: held.to_string(), pull: Some(pull) },
+            None => Outcome::Unchanged(pull),
+        });
+        Some(Draft { report: StageReport { outcome, kept, ..draft.report }, ..draft })
+    }
+
+    /// Fills the configured wording, or returns the built-in title.
+    fn title(&self, plan: &Plan) -> String {
+        let config = self.survey.config();
+        match &config.pull_request.title {
+            Some(wording) => fill(wording, plan),
+            None => plan::title(plan, config.targets.len() > 1),
+        }
+    }
+
+    fn without_proposal(&self, decision: StageDecision) -> Draft {
+        let report = StageReport {
+            target: self.target.target.name.clone(),
+            stage: self.stage,
+            decision,
+            changes: ChangeSet::default(),
+            findings: Vec::new(),
+            proposal: None,
+            kept: None,
+            outcome: None,
+        };
+        Draft { report, wanted: None, charts: Vec::new() }
+    }
+}
+
+// === impl Drafting ===
+
+impl Drafting<'_> {
     /// Plans, edits and renders again; what is refused is set aside, and the checks name it.
     fn apply(&self, to: EdgeVersion, hop_towards: Option<(EdgeVersion, &'static str)>) -> Applied {
-        let Self { survey, target, stage, .. } = *self;
+        let Case { survey, target, stage } = self.case;
         let mut inventory = survey.inventory.clone();
         let sources = self.rendering.sources();
         let at = self.rendering.at(to);
@@ -172,7 +265,7 @@ impl Drafting<'_> {
                 Ok(None) => return Applied::Nothing,
                 Err(blocked) => return Applied::Stuck(blocked.to_string()),
             };
-            let mut changes = match edit::apply(&plan, &inventory, survey.tree) {
+            let mut changes = match edit::apply(&plan, &inventory, self.tree) {
                 Ok(changes) => changes,
                 Err(error) => {
                     let place = error.path.as_ref();
@@ -182,8 +275,7 @@ impl Drafting<'_> {
                     return Applied::Stuck(error.to_string());
                 }
             };
-            let edited = Overlay::new(survey.tree, &changes);
-            let made = at.again(&plan, &inventory, &edited);
+            let made = at.again(&plan, &inventory, &changes);
             // A stage moves whole or not at all: half of it would be ahead of the rest.
             if !made.missing.is_empty() {
                 return Applied::Stuck(waits(&plan, &inventory, &made.missing));
@@ -201,34 +293,38 @@ impl Drafting<'_> {
     }
 
     fn finish(&self, change: Change, base: &str) -> Result<Draft, Error> {
-        let survey = self.survey;
+        let Case { survey, target, .. } = self.case;
+        // What a second scan makes of the files that stay follows from what the first one made of them.
         let edited = Overlay::new(survey.tree, &change.changes);
         let mut after = survey.scan(&edited)?;
-        self.rendering.name_pins(&mut after, &edited, change.plan.to);
+        self.rendering.name_pins(&mut after, &change.changes, change.plan.to);
         let uses = self.rendering.uses(&change.inventory, &after);
         let change = Change { rendered: change.rendered.and(uses), ..change };
         let findings = self.verify(&change, &after);
         let Change { plan, changes, inventory, rendered } = change;
-        let config = self.survey.config();
+        let config = survey.config();
         let blocked = findings.iter().any(|f| f.severity == Severity::Block);
         if blocked && config.on_block == OnBlock::Hold {
-            let draft = self.without_proposal(StageDecision::Blocked(Box::new(plan)));
+            let draft = self.case.without_proposal(StageDecision::Blocked(Box::new(plan)));
             return Ok(Draft { report: StageReport { changes, findings, ..draft.report }, ..draft });
         }
         let content = Content::of(&crate::explain::content::Material {
             plan: &plan,
             inventory: &inventory,
-            target: &self.target.target,
+            target: &target.target,
             findings: &findings,
             catalog: survey.catalog,
             rendered: &rendered,
-            tree: survey.tree,
+            tree: self.tree,
             configuration: config.path(),
         });
-        let title = self.worded(config.pull_request.title.as_ref(), &plan);
+        let title = self.case.title(&plan);
         let wanted = Wanted::new(&plan, title, &content, &config.pull_request.extras);
-        let wanted =
-            Wanted { draft: config.pull_request.draft, ..wanted.map_err(|e| Error::Defect(e.to_string()))? };
+        let wanted = Wanted {
+            draft: config.pull_request.draft,
+            basis: self.basis(&inventory, plan.fingerprint.clone(), blocked),
+            ..wanted.map_err(|e| Error::Defect(e.to_string()))?
+        };
         let proposal = Proposal {
             branch: propose::branch(&config.branch.prefix, &plan.target, plan.stage),
             base: base.to_owned(),
@@ -245,48 +341,46 @@ impl Drafting<'_> {
             .collect();
         charts.sort_unstable();
         charts.dedup();
-        let draft = self.without_proposal(StageDecision::Propose(Box::new(plan)));
+        let draft = self.case.without_proposal(StageDecision::Propose(Box::new(plan)));
         let report = StageReport { changes, findings, proposal: Some(proposal), ..draft.report };
         Ok(Draft { report, wanted: Some(wanted), charts })
     }
 
+    /// Returns what the text was made from; nothing where something else had a part in it.
+    fn basis(&self, planned_on: &Inventory, plan: String, blocked: bool) -> Option<Basis> {
+        let searches = self.tree.searches().filter(|_| self.renderer.is_lasting())?;
+        let pins = self.case.survey.inventory.pins.iter().zip(&planned_on.pins).enumerate();
+        let found = |(pin, (before, after)): (usize, (&Pin, &Pin))| {
+            let same = (before.stays, before.version) == (after.stays, after.version);
+            (!same).then_some(FoundOut { pin, stays: after.stays, version: after.version })
+        };
+        let basis = Basis {
+            inputs: self.origin.inputs(&searches),
+            stretch: self.clock.stretch(),
+            searches,
+            pins: pins.filter_map(found).collect(),
+            plan,
+            blocked,
+        };
+        Some(basis).filter(Basis::is_sound)
+    }
+
     fn verify(&self, change: &Change, after: &Inventory) -> Vec<Finding> {
-        let survey = self.survey;
+        let Case { survey, target, .. } = self.case;
         verify::verify(&Verification {
-            before: survey.tree,
+            before: self.tree,
             inventory: &change.inventory,
             plan: &change.plan,
             changes: &change.changes,
             after: Some(after),
-            target: &self.target.target,
-            kubernetes: self.target.kubernetes.as_ref(),
+            target: &target.target,
+            kubernetes: target.kubernetes.as_ref(),
             control_plane: survey.config().data_plane.control_plane,
             catalog: survey.catalog,
             options: &survey.options,
             rendered: &change.rendered,
-            now: self.now,
+            clock: self.clock,
         })
-    }
-
-    /// Fills a configured wording, or returns the built-in title.
-    fn worded(&self, wording: Option<&Wording>, plan: &Plan) -> String {
-        match wording {
-            Some(wording) => fill(wording, plan),
-            None => plan::title(plan, self.survey.config().targets.len() > 1),
-        }
-    }
-
-    fn without_proposal(&self, decision: StageDecision) -> Draft {
-        let report = StageReport {
-            target: self.target.target.name.clone(),
-            stage: self.stage,
-            decision,
-            changes: ChangeSet::default(),
-            findings: Vec::new(),
-            proposal: None,
-            outcome: None,
-        };
-        Draft { report, wanted: None, charts: Vec::new() }
     }
 }
 

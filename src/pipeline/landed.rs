@@ -79,6 +79,18 @@ impl<'a> OnRemote<'a> {
         Self { remote, forge, base, config, lists: RefCell::default() }
     }
 
+    /// Returns the open pull requests of a branch, none without a forge; `beside` will be asked about as well.
+    pub fn open(&self, branch: &str, beside: &[String]) -> Result<Vec<PullRequest>, Error> {
+        let Some(forge) = self.forge else { return Ok(Vec::new()) };
+        let mut lists = self.lists.borrow_mut();
+        Ok(lists.open(forge, branch, beside)?.into_iter().cloned().collect())
+    }
+
+    /// Tells whether all is there that lies beside a pull request.
+    pub fn is_attached(&self, number: u64) -> Result<bool, Error> {
+        Ok(self.forge.map_or(Ok(true), |forge| forge.is_attached(number))?)
+    }
+
     /// Returns the lists that were read, so that nobody asks for them a second time.
     pub fn into_lists(self) -> Lists {
         self.lists.into_inner()

@@ -13,13 +13,15 @@ use crate::{
         committed::{self, Committed, Recognised, Regenerate, Regenerated},
         render_uses,
     },
-    repo::{BlobId, RepoPath, Tree},
+    repo::{BlobId, ChangeSet, Overlay, RepoPath, Tree},
 };
 
 /// Renders for one target.
 pub(super) struct Rendering<'a> {
     survey: &'a Survey<'a>,
     target: &'a TargetConfig,
+    /// What is read of it is known to whoever asked; the survey's own tree is for what has no part in what is made.
+    tree: &'a dyn Tree,
     renderer: &'a dyn Renderer,
     recognised: Recognised,
     kube_version: Option<String>,
@@ -38,12 +40,17 @@ pub(super) struct At<'a> {
 
 impl<'a> Rendering<'a> {
     /// Recognises what the target has committed; nothing is rendered yet.
-    pub fn new(survey: &'a Survey<'a>, target: &'a TargetConfig, renderer: &'a dyn Renderer) -> Self {
+    pub fn new(
+        survey: &'a Survey<'a>,
+        target: &'a TargetConfig,
+        tree: &'a dyn Tree,
+        renderer: &'a dyn Renderer,
+    ) -> Self {
         let files = &survey.inventory.facts.rendered;
         let mine: Vec<_> = files.iter().filter(|f| target.target.covers(&f.path)).cloned().collect();
-        let recognised = committed::committed(survey.tree, &mine);
+        let recognised = committed::committed(tree, &mine);
         let kube_version = target.kubernetes.as_ref().map(ToString::to_string);
-        Self { survey, target, renderer, recognised, kube_version }
+        Self { survey, target, tree, renderer, recognised, kube_version }
     }
 
     /// Lists what committed manifests are made from beside the files with their pins: whatever lies in their folders, and
@@ -57,41 +64,48 @@ impl<'a> Rendering<'a> {
             sets.iter().flat_map(|set| committed::values_near(self.survey.tree, set)).collect();
         let is_source =
             |path: &RepoPath| folders.contains(path.folder()) || named.contains(path) || near.contains(path);
-        let entries = self.survey.tree.entries().iter();
+        let entries = self.tree.entries().iter();
         entries.filter(|e| !sets.is_empty() && is_source(&e.path)).map(|e| (e.path.clone(), e.id)).collect()
     }
 
     /// Finds out the releases of the sets whose objects name none, of what is given it at `to` first.
     pub fn at(&self, to: EdgeVersion) -> At<'_> {
         let to = self.versions(to);
-        let sets = self.named(self.survey.tree, &self.recognised.sets, &to);
+        let sets = self.named(self.tree, self.survey.tree, &self.recognised.sets, &to);
         At { rendering: self, sets, to }
     }
 
-    /// Gives the pins of sets in another tree, in which no object names a release, the one that gives them.
-    pub fn name_pins(&self, inventory: &mut Inventory, tree: &dyn Tree, to: EdgeVersion) {
+    /// Gives the pins of sets in which no object names a release, as they are after a change, the one that gives them.
+    pub fn name_pins(&self, inventory: &mut Inventory, changes: &ChangeSet, to: EdgeVersion) {
         if inventory.pins.iter().any(is_unnamed) {
             let mine = |file: &&RenderedFile| self.target.target.covers(&file.path);
             let files: Vec<_> = inventory.facts.rendered.iter().filter(mine).cloned().collect();
-            let sets = committed::committed(tree, &files).sets;
+            let (tree, near) = (Overlay::new(self.tree, changes), Overlay::new(self.survey.tree, changes));
+            let sets = committed::committed(&tree, &files).sets;
             let to = self.versions(to);
-            At { rendering: self, sets: self.named(tree, &sets, &to), to }.name_pins(inventory);
+            At { rendering: self, sets: self.named(&tree, &near, &sets, &to), to }.name_pins(inventory);
         }
     }
 
     /// Compares everything that is committed with what its version and values give.
     pub fn proofs(&self) -> committed::Proofs {
         let nothing = BTreeMap::new();
-        let sets = self.named(self.survey.tree, &self.recognised.sets, &nothing);
+        let sets = self.named(self.tree, self.survey.tree, &self.recognised.sets, &nothing);
         let mut proofs = committed::prove_all(&self.request(&sets, &nothing), self.renderer);
         proofs.missing.extend(self.recognised.missing.iter().cloned());
         proofs
     }
 
-    fn named(&self, tree: &dyn Tree, sets: &[Committed], to: &BTreeMap<String, String>) -> Vec<Committed> {
+    fn named(
+        &self,
+        tree: &dyn Tree,
+        near: &dyn Tree,
+        sets: &[Committed],
+        to: &BTreeMap<String, String>,
+    ) -> Vec<Committed> {
         let unnamed = sets.iter().filter(|set| set.version.is_none()).map(|set| &set.chart);
         let versions = unnamed.map(|chart| (chart.clone(), self.known(chart, to.get(chart)))).collect();
-        committed::named(&Regenerate { tree, ..self.request(sets, to) }, self.renderer, &versions)
+        committed::named(&Regenerate { tree, near, ..self.request(sets, to) }, self.renderer, &versions)
     }
 
     /// Lists the versions of a chart that the index has, up to one, newest first.
@@ -122,7 +136,8 @@ impl<'a> Rendering<'a> {
     fn request<'r>(&'r self, sets: &'r [Committed], to: &'r BTreeMap<String, String>) -> Regenerate<'r> {
         let config = self.survey.config();
         Regenerate {
-            tree: self.survey.tree,
+            tree: self.tree,
+            near: self.survey.tree,
             committed: sets,
             uses: &self.survey.inventory.facts.uses,
             entries: &config.render,
@@ -160,8 +175,8 @@ impl At<'_> {
     }
 
     /// Makes the manifests again whose pins move, with those beside them that have no pin, since none of their objects
-    /// names anything. `edited` is the tree with the edits of the plan in it: a kustomization may be changed by both.
-    pub fn again(&self, plan: &Plan, inventory: &Inventory, edited: &dyn Tree) -> Regenerated {
+    /// names anything. `edits` are those of the plan: a kustomization may be changed by both.
+    pub fn again(&self, plan: &Plan, inventory: &Inventory, edits: &ChangeSet) -> Regenerated {
         let rendered = |pin: &&Pin| pin.kind == PinKind::RenderedManifest;
         let place = |pin: &'_ Pin| Some((pin.path.clone(), pin.chart.clone()?));
         let moving: BTreeSet<(RepoPath, String)> = plan
@@ -180,9 +195,11 @@ impl At<'_> {
         };
         let sets = self.sets.iter().filter(|set| among(set, &moving) || !among(set, &pinned));
         let sets: Vec<Committed> = sets.cloned().collect();
-        let request = Regenerate { tree: edited, ..self.rendering.request(&sets, &self.to) };
-        let mut made = committed::regenerate(&request, self.rendering.renderer);
-        let unread = &self.rendering.recognised.missing;
+        let Rendering { survey, tree, renderer, recognised, .. } = self.rendering;
+        let (tree, near) = (Overlay::new(*tree, edits), Overlay::new(survey.tree, edits));
+        let request = Regenerate { tree: &tree, near: &near, ..self.rendering.request(&sets, &self.to) };
+        let mut made = committed::regenerate(&request, *renderer);
+        let unread = &recognised.missing;
         let unread = unread.iter().filter(|m| moving.contains(&(m.path.clone(), m.chart.clone())));
         made.missing.extend(unread.cloned());
         made

@@ -29,7 +29,7 @@ pub(super) fn verify(
     let survey = Survey::new(tree, &config, catalog, &[])?;
     let mut report = VerifyReport::default();
     for target in &config.targets {
-        let rendering = Rendering::new(&survey, target, renderer);
+        let rendering = Rendering::new(&survey, target, tree, renderer);
         let proofs = rendering.proofs();
         report.manifests.extend(proofs.sets.iter().filter_map(|set| row(set, &proofs)));
         report.drifts.extend(proofs.drifts.iter().map(drift));

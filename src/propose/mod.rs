@@ -8,6 +8,7 @@ pub mod forge;
 pub mod observe;
 pub mod ownership;
 pub mod reconcile;
+mod up_to_date;
 mod wanted;
 
 use crate::pins::Stage;
@@ -16,7 +17,8 @@ pub use apply::{
     Applied, CommitParts, Done, Intent, Proposal, ProposalContext, ProposeError, apply, dry_run,
 };
 pub use reconcile::{Held, History, Options, Update};
-pub use wanted::{ATTENTION, BLOCKED, ROUTINE, Wanted};
+pub use up_to_date::{Sought, UpToDate, up_to_date};
+pub use wanted::{ATTENTION, BLOCKED, ROUTINE, Wanted, title_of};
 
 /// Returns the branch of a target's stage.
 pub fn branch(prefix: &str, target: &str, stage: Stage) -> String {

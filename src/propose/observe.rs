@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     explain::{Marker, Ticks, marker},
+    pins::Stage,
     propose::forge::{Closer, PullRequest},
     repo::{CommitId, Entry, GitError, Refs, Remote},
 };
@@ -74,6 +75,17 @@ impl Observed {
     }
 }
 
+// === impl Seen ===
+
+impl Seen {
+    /// Returns our marker, where it is of this very head and nobody has answered since.
+    pub(super) fn standing(&self, tip: Option<CommitId>) -> Option<&Marker> {
+        let is_of_head = |m: &&Marker| tip.is_some_and(|tip| m.head == Some(tip.to_string()));
+        let marker = self.marker.as_ref().filter(is_of_head)?;
+        (!marker.closing && !marker.declined && self.ticks.0.is_empty()).then_some(marker)
+    }
+}
+
 /// Reads the pull requests of the branch; no request where they are known, or where nothing is wanted and there is no
 /// branch.
 pub(super) fn observe(
@@ -98,18 +110,24 @@ fn pulls(
     refs: &Refs,
     known: Option<Vec<PullRequest>>,
 ) -> Result<Vec<Seen>, ProposeError> {
-    let mut pulls = match known {
+    let pulls = match known {
         Some(pulls) => pulls,
         None => context.forge.pulls(&context.branch)?,
     };
+    let mut seen = seen(pulls, &context.target, context.stage);
+    seen.iter_mut().for_each(|seen| seen.queued = context.forge.is_queued(&seen.pull, refs));
+    Ok(seen)
+}
+
+/// Reads what the bodies of pull requests say, newest first.
+pub(super) fn seen(mut pulls: Vec<PullRequest>, target: &str, stage: Stage) -> Vec<Seen> {
     pulls.sort_by_key(|p| std::cmp::Reverse(p.number));
     let see = |pull: PullRequest| {
-        let of_here = |m: &Marker| m.target == context.target && m.stage == context.stage.name();
+        let of_here = |m: &Marker| m.target == target && m.stage == stage.name();
         let marker = marker::read(&pull.body).filter(of_here);
-        let queued = context.forge.is_queued(&pull, refs);
-        Seen { ticks: Ticks::read(&pull.body), marker, queued, closer: None, pull }
+        Seen { ticks: Ticks::read(&pull.body), marker, queued: false, closer: None, pull }
     };
-    Ok(pulls.into_iter().map(see).collect())
+    pulls.into_iter().map(see).collect()
 }
 
 /// Reads whose the tip of the branch is.

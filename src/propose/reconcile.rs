@@ -170,9 +170,19 @@ pub fn reconcile(wanted: Option<&Wanted>, seen: &Observed, options: Options) -> 
     Ok(outcome)
 }
 
+/// Tells whether the head is to follow the base branch, and does not.
+pub(super) fn is_behind(marker: &Marker, seen: &Observed, options: Options) -> bool {
+    options.update == Update::Behind && marker.base != Some(seen.base_tip.to_string())
+}
+
+/// The release that a person's branch does not go to by itself.
+pub(super) fn newer(release: EdgeVersion, marker: &Marker) -> Option<EdgeVersion> {
+    (release > marker.release).then_some(release)
+}
+
 /// Of the open pull requests, the one to go on with, and those of ours that are too many: a changed base branch
 /// leaves one behind.
-fn open_pulls(seen: &Observed) -> (Option<&Seen>, Vec<&Seen>) {
+pub(super) fn open_pulls(seen: &Observed) -> (Option<&Seen>, Vec<&Seen>) {
     let open = || seen.pulls.iter().filter(|p| p.pull.state == PullState::Open);
     let keep = open().filter(|p| p.pull.base == seen.base).min_by_key(|p| p.pull.number);
     let stray = |p: &&Seen| p.marker.is_some() && keep.is_none_or(|k| k.pull.number != p.pull.number);
@@ -289,33 +299,22 @@ impl Case<'_> {
         Ok(Outcome { actions: self.update(open, push), held: None, pull })
     }
 
-    /// Nothing is to be done, as far as the marker tells, and the marker is of this very head.
+    /// Nothing is to be done, as far as the marker tells.
     fn settled(&self, open: &Seen) -> bool {
-        let (wanted, Some(marker), Some(tip)) = (self.wanted, &open.marker, self.seen.tip) else {
-            return false;
-        };
-        if marker.closing
-            || marker.declined
-            || marker.head != Some(tip.to_string())
-            || !open.ticks.0.is_empty()
-        {
+        let wanted = self.wanted;
+        let Some(marker) = open.standing(self.seen.tip) else { return false };
+        if self.wanted.basis.is_some() && marker.basis != wanted.basis {
             return false;
         }
         if marker.person {
-            return marker.text == Some(note_hash(self.newer(marker)));
+            return marker.text == Some(note_hash(newer(wanted.release, marker)));
         }
-        let behind =
-            self.options.update == Update::Behind && marker.base != Some(self.seen.base_tip.to_string());
-        !behind
+        !is_behind(marker, self.seen, self.options)
             && (&marker.fingerprint, &marker.inputs) == (&wanted.fingerprint, &wanted.inputs)
             && marker.release == wanted.release
             && marker.text == Some(wanted.text_hash())
             && marker.status == Some(wanted.status_hash())
             && marker.extras == wanted.extras_hash()
-    }
-
-    fn newer(&self, marker: &Marker) -> Option<EdgeVersion> {
-        (self.wanted.release > marker.release).then_some(self.wanted.release)
     }
 
     /// What has to be pushed onto a head of ours, if anything.
@@ -397,10 +396,12 @@ impl Case<'_> {
     }
 
     fn note(&self, open: &Seen) -> Vec<Action> {
-        let newer = open.marker.as_ref().and_then(|m| self.newer(m));
+        let newer = open.marker.as_ref().and_then(|m| newer(self.wanted.release, m));
         let noted = |m: &Marker| {
             let of_this_head = m.head == self.seen.tip.map(|t| t.to_string());
-            m.person && of_this_head && m.text == Some(note_hash(newer)) && !m.closing && !m.declined
+            let of_this_basis = self.wanted.basis.is_none() || m.basis == self.wanted.basis;
+            let says_so = m.person && m.text == Some(note_hash(newer)) && !m.closing && !m.declined;
+            says_so && of_this_head && of_this_basis
         };
         // Ticks that this state has no box for are left: they do nothing, and go with the next text.
         match open.marker.as_ref().is_some_and(noted) {

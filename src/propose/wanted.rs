@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::History;
 use crate::{
     explain::{
-        Content, Marker,
+        Basis, Content, Marker,
         body::{self, BodyError, Frame},
         content::Weight,
         markdown,
@@ -52,6 +52,8 @@ pub struct Wanted {
     pub status: Status,
     /// Whether to open it as a draft.
     pub draft: bool,
+    /// What it is made from; `None` where something else had a part in it that may be another next time.
+    pub basis: Option<Basis>,
 }
 
 // === impl Wanted ===
@@ -70,11 +72,12 @@ impl Wanted {
             release: plan.to,
             fingerprint: plan.fingerprint.clone(),
             inputs: plan.inputs.clone(),
-            title: markdown::plain(&title).chars().take(LONGEST_TITLE).collect(),
+            title: title_of(&title),
             text: body::text(content)?,
             extras,
             status: Status { success: content.blocks.is_empty(), description: reason(content) },
             draft: false,
+            basis: None,
         })
     }
 
@@ -107,6 +110,7 @@ impl Wanted {
             person: false,
             closing: false,
             declined: false,
+            basis: self.basis.clone(),
         }
     }
 
@@ -134,6 +138,11 @@ impl Wanted {
     pub fn blocked(&self) -> bool {
         self.extras.labels.iter().any(|l| is_same_label(l, BLOCKED))
     }
+}
+
+/// Returns a wording as a title that a forge takes.
+pub fn title_of(wording: &str) -> String {
+    markdown::plain(wording).chars().take(LONGEST_TITLE).collect()
 }
 
 /// Tells whether a label is one of those by which this step tells the risk of a change.
@@ -205,6 +214,7 @@ pub(super) fn example() -> Wanted {
         extras: Extras::default(),
         status: Status { success: true, description: "fine".into() },
         draft: false,
+        basis: None,
     }
 }
 

@@ -72,7 +72,7 @@ pub struct Chart {
 }
 
 /// Linkerd's advice on one release.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum Guidance {
     /// Marked as recommended.
@@ -113,7 +113,7 @@ pub struct Feed {
 }
 
 /// The state of a feed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeedState {
     /// Read, or unchanged since it was cached.

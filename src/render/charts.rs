@@ -59,6 +59,11 @@ impl<'a> Charts<'a> {
         Self { http, cache, catalog, index, brought: Mutex::default() }
     }
 
+    /// Returns where the index is read from.
+    pub fn index(&self) -> &SourceSetting {
+        &self.index
+    }
+
     /// Brings a chart.
     pub fn bring(&self, id: &ChartId) -> Result<Package, RenderError> {
         let slot = {

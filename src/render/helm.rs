@@ -97,6 +97,10 @@ impl Renderer for ByHelm<'_> {
         self.helm.misnamed().map(no_helm)
     }
 
+    fn identity(&self) -> Option<String> {
+        Some(format!("{} {}", self.helm.identity()?, self.charts.index()))
+    }
+
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError> {
         self.charts.bring(id).map(|package| package.chart)
     }

@@ -57,6 +57,9 @@ pub trait Renderer: Sync {
     fn misnamed(&self) -> Option<RenderError> {
         None
     }
+    /// Returns what tells it from another that may render otherwise, `None` where there is nothing to render with. Nothing
+    /// is started for that.
+    fn identity(&self) -> Option<String>;
     /// Brings a chart of the index, checked against its digest.
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError>;
     /// Renders jobs over the cores, equal ones once, and returns their texts in the same order.
@@ -127,6 +130,23 @@ pub enum RenderError {
     },
 }
 
+// === impl RenderError ===
+
+impl RenderError {
+    /// Tells whether the same inputs end in the same error: then there is nothing to be tried again.
+    pub fn lasts(&self) -> bool {
+        match self {
+            Self::NoChart { .. } | Self::Helm { .. } => true,
+            // A Helm that is there and fails may not fail next time, and a mirror may be mended.
+            Self::NoHelm(_)
+            | Self::Digest { .. }
+            | Self::Package { .. }
+            | Self::Ceiling { .. }
+            | Self::Outside { .. } => false,
+        }
+    }
+}
+
 // === impl Off ===
 
 fn off() -> RenderError {
@@ -136,6 +156,10 @@ fn off() -> RenderError {
 impl Renderer for Off {
     fn helm(&self) -> Result<String, RenderError> {
         Err(off())
+    }
+
+    fn identity(&self) -> Option<String> {
+        None
     }
 
     fn chart(&self, _: &ChartId) -> Result<Arc<Chart>, RenderError> {

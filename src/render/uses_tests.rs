@@ -26,6 +26,10 @@ impl Renderer for Fake {
         }
     }
 
+    fn identity(&self) -> Option<String> {
+        (!self.no_helm).then(String::new)
+    }
+
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError> {
         let digest = String::new();
         let mut files = self.files.clone();

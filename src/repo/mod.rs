@@ -5,6 +5,7 @@
 
 mod change_set;
 pub mod git;
+mod mention;
 mod overlay;
 pub mod parallel;
 mod path;
@@ -41,10 +42,15 @@ pub trait Tree: Sync {
     /// Shows many blobs at once, from several threads: a call with the position among `ids` and the content. A blob that
     /// is larger than the ceiling, or that this way does not reach, gets no call and is to be read by itself.
     fn sweep(&self, _ids: &[BlobId], _ceiling: u64, _see: &(dyn Fn(usize, &[u8]) + Sync)) {}
+    /// Finds the YAML and JSON files up to a size that have one of some words in them, with their texts, in the tree's
+    /// order. Every small file is read for it, so it is asked for only where there is something to find out.
+    fn mentioning(&self, words: &[&str], ceiling: u64) -> Vec<(&Entry, String)> {
+        mention::find(self, words, ceiling)
+    }
 }
 
 /// A file, symlink or submodule of a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// Where it is.
     pub path: RepoPath,

@@ -178,10 +178,27 @@ pub struct StageReport {
     pub changes: ChangeSet,
     /// What the checks say.
     pub findings: Vec<Finding>,
-    /// The pull request as wanted; `None` where none is.
+    /// The pull request as wanted; `None` where none is, and where nothing was made.
     pub proposal: Option<Proposal>,
+    /// Where nothing was made, since the open pull request would become what it is: what is known of it all the same.
+    pub kept: Option<Kept>,
     /// What became of it, in a plan what would; `None` where nothing is open and nothing is in the way.
     pub outcome: Option<Outcome>,
+}
+
+/// What is known of an open pull request that was not made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Our branch.
+    pub branch: String,
+    /// The branch that it is merged into.
+    pub base: String,
+    /// The title that it was given.
+    pub title: String,
+    /// Whether it would open as a draft.
+    pub draft: bool,
+    /// Whether a check blocked when it was made, and would again.
+    pub blocked: bool,
 }
 
 /// What was decided for a stage.
@@ -295,7 +312,7 @@ impl RunReport {
 
     /// Tells whether a pull request is open, was opened, or (in a plan) would be.
     pub fn proposes(&self) -> bool {
-        self.stages.iter().any(|s| s.proposal.is_some())
+        self.stages.iter().any(|s| s.proposal.is_some() || s.kept.is_some())
     }
 
     /// Tells whether a pull request was opened, moved or closed.
@@ -316,6 +333,7 @@ impl RunReport {
     /// Tells whether any check blocks.
     pub fn has_block(&self) -> bool {
         self.is_held_by_block()
+            || self.stages.iter().any(|s| s.kept.as_ref().is_some_and(|kept| kept.blocked))
             || self.stages.iter().flat_map(|s| &s.findings).any(|f| f.severity == Severity::Block)
     }
 }

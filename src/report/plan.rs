@@ -114,7 +114,8 @@ struct PullRow<'r> {
     base: Option<&'r str>,
     /// The title.
     title: Option<&'r str>,
-    /// The text as the pull request has it, without check boxes: at most 65,536 characters.
+    /// The text as the pull request has it, without check boxes: at most 65,536 characters. Like `content`, `changes` and
+    /// `findings`, it is not there where a run finds that the open pull request would become what it is.
     body: Option<&'r str>,
     /// Whether it opens as a draft.
     draft: Option<bool>,
@@ -191,15 +192,18 @@ fn pull_request(stage: &StageReport, writes: bool) -> Option<PullRow<'_>> {
     if stage.proposal.is_none() && stage.outcome.is_none() {
         return None;
     }
-    let wanted = stage.proposal.as_ref();
+    let (wanted, kept) = (stage.proposal.as_ref(), stage.kept.as_ref());
     Some(PullRow {
         target: &stage.target,
         stage: stage.stage,
-        branch: wanted.map(|p| p.branch.as_str()),
-        base: wanted.map(|p| p.base.as_str()),
-        title: wanted.map(|p| p.title.as_str()).or(pull.map(|p| p.title.as_str())),
+        branch: wanted.map(|p| p.branch.as_str()).or(kept.map(|k| k.branch.as_str())),
+        base: wanted.map(|p| p.base.as_str()).or(kept.map(|k| k.base.as_str())),
+        title: wanted
+            .map(|p| p.title.as_str())
+            .or(kept.map(|k| k.title.as_str()))
+            .or(pull.map(|p| p.title.as_str())),
         body: wanted.map(|p| p.body.as_str()),
-        draft: wanted.map(|p| p.draft),
+        draft: wanted.map(|p| p.draft).or(kept.map(|k| k.draft)),
         content: wanted.map(|p| p.content.as_ref()),
         outcome: stage.outcome.as_ref().map(|o| o.word(writes)),
         number: pull.map(|p| p.number),

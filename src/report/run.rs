@@ -181,12 +181,20 @@ fn details(report: &RunReport, stage: &StageReport) -> Vec<String> {
     if let Some((towards, why)) = plan.hop_towards {
         lines.push(format!("{} comes before {towards}: {why}", plan.to));
     }
-    if let Some(proposal) = &stage.proposal {
-        lines.push(format!("title: {}", proposal.title));
-        lines.push(format!("branch: {} into {}", proposal.branch, proposal.base));
+    let proposal = stage.proposal.as_ref().map(|p| (&p.title, &p.branch, &p.base));
+    let kept = stage.kept.as_ref().map(|k| (&k.title, &k.branch, &k.base));
+    if let Some((title, branch, base)) = proposal.or(kept) {
+        lines.push(format!("title: {title}"));
+        lines.push(format!("branch: {branch} into {base}"));
     }
-    let files = stage.changes.files.len();
-    lines.push(format!("{} in {}:", plural(plan.moves.len(), "pin"), plural(files, "file")));
+    let pins = plural(plan.moves.len(), "pin");
+    match &stage.kept {
+        Some(_) => {
+            lines.push("not made again: nothing has changed of what it is made from".to_owned());
+            lines.push(format!("{pins}:"));
+        }
+        None => lines.push(format!("{pins} in {}:", plural(stage.changes.files.len(), "file"))),
+    }
     lines.extend(plan.moves.iter().filter_map(|m| moved(report, m)).map(|l| format!("  {l}")));
     if !plan.stays.is_empty() {
         lines.push(format!("{}:", if plan.stays.len() == 1 { "1 pin stays" } else { "pins that stay" }));

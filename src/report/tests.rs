@@ -130,6 +130,7 @@ fn stage(outcome: Option<Outcome>) -> StageReport {
             draft: false,
             content: Box::default(),
         }),
+        kept: None,
         outcome,
     }
 }

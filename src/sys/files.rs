@@ -3,11 +3,14 @@
 //! Nothing here follows a path that a repository's content named; below a folder no symbolic link is followed.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, PermissionsExt as _},
     path::{Component, Path, PathBuf},
 };
+
+use sha2::{Digest as _, Sha256};
 
 /// A file that could not be read or written: the operator's fault, or the machine's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +43,26 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     } else {
         Err(FileError::TooLarge { path: path.to_owned(), limit })
     }
+}
+
+/// Returns a hash by which two versions of a program are told apart: over its length, its beginning, its end, and samples
+/// between; over all of it where it is short. A linker writes the hash of the whole near the beginning.
+pub fn sample(path: &Path) -> io::Result<String> {
+    const PART: u64 = 16 * 1024;
+    const PARTS: u64 = 16;
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut hash = Sha256::new();
+    hash.update(length.to_be_bytes());
+    let last = length.saturating_sub(PART);
+    let step = last.div_ceil(PARTS - 1).max(PART);
+    let starts: BTreeSet<u64> = (0..PARTS).map(|n| (n * step).min(last)).collect();
+    for start in starts {
+        let mut bytes = vec![0; usize::try_from(PART.min(length)).unwrap_or_default()];
+        file.read_exact_at(&mut bytes, start)?;
+        hash.update(&bytes);
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Writes a file so that a reader sees the old content or the new, and never a part.
@@ -126,6 +149,35 @@ mod tests {
         assert_eq!(read(&path, 5).unwrap(), b"12345");
         assert!(matches!(read(&path, 4), Err(FileError::TooLarge { limit: 4, .. })));
         assert!(matches!(read(Path::new("/dev/zero"), 1000), Err(FileError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn a_sample_tells_versions_of_a_program_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        let of = |bytes: &[u8]| {
+            replace(&path, &[bytes]).unwrap();
+            sample(&path).unwrap()
+        };
+        let mut program = vec![0_u8; 50 << 20];
+        let first = of(&program);
+        assert_eq!(of(&program), first);
+        for at in [0, 3_999, (50 << 20) - 1] {
+            program[at] = 1;
+            assert_ne!(of(&program), first, "{at}");
+            program[at] = 0;
+        }
+        program.push(0);
+        assert_ne!(of(&program), first, "longer");
+        let script: Vec<u8> = (0..40_000_u32).map(|n| n as u8).collect();
+        let whole = of(&script);
+        for at in (0..script.len()).step_by(97) {
+            let mut other = script.clone();
+            other[at] ^= 1;
+            assert_ne!(of(&other), whole, "a short one counts to the last byte: {at}");
+        }
+        assert_ne!(of(b""), of(b"\0"));
+        assert!(sample(&folder.path().join("none")).is_err());
     }
 
     #[test]

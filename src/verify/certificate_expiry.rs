@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Checked, Finding, Place, Severity, Verification, count};
+use super::{Checked, Clock, Finding, Place, Severity, Verification, count};
 use crate::{
     helm::key_material::{Certificate, certificates},
     render::{
@@ -67,7 +67,7 @@ struct Found {
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all: Vec<Found> = input.rendered.done.iter().flat_map(found).collect();
     let once = once(&all);
-    let mut findings = expiries(&once, input.now);
+    let mut findings = expiries(&once, input.clock);
     findings.extend(belongs::findings(&input.rendered.done, &all));
     findings.extend(dates(&once));
     findings.extend(outside(&input.rendered.done));
@@ -88,7 +88,7 @@ pub(super) fn at_rest(sets: &[Committed], now: Timestamp) -> Vec<Finding> {
             all.push(Found { what, role, chain, place });
         }
     }
-    let told = expiries(&once(&all), now).into_iter().chain(belongs::of_all(&all));
+    let told = expiries(&once(&all), &Clock::new(now)).into_iter().chain(belongs::of_all(&all));
     let mut findings: Vec<Finding> =
         told.map(|f| Finding { severity: f.severity.min(Severity::Warn), ..f }).collect();
     for set in sets {
@@ -116,8 +116,8 @@ fn once(all: &[Found]) -> BTreeMap<&Certificate, &Found> {
     once
 }
 
-fn expiries(once: &BTreeMap<&Certificate, &Found>, now: Timestamp) -> Vec<Finding> {
-    once.iter().filter_map(|(certificate, found)| expiry(now, found, certificate)).collect()
+fn expiries(once: &BTreeMap<&Certificate, &Found>, clock: &Clock) -> Vec<Finding> {
+    once.iter().filter_map(|(certificate, found)| expiry(clock, found, certificate)).collect()
 }
 
 /// Says how long the certificates last that this change carries over.
@@ -158,29 +158,32 @@ fn outside(renderings: &[Rendering]) -> Option<Finding> {
     (!names.is_empty()).then(|| Finding::info(NAME, reason))
 }
 
-fn expiry(now: Timestamp, found: &Found, certificate: &Certificate) -> Option<Finding> {
-    let left = certificate.not_after.as_second() - now.as_second();
+fn expiry(clock: &Clock, found: &Found, certificate: &Certificate) -> Option<Finding> {
+    let is_valid = |c: &Certificate| clock.has_reached(c.not_before) && !clock.has_reached(c.not_after);
     let day = certificate.last_day();
-    let (severity, words) = match left {
-        _ if certificate.not_before > now => {
-            let day = certificate.not_before.to_zoned(jiff::tz::TimeZone::UTC).date();
-            let other = found.chain.iter().any(|c| c.not_before <= now && c.not_after > now);
-            match found.role == Role::Anchor && other {
-                // The next anchor stands in the bundle before it is used.
-                true => return None,
-                false => (Severity::Block, format!("is not valid before {day}; {}", consequence(found.role))),
-            }
+    let (severity, words) = if !clock.has_reached(certificate.not_before) {
+        // The next anchor stands in the bundle before it is used.
+        if found.role == Role::Anchor && found.chain.iter().any(is_valid) {
+            return None;
         }
-        ..0 if found.chain.iter().any(|other| found.role == Role::Anchor && other.not_after > now) => {
+        let day = certificate.not_before.to_zoned(jiff::tz::TimeZone::UTC).date();
+        (Severity::Block, format!("is not valid before {day}; {}", consequence(found.role)))
+    } else if clock.has_passed(certificate.not_after, 1) {
+        let other = |c: &Certificate| !clock.has_reached(c.not_after);
+        match found.role == Role::Anchor && found.chain.iter().any(other) {
             // Nothing stops working, and each release would find it again.
-            (Severity::Info, format!("holds a certificate that expired on {day}, beside one that is valid"))
+            true => (
+                Severity::Info,
+                format!("holds a certificate that expired on {day}, beside one that is valid"),
+            ),
+            false => (Severity::Block, format!("expired on {day}; {}", consequence(found.role))),
         }
-        ..0 => (Severity::Block, format!("expired on {day}; {}", consequence(found.role))),
-        _ if left <= WARN_DAYS * DAY => {
-            let days = count(usize::try_from(left / DAY).unwrap_or_default(), "day");
-            (Severity::Warn, format!("expires on {day}, in {days}; this change does not renew it"))
-        }
-        _ => return None,
+    } else if clock.has_passed(certificate.not_after, -WARN_DAYS * DAY) {
+        let left = clock.days_until(certificate.not_after);
+        let days = count(usize::try_from(left).unwrap_or_default(), "day");
+        (Severity::Warn, format!("expires on {day}, in {days}; this change does not renew it"))
+    } else {
+        return None;
     };
     Some(placed(
         found,

@@ -8,10 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Checked, Finding, Verification, count,
+    Checked, Finding, PRINTED, Verification, count,
     prune::is_kept,
     rendered::{Compared, Deployer, argo_never_prunes, compared, deployer, looked_at},
-    sweep::{PRINTED, texts_with},
 };
 use crate::{
     render::{ChartId, Object, ObjectKey},
@@ -105,7 +104,7 @@ fn elsewhere<'o>(
         *path == compared.rendering.path || input.changes.files.iter().any(|f| f.rendered && f.path == *path)
     };
     let mut found = BTreeMap::new();
-    for (entry, text) in texts_with(input, &names, PRINTED) {
+    for (entry, text) in input.before.mentioning(&names, PRINTED) {
         let Ok(stream) = Stream::parse(&text) else { continue };
         let roots = stream.roots().filter(|root| root.text(&["kind"]) == Some(KIND) && !goes(&entry.path));
         for root in roots {

@@ -92,7 +92,7 @@ fn pass(files: &BTreeMap<String, String>, stage: Stage, to: &str) -> Pass {
         catalog: &catalog,
         options: &options,
         rendered: &Renderings::default(),
-        now: jiff::Timestamp::UNIX_EPOCH,
+        clock: &Clock::new(jiff::Timestamp::UNIX_EPOCH),
     });
     Some((result, findings))
 }

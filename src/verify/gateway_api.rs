@@ -4,10 +4,7 @@
 //! changes on the way and a version is outside of it, or none is found in the repository: what the cluster has is then
 //! not known.
 
-use super::{
-    Checked, Finding, Place, Verification,
-    sweep::{PRINTED, texts_with},
-};
+use super::{Checked, Finding, PRINTED, Place, Verification};
 use crate::{linkerd::GatewayApi, pins::Stage};
 
 pub(super) const NAME: &str = "gateway-api";
@@ -75,7 +72,7 @@ fn found(input: &Verification<'_>) -> Vec<Found> {
     });
     let mut all: Vec<Found> = brought.collect();
     let made_again = |path: &_| input.changes.files.iter().any(|file| file.rendered && file.path == *path);
-    for (entry, text) in texts_with(input, &[BUNDLE, DOWNLOAD], PRINTED) {
+    for (entry, text) in input.before.mentioning(&[BUNDLE, DOWNLOAD], PRINTED) {
         if made_again(&entry.path) {
             continue;
         }

@@ -7,6 +7,7 @@
 pub mod at_rest;
 mod certificate_expiry;
 mod chart_digest;
+mod clock;
 mod crd_removal;
 mod crd_stored_version;
 mod defaults_changed;
@@ -30,7 +31,6 @@ mod skew;
 mod skipped;
 mod stale_comment;
 mod stale_generator;
-mod sweep;
 mod values_stale_override;
 mod values_unknown;
 mod vendored_chart;
@@ -54,6 +54,11 @@ use crate::{
     render::Renderings,
     repo::{ChangeSet, RepoPath, Tree},
 };
+
+pub use clock::{Clock, Stretch};
+
+/// The largest file that is read where a check looks through the whole tree for what programs print: a bundle of definitions.
+const PRINTED: u64 = 8 << 20;
 
 /// What is verified, and all that the checks may look at.
 #[derive(Clone, Copy)]
@@ -81,7 +86,7 @@ pub struct Verification<'a> {
     /// What the charts make of the change, as far as they were rendered.
     pub rendered: &'a Renderings,
     /// The time, for certificates.
-    pub now: jiff::Timestamp,
+    pub clock: &'a Clock,
 }
 
 /// What one check saw.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Outcome, Severity, Verification, outcomes, verify};
+use super::{Clock, Finding, Outcome, Severity, Verification, outcomes, verify};
 use crate::{
     pins::{Inventory, Stage},
     plan::{NewText, Options, Plan, Request, Target, plan, testing::*},
@@ -243,7 +243,7 @@ impl Case {
             catalog,
             options,
             rendered: &self.rendered,
-            now: "2026-09-01T00:00:00Z".parse().unwrap(),
+            clock: &Clock::new("2026-09-01T00:00:00Z".parse().unwrap()),
         };
         let mut after = input.projected().into_owned();
         if let Some(change) = self.after {

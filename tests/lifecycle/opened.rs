@@ -131,7 +131,9 @@ Commits that you push to this branch are kept, and uplinker stops changing it.
 fn the_same_inputs_make_the_same_commit() {
     let (one, other) = (Play::opened(), Play::opened());
     assert_eq!(one.tip(PLATFORM), other.tip(PLATFORM));
-    assert_eq!(one.body(1), other.body(1));
+    // Their feeds have addresses of their own.
+    let text = |play: &Play| play.body(1).split_once(",\"basis\":").unwrap().0.to_owned();
+    assert_eq!(text(&one), text(&other));
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! Contents of any size.
 
 use proptest::prelude::*;
-use uplinker::explain::{
-    Content, Marker, Ticks,
-    body::{self, Frame},
-    content::*,
+use uplinker::{
+    explain::{
+        Basis, Content, FoundOut, Marker, Search, Ticks,
+        body::{self, Frame},
+        content::*,
+    },
+    pins::Reason,
+    verify::Stretch,
 };
 
 use super::{page, shape};
@@ -94,6 +98,7 @@ fn composed(text: &str) -> String {
         person: true,
         closing: true,
         declined: true,
+        basis: Some(basis()),
     };
     let frame = Frame {
         target: &target,
@@ -105,6 +110,22 @@ fn composed(text: &str) -> String {
         retry: true,
     };
     body::compose(text, &frame, &Ticks::default(), &sign).expect("renders")
+}
+
+/// As large as one is kept.
+fn basis() -> Basis {
+    let search = |n: u64| Search { words: vec!["-".repeat(37)], ceiling: u64::MAX - n };
+    let stretch = Stretch { since: Some(jiff::Timestamp::MIN), until: Some(jiff::Timestamp::MAX) };
+    let (inputs, plan) = ("b".repeat(64), "p".repeat(64));
+    let found = FoundOut {
+        pin: usize::MAX,
+        stays: Some(Reason::NeedsWorkflowsScope),
+        version: Some(page::release()),
+    };
+    let pins = vec![found; 12];
+    let basis = Basis { inputs, stretch, searches: (0..8).map(search).collect(), plan, pins, blocked: true };
+    assert!(basis.is_sound());
+    basis
 }
 
 proptest! {

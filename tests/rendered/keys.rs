@@ -59,6 +59,7 @@ fn unmarked_objects_belong_by_name_and_hostile_names_stay_in_the_tree() {
     let made = regenerate(
         &Regenerate {
             tree: &tree,
+            near: &tree,
             committed: &sets,
             uses: &[],
             entries: &[],

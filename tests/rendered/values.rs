@@ -195,6 +195,10 @@ impl Renderer for Faulty<'_> {
         self.inner.helm()
     }
 
+    fn identity(&self) -> Option<String> {
+        self.inner.identity()
+    }
+
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError> {
         self.inner.chart(id)
     }

@@ -4,6 +4,7 @@
 
 use std::{
     env, fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::OnceLock,
@@ -79,6 +80,44 @@ fn made() -> PathBuf {
         String::from_utf8_lossy(&output.stderr)
     );
     program
+}
+
+/// A Helm that writes down when it is started.
+pub struct Recording {
+    folder: PathBuf,
+}
+
+// === impl Recording ===
+
+impl Recording {
+    /// Makes one in a folder; with another remark it is another program.
+    pub fn new(folder: &Path, remark: &str) -> Self {
+        let recording = Self { folder: folder.to_owned() };
+        let script = format!(
+            "#!/bin/sh\n# {remark}\necho \"$1\" >> {}\nexec {} \"$@\"\n",
+            recording.log().display(),
+            std::path::absolute(helm()).expect("a path").display()
+        );
+        fs::write(recording.program(), script).expect("written");
+        fs::set_permissions(recording.program(), fs::Permissions::from_mode(0o755)).expect("a program");
+        recording
+    }
+
+    /// Returns where it is.
+    pub fn program(&self) -> PathBuf {
+        self.folder.join("helm")
+    }
+
+    /// Counts its starts since this was asked last.
+    pub fn starts(&self) -> usize {
+        let lines = fs::read_to_string(self.log()).unwrap_or_default().lines().count();
+        let _ = fs::remove_file(self.log());
+        lines
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.join("helm.log")
+    }
 }
 
 // === impl Bench ===

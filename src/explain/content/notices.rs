@@ -3,7 +3,7 @@
 //! In: notices of the knowledge, and what the repository has. Out: [`Told`] notices, and how many touch nothing here.
 //! What cannot be told is shown with its condition. Pure.
 
-use std::{cell::OnceCell, collections::BTreeSet, sync::Mutex};
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Material, word};
 use crate::{
     linkerd::{EdgeVersion, Notice, Touches},
-    repo::{BlobId, RepoPath},
+    repo::{Entry, RepoPath},
 };
 
 /// The largest file in which objects are looked for.
@@ -46,7 +46,7 @@ enum Touch {
 
 /// Says which notices between two releases touch, breaking ones first, and how many do not.
 pub(super) fn of(material: &Material<'_>, from: EdgeVersion) -> (Vec<Told>, usize) {
-    let repository = Repository { material, files: OnceCell::new() };
+    let repository = Repository { material, from, files: OnceCell::new() };
     let (mut told, mut untouched) = (Vec::new(), 0);
     for notice in material.catalog.notices_between(from, material.plan.to) {
         match repository.touched(notice) {
@@ -73,8 +73,10 @@ fn tell(notice: &Notice, evidence: Option<String>) -> Told {
 /// What a repository has, looked up where a notice asks.
 struct Repository<'a> {
     material: &'a Material<'a>,
+    /// The oldest release that is left.
+    from: EdgeVersion,
     /// Files with objects, read when the first notice asks for a kind.
-    files: OnceCell<Vec<(&'a RepoPath, Vec<u8>)>>,
+    files: OnceCell<Vec<(&'a Entry, String)>>,
 }
 
 // === impl Repository ===
@@ -148,8 +150,8 @@ impl<'a> Repository<'a> {
         let found: BTreeSet<&RepoPath> = self
             .files()
             .iter()
-            .filter(|(_, content)| has_object(content, group, kind))
-            .map(|(path, _)| *path)
+            .filter(|(_, text)| has_object(text, group, kind))
+            .map(|(entry, _)| &entry.path)
             .collect();
         let named: Vec<&str> = found.iter().take(NAMED).map(|path| path.as_str()).collect();
         match found.len() {
@@ -159,47 +161,25 @@ impl<'a> Repository<'a> {
         }
     }
 
-    fn files(&self) -> &[(&'a RepoPath, Vec<u8>)] {
+    /// The files that may have an object that a notice asks for. A file is looked for by one word: Linkerd's groups stand
+    /// nowhere else, and of another's group the kind is the rarer word.
+    fn files(&self) -> &[(&'a Entry, String)] {
         self.files.get_or_init(|| {
-            let tree = self.material.tree;
-            let yaml =
-                |path: &RepoPath| [".yaml", ".yml", ".json"].iter().any(|end| path.as_str().ends_with(end));
-            let entries: Vec<_> = tree.entries().iter().filter(|e| yaml(&e.path)).collect();
-            let ids: Vec<BlobId> = entries.iter().map(|e| e.id).collect();
-            let seen: Mutex<Vec<Option<Vec<u8>>>> = Mutex::new(vec![None; ids.len()]);
-            tree.sweep(&ids, CEILING, &|at, content| {
-                if let Some(slot) = seen.lock().ok().as_mut().and_then(|seen| seen.get_mut(at)) {
-                    *slot = Some(if may_hold_objects(content) { content.to_vec() } else { Vec::new() });
-                }
-            });
-            let seen = seen.into_inner().unwrap_or_default();
-            let content = |(at, id): (usize, &BlobId)| match seen.get(at).cloned().flatten() {
-                Some(content) => content,
-                None => match tree.size(*id) {
-                    Ok(size) if size <= CEILING => tree.read(*id).unwrap_or_default(),
-                    _ => Vec::new(),
-                },
-            };
-            let contents = ids.iter().enumerate().map(content);
-            entries.iter().map(|e| &e.path).zip(contents).filter(|(_, c)| !c.is_empty()).collect()
+            let Material { plan, catalog, tree, .. } = *self.material;
+            let notices = catalog.notices_between(self.from, plan.to);
+            let kinds = notices.flat_map(|notice| &notice.touches).flat_map(|touches| &touches.kinds);
+            let words = kinds.filter_map(|kind| kind.rsplit_once('/'));
+            let words = words.map(|(group, kind)| if group.ends_with("linkerd.io") { group } else { kind });
+            let words: BTreeSet<&str> = words.collect();
+            tree.mentioning(&Vec::from_iter(words), CEILING)
         })
     }
 }
 
-/// Linkerd's own groups and the network's: what notices ask for.
-fn may_hold_objects(content: &[u8]) -> bool {
-    contains(content, b"linkerd.io") || contains(content, b"networking.k8s.io")
-}
-
-fn contains(content: &[u8], word: &[u8]) -> bool {
-    memchr::memmem::find(content, word).is_some()
-}
-
-fn has_object(content: &[u8], group: &str, kind: &str) -> bool {
-    if !contains(content, kind.as_bytes()) || !contains(content, group.as_bytes()) {
+fn has_object(text: &str, group: &str, kind: &str) -> bool {
+    if !text.contains(kind) || !text.contains(group) {
         return false;
     }
-    let text = String::from_utf8_lossy(content);
     let value_of = |line: &str, key: &str| {
         let line = line.trim().trim_start_matches("- ").trim_start_matches(['{', ' ']);
         let rest = line
@@ -225,15 +205,15 @@ mod tests {
 
     #[test]
     fn objects_are_found_by_group_and_kind() {
-        let profile = b"apiVersion: linkerd.io/v1alpha2\nkind: ServiceProfile\nmetadata: {name: a}\n";
+        let profile = "apiVersion: linkerd.io/v1alpha2\nkind: ServiceProfile\nmetadata: {name: a}\n";
         assert!(has_object(profile, "linkerd.io", "ServiceProfile"));
         assert!(!has_object(profile, "policy.linkerd.io", "Server"));
-        let longer = b"apiVersion: policy.linkerd.io/v1beta1\nkind: ServerAuthorization\n";
+        let longer = "apiVersion: policy.linkerd.io/v1beta1\nkind: ServerAuthorization\n";
         assert!(!has_object(longer, "policy.linkerd.io", "Server"));
         let apart =
-            b"apiVersion: policy.linkerd.io/v1beta1\nkind: X\n---\napiVersion: other/v1\nkind: Server\n";
+            "apiVersion: policy.linkerd.io/v1beta1\nkind: X\n---\napiVersion: other/v1\nkind: Server\n";
         assert!(!has_object(apart, "policy.linkerd.io", "Server"));
-        let json = b"{\n \"apiVersion\": \"linkerd.io/v1alpha2\",\n \"kind\": \"ServiceProfile\"\n}\n";
+        let json = "{\n \"apiVersion\": \"linkerd.io/v1alpha2\",\n \"kind\": \"ServiceProfile\"\n}\n";
         assert!(has_object(json, "linkerd.io", "ServiceProfile"));
     }
 }

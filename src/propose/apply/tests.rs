@@ -13,9 +13,10 @@ use super::*;
 use crate::{
     explain::{Marker, marker},
     propose::{
-        History, Update,
+        History, Sought, UpToDate, Update,
         forge::{Closer, ForgeError, PullState},
         reconcile::Held,
+        up_to_date,
         wanted::BLOCKED,
     },
 };
@@ -26,7 +27,38 @@ fn try_run(world: &World, to: u32, options: Options) -> Result<Applied, ProposeE
     let changes = world.changes(to);
     let intent = world.intent(to, changes.as_ref());
     let refs = world.refs().expect("refs");
-    apply(&world.context(options), &intent, &refs)
+    let (kept, writes) = (kept(world, &intent, &refs, options), world.writes.get());
+    let applied = apply(&world.context(options), &intent, &refs);
+    match (kept, &applied) {
+        (Some(kept), applied) => {
+            let applied = applied.as_ref().expect("nothing to fail at");
+            assert_eq!(world.writes.get(), writes, "it was said to be up to date: {}", log(world));
+            assert_eq!(applied.done, kept.held.map_or(Done::Unchanged, Done::Held));
+            assert_eq!(applied.pull, Some(kept.pull));
+        }
+        (None, Ok(Applied { done: Done::Unchanged, pull: Some(_), .. })) => {
+            panic!("it was not said to be up to date")
+        }
+        (None, _) => {}
+    }
+    applied
+}
+
+/// What is said before anything is made.
+fn kept(world: &World, intent: &Intent<'_>, refs: &Refs, options: Options) -> Option<UpToDate> {
+    let context = world.context(options);
+    let wanted = &intent.proposal()?.wanted;
+    let sought = Sought {
+        target: &context.target,
+        stage: context.stage,
+        release: wanted.release,
+        branch: &context.branch,
+        base: &context.base,
+        options,
+        now: jiff::Timestamp::UNIX_EPOCH,
+    };
+    let pulls = world.pulls.borrow().iter().map(|(pull, _)| pull.clone()).collect();
+    up_to_date(&sought, pulls, refs, |basis| Some(basis) == wanted.basis.as_ref())
 }
 
 fn run_with(world: &World, to: u32, options: Options) -> Applied {

@@ -86,6 +86,7 @@ impl Run<'_> {
             person: true,
             closing: false,
             declined: false,
+            basis: wanted.basis.clone(),
             ..before
         };
         let ticks = new_ticks(&fresh, context);

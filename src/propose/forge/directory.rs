@@ -25,6 +25,8 @@ use crate::repo::{CommitId, GitError, Remote, Signature, git::GitRemote};
 const LOCK: &str = ".uplinker-lock";
 /// A proposal that is being made.
 const UNFINISHED: &str = ".unfinished-";
+/// What a proposal changes, as `git apply` reads it.
+const PATCH: &str = "changes.patch";
 /// Who closed a proposal, as it is noted.
 const BY_US: &str = "uplinker";
 const BY_REMOVAL: &str = "branch removed";
@@ -339,12 +341,21 @@ impl Forge for DirectoryForge<'_> {
 
     fn attach(&self, number: u64, patch: MakePatch<'_>) -> Result<(), ForgeError> {
         let patch = patch()?;
-        let _lock = self.writable()?;
-        let path = self.place(number).join("changes.patch");
-        if fs::read(&path).is_ok_and(|there| there == patch.as_bytes()) {
-            return Ok(());
+        let path = self.place(number).join(PATCH);
+        {
+            let _lock = self.writable()?;
+            if !fs::read(&path).is_ok_and(|there| there == patch.as_bytes()) {
+                replace(&path, &patch)?;
+            }
         }
-        replace(&path, &patch)
+        self.edit(number, |record| record.patch = Some(record::digest(patch.as_bytes())))
+    }
+
+    fn is_attached(&self, number: u64) -> Result<bool, ForgeError> {
+        let place = self.place(number);
+        let laid = Record::read(&place, number)?.patch;
+        let there = fs::read(place.join(PATCH)).ok().map(|patch| record::digest(&patch));
+        Ok(there.is_some() && there == laid)
     }
 }
 

@@ -155,6 +155,10 @@ pub trait Forge {
     fn attach(&self, _number: u64, _patch: MakePatch<'_>) -> Result<(), ForgeError> {
         Ok(())
     }
+    /// Tells whether what was laid beside a pull request is there, and is what was laid there.
+    fn is_attached(&self, _number: u64) -> Result<bool, ForgeError> {
+        Ok(true)
+    }
 }
 
 /// The open pull requests by branch.

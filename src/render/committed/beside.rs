@@ -33,18 +33,7 @@ pub(super) struct ValuesFile {
 pub(super) fn values_files(tree: &dyn Tree, set: &Committed) -> Vec<ValuesFile> {
     let folders: BTreeSet<&str> = set.files.iter().map(|file| file.path.folder()).collect();
     let own: BTreeSet<&RepoPath> = set.files.iter().map(|file| &file.path).collect();
-    let yaml = |e: &&Entry| [".yaml", ".yml", ".json"].iter().any(|end| e.path.as_str().ends_with(end));
-    let regular = |e: &&Entry| matches!(e.mode, Mode::File | Mode::Executable) && !own.contains(&e.path);
-    let mut near: Vec<(usize, &Entry)> = tree
-        .entries()
-        .iter()
-        .filter(yaml)
-        .filter(regular)
-        .filter_map(|entry| {
-            let steps = folders.iter().map(|folder| steps(folder, entry.path.folder())).min()?;
-            (steps <= NEAR).then_some((steps, entry))
-        })
-        .collect();
+    let mut near = near(tree, &folders, &own);
     // A file that calls itself one comes first, so that the ceiling cuts off the others.
     near.sort_by_key(|(steps, entry)| (*steps, !entry.path.name().contains("values"), &entry.path));
     near.into_iter().take(OPENED).filter_map(|(_, entry)| read(tree, entry)).collect()
@@ -53,6 +42,31 @@ pub(super) fn values_files(tree: &dyn Tree, set: &Committed) -> Vec<ValuesFile> 
 /// Lists the files near a set that may hold its values.
 pub fn values_near(tree: &dyn Tree, set: &Committed) -> Vec<RepoPath> {
     values_files(tree, set).into_iter().map(|file| file.path).collect()
+}
+
+/// Lists the files that may be opened near committed files and whose content may have a part in what is made.
+pub fn opened_near<'t>(tree: &'t dyn Tree, files: &BTreeSet<&RepoPath>) -> Vec<&'t Entry> {
+    let folders: BTreeSet<&str> = files.iter().map(|path| path.folder()).collect();
+    let near: Vec<&Entry> =
+        near(tree, &folders, &BTreeSet::new()).into_iter().map(|(_, entry)| entry).collect();
+    let many = near.len() > OPENED;
+    near.into_iter().filter(|entry| many || read(tree, entry).is_some()).collect()
+}
+
+/// Lists the files near folders, with the steps to each.
+fn near<'t>(
+    tree: &'t dyn Tree,
+    folders: &BTreeSet<&str>,
+    own: &BTreeSet<&RepoPath>,
+) -> Vec<(usize, &'t Entry)> {
+    let yaml = |e: &&Entry| [".yaml", ".yml", ".json"].iter().any(|end| e.path.as_str().ends_with(end));
+    let regular = |e: &&Entry| matches!(e.mode, Mode::File | Mode::Executable) && !own.contains(&e.path);
+    let entries = tree.entries().iter().filter(yaml).filter(regular);
+    let near = entries.filter_map(|entry| {
+        let steps = folders.iter().map(|folder| steps(folder, entry.path.folder())).min()?;
+        (steps <= NEAR).then_some((steps, entry))
+    });
+    near.collect()
 }
 
 /// Counts the steps from one folder to another.

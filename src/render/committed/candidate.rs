@@ -82,7 +82,7 @@ pub(super) fn candidates(
         found.push(Candidate { in_chart: Some(HIGH_AVAILABILITY), ..plain(&what, Vec::new()) });
     }
     found.extend(switched(chart).map(|(what, layer)| plain(&what, vec![layer])));
-    let files = values_files(request.tree, set).into_iter();
+    let files = values_files(request.near, set).into_iter();
     let files = files.filter_map(|file| Some((file.layer(&set.chart, &defaults(chart))?, file.path)));
     found.extend(files.take(TRIED).map(|(layer, path)| plain(path.as_str(), vec![layer])));
     let mut kept: Vec<Candidate> = Vec::new();

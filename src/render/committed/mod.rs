@@ -43,7 +43,7 @@ use crate::{
     repo::{BlobId, FileChange, Mode, RepoPath, Tree},
 };
 
-pub use beside::values_near;
+pub use beside::{opened_near, values_near};
 pub use named::named;
 pub use own::Own;
 pub use recognise::{Recognised, committed};
@@ -88,6 +88,9 @@ pub struct CommittedFile {
 pub struct Regenerate<'a> {
     /// The tree before the change.
     pub tree: &'a dyn Tree,
+    /// The same, in which values files are looked for whatever their names are: what is opened there and no values file
+    /// has no part in what is made ([`opened_near`]).
+    pub near: &'a dyn Tree,
     /// What is to be made again.
     pub committed: &'a [Committed],
     /// Charts as the repository has them rendered elsewhere: their values may be those of the manifest.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    explain::Message,
+    explain::{Basis, Message},
     linkerd::EdgeVersion,
     pins::Stage,
     propose::{
@@ -300,9 +300,13 @@ impl World {
         let wanted = Wanted {
             release: release(to),
             fingerprint: hash(&[inputs.clone(), to.to_string()]).to_string(),
-            inputs,
             title: format!("Linkerd → {}", release(to)),
             text: format!("Goes to {}.", release(to)),
+            basis: Some(Basis {
+                inputs: hash(&[to.to_string(), inputs.clone()]).to_string(),
+                ..Basis::example()
+            }),
+            inputs,
             extras: Extras { labels: vec!["linkerd".into()], ..Extras::default() },
             ..wanted::example()
         };

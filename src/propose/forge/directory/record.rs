@@ -11,6 +11,7 @@ use std::{
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     propose::forge::{ForgeError, NewPull, PullState},
@@ -59,6 +60,9 @@ pub struct Record {
     /// Who closed it, where it was not a person.
     #[serde(default)]
     pub closed_by: Option<String>,
+    /// SHA-256 of the patch that was laid beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
     #[serde(flatten)]
     others: serde_json::Map<String, serde_json::Value>,
 }
@@ -94,6 +98,7 @@ impl Record {
             verify: None,
             closed_at: None,
             closed_by: None,
+            patch: None,
             others: serde_json::Map::new(),
         }
     }
@@ -155,6 +160,11 @@ impl Record {
 pub fn modified(place: &Path) -> Option<Timestamp> {
     let time = fs::metadata(place.join("pull.json")).and_then(|meta| meta.modified()).ok()?;
     Timestamp::try_from(time).ok()
+}
+
+/// Returns the SHA-256 of a file's bytes, in hexadecimal.
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads a text of a proposal.

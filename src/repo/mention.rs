@@ -1,30 +1,25 @@
-//! Step 8, verify: files of the whole tree that have a word in them.
+//! Step 3, repo: files of the whole tree that have a word in them.
 //!
-//! In: the tree before the change. Out: the texts of its YAML and JSON files with one of some words. It reads every small
-//! file, so a check asks only once it has something to find out.
+//! In: a tree and words. Out: the texts of its YAML and JSON files with one of them. Nothing of them is understood here.
 
 use std::sync::{Mutex, PoisonError};
 
 use memchr::memmem;
 
-use super::Verification;
-use crate::repo::{BlobId, Entry, Mode};
+use super::{BlobId, Entry, Mode, Tree};
 
-/// The largest file that is read: what programs print may be long, such as a bundle of definitions.
-pub(super) const PRINTED: u64 = 8 << 20;
-
-/// Reads the YAML and JSON files up to a size that have one of some words in them, in the tree's order.
-pub(super) fn texts_with<'a>(
-    input: &Verification<'a>,
+/// As [`Tree::mentioning`] says.
+pub(super) fn find<'t, T: Tree + ?Sized>(
+    tree: &'t T,
     words: &[&str],
     ceiling: u64,
-) -> Vec<(&'a Entry, String)> {
+) -> Vec<(&'t Entry, String)> {
     let is_yaml = |entry: &&Entry| {
         let name = entry.path.name();
         matches!(entry.mode, Mode::File | Mode::Executable)
             && [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
     };
-    let entries: Vec<&Entry> = input.before.entries().iter().filter(is_yaml).collect();
+    let entries: Vec<&Entry> = tree.entries().iter().filter(is_yaml).collect();
     let ids: Vec<BlobId> = entries.iter().map(|entry| entry.id).collect();
     let finders: Vec<memmem::Finder<'_>> = words.iter().map(|word| memmem::Finder::new(*word)).collect();
     let text_of = |content: &[u8]| {
@@ -38,11 +33,11 @@ pub(super) fn texts_with<'a>(
             *slot = Some(text);
         }
     };
-    input.before.sweep(&ids, ceiling, &keep);
+    tree.sweep(&ids, ceiling, &keep);
     let mut texts = texts.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (slot, id) in texts.iter_mut().zip(&ids).filter(|(slot, _)| slot.is_none()) {
-        let small = input.before.size(*id).is_ok_and(|size| size <= ceiling);
-        let content = small.then(|| input.before.read(*id).ok()).flatten().unwrap_or_default();
+        let small = tree.size(*id).is_ok_and(|size| size <= ceiling);
+        let content = small.then(|| tree.read(*id).ok()).flatten().unwrap_or_default();
         *slot = Some(text_of(&content));
     }
     entries.into_iter().zip(texts).filter_map(|(entry, text)| Some((entry, text.flatten()?))).collect()

@@ -1,0 +1,260 @@
+//! Runs over an open pull request that is up to date: Helm is not started, hardly anything is asked, and what is left is what
+//! a run that makes all again would have left.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::sync::LazyLock;
+
+use support::{
+    charts::ChartRepository,
+    controls::Entry,
+    feed::{failing, release},
+    helm::{Bench, Recording},
+    manifests::{hours_ago, job},
+    mesh::MESH,
+    process::{Home, Run},
+    repo::{ADA, BareRepo, put},
+    scene::{PLATFORM, REPO, Scene},
+};
+use uplinker::render::Renderer as _;
+
+static CHARTS: LazyLock<ChartRepository> = LazyLock::new(ChartRepository::new);
+
+/// Helm's output at 2026.8.2 as a person committed it, some hours ago.
+static COMMITTED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let bench = Bench::new(&CHARTS.url());
+    let charts = ["linkerd-crds", "linkerd-control-plane"];
+    let texts = bench.helm().render(&charts.map(|chart| job(chart, "2026.8.2", "{}"))).into_iter();
+    let file = |(chart, text): (&str, std::sync::Arc<str>)| (format!("mesh/{chart}.yaml"), hours_ago(&text));
+    charts.into_iter().zip(texts.map(Result::unwrap)).map(file).collect()
+});
+
+const UMBRELLA: &[(&str, &str)] = &[
+    (
+        "mesh/Chart.yaml",
+        "apiVersion: v2\nname: mesh\nversion: 1.0.0\ndependencies:\n  - name: linkerd-crds\n    version: 2026.8.2\n    \
+         repository: https://helm.linkerd.io/edge\n",
+    ),
+    ("mesh/values.yaml", "linkerd-crds: {}\n"),
+];
+
+/// A scene with a Helm whose starts are counted.
+struct Play {
+    scene: Scene,
+    helm: Recording,
+}
+
+fn committed() -> Play {
+    Play::new(&COMMITTED.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
+}
+
+impl Play {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let scene = Scene::new(files);
+        scene.feed.serve_packages(CHARTS.packages());
+        let helm = Recording::new(scene.home.path(), "");
+        Self { scene, helm }
+    }
+
+    fn prepared(&self) -> Run {
+        self.scene.run().env("UPLINKER_HELM", self.helm.program())
+    }
+
+    /// Runs, and returns how often Helm was started.
+    fn run(&self) -> usize {
+        let _ = self.prepared().done().exits(0);
+        self.starts()
+    }
+
+    fn starts(&self) -> usize {
+        self.helm.starts()
+    }
+
+    /// What was asked of everybody since this was asked last.
+    fn asked(&self) -> Vec<String> {
+        let feed = self.scene.feed.controls().log.take();
+        self.scene.requests().into_iter().chain(feed.iter().map(Entry::line)).collect()
+    }
+
+    fn body(&self) -> String {
+        self.scene.only_pull().body.unwrap()
+    }
+
+    /// Runs again and expects that Helm is left alone and nothing is written; a fetch only where one is due.
+    fn stays(&self, fetches: bool) -> String {
+        let before = (self.scene.only_pull(), self.scene.repo.refs());
+        self.asked();
+        let done = self.prepared().done().exits(0).prints(&["nothing to do, ", " is up to date"]);
+        let asked = self.asked();
+        assert_eq!(self.starts(), 0, "Helm was started\n{done}");
+        let fetched =
+            asked.iter().filter(|line| line.contains("POST") && line.contains("upload-pack")).count();
+        // A fetch begins with a list of branches of its own.
+        assert_eq!((fetched > 0, asked.len() - fetched), (fetches, 4 + usize::from(fetches)), "{asked:#?}");
+        let after = (self.scene.only_pull(), self.scene.repo.refs());
+        assert_eq!(format!("{after:?}"), format!("{before:?}"));
+        done.stdout
+    }
+
+    /// Runs and expects that all is made again, and once.
+    fn is_made_again(&self, why: &str) {
+        assert!(self.run() > 0, "not made again: {why}");
+        self.stays(false);
+    }
+
+    fn commit(&self, path: &str, text: &str) {
+        self.scene.repo.commit("main", &ADA, "Change it", &[put(path, text)]);
+    }
+}
+
+#[test]
+fn an_open_pull_request_that_is_up_to_date_costs_four_requests_and_no_helm() {
+    for play in [committed(), Play::new(MESH), Play::new(UMBRELLA)] {
+        assert!(play.run() > 1);
+        let said = play.stays(false);
+        assert!(said.contains("not made again: nothing has changed"), "{said}");
+        // The cache is gone: what is read is fetched again, and nothing else.
+        play.scene.home.forget();
+        play.stays(true);
+        // The base branch moves, and nothing of Linkerd's with it.
+        play.commit(
+            "shop/deployment.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\n",
+        );
+        play.commit("README.md", "Ours.\n");
+        play.stays(true);
+        play.stays(false);
+    }
+}
+
+#[test]
+fn what_the_text_is_made_from_makes_it_again() {
+    let play = Play::new(MESH);
+    assert!(play.run() > 0);
+    let notes = |text: &str| release("edge-26.8.3", "2026-08-15T09:00:00Z").notes(text);
+    play.scene.feed.publish(notes("* A fix by @someone in #2\n"));
+    play.is_made_again("the notes of the release");
+    play.scene.feed.publish(notes("Not recommended.\n* A fix by @someone in #2\n"));
+    play.is_made_again("the advice on the release");
+    play.scene
+        .feed
+        .publish(release("edge-26.8.1", "2026-08-01T09:00:00Z").notes("* Older by @someone in #1\n"));
+    play.stays(false);
+    play.commit("uplinker.yaml", "version: 1\npullRequest:\n  title: Mesh to {to}\n");
+    play.is_made_again("the configuration");
+    let control_plane = play.scene.repo.read("main", "linkerd/control-plane.yaml").unwrap();
+    play.commit(
+        "linkerd/control-plane.yaml",
+        &control_plane.replace("  values:\n", "  values:\n    controllerReplicas: 2\n"),
+    );
+    play.is_made_again("a value");
+    drop(Recording::new(play.scene.home.path(), "another one"));
+    play.is_made_again("another Helm");
+    play.scene.feed.set_milestones(serde_json::json!({"version": 1, "notices": [
+        {"release": "edge-26.8.3", "kind": "breaking", "text": "Something.", "source": "us"}]}));
+    assert!(play.run() > 0, "what the operator knows");
+}
+
+#[test]
+fn what_is_made_again_is_the_same_to_the_byte() {
+    for play in [committed(), Play::new(MESH)] {
+        play.run();
+        let (pull, refs) = (play.scene.only_pull(), play.scene.repo.refs());
+        let inputs = |body: &str| body.split("\"basis\":{\"inputs\":\"").nth(1).unwrap()[..64].to_owned();
+        let known = inputs(pull.body.as_ref().unwrap());
+        play.scene.github.edit_body(REPO, 1, |body| body.replace(&known, &"0".repeat(64)));
+        play.asked();
+        assert!(play.run() > 0, "the marker is of something else");
+        let writes: Vec<String> = play.asked().into_iter().filter(|line| !line.starts_with("GET ")).collect();
+        let writes: Vec<&String> = writes.iter().filter(|line| !line.contains("upload-pack")).collect();
+        assert!(matches!(writes.as_slice(), [one] if one.starts_with("PATCH ")), "{writes:?}");
+        assert_eq!((play.body(), play.scene.repo.refs()), (pull.body.unwrap(), refs));
+        assert_eq!(play.scene.only_pull().labels, pull.labels);
+        play.stays(false);
+    }
+}
+
+#[test]
+fn a_block_is_told_again_by_the_exit_code() {
+    let play = committed();
+    // Nobody can tell what it names, and the old release is in it.
+    play.commit("broken.yaml", "linkerd: [unclosed\nversion: 2026.8.2\nchart: linkerd-viz\n");
+    let run = || play.prepared().args(["--fail-on", "block"]).done();
+    let _ = run().exits(4);
+    assert!(play.starts() > 0 && play.body().contains("\"blocked\":true"), "{}", play.body());
+    let (statuses, tip) = (
+        play.scene.github.statuses(REPO, play.scene.repo.tip(PLATFORM).unwrap()),
+        play.scene.repo.tip(PLATFORM),
+    );
+    assert_eq!(statuses.last().unwrap().state, "failure");
+    let _ = run().exits(4).prints(&["nothing to do"]);
+    assert_eq!((play.starts(), play.scene.repo.tip(PLATFORM)), (0, tip));
+    play.stays(false);
+    let report = play.prepared().args(["--format", "json"]).done().exits(0).json();
+    assert_eq!(report["pull_requests"][0]["outcome"], "unchanged");
+    assert_eq!(play.starts(), 0);
+}
+
+#[test]
+fn what_failed_outside_is_tried_again() {
+    let play = Play::new(MESH);
+    play.scene.feed.break_always("/edge/linkerd-control-plane-2026.8.3.tgz", failing(503));
+    let _ = play.prepared().done().exits(0);
+    assert!(play.body().contains("503") && !play.body().contains("\"basis\""), "{}", play.body());
+    play.scene.feed.controls().rules.clear();
+    assert!(play.run() > 0);
+    assert!(!play.body().contains("503"));
+    play.stays(false);
+}
+
+#[test]
+fn a_persons_answer_is_heard_without_helm_or_with_it() {
+    let play = Play::new(MESH);
+    play.run();
+    // Words of their own and a label that is taken off stay as they are.
+    play.scene.github.edit_body(REPO, 1, |body| body.replacen("###", "Ada: fine with me.\n\n###", 1));
+    play.scene.github.change(REPO, 1, |pull| pull.labels.clear());
+    play.scene.github.change(REPO, 1, |pull| pull.title = "Ada's title".to_owned());
+    play.stays(false);
+    play.scene.github.tick(REPO, 1, "Apply this to the base branch");
+    play.is_made_again("a box");
+    assert!(!play.body().contains("[x]"));
+    // A commit of a person's is noted once, and left alone without a look at charts.
+    play.scene.repo.commit(PLATFORM, &ADA, "Mine", &[put("notes.md", "Mine.\n")]);
+    let _ = play.prepared().done().exits(0).prints(&["has commits of a person"]);
+    play.starts();
+    let body = play.body();
+    let _ = play.prepared().done().exits(0).prints(&["left alone, #1 has commits of a person"]);
+    assert_eq!((play.starts(), play.body()), (0, body));
+}
+
+#[test]
+fn a_patch_that_was_laid_beside_is_laid_there_again() {
+    let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let play = Play::new(MESH);
+    let files: Vec<(&str, &str)> = MESH.to_vec();
+    let repo = BareRepo::with_files(folder.path().join("config.git"), "main", &files);
+    let forge = folder.path().join("proposals");
+    let run = || {
+        let run = home.run(["run", "--repo"]).arg(repo.path()).args(play.scene.feed.flags());
+        let run = run
+            .args([format!("--forge=directory:{}", forge.display())])
+            .env("UPLINKER_HELM", play.helm.program());
+        let _ = run.done().exits(0);
+        play.starts()
+    };
+    assert!(run() > 0);
+    assert_eq!(run(), 0);
+    let patch = forge.join("1/changes.patch");
+    let text = std::fs::read_to_string(&patch).unwrap();
+    for damage in [None, Some("")] {
+        match damage {
+            Some(damage) => std::fs::write(&patch, damage).unwrap(),
+            None => std::fs::remove_file(&patch).unwrap(),
+        }
+        assert!(run() > 0);
+        assert_eq!(std::fs::read_to_string(&patch).unwrap(), text);
+        assert_eq!(run(), 0);
+    }
+}
