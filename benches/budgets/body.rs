@@ -12,7 +12,7 @@ use uplinker::{
     plan::{self, Options, Request, Target},
     render::render_uses,
     repo::Overlay,
-    verify::{Verification, verify},
+    verify::{Clock, Verification, verify},
 };
 
 use crate::{
@@ -131,7 +131,7 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
         catalog: &bench.catalog,
         options: &options,
         rendered: &rendered,
-        now: "2026-09-01T00:00:00Z".parse().expect("a time"),
+        clock: &Clock::new("2026-09-01T00:00:00Z".parse().expect("a time")),
     });
     let mut costs = Vec::new();
     let mut told = None;

@@ -1,6 +1,6 @@
 //! Step 10, propose: carries out what [`super::reconcile`] decides, one action at a time.
 //!
-//! In: a [`Intent`] and the refs that were observed. Out: what became of it. Every write is safe to be killed after,
+//! In: an [`Intent`] and the refs that were observed. Out: what became of it. Every write is safe to be killed after,
 //! a body is read again just before it is written, and a write that failed is never repeated blindly: everything is
 //! observed again, since the failure may hide a success.
 
@@ -9,48 +9,22 @@ mod text;
 use std::collections::BTreeSet;
 
 use super::{
+    context::{ProposalContext, ProposeError},
     observe::{self, Observed, Question},
     ownership::{Known, Planned},
-    reconcile::{self, Action, Held, Options, Outcome},
+    reconcile::{self, Action, Held, Outcome},
     wanted::Wanted,
 };
 use crate::{
-    explain::{
-        Message, Ticks,
-        body::{self, BodyError},
-        commit_message,
-    },
-    pins::Stage,
-    propose::forge::{Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState},
-    repo::{
-        ChangeSet, CommitId, FileChange, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, blob_id,
-    },
+    explain::{Message, Ticks, body, commit_message},
+    propose::forge::{ForgeError, NewPull, PullPatch, PullRequest, PullState},
+    repo::{ChangeSet, CommitId, FileChange, GitError, NewCommit, RefUpdate, Refs, Signature, blob_id},
 };
 
 /// How often everything is observed again after a write whose answer was lost.
 const ROUNDS: usize = 3;
 /// Who commits where neither configuration nor forge names anybody.
 const NOBODY: (&str, &str) = ("uplinker", "uplinker@localhost");
-
-/// Where one target's stage is proposed.
-pub struct ProposalContext<'a> {
-    /// The forge.
-    pub forge: &'a dyn Forge,
-    /// The remote.
-    pub remote: &'a dyn Remote,
-    /// Our branch.
-    pub branch: String,
-    /// The branch to be merged into.
-    pub base: String,
-    /// The target.
-    pub target: String,
-    /// The stage.
-    pub stage: Stage,
-    /// What the configuration says of branches.
-    pub options: Options,
-    /// The branch's pull requests, where they were listed a moment ago: the first look needs no request.
-    pub known: Option<Vec<PullRequest>>,
-}
 
 /// What should become of one target's stage. On a hold, carry out nothing: an open pull request stays as it is.
 #[allow(clippy::large_enum_variant)] // One exists at a time.
@@ -83,7 +57,7 @@ pub struct CommitParts<'a> {
     pub published: Option<jiff::Timestamp>,
 }
 
-/// What became of a wish.
+/// What became of an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     /// In one word.
@@ -111,21 +85,7 @@ pub enum Done {
     StartOver,
 }
 
-/// Why a wish could not be carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum ProposeError {
-    /// The Git side.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// The forge's side.
-    #[error(transparent)]
-    Forge(#[from] ForgeError),
-    /// Our own texts: a defect.
-    #[error(transparent)]
-    Body(#[from] BodyError),
-}
-
-/// Carries out a wish; `refs` is what the run observed when it read the base branch.
+/// Carries out an intent; `refs` is what the run observed when it read the base branch.
 pub fn apply(
     context: &ProposalContext<'_>,
     intent: &Intent<'_>,

@@ -4,6 +4,7 @@
 //! [`reconcile`] decides and is pure; a [`Forge`](forge::Forge) carries out; this is where commits and pull requests meet.
 
 mod apply;
+mod context;
 pub mod forge;
 pub mod observe;
 pub mod ownership;
@@ -13,10 +14,9 @@ mod wanted;
 
 use crate::pins::Stage;
 
-pub use apply::{
-    Applied, CommitParts, Done, Intent, Proposal, ProposalContext, ProposeError, apply, dry_run,
-};
-pub use reconcile::{Held, History, Options, Update};
+pub use apply::{Applied, CommitParts, Done, Intent, Proposal, apply, dry_run};
+pub use context::{History, Options, ProposalContext, ProposeError, Update};
+pub use reconcile::Held;
 pub use up_to_date::{Sought, UpToDate, up_to_date};
 pub use wanted::{ATTENTION, BLOCKED, ROUTINE, Wanted, title_of};
 

@@ -3,7 +3,7 @@
 //! In: a forge and a remote. Out: [`Observed`]. It writes nothing, and decides nothing.
 
 use super::{
-    apply::{ProposalContext, ProposeError},
+    context::{ProposalContext, ProposeError},
     ownership::{self, Evidence, Known, Merged, Ownership},
 };
 use crate::{

@@ -40,6 +40,7 @@
 //! then all is read again. So no branch is left behind by us, and what is open tells all when nothing is wanted.
 
 use super::{
+    context::{History, Options, Update},
     observe::{Head, Observed, Question, Seen},
     ownership::Ownership,
     wanted::{Wanted, is_ours, is_same_label, note_hash},
@@ -50,35 +51,6 @@ use crate::{
     propose::forge::{Closer, PullState},
     repo::CommitId,
 };
-
-/// How the branch grows (`branch.history`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum History {
-    /// A commit on top; never a forced push over an open pull request.
-    #[default]
-    Append,
-    /// One fresh commit.
-    Replace,
-}
-
-/// When the branch follows the base branch (`branch.update`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Update {
-    /// When a file of the change set changed there.
-    #[default]
-    Conflict,
-    /// Whenever it moved.
-    Behind,
-}
-
-/// What the configuration says of branches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// `branch.history`.
-    pub history: History,
-    /// `branch.update`.
-    pub update: Update,
-}
 
 /// One step; each leaves the branch and the pull request in a state that this table knows.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use jiff::Timestamp;
 
 use super::{
     Held,
+    context::Options,
     forge::PullRequest,
     observe::{self, Observed, Seen},
-    reconcile::{Options, is_behind, newer, open_pulls},
+    reconcile::{is_behind, newer, open_pulls},
     wanted::note_hash,
 };
 use crate::{explain::Basis, linkerd::EdgeVersion, pins::Stage, repo::Refs};

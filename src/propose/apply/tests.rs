@@ -13,12 +13,13 @@ use super::*;
 use crate::{
     explain::{Marker, marker},
     propose::{
-        History, Sought, UpToDate, Update,
-        forge::{Closer, ForgeError, PullState},
+        History, Options, Sought, UpToDate, Update,
+        forge::{Closer, Forge as _, ForgeError, PullState},
         reconcile::Held,
         up_to_date,
         wanted::BLOCKED,
     },
+    repo::Remote as _,
 };
 
 const APPEND: Options = Options { history: History::Append, update: Update::Conflict };

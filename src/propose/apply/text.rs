@@ -3,7 +3,7 @@
 //! In: what was seen and done so far. Out: a changed title or body on the forge, or the word to start over where the
 //! pull request is not open any more.
 
-use super::{Context, ProposeError, Run};
+use super::{Context, Run};
 use crate::{
     explain::{
         Marker, Ticks,
@@ -13,6 +13,7 @@ use crate::{
     linkerd::EdgeVersion,
     propose::{
         Proposal,
+        context::ProposeError,
         forge::{ForgeError, PullPatch, PullRequest, PullState},
         ownership::Ownership,
         wanted::{Wanted, note_hash},
