@@ -2,6 +2,8 @@
 //!
 //! The modules are the steps of the flow, in this order; `ARCHITECTURE.md` is the map.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod cli;
 pub mod config;
 pub mod deploy;

@@ -1,4 +1,5 @@
 //! `uplinker serve`: many repositories, again and again.
+#![allow(clippy::disallowed_methods, reason = "the time is taken here")]
 
 use std::{
     path::PathBuf,

@@ -1,6 +1,7 @@
 //! From a request to the pipeline: opens the client, the feeds, the remote and the forge that the request names.
 //!
 //! In: ready requests. Out: reports. One session serves many requests with one client and one catalog.
+#![allow(clippy::disallowed_methods, reason = "the time is taken here, once a pass")]
 
 use std::path::Path;
 use std::sync::Arc;

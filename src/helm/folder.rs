@@ -3,6 +3,7 @@
 //! In: files of charts and values. Out: their paths. Only this user may look into the folder, and it is removed when the
 //! value goes, whichever way. Names were checked before they come here; a file is made anew or not at all, so that
 //! nothing that is there is followed or written over.
+#![allow(clippy::disallowed_methods, reason = "the private folder")]
 
 use std::{
     ffi::OsString,

@@ -2,6 +2,7 @@
 //!
 //! In: a list of repositories and what one pass does. Out: nothing but the passes. It owns no rule of the flow and
 //! keeps no state that a restart would miss.
+#![allow(clippy::disallowed_methods, reason = "the time is taken here")]
 
 mod agenda;
 

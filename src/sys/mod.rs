@@ -1,6 +1,7 @@
 //! The only place for raw I/O: http, process, clock, environment, files, secrets, terminal.
 //!
 //! Nothing here decides anything about releases, pins or pull requests.
+#![allow(clippy::disallowed_methods, reason = "raw I/O is here")]
 
 pub mod actions;
 pub mod cache;

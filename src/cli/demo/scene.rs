@@ -1,4 +1,5 @@
 //! The demo's files: a bare repository with one commit, and a release feed.
+#![allow(clippy::disallowed_methods, reason = "the folder of the demo")]
 
 use std::{
     fs,

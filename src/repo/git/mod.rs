@@ -3,6 +3,10 @@
 //! In: an address and the operator's token. Out: [`Remote`]: branches in one request, commits by a shallow fetch into
 //! a bare cache, new commits from a tree builder, and branches moved from the value that was observed. Nothing of a
 //! repository is checked out; nothing outside the branch prefix is written.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the files of a Git repository, and the time that a transfer takes"
+)]
 
 mod address;
 mod advertisement;
