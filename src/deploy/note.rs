@@ -3,7 +3,7 @@
 use crate::repo::RepoPath;
 
 /// Something that a deployer does and that is not in the model, with the file that asks for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
     /// The file of the object that asks for it.
     pub path: RepoPath,
@@ -12,7 +12,7 @@ pub struct Note {
 }
 
 /// What a [`Note`] is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum About {
     /// More of it than is followed: the rest is left out.
     Bound(Bound),

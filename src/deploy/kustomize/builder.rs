@@ -2,6 +2,8 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use indexmap::IndexSet;
+
 use super::{config::Config, resource::Resource, variables::Variable};
 use crate::{
     deploy::{
@@ -22,7 +24,7 @@ const LOOKS: usize = 10_000_000;
 /// What is gathered on the way.
 pub(super) struct Builder<'f> {
     pub files: &'f dyn Files,
-    pub notes: Vec<Note>,
+    pub notes: IndexSet<Note>,
     pub guards: Vec<Guard>,
     pub strays: Vec<Object>,
     /// What the first kustomization that names one has for lists; kustomize reads one alone.
@@ -60,7 +62,7 @@ impl<'f> Builder<'f> {
     pub fn new(files: &'f dyn Files) -> Self {
         Self {
             files,
-            notes: Vec::new(),
+            notes: IndexSet::new(),
             guards: Vec::new(),
             strays: Vec::new(),
             schema: None,
@@ -72,10 +74,7 @@ impl<'f> Builder<'f> {
 
     /// Adds a note.
     pub fn note(&mut self, here: &Here, about: About) {
-        let note = Note::new(&here.path, about);
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+        self.notes.insert(Note::new(&here.path, about));
     }
 
     /// Notes what kustomize would fail at.

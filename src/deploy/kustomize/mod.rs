@@ -89,5 +89,5 @@ pub fn build_as(files: &dyn Files, path: &RepoPath, kustomization: &Value) -> Bu
     let objects = layer.resources.into_iter().map(object).collect();
     let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();
     let strays = builder.strays.into_iter().map(|stray| Object { by: by.clone(), ..stray }).collect();
-    Build { objects, charts, guards: builder.guards, strays, notes: builder.notes }
+    Build { objects, charts, guards: builder.guards, strays, notes: builder.notes.into_iter().collect() }
 }

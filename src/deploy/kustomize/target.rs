@@ -64,6 +64,9 @@ impl<'f> Builder<'f> {
         layer: &mut Layer,
     ) {
         for entry in entries {
+            if !self.spend(here, 1) {
+                return;
+            }
             let path = text_of(Some(entry));
             if is_remote(&path) {
                 layer.outside = true;
@@ -114,8 +117,10 @@ impl<'f> Builder<'f> {
 
     /// Works off the kustomization of a folder; tells whether there is one.
     fn folder(&mut self, here: &Here, folder: &str, component: bool, layer: &mut Layer) -> bool {
-        let inside =
-            |open: &String| folder.is_empty() || open == folder || open.starts_with(&format!("{folder}/"));
+        let inside = |open: &String| {
+            let below = open.strip_prefix(folder);
+            folder.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         if self.open.iter().any(inside) {
             self.note(here, About::Cycle(folder.to_owned()));
             return false;
@@ -137,7 +142,7 @@ impl<'f> Builder<'f> {
                 return false;
             }
             Err(note) => {
-                self.notes.push(note);
+                self.notes.insert(note);
                 return false;
             }
         };
