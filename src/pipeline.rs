@@ -12,13 +12,14 @@ mod lists;
 mod propose;
 mod rendering;
 mod survey;
+mod targets;
 mod verify;
 mod warm;
 
 use jiff::Timestamp;
 
 use crate::{
-    config::{self, Config},
+    config,
     linkerd::EdgeVersion,
     pins::Stage,
     propose::forge::Forge,
@@ -38,6 +39,7 @@ use draft::{Case, Draft};
 use landed::{InHistory, Landed, OnRemote};
 use propose::Proposing;
 use survey::Survey;
+use targets::Aim;
 use warm::Warm;
 
 /// How often a pass begins again when branches move under it, before it is left to the next run.
@@ -60,11 +62,19 @@ pub struct Operator<'a> {
     pub progress: &'a dyn Fn(&str),
 }
 
+// === impl Operator ===
+
+impl Operator<'_> {
+    fn aim(&self) -> Aim {
+        Aim { to: self.to, now: Some(self.now) }
+    }
+}
+
 /// Lists every pin and every skip of a tree, judged against a release where one is given.
 pub fn pins(tree: &dyn Tree, to: Option<EdgeVersion>) -> Result<PinsReport, Error> {
     let config = config::read(tree)?;
     let catalog = Catalog::default();
-    Ok(Survey::new(tree, &config, &catalog, &[])?.pins(to))
+    Ok(Survey::new(tree, &config, &catalog, &[], Aim { to, now: None })?.pins(to))
 }
 
 /// Compares the committed manifests of a tree with what their charts and values give.
@@ -81,7 +91,7 @@ pub fn verify(
 pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, clone) = Base::of_head(head, repository);
     let config = config::read(base.tree())?;
-    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
+    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes, operator.aim())?;
     let drafts = draft_all(&survey, &base, operator, &InHistory(&clone), None)?;
     let report = survey.report(&base, drafts, operator.to);
     Ok(not_asked(report, "of a path, the HEAD commit alone is read"))
@@ -107,13 +117,13 @@ fn plan_once(
     operator: &Operator<'_>,
 ) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
-    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
+    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes, operator.aim())?;
     let landed = OnRemote::new(remote, forge, &base, &config);
     let mut drafts = draft_all(&survey, &base, operator, &landed, None)?;
     let mut lists = landed.into_lists();
     if let Some(forge) = forge {
         let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
-        proposing.list_open(&drafts, &mut lists)?;
+        drafts.extend(proposing.gone(&drafts, &mut lists)?);
         drafts.iter_mut().try_for_each(|draft| proposing.dry_run(draft, &mut lists))?;
     }
     Ok(survey.report(&base, drafts, operator.to))
@@ -141,13 +151,13 @@ pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -
 fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     remote.write_under(&config.branch.prefix)?;
-    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes)?;
+    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes, operator.aim())?;
     let landed = OnRemote::new(remote, Some(forge), &base, &config);
     let warm = Warm { base: &base, config: &config, remote: &landed };
     let mut drafts = draft_all(&survey, &base, operator, &landed, Some(&warm))?;
     let mut lists = landed.into_lists();
     let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
-    proposing.list_open(&drafts, &mut lists)?;
+    drafts.extend(proposing.gone(&drafts, &mut lists)?);
     let (mut notes, mut refused) = (Vec::new(), None);
     for draft in &mut drafts {
         (operator.progress)(&format!("proposing {}", draft.report.target));
@@ -177,12 +187,11 @@ fn draft_all(
     warm: Option<&Warm<'_>>,
 ) -> Result<Vec<Draft>, Error> {
     (operator.progress)("deciding");
-    let targets: &Config = survey.config();
     let mut drafts = Vec::new();
-    for target in &targets.targets {
+    for target in &survey.targets {
         for stage in [Stage::Platform, Stage::DataPlane] {
             let case = Case { survey, target, stage };
-            drafts.extend(draft::draft(case, &base.branch, operator, landed, warm)?);
+            drafts.extend(draft::draft(case, &base.branch, operator, landed, warm, &drafts)?);
         }
     }
     operator.renderer.misnamed().map_or(Ok(drafts), |error| Err(Error::Helm(error)))

@@ -63,8 +63,20 @@ fn pins_as_json_are_the_contract() {
     );
     let pins = report["pins"].as_array().unwrap();
     let fields = [
-        "path", "line", "column", "document", "kind", "chart", "value", "version", "new", "target", "stage",
-        "moves", "reason",
+        "path",
+        "line",
+        "column",
+        "document",
+        "kind",
+        "chart",
+        "value",
+        "version",
+        "new",
+        "target",
+        "installations",
+        "stage",
+        "moves",
+        "reason",
     ];
     for pin in pins {
         assert_eq!(keys(pin), fields);
@@ -73,7 +85,7 @@ fn pins_as_json_are_the_contract() {
     let expected = serde_json::json!({
         "path": "linkerd/crds.yaml", "line": 11, "column": 16, "document": 0, "kind": "flux-helm-release",
         "chart": "linkerd-crds", "value": "2026.8.2", "version": "edge-26.8.2", "new": "2026.8.3", "target": "default",
-        "stage": "platform", "moves": true, "reason": null,
+        "installations": ["linkerd"], "stage": "platform", "moves": true, "reason": null,
     });
     assert_eq!(crds, &expected);
     let skipped = report["skipped"].as_array().unwrap();

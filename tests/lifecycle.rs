@@ -8,6 +8,7 @@ mod lifecycle {
     mod barriers;
     mod closed;
     mod first;
+    mod fleet;
     mod late;
     mod limits;
     mod merged;

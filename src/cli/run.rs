@@ -113,6 +113,7 @@ mod tests {
             version: None,
             new: None,
             target: None,
+            installations: Vec::new(),
             stage: Stage::Platform,
             moves: false,
             reason: None,

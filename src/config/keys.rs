@@ -22,6 +22,8 @@ pub enum Shape {
     Section,
     /// A list of sections.
     Sections,
+    /// A list of sections, or this word.
+    SectionsOr(&'static str),
     /// The keys of another section.
     Like(&'static str),
     /// The number of the format.
@@ -138,9 +140,10 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "targets",
-        Shape::Sections,
-        "one, `default`, of all files",
-        "Files that move together: an environment, a cluster.",
+        Shape::SectionsOr("auto"),
+        "one, `default`",
+        "Files that move together: an environment, a cluster. Without them all go together, and an [installation](#targets) \
+         that cannot go along has a target of its own; with `auto` each installation has one.",
     ),
     key("targets[].name", Shape::Text(Text::Name), "required", "Its name, as shown in branches and titles."),
     key(
@@ -306,6 +309,7 @@ impl Shape {
         match self {
             Self::Section | Self::Like(_) => "a section with keys of its own".to_owned(),
             Self::Sections => "a list of sections".to_owned(),
+            Self::SectionsOr(word) => format!("a list of sections, or `{word}`"),
             Self::Format => "the number 1".to_owned(),
             Self::Bool => "`true` or `false`".to_owned(),
             Self::Word(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(" or "),
@@ -352,7 +356,11 @@ mod tests {
             let Some((section, _)) = key.path.rsplit_once('.') else { continue };
             let parent = KEYS.iter().find(|k| k.path == section.trim_end_matches("[]")).unwrap();
             let listed = section.ends_with("[]");
-            assert_eq!(parent.shape, if listed { Shape::Sections } else { Shape::Section }, "{}", key.path);
+            let fits = match parent.shape {
+                Shape::Sections | Shape::SectionsOr(_) => listed,
+                shape => shape == Shape::Section && !listed,
+            };
+            assert!(fits, "{}", key.path);
         }
     }
 

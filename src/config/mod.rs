@@ -24,7 +24,7 @@ use jiff::SignedDuration;
 
 use crate::{
     linkerd::EdgeVersion,
-    plan::Target,
+    plan::{Split, Target},
     policy::Policy,
     propose::{Options, forge::Extras},
     render::{DriftMode, RenderEntry},
@@ -44,6 +44,8 @@ pub struct Config {
     pub base: Option<String>,
     /// The targets, at least one.
     pub targets: Vec<TargetConfig>,
+    /// How targets are made where they are not listed: each is like the one that stands in for them here.
+    pub split: Split,
     /// What becomes of proxy pins.
     pub data_plane: DataPlane,
     /// How committed manifests were rendered, where it cannot be found.
@@ -174,6 +176,7 @@ impl Default for Config {
         Self {
             base: None,
             targets: vec![TargetConfig::default()],
+            split: Split::default(),
             data_plane: DataPlane::default(),
             render: Vec::new(),
             drift: DriftMode::Refuse,
@@ -226,6 +229,13 @@ impl Config {
 }
 
 // === impl TargetConfig ===
+
+impl TargetConfig {
+    /// Returns what holds for another target that nobody configured.
+    pub fn like(&self, target: Target) -> Self {
+        Self { target, ..self.clone() }
+    }
+}
 
 impl Default for TargetConfig {
     fn default() -> Self {

@@ -37,6 +37,8 @@ pub(super) struct Raw {
     pub freeze: Vec<RawFreeze>,
     pub policy: RawPolicy,
     pub targets: Option<Spanned<Vec<RawTarget>>>,
+    /// `targets: auto`.
+    pub targets_word: Word,
     pub data_plane_pins: Word,
     pub data_plane_after: Word,
     pub control_plane: Word,
@@ -178,6 +180,7 @@ impl Raw {
             targets: file
                 .sections("targets")
                 .map(|s| Spanned { span: s.span, value: s.value.iter().map(RawTarget::read).collect() }),
+            targets_word: file.word("targets"),
             data_plane_pins: data_plane.word("pins"),
             data_plane_after: data_plane.word("after"),
             control_plane: data_plane.word("controlPlane"),
@@ -329,10 +332,14 @@ impl<'r, 'a> Section<'r, 'a> {
             _ if typed == "nothing" => Some("has no value".to_owned()),
             Shape::Any => None,
             Shape::Section | Shape::Like(_) => (typed != "a section").then(|| format!("is {typed}")),
-            Shape::Sections | Shape::Texts(_) if value.items().count() > MAX_ITEMS => {
+            Shape::SectionsOr(word) if value.as_str().is_some() => (value.as_str() != Some(word))
+                .then(|| format!("cannot be `{}`", value.as_str().unwrap_or_default())),
+            Shape::Sections | Shape::SectionsOr(_) | Shape::Texts(_) if value.items().count() > MAX_ITEMS => {
                 Some(format!("has more than {MAX_ITEMS} items"))
             }
-            Shape::Sections | Shape::Texts(_) => (typed != "a list").then(|| format!("is {typed}")),
+            Shape::Sections | Shape::SectionsOr(_) | Shape::Texts(_) => {
+                (typed != "a list").then(|| format!("is {typed}"))
+            }
             Shape::Format => (value.as_str().is_none()).then(|| format!("is {typed}")),
             Shape::Bool => (typed != "a boolean").then(|| format!("is {typed}")),
             Shape::Word(words) => match value.as_str() {
@@ -413,7 +420,7 @@ impl<'r, 'a> Section<'r, 'a> {
     /// Opens each section of a list.
     fn sections(&self, name: &str) -> Option<Spanned<Vec<Section<'r, 'a>>>> {
         let (shape, list) = self.entry(name)?;
-        if self.shape_fault(shape, list).is_some() {
+        if self.shape_fault(shape, list).is_some() || !list.is_sequence() {
             return None;
         }
         let path = match name {

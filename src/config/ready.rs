@@ -4,7 +4,7 @@ use globset::{GlobSet, GlobSetBuilder};
 use jiff::tz::TimeZone;
 
 use crate::{
-    plan::Target,
+    plan::{Split, Target},
     policy::{Channel, Freeze, Policy, Schedule},
     propose::{History, Options, Update, forge::Extras},
     render::{DriftMode, RenderEntry},
@@ -33,6 +33,11 @@ pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
     let base = to.base(raw, &branch.prefix);
     Config {
         targets: to.targets(raw),
+        split: match (&raw.targets, word(&raw.targets_word)) {
+            (Some(_), _) => Split::Listed,
+            (None, Some(_)) => Split::Each,
+            (None, None) => Split::Laggards,
+        },
         data_plane: to.data_plane(raw),
         render: to.render(raw),
         drift: match word(&raw.drift) {
@@ -305,6 +310,7 @@ impl Conversion<'_> {
                 paths: self.globs(&raw.paths, "targets[].paths"),
                 exclude: self.globs(&raw.exclude, "targets[].exclude"),
                 all: raw.paths.is_none(),
+                ..Target::default_all()
             },
             policy: self.policy(&raw.policy, general.clone(), zone, "targets[].policy"),
             kubernetes: self.value(&raw.kubernetes, "targets[].kubernetes", values::kubernetes),

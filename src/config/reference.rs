@@ -46,6 +46,7 @@ fn value(shape: Shape) -> String {
     match shape {
         Shape::Section => "section".to_owned(),
         Shape::Sections => "list of sections".to_owned(),
+        Shape::SectionsOr(word) => format!("list of sections, `{word}`"),
         Shape::Like(other) => format!("as `{other}`"),
         Shape::Format => "`1`".to_owned(),
         Shape::Bool => "`true`, `false`".to_owned(),

@@ -44,6 +44,10 @@ fn property(key: &Key) -> Value {
         Shape::Section => section(key.path),
         Shape::Like(other) => section(other),
         Shape::Sections => list(Value::Object(section(&format!("{}[]", key.path)))),
+        Shape::SectionsOr(word) => {
+            let sections = list(Value::Object(section(&format!("{}[]", key.path))));
+            object(json!({"oneOf": [{"const": word}, sections]}))
+        }
         Shape::Format => object(json!({"const": 1})),
         Shape::Bool => object(json!({"type": "boolean"})),
         Shape::Word(words) => object(json!({"enum": words})),

@@ -25,7 +25,7 @@ pub use knowledge::{Knowledge, KnowledgeError, built_in, required_hop};
 pub use milestones::Milestone;
 pub use names::{
     CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, VersionLine, image,
-    is_chart, retired_chart,
+    is_chart, is_control_plane, retired_chart,
 };
 pub use notices::{Notice, NoticeKind, Touches};
 pub use requirements::{GatewayApi, Kubernetes};

@@ -98,6 +98,11 @@ pub fn is_chart(name: &str) -> bool {
     CHARTS.contains(&name) || retired_chart(name).is_some()
 }
 
+/// Says whether a chart installs a control plane, of whatever channel.
+pub fn is_control_plane(chart: &str) -> bool {
+    chart == "linkerd2" || chart.starts_with("linkerd") && chart.ends_with("-control-plane")
+}
+
 /// Returns what became of a chart that the channel no longer has.
 pub fn retired_chart(name: &str) -> Option<RetiredChart> {
     RETIRED_CHARTS.into_iter().find(|chart| chart.name == name)

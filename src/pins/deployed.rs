@@ -406,6 +406,7 @@ fn place(
         version: judged.version,
         stage: spec.stage,
         stays: held.or(spec.stays).or(judged.stays),
+        installations: Default::default(),
     });
 }
 

@@ -152,6 +152,7 @@ impl Found {
             version: text.version,
             stage: spec.stage,
             stays,
+            installations: Default::default(),
         });
     }
 

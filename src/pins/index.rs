@@ -37,6 +37,8 @@ pub(super) struct Index {
     pub maps: Vec<Map>,
     /// Files that are called values.
     pub values_files: Vec<ValuesFile>,
+    /// Files with objects that make others, wherever what they read may lie.
+    pub makers: Vec<RepoPath>,
 }
 
 /// A file that is called values, with its keys.
@@ -230,6 +232,7 @@ impl Index {
         self.roots.extend(other.roots);
         self.maps.extend(other.maps);
         self.values_files.extend(other.values_files);
+        self.makers.extend(other.makers);
     }
 
     fn object(&mut self, file: &File, object: &Object<'_>) {
@@ -252,7 +255,9 @@ impl Index {
                 self.roots.extend(spec.map(|s| argo_roots(name, at(), s)).unwrap_or_default());
                 self.releases.extend(spec.map(|s| argo_releases(name, &path, s)).unwrap_or_default());
             }
+            ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance") => self.makers.push(path),
             ("argoproj.io", "ApplicationSet") => {
+                self.makers.push(path);
                 self.roots.extend(spec.map(|s| argo_set_roots(name, at(), s)).unwrap_or_default());
             }
             ("", "Namespace") => {

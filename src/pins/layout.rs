@@ -127,6 +127,29 @@ impl<'i> Layout<'i> {
         found
     }
 
+    /// Returns the files of all roots and kustomizations that files lead to, from the inside out, with the files
+    /// themselves.
+    pub fn outwards(&self, files: impl IntoIterator<Item = RepoPath>) -> BTreeSet<RepoPath> {
+        let mut todo: Vec<RepoPath> = files.into_iter().collect();
+        let mut found = BTreeSet::new();
+        while let Some(path) = todo.pop() {
+            if found.contains(&path) {
+                continue;
+            }
+            let above = self.above(&path);
+            let folders = above.folders.iter().filter_map(|folder| self.index.kustomizations.get(*folder));
+            todo.extend(folders.map(|kustomization| kustomization.path.clone()));
+            todo.extend(
+                applied(&above.folders, &path)
+                    .filter_map(|f| self.roots.get(f))
+                    .flatten()
+                    .map(|r| r.path.clone()),
+            );
+            found.insert(path);
+        }
+        found
+    }
+
     /// Returns the same as a check sees them.
     pub fn appliers(&self, path: &RepoPath) -> Vec<Applier> {
         let patched = self.folders_above(path).into_iter().any(|folder| {

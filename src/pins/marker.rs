@@ -89,6 +89,7 @@ pub(super) fn text_pin(
         version: Some(token.version),
         stage: Stage::Platform,
         stays,
+        installations: Default::default(),
     }
 }
 

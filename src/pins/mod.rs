@@ -18,6 +18,7 @@ mod generator;
 mod hold;
 mod image;
 mod index;
+mod installed;
 mod kustomize;
 mod layout;
 mod manifest;
@@ -40,7 +41,7 @@ mod variable;
 mod version_text;
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     ops::Range,
     sync::Arc,
 };
@@ -68,8 +69,10 @@ pub struct ScanOptions {
     pub mirrors: Vec<String>,
     /// The ceiling on one file, in bytes; a larger one is named and never loaded.
     pub file_bytes: u64,
-    /// What an earlier scan need not have read ([`Inventory::quiet`]).
+    /// What an earlier scan need not have read ([`Inventory::irrelevant`]).
     pub irrelevant: IrrelevantBlobs,
+    /// Whether the installations of pins are looked for.
+    pub installations: bool,
 }
 
 /// Blobs in which nothing is of interest, whatever file they are: a tree after a change shares nearly all of them with
@@ -84,6 +87,7 @@ impl Default for ScanOptions {
             mirrors: Vec::new(),
             file_bytes: 16 << 20,
             irrelevant: IrrelevantBlobs::default(),
+            installations: true,
         }
     }
 }
@@ -126,7 +130,12 @@ pub struct Pin {
     pub stage: Stage,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,
+    /// The installations that it serves, ordered by name; none where the repository does not tell.
+    pub installations: Installations,
 }
+
+/// Names of installations, ordered.
+pub type Installations = Arc<[Arc<str>]>;
 
 /// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -272,6 +281,10 @@ pub enum Reason {
     NotDeployed,
     /// The control plane's release is not known, so proxies wait.
     ControlPlaneUnknown,
+    /// The control plane does not go to the release, so proxies do not either.
+    ControlPlaneBehind,
+    /// Another pin of its target names a newer release, and a target never goes down.
+    NewerBeside,
 }
 
 /// A file that mentions Linkerd and was not read, or not wholly.
@@ -326,6 +339,8 @@ pub struct Facts {
     pub rendered: Vec<RenderedFile>,
     /// Releases and applications of Linkerd charts with what they say of their order.
     pub deployments: Vec<Deployment>,
+    /// The installations, ordered by name.
+    pub installations: Vec<Arc<str>>,
     /// Text outside deployable files that would render or install an old release again.
     pub generators: Vec<Generator>,
     /// Renovate or Dependabot configurations that manage the same pins.
@@ -386,6 +401,30 @@ pub struct Rival {
     pub bot: &'static str,
     /// The rule that leaves the pins to uplinker, as text to paste.
     pub rule: String,
+}
+
+// === impl Inventory ===
+
+impl Inventory {
+    /// Takes over the installations that another scan found, of the same repository before an edit: an edit moves
+    /// releases, and no pin from one installation to another.
+    pub fn take_installations(&mut self, before: &Self) {
+        self.facts.installations.clone_from(&before.facts.installations);
+        let mut from = 0;
+        for own in self.pins.chunk_by_mut(|a, b| a.path == b.path) {
+            let Some(path) = own.first().map(|pin| pin.path.clone()) else { continue };
+            from += before.pins.get(from..).map_or(0, |rest| rest.partition_point(|pin| pin.path < path));
+            let old = before.pins.get(from..).unwrap_or_default();
+            let old = old.get(..old.partition_point(|pin| pin.path == path)).unwrap_or_default();
+            let all: BTreeSet<&Arc<str>> = old.iter().flat_map(|pin| pin.installations.iter()).collect();
+            let all: Installations = all.into_iter().cloned().collect();
+            let same = old.len() == own.len();
+            for (n, pin) in own.iter_mut().enumerate() {
+                let there = old.get(n).filter(|_| same);
+                pin.installations = there.map_or_else(|| all.clone(), |old| old.installations.clone());
+            }
+        }
+    }
 }
 
 // === impl IrrelevantBlobs ===

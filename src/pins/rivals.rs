@@ -92,7 +92,20 @@ mod tests {
         let (form, stage) = (Form::Chart, Stage::Platform);
         let (chart, mirror, version, stays) = (None, None, None, None);
         let (blob, value) = (BlobId([0; 20]), String::new());
-        Pin { path, blob, site, kind, chart, mirror, value, form, version, stage, stays }
+        Pin {
+            path,
+            blob,
+            site,
+            kind,
+            chart,
+            mirror,
+            value,
+            form,
+            version,
+            stage,
+            stays,
+            installations: Default::default(),
+        }
     }
 
     #[test]

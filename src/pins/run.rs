@@ -15,7 +15,7 @@ use super::{
     deployed,
     found::Found,
     index::Index,
-    kustomize,
+    installed, kustomize,
     layout::Layout,
     manifest,
     marker::{self, TextFile},
@@ -117,6 +117,9 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
     inventory.facts.rendered.sort();
     (inventory.pins, inventory.facts.deployments) = found.into_pins();
+    if options.installations {
+        inventory.facts.installations = installed::name(&context, &mut inventory.pins);
+    }
     let appliers = appliers(&context, &inventory.facts);
     let rivals = rivals::find(&corpus, &inventory.pins);
     inventory.facts = Facts { appliers, rivals, ..inventory.facts };

@@ -21,7 +21,7 @@ use crate::{
     linkerd::EdgeVersion,
     pins::{ChartUse, Pin, PinKind, Site, ValuesPart},
     pipeline::{Operator, draft::Case},
-    plan,
+    plan::{self, Target},
     release::{Chart as Packaged, Release},
     render::{Chart, ChartId, Job, RenderError, Renderer, committed},
     repo::{BlobId, Entry, RepoPath, Tree, TreeError},
@@ -76,7 +76,8 @@ impl<'a> Origin<'a> {
         (PROGRAM, operator.renderer.identity()).hash(&mut hash);
         operator.indexes.iter().for_each(|index| address(index).hash(&mut hash));
         (&target.target.name, stage, to, hop_towards).hash(&mut hash);
-        pins(&survey.inventory.pins, &mut hash);
+        pins(&survey.inventory.pins, &target.target, &mut hash);
+        (survey.targets.len() > 1).hash(&mut hash);
         (&survey.inventory.skipped, &survey.inventory.facts).hash(&mut hash);
         releases(question, &mut hash);
         let files = files(question);
@@ -108,12 +109,26 @@ impl<'a> Origin<'a> {
 
 /// Hashes what is said of pins. Where in its file a pin is counts for an edit alone, and the files of those are hashed
 /// whole: a file may change around a pin that stays.
-fn pins(pins: &[Pin], hash: &mut Sha) {
+fn pins(pins: &[Pin], target: &Target, hash: &mut Sha) {
     for pin in pins {
-        let Pin { path, blob: _, site, kind, chart, mirror, value, form, version, stage, stays } = pin;
+        let Pin {
+            path,
+            blob: _,
+            site,
+            kind,
+            chart,
+            mirror,
+            value,
+            form,
+            version,
+            stage,
+            stays,
+            installations,
+        } = pin;
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
         (chart, mirror, value, form, version, stage, stays).hash(hash);
+        (installations, target.has(pin)).hash(hash);
     }
 }
 

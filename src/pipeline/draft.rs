@@ -65,9 +65,10 @@ pub(super) fn draft(
     operator: &Operator<'_>,
     landed: &dyn Landed,
     warm: Option<&Warm<'_>>,
+    others: &[Draft],
 ) -> Result<Option<Draft>, Error> {
     let Case { survey, target, stage } = case;
-    let mine = |p: &Pin| p.stage == stage && target.target.covers(&p.path);
+    let mine = |p: &Pin| p.stage == stage && target.target.has(p);
     if !survey.inventory.pins.iter().any(mine) {
         return Ok(None);
     }
@@ -87,6 +88,10 @@ pub(super) fn draft(
         Decision::Hold(hold) => return Ok(Some(case.without_proposal(held(stage, hold)))),
         Decision::Target { version, hop_towards } => (version, hop_towards),
     };
+    if let Some(target) = goes_first(target, stage, others) {
+        let hold = Hold { reason: HoldReason::After { target }, release: Some(to), until: None };
+        return Ok(Some(case.without_proposal(held(stage, hold))));
+    }
     let origin = Origin::of(&Question { case, to, hop_towards }, operator);
     let kept = match warm {
         Some(warm) => warm.up_to_date(case, to, &origin, operator.now)?,
@@ -118,6 +123,21 @@ pub(super) fn draft(
     }
 }
 
+/// Names the target that goes before this one, where it has something to do or waits for another installation.
+fn goes_first(target: &TargetConfig, stage: Stage, others: &[Draft]) -> Option<String> {
+    let first = target.target.after.as_ref().filter(|_| stage == Stage::Platform)?;
+    let draft = others.iter().find(|d| d.report.target == *first && d.report.stage == Stage::Platform)?;
+    let is_there = match &draft.report.decision {
+        StageDecision::Hold { hold, .. } => match &hold.reason {
+            HoldReason::UpToDate | HoldReason::NothingMoves { .. } | HoldReason::OtherChannel { .. } => true,
+            HoldReason::Serves { installation, .. } => *installation == target.target.name,
+            _ => false,
+        },
+        _ => false,
+    };
+    (!is_there).then(|| first.clone())
+}
+
 /// Puts a hold into words.
 fn held(stage: Stage, hold: Hold) -> StageDecision {
     let text = match stage {
@@ -130,6 +150,26 @@ fn held(stage: Stage, hold: Hold) -> StageDecision {
 // === impl Draft ===
 
 impl Draft {
+    /// What is left of a target that is no more: there is nothing to propose.
+    pub fn gone(target: &str, stage: Stage) -> Self {
+        let hold = Hold { reason: HoldReason::Gone, release: None, until: None };
+        Self::undecided(target, stage, held(stage, hold))
+    }
+
+    fn undecided(target: &str, stage: Stage, decision: StageDecision) -> Self {
+        let report = StageReport {
+            target: target.to_owned(),
+            stage,
+            decision,
+            changes: ChangeSet::default(),
+            findings: Vec::new(),
+            proposal: None,
+            kept: None,
+            outcome: None,
+        };
+        Self { report, wanted: None, charts: Vec::new() }
+    }
+
     /// Notes what became of it, or what would; without a pull request to carry it, there is no proposal.
     pub fn became(&mut self, outcome: Option<Outcome>) {
         if matches!(outcome, Some(Outcome::LeftAlone { pull: None, .. })) {
@@ -217,25 +257,14 @@ impl Case<'_> {
 
     /// Fills the configured wording, or returns the built-in title.
     fn title(&self, plan: &Plan) -> String {
-        let config = self.survey.config();
-        match &config.pull_request.title {
+        match &self.survey.config().pull_request.title {
             Some(wording) => fill(wording, plan),
-            None => plan::title(plan, config.targets.len() > 1),
+            None => plan::title(plan, self.survey.targets.len() > 1),
         }
     }
 
     fn without_proposal(&self, decision: StageDecision) -> Draft {
-        let report = StageReport {
-            target: self.target.target.name.clone(),
-            stage: self.stage,
-            decision,
-            changes: ChangeSet::default(),
-            findings: Vec::new(),
-            proposal: None,
-            kept: None,
-            outcome: None,
-        };
-        Draft { report, wanted: None, charts: Vec::new() }
+        Draft::undecided(&self.target.target.name, self.stage, decision)
     }
 }
 

@@ -132,6 +132,6 @@ fn pins<'i>(
 ) -> impl Iterator<Item = &'i Pin> {
     let says = move |p: &&Pin| p.chart.as_deref() == Some(CONTROL_PLANE) && plan::edge_of(p) == Some(release);
     let all: Vec<&Pin> = inventory.pins.iter().filter(says).collect();
-    let own: Vec<&Pin> = all.iter().copied().filter(|p| target.covers(&p.path)).collect();
+    let own: Vec<&Pin> = all.iter().copied().filter(|p| target.has(p)).collect();
     if own.is_empty() { all } else { own }.into_iter()
 }

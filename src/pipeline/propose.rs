@@ -1,8 +1,11 @@
 //! Hands one draft to the forge, and says what became of it.
 
+use std::collections::BTreeSet;
+
 use crate::{
     config::Config,
-    explain::Message,
+    explain::{Marker, Message, marker},
+    pins::Stage,
     pipeline::{
         Base, Error,
         draft::{Draft, fill},
@@ -12,7 +15,7 @@ use crate::{
     policy::HoldReason,
     propose::{
         self, Applied, CommitParts, Done, Held, Intent, ProposalContext, ProposeError, Wanted,
-        forge::{Forge, ForgeError},
+        forge::{Forge, ForgeError, PullRequest},
     },
     release::Catalog,
     repo::{ChangeSet, git::GitRemote},
@@ -54,12 +57,44 @@ impl Proposing<'_> {
         Ok(())
     }
 
-    /// Lists what is open of all branches at once, where more than one would be asked about.
-    pub fn list_open(&self, drafts: &[Draft], lists: &mut Lists) -> Result<(), Error> {
+    /// Lists what is open of all branches at once, where more than one would be asked about. Returns a draft for each pull
+    /// request of ours whose target is no more: there is nothing left to propose in it.
+    pub fn gone(&self, drafts: &[Draft], lists: &mut Lists) -> Result<Vec<Draft>, Error> {
         let wanted = drafts.iter().filter_map(|draft| self.intent(draft)).map(|(branch, _)| branch);
         let there = |branch: &String| self.base.refs.branches.contains_key(branch) && !lists.has(branch);
-        let asked: Vec<String> = wanted.filter(there).collect();
-        if asked.len() > 1 { lists.list_open(self.forge, asked) } else { Ok(()) }
+        let gone: Vec<(Draft, String)> = self.without_target(drafts).collect();
+        let asked: Vec<String> =
+            wanted.chain(gone.iter().map(|(_, branch)| branch.clone())).filter(there).collect();
+        if asked.len() > 1 {
+            lists.list_open(self.forge, asked)?;
+        }
+        let mut left = Vec::new();
+        for (draft, branch) in gone {
+            let open = lists.open(self.forge, &branch, &[])?;
+            let is_ours = |pull: &&&PullRequest| {
+                let of_here =
+                    |m: Marker| m.target == draft.report.target && m.stage == draft.report.stage.name();
+                pull.base == self.base.branch && marker::read(&pull.body).is_some_and(of_here)
+            };
+            if open.iter().find(is_ours).is_some() {
+                left.push(draft);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Finds the branches that are named as ours are and that no draft is for.
+    fn without_target(&self, drafts: &[Draft]) -> impl Iterator<Item = (Draft, String)> {
+        let own: BTreeSet<String> = drafts.iter().map(|draft| self.branch(draft)).collect();
+        self.base.refs.branches.keys().filter(move |branch| !own.contains(*branch)).filter_map(|branch| {
+            let (target, stage) = branch.strip_prefix(&self.config.branch.prefix)?.rsplit_once('/')?;
+            let stage = [Stage::Platform, Stage::DataPlane].into_iter().find(|s| s.name() == stage)?;
+            Some((Draft::gone(target, stage), branch.clone()))
+        })
+    }
+
+    fn branch(&self, draft: &Draft) -> String {
+        propose::branch(&self.config.branch.prefix, &draft.report.target, draft.report.stage)
     }
 
     fn context(
@@ -83,15 +118,15 @@ impl Proposing<'_> {
 
     /// What is wished for, and on which branch; nothing on a hold, which leaves an open pull request as it is.
     fn intent<'d>(&self, draft: &'d Draft) -> Option<(String, Intent<'d>)> {
-        let Self { base, config, .. } = self;
-        let branch = propose::branch(&config.branch.prefix, &draft.report.target, draft.report.stage);
+        let base = self.base;
+        let branch = self.branch(draft);
         match (&draft.report.decision, &draft.wanted) {
             (StageDecision::Propose(plan), Some(wanted)) => {
                 let commit = CommitParts {
                     onto: base.tip.id,
                     changes: &draft.report.changes,
                     message: self.message(plan, wanted, &draft.charts),
-                    author: config.commit.author.clone(),
+                    author: self.config.commit.author.clone(),
                     published: plan.published,
                 };
                 Some((branch, Intent::Propose(propose::Proposal { wanted: wanted.clone(), commit })))
@@ -100,7 +135,10 @@ impl Proposing<'_> {
             (StageDecision::Hold { hold, .. }, _)
                 if matches!(
                     hold.reason,
-                    HoldReason::UpToDate | HoldReason::NothingMoves { .. } | HoldReason::OtherChannel { .. }
+                    HoldReason::UpToDate
+                        | HoldReason::NothingMoves { .. }
+                        | HoldReason::OtherChannel { .. }
+                        | HoldReason::Gone
                 ) =>
             {
                 base.refs.branches.contains_key(&branch).then_some((branch, Intent::Withdraw))
@@ -144,7 +182,7 @@ impl Proposing<'_> {
     }
 }
 
-fn outcome(done: Done, pull: Option<propose::forge::PullRequest>, branch: &str) -> Option<Outcome> {
+fn outcome(done: Done, pull: Option<PullRequest>, branch: &str) -> Option<Outcome> {
     match (done, pull) {
         // Its last word is `branch`, and without a pull request nothing else in the report names it.
         (Done::Held(held @ Held::BranchOccupied { .. }), pull) => {

@@ -3,12 +3,16 @@
 use crate::{
     config::{Config, ProxyPins, TargetConfig},
     linkerd::{self, EdgeVersion},
-    pins::{self, Inventory, PinKind, ScanOptions},
-    pipeline::{Base, Error, draft::Draft},
-    plan::{self, Move, Proxies, Target},
+    pins::{self, Inventory, Pin, PinKind, ScanOptions},
+    pipeline::{
+        Base, Error,
+        draft::Draft,
+        targets::{self, Aim},
+    },
+    plan::{self, Move, Proxies, Split, Target},
     policy::HoldReason,
     release::{Catalog, FeedState},
-    repo::{RepoPath, Tree},
+    repo::Tree,
     report::{PinsReport, RunReport, StageDecision},
 };
 
@@ -18,6 +22,8 @@ pub(super) struct Survey<'a> {
     pub catalog: &'a Catalog,
     pub inventory: Inventory,
     pub options: plan::Options,
+    /// The targets.
+    pub targets: Vec<TargetConfig>,
     /// The pins in no target, by position.
     outside: Vec<usize>,
     config: &'a Config,
@@ -33,6 +39,7 @@ impl<'a> Survey<'a> {
         config: &'a Config,
         catalog: &'a Catalog,
         indexes: &[String],
+        aim: Aim,
     ) -> Result<Self, Error> {
         let scanning = ScanOptions {
             ignore: config.ignore.clone(),
@@ -44,22 +51,30 @@ impl<'a> Survey<'a> {
             ProxyPins::Ignore => Proxies::Ignore,
         };
         let options = plan::Options { proxies, indexes: indexes.to_vec() };
-        let (inventory, outside) = (Inventory::default(), Vec::new());
-        let mut survey = Self { tree, catalog, inventory, options, outside, config, scanning };
-        survey.inventory = survey.scan(tree)?;
+        let mut inventory = pins::scan(tree, &scanning)?;
+        plan::resolve(&mut inventory, catalog);
+        let (targets, outside) = (config.targets.clone(), Vec::new());
+        let mut survey = Self { tree, catalog, inventory, options, targets, outside, config, scanning };
         survey.check_paths()?;
-        let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
-        let assigned =
-            plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
-        survey.outside = assigned.outside;
+        match config.split {
+            Split::Listed => {
+                let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
+                let assigned =
+                    plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
+                survey.outside = assigned.outside;
+            }
+            _ => survey.targets = targets::targets(&survey, aim),
+        }
         Ok(survey)
     }
 
-    /// Scans another tree of the same repository, such as the one after a change.
+    /// Scans the tree after a change.
     pub fn scan(&self, tree: &dyn Tree) -> Result<Inventory, Error> {
-        let scanning = ScanOptions { irrelevant: self.inventory.irrelevant.clone(), ..self.scanning.clone() };
+        let irrelevant = self.inventory.irrelevant.clone();
+        let scanning = ScanOptions { irrelevant, installations: false, ..self.scanning.clone() };
         let mut inventory = pins::scan(tree, &scanning)?;
         plan::resolve(&mut inventory, self.catalog);
+        inventory.take_installations(&self.inventory);
         Ok(inventory)
     }
 
@@ -72,12 +87,12 @@ impl<'a> Survey<'a> {
     pub fn pins(&self, to: Option<EdgeVersion>) -> PinsReport {
         let knowledge = linkerd::built_in();
         let judge = |to| -> Vec<Move> {
-            let of = |t: &Target| plan::judge(&self.inventory, t, to, knowledge, &self.options);
-            self.config.targets.iter().flat_map(|t| of(&t.target)).collect()
+            let of = |t: &Target| plan::forecast(&self.inventory, t, to, knowledge, &self.options);
+            self.targets.iter().flat_map(|t| of(&t.target)).collect()
         };
         let judged = to.map(|to| (to, judge(to)));
         let judged = judged.as_ref().map(|(to, moves)| (*to, moves.as_slice()));
-        PinsReport::new(&self.inventory, |path| self.target_of(path), judged)
+        PinsReport::new(&self.inventory, |pin| self.target_of(pin), judged)
     }
 
     /// Reports what was decided. The pins are judged by the drafts, and where a stage is on hold by none.
@@ -111,7 +126,7 @@ impl<'a> Survey<'a> {
             base: base.branch.clone(),
             base_commit: base.tip.id.to_string(),
             writes: false,
-            pins: PinsReport::new(&self.inventory, |path| self.target_of(path), judged),
+            pins: PinsReport::new(&self.inventory, |pin| self.target_of(pin), judged),
             notes: failed.chain(idle).chain(self.orphans()).chain(remarks).chain(rivals).collect(),
             stages: drafts.into_iter().map(|d| d.report).collect(),
         }
@@ -146,15 +161,12 @@ impl<'a> Survey<'a> {
     /// Returns the targets without a pin, where there are pins.
     fn idle_targets(&self) -> impl Iterator<Item = &str> {
         let pins = &self.inventory.pins;
-        let targets = self.config.targets.iter().filter(|_| !pins.is_empty());
-        targets
-            .map(|t| &t.target)
-            .filter(|t| !pins.iter().any(|p| t.covers(&p.path)))
-            .map(|t| t.name.as_str())
+        let targets = self.targets.iter().filter(|_| !pins.is_empty());
+        targets.map(|t| &t.target).filter(|t| !pins.iter().any(|p| t.has(p))).map(|t| t.name.as_str())
     }
 
-    fn target_of(&self, path: &RepoPath) -> Option<String> {
-        self.config.targets.iter().find(|t| t.target.covers(path)).map(|t| t.target.name.clone())
+    fn target_of(&self, pin: &Pin) -> Option<String> {
+        self.targets.iter().find(|t| t.target.has(pin)).map(|t| t.target.name.clone())
     }
 
     /// Places an overlap at the later of the targets that claim a file.

@@ -3,7 +3,7 @@
 use crate::{
     config,
     pins::ValuesPart,
-    pipeline::{Error, rendering::Rendering, survey::Survey},
+    pipeline::{Error, rendering::Rendering, survey::Survey, targets::Aim},
     plan::Target,
     release::Catalog,
     render::{
@@ -26,9 +26,9 @@ pub(super) fn verify(
     now: jiff::Timestamp,
 ) -> Result<VerifyReport, Error> {
     let config = config::read(tree)?;
-    let survey = Survey::new(tree, &config, catalog, &[])?;
+    let survey = Survey::new(tree, &config, catalog, &[], Aim::default())?;
     let mut report = VerifyReport::default();
-    for target in &config.targets {
+    for target in &survey.targets {
         let rendering = Rendering::new(&survey, target, tree, renderer);
         let proofs = rendering.proofs();
         report.manifests.extend(proofs.sets.iter().filter_map(|set| row(set, &proofs)));

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use crate::{
-    config::Config,
+    config::{Config, TargetConfig},
     linkerd::EdgeVersion,
     pins::Stage,
     pipeline::{Base, Error, basis::Origin, draft::Case, landed::OnRemote},
@@ -37,7 +37,7 @@ impl Warm<'_> {
         if !base.refs.branches.contains_key(&branch) {
             return Ok(None);
         }
-        let pulls = remote.open(&branch, &self.others(&branch))?;
+        let pulls = remote.open(&branch, &self.others(&branch, &case.survey.targets))?;
         let sought = Sought {
             target,
             stage,
@@ -58,9 +58,9 @@ impl Warm<'_> {
     }
 
     /// The other branches of ours that there are, so that one request tells of all.
-    fn others(&self, branch: &str) -> Vec<String> {
+    fn others(&self, branch: &str, targets: &[TargetConfig]) -> Vec<String> {
         let stages = [Stage::Platform, Stage::DataPlane];
-        let targets = self.config.targets.iter().map(|target| target.target.name.as_str());
+        let targets = targets.iter().map(|target| target.target.name.as_str());
         let all = targets.flat_map(|target| stages.map(|stage| self.branch(target, stage)));
         all.filter(|other| other != branch && self.base.refs.branches.contains_key(other)).collect()
     }

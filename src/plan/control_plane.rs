@@ -51,7 +51,7 @@ pub fn control_plane(
     configured: Option<EdgeVersion>,
 ) -> ControlPlane {
     let of = |mine: bool| -> Vec<EdgeVersion> {
-        let pins = inventory.pins.iter().filter(|p| !mine || target.covers(&p.path));
+        let pins = inventory.pins.iter().filter(|p| !mine || target.has(p));
         pins.filter(|p| says_what_runs(p)).filter_map(edge_of).collect()
     };
     sum(&of(true))
@@ -68,7 +68,7 @@ fn sum(versions: &[EdgeVersion]) -> Option<ControlPlane> {
     })
 }
 
-fn says_what_runs(pin: &Pin) -> bool {
+pub(super) fn says_what_runs(pin: &Pin) -> bool {
     let silent = matches!(
         pin.stays,
         Some(

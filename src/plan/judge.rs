@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Constraint, Move, NewText, Options, Proxies, Target};
+use super::{
+    Constraint, Move, NewText, Options, Proxies, Target, control_plane::says_what_runs, needs::needs,
+};
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
     pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
@@ -68,11 +70,50 @@ pub fn judge(
     options: &Options,
 ) -> Vec<Move> {
     let mine: Vec<usize> =
-        inventory.pins.iter().enumerate().filter(|(_, p)| target.covers(&p.path)).map(|(n, _)| n).collect();
+        inventory.pins.iter().enumerate().filter(|(_, p)| target.has(p)).map(|(n, _)| n).collect();
     let judge = Judge { inventory, to, knowledge, options };
     let mut moves: Vec<Move> = mine.into_iter().map(|pin| judge.one(pin)).collect();
     judge.follow_dependencies(&mut moves);
     judge.follow_locks(&mut moves);
+    moves
+}
+
+/// Says the same of a target as a whole, as its pull requests will have it: where one pin of it keeps the others back, they
+/// stay too.
+pub fn forecast(
+    inventory: &Inventory,
+    target: &Target,
+    to: EdgeVersion,
+    knowledge: &Knowledge,
+    options: &Options,
+) -> Vec<Move> {
+    let mut moves = judge(inventory, target, to, knowledge, options);
+    let wanted = needs(inventory, target, Stage::Platform, options);
+    let far = |lowest: Option<EdgeVersion>| lowest.is_some_and(|from| knowledge.hop(from, to).is_some());
+    let kept = if far(wanted.lowest) || far(wanted.beside.map(|beside| beside.lowest)) {
+        Some(Reason::RequiredHop)
+    } else {
+        wanted.highest.filter(|highest| *highest > to).map(|_| Reason::NewerBeside)
+    };
+    let of = |entry: &Move, stage| inventory.pins.get(entry.pin).filter(|pin| pin.stage == stage);
+    let keep = |entry: &mut Move, reason| {
+        if entry.new.is_some() {
+            (entry.new, entry.reason) = (None, Some(reason));
+        }
+    };
+    if let Some(reason) = kept {
+        moves.iter_mut().filter(|m| of(m, Stage::Platform).is_some()).for_each(|m| keep(m, reason));
+    }
+    // Proxies never go ahead of their control plane, wherever that one will be.
+    let plane = moves.iter().filter_map(|entry| {
+        let pin = of(entry, Stage::Platform).filter(|pin| says_what_runs(pin))?;
+        if entry.new.is_some() { Some(to) } else { edge_of(pin) }
+    });
+    if plane.min().is_some_and(|plane| plane < to) {
+        let reason =
+            kept.filter(|reason| *reason == Reason::RequiredHop).unwrap_or(Reason::ControlPlaneBehind);
+        moves.iter_mut().filter(|m| of(m, Stage::DataPlane).is_some()).for_each(|m| keep(m, reason));
+    }
     moves
 }
 

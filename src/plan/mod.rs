@@ -14,10 +14,11 @@ mod fingerprint;
 mod judge;
 mod make;
 mod needs;
+mod split;
 mod target;
 mod title;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
@@ -31,9 +32,10 @@ use crate::{
 pub use constraint::{BadConstraint, Constraint};
 pub use control_plane::{ControlPlane, control_plane};
 pub use fingerprint::RULES_VERSION;
-pub use judge::{edge_of, judge, resolve, set_aside, set_aside_own};
+pub use judge::{edge_of, forecast, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};
 pub use needs::{mirror_is_read, needs, resting};
+pub use split::{Parts, Split, newest, split};
 pub use target::{Assignment, Overlap, assign};
 pub use title::title;
 
@@ -48,6 +50,27 @@ pub struct Target {
     pub exclude: globset::GlobSet,
     /// Whether it has every file that is not excluded, since `paths` was not configured.
     pub all: bool,
+    /// Which of the pins in its files are its.
+    pub share: Share,
+    /// The target that goes before it, since it has files that this one's installations read too.
+    pub after: Option<String>,
+}
+
+/// Which of the pins in its files a target has.
+#[derive(Clone, Debug, Default)]
+pub enum Share {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that serve an installation.
+    Serving(Arc<str>),
+    /// Those of one part of an inventory.
+    Part {
+        /// The parts.
+        parts: Arc<Parts>,
+        /// Which one.
+        mine: usize,
+    },
 }
 
 /// What the operator and the repository's configuration say of moves, beside the policy.

@@ -2,12 +2,12 @@
 //!
 //! In: the inventory and a target. Out: [`Needs`], the policy's own type, so that policy never sees a file.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Options, Proxies, Target, edge_of, judge::obstructs};
 use crate::{
     pins::{Form, Inventory, Pin, Reason, Stage},
-    policy::{ChartNeed, Needs},
+    policy::{Beside, ChartNeed, Needs},
 };
 
 /// Fills the policy's needs from the pins of one target's stage.
@@ -15,7 +15,7 @@ use crate::{
 /// Pins that may move and pins that are held count; the others say nothing of what this target runs from the edge
 /// channel. Where proxy pins are ignored, none of them may move. A chart counts as unverified if one of its pins comes from a mirror whose index was not read.
 pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Options) -> Needs {
-    let mine = || inventory.pins.iter().filter(|p| p.stage == stage && target.covers(&p.path));
+    let mine = || inventory.pins.iter().filter(|p| p.stage == stage && target.has(p));
     let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
     let moving = || mine().filter(|p| p.stays.is_none() && !ignored);
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
@@ -35,7 +35,23 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
         lowest: moving().filter_map(edge_of).min(),
         highest,
         unnamed,
+        beside: beside(inventory, target, stage),
     }
+}
+
+/// Finds, of the installations that the target's moving pins serve, the one whose own pins, in another target, are
+/// furthest behind.
+fn beside(inventory: &Inventory, target: &Target, stage: Stage) -> Option<Beside> {
+    let moving = |mine: bool| {
+        let all = inventory.pins.iter().filter(move |p| p.stage == stage && p.stays.is_none());
+        all.filter(move |p| target.has(p) == mine)
+    };
+    let served: BTreeSet<&Arc<str>> = moving(true).flat_map(|pin| pin.installations.iter()).collect();
+    let others = moving(false).filter_map(|pin| {
+        let installation = pin.installations.iter().find(|name| served.contains(name))?;
+        Some(Beside { lowest: edge_of(pin)?, installation: installation.to_string() })
+    });
+    others.filter(|_| stage == Stage::Platform).min()
 }
 
 /// Returns why the pins of a target's stage stay, where every one of them stays whatever the release is; `None` where
@@ -47,7 +63,7 @@ pub fn resting(
     options: &Options,
 ) -> Option<BTreeSet<Reason>> {
     let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
-    let mine = inventory.pins.iter().filter(|p| p.stage == stage && target.covers(&p.path));
+    let mine = inventory.pins.iter().filter(|p| p.stage == stage && target.has(p));
     mine.map(|pin| match pin.stays {
         None if ignored => Some(Reason::Ignored),
         stays => stays.filter(|reason| !obstructs(*reason)),

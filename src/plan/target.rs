@@ -3,16 +3,18 @@
 //! In: targets and an inventory. Out: its [`Assignment`]. A file in two
 //! targets would be changed by two pull requests, so an overlap is an error and never a choice.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use globset::GlobSet;
 
-use super::Target;
-use crate::pins::Inventory;
-use crate::repo::RepoPath;
+use super::{Share, Target};
+use crate::{
+    pins::{Inventory, Pin},
+    repo::RepoPath,
+};
 
 /// The target of a repository that configures none.
-const DEFAULT: &str = "default";
+pub(super) const DEFAULT: &str = "default";
 
 /// How many files an [`Overlap`] names before it counts the rest.
 const NAMED: usize = 10;
@@ -38,12 +40,38 @@ pub struct Overlap {
 impl Target {
     /// Returns the target of a repository that configures none: every file.
     pub fn default_all() -> Self {
-        Self { name: DEFAULT.to_owned(), paths: GlobSet::empty(), exclude: GlobSet::empty(), all: true }
+        Self {
+            name: DEFAULT.to_owned(),
+            paths: GlobSet::empty(),
+            exclude: GlobSet::empty(),
+            all: true,
+            share: Share::All,
+            after: None,
+        }
     }
 
-    /// Tells whether a file belongs to this target.
+    /// Returns what serves one installation, whatever else it serves.
+    pub fn serving(installation: &Arc<str>) -> Self {
+        Self { share: Share::Serving(installation.clone()), ..Self::default_all() }
+    }
+
+    /// Tells whether a file belongs to this target, or a part of it.
     pub fn covers(&self, path: &RepoPath) -> bool {
-        (self.all || self.paths.is_match(path.as_str())) && !self.exclude.is_match(path.as_str())
+        let shared = match &self.share {
+            Share::All | Share::Serving(_) => true,
+            Share::Part { parts, mine } => parts.covers(*mine, path),
+        };
+        shared && (self.all || self.paths.is_match(path.as_str())) && !self.exclude.is_match(path.as_str())
+    }
+
+    /// Tells whether a pin belongs to this target.
+    pub fn has(&self, pin: &Pin) -> bool {
+        let mine = match &self.share {
+            Share::All => true,
+            Share::Serving(name) => pin.installations.contains(name),
+            Share::Part { parts, mine } => parts.has(*mine, pin),
+        };
+        mine && self.covers(&pin.path)
     }
 }
 

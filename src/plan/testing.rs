@@ -31,7 +31,7 @@ pub fn target(name: &str, folders: &[&str], exclude: &[&str]) -> Target {
         set.build().unwrap()
     };
     let (paths, exclude) = (globs(folders), globs(exclude));
-    Target { name: name.to_owned(), paths, exclude, all: folders.is_empty() }
+    Target { name: name.to_owned(), paths, exclude, all: folders.is_empty(), ..Target::default_all() }
 }
 
 /// An inventory in the making; modifiers such as [`Build::stays`] change the pin that was added last.
@@ -61,8 +61,21 @@ impl Build {
         let site = Site { span: 0..value.len(), line, column: 1, document: 0, route: None };
         let blob = BlobId([file.len() as u8; 20]);
         let (value, chart, mirror) = (value.to_owned(), None, None);
-        let stays = None;
-        self.0.pins.push(Pin { path, blob, site, kind, chart, mirror, value, form, version, stage, stays });
+        let (stays, installations) = (None, Default::default());
+        self.0.pins.push(Pin {
+            path,
+            blob,
+            site,
+            kind,
+            chart,
+            mirror,
+            value,
+            form,
+            version,
+            stage,
+            stays,
+            installations,
+        });
         self
     }
 
@@ -92,6 +105,16 @@ impl Build {
     /// Says why the last pin stays.
     pub fn stays(self, reason: Reason) -> Self {
         self.with(|pin| pin.stays = Some(reason))
+    }
+
+    /// Says which installations the last pin serves.
+    pub fn serves(mut self, names: &[&str]) -> Self {
+        let names: crate::pins::Installations = names.iter().map(|name| (*name).into()).collect();
+        let known = &mut self.0.facts.installations;
+        known.extend(names.iter().cloned());
+        known.sort();
+        known.dedup();
+        self.with(|pin| pin.installations = names)
     }
 
     /// Says which mirror serves the last pin's chart.

@@ -131,7 +131,7 @@ impl<'a> Question<'a> {
     /// Puts a required stop before a release, where the step would cross one.
     fn by_hop(&self, version: EdgeVersion) -> Result<Wanted, Hold> {
         let hop = self.needs.lowest.and_then(|lowest| self.catalog.knowledge.hop(lowest, version));
-        let Some(hop) = hop else { return Ok(Wanted { version, hop_towards: None }) };
+        let Some(hop) = hop else { return self.beside(version) };
         let mut first: Option<Hold> = None;
         for stop in self.stops(hop) {
             match self.hinders(stop) {
@@ -144,6 +144,23 @@ impl<'a> Question<'a> {
         }
         let reason = HoldReason::HopUnavailable { hop: hop.below, reason: "it names no stop".to_owned() };
         Err(first.unwrap_or(Hold { reason, release: Some(version), until: None }))
+    }
+
+    /// Does not let shared files lead an installation past a stop that it has to make: they go to the stop, or wait.
+    fn beside(&self, version: EdgeVersion) -> Result<Wanted, Hold> {
+        let straight = Ok(Wanted { version, hop_towards: None });
+        let Some(beside) = &self.needs.beside else { return straight };
+        let Some(hop) = self.catalog.knowledge.hop(beside.lowest, version) else { return straight };
+        let useful = |stop: &EdgeVersion| self.needs.lowest.is_some_and(|lowest| lowest < *stop);
+        if let Some(stop) = self.stops(hop).find(|stop| useful(stop) && self.hinders(*stop).is_none()) {
+            return Ok(Wanted { version: stop, hop_towards: Some((version, hop.why.text())) });
+        }
+        let reason = HoldReason::Serves {
+            installation: beside.installation.clone(),
+            running: beside.lowest,
+            stop: hop.via.first().copied().unwrap_or(hop.below),
+        };
+        Err(Hold { reason, release: Some(version), until: None })
     }
 
     /// Returns the stops of a hop: those that are named, then any other release of its stretch, newest first.

@@ -64,6 +64,20 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::HopUnavailable { hop, reason } => {
             format!("{release} waits until the required stop {hop} can be taken ({reason})")
         }
+        HoldReason::Serves { installation, running, stop } => {
+            format!(
+                "{release} waits until `{installation}`, which files of this target serve too, has gone from {running} by \
+                 the required stop {stop}"
+            )
+        }
+        HoldReason::After { target } => {
+            format!(
+                "{release} waits until target `{target}`, whose files this installation reads too, is there"
+            )
+        }
+        HoldReason::Gone => {
+            "no pin has this target any more: what it had goes with another target, or is gone".to_owned()
+        }
         HoldReason::DataPlaneWait => {
             let what = "it is known since when it is on the base branch, or `dataPlane.after` is 0d";
             format!("the control plane's {release} is to prove itself first; proxies wait {}", until(what))

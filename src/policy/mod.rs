@@ -65,6 +65,17 @@ pub struct Needs {
     pub highest: Option<EdgeVersion>,
     /// Whether a moving pin names no release, so that only rendering tells whether it is behind.
     pub unnamed: bool,
+    /// The installation that moving pins serve and that is furthest behind with what another target has of it.
+    pub beside: Option<Beside>,
+}
+
+/// An installation that is served, and has pins of its own in another target.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Beside {
+    /// The oldest release that its own moving pins name.
+    pub lowest: EdgeVersion,
+    /// Its name.
+    pub installation: String,
 }
 
 /// A chart that the repository pins.
@@ -108,7 +119,6 @@ pub struct Hold {
 pub enum HoldReason {
     /// Everything is at the newest eligible release.
     UpToDate,
-    /// Every pin stays, whatever the release is.
     /// Every pin is on another channel, which nothing here leads away from.
     OtherChannel {
         /// How many they are.
@@ -167,6 +177,22 @@ pub enum HoldReason {
         /// Why it cannot be taken.
         reason: String,
     },
+    /// An installation that the same files serve has a required stop to make first.
+    Serves {
+        /// The installation.
+        installation: String,
+        /// Where it is.
+        running: EdgeVersion,
+        /// Where it has to go first.
+        stop: EdgeVersion,
+    },
+    /// Another target goes first: it has files that this one's installation reads too.
+    After {
+        /// The other target.
+        target: String,
+    },
+    /// There is no such target any more: what it had goes with another one again, or is gone.
+    Gone,
     /// The platform change has not been on the base branch for `dataPlane.after`.
     DataPlaneWait,
     /// The control plane's release is not known from this repository.

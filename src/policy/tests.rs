@@ -64,7 +64,7 @@ fn three() -> Catalog {
 
 fn needs(lowest: &str, highest: &str) -> Needs {
     let charts = vec![ChartNeed { chart: CRDS.into(), unverified_mirror: false }];
-    Needs { charts, lowest: Some(edge(lowest)), highest: Some(edge(highest)), unnamed: false }
+    Needs { charts, lowest: Some(edge(lowest)), highest: Some(edge(highest)), ..Needs::default() }
 }
 
 fn against(version: &str) -> Release {

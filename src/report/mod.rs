@@ -97,8 +97,10 @@ pub struct PinRow {
     pub version: Option<EdgeVersion>,
     /// The text that it gets; `None` where it stays, and for a digest that is computed with the edit.
     pub new: Option<String>,
-    /// The target that its file belongs to.
+    /// The target that it belongs to.
     pub target: Option<String>,
+    /// The installations that it serves, ordered; none where the repository does not tell.
+    pub installations: Vec<String>,
     /// When it moves.
     pub stage: Stage,
     /// Whether it moves; without a release, whether it may.

@@ -1,6 +1,6 @@
 //! The pins and skips of a repository.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,8 +17,10 @@ use crate::{
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, Skipped},
     plan::{Move, NewText},
-    repo::RepoPath,
 };
+
+/// Installations that one cell names.
+const NAMED: usize = 3;
 
 /// `uplinker.pins/v1`.
 #[derive(Serialize, JsonSchema)]
@@ -31,16 +33,16 @@ pub(super) struct Document<'r> {
 // === impl PinsReport ===
 
 impl PinsReport {
-    /// Makes the report. `target_of` names the target of a file; `judged` are the moves of all targets to a release.
+    /// Makes the report. `target_of` names the target of a pin; `judged` are the moves of all targets to a release.
     pub fn new(
         inventory: &Inventory,
-        target_of: impl Fn(&RepoPath) -> Option<String>,
+        target_of: impl Fn(&Pin) -> Option<String>,
         judged: Option<(EdgeVersion, &[Move])>,
     ) -> Self {
         let by_pin: Option<HashMap<usize, &Move>> =
             judged.map(|(_, moves)| moves.iter().rev().map(|m| (m.pin, m)).collect());
         let row = |(n, pin): (usize, &Pin)| {
-            let target = target_of(&pin.path);
+            let target = target_of(pin);
             let judged = by_pin.as_ref().map(|moves| moves.get(&n));
             let (moves, new, reason) = match (&target, judged) {
                 (None, _) => (
@@ -68,6 +70,7 @@ impl PinsReport {
                 version: pin.version,
                 new,
                 target,
+                installations: pin.installations.iter().map(ToString::to_string).collect(),
                 stage: pin.stage,
                 moves,
                 reason,
@@ -90,8 +93,20 @@ impl PinsReport {
         format!("{} in {}: {verb}{skipped}.", plural(self.pins.len(), "pin"), plural(files, "file"))
     }
 
+    /// Tells whether more than one installation is named.
+    fn has_several(&self) -> bool {
+        let names: BTreeSet<&String> = self.pins.iter().flat_map(|pin| &pin.installations).collect();
+        names.len() > 1
+    }
+
+    fn columns(&self) -> Vec<&'static str> {
+        let installations = self.has_several().then_some("installations");
+        let always = ["pin", "kind", "chart", "value", "new", "target", "stage"];
+        always.into_iter().chain(installations).collect()
+    }
+
     fn files(&self) -> usize {
-        self.pins.iter().map(|p| &p.path).collect::<std::collections::BTreeSet<_>>().len()
+        self.pins.iter().map(|p| &p.path).collect::<BTreeSet<_>>().len()
     }
 }
 
@@ -104,9 +119,9 @@ pub(super) fn json(report: &PinsReport) -> String {
 pub(super) fn text(report: &PinsReport, color: bool) -> String {
     let mut out = String::new();
     if !report.pins.is_empty() {
-        let mut table = Table::new(["pin", "kind", "chart", "value", "new", "target", "stage"]);
+        let mut table = Table::new(report.columns());
         for pin in &report.pins {
-            table.row([
+            let mut row = vec![
                 place(pin),
                 word_of(&pin.kind),
                 pin.chart.clone().unwrap_or_else(|| "-".to_owned()),
@@ -114,7 +129,9 @@ pub(super) fn text(report: &PinsReport, color: bool) -> String {
                 becomes(pin),
                 pin.target.clone().unwrap_or_else(|| "-".to_owned()),
                 word_of(&pin.stage),
-            ]);
+            ];
+            row.extend(report.has_several().then(|| serves(pin).unwrap_or_else(|| "-".to_owned())));
+            table.row(row);
         }
         out.push_str(&table.text(color));
         out.push('\n');
@@ -134,9 +151,9 @@ pub(super) fn text(report: &PinsReport, color: bool) -> String {
 pub(super) fn markdown(report: &PinsReport) -> String {
     let mut out = format!("{}\n", report.sum());
     if !report.pins.is_empty() {
-        let mut table = Table::new(["pin", "kind", "chart", "value", "new", "target", "stage"]);
+        let mut table = Table::new(report.columns());
         for pin in &report.pins {
-            table.row([
+            let mut row = vec![
                 markdown::code(&place(pin)),
                 word_of(&pin.kind),
                 pin.chart.as_deref().map(markdown::whole).unwrap_or_default(),
@@ -144,7 +161,11 @@ pub(super) fn markdown(report: &PinsReport) -> String {
                 markdown::whole(&becomes(pin)),
                 pin.target.as_deref().map(markdown::whole).unwrap_or_default(),
                 word_of(&pin.stage),
-            ]);
+            ];
+            row.extend(
+                report.has_several().then(|| serves(pin).as_deref().map(markdown::whole).unwrap_or_default()),
+            );
+            table.row(row);
         }
         out.push_str(&format!("\n{}", table.markdown()));
     }
@@ -162,6 +183,15 @@ pub(super) fn markdown(report: &PinsReport) -> String {
 
 fn place(pin: &PinRow) -> String {
     format!("{}:{}:{}", pin.path, pin.line, pin.column)
+}
+
+/// Says in one cell which installations a pin serves.
+fn serves(pin: &PinRow) -> Option<String> {
+    let named: Vec<&str> = pin.installations.iter().take(NAMED).map(String::as_str).collect();
+    match pin.installations.len().saturating_sub(NAMED) {
+        0 => (!named.is_empty()).then(|| named.join(", ")),
+        more => Some(format!("{} and {more} more", named.join(", "))),
+    }
 }
 
 /// Says in one cell what becomes of a pin.

@@ -34,6 +34,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         version: EdgeVersion::from_chart(value),
         stage: Stage::Platform,
         stays: None,
+        installations: Default::default(),
     }
 }
 
@@ -66,7 +67,7 @@ fn pins_report(judged: bool) -> PinsReport {
     let moves = moves();
     PinsReport::new(
         &inventory(),
-        |p| (p.as_str() != "b.yaml").then(|| "default".to_owned()),
+        |p| (p.path.as_str() != "b.yaml").then(|| "default".to_owned()),
         judged.then_some((edge("edge-26.8.3"), moves.as_slice())),
     )
 }
@@ -182,6 +183,7 @@ fn pins_are_json_as_promised() {
       "version": "edge-26.8.2",
       "new": "2026.8.3",
       "target": "default",
+      "installations": [],
       "stage": "platform",
       "moves": true,
       "reason": null

@@ -136,7 +136,7 @@ impl AtRest<'_> {
     }
 
     fn pins(&self) -> impl Iterator<Item = &Pin> {
-        self.inventory.pins.iter().filter(|pin| self.target.covers(&pin.path))
+        self.inventory.pins.iter().filter(|pin| self.target.has(pin))
     }
 
     fn is_held(&self, deployed: &Deployed) -> bool {

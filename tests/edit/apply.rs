@@ -60,6 +60,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         version: None,
         stage: Stage::Platform,
         stays: None,
+        installations: Default::default(),
     }
 }
 

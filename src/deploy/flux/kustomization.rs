@@ -10,16 +10,13 @@ use crate::{
         cluster::Cluster,
         files::Files,
         go_yaml,
-        kustomize::{self, Build},
+        kustomize::{self, Build, NAMES},
         note::{About, Note},
         object::Object,
         value::{Scalar, Value},
     },
     repo::RepoPath,
 };
-
-/// The names of a kustomization's file.
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Builds a Kustomization: its objects as they reach the cluster.
 pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {

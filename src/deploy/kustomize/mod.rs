@@ -35,6 +35,7 @@ use super::{
 use crate::repo::RepoPath;
 
 pub use names::HASH;
+pub(super) use target::NAMES;
 
 /// What a kustomization comes to.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +59,7 @@ pub fn build(files: &dyn Files, folder: &str) -> Build {
         Ok(None) => {
             let about =
                 About::Fails { what: folder.to_owned(), why: "the folder has no kustomization".to_owned() };
-            let path = RepoPath::resolve(folder, target::NAMES[0]);
+            let path = RepoPath::resolve(folder, NAMES[0]);
             Build {
                 notes: path.iter().map(|path| Note::new(path, about.clone())).collect(),
                 ..Build::default()

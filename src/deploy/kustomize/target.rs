@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The names of a kustomization's file.
-pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+pub(in crate::deploy) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Kustomizations that one build takes in, each as often as it is taken in.
 const KUSTOMIZATIONS: usize = 2_000;

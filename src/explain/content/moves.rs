@@ -126,5 +126,7 @@ fn why(reason: Reason) -> &'static str {
         }
         Reason::NotDeployed => "not deployed from there",
         Reason::ControlPlaneUnknown => "the control plane's release is not known",
+        Reason::ControlPlaneBehind => "the control plane does not go there",
+        Reason::NewerBeside => "another pin of the target is ahead",
     }
 }

@@ -83,7 +83,7 @@ impl Next {
     pub(super) fn of(material: &Material<'_>) -> Self {
         let Material { plan, inventory, target, findings, rendered, .. } = *material;
         let of_order = || findings.iter().filter(|f| tells(f.check));
-        let proxies = inventory.pins.iter().filter(|p| p.stage == Stage::DataPlane && target.covers(&p.path));
+        let proxies = inventory.pins.iter().filter(|p| p.stage == Stage::DataPlane && target.has(p));
         let meshed = |stays: Option<Reason>| {
             !matches!(stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
         };
@@ -202,7 +202,7 @@ fn control_planes(material: &Material<'_>) -> Vec<(EdgeVersion, EdgeVersion)> {
     let moves = moves.filter(|pin| may_be(pin.chart.as_deref())).filter_map(edge_of);
     let stays = plan.stays.iter().filter_map(|m| inventory.pins.get(m.pin));
     let stays = stays
-        .filter(|pin| matches!(pin.form, Form::Chart | Form::Rendered) && target.covers(&pin.path))
+        .filter(|pin| matches!(pin.form, Form::Chart | Form::Rendered) && target.has(pin))
         .filter(|pin| pin.chart.as_deref() == Some("linkerd-control-plane"))
         .filter_map(edge_of);
     moves.map(|before| (before, plan.to)).chain(stays.map(|at| (at, at))).collect()

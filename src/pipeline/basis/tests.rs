@@ -15,6 +15,7 @@ use crate::{
         draft::{Draft, draft},
         landed::Landed,
         survey::Survey,
+        targets::Aim,
     },
     plan::testing::{edge, path},
     propose::forge::Extras,
@@ -216,7 +217,7 @@ impl World {
     fn draft(&self, stage: Stage, known: Option<&Basis>) -> Result<Option<(Draft, Option<bool>)>, Error> {
         let tree = self.tree();
         let config: Config = config::read(&tree)?;
-        let survey = Survey::new(&tree, &config, &self.catalog, &self.indexes)?;
+        let survey = Survey::new(&tree, &config, &self.catalog, &self.indexes, Aim::default())?;
         let operator = Operator {
             catalog: &self.catalog,
             indexes: &self.indexes,
@@ -225,8 +226,8 @@ impl World {
             now: self.now,
             progress: &|_| (),
         };
-        let case = Case { survey: &survey, target: &config.targets[0], stage };
-        let Some(drafted) = draft(case, "main", &operator, &Never, None)? else { return Ok(None) };
+        let case = Case { survey: &survey, target: &survey.targets[0], stage };
+        let Some(drafted) = draft(case, "main", &operator, &Never, None, &[])? else { return Ok(None) };
         let decided = drafted.report.decision.plan().map(|plan| (plan.to, plan.hop_towards));
         let same = known.zip(decided).map(|(basis, (to, hop_towards))| {
             let origin = Origin::of(&Question { case, to, hop_towards }, &operator);
@@ -519,7 +520,7 @@ fn what_is_read_beside_the_hash_is_noticed() {
     let world = World::new();
     let tree = world.tree();
     let config = config::read(&tree).unwrap();
-    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes).unwrap();
+    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes, Aim::default()).unwrap();
     let operator = Operator {
         catalog: &world.catalog,
         indexes: &world.indexes,
@@ -528,7 +529,7 @@ fn what_is_read_beside_the_hash_is_noticed() {
         now: world.now,
         progress: &|_| (),
     };
-    let case = Case { survey: &survey, target: &config.targets[0], stage: Stage::Platform };
+    let case = Case { survey: &survey, target: &survey.targets[0], stage: Stage::Platform };
     let origin = Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None }, &operator);
     let id = |name: &str| tree.entries().iter().find(|entry| entry.path.as_str() == name).unwrap().id;
     let looks = |look: &dyn Fn(&Watched<'_>)| {
@@ -546,7 +547,7 @@ fn what_is_read_beside_the_hash_is_noticed() {
     let mut other = world.clone();
     other.files.get_mut("apps/shop.yaml").unwrap().0.push_str("# more\n");
     let tree = other.tree();
-    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes).unwrap();
+    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes, Aim::default()).unwrap();
     let case = Case { survey: &survey, ..case };
     let moved = Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None }, &operator);
     assert_eq!(

@@ -40,7 +40,7 @@ fn any_needs() -> impl Strategy<Value = Needs> {
     (prop::option::of(any_version()), prop::option::of(any_version()), any::<bool>()).prop_map(
         |(one, other, mirror)| {
             let charts = vec![ChartNeed { chart: CRDS.into(), unverified_mirror: mirror }];
-            Needs { charts, lowest: one.min(other).or(one), highest: one.max(other), unnamed: false }
+            Needs { charts, lowest: one.min(other).or(one), highest: one.max(other), ..Needs::default() }
         },
     )
 }

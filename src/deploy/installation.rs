@@ -1,0 +1,95 @@
+//! Installations: the control planes that the roots of a tree lead to, each with what hangs on it.
+//!
+//! In: the files of a tree, the files that may hold roots, and the places that are asked about. Out: for each place the
+//! installations that it serves. A root is what no other root takes in: a Flux Kustomization, an Application, an
+//! ApplicationSet, a kustomization; a cluster is known by where they lie, or by the destination that they name. Where the
+//! tree does not tell two clusters apart, they are one: what is taken for one moves together.
+
+mod group;
+mod name;
+mod reach;
+mod top;
+mod watch;
+
+use std::{collections::BTreeSet, ops::Range};
+
+use super::{
+    files::Files,
+    note::{About, Bound, Note},
+};
+use crate::repo::RepoPath;
+
+/// Roots that are looked at.
+const ROOTS: usize = 2_000;
+/// Builds that are made of them, all together.
+const BUILDS: usize = 10_000;
+
+/// A place in the tree whose installations are asked for.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// The file.
+    pub path: RepoPath,
+    /// The bytes of it.
+    pub span: Range<usize>,
+    /// What it is a part of where no root is known to read it: its file, or a folder.
+    pub unit: String,
+    /// What it sets.
+    pub role: Role,
+}
+
+/// What a place sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Which release the control plane runs: a cluster has one.
+    ControlPlane,
+    /// Something that has to suit the control plane: its CRDs, its values, its extensions.
+    Platform,
+    /// Anything else.
+    Other,
+}
+
+/// The installations of a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Installations {
+    /// Their names, ordered.
+    pub names: Vec<String>,
+    /// For each place those that it serves, by position in `names`, ordered; none where the tree does not tell.
+    pub of: Vec<Vec<usize>>,
+    /// What was not followed.
+    pub notes: Vec<Note>,
+}
+
+/// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots; `is_plane`
+/// says of a chart's name whether it is a control plane's.
+pub fn installations(
+    files: &dyn Files,
+    entries: &[RepoPath],
+    marks: &[Mark],
+    is_plane: &dyn Fn(&str) -> bool,
+) -> Installations {
+    let of = vec![Vec::new(); marks.len()];
+    let Some(tops) = top::tops(files, entries) else { return too_many(entries, of) };
+    let Some(lots) = reach::lots(files, &tops, marks, is_plane) else { return too_many(entries, of) };
+    let groups = group::groups(&lots, marks);
+    let named = name::named(&groups);
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by(|a, b| named[*a].cmp(&named[*b]));
+    let mut of: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); marks.len()];
+    for (rank, group) in order.iter().enumerate() {
+        groups[*group].marks.iter().for_each(|mark| of[*mark].extend([rank]));
+    }
+    Installations {
+        names: order.iter().map(|group| named[*group].clone()).collect(),
+        of: of.into_iter().map(|all| all.into_iter().collect()).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// Over the bound nobody knows who reads what, and all is one.
+fn too_many(entries: &[RepoPath], of: Vec<Vec<usize>>) -> Installations {
+    let note = |path| Note::new(path, About::Bound(Bound::Objects(ROOTS)));
+    Installations { of, notes: entries.first().map(note).into_iter().collect(), ..Installations::default() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Which lots are of one cluster.
+//!
+//! A cluster has one control plane: two lots that each have one are two clusters, and the folder in which they meet is
+//! where clusters lie side by side. Below it, what lies together is together. What meets clusters without being one of
+//! them serves all of those that it lies beside.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use super::{Mark, Role, reach::Lot};
+
+/// Of more clusters side by side, what nobody reads is said to serve none.
+const BESIDE: usize = 200;
+
+/// An installation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// What it consists of.
+    pub lots: Vec<Lot>,
+    /// The places that it reads, and those that serve it.
+    pub marks: BTreeSet<usize>,
+}
+
+/// What is known of a folder while its parent is worked out.
+#[derive(Default)]
+struct Folder {
+    /// Clusters that are set apart, by position.
+    closed: Vec<usize>,
+    /// Lots with a control plane that have met no other one.
+    planes: Vec<Lot>,
+    /// Lots without one.
+    others: Vec<Lot>,
+}
+
+/// Puts lots together.
+pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    // The deepest first: a folder is worked out after all that lies below it.
+    let mut folders: BTreeMap<(Reverse<usize>, String), Folder> = BTreeMap::new();
+    if !lots.iter().any(|lot| has_plane(lot, marks)) {
+        return groups;
+    }
+    let mut away: BTreeMap<&str, Vec<&Lot>> = BTreeMap::new();
+    for lot in lots {
+        match &lot.away {
+            Some(destination) => away.entry(destination).or_default().push(lot),
+            None => {
+                let folder = folders.entry(place(home(lot.files.iter().map(|f| f.folder())))).or_default();
+                if has_plane(lot, marks) { &mut folder.planes } else { &mut folder.others }.push(lot.clone());
+            }
+        }
+    }
+    for lots in away.into_values() {
+        if !lots.iter().any(|lot| has_plane(lot, marks)) {
+            continue;
+        }
+        let folder = home(lots.iter().flat_map(|lot| &lot.files).map(|f| f.folder()));
+        folders.entry(place(folder)).or_default().closed.push(groups.len());
+        groups.push(Group::of(lots.into_iter().cloned().collect()));
+    }
+    while let Some(((_, at), found)) = folders.pop_first() {
+        let left = found.settle(&mut groups, marks);
+        match at.rsplit_once('/') {
+            _ if at.is_empty() => left.finish(&mut groups),
+            Some((parent, _)) => folders.entry(place(parent.to_owned())).or_default().join(left),
+            None => folders.entry(place(String::new())).or_default().join(left),
+        }
+    }
+    groups
+}
+
+/// A folder with its depth.
+fn place(folder: String) -> (Reverse<usize>, String) {
+    let depth = if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
+    (Reverse(depth), folder)
+}
+
+fn has_plane(lot: &Lot, marks: &[Mark]) -> bool {
+    lot.plane || lot.marks.iter().any(|mark| marks.get(*mark).is_some_and(|m| m.role == Role::ControlPlane))
+}
+
+/// Returns the folder that all folders lie in.
+pub(super) fn home<'f>(folders: impl IntoIterator<Item = &'f str>) -> String {
+    let mut folders = folders.into_iter();
+    let first: Vec<&str> = folders.next().unwrap_or_default().split('/').collect();
+    let shared = folders.fold(first, |shared, folder| {
+        let same = shared.iter().zip(folder.split('/')).take_while(|(a, b)| **a == *b).count();
+        shared.into_iter().take(same).collect()
+    });
+    shared.join("/")
+}
+
+// === impl Group ===
+
+impl Group {
+    fn of(lots: Vec<Lot>) -> Self {
+        let marks = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
+        Self { lots, marks }
+    }
+}
+
+// === impl Folder ===
+
+impl Folder {
+    fn join(&mut self, other: Self) {
+        self.closed.extend(other.closed);
+        self.planes.extend(other.planes);
+        self.others.extend(other.others);
+    }
+
+    /// Puts together what lies in one folder; what is left may still meet others in a folder above.
+    fn settle(mut self, groups: &mut Vec<Group>, marks: &[Mark]) -> Self {
+        if self.closed.is_empty() && self.planes.len() < 2 {
+            if let Some(plane) = self.planes.pop() {
+                return Self { planes: vec![merged(plane, self.others)], ..Self::default() };
+            }
+            return self;
+        }
+        for plane in self.planes {
+            self.closed.push(groups.len());
+            groups.push(Group::of(vec![plane]));
+        }
+        // What has to suit a control plane suits all that it lies beside, as far as the tree tells.
+        let suits = |mark: &&usize| marks.get(**mark).is_some_and(|m| m.role != Role::Other);
+        let shared: Vec<usize> =
+            self.others.iter().flat_map(|lot| &lot.marks).filter(suits).copied().collect();
+        for closed in self.closed.iter().filter(|_| self.closed.len() <= BESIDE) {
+            groups.get_mut(*closed).into_iter().for_each(|group| group.marks.extend(&shared));
+        }
+        Self { closed: self.closed, ..Self::default() }
+    }
+
+    fn finish(self, groups: &mut Vec<Group>) {
+        groups.extend(self.planes.into_iter().map(|plane| Group::of(vec![plane])));
+    }
+}
+
+/// Puts what hangs on a control plane to it; it keeps its own place, by which it is called.
+fn merged(mut plane: Lot, others: Vec<Lot>) -> Lot {
+    others.into_iter().for_each(|lot| plane.marks.extend(lot.marks));
+    plane
+}

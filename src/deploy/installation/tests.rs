@@ -1,0 +1,180 @@
+//! Trees in which installations are told apart, and such in which they are not.
+
+use super::*;
+use crate::deploy::testing::files;
+
+const PLANE: &str = "linkerd-control-plane";
+
+/// Marks every version in a tree: the word `plane@` is the control plane's, `part@` of something beside it.
+fn found(tree: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
+    let files = files(tree);
+    let mut marks = Vec::new();
+    for (path, text) in tree {
+        for (at, _) in text.match_indices("20") {
+            let role = match text[..at].lines().last().is_some_and(|line| line.contains("proxy")) {
+                true => Role::Other,
+                false if text[..at].rfind(PLANE) > text[..at].rfind("linkerd-crds") => Role::ControlPlane,
+                false => Role::Platform,
+            };
+            let path = RepoPath::new(*path).unwrap();
+            marks.push(Mark { unit: path.to_string(), path, span: at..at + 8, role });
+        }
+    }
+    let entries: Vec<RepoPath> = files.below("").iter().map(|entry| entry.path.clone()).collect();
+    let all = installations(&files, &entries, &marks, &|chart| chart == PLANE);
+    assert_eq!(all.notes, []);
+    let row = |(mark, of): (&Mark, &Vec<usize>)| {
+        (format!("{} {}", mark.path, mark.span.start), of.iter().map(|n| all.names[*n].clone()).collect())
+    };
+    marks.iter().zip(&all.of).map(row).collect()
+}
+
+/// The names that serve each file, files in order.
+fn by_file(tree: &[(&str, &str)]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (place, names) in found(tree) {
+        let path = place.split(' ').next().unwrap();
+        let line = format!("{path}: {}", names.join(" "));
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+fn release(chart: &str) -> String {
+    format!(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {chart}, namespace: linkerd}}\nspec:\n  \
+         chart: {{spec: {{chart: {chart}, version: 2026.8.2, sourceRef: {{kind: HelmRepository, name: l5d}}}}}}\n"
+    )
+}
+
+fn flux(name: &str, path: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: \
+         flux-system}}\nspec: {{path: {path}, sourceRef: {{kind: GitRepository, name: flux-system}}}}\n"
+    )
+}
+
+#[test]
+fn clusters_of_flux_are_told_apart_and_share_what_they_take_in() {
+    let (plane, crds) = (release(PLANE), release("linkerd-crds"));
+    let (a, b) = (flux("flux-system", "./clusters/a"), flux("flux-system", "./clusters/b"));
+    let (infra, own) = (flux("infra", "./infra"), flux("mesh", "./mesh/b"));
+    let tree = [
+        ("clusters/a/flux-system/gotk-sync.yaml", a.as_str()),
+        ("clusters/a/infra.yaml", &infra),
+        ("clusters/a/mesh.yaml", &plane),
+        ("clusters/b/flux-system/gotk-sync.yaml", &b),
+        ("clusters/b/infra.yaml", &infra),
+        ("clusters/b/own.yaml", &own),
+        ("infra/crds.yaml", &crds),
+        ("mesh/b/plane.yaml", &plane),
+    ];
+    assert_eq!(by_file(&tree), ["clusters/a/mesh.yaml: a", "infra/crds.yaml: a b", "mesh/b/plane.yaml: b"]);
+}
+
+#[test]
+fn kustomizations_side_by_side_in_one_folder_are_clusters_where_each_has_a_control_plane() {
+    let (plane, crds) = (release(PLANE), release("linkerd-crds"));
+    let roots = ["dev", "prod"].map(|name| flux(&format!("mesh-{name}"), &format!("./clusters/{name}")));
+    let list = |name: &str| format!("resources: [../../plane/{name}.yaml, ../../crds/{name}.yaml]\n");
+    let (dev, prod) = (list("dev"), list("prod"));
+    let tree = [
+        ("clusters/dev.yaml", roots[0].as_str()),
+        ("clusters/dev/kustomization.yaml", &dev),
+        ("clusters/prod.yaml", &roots[1]),
+        ("clusters/prod/kustomization.yaml", &prod),
+        ("crds/dev.yaml", &crds),
+        ("crds/prod.yaml", &crds),
+        ("plane/dev.yaml", &plane),
+        ("plane/prod.yaml", &plane),
+        ("sites/far/mesh.yaml", &plane),
+        ("sites/far/namespace.yaml", "proxy: 2026.8.2\n"),
+        ("teams/namespace.yaml", "proxy: 2026.8.2\n"),
+    ];
+    assert_eq!(
+        by_file(&tree),
+        [
+            "crds/dev.yaml: dev",
+            "crds/prod.yaml: prod",
+            "plane/dev.yaml: dev",
+            "plane/prod.yaml: prod",
+            "sites/far/mesh.yaml: far",
+            "sites/far/namespace.yaml: far",
+            "teams/namespace.yaml: ",
+        ]
+    );
+}
+
+#[test]
+fn one_cluster_is_one_whatever_lies_where() {
+    let (plane, crds) = (release(PLANE), release("linkerd-crds"));
+    let tree = [
+        ("apps/namespace.yaml", "proxy: 2026.8.2\n"),
+        ("linkerd/crds/release.yaml", crds.as_str()),
+        ("linkerd/plane/release.yaml", &plane),
+    ];
+    let names: BTreeSet<String> = found(&tree).into_iter().flat_map(|(_, names)| names).collect();
+    assert_eq!(names.len(), 1);
+    assert!(found(&tree).iter().all(|(_, names)| names.len() == 1));
+}
+
+#[test]
+fn what_nobody_reads_serves_all_that_it_lies_beside() {
+    let (plane, crds) = (release(PLANE), release("linkerd-crds"));
+    let tree =
+        [("mesh/crds/all.yaml", crds.as_str()), ("mesh/plane/a.yaml", &plane), ("mesh/plane/b.yaml", &plane)];
+    assert_eq!(by_file(&tree), ["mesh/crds/all.yaml: a b", "mesh/plane/a.yaml: a", "mesh/plane/b.yaml: b"]);
+}
+
+#[test]
+fn destinations_of_argo_cd_are_installations_and_elements_of_one_file_are_told_apart() {
+    let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: mesh, namespace: argocd}\nspec:\n  \
+               generators:\n  - list:\n      elements:\n      - {to: east, version: 2026.8.2}\n      - {to: west, version: \
+               2026.8.1}\n  template:\n    metadata: {name: 'mesh-{{to}}'}\n    spec:\n      destination: {name: '{{to}}'}\n      \
+               source: {repoURL: https://helm.linkerd.io/edge, chart: linkerd-control-plane, targetRevision: '{{version}}', helm: \
+               {values: 'linkerdVersion: 2026.8.0'}}\n";
+    // The elements stand before the chart's name: what they are is said by the chart that reads them.
+    let files = files(&[("argo/set.yaml", set)]);
+    let path = RepoPath::new("argo/set.yaml").unwrap();
+    let at = |text: &str| set.find(text).unwrap();
+    let mark = |text: &str, role| Mark {
+        path: path.clone(),
+        span: at(text)..at(text) + 8,
+        unit: String::new(),
+        role,
+    };
+    let marks = [
+        mark("2026.8.2", Role::ControlPlane),
+        mark("2026.8.1", Role::ControlPlane),
+        mark("2026.8.0", Role::Platform),
+    ];
+    let all = installations(&files, &[path.clone()], &marks, &|chart| chart == PLANE);
+    assert_eq!(all.names, ["east", "west"]);
+    assert_eq!(all.of, [vec![0], vec![1], vec![0, 1]]);
+}
+
+#[test]
+fn overlays_that_nobody_takes_in_are_installations() {
+    let plane = release(PLANE);
+    let patched = "resources: [../../base]\npatches:\n- target: {kind: HelmRelease}\n  patch: |\n    - {op: replace, path: \
+                   /spec/chart/spec/version, value: 2026.8.1} # linkerd-control-plane\n";
+    let tree = [
+        ("base/kustomization.yaml", "resources: [plane.yaml]\n"),
+        ("base/plane.yaml", plane.as_str()),
+        ("overlays/a/kustomization.yaml", "resources: [../../base]\n"),
+        ("overlays/b/kustomization.yaml", "resources: [../../base]\n"),
+        ("overlays/c/kustomization.yaml", &patched.replace("/spec/chart", "/spec/chart")),
+    ];
+    let of = by_file(&tree);
+    assert_eq!(of[0], "base/plane.yaml: a b");
+}
+
+#[test]
+fn what_takes_itself_in_ends() {
+    let plane = release(PLANE);
+    let (a, b) = (flux("a", "./x"), flux("b", "./x"));
+    let tree = [("x/a.yaml", a.as_str()), ("x/b.yaml", &b), ("x/plane.yaml", &plane)];
+    assert_eq!(by_file(&tree), ["x/plane.yaml: x"]);
+}

@@ -1,0 +1,223 @@
+//! Roots that nothing else of the tree takes in, and what each kind of root comes to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ROOTS, watch::Watch};
+use crate::{
+    deploy::{
+        argo,
+        chart::ChartRelease,
+        cluster::Cluster,
+        files::Files,
+        flux, k3s,
+        kustomize::{self, NAMES},
+        object::Object,
+        value::{Scalar, Value},
+    },
+    repo::RepoPath,
+};
+
+const FLUX: &str = "kustomize.toolkit.fluxcd.io";
+const OPERATOR: &str = "fluxcd.controlplane.io";
+/// The names of the cluster that Argo CD itself runs in.
+const OWN: [&str; 2] = ["https://kubernetes.default.svc", "in-cluster"];
+
+/// How files with objects end.
+const MANIFESTS: [&str; 3] = [".yaml", ".yml", ".json"];
+
+/// A root.
+#[derive(Clone, Debug)]
+pub(super) enum Top {
+    /// An object that has something deployed.
+    Object(Box<Object>),
+    /// A kustomization: its file.
+    Overlay(RepoPath),
+}
+
+/// What a root comes to.
+#[derive(Default)]
+pub(super) struct Made {
+    /// The objects, those that it says parts of too.
+    pub objects: Vec<Object>,
+    /// The charts.
+    pub charts: Vec<ChartRelease>,
+    /// Where they go: the destination's name; `None` is the cluster that the root itself is in.
+    pub away: Option<String>,
+}
+
+/// What an object is known by.
+pub(super) type Id = (RepoPath, String, String, String);
+
+// === impl Top ===
+
+impl Top {
+    /// Returns its file.
+    pub fn file(&self) -> &RepoPath {
+        match self {
+            Self::Object(object) => &object.file,
+            Self::Overlay(path) => path,
+        }
+    }
+
+    /// Returns the folder that it deploys, where it names one.
+    pub fn folder(&self) -> Option<String> {
+        match self {
+            Self::Object(object) if object.group() == FLUX => {
+                let path = object.value.text(&["spec", "path"])?;
+                let inside = format!("{}/.x", path.trim_start_matches('/'));
+                RepoPath::resolve("", &inside).map(|p| p.folder().to_owned())
+            }
+            Self::Object(_) => None,
+            Self::Overlay(path) => Some(path.folder().to_owned()),
+        }
+    }
+
+    /// Builds it.
+    pub fn made(&self, cluster: &Cluster<'_>, files: &dyn Files) -> Made {
+        match self {
+            Self::Object(object) => made(object, cluster, files).unwrap_or_default(),
+            Self::Overlay(path) => of_build(kustomize::build(files, path.folder()), None),
+        }
+    }
+}
+
+/// Tells whether an object has others deployed, or charts.
+pub(super) fn is_root(object: &Object) -> bool {
+    matches!(
+        (&*object.group(), &*object.kind()),
+        (FLUX, "Kustomization")
+            | (argo::GROUP, "Application" | "ApplicationSet")
+            | (OPERATOR, "ResourceSet" | "FluxInstance")
+    )
+}
+
+/// Says what an object is known by.
+pub(super) fn id(object: &Object) -> Id {
+    let text = |scalar: Option<&Scalar>| scalar.map(|s| s.text().into_owned()).unwrap_or_default();
+    (object.file.clone(), object.kind().into_owned(), text(object.namespace()), text(object.name()))
+}
+
+/// Builds what an object has deployed; `None` for one that deploys nothing by itself.
+pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<Made> {
+    let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
+        object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
+    });
+    match (&*object.group(), &*object.kind()) {
+        (FLUX, "Kustomization") => Some(of_build(flux::kustomization(object, cluster, files), remote)),
+        (OPERATOR, "FluxInstance") => {
+            let instance = instance(object)?;
+            Some(of_build(flux::kustomization(&instance, cluster, files), None))
+        }
+        (OPERATOR, "ResourceSet") => {
+            let objects = flux::resource_set(object, cluster, files, &mut Vec::new());
+            Some(Made { objects, ..Made::default() })
+        }
+        (argo::GROUP, "ApplicationSet") => {
+            let objects = argo::application_set(object, files, cluster, &mut Vec::new());
+            Some(Made { objects, ..Made::default() })
+        }
+        (argo::GROUP, "Application") => {
+            let argo::Deployed { mut objects, charts, strays, .. } = argo::application(object, files);
+            objects.extend(strays);
+            Some(Made { objects, charts, away: destination(object) })
+        }
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+            let charts = flux::helm_release(object, cluster, files).into_iter().collect();
+            Some(Made { charts, away: remote, ..Made::default() })
+        }
+        ("helm.cattle.io", "HelmChart") => {
+            let charts = k3s::helm_chart(object, cluster, files).into_iter().collect();
+            Some(Made { charts, ..Made::default() })
+        }
+        _ => None,
+    }
+}
+
+fn of_build(build: kustomize::Build, away: Option<String>) -> Made {
+    let kustomize::Build { mut objects, charts, strays, .. } = build;
+    objects.extend(strays);
+    Made { objects, charts, away }
+}
+
+/// The Kustomization that flux-operator makes of `spec.sync`.
+fn instance(object: &Object) -> Option<Object> {
+    let path = object.value.scalar(&["spec", "sync", "path"])?.clone();
+    let value = Value::map([
+        ("apiVersion", Value::made("kustomize.toolkit.fluxcd.io/v1")),
+        ("kind", Value::made("Kustomization")),
+        ("metadata", object.value.get("metadata")?.clone()),
+        ("spec", Value::map([("path", Value::Scalar(path))])),
+    ]);
+    Some(Object { value, ..object.clone() })
+}
+
+/// Names the destination of an Application; the cluster of Argo CD itself has no name here. What the tree does not name
+/// is known by the object that asks for it.
+fn destination(application: &Object) -> Option<String> {
+    let of = |key: &str| application.value.scalar(&["spec", "destination", key]);
+    let said = of("name").or(of("server")).filter(|s| !s.text().is_empty())?;
+    if said.unknown_to().is_some() {
+        return Some(application.file.name().split('.').next().unwrap_or_default().to_owned());
+    }
+    let text = said.text();
+    (!OWN.contains(&text.trim_end_matches('/'))).then(|| text.into_owned())
+}
+
+/// Finds the roots that no other one takes in, ordered by file; `None` where there are too many to look at.
+pub(super) fn tops(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> {
+    let mut all: Vec<Top> = Vec::new();
+    for path in entries.iter().collect::<BTreeSet<_>>() {
+        if NAMES.contains(&path.name()) {
+            all.push(Top::Overlay(path.clone()));
+        } else if MANIFESTS.iter().any(|end| path.as_str().ends_with(end))
+            && let Ok(documents) = files.documents(path.as_str())
+        {
+            let objects = documents.iter().flat_map(|document| Object::all(document, path));
+            all.extend(objects.filter(is_root).map(|object| Top::Object(Box::new(object))));
+        }
+        if all.len() > ROOTS {
+            return None;
+        }
+    }
+    let (mut objects, mut overlays) = (BTreeMap::new(), BTreeMap::new());
+    for (n, top) in all.iter().enumerate() {
+        match top {
+            Top::Object(object) => drop(objects.insert(id(object), n)),
+            Top::Overlay(path) => drop(overlays.insert(path.as_str(), n)),
+        }
+    }
+    let taken: Vec<BTreeSet<usize>> = all
+        .iter()
+        .enumerate()
+        .map(|(n, top)| {
+            let watch = Watch::new(files);
+            let made = top.made(&Cluster::default(), &watch);
+            let nested = made.objects.iter().filter(|o| is_root(o)).filter_map(|o| objects.get(&id(o)));
+            let mut taken: BTreeSet<usize> = nested.copied().collect();
+            taken.extend(watch.into_read().iter().filter_map(|path| overlays.get(path.as_str())));
+            taken.remove(&n);
+            taken
+        })
+        .collect();
+    let outermost = outermost(&taken);
+    Some(all.into_iter().enumerate().filter(|(n, _)| outermost.contains(n)).map(|(_, top)| top).collect())
+}
+
+/// Finds those that nobody takes in; of a circle that nobody takes in, the first.
+fn outermost(taken: &[BTreeSet<usize>]) -> BTreeSet<usize> {
+    let inner: BTreeSet<usize> = taken.iter().flatten().copied().collect();
+    let free = (0..taken.len()).filter(|n| !inner.contains(n));
+    let mut found = BTreeSet::new();
+    let mut reached: BTreeSet<usize> = BTreeSet::new();
+    for start in free.chain(0..taken.len()).collect::<Vec<_>>() {
+        if !reached.insert(start) {
+            continue;
+        }
+        found.insert(start);
+        let mut todo = vec![start];
+        while let Some(at) = todo.pop() {
+            todo.extend(taken.get(at).into_iter().flatten().copied().filter(|next| reached.insert(*next)));
+        }
+    }
+    found
+}

@@ -1,0 +1,57 @@
+//! Step 5, pins: which installations a pin serves.
+//!
+//! In: pins, and the files from which what they are in is deployed. Out: the names of the installations, put to each pin.
+//! What an installation is, is `deploy`'s to say; here is only what of Linkerd tells one from another.
+
+use std::{collections::HashSet, sync::Arc};
+
+use super::{Pin, PinKind, RepoPath, Stage, context::Context};
+use crate::{
+    deploy::{self, Mark, Role, TreeFiles},
+    linkerd,
+    yaml::Ceilings,
+};
+
+/// Puts to each pin the installations that it serves, and returns all their names, ordered.
+pub(super) fn name(context: &Context<'_>, pins: &mut [Pin]) -> Vec<Arc<str>> {
+    let marks: Vec<Mark> = pins.iter().map(mark).collect();
+    let index = context.index;
+    let ours = index.releases.iter().filter(|release| linkerd::is_chart(&release.chart));
+    let makers = || index.makers.iter().chain(ours.clone().map(|release| &release.path));
+    let kustomizations = index.kustomizations.values().map(|kustomization| &kustomization.path);
+    let roots: HashSet<&RepoPath> =
+        index.roots.iter().map(|root| &root.path).chain(makers()).chain(kustomizations).collect();
+    let from = pins.iter().map(|pin| &pin.path).chain(makers()).cloned();
+    let entries: Vec<RepoPath> =
+        context.layout.outwards(from).into_iter().filter(|path| roots.contains(path)).collect();
+    let files = TreeFiles::new(context.corpus.tree(), Ceilings::default());
+    let found = deploy::installations(&files, &entries, &marks, &linkerd::is_control_plane);
+    let names: Vec<Arc<str>> = found.names.iter().map(|name| Arc::from(name.as_str())).collect();
+    for (pin, of) in pins.iter_mut().zip(found.of) {
+        pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();
+    }
+    names
+}
+
+fn mark(pin: &Pin) -> Mark {
+    let of_release = !matches!(
+        pin.kind,
+        PinKind::HelmValues
+            | PinKind::ChartLock
+            | PinKind::ArgoHelmParameter
+            | PinKind::Marker
+            | PinKind::Image
+            | PinKind::KustomizeImage
+            | PinKind::ProxyAnnotation
+            | PinKind::Other
+    );
+    let role = match &pin.chart {
+        _ if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
+        Some(chart) if of_release && linkerd::is_control_plane(chart) => Role::ControlPlane,
+        _ => Role::Platform,
+    };
+    // What Helm printed lies over many files of one folder.
+    let rendered = pin.kind == PinKind::RenderedManifest;
+    let unit = if rendered { format!("{}/", pin.path.folder()) } else { pin.path.to_string() };
+    Mark { path: pin.path.clone(), span: pin.site.span.clone(), unit, role }
+}

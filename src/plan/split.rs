@@ -1,0 +1,386 @@
+//! Step 6, plan: targets that nobody configured, from the installations of the pins.
+//!
+//! In: an inventory with its installations and the release that is wanted. Out: targets. One target is enough for what goes
+//! together. An installation that cannot go along gets a target of its own: one with a required stop before the release,
+//! one that is held, one on another channel. What several installations read goes with those that can; where one of those
+//! that read it has a stop to make first, all that share a file with it wait together, and nobody else does.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{Share, Target, edge_of, judge::obstructs, target::DEFAULT};
+use crate::{
+    linkerd::{EdgeVersion, Knowledge, is_control_plane},
+    pins::{Form, Inventory, Pin, Reason, Stage},
+    repo::RepoPath,
+};
+
+/// The target of what several installations read.
+const SHARED: &str = "shared";
+/// Longer names of targets are not put together.
+const LONGEST: usize = 48;
+
+/// How targets are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// As configured.
+    Listed,
+    /// One, and one for each installation that cannot go along.
+    #[default]
+    Laggards,
+    /// One for each installation, and one before them for what several read.
+    Each,
+}
+
+/// What each part of an inventory is: pins by the installations that they serve, and files by their pins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    of: BTreeMap<Vec<Arc<str>>, usize>,
+    files: BTreeMap<RepoPath, BTreeSet<usize>>,
+}
+
+/// The part of everything that has no other one.
+const REST: usize = 0;
+
+/// A part on the way to its target.
+struct Named {
+    name: String,
+    /// The part that goes before it.
+    after: Option<usize>,
+}
+
+/// What installations can do on the way to a release.
+struct Standing {
+    /// Too far behind for one step.
+    far: BTreeSet<Arc<str>>,
+    /// They stay, whatever the others do: by somebody's will, or since they are ahead.
+    still: BTreeSet<Arc<str>>,
+}
+
+/// Makes targets; at least one, the first of which has all that no other one has. `to` is the release that is wanted.
+pub fn split(
+    inventory: &Inventory,
+    how: Split,
+    to: Option<EdgeVersion>,
+    knowledge: &Knowledge,
+) -> Vec<Target> {
+    let all = &inventory.facts.installations;
+    if how == Split::Listed || all.is_empty() || all.len() < 2 && how == Split::Laggards {
+        return vec![Target::default_all()];
+    }
+    let sets: BTreeSet<Vec<Arc<str>>> = inventory.pins.iter().map(|p| p.installations.to_vec()).collect();
+    let (named, of) = match how {
+        Split::Each => each(&sets),
+        _ => laggards(inventory, &sets, &standing(inventory, to, knowledge)),
+    };
+    let mut parts = Parts { of, files: BTreeMap::new() };
+    for pin in &inventory.pins {
+        let part = parts.part(&pin.installations);
+        parts.files.entry(pin.path.clone()).or_default().insert(part);
+    }
+    let parts = Arc::new(parts);
+    let used: BTreeSet<usize> = inventory.pins.iter().map(|pin| parts.part(&pin.installations)).collect();
+    let target = |(n, part): (usize, &Named)| Target {
+        name: part.name.clone(),
+        share: Share::Part { parts: parts.clone(), mine: n },
+        after: part.after.and_then(|n| named.get(n)).map(|before| before.name.clone()),
+        ..Target::default_all()
+    };
+    named.iter().enumerate().filter(|(n, _)| used.contains(n)).map(target).collect()
+}
+
+/// Returns the newest release that a pin that may move names: what the others are measured by where no release is wanted.
+pub fn newest(inventory: &Inventory) -> Option<EdgeVersion> {
+    inventory
+        .pins
+        .iter()
+        .filter(|pin| pin.stage == Stage::Platform && pin.stays.is_none())
+        .filter_map(edge_of)
+        .max()
+}
+
+/// Parts for each installation, behind those for what several of them read.
+fn each(sets: &BTreeSet<Vec<Arc<str>>>) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, usize>) {
+    let groups = tied(sets.iter().filter(|set| set.len() > 1).map(|set| set.iter().cloned().collect()));
+    let mut named = vec![Named { name: DEFAULT.to_owned(), after: None }];
+    let mut of = BTreeMap::new();
+    for group in &groups {
+        let first = group.iter().next().map_or("", |name| name);
+        let name = if groups.len() == 1 { SHARED.to_owned() } else { format!("{SHARED}-{first}") };
+        let several = sets.iter().filter(|set| set.len() > 1 && set.iter().any(|name| group.contains(name)));
+        of.extend(several.map(|set| (set.clone(), named.len())));
+        named.push(Named { name, after: None });
+    }
+    for set in sets.iter().filter(|set| set.len() == 1) {
+        let Some(name) = set.first() else { continue };
+        let after = groups.iter().position(|group| group.contains(name)).map(|n| n + 1);
+        of.insert(set.clone(), named.len());
+        named.push(Named { name: name.to_string(), after });
+    }
+    (named, of)
+}
+
+/// One part, and one for each installation that cannot go along.
+fn laggards(
+    inventory: &Inventory,
+    sets: &BTreeSet<Vec<Arc<str>>>,
+    standing: &Standing,
+) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, usize>) {
+    let mut named = vec![Named { name: DEFAULT.to_owned(), after: None }];
+    let mut of = BTreeMap::new();
+    let Standing { far, still } = standing;
+    let all = &inventory.facts.installations;
+    let goes = |name: &&Arc<str>| !far.contains(*name) && !still.contains(*name);
+    // Where all have a stop to make, they make it together.
+    let far = if all.iter().any(|name| goes(&name)) { far.clone() } else { BTreeSet::new() };
+    if far.is_empty() && all.iter().all(|name| still.contains(name)) {
+        return (named, of);
+    }
+    for name in still.iter().filter(|name| sets.contains(&vec![(*name).clone()])) {
+        of.insert(vec![name.clone()], named.len());
+        named.push(Named { name: name.to_string(), after: None });
+    }
+    // Those that stay have no say in what others share with them.
+    let moving = |set: &Vec<Arc<str>>| -> BTreeSet<Arc<str>> {
+        set.iter().filter(|name| !still.contains(*name)).cloned().collect()
+    };
+    let behind = |set: &Vec<Arc<str>>| {
+        let moving = moving(set);
+        !moving.is_empty() && moving.is_subset(&far)
+    };
+    for group in tied(sets.iter().filter(|set| behind(set)).map(moving)) {
+        let mine = sets.iter().filter(|set| behind(set) && moving(set).is_subset(&group));
+        of.extend(mine.map(|set| (set.clone(), named.len())));
+        named.push(Named { name: joined(&group), after: None });
+    }
+    wait_together(inventory, sets, &far, &mut named, &mut of);
+    (named, of)
+}
+
+/// Sets those apart that share what moves with one that has a stop to make, unless that is everybody.
+fn wait_together(
+    inventory: &Inventory,
+    sets: &BTreeSet<Vec<Arc<str>>>,
+    far: &BTreeSet<Arc<str>>,
+    named: &mut Vec<Named>,
+    of: &mut BTreeMap<Vec<Arc<str>>, usize>,
+) {
+    let moving = inventory.pins.iter().filter(|pin| pin.stage == Stage::Platform && pin.stays.is_none());
+    let mixed: BTreeSet<BTreeSet<Arc<str>>> = moving
+        .map(|pin| pin.installations.iter().cloned().collect::<BTreeSet<_>>())
+        .filter(|set| !set.is_disjoint(far) && !set.is_subset(far))
+        .collect();
+    let left: BTreeSet<Arc<str>> = sets
+        .iter()
+        .filter(|set| !of.contains_key(*set))
+        .flatten()
+        .filter(|n| !far.contains(*n))
+        .cloned()
+        .collect();
+    for group in tied(mixed.into_iter()) {
+        let waits: BTreeSet<Arc<str>> = group.difference(far).cloned().collect();
+        if left.is_subset(&waits) {
+            return;
+        }
+        let first = group.intersection(far).next().map_or("", |name| name);
+        let mine = sets.iter().filter(|set| !of.contains_key(*set) && set.iter().any(|n| waits.contains(n)));
+        let mine: Vec<_> = mine.map(|set| (set.clone(), named.len())).collect();
+        of.extend(mine);
+        named.push(Named { name: format!("with-{first}"), after: None });
+    }
+}
+
+/// Puts together sets that have something in common.
+fn tied(sets: impl Iterator<Item = BTreeSet<Arc<str>>>) -> Vec<BTreeSet<Arc<str>>> {
+    let mut groups: Vec<BTreeSet<Arc<str>>> = Vec::new();
+    for mut set in sets {
+        groups.retain(|group| {
+            let apart = group.is_disjoint(&set);
+            if !apart {
+                set.extend(group.iter().cloned());
+            }
+            apart
+        });
+        groups.push(set);
+    }
+    groups.sort();
+    groups
+}
+
+fn joined(group: &BTreeSet<Arc<str>>) -> String {
+    let all = group.iter().map(|name| &**name).collect::<Vec<_>>().join("-");
+    match group.iter().next() {
+        Some(first) if all.len() > LONGEST => format!("{first}-and-{}-more", group.len() - 1),
+        _ => all,
+    }
+}
+
+/// Finds the installations that cannot go along.
+fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledge) -> Standing {
+    let mut platform: BTreeMap<&Arc<str>, Vec<&Pin>> = BTreeMap::new();
+    for pin in inventory.pins.iter().filter(|pin| pin.stage == Stage::Platform) {
+        pin.installations.iter().for_each(|name| platform.entry(name).or_default().push(pin));
+    }
+    let mut standing = Standing { far: BTreeSet::new(), still: BTreeSet::new() };
+    for (name, pins) in platform {
+        let of = |counts: &dyn Fn(&Pin) -> bool| -> Vec<EdgeVersion> {
+            pins.iter().filter(|pin| counts(pin)).filter_map(|pin| edge_of(pin)).collect()
+        };
+        let lowest = of(&|pin| pin.stays.is_none()).into_iter().min();
+        let highest = of(&|pin| matches!(pin.stays, None | Some(Reason::Held))).into_iter().max();
+        if is_still(&pins) || highest.zip(to).is_some_and(|(highest, to)| highest > to) {
+            standing.still.insert(name.clone());
+        } else if lowest.zip(to).is_some_and(|(lowest, to)| knowledge.hop(lowest, to).is_some()) {
+            standing.far.insert(name.clone());
+        }
+    }
+    standing
+}
+
+/// Tells whether an installation stays by somebody's will: its control plane is held, or nothing of it may move and
+/// something of it is held or on another channel.
+fn is_still(platform: &[&Pin]) -> bool {
+    let is_plane = |pin: &Pin| {
+        matches!(pin.form, Form::Chart | Form::Rendered) && pin.chart.as_deref().is_some_and(is_control_plane)
+    };
+    let held = platform.iter().any(|pin| is_plane(pin) && pin.stays == Some(Reason::Held));
+    let rests = platform.iter().all(|pin| pin.stays.is_some_and(|reason| !obstructs(reason)));
+    let mut reasons = platform.iter().filter_map(|pin| pin.stays);
+    held || rests && reasons.any(|reason| matches!(reason, Reason::Held | Reason::Channel))
+}
+
+// === impl Parts ===
+
+impl Parts {
+    fn part(&self, installations: &[Arc<str>]) -> usize {
+        self.of.get(installations).copied().unwrap_or(REST)
+    }
+
+    pub(super) fn has(&self, part: usize, pin: &Pin) -> bool {
+        self.part(&pin.installations) == part
+    }
+
+    pub(super) fn covers(&self, part: usize, path: &RepoPath) -> bool {
+        self.files.get(path).map_or(part == REST, |parts| parts.contains(&part))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::{Build, edge};
+
+    const CHART: &str = "linkerd-control-plane";
+
+    /// What each target has: its name and its files.
+    fn targets(inventory: &Inventory, how: Split) -> Vec<String> {
+        let to = Some(edge("edge-26.8.3"));
+        let made = split(inventory, how, to, crate::linkerd::built_in());
+        let files = |target: &Target| {
+            let mine = inventory.pins.iter().filter(|pin| target.has(pin)).map(|pin| pin.path.as_str());
+            mine.collect::<Vec<_>>().join(" ")
+        };
+        let one = |target: &Target| format!("{}: {}", target.name, files(target));
+        let all = inventory.pins.iter();
+        assert!(all.clone().all(|pin| made.iter().filter(|target| target.has(pin)).count() == 1));
+        assert!(all.clone().all(|pin| made.iter().filter(|t| t.has(pin)).all(|t| t.covers(&pin.path))));
+        made.iter().map(one).collect()
+    }
+
+    fn fleet() -> Build {
+        Build::default()
+            .chart("a.yaml", CHART, "2026.8.2")
+            .serves(&["a"])
+            .chart("b.yaml", CHART, "2026.8.1")
+            .serves(&["b"])
+            .chart("far.yaml", CHART, "2025.2.3")
+            .serves(&["far"])
+            .chart("held.yaml", CHART, "2026.6.3")
+            .stays(Reason::Held)
+            .serves(&["held"])
+            .chart("stable.yaml", CHART, "1.16.11")
+            .stays(Reason::Channel)
+            .serves(&["stable"])
+            .proxy("team.yaml", "edge-26.8.1")
+    }
+
+    #[test]
+    fn an_installation_that_cannot_go_along_has_a_target_of_its_own() {
+        let found = targets(&fleet().inventory(), Split::Laggards);
+        assert_eq!(
+            found,
+            ["default: a.yaml b.yaml team.yaml", "held: held.yaml", "stable: stable.yaml", "far: far.yaml"]
+        );
+    }
+
+    #[test]
+    fn where_nobody_can_go_along_nobody_is_set_apart() {
+        let far = |build: Build| build.chart("a.yaml", CHART, "2025.2.3").serves(&["a"]);
+        let both = far(Build::default()).chart("b.yaml", CHART, "2025.1.1").serves(&["b"]);
+        assert_eq!(targets(&both.inventory(), Split::Laggards), ["default: a.yaml b.yaml"]);
+        let held = |build: Build, name: &str| {
+            build.chart(&format!("{name}.yaml"), CHART, "2026.8.2").stays(Reason::Held).serves(&[name])
+        };
+        let both = held(held(Build::default(), "a"), "b").inventory();
+        assert_eq!(targets(&both, Split::Laggards), ["default: a.yaml b.yaml"]);
+        let one = held(far(Build::default()), "b").inventory();
+        assert_eq!(targets(&one, Split::Laggards), ["default: a.yaml", "b: b.yaml"]);
+    }
+
+    #[test]
+    fn those_that_share_with_a_laggard_wait_and_nobody_else_does() {
+        let build = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["b", "far"]);
+        assert_eq!(
+            targets(&build.inventory(), Split::Laggards),
+            [
+                "default: a.yaml team.yaml",
+                "held: held.yaml",
+                "stable: stable.yaml",
+                "far: far.yaml",
+                "with-far: b.yaml base.yaml"
+            ]
+        );
+        let all = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "b", "far"]);
+        let found = targets(&all.inventory(), Split::Laggards);
+        assert_eq!(found[0], "default: a.yaml b.yaml base.yaml team.yaml");
+        let held = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "held"]);
+        assert_eq!(
+            targets(&held.inventory(), Split::Laggards)[0],
+            "default: a.yaml b.yaml base.yaml team.yaml"
+        );
+    }
+
+    #[test]
+    fn laggards_that_share_go_together() {
+        let build = fleet()
+            .chart("further.yaml", CHART, "2025.1.1")
+            .serves(&["further"])
+            .chart("old.yaml", "linkerd-crds", "2025.1.1")
+            .serves(&["far", "further"]);
+        let found = targets(&build.inventory(), Split::Laggards);
+        assert!(found.contains(&"far-further: far.yaml further.yaml old.yaml".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn each_installation_has_its_target_and_what_they_share_goes_before_them() {
+        let build = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "b"]);
+        let inventory = build.inventory();
+        assert_eq!(
+            targets(&inventory, Split::Each),
+            [
+                "default: team.yaml",
+                "shared: base.yaml",
+                "a: a.yaml",
+                "b: b.yaml",
+                "far: far.yaml",
+                "held: held.yaml",
+                "stable: stable.yaml"
+            ]
+        );
+        let made = split(&inventory, Split::Each, None, crate::linkerd::built_in());
+        let after: Vec<_> = made.iter().map(|target| target.after.as_deref()).collect();
+        assert_eq!(after[..5], [None, None, Some("shared"), Some("shared"), None]);
+    }
+}

@@ -1,0 +1,362 @@
+//! Many clusters in one repository: those that can go along go together, and nobody waits for one that cannot.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::play::*;
+use crate::support::{
+    feed::release,
+    github::Merge,
+    repo::{ADA, BareRepo, put},
+    scene::{DATA_PLANE, PLATFORM, REPO},
+};
+
+/// The stop that comes before a release from edge-25.9.4 on.
+const STOP: &str = "edge-25.7.6";
+const FAR: &str = "uplinker/far/platform";
+const WITHOUT_WAITING: &str = "version: 1\ndataPlane:\n  after: 0d\n";
+
+/// A cluster of Flux's at a release: its root, and what the root's folder has.
+fn site(name: &str, version: &str) -> Vec<(String, String)> {
+    let folder = format!("clusters/{name}/");
+    let sync = format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: flux-system, namespace: \
+         flux-system}}\nspec:\n  path: ./clusters/{name}\n  prune: true\n  sourceRef: {{kind: GitRepository, name: \
+         flux-system}}\n"
+    );
+    let mut files = cluster(&folder, 2);
+    let edge = version.replacen("20", "edge-", 1);
+    for (_, text) in &mut files {
+        *text = text.replace("edge-26.8.2", &edge).replace("2026.8.2", version);
+    }
+    files.push((format!("{folder}flux-system/gotk-sync.yaml"), sync));
+    files
+}
+
+/// The names of the clusters that go along.
+fn followers() -> Vec<String> {
+    (1..10).map(|n| format!("site-{n:02}")).collect()
+}
+
+/// Twelve clusters: nine a release or two behind, one too far behind for one step, one held, one on stable.
+fn twelve() -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for (n, name) in followers().iter().enumerate() {
+        files.extend(site(name, if n % 2 == 0 { "2026.8.2" } else { "2026.8.1" }));
+    }
+    files.extend(site("far", "2025.2.3"));
+    files.extend(
+        site("held", "2026.8.1")
+            .into_iter()
+            .map(|(path, text)| (path, text.replace("# moved by pull request", "# uplinker: hold"))),
+    );
+    files.extend(site("stable", "1.16.11").into_iter().map(|(path, text)| {
+        let text = text.replace("https://helm.linkerd.io/edge", "https://helm.linkerd.io/stable");
+        (
+            path,
+            text.replace(
+                "config.linkerd.io/proxy-version: 1.16.11",
+                "config.linkerd.io/proxy-version: stable-2.14.10",
+            ),
+        )
+    }));
+    files.push(("uplinker.yaml".to_owned(), WITHOUT_WAITING.to_owned()));
+    files
+}
+
+fn play(files: &[(String, String)]) -> Play {
+    let play = Play::with(files);
+    for (tag, day) in [("edge-25.2.3", "2025-02-20"), ("edge-25.8.5", "2025-08-28"), (STOP, "2025-07-30")] {
+        play.scene.feed.publish(release(tag, &format!("{day}T09:00:00Z")));
+    }
+    play
+}
+
+/// What `pins --to` says, by place.
+fn foretold(play: &Play, to: &str) -> Vec<Value> {
+    let path = play.scene.repo.path().to_owned();
+    let done = play.scene.home.run(["pins"]).arg(path).args(["--to", to, "--format", "json"]).done();
+    done.json()["pins"].as_array().unwrap().clone()
+}
+
+/// Each line of `pins --to` is what the branch of its target has, at the stage that is proposed.
+fn agrees(play: &Play, to: &str, stage: &str) {
+    let mut branches: BTreeMap<String, Option<Files>> = BTreeMap::new();
+    let base = play.files("main");
+    let line = |files: &Files, pin: &Value| {
+        let text = String::from_utf8(files[pin["path"].as_str().unwrap()].clone()).unwrap();
+        text.lines().nth(pin["line"].as_u64().unwrap() as usize - 1).unwrap().to_owned()
+    };
+    for pin in foretold(play, to).iter().filter(|pin| pin["stage"] == stage) {
+        let branch = format!("uplinker/{}/{stage}", pin["target"].as_str().unwrap());
+        let there = || play.scene.repo.tip(&branch).map(|_| play.files(&branch));
+        let after = branches.entry(branch.clone()).or_insert_with(there).as_ref();
+        let before = line(&base, pin);
+        let after = after.map_or(before.clone(), |after| line(after, pin));
+        let value = pin["value"].as_str().unwrap();
+        match pin["new"].as_str() {
+            Some(new) => assert_eq!(after, before.replace(value, new), "{pin} on {branch}"),
+            None if pin["reason"] == "required-hop" => {
+                let stop =
+                    if value.starts_with("edge-") { STOP.to_owned() } else { STOP.replace("edge-", "20") };
+                assert!(after == before || after == before.replace(value, &stop), "{pin}: {after}");
+            }
+            None => assert_eq!(after, before, "{pin} on {branch}"),
+        }
+    }
+}
+
+fn paths(names: &[String], files: &[&str]) -> Vec<String> {
+    names.iter().flat_map(|name| files.iter().map(move |file| format!("clusters/{name}/{file}"))).collect()
+}
+
+#[test]
+fn those_that_can_move_do_and_the_laggard_goes_by_its_stop() {
+    let play = play(&twelve());
+    let pass = play.run().exits(0).prints(&[
+        "default, platform: edge-26.8.1, edge-26.8.2 → edge-26.8.3: opened",
+        "far, platform: edge-25.2.3 → edge-25.7.6: opened",
+        "held, platform: on hold: every pin stays (held)",
+        "stable, platform: on hold: all 2 pins are on another channel than edge",
+    ]);
+    assert_eq!(play.scene.github.pulls(REPO).len(), 2, "{}", pass.done);
+    let changed = play.scene.repo.changed("main", PLATFORM);
+    assert_eq!(changed, paths(&followers(), &CHARTS));
+    assert_eq!(play.scene.repo.changed("main", FAR), paths(&["far".to_owned()], &CHARTS));
+    assert_eq!(play.pull(2).title, "Linkerd edge-25.2.3 → edge-25.7.6 (far, platform)");
+    agrees(&play, "edge-26.8.3", "platform");
+    play.settles(0);
+
+    // Proxies wait for their own control plane, and for nobody else's.
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&[
+        "default, data-plane: edge-26.8.1, edge-26.8.2 → edge-26.8.3: opened",
+        "held, data-plane: up to date at edge-26.8.1",
+    ]);
+    assert_eq!(play.scene.repo.changed("main", DATA_PLANE), paths(&followers(), &["web.yaml"]));
+    agrees(&play, "edge-26.8.3", "data-plane");
+    play.settles(0);
+
+    // Once it has made its stop, it goes with the others.
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&["default, platform: edge-25.7.6 → edge-26.8.3: opened"]);
+    assert_eq!(play.scene.repo.changed("main", PLATFORM), paths(&["far".to_owned()], &CHARTS));
+    assert!(foretold(&play, "edge-26.8.3").iter().all(|pin| pin["target"] != "far"));
+}
+
+#[test]
+fn a_target_that_is_no_more_leaves_no_pull_request_and_no_refusal() {
+    let play = play(&twelve());
+    play.run().exits(0);
+    for path in CHARTS {
+        play.replace("main", &format!("clusters/far/{path}"), "2025.2.3", "2026.8.2");
+    }
+    play.run()
+        .exits(0)
+        .prints(&["default, platform: edge-26.8.1, edge-26.8.2 → edge-26.8.3: updated", "far, platform"]);
+    let pull = play.pull(2);
+    assert!(!pull.open && play.scene.repo.tip(FAR).is_none());
+    assert_eq!((&marker(&pull)["closing"], marker(&pull).get("declined")), (&Value::from(true), None));
+    let all = [&["far".to_owned()], followers().as_slice()].concat();
+    assert_eq!(play.scene.repo.changed("main", PLATFORM), paths(&all, &CHARTS));
+    play.settles(0);
+    // It comes back when it lags again, and nobody has said no.
+    for path in CHARTS {
+        play.replace("main", &format!("clusters/far/{path}"), "2026.8.2", "2025.2.3");
+    }
+    play.run().exits(0).prints(&["far, platform: edge-25.2.3 → edge-25.7.6: opened"]);
+}
+
+#[test]
+fn a_persons_commit_on_the_branch_of_a_target_that_is_no_more_is_kept() {
+    let play = play(&twelve());
+    play.run().exits(0);
+    play.commit(FAR, "clusters/far/notes.md", "By hand.\n");
+    for path in CHARTS {
+        play.replace("main", &format!("clusters/far/{path}"), "2025.2.3", "2026.8.2");
+    }
+    play.run().exits(0).prints(&["#2 has nothing left to do but has commits of a person"]);
+    assert!(play.pull(2).open);
+}
+
+#[test]
+fn an_open_pull_request_goes_on_without_the_one_that_falls_behind() {
+    let mut files = site("near", "2025.8.5");
+    files.extend(site("far", "2025.2.3"));
+    let play = play(&files);
+    let feed = &play.scene.feed;
+    feed.publish(release("edge-25.9.3", "2025-09-20T09:00:00Z"));
+    let only = |to: &str| play.pass(play.scene.run().args(["--to", to]));
+    only("edge-25.9.3")
+        .exits(0)
+        .prints(&["default, platform: edge-25.2.3, edge-25.8.5 → edge-25.9.3: opened"]);
+    play.run().exits(0).prints(&[
+        "default, platform: edge-25.8.5 → edge-26.8.3: updated",
+        "far, platform: edge-25.2.3 → edge-25.7.6: opened",
+    ]);
+    assert_eq!(play.scene.repo.changed("main", PLATFORM), paths(&["near".to_owned()], &CHARTS));
+    play.settles(0);
+}
+
+#[test]
+fn what_a_laggard_reads_too_waits_for_it_by_name() {
+    let crds = cluster("", 2).swap_remove(1).1;
+    let shared = |name: &str, version: &str| {
+        let mut files = site(name, version);
+        files.retain(|(path, _)| !path.ends_with("crds.yaml"));
+        let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: base, namespace: \
+                    flux-system}\nspec:\n  path: ./base\n  sourceRef: {kind: GitRepository, name: flux-system}\n";
+        files.push((format!("clusters/{name}/base.yaml"), root.to_owned()));
+        files
+    };
+    let mut files = shared("far", "2025.2.3");
+    files.extend(shared("near", "2026.8.2"));
+    files.extend(site("alone", "2026.8.1"));
+    files.push(("base/crds.yaml".to_owned(), crds));
+    let play = play(&files);
+    play.run().exits(0).prints(&[
+        "default, platform: edge-26.8.1 → edge-26.8.3: opened",
+        "far, platform: edge-25.2.3 → edge-25.7.6: opened",
+        "with-far, platform: on hold: edge-26.8.3 waits until `far`, which files of this target serve too, has gone from \
+         edge-25.2.3 by the required stop edge-25.7.6",
+    ]);
+    assert_eq!(play.scene.repo.changed("main", PLATFORM), paths(&["alone".to_owned()], &CHARTS));
+    agrees(&play, "edge-26.8.3", "platform");
+    play.settles(0);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    play.run().exits(0);
+    let mut all = paths(&["alone".to_owned()], &CHARTS);
+    all.extend(["clusters/far/control-plane.yaml", "clusters/near/control-plane.yaml"].map(str::to_owned));
+    all.insert(0, "base/crds.yaml".to_owned());
+    assert_eq!(play.scene.repo.changed("main", PLATFORM), all);
+}
+
+#[test]
+fn with_auto_each_installation_has_a_pull_request_and_what_they_share_goes_first() {
+    let base = cluster("", 2).swap_remove(1).1;
+    let mut files: Vec<(String, String)> = Vec::new();
+    for (name, version) in [("east", "2026.8.1"), ("west", "2026.8.2")] {
+        let mut own = site(name, version);
+        own.retain(|(path, _)| !path.ends_with("crds.yaml"));
+        let list = "resources: [../../base, control-plane.yaml, sources.yaml, web.yaml, flux-system]\n";
+        own.push((format!("clusters/{name}/kustomization.yaml"), list.to_owned()));
+        own.push((
+            format!("clusters/{name}/flux-system/kustomization.yaml"),
+            "resources: [gotk-sync.yaml]\n".to_owned(),
+        ));
+        files.extend(own);
+    }
+    files.push(("base/kustomization.yaml".to_owned(), "resources: [crds.yaml]\n".to_owned()));
+    files.push(("base/crds.yaml".to_owned(), base));
+    files.push(("uplinker.yaml".to_owned(), "version: 1\ntargets: auto\n".to_owned()));
+    let play = play(&files);
+    play.run().exits(0).prints(&[
+        "shared, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "east, platform: on hold: edge-26.8.3 waits until target `shared`, whose files this installation reads too, is there",
+        "west, platform: on hold: edge-26.8.3 waits until target `shared`",
+    ]);
+    assert_eq!(play.scene.repo.changed("main", "uplinker/shared/platform"), ["base/crds.yaml"]);
+    agrees_of(&play, "shared");
+    play.settles(0);
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&[
+        "east, platform: edge-26.8.1 → edge-26.8.3: opened",
+        "west, platform: edge-26.8.2 → edge-26.8.3: opened",
+    ]);
+    for name in ["east", "west"] {
+        let branch = format!("uplinker/{name}/platform");
+        assert_eq!(play.scene.repo.changed("main", &branch), [format!("clusters/{name}/control-plane.yaml")]);
+    }
+    agrees(&play, "edge-26.8.3", "platform");
+    play.settles(0);
+}
+
+/// What one target's lines say is on its branch; others wait for it.
+fn agrees_of(play: &Play, target: &str) {
+    let branch = play.files(&format!("uplinker/{target}/platform"));
+    for pin in foretold(play, "edge-26.8.3").iter().filter(|pin| pin["target"] == target) {
+        let text = String::from_utf8(branch[pin["path"].as_str().unwrap()].clone()).unwrap();
+        assert!(text.contains(pin["new"].as_str().unwrap()), "{pin}");
+    }
+}
+
+/// What `pins --to` and `plan --to` say of a repository.
+fn compared(play: &Play, folder: &std::path::Path) -> Vec<String> {
+    let path = play.scene.home.path().join("compared");
+    let _ = std::fs::remove_dir_all(&path);
+    let repo = BareRepo::from_folder(&path, "main", folder);
+    let to = "edge-26.8.3";
+    let ask = |command: &str| {
+        let run = play.scene.home.run([command]);
+        let run = if command == "pins" { run.arg(repo.path()) } else { run.arg("--repo").arg(repo.path()) };
+        let run = if command == "plan" { run.args(play.scene.feed.flags()) } else { run };
+        run.args(["--to", to, "--format", "json"]).done()
+    };
+    let (pins, plan) = (ask("pins"), ask("plan"));
+    if pins.status.code() != Some(0) || plan.status.code() != Some(0) {
+        return Vec::new();
+    }
+    let (pins, plan) = (pins.json(), plan.json());
+    let rows = |json: &Value| -> BTreeMap<String, Value> {
+        let all = json["pins"].as_array().unwrap().iter();
+        all.map(|pin| (format!("{}:{}:{}", pin["path"], pin["line"], pin["column"]), pin.clone())).collect()
+    };
+    let (foretold, planned) = (rows(&pins), rows(&plan));
+    let mut wrong = Vec::new();
+    for decision in plan["decision"].as_array().unwrap() {
+        let mine = |pin: &Value| pin["target"] == decision["target"] && pin["stage"] == decision["stage"];
+        let proposed = decision["outcome"] == "propose" && decision["release"] == to;
+        // What waits for its turn moves once it has come.
+        let reason = decision["hold"]["reason"]["kind"].as_str().unwrap_or_default();
+        let behind = decision["stage"] == "data-plane" && decision["outcome"] == "propose" && !proposed;
+        let waits = behind
+            || matches!(
+                reason,
+                "data-plane-wait" | "control-plane-behind" | "control-plane-unknown" | "not-ready" | "after"
+            );
+        for (place, pin) in foretold.iter().filter(|(_, pin)| mine(pin)) {
+            let said = &planned[place];
+            let same =
+                pin["moves"] == said["moves"] && pin["new"] == said["new"] && pin["reason"] == said["reason"];
+            let right = match (proposed, waits, decision["outcome"] == "blocked") {
+                (true, ..) => same,
+                (false, true, _) | (_, _, true) => true,
+                (false, false, false) => pin["moves"] == false,
+            };
+            if !right {
+                wrong.push(format!("{place}: {pin}\n  {said}\n  {}", decision["reason"]));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn what_pins_foretells_is_what_a_plan_does() {
+    let play = play(&cluster("", 2));
+    let mut folders: Vec<std::path::PathBuf> = Vec::new();
+    for (root, inner) in [("tests/scan", "before"), ("tests/bodies/repositories", "")] {
+        let Ok(all) = std::fs::read_dir(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(root)) else {
+            continue;
+        };
+        folders.extend(all.map(|entry| entry.unwrap().path().join(inner)).filter(|folder| folder.is_dir()));
+    }
+    folders.sort();
+    assert!(folders.len() > 20, "{folders:?}");
+    let mut wrong: Vec<String> = Vec::new();
+    for folder in folders {
+        let found = compared(&play, &folder);
+        wrong.extend(found.into_iter().map(|line| format!("{}: {line}", folder.display())));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_commit_by_hand_keeps_nobody_back() {
+    let play = play(&twelve());
+    play.run().exits(0);
+    play.scene.repo.commit("main", &ADA, "Other", &[put("docs/notes.md", "Something else.\n")]);
+    let pass = play.run().exits(0);
+    assert!(!pass.asked.iter().any(|line| line.contains("receive-pack")), "{:#?}", pass.asked);
+}
