@@ -55,7 +55,13 @@ pub(super) fn execute(args: PinsArgs, context: &Context) -> Result<Exit, Error> 
     request.token.iter().for_each(|token| context.terminal.hide(token));
     let report = session::pins(&request, &context.terminal)?;
     context.print(&report.render(context.style(false)))?;
-    Ok(if report.is_without_pins() { Exit::NoPin } else { Exit::Done })
+    if !report.is_without_pins() {
+        return Ok(Exit::Done);
+    }
+    if !report.pins.is_empty() {
+        context.note(&format!("hint: {}", report.mentions()));
+    }
+    Ok(Exit::NoPin)
 }
 
 fn request(args: PinsArgs, context: &Context) -> Result<PinsRequest, Error> {

@@ -74,7 +74,9 @@ pub(super) fn finish(
     });
     told.map_err(|e| Error::failed("cannot write to the files of GitHub Actions").because(e))?;
     // Where files were not read, the report has said so.
-    if exit == Exit::NoPin && report.pins.skipped.is_empty() {
+    if exit == Exit::NoPin && !report.pins.pins.is_empty() {
+        context.note(&format!("hint: {}", report.pins.mentions()));
+    } else if exit == Exit::NoPin && report.pins.skipped.is_empty() {
         context.note("hint: where Linkerd is deployed from another branch, `base` names it; `uplinker pins` lists what was found");
     }
     Ok(exit)

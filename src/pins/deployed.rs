@@ -112,7 +112,9 @@ fn report(
                 detail: Some(format!("{what}: {why}")),
                 versions: other::unmarked_releases(&source.text, &own),
             }),
-            _ => found.pins.extend(other::pins(&file, &own).into_iter().filter(|pin| !is_version(pin))),
+            _ => found.pins.extend(
+                other::pins(&file, &own, Reason::NotDeployed).into_iter().filter(|pin| !is_version(pin)),
+            ),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Step 5, pins: shape `image`, and what other shapes ask of an image's name.
 //!
 //! In: image references. Out: pins that are reported and stay: what `linkerd inject --manual` wrote is made again
-//! with the CLI, not edited. Registries are compared, never contacted.
+//! with the CLI, not edited; so is what `linkerd multicluster link` printed. Registries are compared, never contacted.
 
 use std::ops::Range;
 
@@ -86,6 +86,29 @@ pub(super) fn is_mirror_name(official: &str, new: &str) -> bool {
     !fork && (new == official || new.ends_with(&format!("-{official}")))
 }
 
+/// The containers that injection adds (linkerd2 `pkg/k8s/labels.go`), and the images that they run.
+const INJECTED: [&str; 4] = ["linkerd-proxy", "linkerd-init", "linkerd-network-validator", "linkerd-debug"];
+const INJECTED_IMAGES: [&str; 3] = ["proxy", "proxy-init", "debug"];
+
+/// Says why an image of Linkerd in an object stays that no chart made.
+fn origin(object: &Object<'_>, container: Option<Node<'_>>, image: &str) -> Reason {
+    let label = |key: &str| object.node.text(&["metadata", "labels", key]);
+    let name = container.and_then(|container| container.text(&["name"]));
+    let last = image.rsplit('/').next().unwrap_or(image);
+    if name.is_some_and(|name| INJECTED.contains(&name)) || INJECTED_IMAGES.contains(&last) {
+        return Reason::ManualInjection;
+    }
+    let made = object.annotation("linkerd.io/created-by").is_some_and(|by| by.starts_with("linkerd/cli "));
+    if made || label("mirror.linkerd.io/cluster-name").is_some() {
+        return Reason::MadeByCli;
+    }
+    match label("linkerd.io/extension") {
+        Some("jaeger") => Reason::RetiredChart,
+        _ if last == "jaeger-webhook" => Reason::RetiredChart,
+        _ => Reason::NotFollowed,
+    }
+}
+
 /// Takes the Linkerd images in the containers of an object.
 pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
     let mut images = Vec::new();
@@ -94,7 +117,7 @@ pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
         let Some(reference) = node.as_str().and_then(Reference::parse) else { continue };
         let Some(image) = linkerd_image(reference.name) else { continue };
         let digest = reference.digest.then_some(Reason::Digest);
-        let stays = image.stays.or(digest).unwrap_or(Reason::ManualInjection);
+        let stays = image.stays.or(digest).unwrap_or_else(|| origin(object, node.parent(), reference.name));
         let spec = Spec {
             stage: Stage::DataPlane,
             ..Spec::platform(PinKind::Image, Expects::Edge).staying(Some(stays))

@@ -57,6 +57,7 @@ use crate::{
 
 pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ValuesPart};
+pub use other::{Mention, mentions};
 pub use rendered::{Marks, marks};
 pub use run::scan;
 
@@ -279,6 +280,8 @@ pub enum Reason {
     MadeByCli,
     /// Prose, or text that no deployer reads.
     NotDeployed,
+    /// Something may read it there, in a way that is not followed: a script, another tool, a chart by hand.
+    NotFollowed,
     /// The control plane's release is not known, so proxies wait.
     ControlPlaneUnknown,
     /// The control plane does not go to the release, so proxies do not either.

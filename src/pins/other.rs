@@ -11,8 +11,8 @@ use super::{
     screen::is_kustomization,
     version_text::{Token, releases, tokens},
 };
-use crate::deploy::helmfile::is_helmfile;
 use crate::repo::RepoPath;
+use crate::{deploy::helmfile::is_helmfile, linkerd::EdgeVersion};
 
 /// How many places of one file are reported as `other`.
 const REPORTED: usize = 20;
@@ -50,7 +50,7 @@ pub(super) fn class(path: &RepoPath) -> Class {
     if is_helmfile(path) {
         return Class::Helmfile;
     }
-    if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock") {
+    if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock" | "Kptfile") {
         return Class::Manifest;
     }
     let script =
@@ -89,7 +89,7 @@ pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> boo
 
 /// Reports the release names of a text as `other`: one a line. `2026.8.2` is also how a calendar counts: it is one only
 /// near a line that speaks of Linkerd.
-pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
+pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Vec<Pin> {
     let taken = |at: usize| known.iter().any(|pin| pin.site.span.contains(&at));
     let speaking = speaking_lines(file.text);
     let near = |number: usize| {
@@ -106,8 +106,33 @@ pub(super) fn pins(file: &TextFile<'_>, known: &[Pin]) -> Vec<Pin> {
             let span = start + token.span.start..start + token.span.end;
             let column = line.get(..token.span.start).map_or(1, |l| l.chars().count() + 1);
             let at = (number, column);
-            found.push(marker::text_pin(file, PinKind::Other, span, at, &token, Some(Reason::NotDeployed)));
+            found.push(marker::text_pin(file, PinKind::Other, span, at, &token, Some(reason)));
         }
+    });
+    found
+}
+
+/// A place where a text names a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// From 1.
+    pub line: usize,
+    /// The text as it stands.
+    pub text: String,
+    /// Whether that is a tag; else it is a chart's version.
+    pub form: Form,
+    /// The release.
+    pub version: EdgeVersion,
+}
+
+/// Returns the places where a text names releases.
+pub fn mentions(text: &str) -> Vec<Mention> {
+    let mut found = Vec::new();
+    each_line(text, |line, _, content| {
+        found.extend(tokens(content).into_iter().map(|token| {
+            let text = content.get(token.span).unwrap_or_default().to_owned();
+            Mention { line, text, form: token.form, version: token.version }
+        }));
     });
     found
 }
@@ -129,7 +154,7 @@ pub(super) fn generators(file: &TextFile<'_>, markers: &[Pin]) -> Vec<Generator>
 }
 
 /// Returns the releases that a text names outside the given pins.
-pub(super) fn unmarked_releases(text: &str, markers: &[Pin]) -> Vec<crate::linkerd::EdgeVersion> {
+pub(super) fn unmarked_releases(text: &str, markers: &[Pin]) -> Vec<EdgeVersion> {
     if markers.is_empty() {
         return releases(text);
     }
@@ -214,7 +239,7 @@ mod tests {
         let path = RepoPath::new("HISTORY.md").unwrap();
         let lines = |text: &str| {
             let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
-            pins(&file, &[]).iter().map(|p| p.site.line).collect::<Vec<_>>()
+            pins(&file, &[], Reason::NotDeployed).iter().map(|p| p.site.line).collect::<Vec<_>>()
         };
         let history = "## 2026.8.2\n\n- calendar\n\n\n\n\n\n- linkerd is up\n";
         assert_eq!(lines(history), [0; 0]);

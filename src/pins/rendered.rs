@@ -178,11 +178,13 @@ fn is_by_cli(object: &Object<'_>) -> bool {
     object.annotation(CREATED_BY).is_some_and(|by| by.starts_with("linkerd/cli "))
 }
 
-/// Tells whether an object is what a command of the CLI writes by itself: a Link (linkerd2 multicluster/cmd/link-gen.go), or a
-/// Secret that no chart has marked.
+/// Tells whether an object is what a command of the CLI writes by itself: a Link (linkerd2 multicluster/cmd/link-gen.go), what
+/// mirrors its services, which `link` printed beside it, or a Secret that no chart has marked.
 fn is_single(object: &Object<'_>) -> bool {
     let link = object.is("multicluster.linkerd.io", "Link");
-    is_by_cli(object) && (link || object.kind == "Secret" && chart_of(object).is_none())
+    let mirror = ["linkerd-service-mirror-", "probe-gateway-"];
+    let mirror = object.name.is_some_and(|name| mirror.iter().any(|prefix| name.starts_with(prefix)));
+    is_by_cli(object) && (link || mirror || object.kind == "Secret" && chart_of(object).is_none())
 }
 
 /// Returns the first scalar of an object that names the version of its chart.

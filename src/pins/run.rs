@@ -117,6 +117,11 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
     inventory.facts.rendered.sort();
     (inventory.pins, inventory.facts.deployments) = found.into_pins();
+    for pin in inventory.pins.iter_mut().filter(|pin| is_put_by(&pin.path)) {
+        if context.layout.appliers(&pin.path).is_empty() {
+            pin.stays.get_or_insert(Reason::NotDeployed);
+        }
+    }
     if options.installations {
         inventory.facts.installations = installed::name(&context, &mut inventory.pins);
     }
@@ -125,6 +130,12 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts = Facts { appliers, rivals, ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
     corpus.failure().map_or(Ok(inventory), Err)
+}
+
+/// Tells whether a file lies in a hidden folder in which things are kept that are no longer used, such as `.backup/`.
+fn is_put_by(path: &RepoPath) -> bool {
+    const KEPT: [&str; 7] = [".backup", ".backups", ".bak", ".old", ".archive", ".trash", ".attic"];
+    path.folder().split('/').any(|folder| KEPT.contains(&folder.to_ascii_lowercase().as_str()))
 }
 
 /// Finds who applies what is rendered.
@@ -221,7 +232,7 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     let markers = marker::pins(&text);
     let place = Place::of(file);
     let templated = file.text.contains("{{") && is_template(context, &file.path);
-    if templated && hit.linkerd {
+    if templated && hit.linkerd && !is_marked(&file.text, &markers) {
         let versions = other::unmarked_releases(&file.text, &markers);
         let reason = SkipReason::HelmTemplate;
         result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
@@ -305,7 +316,7 @@ fn reported(file: &File, found: &mut Found) {
     if bare && linkerd && !shaped {
         let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
         let own: Vec<Pin> = found.pins.iter().filter(|p| p.path == file.path).cloned().collect();
-        found.pins.extend(other::pins(&text, &own));
+        found.pins.extend(other::pins(&text, &own, Reason::NotFollowed));
     }
 }
 
@@ -315,14 +326,16 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
     let markers = marker::pins(&file);
     let linkerd = hit.linkerd;
     match class {
-        Class::Prose if linkerd => result.found.pins.extend(other::pins(&file, &markers)),
+        Class::Prose if linkerd => {
+            result.found.pins.extend(other::pins(&file, &markers, Reason::NotDeployed))
+        }
         Class::Script if linkerd => {
             result.generators.extend(other::generators(&file, &markers));
-            result.found.pins.extend(other::pins(&file, &markers));
+            result.found.pins.extend(other::pins(&file, &markers, Reason::NotFollowed));
         }
         Class::Terraform => result.terraform.push(entry.path.clone()),
         Class::Helmfile => result.helmfiles.push(entry.path.clone()),
-        Class::Foreign(reason) if linkerd => {
+        Class::Foreign(reason) if linkerd && !is_marked(text, &markers) => {
             let versions = other::unmarked_releases(text, &markers);
             result.skipped.push(Skipped { path: entry.path.clone(), reason, detail: None, versions });
         }
@@ -339,7 +352,8 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
         marker::pins(&TextFile { path: &entry.path, blob: entry.id, text, sealed })
     });
     let markers = markers.unwrap_or_default();
-    if hit.linkerd {
+    let marked = text.as_deref().is_some_and(|text| is_marked(text, &markers));
+    if hit.linkerd && !marked && !(unread.reason == SkipReason::NotUtf8 && screen::is_binary(&entry.path)) {
         let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
         let path = entry.path.clone();
         // No template is YAML: where the parser stopped says nothing.
@@ -348,6 +362,11 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
         result.skipped.push(Skipped { path, reason: unread.reason, detail, versions });
     }
     take_markers(markers, &mut result.found);
+}
+
+/// Tells whether every release that a text names is marked: nothing more is to be said of it.
+fn is_marked(text: &str, markers: &[Pin]) -> bool {
+    !markers.is_empty() && other::unmarked_releases(text, markers).is_empty()
 }
 
 fn take_markers(markers: Vec<Pin>, found: &mut Found) {

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use memchr::memmem::Finder;
 
 use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped};
-use crate::repo::{BlobId, Entry, Mode, Tree, TreeError, parallel};
+use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError, parallel};
 
 /// A file that may hold a pin, or tie one to its place.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +122,12 @@ pub(super) fn is_kustomization(name: &str) -> bool {
     matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization")
 }
 
+/// Tells by its name whether a file holds no text.
+pub(super) fn is_binary(path: &RepoPath) -> bool {
+    let ending = path.name().rsplit('.').next().unwrap_or_default();
+    BINARY.contains(&ending.to_ascii_lowercase().as_str())
+}
+
 impl Needles {
     fn new() -> Self {
         Self {
@@ -188,10 +194,12 @@ impl Needles {
             None => {
                 let size = tree.size(entry.id)?;
                 if size > options.file_bytes {
-                    let ending = entry.path.name().rsplit('.').next().unwrap_or_default();
-                    let binary = BINARY.contains(&ending.to_ascii_lowercase().as_str());
                     let detail = format!("{size} bytes, over the ceiling of {}", options.file_bytes);
-                    return Ok(if binary { Seen::Nothing } else { skip(SkipReason::TooLarge, Some(detail)) });
+                    return Ok(if is_binary(&entry.path) {
+                        Seen::Nothing
+                    } else {
+                        skip(SkipReason::TooLarge, Some(detail))
+                    });
                 }
                 let content = self.judge(&tree.read(entry.id)?);
                 let _ = known.map(|known| known.set(content));

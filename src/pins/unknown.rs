@@ -1,4 +1,5 @@
-//! Step 5, pins: objects of deployers that no shape knows, such as the `HelmChart` of k3s.
+//! Step 5, pins: objects of deployers that no shape knows, such as k0s, vendir, Zarf, kpt, Carvel, or an Application that
+//! stands in a ConfigMap.
 //!
 //! In: a parsed file and the pins that were found in it. Out: where an object sets a chart of Linkerd to a release,
 //! so that it is named and not passed over in silence. It makes no pins.
@@ -10,8 +11,15 @@ use crate::{
 };
 
 /// Under these keys, next to each other, the known deployers name a chart and its version.
-const CHART_KEYS: [&str; 3] = ["chart", "chartName", "name"];
-const VERSION_KEYS: [&str; 3] = ["version", "chartVersion", "targetRevision"];
+const CHART_KEYS: [&str; 6] = ["chart", "chartName", "chartname", "name", "refName", "repo"];
+const VERSIONS: [&[&str]; 5] =
+    [&["version"], &["chartVersion"], &["targetRevision"], &["ref"], &["versionSelection", "constraints"]];
+/// Kinds of other tools that have no group.
+const UNGROUPED: [&str; 2] = ["ZarfPackageConfig", "ZarfInitConfig"];
+/// What Buoyant's operator deploys: releases of its own.
+const BUOYANT: &str = "linkerd.buoyant.io";
+/// Keys under which names are marks, not charts.
+const MARKS: [&str; 4] = ["metadata", "labels", "matchLabels", "annotations"];
 /// Under these keys k3s and Cluster API hand values to a chart.
 const VALUES_KEYS: [&str; 3] = ["valuesContent", "valuesTemplate", "values"];
 
@@ -19,24 +27,40 @@ const VALUES_KEYS: [&str; 3] = ["valuesContent", "valuesTemplate", "values"];
 pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
     let mut versions = Vec::new();
     let mut detail = None;
-    for object in Object::all(place).iter().filter(|o| is_foreign(o)) {
-        let Some(spec) = object.node.get("spec") else { continue };
-        let mut nodes = vec![spec];
+    for object in &Object::all(place) {
+        if object.kind == "ConfigMap" && object.group.is_empty() {
+            if let Some((what, releases)) = in_config_map(place, object, pins) {
+                versions.extend(releases);
+                detail.get_or_insert(what);
+            }
+            continue;
+        }
+        if !is_foreign(object) {
+            continue;
+        }
+        let mut nodes = vec![object.node];
         let mut releases = Vec::new();
         let mut ours = object.name.is_some_and(linkerd::is_chart);
+        let mut versioned = false;
         while let Some(node) = nodes.pop() {
-            nodes.extend(node.entries().map(|(_, value)| value).chain(node.items()));
+            let below =
+                node.entries().filter(|(key, _)| key.as_str().is_none_or(|key| !MARKS.contains(&key)));
+            nodes.extend(below.map(|(_, value)| value).chain(node.items()));
             ours |= names_chart(node);
+            versioned |= node.get("version").is_some();
             let Some((version, release)) = chart_at(node) else { continue };
             let taken = pins.iter().any(|p| version.span().contains(&p.site.span.start));
             releases.extend((!taken).then_some(release));
         }
-        if ours {
+        if let Some(spec) = object.node.get("spec").filter(|_| ours) {
             releases.extend(in_values(place, spec, pins));
         }
-        if !releases.is_empty() {
+        if !releases.is_empty() || object.group == BUOYANT && versioned {
             versions.extend(releases);
-            detail.get_or_insert_with(|| format!("{} of {}", object.kind, object.group));
+            detail.get_or_insert_with(|| match object.group {
+                "" => object.kind.to_owned(),
+                group => format!("{} of {group}", object.kind),
+            });
         }
     }
     versions.sort_unstable();
@@ -49,7 +73,8 @@ pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
 /// Kubernetes' own, or no object.
 fn is_foreign(object: &Object<'_>) -> bool {
     let known = ["toolkit.fluxcd.io", "argoproj.io", "kustomize.config.k8s.io"];
-    object.group.contains('.') && !known.iter().any(|group| object.group.ends_with(group))
+    UNGROUPED.contains(&object.kind)
+        || object.group.contains('.') && !known.iter().any(|group| object.group.ends_with(group))
 }
 
 /// Reads the image tags in what a deployer hands to a chart as one text.
@@ -65,9 +90,33 @@ fn in_values(place: Place<'_>, spec: Node<'_>, pins: &[Pin]) -> Vec<EdgeVersion>
     edges.map(|(_, token)| token.version).collect()
 }
 
+/// Reads what deployers' objects name that stand in a text of a ConfigMap, where only what reads that deploys them.
+fn in_config_map(place: Place<'_>, object: &Object<'_>, pins: &[Pin]) -> Option<(String, Vec<EdgeVersion>)> {
+    const DEPLOYERS: [&str; 2] = ["argoproj.io", "toolkit.fluxcd.io"];
+    object.node.get("data")?.entries().find_map(|(_, node)| {
+        let text = node.as_str().filter(|text| text.contains("kind:") && text.contains("inkerd"))?;
+        let free = |at: usize| !pins.iter().any(|pin| pin.site.span.start == at);
+        let named: Vec<EdgeVersion> = tokens(text)
+            .into_iter()
+            .filter(|token| free(place.locate(node, token.span.clone()).site.span.start))
+            .map(|token| token.version)
+            .collect();
+        let kind = place.inside(node, |inner| {
+            let all = Object::all(inner);
+            let known = |o: &&Object<'_>| DEPLOYERS.iter().any(|group| o.group.ends_with(group));
+            all.iter().find(known).map(|o| o.kind.to_owned())
+        });
+        let kind = kind.flatten().filter(|_| !named.is_empty())?;
+        Some((format!("{kind} in a ConfigMap"), named))
+    })
+}
+
 fn names_chart(node: Node<'_>) -> bool {
     let text = |key: &&str| node.text(&[*key]).map(|text| text.rsplit('/').next().unwrap_or(text));
-    CHART_KEYS.iter().filter_map(text).any(linkerd::is_chart)
+    // Carvel names a package by a domain.
+    let package =
+        || node.text(&["refName"]).is_some_and(|name| name.split('.').any(|part| part == "linkerd"));
+    CHART_KEYS.iter().filter_map(text).any(linkerd::is_chart) || package()
 }
 
 /// Reads a mapping that names a chart of Linkerd and, beside it, exactly one release.
@@ -75,8 +124,9 @@ fn chart_at(node: Node<'_>) -> Option<(Node<'_>, EdgeVersion)> {
     if !names_chart(node) {
         return None;
     }
-    let version = VERSION_KEYS.iter().find_map(|key| node.get(key))?;
-    Some((version, EdgeVersion::from_chart(version.as_str()?)?))
+    let version = VERSIONS.iter().find_map(|path| node.path(path))?;
+    let text = version.as_str()?;
+    Some((version, EdgeVersion::from_chart(text).or_else(|| text.parse().ok())?))
 }
 
 #[cfg(test)]
@@ -102,6 +152,44 @@ mod tests {
         let nested = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterProfile\nspec:\n  helmCharts:\n  \
                       - {chartName: linkerd/linkerd-viz, chartVersion: \"2026.7.2\"}\n";
         assert_eq!(told(nested).unwrap().1, ["edge-26.7.2"]);
+    }
+
+    #[test]
+    fn other_tools_are_told_by_what_they_hold() {
+        for (text, what) in [
+            (
+                "apiVersion: k0s.k0sproject.io/v1beta1\nkind: ClusterConfig\nspec: {extensions: {helm: {charts: [{chartname: l/linkerd-crds, version: 2026.8.2}]}}}\n",
+                "ClusterConfig of k0s.k0sproject.io",
+            ),
+            (
+                "apiVersion: khelm.mgoltzsche.github.com/v2\nkind: ChartRenderer\nchart: linkerd-crds\nversion: 2026.8.2\n",
+                "ChartRenderer of khelm.mgoltzsche.github.com",
+            ),
+            (
+                "apiVersion: vendir.k14s.io/v1alpha1\nkind: Config\ndirectories: [{contents: [{helmChart: {name: linkerd-crds, version: 2026.8.2}}]}]\n",
+                "Config of vendir.k14s.io",
+            ),
+            (
+                "kind: ZarfPackageConfig\ncomponents: [{charts: [{name: linkerd-crds, version: 2026.8.2}]}]\n",
+                "ZarfPackageConfig",
+            ),
+            (
+                "apiVersion: kpt.dev/v1\nkind: Kptfile\nupstream: {git: {repo: https://github.com/linkerd/linkerd2, ref: edge-26.8.2}}\n",
+                "Kptfile of kpt.dev",
+            ),
+            (
+                "apiVersion: packaging.carvel.dev/v1alpha1\nkind: PackageInstall\nspec: {packageRef: {refName: linkerd.example.com, versionSelection: {constraints: 2026.8.2}}}\n",
+                "PackageInstall of packaging.carvel.dev",
+            ),
+            (
+                "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    apiVersion: argoproj.io/v1alpha1\n    kind: Application\n    spec: {source: {chart: linkerd-crds, targetRevision: 2026.8.2}}\n",
+                "Application in a ConfigMap",
+            ),
+        ] {
+            assert_eq!(told(text), Some((what.to_owned(), vec!["edge-26.8.2".to_owned()])), "{text}");
+        }
+        let enterprise = "apiVersion: linkerd.buoyant.io/v1alpha1\nkind: ControlPlane\nspec: {components: {linkerd: {version: enterprise-2.16.0}}}\n";
+        assert_eq!(told(enterprise), Some(("ControlPlane of linkerd.buoyant.io".to_owned(), Vec::new())));
     }
 
     #[test]

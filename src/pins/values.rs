@@ -103,19 +103,20 @@ pub(super) fn file(
 }
 
 /// Takes the pins of a values file that nothing in the tree refers to: CI gives it to Helm. Only keys that no other
-/// chart has, and only edge releases, are taken.
+/// chart has, and only releases of Linkerd, are taken.
 pub(super) fn unclaimed(context: &Context<'_>, place: Place<'_>, root: Node<'_>, found: &mut Found) {
     let nowhere = BTreeSet::new();
     let ours = |chart: &str| Ours { chart: chart.to_owned(), mirror: None, stays: None };
-    let names_an_edge = |value: &Value| {
+    let is_release = |text: &str| ["edge-", "stable-", "enterprise-"].iter().any(|c| text.starts_with(c));
+    let names_a_release = |value: &Value| {
         let keys: Vec<&str> = value.path.split('.').collect();
-        value.line == ValueLine::Edge && root.text(&keys).is_some_and(|t| t.starts_with("edge-"))
+        value.line == ValueLine::Edge && root.text(&keys).is_some_and(is_release)
     };
     let chart = ["linkerd-control-plane", "linkerd-viz", "linkerd-multicluster"].into_iter().find(|chart| {
         let own = |v: &&Value| v.chart == *chart && v.path != "linkerdVersion";
-        linkerd::VALUES.iter().filter(own).any(names_an_edge)
+        linkerd::VALUES.iter().filter(own).any(names_a_release)
     });
-    let version = root.text(&["linkerdVersion"]).filter(|t| t.starts_with("edge-"));
+    let version = root.text(&["linkerdVersion"]).filter(|t| is_release(t));
     if let Some(chart) = chart.or_else(|| version.map(|_| chart_with_version(root))) {
         walk(context, place, root, &ReadBy::Ours(ours(chart)), &nowhere, found);
     }

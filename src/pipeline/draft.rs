@@ -9,7 +9,7 @@ use crate::{
     edit::{self},
     explain::{Basis, Content, FoundOut},
     linkerd::EdgeVersion,
-    pins::{Inventory, Pin, Reason, Stage},
+    pins::{Inventory, Pin, PinKind, Reason, Stage},
     pipeline::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
@@ -68,7 +68,8 @@ pub(super) fn draft(
     others: &[Draft],
 ) -> Result<Option<Draft>, Error> {
     let Case { survey, target, stage } = case;
-    let mine = |p: &Pin| p.stage == stage && target.target.has(p);
+    // What is only a mention makes no stage.
+    let mine = |p: &Pin| p.stage == stage && p.kind != PinKind::Other && target.target.has(p);
     if !survey.inventory.pins.iter().any(mine) {
         return Ok(None);
     }

@@ -54,10 +54,15 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
     }
     let from: BTreeSet<EdgeVersion> =
         moves.iter().filter_map(|m| inventory.pins.get(m.pin)).filter_map(edge_of).collect();
+    let older = moves
+        .iter()
+        .filter_map(|m| inventory.pins.get(m.pin))
+        .any(|p| p.version.is_none() && edge_of(p).is_some());
     Ok(Some(Plan {
         target: target.name.clone(),
         stage,
         from: from.into_iter().collect(),
+        older,
         to,
         hop_towards: request.hop_towards,
         published: request.catalog.get(to).and_then(|r| r.published),

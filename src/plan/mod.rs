@@ -146,6 +146,8 @@ pub struct Plan {
     pub stage: Stage,
     /// The releases that the moving pins name now, oldest first.
     pub from: Vec<EdgeVersion>,
+    /// Whether the oldest of these stands for charts of versions of their own that no index explains: that or older.
+    pub older: bool,
     /// The release to go to.
     pub to: EdgeVersion,
     /// The release wanted in the end, and why `to` comes first, where `to` is a required hop.
@@ -174,6 +176,15 @@ pub struct Touched {
 // === impl Plan ===
 
 impl Plan {
+    /// Says from which releases it goes, oldest first.
+    pub fn origins(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.from.iter().map(ToString::to_string).collect();
+        if let Some(oldest) = names.first_mut().filter(|_| self.older) {
+            oldest.push_str(" or older");
+        }
+        names
+    }
+
     /// Returns the files that the plan changes, ordered by path, with the number of pins that move in each.
     pub fn touched(&self, inventory: &Inventory) -> Vec<Touched> {
         let mut counts: BTreeMap<&RepoPath, usize> = BTreeMap::new();

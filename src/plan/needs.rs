@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Options, Proxies, Target, edge_of, judge::obstructs};
 use crate::{
-    pins::{Form, Inventory, Pin, Reason, Stage},
+    pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
     policy::{Beside, ChartNeed, Needs},
 };
 
@@ -30,9 +30,11 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
     charts.retain(|c| c.unverified_mirror || !doubtful.contains(&c.chart));
     let highest = mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(edge_of).max();
     let unnamed = moving().any(|p| p.form == Form::Rendered && edge_of(p).is_none());
+    let oldest = moving().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));
     Needs {
         charts: charts.into_iter().collect(),
-        lowest: moving().filter_map(edge_of).min(),
+        lowest: oldest.and_then(edge_of),
+        laggard: oldest.map(|pin| format!("`{}` in {}:{}", pin.value, pin.path, pin.site.line)),
         highest,
         unnamed,
         beside: beside(inventory, target, stage),
@@ -63,12 +65,16 @@ pub fn resting(
     options: &Options,
 ) -> Option<BTreeSet<Reason>> {
     let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
-    let mine = inventory.pins.iter().filter(|p| p.stage == stage && target.has(p));
-    mine.map(|pin| match pin.stays {
-        None if ignored => Some(Reason::Ignored),
-        stays => stays.filter(|reason| !obstructs(*reason)),
-    })
-    .collect()
+    let mine = |p: &&Pin| p.stage == stage && p.kind != PinKind::Other && target.has(p);
+    inventory
+        .pins
+        .iter()
+        .filter(mine)
+        .map(|pin| match pin.stays {
+            None if ignored => Some(Reason::Ignored),
+            stays => stays.filter(|reason| !obstructs(*reason)),
+        })
+        .collect()
 }
 
 /// Tells whether the index that serves a pin's chart was read; true for the edge repository itself.

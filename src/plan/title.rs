@@ -16,7 +16,7 @@ pub fn title(plan: &Plan, several_targets: bool) -> String {
     let (to, target, stage) = (plan.to, &plan.target, plan.stage.name());
     match plan.from.as_slice() {
         [] => format!("Linkerd → {to} ({target}, {stage})"),
-        [from] => format!("Linkerd {from} → {to} ({target}, {stage})"),
+        [_] => format!("Linkerd {} → {to} ({target}, {stage})", origins(plan)),
         _ if several_targets || plan.stage == Stage::DataPlane => {
             format!("Linkerd → {to} ({target}, {stage}, from {})", origins(plan))
         }
@@ -25,7 +25,7 @@ pub fn title(plan: &Plan, several_targets: bool) -> String {
 }
 
 fn origins(plan: &Plan) -> String {
-    let names: Vec<String> = plan.from.iter().map(ToString::to_string).collect();
+    let names = plan.origins();
     match (names.as_slice(), names.first(), names.last()) {
         (many, Some(first), Some(last)) if many.len() > NAMED => {
             format!("{} releases, {first} to {last}", many.len())
@@ -44,6 +44,7 @@ mod tests {
             target: target.to_owned(),
             stage,
             from: from.iter().map(|v| edge(v)).collect(),
+            older: false,
             to: edge("edge-26.8.3"),
             hop_towards: None,
             published: None,

@@ -173,9 +173,12 @@ impl<'a> Question<'a> {
     /// Says why a stop cannot be taken now.
     fn hinders(&self, stop: EdgeVersion) -> Option<(String, Option<Timestamp>)> {
         if let Some(highest) = self.needs.highest.filter(|highest| *highest > stop) {
-            let hint = "give the pins that are behind a target of their own";
+            let behind = self.needs.laggard.as_deref().unwrap_or("a pin that is behind");
             return Some((
-                format!("another pin of this target is at {highest} and would go down; {hint}"),
+                format!(
+                    "{behind} needs it, and other pins of this target are at {highest} and would go down; move it \
+                     by hand, or give what is behind a target of its own"
+                ),
                 None,
             ));
         }

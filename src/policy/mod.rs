@@ -61,6 +61,8 @@ pub struct Needs {
     pub charts: Vec<ChartNeed>,
     /// The oldest release that a moving pin names.
     pub lowest: Option<EdgeVersion>,
+    /// Where that one stands, for people.
+    pub laggard: Option<String>,
     /// The newest release that a moving or held pin names: never go below.
     pub highest: Option<EdgeVersion>,
     /// Whether a moving pin names no release, so that only rendering tells whether it is behind.

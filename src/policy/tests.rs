@@ -64,7 +64,13 @@ fn three() -> Catalog {
 
 fn needs(lowest: &str, highest: &str) -> Needs {
     let charts = vec![ChartNeed { chart: CRDS.into(), unverified_mirror: false }];
-    Needs { charts, lowest: Some(edge(lowest)), highest: Some(edge(highest)), ..Needs::default() }
+    Needs {
+        charts,
+        lowest: Some(edge(lowest)),
+        laggard: Some("a.yaml:7".to_owned()),
+        highest: Some(edge(highest)),
+        ..Needs::default()
+    }
 }
 
 fn against(version: &str) -> Release {

@@ -264,6 +264,7 @@ mod tests {
             target: "default".into(),
             stage: crate::pins::Stage::Platform,
             from: Vec::new(),
+            older: false,
             to: "edge-26.8.3".parse().expect("a release"),
             hop_towards: None,
             published: None,

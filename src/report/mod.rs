@@ -271,6 +271,21 @@ impl PinsReport {
         self.pins.iter().all(|pin| pin.kind == PinKind::Other)
     }
 
+    /// Says where texts name a release, and how such a line becomes a pin: the hint where there is no pin.
+    pub fn mentions(&self) -> String {
+        let named: Vec<String> =
+            self.pins.iter().take(MENTIONS).map(|pin| format!("{}:{}", pin.path, pin.line)).collect();
+        let more = match self.pins.len().saturating_sub(MENTIONS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "a release is named in {}{more}; a line that fixes one becomes a pin by the comment `uplinker: edge` \
+             (`edge-26.8.3`) or `uplinker: chart` (`2026.8.3`) behind it",
+            named.join(", ")
+        )
+    }
+
     /// Returns the report in the style's form.
     pub fn render(&self, style: Style) -> String {
         match style.format {
@@ -394,6 +409,9 @@ fn word_of(value: &impl Serialize) -> String {
         _ => String::new(),
     }
 }
+
+/// Lines that a hint names.
+const MENTIONS: usize = 5;
 
 /// Helm templates that name no release are listed up to this number.
 const TEMPLATES: usize = 5;

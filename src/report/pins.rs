@@ -19,7 +19,7 @@ use crate::{
     plan::{Move, NewText},
 };
 
-/// Installations that one cell names.
+/// Installations that one cell names, and releases of one unread file.
 const NAMED: usize = 3;
 
 /// `uplinker.pins/v1`.
@@ -204,11 +204,22 @@ fn becomes(pin: &PinRow) -> String {
     }
 }
 
+/// Returns the releases that a file names, which people have to look at.
+fn releases(file: &Skipped) -> Option<String> {
+    let named: Vec<String> = file.versions.iter().take(NAMED).map(ToString::to_string).collect();
+    let more = if file.versions.len() > NAMED { " and others" } else { "" };
+    (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
+}
+
 fn skipped(file: &Skipped) -> String {
     format!("{}: {}", file.path, why(file))
 }
 
 fn why(file: &Skipped) -> String {
     let reason = word_of(&file.reason);
-    file.detail.as_ref().map_or(reason.clone(), |detail| format!("{reason}, {detail}"))
+    let why = file.detail.as_ref().map_or(reason.clone(), |detail| format!("{reason}, {detail}"));
+    match releases(file) {
+        Some(releases) => format!("{why}; names {releases}"),
+        None => why,
+    }
 }

@@ -161,7 +161,7 @@ fn became(outcome: &Outcome, writes: bool) -> String {
 }
 
 fn versions(plan: &Plan) -> String {
-    let from: Vec<String> = plan.from.iter().map(ToString::to_string).collect();
+    let from = plan.origins();
     match from.as_slice() {
         [] => format!("→ {}", plan.to),
         from => format!("{} → {}", from.join(", "), plan.to),

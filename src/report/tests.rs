@@ -77,6 +77,7 @@ fn plan() -> Plan {
         target: "default".to_owned(),
         stage: Stage::Platform,
         from: vec![edge("edge-26.8.2")],
+        older: false,
         to: edge("edge-26.8.3"),
         hop_towards: None,
         published: None,

@@ -40,9 +40,13 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 /// Says of all charts with one reason that what they change is not shown.
 fn preview(reason: &str, hint: &str, charts: &[&NotRendered]) -> Finding {
-    let names: Vec<String> =
-        charts.iter().take(NAMED).map(|one| format!("{} ({})", one.chart, one.path)).collect();
-    let more = match charts.len().saturating_sub(NAMED) {
+    // A chart that several clusters take from one file is named once.
+    let mut names: Vec<String> = charts.iter().map(|one| format!("{} ({})", one.chart, one.path)).collect();
+    names.sort();
+    names.dedup();
+    let all = names.len();
+    names.truncate(NAMED);
+    let more = match all.saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{SkipReason, Skipped},
+    pins::{Form, SkipReason, Skipped, mentions},
 };
 
 pub(super) const NAME: &str = "skipped";
@@ -53,16 +53,33 @@ fn weight(reason: SkipReason) -> Severity {
 
 fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, severity: Severity) -> Finding {
     let (what, to) = (words(skipped.reason), input.plan.to);
-    let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
-    let hint = match skipped.reason {
-        // In these a mark works.
-        SkipReason::Helmfile | SkipReason::Terraform | SkipReason::UnknownShape => format!(
-            "if it fixes a release, set it to {to} by hand in this branch; a line that ends with `# uplinker: chart` \
-             or `# uplinker: edge` moves by itself"
-        ),
-        _ => format!("if it fixes a release, set it to {to} by hand in this branch"),
+    let all = text(input, skipped).map(|text| mentions(&text)).unwrap_or_default();
+    let Some(mention) = all.into_iter().find(|mention| mention.version == old) else {
+        let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
+        let hint = format!("where that fixes a release, set it to that of {to} by hand in this branch");
+        return Finding::new(NAME, severity, reason).at(&skipped.path, None).hint(hint);
     };
-    Finding::new(NAME, severity, reason).at(&skipped.path, None).hint(hint)
+    let (new, mark) = match mention.form {
+        Form::Edge => (to.to_string(), "edge"),
+        _ => (to.chart(), "chart"),
+    };
+    let reason =
+        format!("`{}` stands in a file that is not read ({what}), so it stays as it is", mention.text);
+    let mark = match skipped.reason {
+        SkipReason::Encrypted | SkipReason::TooLarge | SkipReason::NotUtf8 => String::new(),
+        _ => format!(
+            "; with the comment `uplinker: {mark}` behind it, or alone on the line above, it moves by itself"
+        ),
+    };
+    let hint = format!("if that fixes a release, write `{new}` there by hand in this branch{mark}");
+    Finding::new(NAME, severity, reason).at(&skipped.path, mention.line).hint(hint)
+}
+
+fn text(input: &Verification<'_>, skipped: &Skipped) -> Option<String> {
+    let entries = input.before.entries();
+    let at = entries.binary_search_by(|entry| entry.path.cmp(&skipped.path)).ok()?;
+    let bytes = input.before.read(entries.get(at)?.id).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
@@ -133,7 +150,7 @@ mod tests {
     fn a_shape_that_is_not_known_is_a_warning() {
         let found = found(SkipReason::UnknownShape, &["edge-26.8.2"]);
         assert_eq!(severities(&found), [Warn]);
-        assert!(found[0].hint.as_ref().unwrap().contains("set it to edge-26.8.3"));
+        assert!(found[0].hint.as_ref().unwrap().contains("set it to that of edge-26.8.3"));
     }
 
     #[test]

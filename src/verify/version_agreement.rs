@@ -17,6 +17,9 @@ pub(super) const NAME: &str = "version-agreement";
 /// How many files one line names before it counts the rest.
 const NAMED: usize = 5;
 
+/// The chart that was the control plane and its CRDs before 2.12.
+const OLD_CONTROL_PLANE: &str = "linkerd2";
+
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
     let wrong = input.moving().filter(|(_, new)| !names(new, to)).map(|(pin, _)| {
@@ -103,6 +106,11 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         }
         Reason::ManualInjection => found(Severity::Warn, format!("`{value}` was injected by hand and stays"))
             .hint("make this manifest again with `linkerd inject --manual`"),
+        Reason::RetiredChart if pin.chart.as_deref() == Some(OLD_CONTROL_PLANE) => found(
+            Severity::Block,
+            format!("`{value}` stays, and the CRDs of {to} would be beside it: {}", retired(pin)),
+        )
+        .hint("move the control plane to linkerd-crds and linkerd-control-plane by hand first, or make it a target"),
         Reason::RetiredChart if pin.form != Form::LockDigest => {
             let severity = if retires(input, pin) { Severity::Warn } else { Severity::Info };
             found(severity, format!("`{value}` stays: {}", retired(pin)))

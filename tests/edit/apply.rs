@@ -70,6 +70,7 @@ fn plan(moves: Vec<NewText>) -> Plan {
         target: "default".into(),
         stage: Stage::Platform,
         from: Vec::new(),
+        older: false,
         to,
         hop_towards: None,
         published: None,

@@ -125,6 +125,7 @@ fn why(reason: Reason) -> &'static str {
             "written by a command of the Linkerd CLI (`multicluster link-gen`, `allow`), which alone makes it again"
         }
         Reason::NotDeployed => "not deployed from there",
+        Reason::NotFollowed => "in a text that something may read, in a way that is not followed",
         Reason::ControlPlaneUnknown => "the control plane's release is not known",
         Reason::ControlPlaneBehind => "the control plane does not go there",
         Reason::NewerBeside => "another pin of the target is ahead",

@@ -38,5 +38,6 @@ fn a_hop_that_cannot_be_taken_is_replaced_or_held() {
 fn a_hop_never_takes_another_pin_down() {
     let all = catalog([release("25.7.6", 300), release("26.8.3", 1)]);
     let held = hold(decide(&Policy::default(), &all, &needs("25.1.2", "26.8.2"), now()));
+    assert!(held.to_string().contains("a.yaml:7 needs it"), "{held}");
     assert!(held.to_string().contains("edge-26.8.2 and would go down"), "{held}");
 }
