@@ -174,8 +174,24 @@ fn a_change_by_hand_is_refused_by_name_or_overwritten_as_configured() {
     };
     let scene = made(&[]);
     waits(&scene, with_helm(scene.run()), &["spec.replicas is 7, the chart gives 1", "drift: overwrite"]);
+    // The place is the object that differs, not the first of its set.
+    let above = tampered.split("replicas: 7").next().unwrap();
+    let object = above.rfind("kind: ").map_or(0, |at| above[..at].rfind("---\n").unwrap_or_default());
+    let lines = above[..object].lines().count()..=above.lines().count();
+    let said = with_helm(scene.run()).done().exits(4).stdout;
+    let place =
+        said.split(&format!("linkerd-control-plane in {path}:")).nth(1).unwrap_or_else(|| panic!("{said}"));
+    let line: usize = place.split(':').next().unwrap().parse().unwrap();
+    assert!(lines.contains(&line) && *lines.start() > 20, "{line} of {lines:?}: {said}");
     let scene = made(&[("uplinker.yaml", "version: 1\ndrift: overwrite\n")]);
     run(&scene);
+    // Replacing it is said with object and field.
+    let body = scene.only_pull().body.unwrap();
+    assert!(
+        body.contains("Overwritten: Deployment linkerd/")
+            && body.contains("spec.replicas is 7, the chart gives 1"),
+        "{body}"
+    );
     let after = scene.repo.read(PLATFORM, path).unwrap();
     assert!(after.contains("replicas: 1") && !after.contains("replicas: 7") && after.contains("edge-26.8.3"));
 }

@@ -86,8 +86,6 @@ pub struct NotRendered {
     pub files: Vec<RepoPath>,
     /// The chart.
     pub chart: String,
-    /// Whether committed text stays old because of it, so that a merge would be half an upgrade.
-    pub committed: bool,
     /// Whether Helm makes the old version with these values and refuses the new one: so it will where it is deployed.
     pub refused: bool,
     /// Why, one sentence.

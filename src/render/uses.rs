@@ -198,7 +198,6 @@ impl Changed<'_> {
             line: Some(self.after.line),
             files: Vec::new(),
             chart: self.after.chart.clone(),
-            committed: false,
             refused: false,
             reason: fault.reason.clone(),
             hint: fault.hint.clone(),

@@ -56,7 +56,7 @@ mod tests {
     fn a_package_that_is_not_the_indexs_blocks() {
         let chart = ChartId { name: "linkerd-viz".into(), version: "2026.8.3".into() };
         let error = RenderError::Digest { chart, expected: "aa".into(), found: "bb".into() };
-        let found = rendered("", "").not_rendered(false, &error.to_string()).check(NAME);
+        let found = rendered("", "").not_rendered(&error.to_string()).check(NAME);
         assert_eq!(severities(&found), [Block, Info]);
         assert!(found[0].reason.contains("digest bb, the index says aa"));
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn confirmed_digests_are_listed_and_other_failures_are_no_matter_of_digests() {
-        let found = rendered("", "").not_rendered(true, "no helm").check(NAME);
+        let found = rendered("", "").not_rendered("no helm").check(NAME);
         assert_eq!(severities(&found), [Info]);
         assert_eq!(found[0].reason, "2 chart packages have the digest that the index names");
     }

@@ -1,8 +1,8 @@
 //! Step 8, verify: what could not be rendered.
 //!
-//! In: the charts and committed manifests that were to be rendered and were not. Out: a `block` where committed text
-//! stays old because of it, since a merge would be half an upgrade, and where Helm refuses the new version with values
-//! that the old one takes; one `info` for each reason where only the preview is missing. A package with a wrong digest is `chart-digest`'s to tell.
+//! In: the charts that were to be rendered and were not. Out: a `block` where Helm refuses the new version with values
+//! that the old one takes; one `info` for each reason where only the preview is missing. A package with a wrong digest is
+//! `chart-digest`'s to tell. Where a committed manifest is not made again, its stage waits, and nothing comes here.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut previews: BTreeMap<(&str, &str), Vec<&NotRendered>> = BTreeMap::new();
     for missing in rendered.missing.iter().filter(|missing| !missing.is_digest()) {
         let (reason, hint) = (missing.reason.trim_end_matches('.'), missing.hint.trim_end_matches('.'));
-        if missing.committed {
-            let reason = format!("{}: the committed manifest stays as it is: {reason}", missing.chart);
-            let finding = Finding::block(NAME, reason).at(&missing.path, missing.line);
-            findings.push(finding.hint(uncapitalised(hint)));
-        } else if missing.refused {
+        if missing.refused {
             let (chart, words) = reason.split_once(": helm: ").unwrap_or((&missing.chart, reason));
             let reason = format!("Helm refuses {chart} with these values: {words}");
             let hint = "fix the values in this branch: what deploys them will be refused in the same words";
@@ -61,21 +57,20 @@ mod tests {
     use crate::verify::{Severity::*, testing::*};
 
     #[test]
-    fn committed_text_that_stays_old_blocks_and_a_missing_preview_does_not() {
+    fn what_is_not_shown_is_said_once_for_each_reason() {
         let reason = "helm could not be found.";
-        let case = rendered("", "").not_rendered(true, reason).not_rendered(false, reason);
-        let found = case.check(NAME);
-        assert_eq!(severities(&found), [Block, Info]);
-        let many = (0..8).fold(rendered("", ""), |case, _| case.not_rendered(false, reason)).check(NAME);
-        assert!(many.len() == 1 && many[0].reason.contains(" and 3 more"), "{many:?}");
-        assert!(found[0].reason.ends_with("the committed manifest stays as it is: helm could not be found"));
+        let found = rendered("", "").not_rendered(reason).check(NAME);
+        assert_eq!(severities(&found), [Info]);
+        assert!(found[0].reason.ends_with("is not shown: helm could not be found"), "{found:?}");
         assert_eq!(found[0].hint.as_deref(), Some("fix it"));
+        let many = (0..8).fold(rendered("", ""), |case, _| case.not_rendered(reason)).check(NAME);
+        assert!(many.len() == 1 && many[0].reason.contains(" and 3 more"), "{many:?}");
     }
 
     #[test]
     fn values_that_only_the_new_version_refuses_block() {
         let reason = "linkerd-viz 2026.8.3: helm: prometheusUrl is needed.";
-        let found = rendered("", "").not_rendered(false, reason).refused().check(NAME);
+        let found = rendered("", "").not_rendered(reason).refused().check(NAME);
         assert_eq!(severities(&found), [Block]);
         assert_eq!(
             found[0].reason,

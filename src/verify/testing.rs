@@ -145,13 +145,12 @@ impl Case {
     }
 
     /// Adds something that could not be rendered.
-    pub fn not_rendered(mut self, committed: bool, reason: &str) -> Self {
+    pub fn not_rendered(mut self, reason: &str) -> Self {
         self.rendered.missing.push(NotRendered {
             path: path("mesh.yaml"),
             line: Some(1),
             chart: "linkerd-viz".into(),
             files: Vec::new(),
-            committed,
             refused: false,
             reason: reason.into(),
             hint: "Fix it.".into(),

@@ -28,15 +28,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             .at_pin(pin)
             .hint("this is a defect of uplinker; do not merge, and report it")
     });
-    // That a committed manifest stays is told with its reason by `not-rendered`.
-    let told = |pin: &Pin| {
-        let mut missing = input.rendered.missing.iter().filter(|missing| missing.committed);
-        pin.form == Form::Rendered && missing.any(|missing| Some(&missing.chart) == pin.chart.as_ref())
-    };
     let sealed = |(pin, reason): &(&Pin, Reason)| {
         pin.form == Form::Rendered && *reason == Reason::Encrypted && edge_of(pin) != Some(to)
     };
-    let (sealed, staying): (Vec<_>, Vec<_>) = input.staying().filter(|(pin, _)| !told(pin)).partition(sealed);
+    let (sealed, staying): (Vec<_>, Vec<_>) = input.staying().partition(sealed);
     let left = staying.into_iter().filter_map(|(pin, reason)| left_behind(input, pin, reason));
     let sealed: Vec<&Pin> = sealed.into_iter().map(|(pin, _)| pin).collect();
     let findings = wrong.chain(left).chain(stay_sealed(&sealed)).collect();
@@ -147,8 +142,9 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
 
 /// Tells whether it is with this change that the other pins go beyond the chart's last release.
 fn retires(input: &Verification<'_>, pin: &Pin) -> bool {
-    let last = pin.chart.as_deref().and_then(|name| retired_chart(name)?.last?.parse().ok());
-    last.is_some_and(|last: EdgeVersion| input.plan.from.iter().any(|from| *from <= last))
+    let last = pin.chart.as_deref().and_then(|name| retired_chart(name)?.last?.parse::<EdgeVersion>().ok());
+    let passes = |last| input.plan.to > last && input.plan.from.iter().any(|from| *from <= last);
+    last.is_some_and(passes)
 }
 
 fn retired(pin: &Pin) -> String {
@@ -208,21 +204,6 @@ mod tests {
     }
 
     #[test]
-    fn a_committed_manifest_that_stays_is_told_once() {
-        let case = || {
-            Case::default().pins(|b| {
-                b.chart("a.yaml", "linkerd-crds", "2026.8.2")
-                    .pin("viz.yaml", PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
-                    .of("linkerd-viz")
-                    .stays(Reason::Uneditable)
-            })
-        };
-        assert_eq!(severities(&case().check(NAME)), [Block]);
-        assert_eq!(case().not_rendered(true, "it drifted").check(NAME), []);
-        assert_eq!(severities(&case().not_rendered(false, "no helm").check(NAME)), [Block]);
-    }
-
-    #[test]
     fn what_a_reviewer_would_miss_is_named() {
         assert_eq!(severities(&stays(Reason::Digest, "sha256:00")), [Warn]);
         assert_eq!(severities(&stays(Reason::ManualInjection, "edge-26.8.2")), [Warn]);
@@ -239,16 +220,27 @@ mod tests {
         let found = jaeger.check(NAME);
         assert!(found[0].reason.contains("linkerd-jaeger is no longer published"));
         assert_eq!(severities(&found), [Info], "it was so with the release before");
-        let first = Case::default().pins(|b| {
-            b.chart("a.yaml", "linkerd-crds", "2025.9.4")
-                .chart("b.yaml", "linkerd-jaeger", "2025.9.4")
-                .stays(Reason::RetiredChart)
-        });
-        let found = first.check(NAME);
-        assert!(
-            found.iter().any(|f| f.severity == Warn && f.reason.contains("no longer published")),
-            "{found:?}"
-        );
+    }
+
+    #[test]
+    fn a_retired_chart_is_warned_of_with_the_change_that_passes_its_last_release() {
+        let found = |from: &str, to: &'static str| {
+            let case = Case::default().to(to).pins(|b| {
+                b.chart("a.yaml", "linkerd-crds", from)
+                    .chart("b.yaml", "linkerd-jaeger", "2025.7.1")
+                    .stays(Reason::RetiredChart)
+            });
+            let mut found = case.check(NAME);
+            found.retain(|finding| finding.reason.contains("no longer published"));
+            severities(&found)
+        };
+        let last = retired_chart("linkerd-jaeger").unwrap().last.unwrap();
+        assert_eq!(last, "edge-25.9.4");
+        assert_eq!(found("2025.8.4", "edge-25.9.3"), [Info], "it is published yet");
+        assert_eq!(found("2025.8.4", "edge-25.9.4"), [Info], "the last one is published too");
+        assert_eq!(found("2025.9.4", "edge-25.10.1"), [Warn]);
+        assert_eq!(found("2025.8.4", "edge-26.8.3"), [Warn]);
+        assert_eq!(found("2025.10.1", "edge-26.8.3"), [Info], "it was passed before");
     }
 
     #[test]

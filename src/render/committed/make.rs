@@ -6,14 +6,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    Committed, Drift, DriftMode, Regenerate,
+    Committed, Drift, DriftMode, Refusal, Regenerate,
     candidate::defaults,
     checksum::settle,
     prove::{holds_key, is_printed},
     restore::Restore,
     retain::retain,
     wording,
-    work::{Attempt, Failure, Work, takes, unrendered, unsound},
+    work::{Attempt, Work, takes, unrendered, unsound},
     write::{Writing, Written},
 };
 use crate::{
@@ -25,13 +25,12 @@ use crate::{
 const OWN_KEY: &str = "let cert-manager make the certificate: set `externalSecret: true` and `injectCaFrom` (or `caBundle`) for that webhook, or create the Secret and commit it yourself";
 
 /// Makes one set again: its text, and what changes by object; else why not, and what to do.
-pub(super) fn make(
+pub(super) fn make<'w>(
     request: &Regenerate<'_>,
-    work: &Work<'_>,
-) -> Result<(Written, Rendering), (String, String)> {
-    let owned = |(reason, hint): Failure| (reason, hint.to_owned());
-    let nothing = || ("nothing was rendered".to_owned(), "try again".to_owned());
-    let (Some(best), Some(to)) = (&work.best, &work.to) else { return Err(nothing()) };
+    work: &'w Work<'_>,
+) -> Result<(Written, Rendering), Refusal<'w>> {
+    let nothing = || ("nothing was rendered".to_owned(), "try again");
+    let (Some(best), Some(to)) = (&work.best, &work.to) else { return Err(nothing().into()) };
     let lost = |drift: &Drift| {
         let mut others = best.placed.others();
         drift.is_own() && others.any(|(_, o)| o.key == drift.object && is_printed(&work.from, o))
@@ -43,15 +42,15 @@ pub(super) fn make(
     if let Some(doubt) = work.doubt.as_ref().filter(|_| !best.drifts.is_empty()) {
         return Err(doubtful(work.set, best, doubt));
     }
-    let text = |text: &Result<Arc<str>, RenderError>| text.clone().map_err(|e| owned(unrendered(&e)));
-    let [first, second] = best.new.as_slice() else { return Err(nothing()) };
-    let (raw, mut nondeterministic) = takes(request, to, [text(first)?, text(second)?]).map_err(owned)?;
+    let text = |text: &Result<Arc<str>, RenderError>| text.clone().map_err(|e| unrendered(&e));
+    let [first, second] = best.new.as_slice() else { return Err(nothing().into()) };
+    let (raw, mut nondeterministic) = takes(request, to, [text(first)?, text(second)?])?;
     wording::keep(&best.reworded, &raw, &mut nondeterministic);
     wording::keep_unversioned(&work.set.chart, &raw, &best.placed, &mut nondeterministic);
     let lookup = |key: &ObjectKey| best.placed.get(key).map(|(_, object)| &object.value);
     let (given, seed) = (best.candidate.given(&work.from), work.set.seed());
     let restore = Restore { rendered: &raw, nondeterministic: &nondeterministic, given: &given, seed: &seed };
-    let retained = retain(&restore, &lookup, false).ok_or_else(|| owned(unsound(to)))?;
+    let retained = retain(&restore, &lookup, false).ok_or_else(|| unsound(to))?;
     // A Secret with a key that the owner keeps elsewhere stays there.
     let left_out = |key: &ObjectKey| {
         let old = best.old.get(key).filter(|_| best.placed.get(key).is_none());
@@ -61,9 +60,9 @@ pub(super) fn make(
         raw.objects.iter().map(|object| &object.key).filter(|key| left_out(key)).collect();
     let held = |key: &ObjectKey| raw.get(key).is_some_and(|o| best.groups.hold(o)) && !without.contains(key);
     if let Some((key, field)) = retained.nowhere.iter().find(|(key, _)| held(key)) {
-        return Err(uncommitted(to, key, &field.to_string()));
+        return Err(uncommitted(to, key, &field.to_string()).into());
     }
-    let unsettled = || owned(unsound(to));
+    let unsettled = || unsound(to);
     let kept = match &best.embedded {
         Some(embedded) => embedded.moved(&retained.manifest).ok_or_else(unsettled)?,
         None => retained.manifest,
@@ -90,7 +89,7 @@ pub(super) fn make(
     );
     let overwritten = best.drifts.iter().filter(|drift| !drift.is_own());
     notes.extend(overwritten.map(|drift| format!("Overwritten: {drift}.")));
-    let rendering = rendering(work, best, to, (&new, &wanted), notes).ok_or_else(|| owned(unsound(to)))?;
+    let rendering = rendering(work, best, to, (&new, &wanted), notes).ok_or_else(|| unsound(to))?;
     let rendering = Rendering { places: written.places.clone(), ..rendering };
     let mut known = private_keys(&rendering.before.text);
     known.extend(private_keys(&best.candidate.given(&work.from)));
@@ -99,7 +98,7 @@ pub(super) fn make(
             "{} gives a private key that is not in Git, and such a one is never written to it",
             to.id
         );
-        return Err((reason, OWN_KEY.to_owned()));
+        return Err((reason, OWN_KEY.to_owned()).into());
     }
     Ok((written, rendering))
 }
@@ -137,7 +136,7 @@ fn rendering(
     })
 }
 
-fn refused(set: &Committed, best: &Attempt) -> (String, String) {
+fn refused<'w>(set: &Committed, best: &'w Attempt) -> Refusal<'w> {
     let among = |key: &ObjectKey| best.drifts.iter().any(|drift| drift.object == *key);
     let half = set.mixed.iter().find(|(key, _)| among(key)).map(|(key, version)| {
         let rest = set.version.as_deref().unwrap_or("another version");
@@ -149,24 +148,29 @@ fn refused(set: &Committed, best: &Attempt) -> (String, String) {
         n => format!(", and {} more", n - 1),
     };
     let half = half.unwrap_or_default();
-    (
-        format!(
-            "{half}it is not what {} with the values of {} gives: {first}{more}",
-            set_name(set),
-            best.candidate.what
-        ),
-        best.drifts.iter().find(|d| !d.is_own()).or(best.drifts.first()).map_or("", Drift::hint).to_owned(),
-    )
+    let (name, values) = (set_name(set), &best.candidate.what);
+    Refusal {
+        reason: format!("{half}it is not what {name} with the values of {values} gives: {first}{more}"),
+        hint: best
+            .drifts
+            .iter()
+            .find(|d| !d.is_own())
+            .or(best.drifts.first())
+            .map_or("", Drift::hint)
+            .to_owned(),
+        at: best.drifts.first(),
+    }
 }
 
 /// Refuses to overwrite where either side may be what somebody changed.
-fn doubtful(set: &Committed, best: &Attempt, doubt: &str) -> (String, String) {
+fn doubtful<'w>(set: &Committed, best: &'w Attempt, doubt: &str) -> Refusal<'w> {
     let first = best.drifts.first().map(Drift::to_string).unwrap_or_default();
     let reason = format!(
         "{}: {first}, or the other way round ({doubt}): which of the two was changed by hand cannot be told, so nothing is overwritten",
         set_name(set)
     );
-    (reason, "name the values in `render:`, or undo the change".to_owned())
+    let hint = "name the values in `render:`, or undo the change".to_owned();
+    Refusal { reason, hint, at: best.drifts.first() }
 }
 
 /// Tells whether a difference is one of the trust anchors: overwriting it would cut off every proxy.

@@ -139,6 +139,16 @@ pub struct Drift {
     pub rendered: Option<String>,
 }
 
+/// Why a set is not made again.
+struct Refusal<'w> {
+    /// One sentence.
+    reason: String,
+    /// What to do.
+    hint: String,
+    /// The difference that is why, where one is.
+    at: Option<&'w Drift>,
+}
+
 // === impl Committed ===
 
 impl Committed {
@@ -164,17 +174,28 @@ impl Committed {
         format!("{}\n{}", self.path().map_or("", RepoPath::as_str), self.namespace)
     }
 
-    fn not_rendered(&self, reason: String, hint: impl Into<String>) -> Option<NotRendered> {
+    /// Says that it is not made again, at the place that is why, else at its first object.
+    fn not_rendered(&self, refusal: Refusal<'_>) -> Option<NotRendered> {
+        let Refusal { reason, hint, at } = refusal;
+        let first = || Some((self.path()?.clone(), self.line()));
+        let (path, line) = at.map(|drift| (drift.path.clone(), drift.line)).or_else(first)?;
         Some(NotRendered {
-            path: self.path()?.clone(),
-            line: Some(self.line()),
+            path,
+            line: Some(line),
             files: self.files.iter().map(|file| file.path.clone()).collect(),
             chart: self.chart.clone(),
-            committed: true,
             refused: false,
             reason,
-            hint: hint.into(),
+            hint,
         })
+    }
+}
+
+// === impl Refusal ===
+
+impl<S: Into<String>> From<(String, S)> for Refusal<'_> {
+    fn from((reason, hint): (String, S)) -> Self {
+        Self { reason, hint: hint.into(), at: None }
     }
 }
 

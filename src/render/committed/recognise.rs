@@ -91,7 +91,6 @@ fn unread(file: &RenderedFile, reason: String) -> NotRendered {
         line: None,
         files: vec![file.path.clone()],
         chart: file.chart.clone(),
-        committed: true,
         refused: false,
         reason: format!("the file cannot be read as rendered objects: {reason}"),
         hint: "render it again by hand, or leave the file out with `ignore`".to_owned(),

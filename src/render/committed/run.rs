@@ -47,8 +47,8 @@ pub fn regenerate(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Regenera
                 continue;
             }
             Ok(work) => work,
-            Err((reason, hint)) => {
-                missing.extend(set.not_rendered(reason, hint));
+            Err(failure) => {
+                missing.extend(set.not_rendered(failure.into()));
                 continue;
             }
         };
@@ -60,10 +60,11 @@ pub fn regenerate(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Regenera
                     done.renderings.push(rendering);
                 }
                 Err(reason) => {
-                    missing.extend(set.not_rendered(reason, "render it by hand, and report this as a bug"))
+                    let hint = "render it by hand, and report this as a bug";
+                    missing.extend(set.not_rendered((reason, hint).into()));
                 }
             },
-            Err((reason, hint)) => missing.extend(set.not_rendered(reason, hint)),
+            Err(refusal) => missing.extend(set.not_rendered(refusal)),
         }
     }
     Regenerated { left, ..finish(request, done, missing) }
@@ -83,8 +84,8 @@ pub fn prove_all(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Proofs {
                 proofs.drifts.extend(work.best.into_iter().flat_map(|best| best.drifts));
                 proofs.sets.push(set.clone());
             }
-            Err((reason, hint)) => {
-                proofs.missing.extend(set.not_rendered(reason, hint));
+            Err(failure) => {
+                proofs.missing.extend(set.not_rendered(failure.into()));
                 proofs.sets.push(set.clone());
             }
         }
