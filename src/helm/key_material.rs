@@ -238,6 +238,7 @@ fn squeezed(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::clock::on_processor;
     use base64::engine::general_purpose::STANDARD as ENGINE;
 
     fn keys() -> Vec<String> {
@@ -291,12 +292,13 @@ mod tests {
 
     #[test]
     fn a_text_full_of_beginnings_is_read_in_one_pass() {
-        let started = std::time::Instant::now();
+        let started = on_processor();
         for needle in
             WRAPPED.map(|(needle, _)| needle).iter().chain(&["PRIVATE KEY", "-----BEGIN PRIVATE KEY-----"])
         {
             private_keys(&needle.repeat(1_000_000 / needle.len()));
         }
-        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+        let taken = on_processor() - started;
+        assert!(taken.as_secs() < 20, "{taken:?}");
     }
 }
