@@ -9,6 +9,8 @@ mod people;
 
 use model::{BRANCH, PIN, World, release};
 
+use jiff::Timestamp;
+
 use super::*;
 use crate::{
     explain::{Marker, marker},
@@ -28,7 +30,8 @@ fn try_run(world: &World, to: u32, options: Options) -> Result<Applied, ProposeE
     let changes = world.changes(to);
     let intent = world.intent(to, changes.as_ref());
     let refs = world.refs().expect("refs");
-    let (kept, writes) = (kept(world, &intent, &refs, options), world.writes.get());
+    let now = Timestamp::UNIX_EPOCH;
+    let (kept, writes) = (kept(world, &intent, &refs, options, now), world.writes.get());
     let applied = apply(&world.context(options), &intent, &refs);
     match (kept, &applied) {
         (Some(kept), applied) => {
@@ -46,7 +49,13 @@ fn try_run(world: &World, to: u32, options: Options) -> Result<Applied, ProposeE
 }
 
 /// What is said before anything is made.
-fn kept(world: &World, intent: &Intent<'_>, refs: &Refs, options: Options) -> Option<UpToDate> {
+fn kept(
+    world: &World,
+    intent: &Intent<'_>,
+    refs: &Refs,
+    options: Options,
+    now: Timestamp,
+) -> Option<UpToDate> {
     let context = world.context(options);
     let wanted = &intent.proposal()?.wanted;
     let sought = Sought {
@@ -56,7 +65,7 @@ fn kept(world: &World, intent: &Intent<'_>, refs: &Refs, options: Options) -> Op
         branch: &context.branch,
         base: &context.base,
         options,
-        now: jiff::Timestamp::UNIX_EPOCH,
+        now,
     };
     let pulls = world.pulls.borrow().iter().map(|(pull, _)| pull.clone()).collect();
     up_to_date(&sought, pulls, refs, |basis| Some(basis) == wanted.basis.as_ref())
@@ -87,6 +96,19 @@ fn open_world() -> World {
     let world = World::new();
     assert_eq!(run(&world, 2).done, Done::Opened);
     world
+}
+
+#[test]
+fn what_stands_until_a_day_is_made_again_on_it() {
+    let world = open_world();
+    let changes = world.changes(2);
+    let (intent, refs) = (world.intent(2, changes.as_ref()), world.refs().expect("refs"));
+    let kept = |now| kept(&world, &intent, &refs, APPEND, now);
+    let held = kept(Timestamp::UNIX_EPOCH).expect("up to date").basis.stretch;
+    let (since, until) = held.since.zip(held.until).expect("both ends");
+    let before = |at: Timestamp| at - jiff::Span::new().seconds(1);
+    assert!(kept(since).is_some() && kept(before(until)).is_some());
+    assert!(kept(before(since)).is_none() && kept(until).is_none());
 }
 
 fn head_file(world: &World, path: &str) -> String {

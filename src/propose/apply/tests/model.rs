@@ -18,6 +18,7 @@ use crate::{
         wanted,
     },
     repo::{BlobId, ChangeSet, CommitId, CommitInfo, FileChange, Mode, RefUpdate, RepoPath, TreeId},
+    verify::Stretch,
 };
 
 mod sides;
@@ -304,6 +305,10 @@ impl World {
             text: format!("Goes to {}.", release(to)),
             basis: Some(Basis {
                 inputs: hash(&[to.to_string(), inputs.clone()]).to_string(),
+                stretch: Stretch {
+                    since: Some(Timestamp::UNIX_EPOCH - jiff::Span::new().hours(1)),
+                    until: Some(Timestamp::UNIX_EPOCH + jiff::Span::new().hours(1)),
+                },
                 ..Basis::example()
             }),
             inputs,
