@@ -13,8 +13,11 @@ mod propose;
 mod rendering;
 mod survey;
 mod targets;
+mod verdict;
 mod verify;
 mod warm;
+
+use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -54,6 +57,8 @@ pub struct Operator<'a> {
     pub indexes: &'a [String],
     /// What renders charts.
     pub renderer: &'a dyn Renderer,
+    /// The folder that keeps what need not be found out again.
+    pub cache: Option<&'a Path>,
     /// `--to`.
     pub to: Option<EdgeVersion>,
     /// The time.

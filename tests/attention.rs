@@ -242,6 +242,7 @@ impl World<'_> {
             catalog: &self.bench.catalog,
             indexes: &[],
             renderer: self.renderer,
+            cache: None,
             to: EdgeVersion::from_chart(to),
             now: jiff::Timestamp::now(),
             progress: &|_| {},

@@ -250,6 +250,7 @@ fn named_repositories_move_whole_and_keep_what_is_their_owners() {
             catalog: &bench.catalog,
             indexes: &[],
             renderer: &helm,
+            cache: None,
             to: Some("edge-26.8.3".parse().unwrap()),
             now: Timestamp::now(),
             progress: &|_| {},

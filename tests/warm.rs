@@ -22,13 +22,17 @@ use uplinker::render::Renderer as _;
 static CHARTS: LazyLock<ChartRepository> = LazyLock::new(ChartRepository::new);
 
 /// Helm's output at 2026.8.2 as a person committed it, some hours ago.
-static COMMITTED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+static COMMITTED: LazyLock<Vec<(String, String)>> =
+    LazyLock::new(|| printed(&["linkerd-crds", "linkerd-control-plane"], "2026.8.2"));
+
+/// What Helm printed of charts some hours ago, a file each.
+fn printed(charts: &[&str], version: &str) -> Vec<(String, String)> {
     let bench = Bench::new(&CHARTS.url());
-    let charts = ["linkerd-crds", "linkerd-control-plane"];
-    let texts = bench.helm().render(&charts.map(|chart| job(chart, "2026.8.2", "{}"))).into_iter();
-    let file = |(chart, text): (&str, std::sync::Arc<str>)| (format!("mesh/{chart}.yaml"), hours_ago(&text));
-    charts.into_iter().zip(texts.map(Result::unwrap)).map(file).collect()
-});
+    let jobs: Vec<_> = charts.iter().map(|chart| job(chart, version, "{}")).collect();
+    let texts = bench.helm().render(&jobs).into_iter().map(Result::unwrap);
+    let file = |(chart, text): (&&str, std::sync::Arc<str>)| (format!("mesh/{chart}.yaml"), hours_ago(&text));
+    charts.iter().zip(texts).map(file).collect()
+}
 
 const UMBRELLA: &[(&str, &str)] = &[
     (
@@ -46,7 +50,7 @@ struct Play {
 }
 
 fn committed() -> Play {
-    Play::new(&COMMITTED.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
+    Play::of(&COMMITTED)
 }
 
 impl Play {
@@ -55,6 +59,10 @@ impl Play {
         scene.feed.serve_packages(CHARTS.packages());
         let helm = Recording::new(scene.home.path(), "");
         Self { scene, helm }
+    }
+
+    fn of(files: &[(String, String)]) -> Self {
+        Self::new(&files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
     }
 
     fn prepared(&self) -> Run {
@@ -126,6 +134,70 @@ fn an_open_pull_request_that_is_up_to_date_costs_four_requests_and_no_helm() {
         play.stays(true);
         play.stays(false);
     }
+}
+
+#[test]
+fn several_sets_cost_no_more_even_where_no_object_of_one_names_its_release() {
+    let charts = ["linkerd-crds", "linkerd-control-plane", "linkerd-viz", "linkerd2-cni"];
+    let release = release("edge-26.8.3", "2026-08-15T09:00:00Z").charts(&charts);
+    let play = Play::of(&printed(&charts, "2026.8.2"));
+    play.scene.feed.publish(release.clone());
+    assert!(play.run() > 1);
+    let report = play.prepared().args(["--format", "json"]).done().exits(0).json();
+    let pin = |chart: &str| {
+        let pins = report["pins"].as_array().unwrap().iter();
+        pins.clone().find(|pin| pin["chart"] == chart).unwrap_or_else(|| panic!("{report:#}")).clone()
+    };
+    // What was found out by rendering is told again without.
+    assert!(charts.iter().all(|chart| pin(chart)["moves"] == true), "{report:#}");
+    let title = "Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)";
+    assert_eq!((play.scene.only_pull().title.as_str(), play.starts()), (title, 0));
+    assert_eq!(report["pull_requests"][0]["title"], title);
+    play.stays(false);
+
+    // Merged, there is nothing to do, and of sets that name their release nothing to look up.
+    let named = &charts[..3];
+    let play = Play::of(&printed(named, "2026.8.3"));
+    play.scene.feed.publish(release);
+    assert_eq!(play.run(), 0);
+    assert!(play.scene.github.pulls(REPO).is_empty());
+}
+
+#[test]
+fn what_is_not_proposed_is_found_out_once() {
+    // No object of it names a release: only its chart tells that there is nothing to do.
+    let play = Play::of(&printed(&["linkerd2-cni"], "2026.8.3"));
+    for (tag, day) in [("edge-26.8.2", 8), ("edge-26.8.3", 15)] {
+        let date = format!("2026-08-{day:02}T09:00:00Z");
+        play.scene.feed.publish(release(tag, &date).charts(&["linkerd2-cni"]));
+    }
+    let idle = || play.prepared().done().exits(0).prints(&["up to date at edge-26.8.3"]).stdout;
+    let first = idle();
+    assert!(play.starts() > 0);
+    assert_eq!((idle(), play.starts()), (first.clone(), 0));
+    play.scene.home.forget();
+    assert_eq!(idle(), first, "the cache makes no difference but in work");
+    assert!(play.starts() > 0);
+    drop(Recording::new(play.scene.home.path(), "another one"));
+    assert_eq!(idle(), first);
+    assert!(play.starts() > 0, "another Helm may give something else");
+
+    // A change by hand, for which its stage waits.
+    let play = committed();
+    let (path, text) = &COMMITTED[1];
+    play.commit(path, &text.replacen("replicas: 1", "replicas: 4", 1));
+    let waits = |replicas: &str| {
+        let words = format!("spec.replicas is {replicas}, the chart gives 1");
+        play.prepared().done().exits(4).prints(&[&words]).stdout
+    };
+    let first = waits("4");
+    assert!(play.starts() > 0);
+    assert_eq!((waits("4"), play.starts()), (first, 0));
+    play.commit(path, &text.replacen("replicas: 1", "replicas: 5", 1));
+    let _ = waits("5");
+    assert!(play.starts() > 0);
+    play.commit(path, text);
+    play.is_made_again("the change was undone");
 }
 
 #[test]

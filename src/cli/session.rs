@@ -218,6 +218,7 @@ impl<'t> Session<'t> {
             catalog,
             renderer: renderer.as_ref(),
             indexes: &indexes,
+            cache: request.network.cache_dir.as_deref(),
             to: request.to,
             now: Timestamp::now(),
             progress: &progress,

@@ -16,6 +16,7 @@ use crate::{
         landed::Landed,
         rendering::Rendering,
         survey::Survey,
+        verdict::Verdict,
         warm::Warm,
     },
     plan::{self, Plan},
@@ -101,6 +102,11 @@ pub(super) fn draft(
     if let Some(draft) = kept.and_then(|kept| case.kept(kept, to, hop_towards)) {
         return Ok(Some(draft));
     }
+    let verdicts = warm.zip(operator.cache).map(|(warm, cache)| warm.verdicts(cache, case));
+    let inputs = origin.inputs(&BTreeSet::new());
+    if let Some(verdict) = verdicts.as_ref().and_then(|verdicts| verdicts.known(&inputs)) {
+        return Ok(Some(case.without_proposal(decision(verdict, stage, to))));
+    }
     let (tree, renderer) = (Watched::new(&origin), Witness::new(operator.renderer));
     let rendering = Rendering::new(survey, target, &tree, &renderer);
     let clock = Clock::new(operator.now);
@@ -112,15 +118,26 @@ pub(super) fn draft(
         clock: &clock,
         rendering: &rendering,
     };
-    match drafting.apply(to, hop_towards) {
-        Applied::Nothing => {
-            let hold = Hold { reason: HoldReason::UpToDate, release: Some(to), until: None };
-            Ok(Some(case.without_proposal(held(stage, hold))))
+    let verdict = match drafting.apply(to, hop_towards) {
+        Applied::Done(change) => return drafting.finish(*change, base).map(Some),
+        Applied::Nothing => Verdict::Nothing,
+        Applied::Stuck(reason) => Verdict::Stuck(reason),
+    };
+    // Without a Helm each run is to say so in its own way.
+    let lasts = renderer.is_lasting() && operator.renderer.identity().is_some();
+    if let Some(verdicts) = verdicts.filter(|_| lasts && tree.searches().is_some_and(|all| all.is_empty())) {
+        verdicts.keep(inputs, verdict.clone());
+    }
+    Ok(Some(case.without_proposal(decision(verdict, stage, to))))
+}
+
+/// Puts a verdict into words.
+fn decision(verdict: Verdict, stage: Stage, to: EdgeVersion) -> StageDecision {
+    match verdict {
+        Verdict::Nothing => {
+            held(stage, Hold { reason: HoldReason::UpToDate, release: Some(to), until: None })
         }
-        Applied::Stuck(reason) => {
-            Ok(Some(case.without_proposal(StageDecision::Unplannable { release: to, reason })))
-        }
-        Applied::Done(change) => drafting.finish(*change, base).map(Some),
+        Verdict::Stuck(reason) => StageDecision::Unplannable { release: to, reason },
     }
 }
 
@@ -419,7 +436,8 @@ impl Drafting<'_> {
 fn waits(plan: &Plan, inventory: &Inventory, missing: &[NotRendered]) -> String {
     let line = |not: &NotRendered| {
         let (reason, hint) = (not.reason.trim_end_matches('.'), not.hint.trim_end_matches('.'));
-        format!("{} in {}: {reason}; {hint}", not.chart, not.path)
+        let line = not.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{} in {}{line}: {reason}; {hint}", not.chart, not.path)
     };
     let mut lines: Vec<String> = missing.iter().map(line).collect();
     lines.dedup();

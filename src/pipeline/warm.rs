@@ -3,13 +3,15 @@
 //! Nothing is made for it: no edit, no rendering, no check. Its marker says what it was made from, and the forge says that
 //! nobody has touched it since.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 
 use crate::{
     config::{Config, TargetConfig},
     linkerd::EdgeVersion,
     pins::Stage,
-    pipeline::{Base, Error, basis::Origin, draft::Case, landed::OnRemote},
+    pipeline::{Base, Error, basis::Origin, draft::Case, landed::OnRemote, verdict::Verdicts},
     propose::{self, Sought, UpToDate},
 };
 
@@ -51,6 +53,11 @@ impl Warm<'_> {
             return Ok(None);
         };
         Ok(remote.is_attached(found.pull.number)?.then_some(found))
+    }
+
+    /// Finds what the last run found out of a stage for which it proposed nothing.
+    pub fn verdicts(&self, cache: &Path, case: Case<'_>) -> Verdicts {
+        Verdicts::new(cache, &self.base.repository, case)
     }
 
     fn branch(&self, target: &str, stage: Stage) -> String {

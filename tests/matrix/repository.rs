@@ -41,6 +41,7 @@ impl Repository {
             catalog: world.catalog(),
             indexes: &[],
             renderer: world.renderer(),
+            cache: None,
             to: Some(format!("edge-{}", &to[2..]).parse().expect("a release")),
             now: Timestamp::now(),
             progress: &|_| {},
