@@ -179,28 +179,53 @@ pub(super) fn tops(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> 
             return None;
         }
     }
-    let (mut objects, mut overlays) = (BTreeMap::new(), BTreeMap::new());
-    for (n, top) in all.iter().enumerate() {
-        match top {
-            Top::Object(object) => drop(objects.insert(id(object), n)),
-            Top::Overlay(path) => drop(overlays.insert(path.as_str(), n)),
-        }
-    }
-    let taken: Vec<BTreeSet<usize>> = all
+    let mut overlays = BTreeMap::new();
+    let mut objects: BTreeMap<(&RepoPath, &str), Vec<(Id, usize)>> = BTreeMap::new();
+    let ids: Vec<Option<Id>> = all
         .iter()
-        .enumerate()
-        .map(|(n, top)| {
-            let watch = Watch::new(files);
-            let made = top.made(&Cluster::default(), &watch);
-            let nested = made.objects.iter().filter(|o| is_root(o)).filter_map(|o| objects.get(&id(o)));
-            let mut taken: BTreeSet<usize> = nested.copied().collect();
-            taken.extend(watch.into_read().iter().filter_map(|path| overlays.get(path.as_str())));
-            taken.remove(&n);
-            taken
+        .map(|top| match top {
+            Top::Object(object) => Some(id(object)),
+            Top::Overlay(_) => None,
         })
         .collect();
+    for (n, (top, id)) in all.iter().zip(&ids).enumerate() {
+        match id {
+            Some(id) => objects.entry((&id.0, &id.1)).or_default().push((id.clone(), n)),
+            None => drop(overlays.insert(top.file().as_str(), n)),
+        }
+    }
+    let mut inner: BTreeSet<usize> = BTreeSet::new();
+    let mut taken: Vec<BTreeSet<usize>> = Vec::with_capacity(all.len());
+    for (n, top) in all.iter().enumerate() {
+        // What takes a kustomization in was built with all that this one comes to.
+        if matches!(top, Top::Overlay(_)) && inner.contains(&n) {
+            taken.push(BTreeSet::new());
+            continue;
+        }
+        let watch = Watch::new(files);
+        let made = top.made(&Cluster::default(), &watch);
+        let nested = made.objects.iter().filter(|o| is_root(o)).filter_map(|o| known(o, &objects));
+        let mut own: BTreeSet<usize> = nested.collect();
+        own.extend(watch.into_read().iter().filter_map(|path| overlays.get(path.as_str())));
+        own.remove(&n);
+        inner.extend(&own);
+        taken.push(own);
+    }
     let outermost = outermost(&taken);
     Some(all.into_iter().enumerate().filter(|(n, _)| outermost.contains(n)).map(|(_, top)| top).collect())
+}
+
+/// Finds the root that an object is, also where a kustomization gave it another name or namespace on the way.
+fn known(object: &Object, roots: &BTreeMap<(&RepoPath, &str), Vec<(Id, usize)>>) -> Option<usize> {
+    let id = id(object);
+    match roots.get(&(&id.0, id.1.as_str()))?.as_slice() {
+        [(_, only)] => Some(*only),
+        many => many
+            .iter()
+            .find(|(root, _)| *root == id)
+            .or_else(|| many.iter().find(|(root, _)| id.3.contains(&root.3)))
+            .map(|(_, n)| *n),
+    }
 }
 
 /// Finds those that nobody takes in; of a circle that nobody takes in, the first.
