@@ -156,6 +156,32 @@ pub fn random(count: usize, size: usize) -> impl Iterator<Item = File> {
     })
 }
 
+/// Makes clusters whose Flux Kustomizations fill the versions of the same releases, each with one of its own.
+pub fn clusters(clusters: usize, charts: usize) -> impl Iterator<Item = File> {
+    let file = |path: String, text: String| File { path, content: text.into_bytes() };
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: edge, namespace: mesh}\nspec: {url: https://helm.linkerd.io/edge}\n";
+    let base = (0..charts).map(move |n| {
+        let text = format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: viz-{n}, namespace: mesh}}\nspec:\n  interval: 10m\n  chart:\n    spec:\n      chart: linkerd-viz\n      version: ${{release}}\n      sourceRef: {{kind: HelmRepository, name: edge}}\n  values:\n    dashboard: {{replicas: {n}}}\n"
+        );
+        file(format!("mesh/base/viz-{n}.yaml"), text)
+    });
+    let names: Vec<String> = (0..charts).map(|n| format!("viz-{n}.yaml")).collect();
+    let list = format!("resources: [source.yaml, {}]\n", names.join(", "));
+    let each = (0..clusters).flat_map(move |n| {
+        let root = format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: mesh, namespace: flux-system}}\nspec:\n  path: ./mesh/c{n:02}\n  postBuild:\n    substitute:\n      release: {OLD_CHART}\n"
+        );
+        let overlay = "resources: [../base]\n".to_owned();
+        [file(format!("clusters/c{n:02}/mesh.yaml"), root), file(format!("mesh/c{n:02}/kustomization.yaml"), overlay)]
+    });
+    let own = [
+        file("mesh/base/kustomization.yaml".to_owned(), list),
+        file("mesh/base/source.yaml".to_owned(), source.to_owned()),
+    ];
+    own.into_iter().chain(base).chain(each)
+}
+
 /// Makes the few manifests that pin Linkerd in a repository of other things.
 pub fn platform() -> Vec<File> {
     let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata:\n  name: linkerd-edge\n  \

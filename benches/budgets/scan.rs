@@ -1,4 +1,5 @@
-//! Scan of 100,000 files, against `rg -l linkerd` on a checkout of them; and the same with a pin in every file.
+//! Scan of 100,000 files, against `rg -l linkerd` on a checkout of them; the same with a pin in every file; and what is
+//! deployed to many clusters.
 
 use std::path::Path;
 
@@ -39,7 +40,15 @@ pub fn rows(scale: &Scale) -> Vec<Row> {
         annotated + applications,
         measure::wall(&pinned)
     );
+    let fleet = scratch.path().join("fleet");
+    make(&fleet, fixture::clusters(20, 10));
+    let modelled: Vec<Cost> = (0..ROUNDS).map(|_| pins(&fleet, scratch.path(), 20)).collect();
     vec![
+        Row::at_most(
+            "model of 200 charts in 20 clusters".to_owned(),
+            Amount::Seconds(measure::wall(&modelled)),
+            Amount::Seconds(0.1),
+        ),
         Row::times(
             format!("scan {files} files, against `rg -l linkerd`"),
             Amount::Seconds(measure::wall(&floor)),

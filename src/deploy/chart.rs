@@ -118,6 +118,26 @@ pub struct Values {
 // === impl ChartRelease ===
 
 impl ChartRelease {
+    /// A release of a chart as Helm installs it by itself: with its CRDs and hooks, and no values.
+    pub fn new(file: &RepoPath, chart: Scalar, repository: Repository) -> Self {
+        Self {
+            file: file.clone(),
+            part: String::new(),
+            by: None,
+            chart,
+            repository,
+            version: None,
+            release: Scalar::made(""),
+            namespace: None,
+            layers: Vec::new(),
+            kube_version: None,
+            api_versions: Vec::new(),
+            include_crds: true,
+            hooks: true,
+            notes: Vec::new(),
+        }
+    }
+
     /// Returns the scalars of the release itself and of the layers that the tree has: one that differs tells two releases
     /// apart.
     pub fn scalars(&self) -> impl Iterator<Item = &Scalar> {

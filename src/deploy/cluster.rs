@@ -1,6 +1,6 @@
 //! The objects that one cluster gets, found by what other objects call them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use super::object::Object;
 use crate::repo::RepoPath;
@@ -9,6 +9,8 @@ use crate::repo::RepoPath;
 #[derive(Default)]
 pub struct Cluster<'a> {
     objects: HashMap<(String, String), Vec<&'a Object>>,
+    /// Objects of which one is taken where none of these fits as well.
+    outer: Option<&'a Cluster<'a>>,
 }
 
 /// What an object calls another one.
@@ -37,39 +39,103 @@ impl<'a> Cluster<'a> {
             let key = (object.kind().into_owned(), name.text().into_owned());
             cluster.objects.entry(key).or_default().push(object);
         }
+        // The sort is stable: of those of one file the first stays so.
+        cluster.objects.values_mut().for_each(|named| named.sort_by(|a, b| a.file.cmp(&b.file)));
         cluster
+    }
+
+    /// Takes in objects that come before those of another.
+    pub fn within(objects: impl IntoIterator<Item = &'a Object>, outer: &'a Cluster<'a>) -> Self {
+        Self { outer: Some(outer), ..Self::new(objects) }
     }
 
     /// Finds an object: of the namespace, then one whose namespace is not said, then the nearest file.
     pub fn find(&self, wanted: Reference<'_>) -> Option<&'a Object> {
+        let (own, outer) = (self.best(wanted), self.outer.and_then(|outer| outer.best(wanted)));
+        match (own, outer) {
+            (Some((own, _)), Some((outer, object))) if outer < own => Some(object),
+            (Some((_, object)), _) | (None, Some((_, object))) => Some(object),
+            (None, None) => None,
+        }
+    }
+
+    /// Finds the object that fits best, and how well its namespace does, less being better.
+    fn best(&self, wanted: Reference<'_>) -> Option<(u8, &'a Object)> {
         let named = self.objects.get(&(wanted.kind.to_owned(), wanted.name.to_owned()))?;
-        let rank = |object: &&'a Object| {
-            let said = object.namespace().filter(|n| n.unknown_to().is_none()).map(|n| n.text());
-            let place = match (said, wanted.namespace) {
-                (Some(a), Some(b)) if a == b => 0,
-                (Some(_), Some(_)) => return None,
-                _ => 1,
-            };
-            Some((place, usize::MAX - shared(&object.file, wanted.from)))
+        let place = |object: &Object| {
+            let said = object.namespace().filter(|n| n.unknown_to().is_none());
+            match (said, wanted.namespace) {
+                (Some(said), Some(wanted)) => (said.text() == wanted).then_some(0),
+                _ => Some(1),
+            }
         };
-        let fits = named.iter().filter(|o| o.group() == wanted.group);
-        fits.filter_map(|o| Some((rank(o)?, *o))).min_by_key(|(rank, _)| *rank).map(|(_, o)| o)
+        [0, 1].into_iter().find_map(|rank| {
+            let fits = |object: &&Object| object.group() == wanted.group && place(object) == Some(rank);
+            let found = nearest(named, wanted.from, |object| &object.file, fits)?;
+            Some((rank, *found))
+        })
     }
 
     /// Returns all objects of a kind, ordered by file.
     pub fn all(&self, group: &str, kind: &str) -> Vec<&'a Object> {
         let of_kind = self.objects.iter().filter(|((k, _), _)| k == kind).flat_map(|(_, objects)| objects);
         let mut found: Vec<&Object> = of_kind.copied().filter(|o| o.group() == group).collect();
+        found.extend(self.outer.into_iter().flat_map(|outer| outer.all(group, kind)));
         found.sort_by(|a, b| {
             let key = |o: &Object| (o.file.clone(), o.name().map(|n| n.text().into_owned()));
             key(a).cmp(&key(b))
         });
+        found.dedup_by(|a, b| a.value == b.value);
         found
     }
 }
 
-/// Counts the folders that two files share from the root on.
-fn shared(a: &RepoPath, b: &RepoPath) -> usize {
-    let folders = |path: &RepoPath| path.folder().split('/').map(str::to_owned).collect::<Vec<_>>();
-    folders(a).iter().zip(&folders(b)).take_while(|(a, b)| a == b).count()
+/// Returns, of items that are ordered by path, the one that fits and shares most folders with a path; the first of
+/// equals.
+pub fn nearest<'s, T>(
+    items: &'s [T],
+    to: &RepoPath,
+    path: impl Fn(&T) -> &RepoPath,
+    fits: impl Fn(&T) -> bool,
+) -> Option<&'s T> {
+    let text = to.as_str();
+    // Those below one folder are neighbours, and those below the folder above it lie around them.
+    let folders = text.rmatch_indices('/').filter_map(|(at, _)| text.get(..=at)).chain([""]);
+    let mut asked: Option<Range<usize>> = None;
+    for folder in folders {
+        let first = items.partition_point(|item| path(item).as_str() < folder);
+        let below = |item: &T| path(item).as_str().starts_with(folder);
+        let end = first + items.get(first..)?.partition_point(below);
+        let inner = asked.unwrap_or(first..first);
+        let mut outer = (first..inner.start).chain(inner.end..end).filter_map(|n| items.get(n));
+        if let Some(found) = outer.find(|item| fits(item)) {
+            return Some(found);
+        }
+        asked = Some(first..end);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_is_the_first_that_shares_most_folders() {
+        let path = |text: &str| RepoPath::new(text).unwrap();
+        let mut items =
+            ["a.yaml", "a/b-c/x.yaml", "a/b/c/x.yaml", "a/b/x.yaml", "a/b/y.yaml", "z/x.yaml"].map(path);
+        items.sort();
+        let find = |to: &str, not: &str| {
+            nearest(&items, &path(to), |item| item, |item| item.as_str() != not).map(RepoPath::as_str)
+        };
+        assert_eq!(find("a/b/q.yaml", ""), Some("a/b/c/x.yaml"));
+        assert_eq!(find("a/b/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
+        assert_eq!(find("a/b/d/e/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
+        assert_eq!(find("a/q/q.yaml", ""), Some("a/b-c/x.yaml"));
+        assert_eq!(find("q/q.yaml", ""), Some("a.yaml"));
+        assert_eq!(find("z/q.yaml", "z/x.yaml"), Some("a.yaml"));
+        let none = nearest(&items, &path("a/q.yaml"), |item| item, |_| false);
+        assert_eq!(none, None);
+    }
 }

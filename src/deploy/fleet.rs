@@ -56,20 +56,12 @@ fn release(
         Layer::outside(format!("`valuesFrom` {}", who.unwrap_or_default()))
     }));
     Some(ChartRelease {
-        file: path.clone(),
         part,
-        by: None,
-        chart,
-        repository,
         version,
         release: helm.scalar(&["releaseName"]).cloned().unwrap_or_else(|| Scalar::made("")),
         namespace: namespace.cloned(),
         layers,
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: true,
-        hooks: true,
-        notes: Vec::new(),
+        ..ChartRelease::new(path, chart, repository)
     })
 }
 

@@ -43,20 +43,12 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
         (None, _) => return None,
     };
     Some(ChartRelease {
-        file: object.file.clone(),
-        part: String::new(),
         by: object.by.clone(),
-        chart,
-        repository,
         version: own("version"),
         release: name,
         namespace: own("targetNamespace").or_else(|| object.namespace().cloned()),
         layers,
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: true,
-        hooks: true,
-        notes: Vec::new(),
+        ..ChartRelease::new(&object.file, chart, repository)
     })
 }
 

@@ -18,6 +18,7 @@ pub mod json_patch;
 pub mod k3s;
 pub mod kustomize;
 pub mod merge;
+pub mod model;
 pub mod note;
 pub mod object;
 #[cfg(test)]

@@ -30,5 +30,5 @@ pub use names::{
 pub use notices::{Notice, NoticeKind, Touches};
 pub use requirements::{GatewayApi, Kubernetes};
 pub use undeclared::{is_free_form, reads_undeclared, replaced_value};
-pub use values::{REQUIRED, Required, VALUES, Value, ValueLine, value};
+pub use values::{REQUIRED, Required, VALUES, Value, ValueLine, value, values};
 pub use version::{EdgeVersion, NotAnEdge};

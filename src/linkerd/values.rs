@@ -93,7 +93,15 @@ pub enum ValueLine {
 /// assert_eq!(value("linkerd-viz", "tap.replicas"), None);
 /// ```
 pub fn value(chart: &str, path: &str) -> Option<Value> {
-    VALUES.iter().copied().find(|v| v.chart == chart && v.path == path)
+    values(chart).find(|v| v.path == path).copied()
+}
+
+/// Returns the values of a chart that hold a version. The enterprise charts have the keys of those that they are made
+/// from.
+pub fn values(chart: &str) -> impl Iterator<Item = &'static Value> {
+    let open = chart.strip_prefix("linkerd-enterprise-").map(|name| format!("linkerd-{name}"));
+    let chart = open.unwrap_or_else(|| chart.to_owned());
+    VALUES.iter().filter(move |v| v.chart == chart)
 }
 
 const fn edge(chart: &'static str, path: &'static str) -> Value {

@@ -1,7 +1,7 @@
 //! Step 5, pins: shapes `argo-application`, `argo-applicationset` and `argo-helm-parameter`.
 //!
 //! In: Applications, ApplicationSets and patches of them. Out: pins at chart sources, Helm parameters and values. What
-//! a template reads from its generators is `generator`'s. A Git revision is no pin.
+//! a template reads from its generators is the model's. A Git revision is no pin.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{
     Deployment, PinKind, annotation,
     context::{Context, NamedChart, oci_chart},
     found::{Found, Spec},
-    generator, image,
+    image,
     index::argo_sources,
     kustomize,
     object::Object,
@@ -46,15 +46,12 @@ fn application_set(
     found: &mut Found,
 ) {
     let kind = PinKind::ArgoApplicationset;
-    let mut templates: Vec<Node<'_>> = spec.path(&["template", "spec"]).into_iter().collect();
-    templates.extend(generator::templates(spec));
-    for template in &templates {
-        application(context, place, object, *template, kind, found);
-        generator::pins(context, place, spec, *template, found);
-    }
     if let Some(template) = spec.get("template") {
         let wave = template.text(&["metadata", "annotations", SYNC_WAVE]);
-        templates.iter().for_each(|t| deployments(context, place, object, *t, wave, found));
+        if let Some(template) = template.get("spec") {
+            application(context, place, object, template, kind, found);
+            deployments(context, place, object, template, wave, found);
+        }
     }
     if let Some(patch) = spec.get("templatePatch") {
         place.inside(patch, |inner| {
@@ -62,8 +59,6 @@ fn application_set(
                 application(context, inner, object, spec, kind, found);
             }
         });
-        let text = patch.as_str().unwrap_or_default();
-        templates.iter().for_each(|t| generator::patch_pins(context, place, spec, *t, text, found));
     }
 }
 

@@ -12,14 +12,17 @@ use super::{
     named::Named,
     object::Object,
     origin::Origin,
+    other,
 };
-use crate::repo::RepoPath;
+use crate::{deploy::TreeFiles, repo::RepoPath};
 
 /// The repository as a shape sees it.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'c> {
     /// Files on demand.
     pub corpus: &'c Corpus<'c>,
+    /// The same files as the deployers read them.
+    pub files: &'c TreeFiles<'c>,
     /// Facts of all files.
     pub index: &'c Index,
     /// How folders are put together.
@@ -124,6 +127,15 @@ impl<'c> Context<'c> {
                 }
             }
         }
+    }
+
+    /// Tells whether a file lies among the templates of a chart of the tree.
+    pub fn is_template(&self, path: &RepoPath) -> bool {
+        other::is_chart_template(path, |folder| {
+            let chart =
+                if folder.is_empty() { "Chart.yaml".to_owned() } else { format!("{folder}/Chart.yaml") };
+            self.corpus.entry(&chart).is_some()
+        })
     }
 
     /// Returns the chart in a folder of the tree.

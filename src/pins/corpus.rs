@@ -123,14 +123,7 @@ impl<'t> Corpus<'t> {
     /// Makes the list of paths.
     pub fn new(tree: &'t dyn Tree, options: &ScanOptions) -> Self {
         let by_path = tree.entries().iter().map(|e| (e.path.as_str(), e)).collect();
-        let bytes = usize::try_from(options.file_bytes).unwrap_or(usize::MAX);
-        let ceilings = Ceilings { bytes, ..Ceilings::default() };
-        Self { tree, by_path, ceilings, kept: Mutex::default() }
-    }
-
-    /// Returns the tree that the files are of.
-    pub fn tree(&self) -> &'t dyn Tree {
-        self.tree
+        Self { tree, by_path, ceilings: options.ceilings(), kept: Mutex::default() }
     }
 
     /// Returns a regular file's entry.

@@ -149,6 +149,7 @@ impl Found {
             mirror: spec.mirror.clone(),
             value: value.unwrap_or_default().to_owned(),
             form: text.form,
+            frame: None,
             version: text.version,
             stage: spec.stage,
             stays,
@@ -166,6 +167,11 @@ impl Found {
         self.modelled.extend(other.modelled);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);
+    }
+
+    /// Returns the pins of a file.
+    pub fn of_file<'f>(&'f self, path: &'f RepoPath) -> impl Iterator<Item = &'f Pin> {
+        self.pins.iter().chain(&self.modelled).filter(move |pin| pin.path == *path)
     }
 
     /// Adds the pins of another as what the model reads.
@@ -197,7 +203,7 @@ impl Found {
     }
 
     /// Adds what no shape has found. Of a place that both know, the shape says more: what it is opted out of, what shares
-    /// its anchor; but what is deployed is no mere text.
+    /// its anchor; but what is deployed is no mere text, and what a text is a part of only the model knows.
     fn take_modelled(&mut self) {
         let mut modelled = std::mem::take(&mut self.modelled);
         modelled.sort_by(|a, b| {
@@ -208,7 +214,13 @@ impl Found {
             let at = |p: &Pin| (p.path.clone(), p.site.span.start);
             match self.pins.binary_search_by(|p| at(p).cmp(&at(&pin))) {
                 Ok(n) => {
-                    if let Some(there) = self.pins.get_mut(n).filter(|there| there.kind == PinKind::Other) {
+                    let is_less = |there: &&mut Pin| {
+                        let floats = matches!(there.stays, Some(Reason::Range | Reason::Channel));
+                        let is_part = floats && pin.stays == Some(Reason::Uneditable);
+                        let is_read = pin.form != Form::Opaque || is_part;
+                        there.kind == PinKind::Other || (there.form == Form::Opaque && is_read)
+                    };
+                    if let Some(there) = self.pins.get_mut(n).filter(is_less) {
                         *there = pin;
                     }
                 }

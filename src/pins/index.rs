@@ -3,7 +3,7 @@
 //! In: every file that passed the screen. Out: small facts by name: chart sources, releases, namespaces, local
 //! charts, kustomizations, Flux and Argo CD roots, ConfigMaps. No pins.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 
 use super::{
     applier::says_replace,
@@ -13,7 +13,12 @@ use super::{
     place::Place,
     screen::is_kustomization,
 };
-use crate::{linkerd::INJECT, repo::RepoPath, yaml::Node};
+use crate::{
+    deploy::k3s,
+    linkerd::{INJECT, PROXY_VERSION},
+    repo::RepoPath,
+    yaml::Node,
+};
 
 /// Keys of a values file that are kept.
 const TOP_KEYS: usize = 64;
@@ -39,6 +44,12 @@ pub(super) struct Index {
     pub values_files: Vec<ValuesFile>,
     /// Files with objects that make others, wherever what they read may lie.
     pub makers: Vec<RepoPath>,
+    /// Files with objects that ask for a chart, or tell the injector something.
+    pub objects: Vec<RepoPath>,
+    /// Files with objects that lead to others.
+    pub leading: Vec<RepoPath>,
+    /// Files with objects that others refer to.
+    pub referable: Vec<RepoPath>,
 }
 
 /// A file that is called values, with its keys.
@@ -214,7 +225,13 @@ impl Index {
             let keys = root.entries().take(TOP_KEYS).filter_map(|(k, _)| k.as_str().map(str::to_owned));
             index.values_files.push(ValuesFile { path: file.path.clone(), keys: keys.collect() });
         }
-        for object in Object::all(place) {
+        let objects = Object::all(place);
+        let path = |is: bool| is.then(|| file.path.clone());
+        let speaks = || !objects.is_empty() && file.text.contains(PROXY_VERSION);
+        index.objects.extend(path(objects.iter().any(asks) || speaks()));
+        index.leading.extend(path(objects.iter().any(leads)));
+        index.referable.extend(path(objects.iter().any(is_referable)));
+        for object in objects {
             index.object(file, &object);
         }
         index
@@ -233,6 +250,9 @@ impl Index {
         self.maps.extend(other.maps);
         self.values_files.extend(other.values_files);
         self.makers.extend(other.makers);
+        self.objects.extend(other.objects);
+        self.leading.extend(other.leading);
+        self.referable.extend(other.referable);
     }
 
     fn object(&mut self, file: &File, object: &Object<'_>) {
@@ -274,30 +294,27 @@ impl Index {
     }
 }
 
-/// Returns, of items that are ordered by path, the one that fits and shares most folders with a path; the first of
-/// equals.
-pub(super) fn nearest<'s, T>(
-    items: &'s [T],
-    to: &RepoPath,
-    path: impl Fn(&T) -> &RepoPath,
-    fits: impl Fn(&T) -> bool,
-) -> Option<&'s T> {
-    let text = to.as_str();
-    // Those below one folder are neighbours, and those below the folder above it lie around them.
-    let folders = text.rmatch_indices('/').filter_map(|(at, _)| text.get(..=at)).chain([""]);
-    let mut asked: Option<Range<usize>> = None;
-    for folder in folders {
-        let first = items.partition_point(|item| path(item).as_str() < folder);
-        let below = |item: &T| path(item).as_str().starts_with(folder);
-        let end = first + items.get(first..)?.partition_point(below);
-        let inner = asked.unwrap_or(first..first);
-        let mut outer = (first..inner.start).chain(inner.end..end).filter_map(|n| items.get(n));
-        if let Some(found) = outer.find(|item| fits(item)) {
-            return Some(found);
-        }
-        asked = Some(first..end);
-    }
-    None
+/// Tells whether an object asks for a chart.
+fn asks(object: &Object<'_>) -> bool {
+    let groups = ["helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", k3s::GROUP];
+    groups.contains(&object.group) && matches!(object.kind, "HelmRelease" | "HelmChart" | "OCIRepository")
+}
+
+/// Tells whether objects of deployers refer to an object.
+fn is_referable(object: &Object<'_>) -> bool {
+    let groups = ["source.toolkit.fluxcd.io", "fluxcd.controlplane.io", k3s::GROUP];
+    groups.contains(&object.group)
+        || (object.group.is_empty() && matches!(object.kind, "ConfigMap" | "Secret" | "Namespace"))
+}
+
+/// Tells whether a deployer builds more from an object.
+fn leads(object: &Object<'_>) -> bool {
+    matches!(
+        (object.group, object.kind),
+        ("kustomize.toolkit.fluxcd.io", "Kustomization")
+            | ("argoproj.io", "Application" | "ApplicationSet")
+            | ("fluxcd.controlplane.io", "ResourceSet")
+    )
 }
 
 fn source(
@@ -449,29 +466,5 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
         patch_files,
         generated: generated.filter_map(|g| g.text(&["name"]).map(str::to_owned)).collect(),
         replaces: says_replace(&file.text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_is_the_first_that_shares_most_folders() {
-        let path = |text: &str| RepoPath::new(text).unwrap();
-        let mut items =
-            ["a.yaml", "a/b-c/x.yaml", "a/b/c/x.yaml", "a/b/x.yaml", "a/b/y.yaml", "z/x.yaml"].map(path);
-        items.sort();
-        let find = |to: &str, not: &str| {
-            nearest(&items, &path(to), |item| item, |item| item.as_str() != not).map(RepoPath::as_str)
-        };
-        assert_eq!(find("a/b/q.yaml", ""), Some("a/b/c/x.yaml"));
-        assert_eq!(find("a/b/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
-        assert_eq!(find("a/b/d/e/q.yaml", "a/b/c/x.yaml"), Some("a/b/x.yaml"));
-        assert_eq!(find("a/q/q.yaml", ""), Some("a/b-c/x.yaml"));
-        assert_eq!(find("q/q.yaml", ""), Some("a.yaml"));
-        assert_eq!(find("z/q.yaml", "z/x.yaml"), Some("a.yaml"));
-        let none = nearest(&items, &path("a/q.yaml"), |item| item, |_| false);
-        assert_eq!(none, None);
     }
 }

@@ -7,9 +7,8 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{Pin, PinKind, RepoPath, Stage, context::Context};
 use crate::{
-    deploy::{self, Mark, Role, TreeFiles},
+    deploy::{self, Mark, Role},
     linkerd,
-    yaml::Ceilings,
 };
 
 /// Puts to each pin the installations that it serves, and returns all their names, ordered.
@@ -24,8 +23,7 @@ pub(super) fn name(context: &Context<'_>, pins: &mut [Pin]) -> Vec<Arc<str>> {
     let from = pins.iter().map(|pin| &pin.path).chain(makers()).cloned();
     let entries: Vec<RepoPath> =
         context.layout.outwards(from).into_iter().filter(|path| roots.contains(path)).collect();
-    let files = TreeFiles::new(context.corpus.tree(), Ceilings::default());
-    let found = deploy::installations(&files, &entries, &marks, &linkerd::is_control_plane);
+    let found = deploy::installations(context.files, &entries, &marks, &linkerd::is_control_plane);
     let names: Vec<Arc<str>> = found.names.iter().map(|name| Arc::from(name.as_str())).collect();
     for (pin, of) in pins.iter_mut().zip(found.of) {
         pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();

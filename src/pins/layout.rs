@@ -13,11 +13,11 @@ use std::{
 use super::{
     Applier,
     corpus::Corpus,
-    index::{Index, Namespace, Root, nearest},
+    index::{Index, Namespace, Root},
     object::Object,
     place::Place,
 };
-use crate::repo::RepoPath;
+use crate::{deploy::cluster::nearest, repo::RepoPath};
 
 /// Kustomizations above one file, or below one folder, that are followed; a cycle ends there too. More namespaces than
 /// this are not told apart either.

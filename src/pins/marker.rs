@@ -86,6 +86,7 @@ pub(super) fn text_pin(
         chart: None,
         mirror: None,
         form: token.form,
+        frame: None,
         version: Some(token.version),
         stage: Stage::Platform,
         stays,

@@ -14,7 +14,6 @@ mod deployed;
 mod env_file;
 mod flux;
 mod found;
-mod generator;
 mod hold;
 mod image;
 mod index;
@@ -52,7 +51,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     linkerd::EdgeVersion,
     repo::{BlobId, RepoPath},
-    yaml::Route,
+    yaml::{Ceilings, Route},
 };
 
 pub use applier::{Applier, REPLACES};
@@ -125,6 +124,8 @@ pub struct Pin {
     pub value: String,
     /// How the text names a release.
     pub form: Form,
+    /// What its readers put around the text; the whole names the release then.
+    pub frame: Option<Frame>,
     /// The release that it names; `None` for a digest, a range, or a scheme that only the index knows.
     pub version: Option<EdgeVersion>,
     /// When it moves.
@@ -159,7 +160,7 @@ pub struct Site {
 pub enum PinKind {
     /// Flux `HelmRelease` `spec.chart.spec.version`.
     FluxHelmRelease,
-    /// Flux `HelmChart` `spec.version`.
+    /// `HelmChart` `spec.version`, of Flux or of k3s.
     FluxHelmChart,
     /// Flux `OCIRepository` `spec.ref`.
     FluxOciRepository,
@@ -199,6 +200,15 @@ pub enum PinKind {
     Marker,
     /// Text that names a release and that no deployer reads.
     Other,
+}
+
+/// The texts around a pin's own that its readers put together with it: `edge-` before the value of a variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The text before.
+    pub before: String,
+    /// The text behind.
+    pub behind: String,
 }
 
 /// How a pin's text names a release, and so how a new one is written.
@@ -427,6 +437,30 @@ impl Inventory {
                 pin.installations = there.map_or_else(|| all.clone(), |old| old.installations.clone());
             }
         }
+    }
+}
+
+// === impl Frame ===
+
+impl Frame {
+    /// Returns what of a whole text is to be written between those around it; `None` where they do not fit it.
+    pub fn inner<'t>(&self, whole: &'t str) -> Option<&'t str> {
+        whole.strip_prefix(&*self.before)?.strip_suffix(&*self.behind).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the whole that a text is read as.
+    pub fn whole(&self, text: &str) -> String {
+        format!("{}{text}{}", self.before, self.behind)
+    }
+}
+
+// === impl ScanOptions ===
+
+impl ScanOptions {
+    /// Returns the ceilings under which a file is parsed.
+    fn ceilings(&self) -> Ceilings {
+        let bytes = usize::try_from(self.file_bytes).unwrap_or(usize::MAX);
+        Ceilings { bytes, ..Ceilings::default() }
     }
 }
 

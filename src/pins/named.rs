@@ -6,10 +6,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    index::{Map, Release, Source, nearest},
+    index::{Map, Release, Source},
     layout::Layout,
 };
-use crate::repo::RepoPath;
+use crate::{deploy::cluster::nearest, repo::RepoPath};
 
 /// Objects of one sort, by kind and name.
 pub(super) struct Named<'c, T> {

@@ -90,7 +90,7 @@ mod tests {
         let site = Site { span: 0..1, line: 1, column: 1, document: 0, route: None };
         let path = RepoPath::new("a.yaml").unwrap();
         let (form, stage) = (Form::Chart, Stage::Platform);
-        let (chart, mirror, version, stays) = (None, None, None, None);
+        let (chart, mirror, version, stays, frame) = (None, None, None, None, None);
         let (blob, value) = (BlobId([0; 20]), String::new());
         Pin {
             path,
@@ -101,6 +101,7 @@ mod tests {
             mirror,
             value,
             form,
+            frame,
             version,
             stage,
             stays,

@@ -5,14 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::repo::{Entry, RepoPath, Tree, TreeError, parallel};
+use crate::{
+    deploy::TreeFiles,
+    repo::{Entry, RepoPath, Tree, TreeError, parallel},
+};
 
 use super::{
     Applier, Facts, Generator, Inventory, Pin, PinKind, Reason, RenderedFile, ScanOptions, SkipReason,
     Skipped, chart,
     context::Context,
     corpus::{Corpus, File, Unread},
-    deployed,
+    deployed::{self, Claims},
     found::Found,
     index::Index,
     installed, kustomize,
@@ -47,6 +50,8 @@ struct FileResult {
     terraform: Vec<RepoPath>,
     /// Files of helmfile that do.
     helmfiles: Vec<RepoPath>,
+    /// What is read of deployers' files.
+    claims: Claims,
 }
 
 // === impl FileResult ===
@@ -59,6 +64,7 @@ impl FileResult {
         self.lone.extend(other.lone);
         self.terraform.extend(other.terraform);
         self.helmfiles.extend(other.helmfiles);
+        self.claims.append(other.claims);
     }
 }
 
@@ -84,6 +90,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let layout = Layout::new(&index);
     let context = Context {
         corpus: &corpus,
+        files: &TreeFiles::new(tree, options.ceilings()),
         index: &index,
         layout: &layout,
         sources: &Named::new(&layout, &index.sources),
@@ -97,14 +104,20 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     });
     let mut all = FileResult::default();
     results.into_iter().for_each(|result| all.append(result));
-    let FileResult { mut found, mut skipped, generators, lone, mut terraform, mut helmfiles } = all;
+    let FileResult { mut found, mut skipped, generators, lone, mut terraform, mut helmfiles, mut claims } =
+        all;
     terraform.sort();
     helmfiles.sort();
-    deployed::terraform(&context, tree, &terraform, &mut found, &mut skipped);
-    deployed::helmfile(&context, tree, &helmfiles, &mut found, &mut skipped);
+    let terraformed = (!terraform.is_empty()).then(|| deployed::terraform(&context, &mut claims));
+    let helmfiled = (!helmfiles.is_empty()).then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
     let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
     let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
-    deployed::kustomizations(&context, &named, &mut found);
+    deployed::roots(&context, &named, &mut claims);
+    deployed::pins(&context, claims, &mut found);
+    skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));
+    for (evaluated, files) in [(terraformed, terraform), (helmfiled, helmfiles)] {
+        evaluated.iter().for_each(|e| e.report(&context, &files, &mut found, &mut skipped));
+    }
     leave_lone(lone, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
@@ -231,7 +244,7 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
     let markers = marker::pins(&text);
     let place = Place::of(file);
-    let templated = file.text.contains("{{") && is_template(context, &file.path);
+    let templated = file.text.contains("{{") && context.is_template(&file.path);
     if templated && hit.linkerd && !is_marked(&file.text, &markers) {
         let versions = other::unmarked_releases(&file.text, &markers);
         let reason = SkipReason::HelmTemplate;
@@ -241,31 +254,22 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
             manifest::deployers(context, place, &mut result.found);
             result.lone.extend(rendered::lone(place).map(|lone| (file.path.clone(), lone)));
         } else {
-            shapes(context, file, &mut result.found);
+            shapes(context, file, result);
             result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
         }
     }
     take_markers(markers, &mut result.found);
 }
 
-fn is_template(context: &Context<'_>, path: &RepoPath) -> bool {
-    other::is_chart_template(path, |folder| {
-        let chart = if folder.is_empty() { "Chart.yaml".to_owned() } else { format!("{folder}/Chart.yaml") };
-        context.corpus.entry(&chart).is_some()
-    })
-}
-
 /// Lets every shape look at a file.
-fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
+fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
+    let FileResult { found, claims, .. } = result;
     let place = Place::of(file);
     let name = file.path.name();
     manifest::objects(context, place, found);
     uses::of_file(context, place, &mut found.uses);
     for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
         variable::unread(place, object, found);
-    }
-    if Object::all(place).iter().any(|object| object.is("argoproj.io", "ApplicationSet")) {
-        deployed::application_sets(context, place, found);
     }
     for root in file.stream.roots() {
         if is_kustomization(name) {
@@ -276,7 +280,7 @@ fn shapes(context: &Context<'_>, file: &File, found: &mut Found) {
         } else if matches!(name, "Chart.lock" | "requirements.lock") {
             chart::lock(context, place, root, found);
         } else if matches!(name, "fleet.yaml" | "fleet.yml") && root.get("helm").is_some() {
-            deployed::fleet(context, place, found);
+            deployed::fleet(context, place, claims);
         } else if root.is_sequence() && context.layout.folders_above(&file.path).is_empty() {
             patch::node(context, place, root, &patch::Target::default(), &Default::default(), found);
         } else if root.is_mapping() && root.get("kind").is_none() {
@@ -357,7 +361,7 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
         let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
         let path = entry.path.clone();
         // No template is YAML: where the parser stopped says nothing.
-        let template = unread.reason == SkipReason::HelmTemplate && is_template(context, &path);
+        let template = unread.reason == SkipReason::HelmTemplate && context.is_template(&path);
         let detail = unread.detail.filter(|_| !template);
         result.skipped.push(Skipped { path, reason: unread.reason, detail, versions });
     }

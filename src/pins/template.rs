@@ -2,15 +2,6 @@
 //!
 //! In: text with `{{...}}` in either of Argo CD's two languages. Out: paths of keys. Nothing is evaluated.
 
-/// Returns the paths of keys that a text's expressions read.
-pub(super) fn reads(text: &str) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
-    for expression in expressions(text) {
-        read_expression(expression, &mut found);
-    }
-    found
-}
-
 /// Returns the path of keys of an expression (without its braces) that is one parameter and nothing else.
 pub(super) fn parameter(expression: &str) -> Option<Vec<String>> {
     let words = words(expression.trim_matches(['-', ' ']));
@@ -29,12 +20,6 @@ pub(super) fn parameter(expression: &str) -> Option<Vec<String>> {
     (!path.is_empty()).then_some(path)
 }
 
-/// Tells whether a text is one expression and nothing else.
-pub(super) fn is_whole(text: &str) -> bool {
-    let text = text.trim();
-    text.starts_with("{{") && text.ends_with("}}") && text.matches("{{").count() == 1
-}
-
 /// Replaces each expression by `*`, so that a path becomes a glob.
 pub(super) fn as_glob(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -47,41 +32,6 @@ pub(super) fn as_glob(text: &str) -> String {
     }
     out.push_str(rest);
     out
-}
-
-fn expressions(text: &str) -> impl Iterator<Item = &str> {
-    text.split("{{")
-        .skip(1)
-        .filter_map(|t| t.split_once("}}"))
-        .map(|(inner, _)| inner.trim_matches(['-', ' ']))
-}
-
-fn read_expression(expression: &str, found: &mut Vec<Vec<String>>) {
-    let words = words(expression);
-    if let [Word::Bare(name)] = words.as_slice()
-        && !name.starts_with(['.', '$', '('])
-    {
-        found.push(keys(name));
-        return;
-    }
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        at += 1;
-        let Word::Bare(name) = word else { continue };
-        if matches!(name.as_str(), "index" | "get") {
-            let Some(Word::Bare(base)) = words.get(at) else { continue };
-            let mut path = keys(base);
-            at += 1;
-            while let Some(Word::Quoted(key)) = words.get(at) {
-                path.push(key.clone());
-                at += 1;
-            }
-            found.push(path);
-        } else if name.starts_with(['.', '$']) {
-            found.push(keys(name));
-        }
-    }
-    found.retain(|path| !path.is_empty());
 }
 
 enum Word {
@@ -123,15 +73,13 @@ mod tests {
 
     #[test]
     fn both_languages_are_read() {
-        let path = |text: &str| reads(text).iter().map(|p| p.join("/")).collect::<Vec<_>>();
-        assert_eq!(path("{{linkerd.chartVersion}}"), ["linkerd/chartVersion"]);
-        assert_eq!(path("{{ .linkerd.chartVersion }}"), ["linkerd/chartVersion"]);
-        assert_eq!(path("{{- index .linkerd \"chart-version\" | quote -}}"), ["linkerd/chart-version"]);
-        assert_eq!(path("{{ index . \"a\" \"b\" }}"), ["a/b"]);
-        assert_eq!(path("{{ default \"2026.8.2\" .version }}"), ["version"]);
-        assert_eq!(path("{{ .values.x }}-{{values.y}}"), ["values/x", "values/y"]);
-        assert_eq!(path("{{ (get . \"v\") | trim }}"), ["v"]);
-        assert_eq!(path("main {{ unclosed"), [""; 0]);
+        let path = |text: &str| parameter(text).map(|path| path.join("/"));
+        assert_eq!(path("linkerd.chartVersion").unwrap(), "linkerd/chartVersion");
+        assert_eq!(path("- .linkerd.chartVersion -").unwrap(), "linkerd/chartVersion");
+        assert_eq!(path("index .linkerd \"chart-version\"").unwrap(), "linkerd/chart-version");
+        assert_eq!(path("index . \"a\" \"b\"").unwrap(), "a/b");
+        assert_eq!(path("default \"2026.8.2\" .version"), None);
+        assert_eq!(path("end"), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use super::{Form, Pin, SkipReason, Skipped, object::Object, place::Place, version_text::tokens};
 use crate::{
+    deploy::k3s,
     linkerd::{self, EdgeVersion},
     yaml::Node,
 };
@@ -73,8 +74,11 @@ pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
 /// Kubernetes' own, or no object.
 fn is_foreign(object: &Object<'_>) -> bool {
     let known = ["toolkit.fluxcd.io", "argoproj.io", "kustomize.config.k8s.io"];
-    UNGROUPED.contains(&object.kind)
-        || object.group.contains('.') && !known.iter().any(|group| object.group.ends_with(group))
+    // What k3s has of its own, or as a package in the object, is known by its name alone.
+    let installed = object.group == k3s::GROUP && object.kind == "HelmChart";
+    let installed = installed && object.node.path(&["spec", "chart"]).is_some();
+    let foreign = object.group.contains('.') && !known.iter().any(|group| object.group.ends_with(group));
+    UNGROUPED.contains(&object.kind) || foreign && !installed
 }
 
 /// Reads the image tags in what a deployer hands to a chart as one text.
@@ -147,8 +151,11 @@ mod tests {
 
     #[test]
     fn a_chart_of_linkerd_in_an_unknown_object_is_told_with_its_release() {
-        let k3s = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nspec: {chart: linkerd-crds, version: 2026.8.2}\n";
-        assert_eq!(told(k3s), Some(("HelmChart of helm.cattle.io".into(), vec!["edge-26.8.2".into()])));
+        let chart =
+            "apiVersion: example.com/v1\nkind: Chart\nspec: {chart: linkerd-crds, version: 2026.8.2}\n";
+        assert_eq!(told(chart), Some(("Chart of example.com".into(), vec!["edge-26.8.2".into()])));
+        let k3s = chart.replace("example.com", k3s::GROUP).replace("kind: Chart", "kind: HelmChart");
+        assert_eq!(told(&k3s), None);
         let nested = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterProfile\nspec:\n  helmCharts:\n  \
                       - {chartName: linkerd/linkerd-viz, chartVersion: \"2026.7.2\"}\n";
         assert_eq!(told(nested).unwrap().1, ["edge-26.7.2"]);
@@ -195,7 +202,7 @@ mod tests {
     #[test]
     fn values_of_a_chart_of_linkerd_are_told_without_a_version_of_the_chart() {
         let of = |name: &str, spec: &str| {
-            let head = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\n";
+            let head = "apiVersion: helm.cattle.io/v1\nkind: HelmChartConfig\n";
             told(&format!("{head}metadata: {{name: {name}}}\nspec:\n{spec}")).map(|(_, versions)| versions)
         };
         let values = "  valuesContent: |-\n    linkerdVersion: edge-26.8.2\n";
@@ -215,7 +222,7 @@ mod tests {
             "{chart: linkerd-crds, appVersion: 2026.8.2}",
             "{labels: {app: linkerd-crds, version: 2026.8.2}}",
         ] {
-            let text = format!("apiVersion: helm.cattle.io/v1\nkind: HelmChart\nspec: {spec}\n");
+            let text = format!("apiVersion: example.com/v1\nkind: Chart\nspec: {spec}\n");
             assert_eq!(told(&text), None, "{spec}");
         }
         let spec = "spec: {chart: linkerd-crds, version: 2026.8.2}\n";

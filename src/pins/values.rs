@@ -157,7 +157,7 @@ fn value_spec(ours: &Ours, value: &Value) -> Spec {
 }
 
 fn table(place: Place<'_>, root: Node<'_>, ours: &Ours, known: &mut HashSet<usize>, found: &mut Found) {
-    for value in linkerd::VALUES.iter().filter(|v| v.chart == ours.chart) {
+    for value in linkerd::values(&ours.chart) {
         let keys: Vec<&str> = value.path.split('.').collect();
         let Some(node) = root.path(&keys).filter(|n| n.as_str().is_some()) else { continue };
         known.insert(node.resolved().span().start);

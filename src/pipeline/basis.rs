@@ -120,6 +120,7 @@ fn pins(pins: &[Pin], target: &Target, hash: &mut Sha) {
             mirror,
             value,
             form,
+            frame,
             version,
             stage,
             stays,
@@ -127,7 +128,7 @@ fn pins(pins: &[Pin], target: &Target, hash: &mut Sha) {
         } = pin;
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
-        (chart, mirror, value, form, version, stage, stays).hash(hash);
+        (chart, mirror, value, form, frame, version, stage, stays).hash(hash);
         (installations, target.has(pin)).hash(hash);
     }
 }

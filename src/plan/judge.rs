@@ -117,6 +117,16 @@ pub fn forecast(
     moves
 }
 
+/// Returns the new text of a pin: the whole, or what of it stands between the texts that its readers put around it.
+fn fixed(pin: &Pin, whole: String) -> Result<NewText, Reason> {
+    match &pin.frame {
+        None => Ok(NewText::Fixed(whole)),
+        Some(frame) => {
+            frame.inner(&whole).map(|text| NewText::Fixed(text.to_owned())).ok_or(Reason::Uneditable)
+        }
+    }
+}
+
 struct Judge<'a> {
     inventory: &'a Inventory,
     to: EdgeVersion,
@@ -163,9 +173,9 @@ impl<'a> Judge<'a> {
             return Err(Reason::RequiredHop);
         }
         match pin.form {
-            Form::Edge => Ok(NewText::Fixed(self.to.to_string())),
+            Form::Edge => fixed(pin, self.to.to_string()),
             Form::Chart if Some(self.to) > EdgeVersion::from_chart(LAST_OF_OLD_CHARTS) => {
-                Ok(NewText::Fixed(self.to.chart()))
+                fixed(pin, self.to.chart())
             }
             // The charts of such a release have versions of their own, one for each chart.
             Form::Chart => Err(Reason::Uneditable),

@@ -31,6 +31,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         mirror: None,
         value: value.to_owned(),
         form: Form::Chart,
+        frame: None,
         version: EdgeVersion::from_chart(value),
         stage: Stage::Platform,
         stays: None,

@@ -22,7 +22,7 @@ const OLD_CONTROL_PLANE: &str = "linkerd2";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
-    let wrong = input.moving().filter(|(_, new)| !names(new, to)).map(|(pin, _)| {
+    let wrong = input.moving().filter(|(pin, new)| !names(pin, new, to)).map(|(pin, _)| {
         let reason = format!("`{}` would move to a text that does not name {to}", pin.value);
         Finding::block(NAME, reason)
             .at_pin(pin)
@@ -40,9 +40,12 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at, findings }
 }
 
-fn names(new: &NewText, to: EdgeVersion) -> bool {
+fn names(pin: &Pin, new: &NewText, to: EdgeVersion) -> bool {
     match new {
-        NewText::Fixed(text) => text.parse() == Ok(to) || EdgeVersion::from_chart(text) == Some(to),
+        NewText::Fixed(text) => {
+            let whole = pin.frame.as_ref().map_or_else(|| text.clone(), |frame| frame.whole(text));
+            whole.parse() == Ok(to) || EdgeVersion::from_chart(&whole) == Some(to)
+        }
         NewText::Rendered(text) => {
             let version = text.rsplit_once([' ', '-']).map_or("", |(_, version)| version);
             text.ends_with(&to.to_string()) || EdgeVersion::from_chart(version) == Some(to)

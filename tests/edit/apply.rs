@@ -57,6 +57,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         mirror: None,
         value: value.to_owned(),
         form: Form::Chart,
+        frame: None,
         version: None,
         stage: Stage::Platform,
         stays: None,

@@ -15,7 +15,7 @@ use crate::deploy::{
     go_template::Stop,
     note::{About, Bound},
     read,
-    typed::{Typed, typed},
+    typed::typed,
     value::{Scalar, Value},
 };
 
@@ -342,6 +342,15 @@ impl<'a> Reader<'a> {
                     *element = element.with(other, parameters);
                 }
             }
+            // Which of them a cluster has that the tree does not say is not known: each may be meant.
+            let known: std::collections::HashSet<_> =
+                all.iter().filter(|e| e.open.is_none()).map(&key).collect();
+            let open = all.iter().find(|e| e.open.is_some()).cloned();
+            for element in open.iter().flat_map(|_| &over).filter(|e| !known.contains(&key(e))) {
+                let Some(open) = &open else { break };
+                let parameters = overridden(&open.parameters, &element.parameters);
+                all.push(open.with(element, parameters));
+            }
         }
         Ok(all)
     }
@@ -369,10 +378,14 @@ fn texts(value: &Value) -> String {
     }
 }
 
-/// An element of a list without Go templates: texts, and a mapping of texts under `values`.
+/// An element of a list without Go templates: texts, and a mapping of texts under `values`. Argo CD refuses numbers there;
+/// who writes one means its text, and a refusal would leave out what stands beside it.
 fn flat_element(element: &Value) -> Result<Value, Stop> {
-    let is_text = |value: &Value| matches!(value, Value::Scalar(s) if s.unknown_to().is_some() || matches!(typed(s), Typed::Text(_)));
     let refused = || Stop::Refused("error parsing value as string".to_owned());
+    let text = |value: &Value| {
+        let text = value.as_scalar().cloned().map(Scalar::as_string);
+        text.map(Value::Scalar).ok_or_else(refused)
+    };
     let mut out = Value::empty();
     for (key, value) in element.entries() {
         if key == "values" {
@@ -380,13 +393,10 @@ fn flat_element(element: &Value) -> Result<Value, Stop> {
                 return Err(Stop::Refused("error parsing values map".to_owned()));
             }
             for (key, value) in value.entries() {
-                out.insert(
-                    &format!("values.{key}"),
-                    Some(value).filter(|v| is_text(v)).ok_or_else(refused)?.clone(),
-                );
+                out.insert(&format!("values.{key}"), text(value)?);
             }
         } else {
-            out.insert(key, Some(value).filter(|v| is_text(v)).ok_or_else(refused)?.clone());
+            out.insert(key, text(value)?);
         }
     }
     Ok(out)

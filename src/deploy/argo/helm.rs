@@ -48,11 +48,8 @@ pub(super) fn release(source: &Source<'_>, folder: Option<&str>) -> Option<Chart
     let name = source.application.name().cloned().unwrap_or_else(|| Scalar::made(""));
     let layers = Layers { source, helm, folder };
     Some(ChartRelease {
-        file: source.application.file.clone(),
         part: source.part.clone(),
         by: source.application.by.clone(),
-        chart,
-        repository,
         version,
         release: of_helm("releaseName").unwrap_or(name),
         namespace: of_helm("namespace").or_else(|| destination.filter(|n| !n.text().is_empty()).cloned()),
@@ -60,8 +57,8 @@ pub(super) fn release(source: &Source<'_>, folder: Option<&str>) -> Option<Chart
         kube_version: of_helm("kubeVersion"),
         api_versions: helm.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         include_crds: !is_true(helm, "skipCrds"),
-        hooks: true,
         notes,
+        ..ChartRelease::new(&source.application.file, chart, repository)
     })
 }
 

@@ -36,21 +36,24 @@ pub fn helm_release(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
     }
     let crds = spec.text(&["upgrade", "crds"]).unwrap_or_default().to_ascii_lowercase();
     Some(ChartRelease {
-        file: object.file.clone(),
-        part: String::new(),
         by: object.by.clone(),
-        chart,
-        repository,
         version,
         release: release_name(object, spec, target),
         namespace: target.cloned().or(own_namespace),
         layers,
-        kube_version: None,
-        api_versions: Vec::new(),
         include_crds: matches!(&*crds, "create" | "createreplace"),
-        hooks: true,
         notes,
+        ..ChartRelease::new(&object.file, chart, repository)
     })
+}
+
+/// Reads the chart of a HelmChart or an OCIRepository, whoever asks for it; `None` where it names none.
+pub fn chart_source(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
+    let mut notes = Vec::new();
+    let Sourced { chart, repository, version, layers } =
+        Reader { object, cluster, files }.source(&mut notes)?;
+    let by = object.by.clone();
+    Some(ChartRelease { by, version, layers, notes, ..ChartRelease::new(&object.file, chart, repository) })
 }
 
 fn release_name(object: &Object, spec: &Value, target: Option<&Scalar>) -> Scalar {

@@ -13,7 +13,7 @@ pub mod substitute;
 #[cfg(test)]
 mod tests;
 
-pub use helm_release::helm_release;
+pub use helm_release::{chart_source, helm_release};
 pub use kustomization::kustomization;
 pub use resource_set::resource_set;
 pub use substitute::Variables;

@@ -59,8 +59,13 @@ impl<'a> Reader<'a> {
                 layers: Vec::new(),
             });
         };
-        let spec = object.value.get("spec")?;
-        match &*kind {
+        Reader { object, ..*self }.source(notes)
+    }
+
+    /// Reads the object as a source.
+    pub fn source(&self, notes: &mut Vec<Note>) -> Option<Sourced> {
+        let spec = self.object.value.get("spec")?;
+        match &*self.object.kind() {
             "OCIRepository" => {
                 let (chart, repository) = registry_chart(spec.scalar(&["url"])?);
                 // In Flux's order: a digest, a range, a tag.
@@ -68,12 +73,9 @@ impl<'a> Reader<'a> {
                 let version = of_ref("digest").or_else(|| of_ref("semver")).or_else(|| of_ref("tag"));
                 Some(Sourced { chart, repository, version: version.cloned(), layers: Vec::new() })
             }
-            "HelmChart" => {
-                let from = Reader { object, ..*self };
-                from.chart(spec, notes)
-            }
-            _ => {
-                let who = format!("{kind} `{}`", object.name()?.text());
+            "HelmChart" => self.chart(spec, notes),
+            kind => {
+                let who = format!("{kind} `{}`", self.object.name()?.text());
                 let chart = Scalar::unknown(&who);
                 let repository = Repository::Unknown(who);
                 Some(Sourced { chart, repository, version: None, layers: Vec::new() })

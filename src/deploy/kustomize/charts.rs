@@ -52,11 +52,6 @@ pub(super) fn chart(
         layers.push(values(builder, here, &text_of(Some(more))));
     }
     ChartRelease {
-        file: here.path.clone(),
-        part: String::new(),
-        by: None,
-        chart,
-        repository,
         version: scalar("version", "chartVersion"),
         release: entry.scalar(&["releaseName"]).cloned().unwrap_or_else(|| Scalar::made("release-name")),
         namespace: scalar("namespace", "releaseNamespace"),
@@ -65,7 +60,7 @@ pub(super) fn chart(
         api_versions: entry.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         include_crds: flag("includeCRDs"),
         hooks: !flag("skipHooks"),
-        notes: Vec::new(),
+        ..ChartRelease::new(&here.path, chart, repository)
     }
 }
 

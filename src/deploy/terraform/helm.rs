@@ -27,20 +27,13 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
         None => (written, Repository::Unknown("no `repository` is named".to_owned())),
     };
     Some(ChartRelease {
-        file: scope.source.path.clone(),
         part: block.labels.get(1).map(|label| label.as_str().to_owned()).unwrap_or_default(),
         by: by.cloned(),
-        chart,
-        repository,
         version: text("version"),
         release: text("name").unwrap_or_else(|| Scalar::made("")),
         namespace: text("namespace"),
         layers: layers(scope, &body),
-        kube_version: None,
-        api_versions: Vec::new(),
-        include_crds: true,
-        hooks: true,
-        notes: Vec::new(),
+        ..ChartRelease::new(&scope.source.path, chart, repository)
     })
 }
 

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::{
         context::Context,
-        index::{Map, Root, nearest},
+        index::{Map, Root},
         object::Object,
         place::Place,
         template, variable,
     },
     data::{Data, mark},
 };
-use crate::repo::RepoPath;
+use crate::{deploy::cluster::nearest, repo::RepoPath};
 
 /// The variables of one Flux Kustomization.
 #[derive(Clone, Debug, Default)]

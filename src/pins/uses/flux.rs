@@ -11,7 +11,7 @@ use super::{
     super::{
         ChartUse, ValuesPart,
         context::{Context, NamedChart, Reference, oci_chart},
-        index::{Kustomization, clean_folder, nearest},
+        index::{Kustomization, clean_folder},
         object::Object,
         origin::{Origin, Ours},
         place::Place,
@@ -23,7 +23,7 @@ use super::{
     overlay::{self, Variant},
     umbrella,
 };
-use crate::repo::RepoPath;
+use crate::{deploy::cluster::nearest, repo::RepoPath};
 
 /// The longest name of a Helm release, and how much of it Flux keeps in front of a digest.
 const NAME: (usize, usize) = (53, 40);

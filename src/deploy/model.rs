@@ -1,0 +1,359 @@
+//! All that a tree deploys: every root is built, what it gives is read, and it is dropped again.
+//!
+//! In: the files that hold objects of deployers, and the folders of kustomizations that nobody takes in. Out: charts,
+//! objects and guards, each handed over once it is known. Roots that a build gives (a Kustomization of Flux, an
+//! Application) are built after it. Of a build nothing is kept but what other builds may refer to.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    argo,
+    chart::ChartRelease,
+    cluster::Cluster,
+    files::Files,
+    flux,
+    json_patch::Guard,
+    k3s,
+    kustomize::{self, Build},
+    object::Object,
+    value::Value,
+};
+use crate::repo::{RepoPath, parallel};
+
+/// Roots that are built.
+const ROOTS: usize = 20_000;
+/// Roots that come of roots: an app of apps of apps.
+const WAVES: usize = 12;
+
+/// The groups of Flux's objects.
+const RELEASES: &str = "helm.toolkit.fluxcd.io";
+const SOURCES: &str = "source.toolkit.fluxcd.io";
+const KUSTOMIZATIONS: &str = "kustomize.toolkit.fluxcd.io";
+const OPERATOR: &str = "fluxcd.controlplane.io";
+
+/// Where reading begins.
+pub struct Entries<'e> {
+    /// Files with objects that lead to others or that others refer to, and whether a kustomization takes them in.
+    pub leading: &'e [(RepoPath, bool)],
+    /// Files with objects that no kustomization takes in.
+    pub loose: &'e [RepoPath],
+    /// The folders of kustomizations that no other takes in.
+    pub folders: &'e [String],
+    /// Whether anything of interest is in a folder: others are not built.
+    pub wanted: &'e (dyn Fn(&str) -> bool + Sync),
+    /// Whether an object is of interest: others are not handed over.
+    pub mentions: &'e (dyn Fn(&Object) -> bool + Sync),
+}
+
+/// Who has a chart rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deployer {
+    /// A HelmRelease with a chart of its own.
+    HelmRelease,
+    /// A HelmChart, of Flux or of k3s.
+    HelmChart,
+    /// An OCIRepository.
+    OciRepository,
+    /// An Application.
+    Application,
+    /// An ApplicationSet.
+    ApplicationSet,
+    /// A kustomization.
+    Kustomize,
+}
+
+/// Something that is deployed.
+pub enum Fact<'f> {
+    /// A chart with its values.
+    Release(&'f ChartRelease, Deployer),
+    /// An object, with those that it may refer to.
+    Object(&'f Object, &'f Cluster<'f>),
+    /// What must move with what it is compared with.
+    Guards(&'f [Guard]),
+}
+
+/// Takes what is found; each thread has a result of its own.
+pub type Take<'t, R> = dyn Fn(&mut R, Fact<'_>) + Sync + 't;
+
+/// Reads all that is deployed.
+pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: &Take<'_, R>) -> Vec<R> {
+    let builder = Builder { files, entries, take };
+    let raw = builder.raw();
+    let mut results = Vec::new();
+    let mut seen = Seen::default();
+    let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
+    for root in raw.iter().flat_map(|kept| &kept.roots) {
+        todo.extend(seen.is_new(root).then(|| Root::new(What::Object(root.clone()))));
+    }
+    let mut built: Vec<Kept> = Vec::new();
+    let mut from_builds: HashSet<RepoPath> = HashSet::new();
+    for _ in 0..WAVES {
+        todo.truncate(ROOTS.saturating_sub(built.len()));
+        let outer = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
+        let gathered = parallel::fold(&todo, |gathered: &mut Gathered<R>, root| {
+            let own = root.from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references);
+            builder.root(&root.what, &Cluster::within(own, &outer), gathered);
+        });
+        drop(outer);
+        todo = Vec::new();
+        for Gathered { facts, kept, files } in gathered {
+            results.push(facts);
+            from_builds.extend(files);
+            for mut kept in kept {
+                let roots = std::mem::take(&mut kept.roots).into_iter().filter(|root| seen.is_new(root));
+                todo.extend(roots.map(|root| Root { what: What::Object(root), from: Some(built.len()) }));
+                built.push(kept);
+            }
+        }
+        if todo.is_empty() {
+            break;
+        }
+    }
+    let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
+    results.extend(parallel::fold(&built, |facts: &mut R, kept| builder.hand_over(kept, &all, facts)));
+    // What nobody takes in is as its file has it.
+    let lone: Vec<&RepoPath> = entries.loose.iter().filter(|path| !from_builds.contains(*path)).collect();
+    results.extend(parallel::fold(&lone, |facts: &mut R, path| {
+        builder.hand_over(&builder.read(path), &all, facts);
+    }));
+    results
+}
+
+/// A root, and the build that it came of.
+struct Root {
+    what: What,
+    from: Option<usize>,
+}
+
+enum What {
+    Folder(String),
+    Object(Object),
+}
+
+/// What is kept of a build, or of a file.
+#[derive(Default)]
+struct Kept {
+    /// Objects that others refer to.
+    references: Vec<Object>,
+    /// Objects that ask for a chart.
+    releases: Vec<Object>,
+    /// Objects that lead to others.
+    roots: Vec<Object>,
+    /// Other objects of interest; of a build they are handed over at once.
+    objects: Vec<Object>,
+}
+
+/// What one thread makes of several roots.
+struct Gathered<R> {
+    facts: R,
+    kept: Vec<Kept>,
+    /// The files of the objects.
+    files: HashSet<RepoPath>,
+}
+
+impl<R: Default> Default for Gathered<R> {
+    fn default() -> Self {
+        Self { facts: R::default(), kept: Vec::new(), files: HashSet::new() }
+    }
+}
+
+/// The roots that are known: an Application that comes of itself is built once.
+#[derive(Default)]
+struct Seen(HashMap<(RepoPath, String), Vec<Value>>);
+
+struct Builder<'b, R> {
+    files: &'b dyn Files,
+    entries: &'b Entries<'b>,
+    take: &'b Take<'b, R>,
+}
+
+// === impl Root ===
+
+impl Root {
+    fn new(what: What) -> Self {
+        Self { what, from: None }
+    }
+}
+
+// === impl Seen ===
+
+impl Seen {
+    fn is_new(&mut self, root: &Object) -> bool {
+        let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
+        let same = self.0.entry((root.file.clone(), name)).or_default();
+        let is_new = !same.contains(&root.value);
+        if is_new {
+            same.push(root.value.clone());
+        }
+        is_new
+    }
+}
+
+// === impl Kept ===
+
+impl Kept {
+    /// Sorts an object in.
+    fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
+        let (group, kind) = (object.group().into_owned(), object.kind().into_owned());
+        match (&*group, &*kind) {
+            (KUSTOMIZATIONS, "Kustomization")
+            | (argo::GROUP, "Application" | "ApplicationSet")
+            | (OPERATOR, "ResourceSet") => self.roots.push(object),
+            (RELEASES, "HelmRelease") if mentions(&object) => self.releases.push(object),
+            (SOURCES, "HelmChart" | "OCIRepository") => {
+                self.releases.push(object.clone());
+                self.references.push(object);
+            }
+            (k3s::GROUP, "HelmChart") => self.releases.push(object),
+            (SOURCES, _) | (OPERATOR, _) | (k3s::GROUP, _) | ("", "ConfigMap" | "Secret") => {
+                self.references.push(object);
+            }
+            ("", "Namespace") => {
+                self.references.push(object.clone());
+                if mentions(&object) {
+                    self.objects.push(object);
+                }
+            }
+            _ if mentions(&object) => self.objects.push(object),
+            _ => {}
+        }
+    }
+}
+
+// === impl Builder ===
+
+impl<R: Default + Send> Builder<'_, R> {
+    /// Reads a file as it is.
+    fn read(&self, path: &RepoPath) -> Kept {
+        let mut kept = Kept::default();
+        let documents = self.files.documents(path.as_str());
+        for document in documents.iter().flat_map(|documents| documents.iter()) {
+            for object in Object::all(document, path) {
+                kept.take(object, self.entries.mentions);
+            }
+        }
+        kept
+    }
+
+    /// Reads what leads to others, and what others refer to, as the files have it.
+    fn raw(&self) -> Vec<Kept> {
+        let read = |all: &mut Vec<Kept>, (path, taken): &(RepoPath, bool)| {
+            let Kept { references, mut roots, .. } = self.read(path);
+            if *taken {
+                roots.clear();
+            }
+            all.push(Kept { references, roots, ..Kept::default() });
+        };
+        parallel::fold(self.entries.leading, read).into_iter().flatten().collect()
+    }
+
+    fn hand_over(&self, kept: &Kept, all: &Cluster<'_>, facts: &mut R) {
+        let cluster = Cluster::within(&kept.references, all);
+        kept.releases.iter().for_each(|object| self.release(object, &cluster, facts));
+        kept.objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, &cluster)));
+    }
+
+    fn root(&self, root: &What, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
+        match root {
+            What::Folder(folder) => self.built(kustomize::build(self.files, folder), cluster, gathered),
+            What::Object(object) => match &*object.kind() {
+                "Application" => self.application(object, Deployer::Application, cluster, gathered),
+                "ApplicationSet" => {
+                    for made in argo::application_set(object, self.files, cluster, &mut Vec::new()) {
+                        self.application(&made, Deployer::ApplicationSet, cluster, gathered);
+                    }
+                }
+                "ResourceSet" => {
+                    let objects = flux::resource_set(object, cluster, self.files, &mut Vec::new());
+                    self.built(Build { objects, ..Build::default() }, cluster, gathered);
+                }
+                _ if self.is_wanted(object.value.text(&["spec", "path"]).as_deref()) => {
+                    self.built(flux::kustomization(object, cluster, self.files), cluster, gathered);
+                }
+                _ => {}
+            },
+        }
+    }
+
+    fn application(
+        &self,
+        object: &Object,
+        deployer: Deployer,
+        cluster: &Cluster<'_>,
+        gathered: &mut Gathered<R>,
+    ) {
+        if !self.is_of_interest(object) {
+            return;
+        }
+        let deployed = argo::application(object, self.files);
+        for release in &deployed.charts {
+            (self.take)(&mut gathered.facts, Fact::Release(release, deployer));
+        }
+        let argo::Deployed { objects, guards, .. } = deployed;
+        if !objects.is_empty() || !guards.is_empty() {
+            self.built(Build { objects, guards, ..Build::default() }, cluster, gathered);
+        }
+    }
+
+    /// Tells whether an Application names a chart, or a folder in which anything of interest is.
+    fn is_of_interest(&self, object: &Object) -> bool {
+        let Some(spec) = object.value.get("spec") else { return false };
+        let single = spec.get("source").or_else(|| spec.path(&["sourceHydrator", "drySource"]));
+        single.into_iter().chain(spec.list_at("sources")).any(|source| match source.scalar(&["path"]) {
+            Some(path) if source.get("helm").is_none() && path.unknown_to().is_none() => {
+                self.is_wanted(Some(&path.text()))
+            }
+            _ => true,
+        })
+    }
+
+    fn is_wanted(&self, folder: Option<&str>) -> bool {
+        let folder = folder.unwrap_or_default().trim_start_matches('/');
+        let inside = RepoPath::resolve("", &format!("{folder}/.x"));
+        inside.is_some_and(|inside| (self.entries.wanted)(inside.folder()))
+    }
+
+    /// Hands over what a build gives, and keeps what others may refer to.
+    fn built(&self, build: Build, outer: &Cluster<'_>, gathered: &mut Gathered<R>) {
+        let mut kept = Kept::default();
+        for object in build.objects {
+            gathered.files.insert(object.file.clone());
+            kept.take(object, self.entries.mentions);
+        }
+        let facts = &mut gathered.facts;
+        {
+            let cluster = Cluster::within(&kept.references, outer);
+            kept.objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, &cluster)));
+        }
+        for release in &build.charts {
+            (self.take)(facts, Fact::Release(release, Deployer::Kustomize));
+        }
+        (self.take)(facts, Fact::Guards(&build.guards));
+        kept.objects = Vec::new();
+        gathered.kept.push(kept);
+    }
+
+    /// Hands over the chart that an object asks for.
+    fn release(&self, object: &Object, cluster: &Cluster<'_>, facts: &mut R) {
+        let group = object.group();
+        let (release, deployer) = match (&*group, &*object.kind()) {
+            (k3s::GROUP, _) => (k3s::helm_chart(object, cluster, self.files), Deployer::HelmChart),
+            (SOURCES, kind) => {
+                let deployer =
+                    if kind == "HelmChart" { Deployer::HelmChart } else { Deployer::OciRepository };
+                (flux::chart_source(object, cluster, self.files), deployer)
+            }
+            _ => {
+                let deployer = match object.value.text(&["spec", "chartRef", "kind"]).as_deref() {
+                    Some("OCIRepository") => Deployer::OciRepository,
+                    Some("HelmChart") => Deployer::HelmChart,
+                    _ => Deployer::HelmRelease,
+                };
+                (flux::helm_release(object, cluster, self.files), deployer)
+            }
+        };
+        if let Some(release) = &release {
+            (self.take)(facts, Fact::Release(release, deployer));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Step 5, pins: deployers whose files are evaluated all at once, Terraform and helmfile, and what their files name
+//! beside what is deployed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{claim::Claims, objects::take_object, release::take_release};
+use crate::{
+    deploy::{About, ChartRelease, Files as _, Note, Part, helmfile, terraform},
+    pins::{
+        Pin, PinKind, Reason, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, other,
+    },
+    repo::RepoPath,
+};
+
+/// What is known of a deployer's files once they were evaluated.
+pub(in crate::pins) struct Evaluated {
+    reason: SkipReason,
+    /// Why a file cannot be read.
+    unread: BTreeMap<RepoPath, String>,
+    /// Where the versions of charts stand, whosever charts they are: file and first byte.
+    versions: BTreeSet<(RepoPath, usize)>,
+}
+
+/// Takes the claims of what Terraform deploys.
+pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> Evaluated {
+    let deployed = terraform::terraform(context.files);
+    for release in &deployed.charts {
+        take_release(context, release, PinKind::Terraform, claims);
+    }
+    for object in &deployed.objects {
+        take_object(object, None, claims);
+    }
+    Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes)
+}
+
+/// Takes the claims of what helmfile deploys.
+pub(in crate::pins) fn helmfile(
+    context: &Context<'_>,
+    claims: &mut Claims,
+    skipped: &mut Vec<Skipped>,
+) -> Evaluated {
+    let deployed = helmfile::helmfile(context.files);
+    for release in &deployed.charts {
+        take_release(context, release, PinKind::Helmfile, claims);
+    }
+    // A template that helmfile fills is read, whatever its name is.
+    skipped.retain(|s| s.reason != SkipReason::HelmTemplate || !deployed.read.contains(&s.path));
+    Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes)
+}
+
+// === impl Evaluated ===
+
+impl Evaluated {
+    fn new(reason: SkipReason, charts: &[ChartRelease], notes: Vec<Note>) -> Self {
+        let unread = notes.into_iter().filter_map(|note| match note.about {
+            About::Unread { what, why } => Some((note.path, format!("{what}: {why}"))),
+            _ => None,
+        });
+        let parts = charts.iter().filter_map(|chart| chart.version.as_ref()).flat_map(|v| v.parts());
+        let versions = parts.filter_map(|part| match part {
+            Part::Written(at) => Some((at.source.path.clone(), at.span.start)),
+            _ => None,
+        });
+        Self { reason, unread: unread.collect(), versions: versions.collect() }
+    }
+
+    /// Reports what files name beside pins and beside the versions of other charts, and those that cannot be read.
+    pub fn report(
+        &self,
+        context: &Context<'_>,
+        named: &[RepoPath],
+        found: &mut Found,
+        skipped: &mut Vec<Skipped>,
+    ) {
+        for path in named {
+            let Ok(source) = context.files.file(path.as_str()) else { continue };
+            let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
+            let own: Vec<Pin> = found.of_file(path).cloned().collect();
+            let Some(why) = self.unread.get(path) else {
+                let is_version = |pin: &Pin| self.versions.contains(&(path.clone(), pin.site.span.start));
+                found.pins.extend(
+                    other::pins(&file, &own, Reason::NotDeployed).into_iter().filter(|pin| !is_version(pin)),
+                );
+                continue;
+            };
+            let (reason, detail) = (self.reason, Some(why.clone()));
+            let versions = other::unmarked_releases(&source.text, &own);
+            skipped.push(Skipped { path: path.clone(), reason, detail, versions });
+        }
+    }
+}

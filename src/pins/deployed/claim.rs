@@ -1,0 +1,207 @@
+//! Step 5, pins: the places where what is deployed was written, before it is known what stands around them.
+//!
+//! In: scalars that something deployed reads, with what reads them. Out: each place once, by file and position.
+//! A base that a hundred clusters read is read a hundred times, so places are gathered first and looked at afterwards.
+
+use std::{cmp::Ordering, collections::BTreeSet, ops::Range};
+
+use crate::{
+    deploy::{Origin, Part, Scalar, json_patch::Guard, value::Via},
+    pins::{
+        Form, Frame, PinKind, Reason,
+        found::{Spec, opaque},
+        version_text::{Expects, Judged, VersionText, judge},
+    },
+    repo::{BlobId, RepoPath},
+};
+
+/// Places that are gathered before those that are alike become one.
+const LOOSE: usize = 4096;
+
+/// A place that something deployed reads as a version.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    /// The file.
+    pub path: RepoPath,
+    /// Its content.
+    pub blob: BlobId,
+    /// The bytes.
+    pub span: Range<usize>,
+    /// What reads them.
+    pub spec: Spec,
+    /// What they say; its span counts from theirs.
+    pub text: VersionText,
+    /// What its reader puts around them.
+    pub frame: Option<Frame>,
+}
+
+/// All places, and what is compared with them.
+#[derive(Default)]
+pub(in crate::pins) struct Claims {
+    claims: Vec<Claim>,
+    guards: Vec<Guard>,
+    /// Places that charts of others read as their version, by file and first byte.
+    foreign: BTreeSet<(RepoPath, usize)>,
+    /// How many of the claims are known to differ.
+    settled: usize,
+}
+
+// === impl Claim ===
+
+impl Claim {
+    fn new(at: &Origin, spec: Spec, text: VersionText) -> Self {
+        let (path, blob) = (at.source.path.clone(), at.source.blob);
+        Self { path, blob, span: at.span.clone(), spec, text, frame: None }
+    }
+
+    /// Orders by place; of two that are alike in it, the one that may move comes first.
+    fn order(&self, other: &Self) -> Ordering {
+        let key = |claim: &Self| (claim.span.start, claim.span.end, claim.spec.kind, claim.stays().is_some());
+        self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)))
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (self.span == other.span && self.spec.kind == other.spec.kind) && self.path == other.path
+    }
+
+    fn stays(&self) -> Option<Reason> {
+        self.spec.stays.or(self.text.stays)
+    }
+}
+
+// === impl Claims ===
+
+impl Claims {
+    /// Takes a scalar that is a version, where it was written.
+    pub fn take(&mut self, scalar: &Scalar, spec: &Spec) {
+        let Some(claim) = claim(scalar, spec) else { return };
+        self.claims.push(claim);
+        if self.claims.len() >= 2 * self.settled + LOOSE {
+            self.settle();
+        }
+    }
+
+    /// Takes a chart that names no version, and so takes new ones by itself: what names it is all that stands there.
+    pub fn take_floating(&mut self, chart: &Scalar, spec: &Spec) {
+        let last = chart.parts().iter().rev().find_map(|part| match part {
+            Part::Written(at) => Some(at),
+            _ => None,
+        });
+        if let Some(at) = last {
+            let mut claim = Claim::new(at, spec.clone(), opaque(0, Reason::Range));
+            claim.span = at.span.end..at.span.end;
+            self.claims.push(claim);
+        }
+    }
+
+    /// Notes the version of a chart that is not Linkerd's: what both read cannot move.
+    pub fn take_foreign(&mut self, version: &Scalar) {
+        let is_release = matches!(judge(&version.text(), Expects::Either), Judged::Version(text) if text.version.is_some());
+        let parts = version.parts().iter().filter(|_| is_release);
+        self.foreign.extend(parts.filter_map(|part| match part {
+            Part::Written(at) => Some((at.source.path.clone(), at.span.start)),
+            _ => None,
+        }));
+    }
+
+    /// Takes what is only compared with a version: it moves with it, since kustomize fails where they differ.
+    pub fn guards(&mut self, guards: &[Guard]) {
+        let is_version = |guard: &&Guard| {
+            let text = guard.guard.text();
+            [Expects::Chart, Expects::Edge].into_iter().any(|expects| {
+                matches!(judge(&text, expects), Judged::Version(VersionText { form, .. }) if form != Form::Opaque)
+            })
+        };
+        self.guards.extend(guards.iter().filter(is_version).cloned());
+    }
+
+    /// Adds what another has gathered.
+    pub fn append(&mut self, other: Self) {
+        self.claims.extend(other.claims);
+        self.guards.extend(other.guards);
+        self.foreign.extend(other.foreign);
+    }
+
+    /// Returns every place once, ordered by file and position.
+    pub(super) fn into_places(mut self) -> Vec<Claim> {
+        self.settle();
+        // A guard may be compared with a text that only guards another one.
+        for Guard { guard, value } in std::mem::take(&mut self.guards) {
+            let Some(spec) = self.read_at(&value) else { continue };
+            self.take(&guard, &spec);
+            self.settle();
+        }
+        for claim in &mut self.claims {
+            if self.foreign.contains(&(claim.path.clone(), claim.span.start)) {
+                claim.spec.stays.get_or_insert(Reason::Uneditable);
+            }
+        }
+        self.claims
+    }
+
+    /// Says what reads the places in which a scalar was written.
+    fn read_at(&self, value: &Scalar) -> Option<Spec> {
+        value.parts().iter().find_map(|part| {
+            let Part::Written(at) = part else { return None };
+            let path = &at.source.path;
+            let before =
+                |c: &Claim| c.path.cmp(path).then_with(|| c.span.start.cmp(&at.span.start)) == Ordering::Less;
+            let claim = self.claims.get(self.claims.partition_point(before))?;
+            let inside = claim.path == *path && claim.span.start < at.span.end;
+            let expects = if claim.text.form == Form::Edge { Expects::Edge } else { Expects::Chart };
+            inside.then(|| Spec { expects, ..claim.spec.clone() })
+        })
+    }
+
+    fn settle(&mut self) {
+        self.claims.sort_by(Claim::order);
+        self.claims.dedup_by(|b, a| a.is_same(b));
+        self.settled = self.claims.len();
+    }
+}
+
+fn claim(scalar: &Scalar, spec: &Spec) -> Option<Claim> {
+    if scalar.unknown_to().is_some() {
+        return None;
+    }
+    let text = scalar.text();
+    let Judged::Version(judged) = judge(&text, spec.expects) else { return None };
+    let written = scalar.cut(judged.span.clone());
+    let [Part::Written(at)] = written.parts() else { return in_parts(&written, spec, judged) };
+    let judged = VersionText { span: 0..at.span.len(), ..judged };
+    Some(Claim::new(at, Spec { kind: kind(at, spec), ..spec.clone() }, judged))
+}
+
+/// Says what a place is: what its reader is, unless it has a name of its own.
+fn kind(at: &Origin, spec: &Spec) -> PinKind {
+    match at.via {
+        Some(Via::Variable) => PinKind::Variable,
+        Some(Via::Generator) => PinKind::ArgoGenerator,
+        Some(Via::Parameter) => PinKind::ArgoHelmParameter,
+        Some(Via::Values) | None => spec.kind,
+    }
+}
+
+/// Takes a version that is put together of several texts. It is written anew in the one that holds all that two releases
+/// differ in, year, month and number: a lesser one (`8.2`) may be a number to whoever reads it, and `8.10` is `8.1` then.
+fn in_parts(written: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
+    let places = || {
+        written.parts().iter().enumerate().filter_map(|(n, part)| match part {
+            Part::Written(at) => Some((n, at)),
+            _ => None,
+        })
+    };
+    let whole = |(_, at): &(usize, &Origin)| at.text().matches('.').count() == 2;
+    if let Some((n, at)) = places().find(whole).filter(|_| judged.version.is_some()) {
+        let text = |parts: &[Part]| parts.iter().map(Part::text).collect::<String>();
+        let (before, behind) = written.parts().split_at(n);
+        let frame = Frame { before: text(before), behind: text(behind.get(1..).unwrap_or_default()) };
+        let judged = VersionText { span: 0..at.span.len(), ..judged };
+        let claim = Claim::new(at, Spec { kind: kind(at, spec), ..spec.clone() }, judged);
+        return Some(Claim { frame: Some(frame), ..claim });
+    }
+    let digits = |text: &str| text.contains(|c: char| c.is_ascii_digit());
+    let (_, at) = places().rfind(|(_, at)| digits(at.text()))?;
+    let spec = Spec { kind: kind(at, spec), stays: Some(Reason::Uneditable), ..spec.clone() };
+    Some(Claim::new(at, spec, opaque(at.span.len(), Reason::Uneditable)))
+}

@@ -1,0 +1,43 @@
+//! Step 5, pins: pins of what the model says is deployed.
+//!
+//! In: charts and objects whose scalars know where they were written. Out: a pin where each release of Linkerd that they
+//! read was written, in whatever file. Readers push claims; the places are looked at once, when all are gathered.
+
+mod by_file;
+mod claim;
+mod objects;
+mod release;
+mod roots;
+mod site;
+
+use super::{PinKind, Skipped, context::Context, found::Found, place::Place};
+use crate::deploy::{Files as _, fleet};
+
+pub(super) use by_file::{helmfile, terraform};
+pub(super) use claim::Claims;
+use release::take_release;
+pub(super) use roots::roots;
+
+/// Makes the pins of all that was claimed.
+pub(super) fn pins(context: &Context<'_>, claims: Claims, found: &mut Found) {
+    let mut pins = Found::default();
+    site::pins(context, &claims.into_places(), &mut pins);
+    found.append_modelled(pins);
+}
+
+/// Tells whether what an object of no shape names is read by what is deployed: values of a chart of k3s.
+pub(super) fn tells(found: &Found, skipped: &Skipped) -> bool {
+    let told = |version| found.modelled.iter().any(|p| p.path == skipped.path && p.version == Some(version));
+    !skipped.versions.is_empty() && skipped.versions.iter().all(|version| told(*version))
+}
+
+/// Takes what a bundle of Fleet's deploys.
+pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims) {
+    let path = &place.file.path;
+    let documents = context.files.documents(path.as_str());
+    for document in documents.iter().flat_map(|all| all.iter()) {
+        for release in fleet::releases(context.files, path, document) {
+            take_release(context, &release, PinKind::Fleet, claims);
+        }
+    }
+}

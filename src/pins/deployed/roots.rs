@@ -1,0 +1,109 @@
+//! Step 5, pins: where what is deployed begins, and which of it can concern Linkerd.
+//!
+//! In: the index and the layout. Out: claims of all that the model finds. A repository may deploy a thousand things that
+//! have nothing to do with Linkerd; what names neither it nor a release, and leads nowhere, is not built.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::{claim::Claims, objects::take_object, release::take_release};
+use crate::{
+    deploy::{
+        Files as _, Object, Value,
+        model::{Deployer, Entries, Fact, model},
+    },
+    linkerd::{self, PROXY_VERSION},
+    pins::{PinKind, context::Context},
+    repo::RepoPath,
+};
+
+/// Mappings in mappings that are looked into.
+const DEPTH: usize = 64;
+
+/// Takes all that Flux, Argo CD, k3s and kustomizations deploy.
+pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: &mut Claims) {
+    let leading: Vec<&RepoPath> = named.iter().chain(&context.index.leading).collect();
+    let mut wanted: HashSet<&str> = HashSet::new();
+    let mut folders: BTreeSet<&str> = BTreeSet::new();
+    for path in &leading {
+        let above = context.layout.folders_above(path);
+        above.iter().chain([&path.folder()]).for_each(|folder| around(folder, &mut wanted));
+        folders.extend(above.into_iter().filter(|folder| is_top(context, folder)));
+    }
+    let is_template = |path: &RepoPath| {
+        let holds = || context.files.file(path.as_str()).is_ok_and(|file| file.text.contains("{{"));
+        context.is_template(path) && holds()
+    };
+    let is_taken = |path: &RepoPath| !context.layout.folders_above(path).is_empty();
+    let index = context.index;
+    let mut leads: Vec<&RepoPath> = index.leading.iter().chain(&index.referable).collect();
+    leads.sort();
+    leads.dedup();
+    let leads = leads.into_iter().filter(|path| !is_template(path));
+    let leads: Vec<(RepoPath, bool)> = leads.map(|path| (path.clone(), is_taken(path))).collect();
+    let loose = index.objects.iter().filter(|path| !is_taken(path) && !is_template(path));
+    let loose: Vec<RepoPath> = loose.cloned().collect();
+    let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
+    let entries = Entries {
+        leading: &leads,
+        loose: &loose,
+        folders: &folders,
+        wanted: &|folder| wanted.contains(folder),
+        mentions: &mentions,
+    };
+    let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
+        Fact::Release(release, deployer) => take_release(context, release, kind(deployer), claims),
+        Fact::Object(object, cluster) => take_object(object, Some(cluster), claims),
+        Fact::Guards(guards) => claims.guards(guards),
+    });
+    found.into_iter().for_each(|found| claims.append(found));
+}
+
+fn kind(deployer: Deployer) -> PinKind {
+    match deployer {
+        Deployer::HelmRelease => PinKind::FluxHelmRelease,
+        Deployer::HelmChart => PinKind::FluxHelmChart,
+        Deployer::OciRepository => PinKind::FluxOciRepository,
+        Deployer::Application => PinKind::ArgoApplication,
+        Deployer::ApplicationSet => PinKind::ArgoApplicationset,
+        Deployer::Kustomize => PinKind::KustomizeHelmChart,
+    }
+}
+
+/// Adds a folder, and those that it lies in: a directory of manifests reads what is below it too.
+fn around<'p>(folder: &'p str, wanted: &mut HashSet<&'p str>) {
+    let mut folder = folder;
+    while wanted.insert(folder) {
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+}
+
+/// Tells whether no other kustomization takes in that of a folder. Kustomize refuses those that take in each other.
+fn is_top(context: &Context<'_>, folder: &str) -> bool {
+    let own = context.index.kustomizations.get(folder);
+    own.is_some_and(|k| context.layout.folders_above(&k.path).len() <= 1)
+}
+
+/// Tells whether an object may ask for a chart of Linkerd, or tell its injector anything.
+fn mentions(object: &Object) -> bool {
+    let value = &object.value;
+    if object.kind() != "HelmRelease" {
+        return has(value, DEPTH, &|key, _| key == PROXY_VERSION);
+    }
+    let from_elsewhere = ["chartRef", "valuesFrom"].iter().any(|key| value.path(&["spec", key]).is_some());
+    let chart = value.text(&["spec", "chart", "spec", "chart"]).unwrap_or_default();
+    from_elsewhere
+        || linkerd::is_chart(&chart)
+        || linkerd::retired_chart(&chart).is_some()
+        || chart.contains('/')
+        || has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"))
+}
+
+/// Looks at the scalars of a value, with their keys.
+fn has(value: &Value, depth: usize, is_it: &dyn Fn(&str, &str) -> bool) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let entry = |(key, value): (&str, &Value)| {
+        let text = value.as_scalar().map(|scalar| scalar.text()).unwrap_or_default();
+        is_it(key, &text) || has(value, depth, is_it)
+    };
+    value.entries().any(entry) || value.items().iter().any(|item| entry(("", item)))
+}

@@ -1,0 +1,122 @@
+//! Step 5, pins: a pin for each place that something deployed reads.
+//!
+//! In: claims, ordered. Out: pins, in YAML and JSON with the way to the node, elsewhere by their bytes alone. Each file
+//! is opened once, and of each text inside a scalar only what is asked for.
+
+use std::ops::Range;
+
+use super::claim::Claim;
+use crate::{
+    deploy::Files as _,
+    pins::{
+        Pin, Reason, RepoPath, Site, context::Context, corpus::File, found::Found, marker, other,
+        place::Place, version_text::VersionText,
+    },
+    yaml::{Node, SourceMap},
+};
+
+/// Makes the pins.
+pub(super) fn pins(context: &Context<'_>, claims: &[Claim], found: &mut Found) {
+    for of_file in claims.chunk_by(|a, b| a.path == b.path) {
+        let Some(Claim { path, .. }) = of_file.first() else { continue };
+        match manifest(context, path) {
+            Some(file) => {
+                let wanted: Vec<Wanted<'_>> = of_file.iter().map(|c| (c, c.span.clone())).collect();
+                drop(in_yaml(Place::of(&file), &wanted, found));
+            }
+            None => in_text(context, path, of_file, found),
+        }
+    }
+}
+
+fn manifest(context: &Context<'_>, path: &RepoPath) -> Option<std::sync::Arc<File>> {
+    matches!(other::class(path), other::Class::Manifest).then(|| context.corpus.file(path.as_str()))?
+}
+
+/// A claim, and where its bytes are in the text at hand.
+type Wanted<'c> = (&'c Claim, Range<usize>);
+
+/// Finds the scalars that hold the bytes, also in the text of another; returns the claims that none holds.
+fn in_yaml<'c>(place: Place<'_>, wanted: &[Wanted<'c>], found: &mut Found) -> Vec<&'c Claim> {
+    let mut scalars: Vec<Node<'_>> = place
+        .stream
+        .roots()
+        .flat_map(|root| root.document().nodes())
+        .filter(|node| !node.is_alias() && !node.is_key() && node.as_str().is_some())
+        .collect();
+    scalars.sort_by_key(|node| node.span().start);
+    let holder = |span: &Range<usize>| {
+        let at = scalars.partition_point(|node| node.span().start <= span.start).checked_sub(1)?;
+        scalars.get(at).filter(|node| span.end <= node.span().end).map(|_| at)
+    };
+    let mut left = Vec::new();
+    for group in wanted.chunk_by(|(_, a), (_, b)| holder(a) == holder(b)) {
+        match group.first().and_then(|(_, span)| scalars.get(holder(span)?)) {
+            Some(node) => left.extend(in_scalar(place, *node, group, found)),
+            None => left.extend(group.iter().map(|(claim, _)| *claim)),
+        }
+    }
+    left
+}
+
+fn in_scalar<'c>(
+    place: Place<'_>,
+    node: Node<'_>,
+    group: &[Wanted<'c>],
+    found: &mut Found,
+) -> Vec<&'c Claim> {
+    let all = || group.iter().map(|(claim, _)| *claim).collect();
+    // What a template stands in is a part of the text around it.
+    let Some(map) = SourceMap::of(place.text, node).filter(|_| !place.is_covered(node)) else { return all() };
+    let parts: Vec<Wanted<'c>> =
+        group.iter().filter_map(|(claim, span)| Some((*claim, map.in_value(span.clone())?))).collect();
+    let value = node.as_str().unwrap_or_default();
+    // A scalar alone is no text inside a text.
+    let is_part = |(_, part): &Wanted<'_>| part.len() < value.trim().len() && value.contains([':', '{', '[']);
+    let inside = parts.iter().any(is_part).then(|| {
+        place.inside(node, |inner| {
+            let is_text = inner.stream.roots().any(|root| root.is_mapping() || root.is_sequence());
+            is_text.then(|| in_yaml(inner, &parts, found))
+        })
+    });
+    let own: Vec<&Claim> = inside.flatten().flatten().unwrap_or_else(all);
+    for (claim, part) in parts.iter().filter(|(claim, _)| own.iter().any(|own| std::ptr::eq(*own, *claim))) {
+        let before = found.pins.len();
+        found.version(place, node, &claim.spec, VersionText { span: part.clone(), ..claim.text.clone() });
+        for pin in found.pins.iter_mut().skip(before) {
+            pin.frame.clone_from(&claim.frame);
+            // Flux and Helm take a version that is not there for this one.
+            if claim.span.is_empty() {
+                "*".clone_into(&mut pin.value);
+            }
+        }
+    }
+    let is_left = |claim: &&Claim| !parts.iter().any(|(part, _)| std::ptr::eq(*part, *claim));
+    group.iter().map(|(claim, _)| *claim).filter(is_left).collect()
+}
+
+/// Makes the pins of a file that is no YAML.
+fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut Found) {
+    let Ok(source) = context.files.file(path.as_str()) else { return };
+    let text = &source.text;
+    for claim in claims {
+        let (line, column) = crate::yaml::position(text, claim.span.start);
+        let held = marker::is_held(text, &claim.span).then_some(Reason::Held);
+        found.pins.push(Pin {
+            path: path.clone(),
+            blob: claim.blob,
+            site: Site { span: claim.span.clone(), line, column, document: 0, route: None },
+            kind: claim.spec.kind,
+            chart: claim.spec.chart.clone(),
+            mirror: claim.spec.mirror.clone(),
+            value: if claim.span.is_empty() { "*" } else { text.get(claim.span.clone()).unwrap_or_default() }
+                .to_owned(),
+            form: claim.text.form,
+            frame: claim.frame.clone(),
+            version: claim.text.version,
+            stage: claim.spec.stage,
+            stays: held.or(claim.spec.stays).or(claim.text.stays),
+            installations: Default::default(),
+        });
+    }
+}
