@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Bytes of text that are kept with their documents, which take some ten times as much.
-const KEPT_BYTES: usize = 1 << 20;
+const KEPT_BYTES: usize = 4 << 20;
 /// What a file counts beside its text.
 const KEPT_EACH: usize = 256;
 
