@@ -17,14 +17,14 @@ mod verdict;
 mod verify;
 mod warm;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use jiff::Timestamp;
 
 use crate::{
     config,
     linkerd::EdgeVersion,
-    pins::Stage,
+    pins::{Evaluate, Stage},
     propose::forge::Forge,
     release::Catalog,
     render::Renderer,
@@ -76,10 +76,14 @@ impl Operator<'_> {
 }
 
 /// Lists every pin and every skip of a tree, judged against a release where one is given.
-pub fn pins(tree: &dyn Tree, to: Option<EdgeVersion>) -> Result<PinsReport, Error> {
+pub fn pins(
+    tree: &dyn Tree,
+    to: Option<EdgeVersion>,
+    helm: Option<Arc<dyn Evaluate>>,
+) -> Result<PinsReport, Error> {
     let config = config::read(tree)?;
     let catalog = Catalog::default();
-    Ok(Survey::new(tree, &config, &catalog, &[], Aim { to, now: None })?.pins(to))
+    Ok(Survey::new(tree, &config, &catalog, &[], Aim { to, now: None }, helm)?.pins(to))
 }
 
 /// Compares the committed manifests of a tree with what their charts and values give.
@@ -96,7 +100,14 @@ pub fn verify(
 pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, clone) = Base::of_head(head, repository);
     let config = config::read(base.tree())?;
-    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes, operator.aim())?;
+    let survey = Survey::new(
+        base.tree(),
+        &config,
+        operator.catalog,
+        operator.indexes,
+        operator.aim(),
+        operator.renderer.evaluator(),
+    )?;
     let drafts = draft_all(&survey, &base, operator, &InHistory(&clone), None)?;
     let report = survey.report(&base, drafts, operator.to);
     Ok(not_asked(report, "of a path, the HEAD commit alone is read"))
@@ -122,7 +133,14 @@ fn plan_once(
     operator: &Operator<'_>,
 ) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
-    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes, operator.aim())?;
+    let survey = Survey::new(
+        base.tree(),
+        &config,
+        operator.catalog,
+        operator.indexes,
+        operator.aim(),
+        operator.renderer.evaluator(),
+    )?;
     let landed = OnRemote::new(remote, forge, &base, &config);
     let mut drafts = draft_all(&survey, &base, operator, &landed, None)?;
     let mut lists = landed.into_lists();
@@ -156,7 +174,14 @@ pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -
 fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     remote.write_under(&config.branch.prefix)?;
-    let survey = Survey::new(base.tree(), &config, operator.catalog, operator.indexes, operator.aim())?;
+    let survey = Survey::new(
+        base.tree(),
+        &config,
+        operator.catalog,
+        operator.indexes,
+        operator.aim(),
+        operator.renderer.evaluator(),
+    )?;
     let landed = OnRemote::new(remote, Some(forge), &base, &config);
     let warm = Warm { base: &base, config: &config, remote: &landed };
     let mut drafts = draft_all(&survey, &base, operator, &landed, Some(&warm))?;

@@ -8,7 +8,7 @@ use clap::{Args, builder::BoolishValueParser};
 
 use super::{
     Context, Error, Exit,
-    request::{PinsRequest, Repository},
+    request::{HelmChoice, PinsRequest, Repository},
     session,
 };
 use crate::{
@@ -68,6 +68,7 @@ pub(super) fn execute(args: &InitArgs, context: &Context) -> Result<Exit, Error>
         ca_file: None,
         cache_dir: None,
         to: None,
+        helm: HelmChoice::OnPath,
     };
     let pins = session::pins(&request, &context.terminal)?;
     // The workflow first: its folders can be missing or links, and then nothing has been written yet.

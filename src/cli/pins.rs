@@ -6,8 +6,8 @@ use clap::{Args, builder::BoolishValueParser};
 
 use super::{
     Context, Error, Exit,
-    args::ToArgs,
-    request::{self, PinsRequest, Repository},
+    args::{HelmArgs, ToArgs},
+    request::{self, HelmChoice, PinsRequest, Repository},
     session,
 };
 use crate::sys::{env, secrets::Token};
@@ -24,13 +24,15 @@ pub(super) struct PinsArgs {
     repository: String,
     #[command(flatten)]
     to: ToArgs,
+    #[command(flatten)]
+    helm: HelmArgs,
     /// A file with the token, for a URL [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
     #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// A PEM file with certificate authorities beside the system's
     #[arg(long, env = env::CA_FILE, hide_env_values = true, value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// The folder of the cache, for a URL
+    /// The folder of the cache; it may be deleted at any time [default: uplinker in the user's cache folder]
     #[arg(long, env = env::CACHE_DIR, hide_env_values = true, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
     /// Keep nothing on disk
@@ -71,5 +73,12 @@ fn request(args: PinsArgs, context: &Context) -> Result<PinsRequest, Error> {
         Repository::Path(_) => None,
     };
     let cache_dir = request::cache_dir(args.cache_dir.as_deref(), args.no_cache, &context.environment);
-    Ok(PinsRequest { repository, token, ca_file: args.ca_file, cache_dir, to: args.to.to })
+    Ok(PinsRequest {
+        repository,
+        token,
+        ca_file: args.ca_file,
+        cache_dir,
+        to: args.to.to,
+        helm: HelmChoice::of(args.helm),
+    })
 }

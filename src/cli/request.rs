@@ -14,6 +14,7 @@ use super::{
     args::{AccessArgs, HelmArgs, NetworkArgs, PassArgs},
 };
 use crate::{
+    helm::Helm,
     linkerd::EdgeVersion,
     release::{SourceSetting, Sources},
     sys::{
@@ -65,6 +66,8 @@ pub struct PinsRequest {
     pub cache_dir: Option<PathBuf>,
     /// `--to`.
     pub to: Option<EdgeVersion>,
+    /// What evaluates charts of the repository.
+    pub helm: HelmChoice,
 }
 
 /// The committed manifests against their charts.
@@ -156,6 +159,16 @@ impl HelmChoice {
             Some(path) if path.as_os_str() == "off" => Self::Off,
             Some(path) => Self::Program(path),
         }
+    }
+
+    /// Returns the program, which is not looked for before it is needed.
+    pub(super) fn program(&self) -> Option<Helm> {
+        let program = match self {
+            Self::Off => return None,
+            Self::OnPath => None,
+            Self::Program(path) => Some(path.clone()),
+        };
+        Some(Helm::new(program, Helm::LIMITS))
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     request::{HelmChoice, ReleasesRequest, VerifyRequest},
 };
 use crate::{
-    helm::Helm,
+    helm::{Evaluate, Evaluator},
     linkerd::EdgeVersion,
     pipeline::{self, Operator},
     policy::{self, Needs, Policy},
@@ -144,7 +144,9 @@ impl<'t> Session<'t> {
     /// Every pin and every skip of a remote.
     fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
         let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref())?;
-        default_branch(&remote, |tree| pipeline::pins(tree, request.to))
+        list_pins(request, |helm| {
+            Ok(default_branch(&remote, |tree| pipeline::pins(tree, request.to, helm.clone()))?)
+        })
     }
 
     /// The committed manifests against their charts, and versions against each other. Where nothing is committed, the
@@ -233,12 +235,8 @@ impl<'t> Session<'t> {
         network: &Network,
         catalog: &'s Catalog,
     ) -> Box<dyn Renderer + 's> {
-        let program = match helm {
-            HelmChoice::Off => return Box::new(render::Off),
-            HelmChoice::OnPath => None,
-            HelmChoice::Program(path) => Some(path.clone()),
-        };
-        let helm = Arc::new(Helm::new(program, Helm::LIMITS));
+        let Some(helm) = helm.program() else { return Box::new(render::Off) };
+        let helm = Arc::new(helm);
         let cache = network.cache_dir.as_deref();
         Box::new(ByHelm::new(helm, &self.http, cache, catalog, network.feeds.charts.clone()))
     }
@@ -302,12 +300,23 @@ pub(super) fn pins(request: &PinsRequest, terminal: &Terminal) -> Result<PinsRep
         Repository::Path(path) => {
             set_up_git(request.ca_file.as_deref())?;
             let head = open_path(path).map_err(|e| no_such_path(path, e))?;
-            Ok(pipeline::pins(&head.tree, request.to)?)
+            list_pins(request, |helm| Ok(pipeline::pins(&head.tree, request.to, helm)?))
         }
         Repository::Remote(url) => {
             Session::open(request.ca_file.as_deref(), terminal)?.pins(url.as_str(), request)
         }
     }
+}
+
+/// Lists with the operator's Helm, which is not looked for unless a chart of the repository asks for it.
+fn list_pins(
+    request: &PinsRequest,
+    list: impl FnOnce(Option<Arc<dyn Evaluate>>) -> Result<PinsReport, Error>,
+) -> Result<PinsReport, Error> {
+    let Some(helm) = request.helm.program() else { return list(None) };
+    let helm = Arc::new(helm);
+    let report = list(Some(Arc::new(Evaluator::new(helm.clone(), request.cache_dir.as_deref()))))?;
+    helm.misnamed().map_or(Ok(report), |error| Err(Error::usage(error.to_string())))
 }
 
 fn set_up_git(ca_file: Option<&Path>) -> Result<(), Error> {

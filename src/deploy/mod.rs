@@ -31,6 +31,7 @@ pub mod strvals;
 pub mod terraform;
 #[cfg(test)]
 mod testing;
+pub mod tree_chart;
 pub mod typed;
 pub mod value;
 

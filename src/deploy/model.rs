@@ -16,6 +16,7 @@ use super::{
     k3s,
     kustomize::{self, Build},
     object::Object,
+    tree_chart::{Charts, Rendered},
     value::Value,
 };
 use crate::repo::{RepoPath, parallel};
@@ -43,6 +44,10 @@ pub struct Entries<'e> {
     pub wanted: &'e (dyn Fn(&str) -> bool + Sync),
     /// Whether an object is of interest: others are not handed over.
     pub mentions: &'e (dyn Fn(&Object) -> bool + Sync),
+    /// Charts of the tree as others than those here deploy them, or nobody.
+    pub releases: &'e [ChartRelease],
+    /// How charts of the tree are evaluated.
+    pub charts: &'e Charts<'e>,
 }
 
 /// Who has a chart rendered.
@@ -70,6 +75,8 @@ pub enum Fact<'f> {
     Object(&'f Object, &'f Cluster<'f>),
     /// What must move with what it is compared with.
     Guards(&'f [Guard]),
+    /// What came of a chart of the tree, beside its objects.
+    Rendered(&'f Rendered),
 }
 
 /// Takes what is found; each thread has a result of its own.
@@ -82,6 +89,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut results = Vec::new();
     let mut seen = Seen::default();
     let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
+    todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(release.clone()))));
     for root in raw.iter().flat_map(|kept| &kept.roots) {
         todo.extend(seen.is_new(root).then(|| Root::new(What::Object(root.clone()))));
     }
@@ -128,6 +136,7 @@ struct Root {
 enum What {
     Folder(String),
     Object(Object),
+    Chart(ChartRelease),
 }
 
 /// What is kept of a build, or of a file.
@@ -199,7 +208,14 @@ impl Kept {
             (KUSTOMIZATIONS, "Kustomization")
             | (argo::GROUP, "Application" | "ApplicationSet")
             | (OPERATOR, "ResourceSet") => self.roots.push(object),
-            (RELEASES, "HelmRelease") if mentions(&object) => self.releases.push(object),
+            (RELEASES, "HelmRelease") => {
+                if flux::is_of_tree(&object) {
+                    self.roots.push(object.clone());
+                }
+                if mentions(&object) {
+                    self.releases.push(object);
+                }
+            }
             (SOURCES, "HelmChart" | "OCIRepository") => {
                 self.releases.push(object.clone());
                 self.references.push(object);
@@ -256,7 +272,12 @@ impl<R: Default + Send> Builder<'_, R> {
     fn root(&self, root: &What, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
         match root {
             What::Folder(folder) => self.built(kustomize::build(self.files, folder), cluster, gathered),
+            What::Chart(release) => self.chart(release, cluster, gathered),
             What::Object(object) => match &*object.kind() {
+                "HelmRelease" => {
+                    let release = flux::helm_release(object, cluster, self.files);
+                    release.iter().for_each(|release| self.chart(release, cluster, gathered));
+                }
                 "Application" => self.application(object, Deployer::Application, cluster, gathered),
                 "ApplicationSet" => {
                     for made in argo::application_set(object, self.files, cluster, &mut Vec::new()) {
@@ -288,6 +309,7 @@ impl<R: Default + Send> Builder<'_, R> {
         let deployed = argo::application(object, self.files);
         for release in &deployed.charts {
             (self.take)(&mut gathered.facts, Fact::Release(release, deployer));
+            self.chart(release, cluster, gathered);
         }
         let argo::Deployed { objects, guards, .. } = deployed;
         if !objects.is_empty() || !guards.is_empty() {
@@ -331,6 +353,15 @@ impl<R: Default + Send> Builder<'_, R> {
         (self.take)(facts, Fact::Guards(&build.guards));
         kept.objects = Vec::new();
         gathered.kept.push(kept);
+        build.charts.iter().for_each(|release| self.chart(release, outer, gathered));
+    }
+
+    /// Builds a chart whose folder is in the tree.
+    fn chart(&self, release: &ChartRelease, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
+        let Some(mut rendered) = self.entries.charts.evaluate(release, self.files) else { return };
+        let objects = std::mem::take(&mut rendered.objects);
+        (self.take)(&mut gathered.facts, Fact::Rendered(&rendered));
+        self.built(Build { objects, ..Build::default() }, cluster, gathered);
     }
 
     /// Hands over the chart that an object asks for.

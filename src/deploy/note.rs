@@ -44,6 +44,8 @@ pub enum About {
         /// Why.
         why: String,
     },
+    /// A text with a version that something deployed reads, and whose place in the tree is not known.
+    Untraced(String),
     /// A setting that the deployer obeys and the model does not: its name in the object.
     Unfollowed(&'static str),
 }

@@ -92,7 +92,15 @@ fn go_templates_print_what_go_prints() {
     let (cases, dot) = cases("go");
     let mut templates = Templates::new("{{", "}}");
     compare("go", &cases, &mut |case| {
-        let scope = Scope { dot: &dot, inputs: None, own: None, open: None, strict: case.strict, outcome: 0 };
+        let scope = Scope {
+            dot: &dot,
+            inputs: None,
+            own: None,
+            named: None,
+            open: None,
+            strict: case.strict,
+            outcome: 0,
+        };
         match templates.fill(&Scalar::made(&case.text), scope) {
             Ok(filled) => Some(filled.text.text().into_owned()),
             Err(Stop::Refused(_)) => None,

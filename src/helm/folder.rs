@@ -60,6 +60,15 @@ impl PrivateFolder {
         Ok(folder)
     }
 
+    /// Removes a chart; what stays goes with the folder.
+    pub fn clear(&self, chart: &Path) {
+        if chart.starts_with(self.path().join("charts"))
+            && let Err(error) = std::fs::remove_dir_all(chart)
+        {
+            tracing::debug!(%error, "a chart stays in the private folder");
+        }
+    }
+
     /// Makes the folder of one run.
     pub fn run(&self) -> io::Result<RunFolder> {
         let runs = self.path().join("runs");

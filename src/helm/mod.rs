@@ -5,6 +5,7 @@
 //! proxies that lead to a closed port. It is looked for when it is first needed.
 
 mod command;
+mod evaluate;
 mod folder;
 pub mod key_material;
 
@@ -27,6 +28,7 @@ use folder::PrivateFolder;
 use key_material::has_private_key;
 
 pub use command::{Layer, Setting, SettingKind, Template};
+pub use evaluate::{Evaluate, Evaluator};
 pub use folder::File;
 
 /// The oldest Helm that renders as the newest does, and knows the flags that keep it from looking around.
@@ -118,8 +120,19 @@ impl Helm {
         self.place()?.lay_out(number, files).map_err(|e| HelmError::System(format!("cannot unpack it: {e}")))
     }
 
+    /// Removes a chart that was laid out.
+    fn clear(&self, chart: &Path) {
+        if let Some(Ok(place)) = self.place.get() {
+            place.clear(chart);
+        }
+    }
+
     /// Runs `helm template` on a chart that was laid out.
     pub fn template(&self, chart: &Path, asked: &Template) -> Result<String, HelmError> {
+        self.template_within(chart, asked, self.limits)
+    }
+
+    fn template_within(&self, chart: &Path, asked: &Template, limits: Limits) -> Result<String, HelmError> {
         let program = self.program()?;
         let place = self.place()?;
         let run = place.run().map_err(|e| HelmError::System(format!("no private folder for Helm: {e}")))?;
@@ -134,7 +147,7 @@ impl Helm {
             arguments: &layout.arguments,
             environment: &environment,
             folder: run.path(),
-            limits: self.limits,
+            limits,
         };
         let done = process::run(&call).map_err(|e| match e {
             ProcessError::Start { .. } | ProcessError::System(_) => HelmError::System(e.to_string()),

@@ -54,6 +54,7 @@ use crate::{
     yaml::{Ceilings, Route},
 };
 
+pub use crate::deploy::tree_chart::Evaluate;
 pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ValuesPart};
 pub use other::{Mention, mentions};
@@ -73,6 +74,8 @@ pub struct ScanOptions {
     pub irrelevant: IrrelevantBlobs,
     /// Whether the installations of pins are looked for.
     pub installations: bool,
+    /// What evaluates charts of the tree; without it the plain forms of their templates are followed.
+    pub helm: Option<Arc<dyn Evaluate>>,
 }
 
 /// Blobs in which nothing is of interest, whatever file they are: a tree after a change shares nearly all of them with
@@ -88,6 +91,7 @@ impl Default for ScanOptions {
             file_bytes: 16 << 20,
             irrelevant: IrrelevantBlobs::default(),
             installations: true,
+            helm: None,
         }
     }
 }

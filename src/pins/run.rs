@@ -113,11 +113,13 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
     let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
     deployed::roots(&context, &named, &mut claims);
+    let charted = std::mem::take(&mut claims.charts);
     deployed::pins(&context, claims, &mut found);
     skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));
     for (evaluated, files) in [(terraformed, terraform), (helmfiled, helmfiles)] {
         evaluated.iter().for_each(|e| e.report(&context, &files, &mut found, &mut skipped));
     }
+    deployed::report_charts(&context, &charted, &mut found, &mut skipped);
     leave_lone(lone, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;

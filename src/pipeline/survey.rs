@@ -1,9 +1,11 @@
 //! A tree, scanned: its pins, whose they are, and how they are reported.
 
+use std::sync::Arc;
+
 use crate::{
     config::{Config, ProxyPins, TargetConfig},
     linkerd::{self, EdgeVersion},
-    pins::{self, Inventory, Pin, PinKind, ScanOptions},
+    pins::{self, Evaluate, Inventory, Pin, PinKind, ScanOptions},
     pipeline::{
         Base, Error,
         draft::Draft,
@@ -40,10 +42,12 @@ impl<'a> Survey<'a> {
         catalog: &'a Catalog,
         indexes: &[String],
         aim: Aim,
+        helm: Option<Arc<dyn Evaluate>>,
     ) -> Result<Self, Error> {
         let scanning = ScanOptions {
             ignore: config.ignore.clone(),
             mirrors: indexes.to_vec(),
+            helm,
             ..ScanOptions::default()
         };
         let proxies = match config.data_plane.pins {

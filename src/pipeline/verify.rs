@@ -26,7 +26,7 @@ pub(super) fn verify(
     now: jiff::Timestamp,
 ) -> Result<VerifyReport, Error> {
     let config = config::read(tree)?;
-    let survey = Survey::new(tree, &config, catalog, &[], Aim::default())?;
+    let survey = Survey::new(tree, &config, catalog, &[], Aim::default(), renderer.evaluator())?;
     let mut report = VerifyReport::default();
     for target in &survey.targets {
         let rendering = Rendering::new(&survey, target, tree, renderer);

@@ -14,7 +14,7 @@ use std::{
 
 use super::{Chart, ChartId, Job, RenderError, Renderer, charts::Charts};
 use crate::{
-    helm::{Helm, HelmError},
+    helm::{Evaluate, Evaluator, Helm, HelmError},
     release::{Catalog, SourceSetting},
     sys::http::Http,
 };
@@ -23,6 +23,7 @@ use crate::{
 pub struct ByHelm<'a> {
     charts: Charts<'a>,
     helm: Arc<Helm>,
+    evaluator: Arc<Evaluator>,
     laid_out: Mutex<BTreeMap<ChartId, Slot<PathBuf>>>,
     rendered: Mutex<BTreeMap<Job, Slot<Arc<str>>>>,
 }
@@ -42,6 +43,7 @@ impl<'a> ByHelm<'a> {
     ) -> Self {
         Self {
             charts: Charts::new(http, cache, catalog, index),
+            evaluator: Arc::new(Evaluator::new(helm.clone(), cache)),
             helm,
             laid_out: Mutex::default(),
             rendered: Mutex::default(),
@@ -99,6 +101,10 @@ impl Renderer for ByHelm<'_> {
 
     fn identity(&self) -> Option<String> {
         Some(format!("{} {}", self.helm.identity()?, self.charts.index()))
+    }
+
+    fn evaluator(&self) -> Option<Arc<dyn Evaluate>> {
+        Some(self.evaluator.clone())
     }
 
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError> {

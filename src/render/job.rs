@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::helm::Template;
+use crate::helm::{Evaluate, Template};
 
 /// A chart in a version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,6 +60,10 @@ pub trait Renderer: Sync {
     /// Returns what tells it from another that may render otherwise, `None` where there is nothing to render with. Nothing
     /// is started for that.
     fn identity(&self) -> Option<String>;
+    /// Returns what evaluates charts of the repository itself, where there is such a thing.
+    fn evaluator(&self) -> Option<Arc<dyn Evaluate>> {
+        None
+    }
     /// Brings a chart of the index, checked against its digest.
     fn chart(&self, id: &ChartId) -> Result<Arc<Chart>, RenderError>;
     /// Renders jobs over the cores, equal ones once, and returns their texts in the same order.

@@ -75,6 +75,7 @@ impl Language {
             dot: &element.parameters,
             inputs: None,
             own: None,
+            named: None,
             open: element.open.as_deref(),
             strict: self.strict,
             outcome,

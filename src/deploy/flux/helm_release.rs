@@ -56,6 +56,13 @@ pub fn chart_source(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
     Some(ChartRelease { by, version, layers, notes, ..ChartRelease::new(&object.file, chart, repository) })
 }
 
+/// Tells whether a HelmRelease may have its chart from a folder of a Git repository.
+pub fn is_of_tree(object: &Object) -> bool {
+    let kind = |path: &[&str]| object.value.text(path);
+    kind(&["spec", "chart", "spec", "sourceRef", "kind"]).as_deref() == Some("GitRepository")
+        || kind(&["spec", "chartRef", "kind"]).as_deref() == Some("HelmChart")
+}
+
 fn release_name(object: &Object, spec: &Value, target: Option<&Scalar>) -> Scalar {
     let own = object.name().cloned().unwrap_or_else(|| Scalar::made(""));
     let given = spec.scalar(&["releaseName"]).filter(|n| !n.text().is_empty());

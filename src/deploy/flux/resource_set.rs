@@ -204,6 +204,7 @@ impl Maker<'_> {
                     dot: &nothing,
                     inputs: Some(&inputs.value),
                     own: None,
+                    named: None,
                     open: inputs.open.as_deref(),
                     strict: true,
                     outcome,

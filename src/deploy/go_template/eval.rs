@@ -1,9 +1,9 @@
 //! The evaluation of a template's tree, as Go's `text/template/exec.go` walks it.
 
 use super::{
-    BRANCHES, BYTES, Filled, STEP_COST, STEPS, Scope, Stop,
+    BRANCHES, BYTES, CALLS, Filled, STEP_COST, STEPS, Scope, Stop,
     functions::{self, Called},
-    parse::{Base, Branch, Leave, Node, Operand, Pipeline},
+    parse::{self, Base, Branch, Leave, Node, Operand, Pipeline},
     print::{self, printed},
 };
 use crate::deploy::{
@@ -14,6 +14,16 @@ use crate::deploy::{
 
 /// Evaluates a tree of a text.
 pub(super) fn run(nodes: &[Node], text: &Scalar, whole: &str, scope: Scope<'_>) -> Result<Filled, Stop> {
+    within(nodes, text, whole, (scope, 0))
+}
+
+/// The same in a template that others have called.
+fn within(
+    nodes: &[Node],
+    text: &Scalar,
+    whole: &str,
+    (scope, calls): (Scope<'_>, usize),
+) -> Result<Filled, Stop> {
     let variables = vec![(String::new(), scope.dot.clone())];
     let mut machine = Machine {
         text,
@@ -24,6 +34,7 @@ pub(super) fn run(nodes: &[Node], text: &Scalar, whole: &str, scope: Scope<'_>) 
         bytes: 0,
         steps: 0,
         outcomes: 1,
+        calls,
         notes: Vec::new(),
     };
     let dot = Dot { value: scope.dot.clone(), outermost: true };
@@ -42,6 +53,8 @@ struct Machine<'a> {
     bytes: usize,
     steps: usize,
     outcomes: usize,
+    /// Named templates that call each other at the moment.
+    calls: usize,
     notes: Vec<About>,
 }
 
@@ -66,7 +79,7 @@ impl Dot {
 
 // === impl Machine ===
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
     fn step(&mut self) -> Result<(), Stop> {
         self.steps += 1;
         if self.steps > STEPS { Err(Stop::Bound(Bound::Steps(STEPS))) } else { Ok(()) }
@@ -112,10 +125,15 @@ impl Machine<'_> {
                 Node::Choice { branches, otherwise } => self.choice(branches, otherwise.as_deref(), dot)?,
                 Node::Range { over, body, otherwise } => self.range(over, body, otherwise.as_deref(), dot)?,
                 Node::Leave(leave) => Flow::Leave(*leave),
+                Node::Define { .. } => Flow::Next,
+                Node::Template(call) => {
+                    let text = self.template(call, dot)?;
+                    self.print(&text)?;
+                    Flow::Next
+                }
                 Node::Unfollowed(range) => {
                     let text = self.whole.get(range.clone()).unwrap_or_default().trim().to_owned();
-                    let value = unfollowed(&text);
-                    self.note(About::Expression(text));
+                    let value = self.unfollowed(text);
                     self.print(&value)?;
                     Flow::Next
                 }
@@ -127,6 +145,66 @@ impl Machine<'_> {
         }
         self.variables.truncate(before);
         Ok(Flow::Next)
+    }
+
+    /// Evaluates `template "name" dot`.
+    fn template(&mut self, call: &Pipeline, dot: &Dot) -> Result<Scalar, Stop> {
+        let operands = match call.commands.as_slice() {
+            [one] => one.as_slice(),
+            _ => &[],
+        };
+        let inner = match operands {
+            [_] => print::null(),
+            [_, inner] => self.operand(inner, call, dot)?,
+            _ => return Ok(self.unfollowed(self.action(call))),
+        };
+        match operands {
+            [Operand { base: Base::Text { text, .. }, .. }, ..] => self.named(text, inner, call),
+            _ => Ok(self.unfollowed(self.action(call))),
+        }
+    }
+
+    /// Evaluates a template by its name; what it prints is a text.
+    fn named(&mut self, name: &str, inner: Value, call: &Pipeline) -> Result<Scalar, Stop> {
+        let named: Option<&'a super::Named> = self.scope.named;
+        let Some(template) = named.and_then(|named| named.get(name)) else {
+            return Ok(self.unfollowed(self.action(call)));
+        };
+        if self.calls >= CALLS {
+            return Err(Stop::Bound(Bound::Depth(CALLS)));
+        }
+        self.calls += 1;
+        let (text, whole) = (self.text, self.whole);
+        (self.text, self.whole) = (&template.text, &template.whole);
+        let out = std::mem::take(&mut self.out);
+        let variables = std::mem::replace(&mut self.variables, vec![(String::new(), inner.clone())]);
+        let done = self.nodes(template.body(), &Dot::inner(inner));
+        let printed = std::mem::replace(&mut self.out, out);
+        self.variables = variables;
+        (self.text, self.whole) = (text, whole);
+        self.calls -= 1;
+        done.map(|_| Scalar::of(printed, false))
+    }
+
+    /// Evaluates a text that is a template itself.
+    fn filled(&mut self, text: &Scalar, inner: &Value) -> Result<Scalar, Stop> {
+        if self.calls >= CALLS {
+            return Err(Stop::Bound(Bound::Depth(CALLS)));
+        }
+        let whole = text.text();
+        let nodes = parse::parse(&whole, ("{{", "}}")).map_err(|error| Stop::Refused(error.to_string()))?;
+        let scope = Scope { dot: inner, ..self.scope };
+        let filled = within(&nodes, text, &whole, (scope, self.calls + 1))?;
+        self.steps += filled.cost / STEP_COST;
+        self.outcomes = self.outcomes.max(filled.outcomes);
+        filled.notes.into_iter().for_each(|about| self.note(about));
+        Ok(filled.text)
+    }
+
+    fn unfollowed(&mut self, text: String) -> Scalar {
+        let value = unfollowed(&text);
+        self.note(About::Expression(text));
+        value
     }
 
     fn choice(&mut self, branches: &[Branch], otherwise: Option<&[Node]>, dot: &Dot) -> Result<Flow, Stop> {
@@ -299,6 +377,18 @@ impl Machine<'_> {
         if name == "inputs" && arguments.is_empty() {
             return Ok(self.scope.inputs.cloned().unwrap_or_else(print::null));
         }
+        if let ("include", [Value::Scalar(wanted), inner]) = (name, arguments.as_slice())
+            && self.scope.named.is_some()
+        {
+            let wanted = wanted.text().into_owned();
+            return Ok(Value::Scalar(self.named(&wanted, inner.clone(), pipeline)?));
+        }
+        if let ("tpl", [Value::Scalar(text), inner]) = (name, arguments.as_slice())
+            && self.scope.named.is_some()
+            && text.unknown_to().is_none()
+        {
+            return self.filled(text, inner).map(Value::Scalar);
+        }
         if name == "default"
             && let [fallback, given] = arguments.as_slice()
             && print::is_unknown(given)
@@ -319,9 +409,7 @@ impl Machine<'_> {
             Called::Refused(why) => Err(Stop::Refused(format!("{}: {why}", self.action(pipeline)))),
             Called::Unfollowed => {
                 let text = self.action(pipeline);
-                let value = unfollowed(&text);
-                self.note(About::Expression(text));
-                Ok(Value::Scalar(value))
+                Ok(Value::Scalar(self.unfollowed(text)))
             }
         }
     }

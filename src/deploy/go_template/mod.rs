@@ -30,6 +30,8 @@ pub const BRANCHES: usize = 8;
 const STEPS: usize = 100_000;
 /// Bytes that one text may grow to.
 const BYTES: usize = 4 << 20;
+/// Named templates that may call each other at a time.
+const CALLS: usize = 32;
 /// What a step costs beside a byte.
 const STEP_COST: usize = 32;
 /// What all texts of one object may cost.
@@ -78,6 +80,8 @@ pub struct Scope<'a> {
     pub own: Option<&'a dyn Functions>,
     /// Who knows the keys that the outermost mapping does not have; `None` where it has all.
     pub open: Option<&'a str>,
+    /// What `include` and `template` call by name, where there is such a thing.
+    pub named: Option<&'a Named>,
     /// Whether a key that is not there is an error (`missingkey=error`).
     pub strict: bool,
     /// Which outcome of conditions that the tree does not decide is wanted, from 0.
@@ -100,6 +104,19 @@ pub struct Filled {
 /// What may still be spent on one object's templates, each of which may be filled for thousands of elements.
 #[derive(Debug)]
 pub struct Budget(usize);
+
+/// Templates by the names that `define` gives them, of all files of a chart.
+#[derive(Debug, Default)]
+pub struct Named(HashMap<String, Definition>);
+
+/// One of them: the file that it stands in, and its way in there.
+#[derive(Debug)]
+struct Definition {
+    text: Scalar,
+    whole: Arc<str>,
+    nodes: Arc<Vec<parse::Node>>,
+    at: usize,
+}
 
 /// Templates taken apart, each once.
 pub struct Templates {
@@ -124,6 +141,38 @@ impl Budget {
         let left = self.0.checked_sub(cost);
         self.0 = left.unwrap_or_default();
         left.map(|_| ()).ok_or(Stop::Bound(Bound::Bytes(COST)))
+    }
+}
+
+// === impl Named ===
+
+impl Named {
+    /// Adds what a file defines; of two of one name the later one counts.
+    ///
+    /// # Errors
+    /// Where the file is no template.
+    pub fn add(&mut self, text: &Scalar) -> Result<(), TemplateError> {
+        let whole: Arc<str> = text.text().into();
+        let nodes = Arc::new(parse::parse(&whole, ("{{", "}}"))?);
+        for (at, node) in nodes.iter().enumerate() {
+            let parse::Node::Define { name, .. } = node else { continue };
+            let (text, whole, nodes) = (text.clone(), whole.clone(), nodes.clone());
+            self.0.insert(name.clone(), Definition { text, whole, nodes, at });
+        }
+        Ok(())
+    }
+
+    fn get(&self, name: &str) -> Option<&Definition> {
+        self.0.get(name)
+    }
+}
+
+impl Definition {
+    fn body(&self) -> &[parse::Node] {
+        match self.nodes.get(self.at) {
+            Some(parse::Node::Define { body, .. }) => body,
+            _ => &[],
+        }
     }
 }
 

@@ -27,7 +27,11 @@ pub(super) enum Node {
     Range { over: Pipeline, body: Vec<Node>, otherwise: Option<Vec<Node>> },
     /// `break` or `continue`.
     Leave(Leave),
-    /// `template`, `define`, `block`: the bytes of the action.
+    /// `define`: a template under a name, which prints nothing where it stands.
+    Define { name: String, body: Vec<Node> },
+    /// `template`: a name, and the dot of what is called so.
+    Template(Pipeline),
+    /// `block`: the bytes of the action.
     Unfollowed(Range<usize>),
 }
 
@@ -205,11 +209,15 @@ impl Parser<'_> {
                 "else" => return Ok((nodes, End::Else(range))),
                 "break" => nodes.push(Node::Leave(Leave::Break)),
                 "continue" => nodes.push(Node::Leave(Leave::Continue)),
-                "define" | "block" => {
+                "define" => nodes.push(self.define(&range, depth)?),
+                "block" => {
                     self.nodes(depth)?;
                     nodes.push(Node::Unfollowed(range));
                 }
-                "template" => nodes.push(Node::Unfollowed(range)),
+                "template" => {
+                    let call = self.pipeline(self.behind(&range, "template"), &range)?;
+                    nodes.push(Node::Template(call));
+                }
                 _ => nodes.push(Node::Action(self.pipeline(range.clone(), &range)?)),
             }
         }
@@ -228,6 +236,19 @@ impl Parser<'_> {
         let action = self.text.get(range.clone()).unwrap_or_default();
         let at = action.find(word).map_or(0, |at| at + word.len());
         range.start + at..range.end
+    }
+
+    fn define(&mut self, range: &Range<usize>, depth: usize) -> Result<Node, TemplateError> {
+        let name = self.pipeline(self.behind(range, "define"), range)?;
+        let [command] = name.commands.as_slice() else { return Err(TemplateError::Unexpected) };
+        let [Operand { base: Base::Text { text, .. }, .. }] = command.as_slice() else {
+            return Err(TemplateError::Unexpected);
+        };
+        let name = text.clone();
+        match self.nodes(depth)? {
+            (body, End::Close) => Ok(Node::Define { name, body }),
+            _ => Err(TemplateError::Unclosed),
+        }
     }
 
     fn choice(&mut self, range: Range<usize>, depth: usize) -> Result<Node, TemplateError> {

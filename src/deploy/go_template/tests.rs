@@ -19,7 +19,7 @@ fn parameters() -> Value {
 }
 
 fn scope(dot: &Value) -> Scope<'_> {
-    Scope { dot, inputs: None, own: None, open: None, strict: false, outcome: 0 }
+    Scope { dot, inputs: None, own: None, named: None, open: None, strict: false, outcome: 0 }
 }
 
 fn fill(text: &str) -> Result<String, Stop> {

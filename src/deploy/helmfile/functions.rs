@@ -147,7 +147,8 @@ impl<'f> Run<'f> {
 impl Own<'_, '_> {
     fn fill(&self, text: &Scalar, dot: &Value) -> Result<Filled, Stop> {
         let outcome = self.run.outcome;
-        let scope = Scope { dot, inputs: None, own: Some(self), open: None, strict: false, outcome };
+        let scope =
+            Scope { dot, inputs: None, own: Some(self), named: None, open: None, strict: false, outcome };
         self.run.bounds.spend(text.text().len())?;
         let filled = Templates::new("{{", "}}").fill(text, scope)?;
         self.run.bounds.spend(filled.cost)?;

@@ -5,8 +5,10 @@
 
 use std::{cmp::Ordering, collections::BTreeSet, ops::Range};
 
+use super::charts::Charted;
 use crate::{
-    deploy::{Origin, Part, Scalar, json_patch::Guard, value::Via},
+    deploy::{ChartRelease, Origin, Part, Scalar, json_patch::Guard, value::Via},
+    linkerd::PROXY_VERSION,
     pins::{
         Form, Frame, PinKind, Reason,
         found::{Spec, opaque},
@@ -42,6 +44,10 @@ pub(in crate::pins) struct Claims {
     guards: Vec<Guard>,
     /// Places that charts of others read as their version, by file and first byte.
     foreign: BTreeSet<(RepoPath, usize)>,
+    /// What was evaluated of charts of the tree.
+    pub charts: Charted,
+    /// Charts of the tree that the model itself does not find deployed.
+    pub local: Vec<ChartRelease>,
     /// How many of the claims are known to differ.
     settled: usize,
 }
@@ -56,7 +62,10 @@ impl Claim {
 
     /// Orders by place; of two that are alike in it, the one that may move comes first.
     fn order(&self, other: &Self) -> Ordering {
-        let key = |claim: &Self| (claim.span.start, claim.span.end, claim.spec.kind, claim.stays().is_some());
+        let key = |claim: &Self| {
+            let Spec { kind, stage, .. } = claim.spec;
+            (claim.span.start, claim.span.end, kind, claim.stays().is_some(), stage)
+        };
         self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)))
     }
 
@@ -120,6 +129,8 @@ impl Claims {
         self.claims.extend(other.claims);
         self.guards.extend(other.guards);
         self.foreign.extend(other.foreign);
+        self.charts.append(other.charts);
+        self.local.extend(other.local);
     }
 
     /// Returns every place once, ordered by file and position.
@@ -167,9 +178,15 @@ fn claim(scalar: &Scalar, spec: &Spec) -> Option<Claim> {
     let text = scalar.text();
     let Judged::Version(judged) = judge(&text, spec.expects) else { return None };
     let written = scalar.cut(judged.span.clone());
-    let [Part::Written(at)] = written.parts() else { return in_parts(&written, spec, judged) };
+    let (at, judged) = match written.parts() {
+        [Part::Written(at)] => (at.clone(), judged),
+        parts => match derived(parts, &judged) {
+            Some(found) => found,
+            None => return in_parts(&written, spec, judged),
+        },
+    };
     let judged = VersionText { span: 0..at.span.len(), ..judged };
-    Some(Claim::new(at, Spec { kind: kind(at, spec), ..spec.clone() }, judged))
+    Some(Claim::new(&at, Spec { kind: kind(&at, spec), ..spec.clone() }, judged))
 }
 
 /// Says what a place is: what its reader is, unless it has a name of its own.
@@ -178,8 +195,34 @@ fn kind(at: &Origin, spec: &Spec) -> PinKind {
         Some(Via::Variable) => PinKind::Variable,
         Some(Via::Generator) => PinKind::ArgoGenerator,
         Some(Via::Parameter) => PinKind::ArgoHelmParameter,
-        Some(Via::Values) | None => spec.kind,
+        // What a template puts beside the key is a value like any other.
+        Some(Via::Values) if spec.kind == PinKind::ProxyAnnotation && is_beside_key(at) => spec.kind,
+        Some(Via::Values) => PinKind::HelmValues,
+        None => spec.kind,
     }
+}
+
+/// Finds the name of a release of which only the numbers are read: that of an image, made of the chart's version.
+fn derived(parts: &[Part], judged: &VersionText) -> Option<(Origin, VersionText)> {
+    let version = judged.version.filter(|_| matches!(judged.form, Form::Edge | Form::Chart))?;
+    let chart = version.chart();
+    let numbers = chart.strip_prefix("20")?;
+    let Some(Part::Written(at)) = parts.last() else { return None };
+    let start = at.span.start + at.text().strip_suffix(numbers)?.len();
+    let before = at.source.text.get(..start)?;
+    let (length, form) = match before {
+        before if before.ends_with("edge-") => ("edge-".len(), Form::Edge),
+        before if before.ends_with("20") => ("20".len(), Form::Chart),
+        _ => return None,
+    };
+    let span = start - length..at.span.end;
+    Some((Origin { span, ..at.clone() }, VersionText { form, ..judged.clone() }))
+}
+
+/// Tells whether a text stands beside the key of the proxy's version in the file that it was written in.
+fn is_beside_key(at: &Origin) -> bool {
+    let before = at.source.text.get(..at.span.start).unwrap_or_default();
+    before.trim_end_matches(['"', '\'', ' ', ':']).ends_with(PROXY_VERSION)
 }
 
 /// Takes a version that is put together of several texts. It is written anew in the one that holds all that two releases

@@ -4,6 +4,7 @@
 //! read was written, in whatever file. Readers push claims; the places are looked at once, when all are gathered.
 
 mod by_file;
+mod charts;
 mod claim;
 mod objects;
 mod release;
@@ -14,6 +15,7 @@ use super::{PinKind, Skipped, context::Context, found::Found, place::Place};
 use crate::deploy::{Files as _, fleet};
 
 pub(super) use by_file::{helmfile, terraform};
+pub(super) use charts::report as report_charts;
 pub(super) use claim::Claims;
 use release::take_release;
 pub(super) use roots::roots;

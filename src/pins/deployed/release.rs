@@ -2,7 +2,7 @@
 //!
 //! In: charts as any deployer has them rendered. Out: claims. Which keys hold a version is `linkerd`'s to say.
 
-use super::claim::Claims;
+use super::{charts, claim::Claims};
 use crate::{
     deploy::{ChartRelease, Layer, Scalar, Value, chart::Repository},
     linkerd::{self, INJECT, PROXY_VERSION, ValueLine},
@@ -26,6 +26,9 @@ pub(in crate::pins) fn take_release(
     claims: &mut Claims,
 ) {
     let Some(chart) = known(&release.chart) else { return };
+    if matches!(kind, PinKind::Terraform | PinKind::Helmfile | PinKind::Fleet) {
+        claims.local.extend(charts::beside(context, release, &chart));
+    }
     let origin = match &release.repository {
         Repository::Address(address) => known(address).map_or(Origin::Unknown, Origin::Address),
         Repository::Git(_) => Origin::Local,

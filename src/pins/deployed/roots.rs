@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{claim::Claims, objects::take_object, release::take_release};
+use super::{charts, claim::Claims, objects::take_object, release::take_release};
 use crate::{
     deploy::{
         Files as _, Object, Value,
         model::{Deployer, Entries, Fact, model},
+        tree_chart::Charts,
     },
     linkerd::{self, PROXY_VERSION},
     pins::{PinKind, context::Context},
@@ -43,9 +44,14 @@ pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: 
     let loose = index.objects.iter().filter(|path| !is_taken(path) && !is_template(path));
     let loose: Vec<RepoPath> = loose.cloned().collect();
     let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
+    let releases: Vec<_> =
+        std::mem::take(&mut claims.local).into_iter().chain(charts::lone(context, named)).collect();
+    let charts = Charts::new(context.options.helm.as_deref(), &charts::is_foreign, &charts::concerns);
     let entries = Entries {
         leading: &leads,
         loose: &loose,
+        releases: &releases,
+        charts: &charts,
         folders: &folders,
         wanted: &|folder| wanted.contains(folder),
         mentions: &mentions,
@@ -54,6 +60,7 @@ pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: 
         Fact::Release(release, deployer) => take_release(context, release, kind(deployer), claims),
         Fact::Object(object, cluster) => take_object(object, Some(cluster), claims),
         Fact::Guards(guards) => claims.guards(guards),
+        Fact::Rendered(rendered) => claims.charts.take(rendered),
     });
     found.into_iter().for_each(|found| claims.append(found));
 }

@@ -217,7 +217,7 @@ impl World {
     fn draft(&self, stage: Stage, known: Option<&Basis>) -> Result<Option<(Draft, Option<bool>)>, Error> {
         let tree = self.tree();
         let config: Config = config::read(&tree)?;
-        let survey = Survey::new(&tree, &config, &self.catalog, &self.indexes, Aim::default())?;
+        let survey = Survey::new(&tree, &config, &self.catalog, &self.indexes, Aim::default(), None)?;
         let operator = Operator {
             catalog: &self.catalog,
             indexes: &self.indexes,
@@ -521,7 +521,7 @@ fn what_is_read_beside_the_hash_is_noticed() {
     let world = World::new();
     let tree = world.tree();
     let config = config::read(&tree).unwrap();
-    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes, Aim::default()).unwrap();
+    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes, Aim::default(), None).unwrap();
     let operator = Operator {
         catalog: &world.catalog,
         indexes: &world.indexes,
@@ -549,7 +549,7 @@ fn what_is_read_beside_the_hash_is_noticed() {
     let mut other = world.clone();
     other.files.get_mut("apps/shop.yaml").unwrap().0.push_str("# more\n");
     let tree = other.tree();
-    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes, Aim::default()).unwrap();
+    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes, Aim::default(), None).unwrap();
     let case = Case { survey: &survey, ..case };
     let moved = Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None }, &operator);
     assert_eq!(

@@ -1,0 +1,253 @@
+//! Charts whose folder is in the tree: what their templates make of values, and where each text of it was written.
+//!
+//! In: a folder, and the values that a deployer gives it. Out: objects whose scalars know their bytes, like those of any
+//! other deployer. Helm evaluates the chart, where there is one, and each version among the inputs is given a number of
+//! its own: where that comes out says what was written there. Without Helm the plain forms of templates are followed.
+
+mod candidate;
+mod package;
+mod plain;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use super::{
+    chart::{ChartRelease, Layer, Repository},
+    files::Files,
+    go_yaml,
+    note::{About, Bound, Note},
+    object::Object,
+    value::{Part, Scalar, Value},
+};
+use crate::{
+    helm::{self, HelmError, Template},
+    repo::RepoPath,
+};
+use candidate::{Candidates, versions};
+use trace::{Comparison, Printed};
+
+pub use crate::helm::Evaluate;
+pub use package::{Package, is_chart};
+
+/// Charts that are evaluated, each as often as it is deployed.
+const EVALUATIONS: usize = 1_000;
+/// Charts that may go over a limit of Helm's before the others are followed without it.
+const OVER: usize = 3;
+/// Renders that are spent on one chart with one set of values.
+const RENDERS: usize = 24;
+/// The name of a release that nobody names.
+const RELEASE: &str = "release-name";
+/// The namespace of a release that nobody names.
+const NAMESPACE: &str = "default";
+
+/// How the charts of one tree are evaluated.
+pub struct Charts<'c> {
+    helm: Option<&'c dyn Evaluate>,
+    foreign: &'c (dyn Fn(&str) -> bool + Sync),
+    concerns: &'c Concerns<'c>,
+    evaluated: AtomicUsize,
+    over: AtomicUsize,
+}
+
+/// Tells from the texts of a chart and of its values whether it is of interest.
+pub type Concerns<'c> = dyn Fn(&mut dyn Iterator<Item = &str>) -> bool + Sync + 'c;
+
+/// What comes of a chart.
+#[derive(Clone, Debug, Default)]
+pub struct Rendered {
+    /// Its objects.
+    pub objects: Vec<Object>,
+    /// The templates that were wholly evaluated, whatever came of them.
+    pub followed: BTreeSet<RepoPath>,
+    /// What was not followed.
+    pub notes: Vec<Note>,
+}
+
+// === impl Charts ===
+
+impl<'c> Charts<'c> {
+    /// Evaluates by Helm, where there is one. Charts whose name `foreign` knows are none of the tree's; those that do not
+    /// concern anybody are left alone.
+    pub fn new(
+        helm: Option<&'c dyn Evaluate>,
+        foreign: &'c (dyn Fn(&str) -> bool + Sync),
+        concerns: &'c Concerns<'c>,
+    ) -> Self {
+        Self { helm, foreign, concerns, evaluated: AtomicUsize::new(0), over: AtomicUsize::new(0) }
+    }
+
+    /// Evaluates the chart of a release; `None` where its folder is none of the tree, or is of no interest.
+    pub fn evaluate(&self, release: &ChartRelease, files: &dyn Files) -> Option<Rendered> {
+        let Repository::Git(_) = release.repository else { return None };
+        let chart = release.chart.text();
+        let inside = RepoPath::resolve("", format!("{chart}/Chart.yaml").trim_start_matches('/'))?;
+        if release.chart.unknown_to().is_some() || !files.has(inside.as_str()) {
+            return None;
+        }
+        let package = match Package::read(files, &inside, self.foreign) {
+            Ok(package) if (self.foreign)(&package.name) => return None,
+            Ok(package) => package,
+            Err(note) => return Some(Rendered { notes: vec![note], ..Rendered::default() }),
+        };
+        let values = super::chart::layered(&in_tree(&package, release, files)).value;
+        let given = go_yaml::document(&values).text().into_owned();
+        if !(self.concerns)(&mut package.texts().chain([&*given])) {
+            return None;
+        }
+        if self.evaluated.fetch_add(1, Ordering::Relaxed) >= EVALUATIONS {
+            let about = About::Bound(Bound::Objects(EVALUATIONS));
+            return Some(Rendered { notes: vec![Note::new(&inside, about)], ..Rendered::default() });
+        }
+        Some(self.rendered(&package, release, &values, files))
+    }
+
+    fn rendered(
+        &self,
+        package: &Package,
+        release: &ChartRelease,
+        values: &Value,
+        files: &dyn Files,
+    ) -> Rendered {
+        let mut rendered = Rendered { notes: package.notes.clone(), ..Rendered::default() };
+        if let Some(helm) = self.helm.filter(|_| self.over.load(Ordering::Relaxed) < OVER) {
+            let probe = Probe { package, release, files, helm };
+            match probe.run(values, &mut rendered) {
+                Ok(()) => return rendered,
+                Err(HelmError::Missing(_)) => {}
+                Err(error) => {
+                    if matches!(error, HelmError::Ceiling(_)) {
+                        self.over.fetch_add(1, Ordering::Relaxed);
+                    }
+                    let about = About::Fails { what: package.folder.clone(), why: error.to_string() };
+                    rendered.notes.push(Note::new(&package.path, about));
+                }
+            }
+        }
+        plain::follow(package, release, values, files, &mut rendered);
+        rendered
+    }
+}
+
+/// Reads the values files that are named as parts of the chart, which are in the tree here.
+fn in_tree(package: &Package, release: &ChartRelease, files: &dyn Files) -> Vec<Layer> {
+    let read = |layer: &Layer| match layer {
+        Layer::InChart { file, .. } => {
+            let name = file.text();
+            let source = package.source(name.trim_start_matches("./"));
+            source.map_or_else(|| layer.clone(), |s| Layer::text(&Scalar::file(s), files, &name))
+        }
+        layer => layer.clone(),
+    };
+    release.layers.iter().map(read).collect()
+}
+
+/// One chart with one set of values, before Helm.
+struct Probe<'a> {
+    package: &'a Package,
+    release: &'a ChartRelease,
+    files: &'a dyn Files,
+    helm: &'a dyn Evaluate,
+}
+
+// === impl Probe ===
+
+impl Probe<'_> {
+    fn run(&self, values: &Value, rendered: &mut Rendered) -> Result<(), HelmError> {
+        let candidates = Candidates::of(self.package, values);
+        let mut printed = self.printed(candidates.inputs(&BTreeSet::new()), &mut rendered.notes)?;
+        let mut left = RENDERS;
+        let all = candidates.numbers();
+        if !all.is_empty() {
+            self.compare(&candidates, all, &mut printed, &mut left);
+        }
+        if left == 0 {
+            let about = About::Bound(Bound::Steps(RENDERS));
+            rendered.notes.push(Note::new(&self.release.file, about));
+        }
+        rendered.followed.extend(self.package.templates().map(|(_, source)| source.path.clone()));
+        for Printed { place, documents } in &printed {
+            let file = trace::file_of(self.package, place, &self.release.file);
+            for document in documents {
+                untraced(document, &file, &mut rendered.notes);
+                rendered.objects.extend(Object::all(document, &file).into_iter().map(|object| Object {
+                    by: Some(self.release.by.clone().unwrap_or_else(|| self.release.file.clone())),
+                    ..object
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes some versions and notes where they come out; where that changes more than them, one half after the other.
+    fn compare(
+        &self,
+        candidates: &Candidates<'_>,
+        changed: BTreeSet<usize>,
+        printed: &mut [Printed],
+        left: &mut usize,
+    ) {
+        let Some(less) = left.checked_sub(1) else { return };
+        *left = less;
+        let mut comparison = Comparison { candidates, changed: &changed, clean: true };
+        // What a change breaks is no news of the chart.
+        match self.printed(candidates.inputs(&changed), &mut Vec::new()) {
+            Ok(probed) => comparison.all(printed, &probed),
+            Err(HelmError::Refused(_)) => comparison.clean = false,
+            // More of the same would go over the same limit.
+            Err(_) => *left = 0,
+        }
+        if comparison.clean || changed.len() < 2 {
+            return;
+        }
+        let mut first = changed;
+        let middle = first.iter().nth(first.len() / 2).copied().unwrap_or_default();
+        let second = first.split_off(&middle);
+        self.compare(candidates, first, printed, left);
+        self.compare(candidates, second, printed, left);
+    }
+
+    fn printed(
+        &self,
+        (chart, values): (Vec<helm::File>, String),
+        notes: &mut Vec<Note>,
+    ) -> Result<Vec<Printed>, HelmError> {
+        let known = |scalar: &Scalar| {
+            Some(scalar.text().into_owned()).filter(|t| !t.is_empty() && scalar.unknown_to().is_none())
+        };
+        let ChartRelease { release, namespace, kube_version, api_versions, .. } = self.release;
+        let asked = Template {
+            release: known(release).unwrap_or_else(|| RELEASE.to_owned()),
+            namespace: namespace.as_ref().and_then(known).unwrap_or_else(|| NAMESPACE.to_owned()),
+            values: vec![helm::Layer(values.into())],
+            settings: Vec::new(),
+            kube_version: kube_version.as_ref().and_then(known),
+            api_versions: api_versions.iter().filter_map(known).collect(),
+            include_crds: false,
+            hooks: true,
+        };
+        let text = self.helm.evaluate(&chart, &asked)?;
+        Ok(trace::printed(&text, self.files, self.package, notes))
+    }
+}
+
+/// Notes the versions of a document that came from nowhere that is known.
+fn untraced(document: &Value, file: &RepoPath, notes: &mut Vec<Note>) {
+    for scalar in document.scalars() {
+        for part in scalar.parts() {
+            let Part::Made(text) = part else { continue };
+            let release = |text: &str| text.contains("edge-") || text.starts_with("20");
+            if release(text) && !versions(text).is_empty() {
+                let about = About::Untraced(scalar.text().chars().take(200).collect());
+                let note = Note::new(file, about);
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+    }
+}

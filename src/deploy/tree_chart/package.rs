@@ -1,0 +1,299 @@
+//! A folder of the tree as a chart: what Helm would be given of it.
+//!
+//! Source: helm's `pkg/chart/loader` and `pkg/action/dependency.go`. A dependency at a `file://` address is what
+//! `helm dependency build` makes of it: a copy below `charts/`. One that is not in the tree is left out, so that the rest
+//! can be looked at.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use crate::{
+    deploy::{
+        files::{FileError, Files},
+        go_yaml,
+        note::{About, Bound, Note},
+        value::{Scalar, Source, Value},
+    },
+    repo::{Mode, RepoPath},
+};
+
+/// Files of one chart with all that it depends on.
+const FILES: usize = 2_000;
+/// Bytes of them.
+const BYTES: usize = 8 << 20;
+/// Charts in charts.
+const DEPTH: usize = 4;
+
+/// A chart of the tree.
+pub struct Package {
+    /// Its folder.
+    pub folder: String,
+    /// Its `Chart.yaml`.
+    pub path: RepoPath,
+    /// What it calls itself.
+    pub name: String,
+    /// Its files.
+    pub files: Vec<File>,
+    /// The charts inside of it.
+    pub inner: Vec<Inner>,
+    /// Whether nothing comes of it by itself.
+    pub library: bool,
+    /// What was left out.
+    pub notes: Vec<Note>,
+}
+
+/// A file of a chart.
+pub struct File {
+    /// Where it lies below the chart's folder.
+    pub place: String,
+    /// Its text, or what is no text.
+    pub content: Content,
+}
+
+/// What a file holds.
+pub enum Content {
+    /// A text of the tree as it stands there.
+    Text(Arc<Source>),
+    /// A text that is made of one of the tree.
+    Made(String),
+}
+
+/// A chart inside of another one.
+pub struct Inner {
+    /// Where it lies below the outer chart's folder: `charts/a`.
+    pub place: String,
+    /// The key of its values in those of the chart around it.
+    pub key: String,
+    /// The path of a value that says whether it is taken at all.
+    pub condition: Option<String>,
+    /// Whether nothing comes of it by itself.
+    pub library: bool,
+}
+
+/// Says whether a folder of the tree is a chart.
+pub fn is_chart(files: &dyn Files, folder: &str) -> bool {
+    RepoPath::resolve(folder, "Chart.yaml").is_some_and(|path| files.has(path.as_str()))
+}
+
+// === impl Package ===
+
+impl Package {
+    /// Reads the folder of a `Chart.yaml`; dependencies of a name that `foreign` knows are left out.
+    ///
+    /// # Errors
+    /// Where it is no chart, or has more than is read.
+    pub fn read(files: &dyn Files, chart: &RepoPath, foreign: &dyn Fn(&str) -> bool) -> Result<Self, Note> {
+        let folder = chart.folder();
+        let mut package = Self {
+            folder: folder.to_owned(),
+            path: chart.clone(),
+            name: String::new(),
+            files: Vec::new(),
+            inner: Vec::new(),
+            library: false,
+            notes: Vec::new(),
+        };
+        let mut reader = Reader { files, foreign, package: &mut package, bytes: 0 };
+        let (name, library) = reader.chart(folder, "", DEPTH)?;
+        (package.name, package.library) = (name, library);
+        Ok(package)
+    }
+
+    /// Returns all its texts.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| match &file.content {
+            Content::Text(source) => &*source.text,
+            Content::Made(text) => text,
+        })
+    }
+
+    /// Returns the file of the tree that lies at a place of the chart.
+    pub fn source(&self, place: &str) -> Option<&Arc<Source>> {
+        self.files.iter().find(|file| file.place == place).and_then(|file| match &file.content {
+            Content::Text(source) => Some(source),
+            Content::Made(_) => None,
+        })
+    }
+
+    /// Returns the templates: where each lies, and its text.
+    pub fn templates(&self) -> impl Iterator<Item = (&str, &Arc<Source>)> {
+        self.files.iter().filter_map(|file| match &file.content {
+            Content::Text(source) if is_template(&file.place) => Some((&*file.place, source)),
+            _ => None,
+        })
+    }
+}
+
+/// Tells whether a file at a place of a chart is a template.
+pub fn is_template(place: &str) -> bool {
+    let mut rest = place;
+    while let Some((_, behind)) = rest.strip_prefix("charts/").and_then(|r| r.split_once('/')) {
+        rest = behind;
+    }
+    rest.starts_with("templates/")
+}
+
+struct Reader<'a> {
+    files: &'a dyn Files,
+    foreign: &'a dyn Fn(&str) -> bool,
+    package: &'a mut Package,
+    bytes: usize,
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// Takes in the chart of a folder, laid out at a place (`""`, or `charts/a/`); returns its name and whether it is a
+    /// library.
+    fn chart(&mut self, folder: &str, place: &str, depth: usize) -> Result<(String, bool), Note> {
+        let Some(path) = RepoPath::resolve(folder, "Chart.yaml") else { return Ok((String::new(), true)) };
+        let unread = |error: FileError| {
+            Note::new(&path, About::Unread { what: path.to_string(), why: error.to_string() })
+        };
+        let chart = self.files.documents(path.as_str()).map_err(unread)?.first().cloned();
+        let chart = chart.unwrap_or_else(Value::empty);
+        let depth = depth.checked_sub(1).ok_or_else(|| Note::new(&path, About::Cycle(folder.to_owned())))?;
+        let name = chart.text(&["name"]).unwrap_or_default().into_owned();
+        let left_out = self.dependencies(&chart, (folder, place), &path, depth)?;
+        self.own_files(folder, place, &path, &left_out)?;
+        if left_out.is_empty() {
+            return Ok((name, is_library(&chart)));
+        }
+        let mut made = chart.clone();
+        let kept = chart
+            .list_at("dependencies")
+            .iter()
+            .filter(|d| !left_out.contains(&*d.text(&["name"]).unwrap_or_default()));
+        made.insert("dependencies", Value::list(kept.cloned().collect()));
+        let text = go_yaml::document(&made).text().into_owned();
+        let place = format!("{place}Chart.yaml");
+        self.package.files.retain(|file| file.place != place);
+        self.package.files.push(File { place, content: Content::Made(text) });
+        Ok((name, is_library(&chart)))
+    }
+
+    /// Takes in what a chart depends on; returns the names of what is left out.
+    fn dependencies(
+        &mut self,
+        chart: &Value,
+        (folder, place): (&str, &str),
+        path: &RepoPath,
+        depth: usize,
+    ) -> Result<BTreeSet<String>, Note> {
+        let mut left_out = BTreeSet::new();
+        let mut inner: BTreeSet<String> = BTreeSet::new();
+        for dependency in chart.list_at("dependencies") {
+            let Some(name) = dependency.text(&["name"]) else { continue };
+            let vendored = RepoPath::resolve(folder, &format!("charts/{name}"));
+            let vendored = vendored.filter(|folder| is_chart(self.files, folder.as_str()));
+            let beside = dependency.text(&["repository"]);
+            let beside = beside.as_deref().and_then(|address| address.strip_prefix("file://"));
+            let beside = beside.and_then(|to| RepoPath::resolve(folder, to));
+            let from = vendored.or_else(|| beside.filter(|folder| is_chart(self.files, folder.as_str())));
+            let Some(from) = from.filter(|_| !(self.foreign)(&name)) else {
+                left_out.insert(name.clone().into_owned());
+                if !(self.foreign)(&name) {
+                    self.package.notes.push(Note::new(path, About::Remote(format!("the chart `{name}`"))));
+                }
+                continue;
+            };
+            if inner.insert(name.clone().into_owned()) {
+                let text = |key: &str| dependency.text(&[key]).map(|text| text.into_owned());
+                let key = text("alias").unwrap_or_else(|| name.clone().into_owned());
+                self.inner(from.as_str(), (place, &name), (key, text("condition")), depth)?;
+            }
+        }
+        // What lies in `charts/` is a part of the chart, named or not.
+        let below =
+            format!("{}charts/", if folder.is_empty() { String::new() } else { format!("{folder}/") });
+        let names: BTreeSet<String> = self
+            .files
+            .below(below.trim_end_matches('/'))
+            .iter()
+            .filter_map(|entry| entry.path.as_str().strip_prefix(&below)?.strip_suffix("/Chart.yaml"))
+            .filter(|name| !name.contains('/'))
+            .map(str::to_owned)
+            .collect();
+        for name in names {
+            if (self.foreign)(&name) {
+                left_out.insert(name);
+            } else if !inner.contains(&name) {
+                self.inner(&format!("{below}{name}"), (place, &name), (name.clone(), None), depth)?;
+            }
+        }
+        Ok(left_out)
+    }
+
+    fn inner(
+        &mut self,
+        folder: &str,
+        (place, name): (&str, &str),
+        (key, condition): (String, Option<String>),
+        depth: usize,
+    ) -> Result<(), Note> {
+        let at = format!("{place}charts/{name}");
+        let (_, library) = self.chart(folder, &format!("{at}/"), depth)?;
+        self.package.inner.push(Inner { place: at, key, condition, library });
+        Ok(())
+    }
+
+    /// Takes in the files of one chart, those in its `charts/` excepted.
+    fn own_files(
+        &mut self,
+        folder: &str,
+        place: &str,
+        chart: &RepoPath,
+        left_out: &BTreeSet<String>,
+    ) -> Result<(), Note> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        for entry in self.files.below(folder) {
+            let Some(inside) = entry.path.as_str().strip_prefix(&prefix) else { continue };
+            // Schemas may lead anywhere, and what is only looked at need not obey them.
+            if inside.starts_with("charts/") || inside == "values.schema.json" {
+                continue;
+            }
+            if !left_out.is_empty() && matches!(inside, "Chart.lock" | "requirements.lock") {
+                continue;
+            }
+            if !matches!(entry.mode, Mode::File | Mode::Executable) {
+                let why = FileError::Link.to_string();
+                self.package
+                    .notes
+                    .push(Note::new(&entry.path, About::Unread { what: inside.to_owned(), why }));
+                continue;
+            }
+            let source = match self.files.file(entry.path.as_str()) {
+                Ok(source) => source,
+                Err(FileError::Tree(_) | FileError::TooLarge { .. }) if is_template(inside) => {
+                    return Err(Note::new(chart, About::Bound(Bound::Bytes(BYTES))));
+                }
+                // No template is anything but text, and none is missed that nobody reads.
+                Err(_) => continue,
+            };
+            self.bytes += source.text.len();
+            if self.bytes > BYTES {
+                return Err(Note::new(chart, About::Bound(Bound::Bytes(BYTES))));
+            }
+            if self.package.files.len() >= FILES {
+                return Err(Note::new(chart, About::Bound(Bound::Objects(FILES))));
+            }
+            let place = format!("{place}{inside}");
+            self.package.files.push(File { place, content: Content::Text(source) });
+        }
+        Ok(())
+    }
+}
+
+fn is_library(chart: &Value) -> bool {
+    chart.text(&["type"]).as_deref() == Some("library")
+}
+
+/// Reads the values that a chart inside of the package has of its own (`""` for the outermost).
+pub fn own_values(package: &Package, files: &dyn Files, place: &str) -> Value {
+    let place = if place.is_empty() { "values.yaml".to_owned() } else { format!("{place}/values.yaml") };
+    let Some(source) = package.source(&place) else { return Value::empty() };
+    let text = Scalar::file(source);
+    match crate::deploy::chart::Layer::text(&text, files, &place) {
+        crate::deploy::chart::Layer::Values(values) => values,
+        _ => Value::empty(),
+    }
+}

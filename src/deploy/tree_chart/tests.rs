@@ -1,0 +1,105 @@
+//! Tests of charts of the tree without Helm; those with it stand in `tests/tree_charts.rs`.
+
+use super::*;
+use crate::deploy::testing::files;
+
+const CHART: (&str, &str) = ("c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n");
+
+fn evaluated(all: &[(&str, &str)]) -> Rendered {
+    let tree = files(&[&[CHART], all].concat());
+    let path = RepoPath::new("c/Chart.yaml").unwrap();
+    let release = ChartRelease::new(&path, Scalar::made("c"), Repository::Git(None));
+    Charts::new(None, &|name| name.starts_with("linkerd"), &|_| true).evaluate(&release, &tree).unwrap()
+}
+
+/// Shows each text of the objects under `v`, with its place.
+fn versions_of(rendered: &Rendered) -> Vec<String> {
+    let of = |object: &Object| object.value.scalar(&["v"]).map(|scalar| format!("{scalar:?}"));
+    rendered.objects.iter().filter_map(of).collect()
+}
+
+#[test]
+fn plain_forms_are_followed_to_where_they_were_written() {
+    let rendered = evaluated(&[
+        (
+            "c/templates/_h.tpl",
+            "{{- define \"x\" }}\nkind: A\nv: {{ .v | default \"2026.7.3\" | quote }}\n{{- end }}\n",
+        ),
+        ("c/values.yaml", "v: 2026.8.1\nextra: \"v: {{ .Values.v }}\"\n"),
+        (
+            "c/templates/a.yaml",
+            "{{- include \"x\" (dict \"v\" .Values.v) }}\n---\n{{- include \"x\" (dict \"v\" .Values.none) }}\n---\n\
+             kind: B\n{{ tpl .Values.extra . }}\n---\nkind: C\nv: {{ lookup \"v1\" \"Secret\" \"a\" \"b\" }}\n---\nkind: D\nv: edge-{{ .Values.v | trimPrefix \"20\" }}\n",
+        ),
+    ]);
+    let found = versions_of(&rendered);
+    assert_eq!(
+        found,
+        [
+            "[\"2026.8.1\"@c/values.yaml:3]",
+            "[\"2026.7.3\"@c/templates/_h.tpl:46]",
+            "[\"2026.8.1\"@c/values.yaml:3]",
+            "[<the template expression `lookup \"v1\" \"Secret\" \"a\" \"b\"`>]",
+            "[\"edge-\"@c/templates/a.yaml:190, \"26.8.1\"@c/values.yaml:5]",
+        ]
+    );
+    assert!(
+        rendered
+            .notes
+            .iter()
+            .any(|note| matches!(&note.about, About::Expression(text) if text.starts_with("lookup")))
+    );
+    assert!(!rendered.followed.iter().any(|path| path.name() == "a.yaml"));
+}
+
+#[test]
+fn charts_in_charts_have_their_values_and_libraries_give_nothing() {
+    let rendered = evaluated(&[
+        (
+            "c/Chart.yaml",
+            "name: c\nversion: 0.1.0\ndependencies:\n- {name: sub, alias: s, condition: s.on}\n- {name: lib, repository: 'file://../lib'}\n- {name: linkerd-crds, repository: 'https://helm.linkerd.io/edge'}\n- {name: gone, repository: 'https://example.com'}\n",
+        ),
+        ("c/values.yaml", "global: {g: 2026.8.3}\ns: {v: 2026.8.2}\n"),
+        ("c/charts/sub/Chart.yaml", "name: sub\n"),
+        ("c/charts/sub/values.yaml", "v: 2026.8.1\nw: 2026.8.0\n"),
+        (
+            "c/charts/sub/templates/a.yaml",
+            "kind: A\nv: {{ .Values.v }}-{{ .Values.w }}-{{ .Values.global.g }}\n",
+        ),
+        ("lib/Chart.yaml", "name: lib\ntype: library\n"),
+        ("lib/templates/a.yaml", "kind: L\nv: 2026.1.1\n"),
+    ]);
+    let found = versions_of(&rendered).join(" ");
+    assert!(
+        found.contains("2026.8.2\"@c/values.yaml") && found.contains("2026.8.0\"@c/charts/sub/values.yaml"),
+        "{found}"
+    );
+    assert!(found.contains("2026.8.3\"@c/values.yaml") && !found.contains("2026.1.1"), "{found}");
+    let remote: Vec<_> = rendered.notes.iter().filter(|n| matches!(&n.about, About::Remote(_))).collect();
+    assert_eq!(remote.len(), 1, "{remote:?}");
+}
+
+#[test]
+fn what_loops_or_grows_ends_and_the_rest_is_found() {
+    let rendered = evaluated(&[
+        ("c/values.yaml", "v: 2026.8.2\n"),
+        ("c/templates/a.yaml", "{{ define \"a\" }}{{ include \"a\" . }}{{ end }}{{ include \"a\" . }}\n"),
+        ("c/templates/b.yaml", "{{ range 1000000 }}{{ range 1000000 }}x{{ end }}{{ end }}\n"),
+        ("c/templates/c.yaml", "kind: C\nv: {{ .Values.v }}\n"),
+        ("c/templates/d.yaml", "{{ tpl .Values.t . }}{{ if }}\n"),
+    ]);
+    assert_eq!(versions_of(&rendered), ["[\"2026.8.2\"@c/values.yaml:3]"]);
+    let bounds = rendered.notes.iter().filter(|n| matches!(n.about, About::Bound(_))).count();
+    assert_eq!((bounds, rendered.followed.len()), (2, 1), "{:?}", rendered.notes);
+}
+
+#[test]
+fn a_cycle_of_charts_and_a_chart_without_end_are_named() {
+    let big = "x".repeat(9 << 20);
+    for (path, text) in [("c/charts/c/Chart.yaml", ""), ("c/templates/big.yaml", &*big)] {
+        let chart = "name: c\ndependencies:\n- {name: d, repository: 'file://../d'}\n";
+        let other = "name: d\ndependencies:\n- {name: c, repository: 'file://../c'}\n";
+        let rendered = evaluated(&[("c/Chart.yaml", chart), ("d/Chart.yaml", other), (path, text)]);
+        assert!(rendered.objects.is_empty() && rendered.notes.len() == 1, "{path}: {:?}", rendered.notes);
+    }
+}

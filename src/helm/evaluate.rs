@@ -1,0 +1,147 @@
+//! Charts of a repository, evaluated to see what reads what.
+//!
+//! In: a chart's files as they stand in the tree, with some of their texts changed. Out: what Helm prints of them, once
+//! for equal questions: in this process, and where the operator has a cache, in later ones too, so that a run in which
+//! nothing is new starts no Helm.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    path::Path,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use sha2::{Digest as _, Sha256};
+
+use super::{File, Helm, HelmError, Template};
+use crate::sys::{cache::Cache, process::Limits};
+
+/// Raised when an answer is to count no longer.
+const RULES: &str = "tree-chart/1";
+/// Answers that are kept in memory, in bytes.
+const KEPT: usize = 32 << 20;
+
+/// Evaluates charts of a repository.
+pub trait Evaluate: fmt::Debug + Send + Sync {
+    /// Renders a chart; equal questions have equal answers.
+    ///
+    /// # Errors
+    /// Where nothing comes of it.
+    fn evaluate(&self, chart: &[File], asked: &Template) -> Result<Arc<str>, HelmError>;
+}
+
+/// [`Evaluate`] by Helm itself.
+pub struct Evaluator {
+    helm: Arc<Helm>,
+    cache: Option<Cache>,
+    /// What tells this Helm from another one.
+    stamp: OnceLock<Option<String>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    answers: HashMap<[u8; 32], Result<Arc<str>, HelmError>>,
+    bytes: usize,
+}
+
+// === impl Evaluator ===
+
+impl Evaluator {
+    /// A chart of applications takes Helm a tenth of a second; nothing of what it prints is kept but versions.
+    pub const LIMITS: Limits =
+        Limits { time: Duration::from_secs(15), output: 8 * 1024 * 1024, memory: 1024 * 1024 * 1024 };
+
+    /// Evaluates with a Helm; the cache folder is the operator's.
+    pub fn new(helm: Arc<Helm>, cache: Option<&Path>) -> Self {
+        let cache = cache.and_then(|folder| Cache::open(&folder.join("tree-charts")));
+        Self { helm, cache, stamp: OnceLock::new(), kept: Mutex::default() }
+    }
+
+    /// Returns the lesser of what Helm may use and of what it may use here.
+    fn limits(&self) -> Limits {
+        let (helm, own) = (self.helm.limits, Self::LIMITS);
+        Limits {
+            time: helm.time.min(own.time),
+            output: helm.output.min(own.output),
+            memory: helm.memory.min(own.memory),
+        }
+    }
+
+    fn stored(&self, key: &str) -> Option<Result<Arc<str>, HelmError>> {
+        let stored = String::from_utf8(self.cache.as_ref()?.load_derived(key, RULES)?).ok()?;
+        let (kind, text) = stored.split_at_checked(1)?;
+        match kind {
+            "+" => Some(Ok(text.into())),
+            "-" => Some(Err(HelmError::Refused(text.to_owned()))),
+            _ => None,
+        }
+    }
+
+    fn store(&self, key: &str, answer: &Result<Arc<str>, HelmError>) {
+        let Some(cache) = &self.cache else { return };
+        match answer {
+            Ok(text) => cache.store_derived(key, RULES, format!("+{text}").as_bytes()),
+            Err(HelmError::Refused(words)) => cache.store_derived(key, RULES, format!("-{words}").as_bytes()),
+            // What one machine has no time for another one may have.
+            Err(_) => {}
+        }
+    }
+
+    fn run(&self, chart: &[File], asked: &Template) -> Result<Arc<str>, HelmError> {
+        let folder = self.helm.lay_out(chart)?;
+        let done = self.helm.template_within(&folder, asked, self.limits());
+        self.helm.clear(&folder);
+        done.map(Arc::from)
+    }
+
+    fn key(&self, chart: &[File], asked: &Template) -> Option<[u8; 32]> {
+        let stamp = self.stamp.get_or_init(|| self.helm.identity()).as_ref()?;
+        let mut hash = Sha256::new();
+        let mut part = |bytes: &[u8]| {
+            hash.update(bytes.len().to_be_bytes());
+            hash.update(bytes);
+        };
+        part(stamp.as_bytes());
+        part(format!("{asked:?}").as_bytes());
+        for file in chart {
+            part(file.path.as_bytes());
+            part(&file.bytes);
+        }
+        Some(hash.finalize().into())
+    }
+}
+
+impl fmt::Debug for Evaluator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Evaluator").finish_non_exhaustive()
+    }
+}
+
+impl Evaluate for Evaluator {
+    fn evaluate(&self, chart: &[File], asked: &Template) -> Result<Arc<str>, HelmError> {
+        // Without a program the search for it says what is wrong.
+        let Some(key) = self.key(chart, asked) else { return self.run(chart, asked) };
+        let kept = |kept: &Mutex<Kept>| {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).answers.get(&key).cloned()
+        };
+        if let Some(answer) = kept(&self.kept) {
+            return answer;
+        }
+        let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        let stored = self.stored(&name);
+        let is_stored = stored.is_some();
+        let answer = stored.unwrap_or_else(|| self.run(chart, asked));
+        if !is_stored {
+            self.store(&name, &answer);
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.bytes += answer.as_ref().map_or(0, |text| text.len());
+        if kept.bytes > KEPT {
+            *kept = Kept::default();
+        }
+        kept.answers.insert(key, answer.clone());
+        answer
+    }
+}

@@ -1,0 +1,160 @@
+//! Step 5, pins: charts whose folder is in the tree, as those who deploy them have them rendered, and by themselves.
+//!
+//! In: the files that name Linkerd or a release. Out: what is to be evaluated, and which templates need no mention as
+//! files that were not read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    deploy::{About, ChartRelease, Files as _, Layer, Note, Scalar, chart::Repository, tree_chart::Rendered},
+    linkerd::{self, PROXY_VERSION},
+    pins::{
+        Pin, Reason, RepoPath, SkipReason, Skipped, chart, context::Context, found::Found, marker::TextFile,
+        other, version_text::tokens,
+    },
+};
+
+/// Values files of one chart that nobody gives it in the tree, each of which is tried.
+const VALUES_FILES: usize = 20;
+/// What no chart names that does not deploy Linkerd, or speak to its injector.
+const NAMES: [&str; 6] = [
+    "linkerd-crds",
+    "linkerd-control-plane",
+    "linkerd-viz",
+    "linkerd-multicluster",
+    "linkerd2",
+    "linkerdVersion",
+];
+
+/// What was evaluated.
+#[derive(Default)]
+pub(in crate::pins) struct Charted {
+    followed: BTreeSet<RepoPath>,
+    notes: Vec<Note>,
+}
+
+// === impl Charted ===
+
+impl Charted {
+    /// Takes in what came of a chart.
+    pub fn take(&mut self, rendered: &Rendered) {
+        self.followed.extend(rendered.followed.iter().cloned());
+        self.notes.extend(rendered.notes.iter().cloned());
+    }
+
+    pub fn append(&mut self, other: Self) {
+        self.followed.extend(other.followed);
+        self.notes.extend(other.notes);
+    }
+}
+
+/// Tells the charts of Linkerd, which are rendered elsewhere.
+pub(super) fn is_foreign(name: &str) -> bool {
+    linkerd::is_chart(name) || linkerd::retired_chart(name).is_some()
+}
+
+/// Tells whether a chart of the tree may deploy Linkerd, or name a release to its injector.
+pub(super) fn concerns(texts: &mut dyn Iterator<Item = &str>) -> bool {
+    let (mut speaks, mut releases) = (false, false);
+    for text in texts {
+        if text.contains(PROXY_VERSION) || NAMES.iter().any(|name| text.contains(name)) {
+            return true;
+        }
+        speaks |= text.contains("inkerd");
+        releases |= !tokens(text).is_empty();
+    }
+    speaks && releases
+}
+
+/// Finds the chart of the tree that a deployer names by its way from its own file.
+pub(super) fn beside(context: &Context<'_>, release: &ChartRelease, chart: &str) -> Option<ChartRelease> {
+    let folder = RepoPath::resolve(release.file.folder(), &format!("{chart}/.x"))?.folder().to_owned();
+    let is_chart = RepoPath::resolve(&folder, "Chart.yaml").is_some_and(|p| context.files.has(p.as_str()));
+    is_chart.then(|| ChartRelease {
+        chart: Scalar::made(&folder),
+        repository: Repository::Git(None),
+        ..release.clone()
+    })
+}
+
+/// Lists the charts of the tree in which anything is named, with their own values and with each values file beside them.
+pub(super) fn lone(context: &Context<'_>, named: &[RepoPath]) -> Vec<ChartRelease> {
+    let mut charts: BTreeMap<&str, Vec<&RepoPath>> = BTreeMap::new();
+    for path in named {
+        let Some(folder) = chart::folder_around(context, path) else { continue };
+        let is_chart = |folder: &str| {
+            RepoPath::resolve(folder, "Chart.yaml").is_some_and(|p| context.files.has(p.as_str()))
+        };
+        let outermost =
+            folder.match_indices("/charts/").filter_map(|(at, _)| folder.get(..at)).find(|f| is_chart(f));
+        let values = charts.entry(outermost.unwrap_or(folder)).or_default();
+        let lower = path.name().to_ascii_lowercase();
+        let is_values = lower.contains("values") && [".yaml", ".yml"].iter().any(|end| lower.ends_with(end));
+        if path.folder() == folder && is_values && lower != "values.yaml" && values.len() < VALUES_FILES {
+            values.push(path);
+        }
+    }
+    let mut releases = Vec::new();
+    for (folder, values) in charts {
+        let Some(path) = RepoPath::resolve(folder, "Chart.yaml") else { continue };
+        let of = |layers: Vec<Layer>| ChartRelease {
+            layers,
+            ..ChartRelease::new(&path, Scalar::made(folder), Repository::Git(None))
+        };
+        releases.push(of(Vec::new()));
+        for path in values {
+            let Ok(source) = context.files.file(path.as_str()) else { continue };
+            releases.push(of(vec![Layer::text(&Scalar::file(&source), context.files, path.as_str())]));
+        }
+    }
+    releases
+}
+
+/// Takes the templates that were wholly followed out of the files that were not read, and says of the others why.
+pub(in crate::pins) fn report(
+    context: &Context<'_>,
+    charted: &Charted,
+    found: &mut Found,
+    skipped: &mut Vec<Skipped>,
+) {
+    let is_template = |skip: &Skipped| skip.reason == SkipReason::HelmTemplate;
+    let untraced: BTreeMap<&RepoPath, &Note> = charted
+        .notes
+        .iter()
+        .filter(|note| matches!(note.about, About::Untraced(_)))
+        .map(|note| (&note.path, note))
+        .collect();
+    skipped.retain(|skip| {
+        !is_template(skip) || !charted.followed.contains(&skip.path) || untraced.contains_key(&skip.path)
+    });
+    for skip in skipped.iter_mut().filter(|skip| is_template(skip) && skip.detail.is_none()) {
+        let own = charted.notes.iter().find(|note| note.path == skip.path);
+        let folder = || chart::folder_around(context, &skip.path);
+        let of_chart = || {
+            charted.notes.iter().find(|n| n.path.name() == "Chart.yaml" && Some(n.path.folder()) == folder())
+        };
+        skip.detail = own.or_else(of_chart).and_then(|note| detail(&note.about));
+    }
+    for path in charted.followed.iter().filter(|path| !untraced.contains_key(path)) {
+        let Ok(source) = context.files.file(path.as_str()) else { continue };
+        if !source.text.contains("inkerd") {
+            continue;
+        }
+        let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
+        let own: Vec<Pin> = found.of_file(path).cloned().collect();
+        found.pins.extend(other::pins(&file, &own, Reason::NotDeployed));
+    }
+}
+
+/// Says what was not followed.
+fn detail(about: &About) -> Option<String> {
+    Some(match about {
+        About::Untraced(text) => format!("it renders `{text}`, and where that was written is not known"),
+        About::Expression(text) => format!("`{{{{ {text} }}}}` is not followed without Helm"),
+        About::Bound(_) => "it is larger than is evaluated".to_owned(),
+        About::Refused(why) | About::Fails { why, .. } => why.clone(),
+        About::Unread { what, why } => format!("{what}: {why}"),
+        About::Remote(what) => format!("{what} is not in this repository"),
+        _ => return None,
+    })
+}

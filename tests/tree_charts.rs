@@ -1,0 +1,254 @@
+//! Charts whose folder is in the repository, with the real Helm and without.
+//!
+//! `tests/tree_charts/<name>/before` is a repository, `expected.json` what a scan must find there, whichever way the
+//! templates are followed; with `UPLINKER_WRITE_EXPECTED=1` it is written anew.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::{
+    collections::HashMap,
+    env, fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use uplinker::{
+    helm::{Evaluate, Evaluator, File, Helm, HelmError, Template},
+    pins::{Inventory, PinKind, ScanOptions, scan},
+    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    sys::process::Limits,
+};
+
+/// A tree in memory.
+#[derive(Default)]
+struct MemoryTree {
+    entries: Vec<Entry>,
+    blobs: HashMap<BlobId, Vec<u8>>,
+}
+
+// === impl MemoryTree ===
+
+impl MemoryTree {
+    fn of(files: &[(&str, &str)]) -> Self {
+        let mut tree = Self::default();
+        for (path, text) in files {
+            tree.add(path, text, Mode::File);
+        }
+        tree
+    }
+
+    fn add(&mut self, path: &str, text: &str, mode: Mode) {
+        let mut id = BlobId([0; 20]);
+        id.0[..8].copy_from_slice(&(self.entries.len() as u64).to_be_bytes());
+        self.entries.push(Entry { path: RepoPath::new(path).unwrap(), id, mode });
+        self.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        self.blobs.insert(id, text.as_bytes().to_vec());
+    }
+
+    fn of_folder(root: &Path) -> Self {
+        let mut tree = Self::default();
+        let mut todo = vec![root.to_owned()];
+        while let Some(folder) = todo.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    todo.push(path);
+                } else {
+                    let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                    tree.add(&name, &fs::read_to_string(&path).unwrap(), Mode::File);
+                }
+            }
+        }
+        tree
+    }
+}
+
+impl Tree for MemoryTree {
+    fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        self.blobs.get(&id).cloned().ok_or_else(|| TreeError::new(id, "no such object"))
+    }
+}
+
+/// What Helm may use in a test that it is to go over.
+const LITTLE: Limits =
+    Limits { time: Duration::from_secs(4), output: 1024 * 1024, memory: 512 * 1024 * 1024 };
+
+fn evaluator(limits: Limits, cache: Option<&Path>) -> Arc<dyn Evaluate> {
+    let helm = Arc::new(Helm::new(Some(support::helm::helm().to_owned()), limits));
+    Arc::new(Evaluator::new(helm, cache))
+}
+
+fn scanned(tree: &MemoryTree, helm: Option<Arc<dyn Evaluate>>) -> Inventory {
+    scan(tree, &ScanOptions { helm, ..ScanOptions::default() }).unwrap()
+}
+
+fn pins(inventory: &Inventory) -> Vec<Value> {
+    let pins = inventory.pins.iter().filter(|p| p.kind != PinKind::Other);
+    pins.map(|p| {
+        let place = format!("{}:{}:{}", p.path, p.site.line, p.site.column);
+        let fate = p.stays.map_or(json!("moves"), |reason| json!(reason));
+        json!([place, p.kind, p.stage, p.value, fate])
+    })
+    .collect()
+}
+
+/// Says where there are pins: path and line.
+fn places(inventory: &Inventory) -> Vec<String> {
+    let pins = inventory.pins.iter().filter(|p| p.kind != PinKind::Other);
+    pins.map(|p| format!("{}:{}", p.path, p.site.line)).collect()
+}
+
+#[test]
+fn values_and_literals_are_pins_of_what_reads_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tree_charts");
+    let mut repositories: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    repositories.sort();
+    assert!(repositories.len() >= 4);
+    for repository in repositories {
+        let tree = MemoryTree::of_folder(&repository.join("before"));
+        let with_helm = scanned(&tree, Some(evaluator(Helm::LIMITS, None)));
+        let found = json!(pins(&with_helm));
+        let file = repository.join("expected.json");
+        if env::var_os("UPLINKER_WRITE_EXPECTED").is_some() {
+            let lines: Vec<String> = pins(&with_helm).iter().map(|pin| format!("  {pin}")).collect();
+            fs::write(&file, format!("[\n{}\n]\n", lines.join(",\n"))).unwrap();
+        }
+        let expected: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!(found, expected, "{} with Helm", repository.display());
+        assert_eq!(with_helm.skipped, [], "{} with Helm", repository.display());
+        let plain = scanned(&tree, None);
+        assert_eq!(json!(pins(&plain)), expected, "{} without Helm", repository.display());
+    }
+}
+
+const CHART: (&str, &str) = ("c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n");
+const VALUES: (&str, &str) = ("c/values.yaml", "version: 2026.8.2\n");
+const APPLICATION: (&str, &str) = (
+    "c/templates/app.yaml",
+    "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: crds}\nspec:\n  source:\n    chart: linkerd-crds\n    \
+     repoURL: https://helm.linkerd.io/edge\n    targetRevision: {{ .Values.version }}\n",
+);
+/// Another chart, which nothing is wrong with.
+const OTHER: [(&str, &str); 3] = [
+    ("other/Chart.yaml", "apiVersion: v2\nname: other\nversion: 0.1.0\n"),
+    ("other/values.yaml", "version: 2026.8.1\n"),
+    ("other/templates/app.yaml", APPLICATION.1),
+];
+
+fn chart(more: &[(&str, &str)]) -> MemoryTree {
+    MemoryTree::of(&[&[CHART, VALUES, APPLICATION], &OTHER[..], more].concat())
+}
+
+#[test]
+fn a_chart_that_goes_over_a_limit_is_named_and_every_other_pin_is_found() {
+    let loops = "{{ range $i := until 100000 }}{{ range $j := until 100000 }}{{ $x := sha256sum (toString $j) }}{{ end }}{{ end }}";
+    let prints = "{{ range $i := until 100000 }}{{ repeat 1000 \"0123456789\" }}{{ end }}";
+    for template in [loops, prints] {
+        let tree = chart(&[("c/templates/hostile.yaml", &format!("# linkerd edge-26.8.2\n{template}\n"))]);
+        let inventory = scanned(&tree, Some(evaluator(LITTLE, None)));
+        let found = places(&inventory);
+        // What Helm does not get to, the plain forms give.
+        assert_eq!(found, ["c/values.yaml:1", "other/values.yaml:1"], "{template}");
+        let skip = inventory.skipped.iter().find(|s| s.path.as_str() == "c/templates/hostile.yaml");
+        assert!(skip.is_some_and(|s| s.detail.is_some()), "{:?}", inventory.skipped);
+    }
+}
+
+#[test]
+fn a_template_sees_no_file_no_name_and_no_cluster() {
+    let secret = tempfile::tempdir().unwrap();
+    fs::write(secret.path().join("secret"), "2026.8.0").unwrap();
+    let path = secret.path().join("secret").display().to_string();
+    let reads = [
+        format!(".Files.Get {path:?}"),
+        format!(".Files.Get \"../../../../../../../../{path}\""),
+        "getHostByName \"localhost\"".to_owned(),
+        "lookup \"v1\" \"Namespace\" \"\" \"default\" | toString".to_owned(),
+        "env \"HOME\"".to_owned(),
+    ];
+    for read in reads {
+        let template = format!("{}    seen: {{{{ {read} | quote }}}}\n", APPLICATION.1);
+        let recorder =
+            Arc::new(Recorder { inner: evaluator(Helm::LIMITS, None), printed: AtomicUsize::new(0) });
+        let tree = MemoryTree::of(&[CHART, VALUES, ("c/templates/app.yaml", &template)]);
+        let found = scanned(&tree, Some(recorder.clone()));
+        assert_eq!(places(&found), ["c/values.yaml:1"], "{read}");
+        let seen = recorder.printed.load(Ordering::Relaxed);
+        let refused = read.starts_with("env");
+        assert_eq!(seen > 0, !refused, "{read}");
+    }
+}
+
+#[test]
+fn links_and_ways_out_of_the_repository_are_not_followed() {
+    let mut tree = chart(&[(
+        "c/Chart.yaml",
+        "apiVersion: v2\nname: c\nversion: 0.1.0\ndependencies:\n- {name: a, version: 0.1.0, repository: 'file://../../../etc'}\n",
+    )]);
+    tree.add("c/templates/link.yaml", "/etc/linkerd", Mode::Symlink);
+    tree.add("c/charts/b", "../../other", Mode::Symlink);
+    let inventory = scanned(&tree, Some(evaluator(Helm::LIMITS, None)));
+    assert_eq!(places(&inventory), ["c/values.yaml:1", "other/values.yaml:1"]);
+}
+
+#[test]
+fn only_what_names_linkerd_is_rendered_and_nothing_twice() {
+    let mut tree = chart(&[]);
+    for n in 0..200 {
+        tree.add(
+            &format!("many/{n}/Chart.yaml"),
+            &format!("apiVersion: v2\nname: m{n}\nversion: 0.1.0\n"),
+            Mode::File,
+        );
+        tree.add(&format!("many/{n}/values.yaml"), "tag: 2026.8.2\nflag: 1.2.3\n", Mode::File);
+        tree.add(&format!("many/{n}/templates/a.yaml"), "kind: A\nx: {{ .Values.tag }}\n", Mode::File);
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let runs = |cache: &Path| {
+        let recorder =
+            Arc::new(Recorder { inner: evaluator(Helm::LIMITS, Some(cache)), printed: AtomicUsize::new(0) });
+        let found = places(&scanned(&tree, Some(recorder.clone())));
+        (found, recorder.printed.load(Ordering::Relaxed))
+    };
+    let (found, asked) = runs(cache.path());
+    assert_eq!(found, ["c/values.yaml:1", "other/values.yaml:1"]);
+    assert_eq!(asked, 4, "two renders of two charts");
+    // Once more with a Helm that can do nothing: all answers are in the cache.
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("helm");
+    fs::copy(support::helm::helm(), &program).unwrap();
+    let by = |limits| -> Arc<dyn Evaluate> {
+        Arc::new(Evaluator::new(Arc::new(Helm::new(Some(program.clone()), limits)), Some(cache.path())))
+    };
+    let first = places(&scanned(&tree, Some(by(Helm::LIMITS))));
+    let nothing = Limits { time: Duration::from_millis(1), output: 1, memory: 1 };
+    assert_eq!(places(&scanned(&tree, Some(by(nothing)))), first);
+}
+
+/// Counts what is asked of Helm and answered.
+#[derive(Debug)]
+struct Recorder {
+    inner: Arc<dyn Evaluate>,
+    printed: AtomicUsize,
+}
+
+impl Evaluate for Recorder {
+    fn evaluate(&self, chart: &[File], asked: &Template) -> Result<Arc<str>, HelmError> {
+        let answer = self.inner.evaluate(chart, asked);
+        if let Ok(text) = &answer {
+            assert!(!text.contains("2026.8.0") && !text.contains("127.0.0.1"), "{text}");
+            self.printed.fetch_add(1, Ordering::Relaxed);
+        }
+        answer
+    }
+}
