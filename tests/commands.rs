@@ -330,7 +330,7 @@ fn the_demo_proposes_and_its_printed_command_finds_nothing_to_do() {
     let _ = done
         .clone()
         .prints(&["edge-26.8.3"])
-        .complains(&["### What changed upstream", &folder.display().to_string()]);
+        .complains(&["\nWhat changed upstream\n", &folder.display().to_string()]);
     let command = done.stderr.lines().rev().map(str::trim).find(|line| line.starts_with("uplinker run "));
     let command = command.unwrap_or_else(|| panic!("no command is printed\n{done}")).to_owned();
     let proposals = files_below(&folder.join("proposals"));

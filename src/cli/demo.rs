@@ -42,7 +42,7 @@ pub(super) fn execute(args: &DemoArgs, context: &Context) -> Result<Exit, Error>
     for proposal in report.stages.iter().filter_map(|s| s.proposal.as_ref()) {
         context.note("");
         context.note(&format!("--- {} ---", proposal.title));
-        proposal.body.lines().for_each(|line| context.note(line));
+        proposal.in_words().lines().for_each(|line| context.note(line));
     }
     context.note("");
     context.note(&format!("The repository, the feed and the proposal are in {}", demo.directory.display()));

@@ -8,6 +8,7 @@ mod diff;
 mod escape;
 mod pins;
 mod plan;
+mod reading;
 mod releases;
 mod run;
 mod schema;
@@ -391,6 +392,15 @@ impl StageDecision {
             Self::Propose(plan) | Self::Blocked(plan) => Some(plan),
             Self::Hold { .. } | Self::Unplannable { .. } => None,
         }
+    }
+}
+
+// === impl Proposal ===
+
+impl Proposal {
+    /// Returns the body as a terminal shows it, without the signs of Markdown.
+    pub fn in_words(&self) -> String {
+        reading::as_text(&self.body)
     }
 }
 
