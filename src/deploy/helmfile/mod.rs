@@ -191,7 +191,7 @@ impl Walk<'_, '_> {
         };
         let folder = state.path.folder();
         let dot = self.loader.dot(&Values::new());
-        let given = self.loader.entries(entry.list_at("values"), &state.path, folder, &dot, false, true);
+        let given = self.loader.entries(entry.list_at("values"), &state.path, folder, &dot);
         let inherits: Vec<String> = entry
             .list_at("inherits")
             .iter()

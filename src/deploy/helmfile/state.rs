@@ -89,25 +89,26 @@ impl<'f> Loader<'f> {
 
     /// Loads a file with its bases. `given` is what another helmfile gives, over all else.
     pub fn load(&self, path: &RepoPath, inherited: &Values, given: &Value, by: &RepoPath) -> Option<State> {
-        self.file(path, path.folder(), inherited, given, false, by)
+        self.file(path, inherited, given, None, by)
     }
 
+    /// Loads a file. `base` is, of one that another takes in as a base, the folder that its names are looked for in.
     fn file(
         &self,
         path: &RepoPath,
-        folder: &str,
         inherited: &Values,
         given: &Value,
-        is_base: bool,
+        base: Option<&str>,
         by: &RepoPath,
     ) -> Option<State> {
+        let folder = base.unwrap_or(path.folder());
         let text = self.run.look(by).then(|| self.run.text(path, by))??;
         let mut state: Option<State> = None;
         let mut values = inherited.clone();
         values.own = over(&values.own, given);
         for part in parts(&text) {
             let Some(own) = self.part(path, folder, &part, &values) else { continue };
-            let whole = if is_base { own } else { self.with_bases(path, folder, own, &values, given) };
+            let whole = if base.is_some() { own } else { self.with_bases(path, folder, own, &values, given) };
             let environments = whole.get("environments").into_iter().flat_map(Value::entries);
             self.names.borrow_mut().extend(environments.map(|(name, _)| name.to_owned()));
             values = self.environment(path, folder, &whole, &values, given);
@@ -150,7 +151,7 @@ impl<'f> Loader<'f> {
                 continue;
             };
             self.taken.borrow_mut().insert(base.clone());
-            if let Some(base) = self.file(&base, folder, values, given, true, path) {
+            if let Some(base) = self.file(&base, values, given, Some(folder), path) {
                 all = laid(&all, &base.value, true);
             }
         }
@@ -172,36 +173,39 @@ impl<'f> Loader<'f> {
         let strict = handler(spec).or_else(|| handler(Some(state))).unwrap_or(true);
         let entries = spec.map_or(&[][..], |spec| spec.list_at("values"));
         let fallback = spec.is_some_and(|s| s.text(&["mergeStrategy"]).is_some_and(|t| t == "fallback"));
-        let own = self.entries(entries, path, folder, &self.dot(before), fallback, strict);
-        let defaults = self.entries(state.list_at("values"), path, folder, &self.dot(before), false, true);
+        let dot = self.dot(before);
+        let own = self.listed(entries, path, folder, &dot, strict).into_iter().fold(Value::empty(), |all, value| {
+            if fallback { over(&value, &all) } else { crate::deploy::chart::merged(&all, &value) }
+        });
+        let defaults = self.entries(state.list_at("values"), path, folder, &dot);
         Values {
             defaults: laid(&before.defaults, &defaults, false),
             own: over(&over(&before.own, &own), given),
         }
     }
 
-    /// Reads a list of values: mappings, and names of files.
-    pub fn entries(
+    /// Reads a list of values, mappings and names of files, and lays each over those before it.
+    pub fn entries(&self, entries: &[Value], path: &RepoPath, folder: &str, dot: &Value) -> Value {
+        let all = self.listed(entries, path, folder, dot, true);
+        all.iter().fold(Value::empty(), |all, value| crate::deploy::chart::merged(&all, value))
+    }
+
+    fn listed(
         &self,
         entries: &[Value],
         path: &RepoPath,
         folder: &str,
         dot: &Value,
-        fallback: bool,
         strict: bool,
-    ) -> Value {
-        let mut all = Value::empty();
-        let mut lay = |value: &Value| {
-            all = if fallback { over(value, &all) } else { crate::deploy::chart::merged(&all, value) };
-        };
+    ) -> Vec<Value> {
+        let mut all = Vec::new();
         for entry in entries {
             match entry {
                 Value::Scalar(name) if name.unknown_to().is_none() => {
-                    for file in self.found(&name.text(), path, folder, strict) {
-                        lay(&self.values_file(&file, path, dot));
-                    }
+                    let files = self.found(&name.text(), path, folder, strict);
+                    all.extend(files.iter().map(|file| self.values_file(file, path, dot)));
                 }
-                Value::Map(_) => lay(&named(entry)),
+                Value::Map(_) => all.push(named(entry)),
                 Value::Scalar(_) | Value::List(_) => {}
             }
         }

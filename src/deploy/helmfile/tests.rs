@@ -1,4 +1,4 @@
-//! What helmfiles come to, with the place of each text. The expectations are what `helmfile build` says of the same files.
+//! What helmfiles come to, with the place of each text. The expectations follow helmfile's source.
 
 use super::*;
 use crate::deploy::{
