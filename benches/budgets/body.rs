@@ -90,12 +90,7 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
     let bench = Bench::new(&charts.url());
     let tree = MemoryTree::new(repository());
     let options = Options::default();
-    let target = Target {
-        name: "default".to_owned(),
-        paths: globset::GlobSet::empty(),
-        exclude: globset::GlobSet::empty(),
-        all: true,
-    };
+    let target = Target::default_all();
     let read = |tree: &dyn uplinker::repo::Tree| {
         let mut inventory = scan(tree, &ScanOptions::default()).expect("a scan");
         plan::resolve(&mut inventory, &bench.catalog);

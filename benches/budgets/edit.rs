@@ -76,6 +76,7 @@ fn plan(inventory: &Inventory) -> Plan {
         target: "default".to_owned(),
         stage: Stage::DataPlane,
         from: Vec::new(),
+        older: false,
         to: to.parse().expect("a release"),
         hop_towards: None,
         published: None,

@@ -145,7 +145,7 @@ impl<'t> Session<'t> {
     fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
         let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref())?;
         list_pins(request, |helm| {
-            Ok(default_branch(&remote, |tree| pipeline::pins(tree, request.to, helm.clone()))?)
+            default_branch(&remote, |tree| pipeline::pins(tree, request.to, helm.clone()))
         })
     }
 

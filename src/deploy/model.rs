@@ -89,7 +89,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut results = Vec::new();
     let mut seen = Seen::default();
     let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
-    todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(release.clone()))));
+    todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(Box::new(release.clone())))));
     for root in raw.iter().flat_map(|kept| &kept.roots) {
         todo.extend(seen.is_new(root).then(|| Root::new(What::Object(root.clone()))));
     }
@@ -136,7 +136,7 @@ struct Root {
 enum What {
     Folder(String),
     Object(Object),
-    Chart(ChartRelease),
+    Chart(Box<ChartRelease>),
 }
 
 /// What is kept of a build, or of a file.

@@ -174,9 +174,12 @@ impl<'f> Loader<'f> {
         let entries = spec.map_or(&[][..], |spec| spec.list_at("values"));
         let fallback = spec.is_some_and(|s| s.text(&["mergeStrategy"]).is_some_and(|t| t == "fallback"));
         let dot = self.dot(before);
-        let own = self.listed(entries, path, folder, &dot, strict).into_iter().fold(Value::empty(), |all, value| {
-            if fallback { over(&value, &all) } else { crate::deploy::chart::merged(&all, &value) }
-        });
+        let own = self.listed(entries, path, folder, &dot, strict).into_iter().fold(
+            Value::empty(),
+            |all, value| {
+                if fallback { over(&value, &all) } else { crate::deploy::chart::merged(&all, &value) }
+            },
+        );
         let defaults = self.entries(state.list_at("values"), path, folder, &dot);
         Values {
             defaults: laid(&before.defaults, &defaults, false),

@@ -224,8 +224,8 @@ pub(super) fn versions(text: &str) -> Vec<Range<usize>> {
         let wild = |part: &&str| matches!(*part, "*" | "x" | "X");
         let numbers = parts.iter().take_while(|part| number(part)).count();
         let version = match parts.len() {
-            3 => numbers == 3 || numbers > 0 && parts.iter().skip(numbers).all(|part| wild(part)),
-            2 => numbers == 1 && parts.iter().skip(1).all(|part| wild(part)),
+            3 => numbers == 3 || numbers > 0 && parts.iter().skip(numbers).all(&wild),
+            2 => numbers == 1 && parts.iter().skip(1).all(wild),
             _ => false,
         };
         if version {
