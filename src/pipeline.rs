@@ -5,6 +5,7 @@
 
 mod base;
 mod basis;
+mod case;
 mod draft;
 mod error;
 mod landed;
@@ -32,13 +33,14 @@ use crate::{
         GitError, Tree,
         git::{GitRemote, LocalHead},
     },
-    report::{PinsReport, RunReport, VerifyReport},
+    report::{PinsReport, RunReport, StageReport, VerifyReport},
 };
 
 pub use base::Base;
 pub use error::Error;
 
-use draft::{Case, Draft};
+use case::Case;
+use draft::Draft;
 use landed::{InHistory, Landed, OnRemote};
 use propose::Proposing;
 use survey::Survey;
@@ -109,7 +111,7 @@ pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> 
         operator.renderer.evaluator(),
     )?;
     let drafts = draft_all(&survey, &base, operator, &InHistory(&clone), None)?;
-    let report = survey.report(&base, drafts, operator.to);
+    let report = survey.report(&base, reports(drafts), operator.to);
     Ok(not_asked(report, "of a path, the HEAD commit alone is read"))
 }
 
@@ -149,7 +151,7 @@ fn plan_once(
         drafts.extend(proposing.gone(&drafts, &mut lists)?);
         drafts.iter_mut().try_for_each(|draft| proposing.dry_run(draft, &mut lists))?;
     }
-    Ok(survey.report(&base, drafts, operator.to))
+    Ok(survey.report(&base, reports(drafts), operator.to))
 }
 
 fn not_asked(mut report: RunReport, why: &str) -> RunReport {
@@ -201,7 +203,7 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     if let Some(error) = refused {
         return Err(error);
     }
-    let mut report = survey.report(&base, drafts, operator.to);
+    let mut report = survey.report(&base, reports(drafts), operator.to);
     report.writes = true;
     report.notes.extend(notes);
     Ok(report)
@@ -225,4 +227,8 @@ fn draft_all(
         }
     }
     operator.renderer.misnamed().map_or(Ok(drafts), |error| Err(Error::Helm(error)))
+}
+
+fn reports(drafts: Vec<Draft>) -> Vec<StageReport> {
+    drafts.into_iter().map(|draft| draft.report).collect()
 }

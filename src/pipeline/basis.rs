@@ -20,7 +20,7 @@ use crate::{
     explain::{Basis, Search},
     linkerd::EdgeVersion,
     pins::{ChartUse, Pin, PinKind, Site, ValuesPart},
-    pipeline::{Operator, draft::Case},
+    pipeline::{Operator, case::Case},
     plan::{self, Target},
     release::{Chart as Packaged, Release},
     render::{Chart, ChartId, Job, RenderError, Renderer, committed},

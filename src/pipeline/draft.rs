@@ -13,9 +13,9 @@ use crate::{
     pipeline::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
+        case::Case,
         landed::Landed,
         rendering::Rendering,
-        survey::Survey,
         verdict::Verdict,
         warm::Warm,
     },
@@ -195,14 +195,6 @@ impl Draft {
         }
         self.report.outcome = outcome;
     }
-}
-
-/// A stage of a target.
-#[derive(Clone, Copy)]
-pub(super) struct Case<'a> {
-    pub survey: &'a Survey<'a>,
-    pub target: &'a TargetConfig,
-    pub stage: Stage,
 }
 
 struct Drafting<'a> {

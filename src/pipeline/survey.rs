@@ -8,14 +8,13 @@ use crate::{
     pins::{self, Evaluate, Inventory, Pin, PinKind, ScanOptions},
     pipeline::{
         Base, Error,
-        draft::Draft,
         targets::{self, Aim},
     },
     plan::{self, Move, Proxies, Split, Target},
     policy::HoldReason,
     release::{Catalog, FeedState},
     repo::Tree,
-    report::{PinsReport, RunReport, StageDecision},
+    report::{PinsReport, RunReport, StageDecision, StageReport},
 };
 
 /// What is known of a tree.
@@ -67,7 +66,12 @@ impl<'a> Survey<'a> {
                     plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
                 survey.outside = assigned.outside;
             }
-            _ => survey.targets = targets::targets(&survey, aim),
+            split => {
+                if let Some(like) = config.targets.first() {
+                    let Self { inventory, options, .. } = &survey;
+                    survey.targets = targets::targets(inventory, options, catalog, split, like, aim);
+                }
+            }
         }
         Ok(survey)
     }
@@ -99,12 +103,12 @@ impl<'a> Survey<'a> {
         PinsReport::new(&self.inventory, |pin| self.target_of(pin), judged)
     }
 
-    /// Reports what was decided. The pins are judged by the drafts, and where a stage is on hold by none.
-    pub fn report(&self, base: &Base, drafts: Vec<Draft>, to: Option<EdgeVersion>) -> RunReport {
+    /// Reports what was decided. The pins are judged by the stages, and where a stage is on hold by none.
+    pub fn report(&self, base: &Base, stages: Vec<StageReport>, to: Option<EdgeVersion>) -> RunReport {
         let release =
-            to.or_else(|| drafts.iter().filter_map(|d| d.report.decision.plan()).map(|p| p.to).max());
+            to.or_else(|| stages.iter().filter_map(|stage| stage.decision.plan()).map(|p| p.to).max());
         let moves: Vec<Move> =
-            drafts.iter().filter_map(|d| d.report.decision.plan()).flat_map(all_of).collect();
+            stages.iter().filter_map(|stage| stage.decision.plan()).flat_map(all_of).collect();
         let judged = release.map(|to| (to, moves.as_slice()));
         let failed = self.catalog.feeds.iter().filter_map(|feed| match &feed.state {
             FeedState::Failed(reason) => {
@@ -122,7 +126,7 @@ impl<'a> Survey<'a> {
             format!("target `{name}` has no pin: no file that its `paths` name has one; see `uplinker pins`")
         });
         // What is odd in the index matters where it may be why something is missing there.
-        let waits = drafts.iter().any(|d| is_not_ready(&d.report.decision));
+        let waits = stages.iter().any(|stage| is_not_ready(&stage.decision));
         let remarks = self.catalog.remarks.iter().filter(|_| waits);
         let remarks = remarks.map(|remark| format!("the chart index: {remark}"));
         RunReport {
@@ -132,7 +136,7 @@ impl<'a> Survey<'a> {
             writes: false,
             pins: PinsReport::new(&self.inventory, |pin| self.target_of(pin), judged),
             notes: failed.chain(idle).chain(self.orphans()).chain(remarks).chain(rivals).collect(),
-            stages: drafts.into_iter().map(|d| d.report).collect(),
+            stages,
         }
     }
 

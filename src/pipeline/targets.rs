@@ -5,10 +5,10 @@ use jiff::Timestamp;
 use crate::{
     config::TargetConfig,
     linkerd::EdgeVersion,
-    pins::Stage,
-    pipeline::survey::Survey,
-    plan::{self, Target},
+    pins::{Inventory, Stage},
+    plan::{self, Split, Target},
     policy::{self, Decision},
+    release::Catalog,
 };
 
 /// What is known of where everything is to go.
@@ -21,17 +21,28 @@ pub(super) struct Aim {
 }
 
 /// Makes the targets, each like the one that is configured for all.
-pub(super) fn targets(survey: &Survey<'_>, aim: Aim) -> Vec<TargetConfig> {
-    let Some(like) = survey.targets.first() else { return Vec::new() };
-    let knowledge = &survey.catalog.knowledge;
-    let wanted = wanted(survey, aim, like).or_else(|| plan::newest(&survey.inventory));
-    let made = plan::split(&survey.inventory, survey.config().split, wanted, knowledge);
+pub(super) fn targets(
+    inventory: &Inventory,
+    options: &plan::Options,
+    catalog: &Catalog,
+    split: Split,
+    like: &TargetConfig,
+    aim: Aim,
+) -> Vec<TargetConfig> {
+    let wanted = wanted(inventory, options, catalog, like, aim).or_else(|| plan::newest(inventory));
+    let made = plan::split(inventory, split, wanted, &catalog.knowledge);
     made.into_iter().map(|target| like.like(target)).collect()
 }
 
 /// Finds the release that is wanted: of what the policy says of each installation, the newest.
-fn wanted(survey: &Survey<'_>, aim: Aim, like: &TargetConfig) -> Option<EdgeVersion> {
-    let installations = &survey.inventory.facts.installations;
+fn wanted(
+    inventory: &Inventory,
+    options: &plan::Options,
+    catalog: &Catalog,
+    like: &TargetConfig,
+    aim: Aim,
+) -> Option<EdgeVersion> {
+    let installations = &inventory.facts.installations;
     if aim.to.is_some() || installations.len() < 2 {
         return aim.to;
     }
@@ -39,8 +50,8 @@ fn wanted(survey: &Survey<'_>, aim: Aim, like: &TargetConfig) -> Option<EdgeVers
     let policy = policy::Policy { to: aim.to.or(like.policy.to), ..like.policy.clone() };
     let decide = |name| {
         let target = Target::serving(name);
-        let needs = plan::needs(&survey.inventory, &target, Stage::Platform, &survey.options);
-        policy::decide(&policy, survey.catalog, &needs, now)
+        let needs = plan::needs(inventory, &target, Stage::Platform, options);
+        policy::decide(&policy, catalog, &needs, now)
     };
     let decisions: Vec<Decision> = installations.iter().map(decide).collect();
     let goes = decisions.iter().filter_map(|decision| match decision {

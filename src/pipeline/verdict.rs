@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{pipeline::draft::Case, sys::files};
+use crate::{pipeline::case::Case, sys::files};
 
 /// The folder in the cache.
 const FOLDER: &str = "verdicts";

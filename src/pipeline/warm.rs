@@ -11,7 +11,7 @@ use crate::{
     config::{Config, TargetConfig},
     linkerd::EdgeVersion,
     pins::Stage,
-    pipeline::{Base, Error, basis::Origin, draft::Case, landed::OnRemote, verdict::Verdicts},
+    pipeline::{Base, Error, basis::Origin, case::Case, landed::OnRemote, verdict::Verdicts},
     propose::{self, Sought, UpToDate},
 };
 

@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Constraint, Move, NewText, Options, Proxies, Target, control_plane::says_what_runs, needs::needs,
+    Constraint, Move, NewText, Options, Proxies, Target,
+    control_plane::says_what_runs,
+    needs::needs,
+    standing::{LAST_OF_OLD_CHARTS, edge_of, obstructs},
 };
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
@@ -14,9 +17,6 @@ use crate::{
     release::Catalog,
     repo::RepoPath,
 };
-
-/// The last release whose charts had versions of their own, written in the present scheme (L2 c2eb296df).
-const LAST_OF_OLD_CHARTS: &str = "2024.2.5";
 
 /// Fills in the releases of charts of the old schemes, which only the index knows through `appVersion`.
 pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
@@ -47,16 +47,6 @@ pub fn set_aside_own(inventory: &mut Inventory, path: &RepoPath, chart: &str) ->
             && pin.path == *path
     };
     inventory.pins.iter_mut().filter(mine).map(|pin| pin.stays = Some(Reason::MadeByCli)).count() > 0
-}
-
-/// Returns the release that a pin stands at for comparisons. An exact chart version of an old scheme that no index
-/// explained counts as the last release before the present scheme: it is that or older.
-pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
-    let unexplained = || {
-        let exact = semver::Version::parse(pin.value.trim_start_matches('v')).is_ok();
-        if pin.form == Form::Chart && exact { EdgeVersion::from_chart(LAST_OF_OLD_CHARTS) } else { None }
-    };
-    pin.version.or_else(unexplained)
 }
 
 /// Says of each pin of a target what becomes of it if the target goes to `to`, ordered as in the inventory.
@@ -265,14 +255,6 @@ fn renamed(pin: &Pin, to: EdgeVersion) -> String {
         (None, Some((chart, _))) => format!("{chart}-{}", to.chart()),
         (None, None) => to.to_string(),
     }
-}
-
-/// Tells whether a reason means that a pin should move and cannot be edited.
-pub(super) fn obstructs(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Uneditable | Reason::DuplicateKey | Reason::Encrypted | Reason::NeedsWorkflowsScope
-    )
 }
 
 #[cfg(test)]

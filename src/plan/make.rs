@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Move, Plan, Request, edge_of, fingerprint, judge, judge::obstructs};
+use super::{Move, Plan, Request, edge_of, fingerprint, judge, standing::obstructs};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Inventory, Reason, Stage},

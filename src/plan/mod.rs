@@ -15,6 +15,7 @@ mod judge;
 mod make;
 mod needs;
 mod split;
+mod standing;
 mod target;
 mod title;
 
@@ -32,10 +33,11 @@ use crate::{
 pub use constraint::{BadConstraint, Constraint};
 pub use control_plane::{ControlPlane, control_plane};
 pub use fingerprint::RULES_VERSION;
-pub use judge::{edge_of, forecast, judge, resolve, set_aside, set_aside_own};
+pub use judge::{forecast, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};
 pub use needs::{mirror_is_read, needs, resting};
 pub use split::{Parts, Split, newest, split};
+pub use standing::edge_of;
 pub use target::{Assignment, Overlap, assign};
 pub use title::title;
 

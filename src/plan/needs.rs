@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Options, Proxies, Target, edge_of, judge::obstructs};
+use super::{Options, Proxies, Target, edge_of, standing::obstructs};
 use crate::{
     pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
     policy::{Beside, ChartNeed, Needs},

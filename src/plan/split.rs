@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Share, Target, edge_of, judge::obstructs, target::DEFAULT};
+use super::{Share, Target, edge_of, standing::obstructs, target::DEFAULT};
 use crate::{
     linkerd::{EdgeVersion, Knowledge, is_control_plane},
     pins::{Form, Inventory, Pin, Reason, Stage},
