@@ -224,3 +224,24 @@ impl<'r> Target<'r> {
         EditError { path: None, line: self.edit.site.line, column: self.edit.site.column, refusal }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_that_overlap_are_refused_together() {
+        let text = "RUN curl edge-26.8.2 # uplinker: edge\n";
+        let edit = |old: &str, new: &str| {
+            let start = text.find(old).unwrap();
+            let site =
+                Site { span: start..start + old.len(), line: 1, column: start + 1, document: 0, route: None };
+            Replacement { site, old: old.to_owned(), new: new.to_owned() }
+        };
+        let whole = edit("edge-26.8.2", "edge-26.8.3");
+        let refused = replace_all(text, &[whole.clone(), edit("26.8.2", "26.8.3")]).unwrap_err();
+        assert_eq!(refused.refusal, Refusal::Overlap);
+        // The same edit asked for twice is one.
+        assert!(replace_all(text, &[whole.clone(), whole]).unwrap().contains("edge-26.8.3 #"));
+    }
+}

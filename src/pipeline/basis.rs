@@ -180,8 +180,11 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
         edited.filter(|pin| pin.stays.is_none()).chain(survey.inventory.pins.iter().filter(is_chart));
     let of_uses = facts.uses.iter().filter(|found| of_use(found).any(covers)).flat_map(of_use);
     let rendered = || facts.rendered.iter().map(|file| &file.path).filter(|path| covers(path));
+    // Of what is not read, the line that names a release is quoted.
+    let quoted = survey.inventory.skipped.iter().filter(|s| !s.versions.is_empty()).map(|s| &s.path);
     let named: HashSet<&RepoPath> = pinned
         .map(|pin| &pin.path)
+        .chain(quoted.filter(|path| covers(path)))
         .chain(of_uses)
         .chain(config.render.iter().flat_map(|entry| &entry.values))
         .collect();

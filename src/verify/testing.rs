@@ -145,9 +145,14 @@ impl Case {
     }
 
     /// Adds something that could not be rendered.
-    pub fn not_rendered(mut self, reason: &str) -> Self {
+    pub fn not_rendered(self, reason: &str) -> Self {
+        self.not_rendered_in("mesh.yaml", reason)
+    }
+
+    /// The same of a file.
+    pub fn not_rendered_in(mut self, file: &str, reason: &str) -> Self {
         self.rendered.missing.push(NotRendered {
-            path: path("mesh.yaml"),
+            path: path(file),
             line: Some(1),
             chart: "linkerd-viz".into(),
             files: Vec::new(),

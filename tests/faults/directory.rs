@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 use git2::Oid;
 
 use super::{
+    place::unaddressed,
     scenario::{CONTROL_PLANE, CRDS, SOURCE},
     support::{
         feed::{Feed, release},
@@ -16,7 +17,7 @@ use super::{
 };
 
 /// A bare remote on this machine, with the folder for its proposals.
-struct ProposalContext {
+struct World {
     home: Home,
     feed: Feed,
     repo: BareRepo,
@@ -29,9 +30,9 @@ struct Place {
     files: BTreeMap<String, String>,
 }
 
-// === impl ProposalContext ===
+// === impl World ===
 
-impl ProposalContext {
+impl World {
     fn new() -> Self {
         let home = Home::new();
         let files = [("source.yaml", SOURCE), ("crds.yaml", CRDS), ("control-plane.yaml", CONTROL_PLANE)];
@@ -42,12 +43,12 @@ impl ProposalContext {
 
     /// With an open proposal and a newer release.
     fn with_a_newer_release() -> Self {
-        let desk = Self::new();
-        let _ = desk.run().done().exits(0);
-        desk.feed.publish(release("edge-26.8.4", "2026-08-22T09:00:00Z"));
+        let world = Self::new();
+        let _ = world.run().done().exits(0);
+        world.feed.publish(release("edge-26.8.4", "2026-08-22T09:00:00Z"));
         let touched = CRDS.replace("interval: 1h", "interval: 2h");
-        desk.repo.commit("main", &ADA, "Ask less often", &[put("crds.yaml", &touched)]);
-        desk
+        world.repo.commit("main", &ADA, "Ask less often", &[put("crds.yaml", &touched)]);
+        world
     }
 
     fn run(&self) -> Run {
@@ -106,7 +107,7 @@ impl ProposalContext {
             for file in fs::read_dir(folder.path()).unwrap().filter_map(Result::ok) {
                 let path = format!("N/{}", file.file_name().into_string().unwrap());
                 let text = fs::read_to_string(file.path()).unwrap();
-                let text = text.replace(&home, "[HOME]").replace(&number, "\"number\": N,");
+                let text = unaddressed(&text, &home).replace(&number, "\"number\": N,");
                 assert_eq!(files.insert(path, text), None, "there is one proposal");
             }
         }
@@ -116,87 +117,87 @@ impl ProposalContext {
 
 #[test]
 fn a_base_that_moves_elsewhere_is_not_taken_back_by_the_patch() {
-    let desk = ProposalContext::new();
-    let _ = desk.run().done().exits(0);
-    let before = desk.place().files;
+    let world = World::new();
+    let _ = world.run().done().exits(0);
+    let before = world.place().files;
     assert!(before["N/changes.patch"].contains("+      version: 2026.8.3"), "{before:?}");
-    desk.repo.commit("main", &ADA, "Elsewhere", &[put("docs/notes.md", "Something.\n")]);
-    let _ = desk.run().done().exits(0).prints(&["nothing to do"]);
-    assert_eq!(desk.place().files, before);
+    world.repo.commit("main", &ADA, "Elsewhere", &[put("docs/notes.md", "Something.\n")]);
+    let _ = world.run().done().exits(0).prints(&["nothing to do"]);
+    assert_eq!(world.place().files, before);
 }
 
 #[test]
 fn a_plan_knows_what_was_declined_and_leaves_no_trace() {
-    let desk = ProposalContext::new();
-    let _ = desk.run().done().exits(0);
-    assert!(desk.plan().contains("nothing to do, "));
-    fs::remove_file(desk.proposals().join(".uplinker-lock")).unwrap();
-    let record = desk.proposals().join("1/pull.json");
+    let world = World::new();
+    let _ = world.run().done().exits(0);
+    assert!(world.plan().contains("nothing to do, "));
+    fs::remove_file(world.proposals().join(".uplinker-lock")).unwrap();
+    let record = world.proposals().join("1/pull.json");
     let text = fs::read_to_string(&record).unwrap().replace("\"open\"", "\"closed\"");
     fs::write(&record, text).unwrap();
-    assert!(desk.plan().contains("edge-26.8.3 was declined in #1"));
-    assert!(!desk.proposals().join(".uplinker-lock").exists());
-    desk.feed.publish(release("edge-26.8.4", "2026-08-22T09:00:00Z"));
-    assert!(desk.plan().contains("edge-26.8.2 → edge-26.8.4: would be proposed"));
+    assert!(world.plan().contains("edge-26.8.3 was declined in #1"));
+    assert!(!world.proposals().join(".uplinker-lock").exists());
+    world.feed.publish(release("edge-26.8.4", "2026-08-22T09:00:00Z"));
+    assert!(world.plan().contains("edge-26.8.2 → edge-26.8.4: would be proposed"));
 }
 
 /// Ends a run before each of its steps on the remote and the proposals, in turn; the next one has to end where a run
 /// ends that nobody stopped.
-fn end_before_every_step(make: fn() -> ProposalContext, to: &str) {
-    let desk = make();
-    let shared = |desk: &ProposalContext| [desk.repo.path().to_owned(), desk.proposals()];
-    let counted = |desk: &ProposalContext, end| {
-        let shared = shared(desk);
-        steps::run(desk.run(), &[&shared[0], &shared[1]], end)
+fn end_before_every_step(make: fn() -> World, to: &str) {
+    let world = make();
+    let shared = |world: &World| [world.repo.path().to_owned(), world.proposals()];
+    let counted = |world: &World, end| {
+        let shared = shared(world);
+        steps::run(world.run(), &[&shared[0], &shared[1]], end)
     };
-    let whole = counted(&desk, None);
+    let whole = counted(&world, None);
     let count = whole.steps.len();
     assert_eq!(whole.done.status.code(), Some(0), "{}", whole.done);
     assert!(count > 20 && whole.steps.iter().any(|step| step.ends_with("pull.json")), "{:#?}", whole.steps);
-    let clean = desk.place();
-    desk.check(to);
+    let clean = world.place();
+    world.check(to);
     for n in 1..=count {
-        let desk = make();
-        let counted = counted(&desk, Some(n));
+        let world = make();
+        let counted = counted(&world, Some(n));
         let case = format!("step {n} of {count}: {}", counted.steps.last().map_or("none", String::as_str));
         assert!(counted.done.was_killed() && counted.steps.len() >= n, "{case}\n{}", counted.done);
-        let again = desk.run().done().exits(0);
-        assert_eq!(desk.place(), clean, "{case}\n{}\n{again}", counted.done);
+        let again = world.run().done().exits(0);
+        assert_eq!(world.place(), clean, "{case}\n{}\n{again}", counted.done);
         if n % 4 == 0 {
-            let last = desk.run().done().exits(0);
-            assert_eq!(desk.place(), clean, "{case}\n{last}");
+            let last = world.run().done().exits(0);
+            assert_eq!(world.place(), clean, "{case}\n{last}");
         }
     }
 }
 
 #[test]
 fn ended_before_any_step_while_the_first_is_made() {
-    end_before_every_step(ProposalContext::new, "2026.8.3");
+    end_before_every_step(World::new, "2026.8.3");
 }
 
 #[test]
 fn ended_before_any_step_while_it_is_moved() {
-    end_before_every_step(ProposalContext::with_a_newer_release, "2026.8.4");
+    end_before_every_step(World::with_a_newer_release, "2026.8.4");
 }
 
 #[test]
 fn two_at_once_make_one_proposal() {
-    for make in [ProposalContext::new, ProposalContext::with_a_newer_release] {
-        let desk = make();
-        let _ = desk.run().done().exits(0);
-        let clean = desk.place();
+    for make in [World::new, World::with_a_newer_release] {
+        let world = make();
+        let _ = world.run().done().exits(0);
+        let clean = world.place();
         for n in 0..16 {
-            let desk = make();
-            let first = desk.run().start();
+            let world = make();
+            let first = world.run().start();
             std::thread::sleep(Duration::from_millis(n * 3));
-            let second = desk.run().start();
+            let second = world.run().start();
             for done in [first.done(), second.done()] {
                 assert!(matches!(done.status.code(), Some(0 | 5)), "{done}");
             }
-            let last = desk.run().done().exits(0);
-            assert_eq!(desk.place(), clean, "{n}\n{last}");
-            assert_eq!(desk.repo.branches().len(), 2);
-            assert!(desk.repo.tip(PLATFORM).is_some());
+            let last = world.run().done().exits(0);
+            assert_eq!(world.place(), clean, "{n}\n{last}");
+            assert_eq!(world.repo.branches().len(), 2);
+            assert!(world.repo.tip(PLATFORM).is_some());
         }
     }
 }
