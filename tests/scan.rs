@@ -252,7 +252,7 @@ fn soon(name: &str, files: &[(String, String)], pins: usize) {
     let found = scan(&tree, &ScanOptions::default()).unwrap();
     let taken = begun.elapsed();
     assert_eq!(found.pins.iter().filter(|p| p.stays.is_none()).count(), pins, "{name}");
-    assert!(taken.as_secs() < 20, "{name}: {taken:?}");
+    assert!(taken.as_secs() < 60, "{name}: {taken:?}");
 }
 
 #[test]

@@ -24,8 +24,6 @@ pub(super) struct PinsArgs {
     repository: String,
     #[command(flatten)]
     to: ToArgs,
-    #[command(flatten)]
-    helm: HelmArgs,
     /// A file with the token, for a URL [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
     #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -38,6 +36,8 @@ pub(super) struct PinsArgs {
     /// Keep nothing on disk
     #[arg(long, env = env::NO_CACHE, hide_env_values = true, value_parser = BoolishValueParser::new())]
     no_cache: bool,
+    #[command(flatten)]
+    helm: HelmArgs,
 }
 
 const EXAMPLES: &str = "\

@@ -5,13 +5,12 @@ use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 use git2::Oid;
 
 use super::{
-    place::unaddressed,
     scenario::{CONTROL_PLANE, CRDS, SOURCE},
     support::{
         feed::{Feed, release},
         process::{Home, Run},
         repo::{ADA, BareRepo, put},
-        scene::{PLATFORM, releases},
+        scene::{PLATFORM, releases, unaddressed},
         steps,
     },
 };

@@ -6,7 +6,7 @@ use git2::Oid;
 
 use super::support::{
     process::{Home, Run},
-    scene::{REPO, Scene, TOKEN},
+    scene::{REPO, Scene, TOKEN, unaddressed},
 };
 
 /// What is left on the host when a run has ended.
@@ -93,10 +93,4 @@ pub fn settled(scene: &Scene) {
     let before = writes.count();
     let done = complete(scene);
     assert_eq!(writes.count(), before, "a run with nothing to do writes\n{done}");
-}
-
-/// Takes the address of a scene's own servers out of a text, and the hash in a marker that covers them.
-pub fn unaddressed(text: &str, address: &str) -> String {
-    let hash = regex::Regex::new(r#""basis":\{"inputs":"[0-9a-f]{64}""#).unwrap();
-    hash.replace(text, r#""basis":{"inputs":"[ID]""#).replace(address, "[HOST]")
 }

@@ -5,14 +5,15 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use crate::support::{
     feed::huge,
     mesh::{CRDS, MESH, mesh_and},
-    scene::{PLATFORM, Scene},
+    scene::{PLATFORM, Scene, unaddressed},
 };
 
 /// All that a run made: commit, message, title, body with its marker.
 fn made(scene: &Scene) -> (String, String, String, String) {
     let pull = scene.only_pull();
     let id = scene.repo.tip(PLATFORM).expect("our branch").to_string();
-    (id, scene.repo.message(PLATFORM), pull.title, pull.body.expect("a body"))
+    let body = unaddressed(&pull.body.expect("a body"), &scene.github.server().url());
+    (id, scene.repo.message(PLATFORM), pull.title, body)
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl<'c> Charts<'c> {
             return None;
         }
         let package = match Package::read(files, &inside, self.foreign) {
-            Ok(package) if (self.foreign)(&package.name) => return None,
+            Ok(package) if (self.foreign)(&package.name) || !package.has_templates() => return None,
             Ok(package) => package,
             Err(note) => return Some(Rendered { notes: vec![note], ..Rendered::default() }),
         };

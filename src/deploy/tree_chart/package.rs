@@ -106,6 +106,11 @@ impl Package {
         })
     }
 
+    /// Tells whether it has a template: without one nothing comes of it but what other charts give.
+    pub fn has_templates(&self) -> bool {
+        self.files.iter().any(|file| file.place.split('/').any(|folder| folder == "templates"))
+    }
+
     /// Returns the file of the tree that lies at a place of the chart.
     pub fn source(&self, place: &str) -> Option<&Arc<Source>> {
         self.files.iter().find(|file| file.place == place).and_then(|file| match &file.content {

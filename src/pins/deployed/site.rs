@@ -30,7 +30,10 @@ pub(super) fn pins(context: &Context<'_>, claims: &[Claim], found: &mut Found) {
 }
 
 fn manifest(context: &Context<'_>, path: &RepoPath) -> Option<std::sync::Arc<File>> {
-    matches!(other::class(path), other::Class::Manifest).then(|| context.corpus.file(path.as_str()))?
+    // A template is YAML only by chance: `{{ .Values.a }}` is a mapping in a mapping.
+    let is_filled = |file: &std::sync::Arc<File>| context.is_template(path) && file.text.contains("{{");
+    let is_manifest = matches!(other::class(path), other::Class::Manifest);
+    is_manifest.then(|| context.corpus.file(path.as_str()))?.filter(|file| !is_filled(file))
 }
 
 /// A claim, and where its bytes are in the text at hand.

@@ -277,6 +277,8 @@ impl Forge for DirectoryForge<'_> {
                 }
                 _ => {}
             }
+            // A body is written for changes whose patch is still to be laid beside it.
+            record.patch = record.patch.take().filter(|_| patch.body.is_none());
         })?;
         // Last, since its marker says that all the rest is done.
         if let Some(body) = &patch.body {
