@@ -1,6 +1,6 @@
 //! Step 5, pins: every place in the repository that fixes a Linkerd version.
 //!
-//! In: a [`Tree`]. Out: an [`Inventory`] of [`Pin`]s, and of files that were skipped. This file holds the types
+//! In: a [`Tree`](crate::repo::Tree). Out: an [`Inventory`] of [`Pin`]s, and of files that were skipped. This file holds the types
 //! and the tree; one file a shape. A pin says what it is and whether it may move, not where to.
 
 mod annotation;
