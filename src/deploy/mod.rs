@@ -5,6 +5,7 @@
 //! pure, nothing is contacted, and nothing of a repository is run.
 
 pub mod argo;
+mod build;
 pub mod chart;
 pub mod cluster;
 pub mod files;
@@ -35,6 +36,7 @@ pub mod tree_chart;
 pub mod typed;
 pub mod value;
 
+pub use build::Build;
 pub use chart::{ChartRelease, Layer, Parameter};
 pub use cluster::Cluster;
 pub use files::{FileError, Files, TreeFiles};

@@ -8,13 +8,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     argo,
+    build::Build,
     chart::ChartRelease,
     cluster::Cluster,
     files::Files,
     flux,
     json_patch::Guard,
-    k3s,
-    kustomize::{self, Build},
+    k3s, kustomize,
     object::Object,
     tree_chart::{Charts, Rendered},
     value::Value,
@@ -311,7 +311,7 @@ impl<R: Default + Send> Builder<'_, R> {
             (self.take)(&mut gathered.facts, Fact::Release(release, deployer));
             self.chart(release, cluster, gathered);
         }
-        let argo::Deployed { objects, guards, .. } = deployed;
+        let Build { objects, guards, .. } = deployed;
         if !objects.is_empty() || !guards.is_empty() {
             self.built(Build { objects, guards, ..Build::default() }, cluster, gathered);
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value as Json;
 use uplinker::deploy::{
-    Object, Value,
-    kustomize::{Build, HASH},
+    Build, Object, Value,
+    kustomize::HASH,
     typed::{Typed, typed},
 };
 

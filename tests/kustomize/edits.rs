@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use uplinker::deploy::{
-    Origin, Part, Scalar, Value,
-    kustomize::Build,
+    Build, Origin, Part, Scalar, Value,
     typed::{Typed, plain},
 };
 

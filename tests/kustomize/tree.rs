@@ -58,7 +58,7 @@ impl Tree {
     }
 
     /// Builds a folder of these texts.
-    pub fn build(texts: &BTreeMap<String, Vec<u8>>, folder: &str) -> kustomize::Build {
+    pub fn build(texts: &BTreeMap<String, Vec<u8>>, folder: &str) -> uplinker::deploy::Build {
         let memory = MemoryTree::new(texts);
         let files = TreeFiles::new(&memory, Ceilings::default());
         kustomize::build(&files, folder)

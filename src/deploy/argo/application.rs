@@ -3,16 +3,12 @@
 //! Source: `reposerver/repository/repository.go` of argo-cd. A source is a chart of a repository, or a folder: a chart,
 //! a kustomization, or a directory of manifests. A folder is looked for in this tree, whatever the source's address.
 
-use super::{
-    directory,
-    environment::Environment,
-    helm, kustomize, patch,
-    source::{Deployed, Source},
-};
+use super::{directory, environment::Environment, helm, kustomize, patch, source::Source};
 use std::collections::BTreeSet;
 
 use crate::{
     deploy::{
+        build::Build,
         files::Files,
         note::{About, Bound, Note},
         object::Object,
@@ -25,8 +21,8 @@ use crate::{
 const CANDIDATES: usize = 1_000;
 
 /// Reads what an Application deploys.
-pub fn application(object: &Object, files: &dyn Files) -> Deployed {
-    let mut deployed = Deployed::default();
+pub fn application(object: &Object, files: &dyn Files) -> Build {
+    let mut deployed = Build::default();
     let Some(spec) = object.value.get("spec") else { return deployed };
     let many = spec.list_at("sources");
     let parts = many.iter().enumerate().map(|(n, source)| (format!("sources[{n}]"), source));
@@ -47,7 +43,7 @@ pub fn application(object: &Object, files: &dyn Files) -> Deployed {
 // === impl Source ===
 
 impl Source<'_> {
-    fn take(&self, deployed: &mut Deployed) {
+    fn take(&self, deployed: &mut Build) {
         let text = |key: &str| self.value.text(&[key]).filter(|t| !t.is_empty());
         if self.value.get("plugin").is_some() {
             self.note(&mut deployed.notes, About::Unfollowed("plugin"));
@@ -102,7 +98,7 @@ impl Source<'_> {
         value
     }
 
-    fn take_folder(&self, folder: &str, deployed: &mut Deployed) {
+    fn take_folder(&self, folder: &str, deployed: &mut Build) {
         let explicit = ["helm", "kustomize", "directory"]
             .into_iter()
             .find(|key| self.value.get(key).is_some_and(|v| *v != Value::empty()));

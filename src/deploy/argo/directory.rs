@@ -5,9 +5,9 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::source::{Deployed, Source};
+use super::source::Source;
 use crate::{
-    deploy::{files::FileError, note::About, object::Object},
+    deploy::{build::Build, files::FileError, note::About, object::Object},
     repo::{Entry, Mode},
 };
 
@@ -15,7 +15,7 @@ use crate::{
 const SKIP: &str = "# +argocd:skip-file-rendering";
 
 /// Takes the objects of a folder.
-pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Deployed) {
+pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Build) {
     let directory = source.value.get("directory");
     let text =
         |key: &str| directory.and_then(|d| d.text(&[key])).map(|t| t.into_owned()).filter(|t| !t.is_empty());
@@ -45,7 +45,7 @@ fn glob(text: &str) -> Option<GlobMatcher> {
     Some(GlobBuilder::new(text).literal_separator(false).build().ok()?.compile_matcher())
 }
 
-fn take_file(source: &Source<'_>, entry: &Entry, deployed: &mut Deployed) {
+fn take_file(source: &Source<'_>, entry: &Entry, deployed: &mut Build) {
     let path = entry.path.as_str();
     if path.ends_with(".jsonnet") {
         source.note(&mut deployed.notes, About::Unfollowed("directory.jsonnet"));

@@ -3,9 +3,10 @@
 //! Source: `Build` of `util/kustomize/kustomize.go`, which runs `kustomize edit` (`set nameprefix`, `set image`, `add
 //! annotation` ..) in a copy of the folder and appends patches.
 
-use super::source::{Deployed, Source};
+use super::source::Source;
 use crate::{
     deploy::{
+        build::Build,
         chart::ChartRelease,
         kustomize,
         note::About,
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// Builds a folder's kustomization.
-pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Deployed) {
+pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Build) {
     let (path, kustomization) = match kustomize::kustomization(source.files, folder) {
         Ok(Some(found)) => found,
         Ok(None) => {

@@ -21,7 +21,6 @@ mod tests;
 
 pub use application::application;
 pub use application_set::application_set;
-pub use source::Deployed;
 
 /// The group of Argo CD's objects.
 pub const GROUP: &str = "argoproj.io";

@@ -3,30 +3,13 @@
 use super::environment::Environment;
 use crate::{
     deploy::{
-        chart::ChartRelease,
         files::Files,
-        json_patch::Guard,
         note::{About, Note},
         object::Object,
         value::Value,
     },
     repo::RepoPath,
 };
-
-/// What an Application deploys.
-#[derive(Clone, Debug, Default)]
-pub struct Deployed {
-    /// Charts that Helm renders.
-    pub charts: Vec<ChartRelease>,
-    /// Objects of directories and kustomizations.
-    pub objects: Vec<Object>,
-    /// What must move together with what it is compared with.
-    pub guards: Vec<Guard>,
-    /// What is said of objects that are not known here: parts of objects.
-    pub strays: Vec<Object>,
-    /// What was not followed.
-    pub notes: Vec<Note>,
-}
 
 /// One source of an Application.
 pub(super) struct Source<'a> {

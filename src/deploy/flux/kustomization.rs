@@ -7,10 +7,11 @@
 use super::substitute::Variables;
 use crate::{
     deploy::{
+        build::Build,
         cluster::Cluster,
         files::Files,
         go_yaml,
-        kustomize::{self, Build, NAMES},
+        kustomize::{self, NAMES},
         note::{About, Note},
         object::Object,
         value::{Scalar, Value},

@@ -284,7 +284,7 @@ fn inputs_come_from_providers_and_are_permuted() {
     assert!(made.is_empty() && matches!(notes[0].about, About::Refused(_)));
 }
 
-fn kustomized(spec: &str, tree: &[(&str, &str)]) -> crate::deploy::kustomize::Build {
+fn kustomized(spec: &str, tree: &[(&str, &str)]) -> crate::deploy::Build {
     let text = format!(
         "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: k, namespace: flux-system}}\nspec:\n{spec}"
     );

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{ROOTS, watch::Watch};
 use crate::{
     deploy::{
-        argo,
+        Build, argo,
         chart::ChartRelease,
         cluster::Cluster,
         files::Files,
@@ -117,7 +117,7 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
             Some(Made { objects, ..Made::default() })
         }
         (argo::GROUP, "Application") => {
-            let argo::Deployed { mut objects, charts, strays, .. } = argo::application(object, files);
+            let Build { mut objects, charts, strays, .. } = argo::application(object, files);
             objects.extend(strays);
             Some(Made { objects, charts, away: destination(object) })
         }
@@ -133,8 +133,8 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
     }
 }
 
-fn of_build(build: kustomize::Build, away: Option<String>) -> Made {
-    let kustomize::Build { mut objects, charts, strays, .. } = build;
+fn of_build(build: Build, away: Option<String>) -> Made {
+    let Build { mut objects, charts, strays, .. } = build;
     objects.extend(strays);
     Made { objects, charts, away }
 }

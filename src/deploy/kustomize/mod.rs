@@ -25,9 +25,9 @@ mod transform;
 mod variables;
 
 use super::{
+    build::Build,
     chart::ChartRelease,
     files::Files,
-    json_patch::Guard,
     note::{About, Note},
     object::Object,
     value::Value,
@@ -36,21 +36,6 @@ use crate::repo::RepoPath;
 
 pub use names::HASH;
 pub(super) use target::NAMES;
-
-/// What a kustomization comes to.
-#[derive(Clone, Debug, Default)]
-pub struct Build {
-    /// The objects, in the order in which they are taken in; texts of generated Secrets are in `stringData`.
-    pub objects: Vec<Object>,
-    /// The charts that kustomize would inflate.
-    pub charts: Vec<ChartRelease>,
-    /// What must move together with what it is compared with.
-    pub guards: Vec<Guard>,
-    /// What is said of objects that are not known here, those of a chart or of a remote base: parts of objects.
-    pub strays: Vec<Object>,
-    /// What was not followed, and what kustomize would fail at.
-    pub notes: Vec<Note>,
-}
 
 /// Builds the kustomization of a folder (`""` is the root).
 pub fn build(files: &dyn Files, folder: &str) -> Build {

@@ -1,6 +1,7 @@
 //! What an Application deploys: charts with their values, folders, kustomizations.
 
 use super::{super::environment::Environment, *};
+use crate::deploy::Build;
 
 fn application_of(spec: &str) -> String {
     format!(
@@ -8,7 +9,7 @@ fn application_of(spec: &str) -> String {
     )
 }
 
-fn deployed(spec: &str, more: &[(&str, &str)]) -> Deployed {
+fn deployed(spec: &str, more: &[(&str, &str)]) -> Build {
     let text = application_of(spec);
     let mut all = more.to_vec();
     all.push(("app.yaml", &text));

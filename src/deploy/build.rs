@@ -1,0 +1,18 @@
+//! What a deployer makes of a root.
+
+use super::{chart::ChartRelease, json_patch::Guard, note::Note, object::Object};
+
+/// What a kustomization or an Application comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    /// The objects, in the order in which they are taken in; texts of generated Secrets are in `stringData`.
+    pub objects: Vec<Object>,
+    /// The charts that kustomize would inflate, or Argo CD render.
+    pub charts: Vec<ChartRelease>,
+    /// What must move together with what it is compared with.
+    pub guards: Vec<Guard>,
+    /// What is said of objects that are not known here, those of a chart or of a remote base: parts of objects.
+    pub strays: Vec<Object>,
+    /// What was not followed, and what the deployer would fail at.
+    pub notes: Vec<Note>,
+}
