@@ -24,22 +24,8 @@ mod hostile_texts {
     fn finished_as(stage: &str, text: &str) -> (String, Marker) {
         // Names of targets are short by rule.
         let target: &str = &text.chars().take(99).collect::<String>();
-        let sign = Marker {
-            fingerprint: text.chars().take(99).collect(),
-            target: target.to_owned(),
-            stage: stage.into(),
-            release: page::release(),
-            inputs: text.chars().take(99).collect(),
-            head: None,
-            base: None,
-            text: None,
-            status: None,
-            extras: None,
-            person: false,
-            closing: false,
-            declined: false,
-            basis: None,
-        };
+        let short = text.chars().take(99).collect::<String>();
+        let sign = Marker::new(target, stage, page::release(), &short, &short);
         let frame = Frame {
             target,
             stage,

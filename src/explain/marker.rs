@@ -53,6 +53,30 @@ pub struct Marker {
     pub basis: Option<Basis>,
 }
 
+// === impl Marker ===
+
+impl Marker {
+    /// Says what a pull request is for, and nothing yet of what became of it.
+    pub fn new(target: &str, stage: &str, release: EdgeVersion, fingerprint: &str, inputs: &str) -> Self {
+        Self {
+            fingerprint: fingerprint.to_owned(),
+            target: target.to_owned(),
+            stage: stage.to_owned(),
+            release,
+            inputs: inputs.to_owned(),
+            head: None,
+            base: None,
+            text: None,
+            status: None,
+            extras: None,
+            person: false,
+            closing: false,
+            declined: false,
+            basis: None,
+        }
+    }
+}
+
 /// Writes a marker as the one line that ends a body.
 pub fn write(marker: &Marker) -> String {
     let json = serde_json::to_string(marker).unwrap_or_default();
@@ -93,22 +117,7 @@ pub fn strip(body: &str) -> &str {
 
 #[cfg(test)]
 pub(super) fn example() -> Marker {
-    Marker {
-        fingerprint: "f3".into(),
-        target: "default".into(),
-        stage: "platform".into(),
-        release: "edge-26.8.3".parse().expect("a release"),
-        inputs: "i".into(),
-        head: None,
-        base: None,
-        text: None,
-        status: None,
-        extras: None,
-        person: false,
-        closing: false,
-        declined: false,
-        basis: None,
-    }
+    Marker::new("default", "platform", "edge-26.8.3".parse().expect("a release"), "f3", "i")
 }
 
 #[cfg(test)]

@@ -96,22 +96,8 @@ impl Wanted {
 
     /// Returns what its marker says at the least.
     pub fn marker(&self) -> Marker {
-        Marker {
-            fingerprint: self.fingerprint.clone(),
-            target: self.target.clone(),
-            stage: self.stage.to_owned(),
-            release: self.release,
-            inputs: self.inputs.clone(),
-            head: None,
-            base: None,
-            text: None,
-            status: None,
-            extras: None,
-            person: false,
-            closing: false,
-            declined: false,
-            basis: self.basis.clone(),
-        }
+        let sign = Marker::new(&self.target, self.stage, self.release, &self.fingerprint, &self.inputs);
+        Marker { basis: self.basis.clone(), ..sign }
     }
 
     /// Returns the hash that tells whether the text changed since it was written.
