@@ -23,7 +23,7 @@ use std::{path::Path, sync::Arc};
 use jiff::Timestamp;
 
 use crate::{
-    config,
+    config::{self, Config},
     linkerd::EdgeVersion,
     pins::{Evaluate, Stage},
     propose::forge::Forge,
@@ -71,9 +71,13 @@ pub struct Operator<'a> {
 
 // === impl Operator ===
 
-impl Operator<'_> {
-    fn aim(&self) -> Aim {
-        Aim { to: self.to, now: Some(self.now) }
+impl<'a> Operator<'a> {
+    fn survey<'s>(&self, tree: &'s dyn Tree, config: &'s Config) -> Result<Survey<'s>, Error>
+    where
+        'a: 's,
+    {
+        let aim = Aim { to: self.to, now: Some(self.now) };
+        Survey::new(tree, config, self.catalog, self.indexes, aim, self.renderer.evaluator())
     }
 }
 
@@ -102,14 +106,7 @@ pub fn verify(
 pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, clone) = Base::of_head(head, repository);
     let config = config::read(base.tree())?;
-    let survey = Survey::new(
-        base.tree(),
-        &config,
-        operator.catalog,
-        operator.indexes,
-        operator.aim(),
-        operator.renderer.evaluator(),
-    )?;
+    let survey = operator.survey(base.tree(), &config)?;
     let drafts = draft_all(&survey, &base, operator, &InHistory(&clone), None)?;
     let report = survey.report(&base, reports(drafts), operator.to);
     Ok(not_asked(report, "of a path, the HEAD commit alone is read"))
@@ -135,14 +132,7 @@ fn plan_once(
     operator: &Operator<'_>,
 ) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
-    let survey = Survey::new(
-        base.tree(),
-        &config,
-        operator.catalog,
-        operator.indexes,
-        operator.aim(),
-        operator.renderer.evaluator(),
-    )?;
+    let survey = operator.survey(base.tree(), &config)?;
     let landed = OnRemote::new(remote, forge, &base, &config);
     let mut drafts = draft_all(&survey, &base, operator, &landed, None)?;
     let mut lists = landed.into_lists();
@@ -176,14 +166,7 @@ pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -
 fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     remote.write_under(&config.branch.prefix)?;
-    let survey = Survey::new(
-        base.tree(),
-        &config,
-        operator.catalog,
-        operator.indexes,
-        operator.aim(),
-        operator.renderer.evaluator(),
-    )?;
+    let survey = operator.survey(base.tree(), &config)?;
     let landed = OnRemote::new(remote, Some(forge), &base, &config);
     let warm = Warm { base: &base, config: &config, remote: &landed };
     let mut drafts = draft_all(&survey, &base, operator, &landed, Some(&warm))?;

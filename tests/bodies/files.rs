@@ -3,18 +3,7 @@
 pub type Files = Vec<(String, String)>;
 
 /// A certificate without its key: nothing to keep secret.
-pub const ANCHOR: &str = "-----BEGIN CERTIFICATE-----
-MIIBnzCCAUWgAwIBAgIUesWAvIlsdIUObwWZpzGLSNqlD+0wCgYIKoZIzj0EAwIw
-JTEjMCEGA1UEAwwacm9vdC5saW5rZXJkLmNsdXN0ZXIubG9jYWwwHhcNMjYxMTIx
-MDY0OTQ0WhcNNDYxMTE2MDY0OTQ0WjAlMSMwIQYDVQQDDBpyb290LmxpbmtlcmQu
-Y2x1c3Rlci5sb2NhbDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABH331JFhDm32
-JkbFzJE+p2iTWsGvzqdnEMcjRcQepoiYpPAu9NzsDf33jfrfcbEALEk7hfenp03s
-I3jE5QhBJ9ijUzBRMB0GA1UdDgQWBBSqnIjy/KAjUwBln+1B1QoIqXVKrjAfBgNV
-HSMEGDAWgBSqnIjy/KAjUwBln+1B1QoIqXVKrjAPBgNVHRMBAf8EBTADAQH/MAoG
-CCqGSM49BAMCA0gAMEUCIQC4Z+b58r+JNtkdF02Uf4ug7/GVRlkpY4Tu2o82c9/v
-7wIgWQVp+qgACswmzDd5TLIlkQFkjpjziHF5uBTAQSkL9+o=
------END CERTIFICATE-----
-";
+pub const ANCHOR: &str = include_str!("anchor.pem");
 
 const SOURCES: &str = "apiVersion: source.toolkit.fluxcd.io/v1
 kind: HelmRepository
