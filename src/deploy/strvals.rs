@@ -35,7 +35,7 @@ pub enum SetError {
     #[error("the path leads through a value that is no mapping or no list")]
     Kind,
     /// The author's: deeper than Helm follows.
-    #[error("the path has more than {NESTED} keys")]
+    #[error("the path has more than {NESTED} keys or indexes")]
     Deep,
     /// The author's: a list without its end.
     #[error("a list has no `}}`")]
@@ -50,7 +50,7 @@ pub enum SetError {
 /// # Errors
 /// Where Helm refuses the line; what came before stays, as it does in Helm.
 pub fn set(values: &mut Value, line: &Scalar, typing: Typing) -> Result<(), SetError> {
-    let mut parser = Parser { line, text: line.text(), at: 0, typing };
+    let mut parser = Parser { line, text: line.text(), at: 0, typing, open: 0 };
     while parser.key(values, 0)? == More::Yes {}
     Ok(())
 }
@@ -60,6 +60,7 @@ struct Parser<'a> {
     text: Cow<'a, str>,
     at: usize,
     typing: Typing,
+    open: usize,
 }
 
 #[derive(PartialEq, Eq)]
@@ -160,7 +161,18 @@ impl Parser<'_> {
         index.filter(|_| stop.is_some()).ok_or(SetError::Index)
     }
 
+    /// Counts the indexes that a path is in the middle of.
     fn item(&mut self, list: &mut Vec<Value>, index: usize, level: usize) -> Result<More, SetError> {
+        self.open += 1;
+        if self.open > NESTED {
+            return Err(SetError::Deep);
+        }
+        let done = self.slot(list, index, level);
+        self.open -= 1;
+        done
+    }
+
+    fn slot(&mut self, list: &mut Vec<Value>, index: usize, level: usize) -> Result<More, SetError> {
         let (between, stop) = self.until(&['[', '.', '=']);
         if !between.text().is_empty() || stop.is_none() {
             return Err(SetError::BehindIndex);
@@ -320,17 +332,20 @@ mod tests {
     #[test]
     fn what_helm_refuses_is_refused() {
         let deep = vec!["a"; 32].join(".") + "=1";
+        let nested = format!("a{}=1", "[0]".repeat(100_000));
         for (line, error) in [
             ("name1", SetError::NoValue),
             ("name1,name2=", SetError::NoValue),
             ("a[x]=1", SetError::Index),
             ("a[-1]=1", SetError::Index),
             ("a[70000]=1", SetError::Index),
+            ("a[5000]=1", SetError::Index),
             ("a[0]x=1", SetError::BehindIndex),
             ("s.b=1", SetError::Kind),
             ("s[0]=1", SetError::Kind),
             ("a={x", SetError::OpenList),
             (&deep, SetError::Deep),
+            (&nested, SetError::Deep),
         ] {
             assert_eq!(after("s: text", line, Typing::Looks), Err(error), "{line}");
         }

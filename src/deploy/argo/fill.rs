@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 
 use super::element::Element;
 use crate::deploy::{
-    go_template::{Budget, Scope, Stop, Templates},
-    note::About,
+    go_template::{BYTES, Budget, Scope, Stop, Templates},
+    note::{About, Bound},
     value::{Part, Scalar, Value},
 };
 
@@ -69,7 +69,9 @@ impl Language {
         }
         if !self.go {
             self.budget.spend(text.text().len())?;
-            return fast(text, element);
+            let (filled, bytes) = fast(text, element)?;
+            self.budget.spend(bytes)?;
+            return Ok(filled);
         }
         let scope = Scope {
             dot: &element.parameters,
@@ -125,16 +127,16 @@ impl Language {
     }
 }
 
-/// Replaces the tags of a text as fasttemplate does.
-fn fast(text: &Scalar, element: &Element) -> Result<Scalar, Stop> {
+/// Replaces the tags of a text as fasttemplate does; returns with it how many bytes were put in.
+fn fast(text: &Scalar, element: &Element) -> Result<(Scalar, usize), Stop> {
     let whole = text.text();
     // A line must have both, or Argo CD does not look at the text.
     let has_tag = |line: &str| line.split_once("{{").is_some_and(|(_, behind)| behind.contains("}}"));
     if !whole.split('\n').any(has_tag) {
-        return Ok(text.clone());
+        return Ok((text.clone(), 0));
     }
     let mut parts: Vec<Part> = Vec::new();
-    let mut at = 0;
+    let (mut at, mut bytes) = (0, 0);
     while let Some(open) = whole.get(at..).and_then(|rest| rest.find("{{")) {
         let start = at + open + 2;
         let length = whole.get(start..).and_then(|rest| rest.find("}}"));
@@ -146,6 +148,10 @@ fn fast(text: &Scalar, element: &Element) -> Result<Scalar, Stop> {
         at = start + length + 2;
         match element.parameters.entry(tag) {
             Some(Value::Scalar(value)) if !tag.is_empty() && (!value.plain || is_text(value)) => {
+                bytes += value.parts().iter().map(|part| part.text().len()).sum::<usize>();
+                if bytes > BYTES {
+                    return Err(Stop::Bound(Bound::Bytes(BYTES)));
+                }
                 parts.extend_from_slice(value.parts());
             }
             None if !tag.is_empty() && element.open.is_some() => {
@@ -156,7 +162,7 @@ fn fast(text: &Scalar, element: &Element) -> Result<Scalar, Stop> {
         }
     }
     parts.extend_from_slice(text.cut(at..whole.len()).parts());
-    Ok(Scalar::of(parts, text.plain))
+    Ok((Scalar::of(parts, text.plain), bytes))
 }
 
 fn is_text(value: &Scalar) -> bool {

@@ -326,3 +326,36 @@ fn what_is_too_much_is_bounded_and_each_element_is_still_there() {
     let (applications, notes) = made(&[("set.yaml", &of(&nested, "{}", true))]);
     assert_eq!((applications.len(), &notes[..]), (0, &[About::Bound(Bound::Depth(3))][..]));
 }
+
+#[test]
+fn elements_and_applications_are_so_many_and_no_more() {
+    let elements = |n: usize| (0..n).map(|i| format!("{{name: v{i}}}")).collect::<Vec<_>>().join(", ");
+    let list = format!("list: {{elements: [{}]}}", elements(ELEMENTS + 500));
+    let (applications, notes) = made(&[("set.yaml", &of(&list, "{}", true))]);
+    assert_eq!((applications.len(), notes), (ELEMENTS, vec![About::Bound(Bound::Elements(ELEMENTS))]));
+    let lists = format!("  - list: {{elements: [{}]}}\n", elements(8_000)).repeat(3);
+    let three = set(&format!(
+        "  generators:\n{lists}  template: {{metadata: {{name: '{{{{name}}}}'}}, spec: {{}}}}\n"
+    ));
+    let (applications, notes) = made(&[("set.yaml", &three)]);
+    assert_eq!((applications.len(), notes), (20_000, vec![About::Bound(Bound::Objects(20_000))]));
+}
+
+#[test]
+fn templates_of_many_elements_print_so_much_and_no_more() {
+    let elements: Vec<String> = (0..300).map(|i| format!("{{name: v{i}}}")).collect();
+    let list = format!("list: {{elements: [{}]}}", elements.join(", "));
+    let long = format!("{{v: '{}{{{{ .name }}}}'}}", "x".repeat(1 << 20));
+    let (applications, notes) = made(&[("set.yaml", &of(&list, &long, true))]);
+    assert!(applications.len() < 100, "{}", applications.len());
+    assert!(notes.iter().any(|about| matches!(about, About::Bound(Bound::Bytes(_)))), "{notes:?}");
+}
+
+#[test]
+fn a_text_that_parameters_lengthen_stays_short() {
+    let list = format!("list: {{elements: [{{name: a, long: '{}'}}]}}", "x".repeat(1 << 20));
+    let (applications, notes) =
+        made(&[("set.yaml", &of(&list, &format!("{{v: '{}'}}", "{{long}}".repeat(10_000)), false))]);
+    assert!(applications.iter().all(|application| application.len() < 64 << 20));
+    assert!(notes.iter().any(|about| matches!(about, About::Bound(Bound::Bytes(_)))), "{notes:?}");
+}

@@ -66,7 +66,11 @@ pub fn resource_set(
 fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<Note>) -> Vec<Inputs> {
     let mut providers: Vec<(String, Vec<Inputs>)> = Vec::new();
     let of = |items: &[Value], owner: &Object| -> Vec<Inputs> {
-        items.iter().take(INPUTS).map(|item| Inputs { value: provided(item, owner), open: None }).collect()
+        items
+            .iter()
+            .take(INPUTS + 1)
+            .map(|item| Inputs { value: provided(item, owner), open: None })
+            .collect()
     };
     let name = |o: &Object| o.name().map(|n| n.text().into_owned()).unwrap_or_default();
     let own = spec.list_at("inputs");
@@ -138,9 +142,6 @@ fn permuted(providers: Vec<(String, Vec<Inputs>)>) -> Vec<Inputs> {
         all = Vec::new();
         for one in &before {
             for input in &inputs {
-                if all.len() > INPUTS {
-                    break;
-                }
                 let mut value = one.value.clone();
                 value.insert(&key, input.value.clone());
                 all.push(Inputs { value, open: one.open.clone().or_else(|| input.open.clone()) });

@@ -4,7 +4,7 @@ use super::*;
 use crate::deploy::{
     cluster::Cluster,
     files::{Files, TreeFiles},
-    note::{About, Note},
+    note::{About, Bound, Note},
     object::Object,
     testing::files,
     typed::{Typed, typed},
@@ -282,6 +282,21 @@ fn inputs_come_from_providers_and_are_permuted() {
     let (made, notes) =
         built("spec:\n  inputs: [{a: 1}]\n  resources: [{kind: X, metadata: {name: '<< inputs.gone >>'}}]\n");
     assert!(made.is_empty() && matches!(notes[0].about, About::Refused(_)));
+}
+
+#[test]
+fn what_is_too_much_is_bounded() {
+    let inputs = (0..10_001).map(|n| format!("{{n: v{n}}}")).collect::<Vec<_>>().join(", ");
+    let each = |kind: &str| format!("{{apiVersion: v1, kind: {kind}, metadata: {{name: '<< inputs.n >>'}}}}");
+    let (one, three) = (each("X"), ["X", "Y", "Z"].map(each).join(", "));
+    let (made, notes) = built(&format!("spec:\n  inputs: [{inputs}]\n  resources: [{one}]\n"));
+    let notes: Vec<About> = notes.into_iter().map(|note| note.about).collect();
+    assert_eq!((made.len(), notes), (10_000, vec![About::Bound(Bound::Elements(10_000))]));
+    let (made, notes) = built(&format!("spec:\n  inputs: [{inputs}]\n  resources: [{three}]\n"));
+    assert_eq!(made.len(), 20_000);
+    assert!(notes.iter().any(|note| note.about == About::Bound(Bound::Objects(20_000))));
+    let nested = format!("{}x{}", "${a:-".repeat(100), "}".repeat(100));
+    assert_eq!(substituted(&nested, &[]), Err(envsubst::SubstituteError::Deep));
 }
 
 fn kustomized(spec: &str, tree: &[(&str, &str)]) -> crate::deploy::Build {

@@ -170,10 +170,8 @@ impl<'a> Machine<'a> {
         let Some(template) = named.and_then(|named| named.get(name)) else {
             return Ok(self.unfollowed(self.action(call)));
         };
-        if self.calls >= CALLS {
-            return Err(Stop::Bound(Bound::Depth(CALLS)));
-        }
-        self.calls += 1;
+        let around = self.calls;
+        self.calls = self.one_deeper()?;
         let (text, whole) = (self.text, self.whole);
         (self.text, self.whole) = (&template.text, &template.whole);
         let out = std::mem::take(&mut self.out);
@@ -182,23 +180,29 @@ impl<'a> Machine<'a> {
         let printed = std::mem::replace(&mut self.out, out);
         self.variables = variables;
         (self.text, self.whole) = (text, whole);
-        self.calls -= 1;
+        self.calls = around;
         done.map(|_| Scalar::of(printed, false))
     }
 
     /// Evaluates a text that is a template itself.
     fn filled(&mut self, text: &Scalar, inner: &Value) -> Result<Scalar, Stop> {
-        if self.calls >= CALLS {
-            return Err(Stop::Bound(Bound::Depth(CALLS)));
-        }
+        let calls = self.one_deeper()?;
         let whole = text.text();
         let nodes = parse::parse(&whole, ("{{", "}}")).map_err(|error| Stop::Refused(error.to_string()))?;
         let scope = Scope { dot: inner, ..self.scope };
-        let filled = within(&nodes, text, &whole, (scope, self.calls + 1))?;
+        let filled = within(&nodes, text, &whole, (scope, calls))?;
         self.steps += filled.cost / STEP_COST;
         self.outcomes = self.outcomes.max(filled.outcomes);
         filled.notes.into_iter().for_each(|about| self.note(about));
         Ok(filled.text)
+    }
+
+    /// Counts one more text that is evaluated inside of the others.
+    fn one_deeper(&self) -> Result<usize, Stop> {
+        if self.calls >= CALLS {
+            return Err(Stop::Bound(Bound::Depth(CALLS)));
+        }
+        Ok(self.calls + 1)
     }
 
     fn unfollowed(&mut self, text: String) -> Scalar {

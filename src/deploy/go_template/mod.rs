@@ -29,7 +29,7 @@ pub const BRANCHES: usize = 8;
 /// Steps that one evaluation may take.
 const STEPS: usize = 100_000;
 /// Bytes that one text may grow to.
-const BYTES: usize = 4 << 20;
+pub(super) const BYTES: usize = 4 << 20;
 /// Named templates that may call each other at a time.
 const CALLS: usize = 32;
 /// What a step costs beside a byte.

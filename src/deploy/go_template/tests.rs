@@ -146,6 +146,12 @@ fn a_template_that_would_not_end_is_bounded() {
         "{{ $a = print $a $a }}".repeat(40)
     );
     assert!(fill(&grown).is_err());
+    let printed = format!("{{{{ range 100 }}}}{}{{{{ end }}}}", "x".repeat(100_000));
+    assert_eq!(fill(&printed), Err(Stop::Bound(Bound::Bytes(BYTES))));
+    let deep = format!("{}{}", "{{ if true }}".repeat(20_000), "{{ end }}".repeat(20_000));
+    assert_eq!(fill(&deep), Err(Stop::Refused(TemplateError::Deep.to_string())));
+    let parentheses = format!("{{{{ {}1{} }}}}", "(".repeat(20_000), ")".repeat(20_000));
+    assert_eq!(fill(&parentheses), Err(Stop::Refused(TemplateError::Deep.to_string())));
 }
 
 proptest::proptest! {

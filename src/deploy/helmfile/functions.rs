@@ -64,7 +64,7 @@ impl Bounds {
         Self { looks: Cell::new(LOOKS), cost: Cell::new(COST) }
     }
 
-    fn spend(&self, cost: usize) -> Result<(), Stop> {
+    pub fn spend(&self, cost: usize) -> Result<(), Stop> {
         let left = self.cost.get().checked_sub(cost);
         self.cost.set(left.unwrap_or_default());
         left.map(|_| ()).ok_or(Stop::Bound(Bound::Bytes(COST)))

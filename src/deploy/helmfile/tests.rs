@@ -238,3 +238,28 @@ fn hostile_helmfiles_end() {
     assert_eq!(versions(&found).len(), 1);
     assert!(found.notes.iter().any(|n| matches!(n.about, About::Bound(_))));
 }
+
+#[test]
+fn helmfiles_that_name_each_other_over_and_over_end() {
+    let fan: Vec<(String, String)> = (0..20)
+        .map(|n| {
+            let next = n + 1;
+            (
+                format!("l{n}/helmfile.yaml"),
+                format!("helmfiles: [../l{next}/helmfile.yaml, ../l{next}/helmfile.yaml]\n"),
+            )
+        })
+        .collect();
+    let fan: Vec<(&str, &str)> = fan.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let notes = evaluated(&fan).notes;
+    let has = |bound: &dyn Fn(&Bound) -> bool| {
+        notes.iter().any(|note| matches!(&note.about, About::Bound(found) if bound(found)))
+    };
+    assert!(has(&|bound| matches!(bound, Bound::Depth(_))) && has(&|bound| matches!(bound, Bound::Looks(_))));
+}
+
+#[test]
+fn what_templates_cost_together_has_a_bound() {
+    let bounds = Bounds::new();
+    assert!(bounds.spend(500 << 20).is_ok() && bounds.spend(20 << 20).is_err() && bounds.spend(1).is_err());
+}

@@ -178,3 +178,50 @@ fn what_takes_itself_in_ends() {
     let tree = [("x/a.yaml", a.as_str()), ("x/b.yaml", &b), ("x/plane.yaml", &plane)];
     assert_eq!(by_file(&tree), ["x/plane.yaml: x"]);
 }
+
+#[test]
+fn what_takes_too_many_builds_is_one_and_says_so() {
+    let many: String = (0..2_600).map(|n| format!("{}---\n", flux(&format!("k{n}"), "./y"))).collect();
+    let roots: String =
+        (0..4).map(|n| format!("{}---\n", flux(&format!("root{n}"), &format!("./x{n}")))).collect();
+    let plane = release(PLANE);
+    let tree = files(&[
+        ("clusters/root.yaml", &roots),
+        ("x0/k.yaml", &many),
+        ("x1/k.yaml", &many),
+        ("x2/k.yaml", &many),
+        ("x3/k.yaml", &many),
+        ("y/plane.yaml", &plane),
+    ]);
+    let at = plane.find("2026").unwrap();
+    let path = RepoPath::new("y/plane.yaml").unwrap();
+    let marks = [Mark { unit: path.to_string(), path, span: at..at + 8, role: Role::ControlPlane }];
+    let entries = [RepoPath::new("clusters/root.yaml").unwrap()];
+    let all = installations(&tree, &entries, &marks, &|chart| chart == PLANE);
+    assert!(all.names.is_empty() && all.of == [Vec::<usize>::new()]);
+    assert!(matches!(all.notes[..], [Note { about: About::Bound(_), .. }]), "{:?}", all.notes);
+}
+
+#[test]
+fn an_installation_is_called_what_a_branch_can_be() {
+    let plane = release(PLANE);
+    let odd = ["clusters/ä b~^:?*[\\", "clusters/@{x}..y", "clusters/-c.lock", "clusters/\u{202e}d"];
+    let folders: Vec<String> = odd.iter().map(|folder| format!("{folder}/mesh")).collect();
+    let roots: Vec<String> =
+        folders.iter().map(|folder| flux("mesh", &format!("'./{}'", folder.replace('\'', "''")))).collect();
+    let paths: Vec<(String, String)> = odd
+        .iter()
+        .zip(&folders)
+        .map(|(odd, folder)| (format!("{odd}/root.yaml"), format!("{folder}/plane.yaml")))
+        .collect();
+    let mut tree: Vec<(&str, &str)> = Vec::new();
+    for ((root, inside), text) in paths.iter().zip(&roots) {
+        tree.extend([(root.as_str(), text.as_str()), (inside.as_str(), plane.as_str())]);
+    }
+    let names: BTreeSet<String> = found(&tree).into_iter().flat_map(|(_, names)| names).collect();
+    assert_eq!(names.len(), 4);
+    for name in names {
+        assert!(git2::Branch::name_is_valid(&name).unwrap(), "{name}");
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)), "{name}");
+    }
+}

@@ -10,6 +10,8 @@ const BUILT_IN: &str = include_str!("../../../data/kustomize-fields.txt");
 
 /// How deep the types of a CRD are followed.
 const DEPTH: usize = 20;
+/// Fields of the types of a file of `crds`, each as often as a type refers to it.
+pub(super) const FIELDS: usize = 100_000;
 
 /// What a list of fields is for, in the order of [`NAMES`].
 #[derive(Clone, Copy, Debug)]
@@ -82,17 +84,19 @@ impl Config {
         }
     }
 
-    /// Adds what the annotated schema of a CRD says (a file of `crds`).
-    pub fn add_crds(&mut self, types: &Value) {
+    /// Adds what the annotated schema of a CRD says (a file of `crds`); tells whether all of it was looked at.
+    pub fn add_crds(&mut self, types: &Value) -> bool {
+        let mut left = FIELDS;
         for (name, definition) in types.entries() {
             let properties = definition.path(&["Schema", "properties"]);
             let has = |key: &str| properties.is_some_and(|p| p.entry(key).is_some());
             if has("kind") && has("apiVersion") && has("metadata") {
                 let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
                 let gvk = Gvk { kind, ..Gvk::default() };
-                self.add_crd(types, name, &gvk, "", DEPTH);
+                self.add_crd(types, name, &gvk, "", (DEPTH, &mut left));
             }
         }
+        left > 0
     }
 
     /// Adds all that another has.
@@ -103,10 +107,21 @@ impl Config {
         other.references.iter().for_each(|reference| self.add_reference(reference.clone()));
     }
 
-    fn add_crd(&mut self, types: &Value, name: &str, gvk: &Gvk, path: &str, depth: usize) {
+    fn add_crd(
+        &mut self,
+        types: &Value,
+        name: &str,
+        gvk: &Gvk,
+        path: &str,
+        (depth, left): (usize, &mut usize),
+    ) {
         let Some(depth) = depth.checked_sub(1) else { return };
         let properties = types.get(name).and_then(|definition| definition.path(&["Schema", "properties"]));
         for (field, property) in properties.into_iter().flat_map(Value::entries) {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                return;
+            }
             let path = if path.is_empty() { field.to_owned() } else { format!("{path}/{field}") };
             let spec = |path: String| FieldSpec { gvk: gvk.clone(), path, create: false };
             let marks = [
@@ -128,7 +143,7 @@ impl Config {
                 self.add_reference(Reference { target, referrers: vec![spec(format!("{path}/{key}"))] });
             }
             if let Some(name) = text("$ref") {
-                self.add_crd(types, &name, gvk, &path, depth);
+                self.add_crd(types, &name, gvk, &path, (depth, left));
             }
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{
     builder::{Builder, Here, Layer},
     charts,
+    config::FIELDS,
     generate::{self, Kind},
     names, plugins,
     resource::{Resource, text_of},
@@ -181,7 +182,9 @@ impl<'f> Builder<'f> {
         }
         for path in of.list_at("crds") {
             let documents = self.documents(here, &text_of(Some(path)));
-            documents.iter().flat_map(|d| d.first()).for_each(|file| layer.config.add_crds(file));
+            if !documents.iter().flat_map(|d| d.first()).all(|file| layer.config.add_crds(file)) {
+                self.note(here, About::Bound(Bound::Looks(FIELDS)));
+            }
         }
         self.generators(here, of, layer);
         for component in of.list_at("components") {

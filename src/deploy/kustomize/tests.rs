@@ -256,6 +256,37 @@ fn what_grows_is_bounded() {
         ".a".repeat(100_000)
     );
     assert_eq!(overlay(&deep, &[]).notes.len(), 1);
+    let object = |n: usize| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{n}}}\n---\n");
+    let many: String = (0..3_500).map(object).collect();
+    let found = overlay("resources: [many.yaml]\n", &[("many.yaml", &many)]);
+    assert!(found.notes.iter().any(|note| matches!(note.about, About::Bound(Bound::Looks(_)))));
+}
+
+#[test]
+fn a_text_that_variables_lengthen_stays_as_it_is() {
+    let of = |times: usize| {
+        let text = "$(LONG)".repeat(times);
+        let pod = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: p, annotations: {{long: {}}}}}\nspec: {{containers: [{{name: c, args: ['a {text}']}}]}}\n",
+            "x".repeat(10_000)
+        );
+        let kustomization = "resources: [p.yaml]\nvars:\n- name: LONG\n  objref: {apiVersion: v1, kind: Pod, name: p}\n  fieldref: {fieldPath: metadata.annotations.long}\n";
+        let found = build(&files(&[("kustomization.yaml", kustomization), ("p.yaml", &pod)]), "");
+        let containers = found.objects[0].value.path(&["spec"]).unwrap().list_at("containers").to_vec();
+        containers[0].list_at("args")[0].as_scalar().unwrap().text().len()
+    };
+    assert_eq!((of(2), of(1_000)), (2 + 20_000, 2 + 7_000));
+}
+
+#[test]
+fn definitions_that_refer_to_themselves_end() {
+    let fields: String = (0..10).map(|n| format!("\"f{n}\": {{\"$ref\": \"x.A\"}}, ")).collect();
+    let crds = format!(
+        "{{\"x.A\": {{\"Schema\": {{\"properties\": {{{fields}\"kind\": {{}}, \"apiVersion\": {{}}, \"metadata\": {{}}}}}}}}}}"
+    );
+    let found = overlay("resources: [pod.yaml]\ncrds: [crds.json]\n", &[("crds.json", &crds)]);
+    assert_eq!(found.objects.len(), 1);
+    assert!(found.notes.iter().any(|note| matches!(note.about, About::Bound(Bound::Looks(_)))));
 }
 
 #[test]

@@ -151,6 +151,18 @@ fn hostile_modules_end() {
     let bomb = format!("locals {{\n  a0 = \"xxxxxxxxxx\"\n{doubling}}}\n{}", release("local.a39"));
     let found = evaluated(&[("main.tf", &bomb)]);
     assert!(found.charts[0].version.as_ref().unwrap().unknown_to().is_some());
+    let many = (0..1_500).map(|n| format!("\"k{n}\"")).collect::<Vec<_>>().join(", ");
+    let each = release("\"2026.8.2\"").replacen("{\n", &format!("{{\n  for_each = toset([{many}])\n"), 1);
+    let found = evaluated(&[("main.tf", &each)]);
+    assert!(
+        found.notes.iter().any(|note| note.about == About::Bound(Bound::Elements(1_000))),
+        "{:?}",
+        found.notes
+    );
+    let outer =
+        format!("module \"m\" {{\n  source = \"./m\"\n  for_each = toset([{many}])\n  k = each.key\n}}\n");
+    let inner = each.replacen("\"a\" {\n", "\"a\" {\n  name = \"${var.k}-${each.key}\"\n", 1);
+    evaluated(&[("main.tf", &outer), ("m/main.tf", &format!("variable \"k\" {{}}\n{inner}"))]);
     let broken =
         evaluated(&[("main.tf", "resource \"helm_release\" {{"), ("o/main.tf", &release("\"2026.8.2\""))]);
     assert_eq!((broken.notes.len(), versions(&broken).len()), (1, 1));

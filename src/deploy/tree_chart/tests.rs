@@ -82,15 +82,16 @@ fn charts_in_charts_have_their_values_and_libraries_give_nothing() {
 #[test]
 fn what_loops_or_grows_ends_and_the_rest_is_found() {
     let rendered = evaluated(&[
-        ("c/values.yaml", "v: 2026.8.2\n"),
+        ("c/values.yaml", "v: 2026.8.2\nself: '{{ tpl .Values.self . }}'\n"),
         ("c/templates/a.yaml", "{{ define \"a\" }}{{ include \"a\" . }}{{ end }}{{ include \"a\" . }}\n"),
         ("c/templates/b.yaml", "{{ range 1000000 }}{{ range 1000000 }}x{{ end }}{{ end }}\n"),
         ("c/templates/c.yaml", "kind: C\nv: {{ .Values.v }}\n"),
         ("c/templates/d.yaml", "{{ tpl .Values.t . }}{{ if }}\n"),
+        ("c/templates/e.yaml", "{{ tpl .Values.self . }}\n"),
     ]);
     assert_eq!(versions_of(&rendered), ["[\"2026.8.2\"@c/values.yaml:3]"]);
     let bounds = rendered.notes.iter().filter(|n| matches!(n.about, About::Bound(_))).count();
-    assert_eq!((bounds, rendered.followed.len()), (2, 1), "{:?}", rendered.notes);
+    assert_eq!((bounds, rendered.followed.len()), (3, 1), "{:?}", rendered.notes);
 }
 
 #[test]

@@ -97,6 +97,23 @@ fn a_path_with_an_unknown_part_is_each_file_that_fits() {
 }
 
 #[test]
+fn a_path_with_an_unknown_part_stands_for_so_many_files_and_no_more() {
+    let set = of(
+        "clusters: {}",
+        "{destination: {}, sources: [{ref: values, repoURL: g}, {chart: c, repoURL: r, targetRevision: '1', helm: {valueFiles: ['$values/sites/{{ .name }}/v.yaml']}}]}",
+        true,
+    );
+    let sites: Vec<String> = (0..1_500).map(|n| format!("sites/{n}/v.yaml")).collect();
+    let mut all: Vec<(&str, &str)> = sites.iter().map(|path| (path.as_str(), "v: 1\n")).collect();
+    all.push(("set.yaml", &set));
+    let tree = files(&all);
+    let made = application_set(&objects(&tree, "set.yaml")[0], &tree, &Cluster::default(), &mut Vec::new());
+    let found = application(&made[0], &tree);
+    assert_eq!(found.charts.len(), 1_000);
+    assert!(found.notes.iter().any(|note| note.about == About::Bound(Bound::Objects(1_000))));
+}
+
+#[test]
 fn a_folder_is_a_chart_or_a_directory() {
     let tree = [
         ("charts/x/Chart.yaml", "name: x\n"),
