@@ -13,6 +13,7 @@ use std::{
     env,
     path::Path,
     sync::{Arc, Mutex},
+    time::Instant,
 };
 
 use serde_json::{Value, json};
@@ -80,13 +81,20 @@ struct Row {
     is_plain: bool,
 }
 
-/// Renders each job once, whatever asks for it.
+/// Renders each job once, whatever asks for it, as long as its release is looked at.
 struct Remembering<'a> {
     inner: &'a dyn Renderer,
     known: Mutex<HashMap<Job, Result<Arc<str>, RenderError>>>,
 }
 
 // === impl Remembering ===
+
+impl Remembering<'_> {
+    /// Forgets all that is of no use for these versions.
+    fn keep(&self, versions: [&str; 2]) {
+        self.known.lock().unwrap().retain(|job, _| versions.contains(&&*job.chart.version));
+    }
+}
 
 impl Renderer for Remembering<'_> {
     fn helm(&self) -> Result<String, RenderError> {
@@ -192,7 +200,7 @@ fn yaml(value: &Value) -> String {
 struct World<'a> {
     repository: &'a ChartRepository,
     bench: &'a Bench,
-    renderer: &'a dyn Renderer,
+    renderer: &'a Remembering<'a>,
     /// Of the control plane: a throw-away issuer.
     identity: Value,
 }
@@ -228,6 +236,7 @@ impl World<'_> {
 
     /// Takes every repository one step further.
     fn step(&self, from: &str, to: &str) -> Vec<Row> {
+        self.renderer.keep([from, to]);
         let releases = self.releases(from);
         DEPLOYERS.iter().map(|deployer| self.plan(deployer, &releases, (from, to))).collect()
     }
@@ -280,7 +289,13 @@ fn rows(repository: &ChartRepository, versions: &[String], identity: Value, ever
     let renderer = Remembering { inner: &helm, known: Mutex::default() };
     let world = World { repository, bench: &bench, renderer: &renderer, identity };
     let pairs = versions.windows(2).step_by(every);
-    pairs.flat_map(|pair| world.step(&pair[0], &pair[1])).collect()
+    let step = |pair: &[String]| {
+        let start = Instant::now();
+        let rows = world.step(&pair[0], &pair[1]);
+        println!("from {} to {}: {:.1} s", pair[0], pair[1], start.elapsed().as_secs_f32());
+        rows
+    };
+    pairs.flat_map(step).collect()
 }
 
 fn weight_of(row: &Row) -> &'static str {
