@@ -1,7 +1,9 @@
 //! Tests of charts of the tree without Helm; those with it stand in `tests/tree_charts.rs`.
 
+use std::sync::Arc;
+
 use super::*;
-use crate::deploy::testing::files;
+use crate::deploy::{files::TreeFiles, testing::files};
 
 const CHART: (&str, &str) = ("c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n");
 
@@ -103,4 +105,85 @@ fn a_cycle_of_charts_and_a_chart_without_end_are_named() {
         let rendered = evaluated(&[("c/Chart.yaml", chart), ("d/Chart.yaml", other), (path, text)]);
         assert!(rendered.objects.is_empty() && rendered.notes.len() == 1, "{path}: {:?}", rendered.notes);
     }
+}
+
+/// What a Helm would answer, and how often it was asked.
+#[derive(Debug)]
+struct Stub {
+    answer: fn(usize) -> Result<Arc<str>, HelmError>,
+    asked: AtomicUsize,
+}
+
+// === impl Stub ===
+
+impl Stub {
+    fn new(answer: fn(usize) -> Result<Arc<str>, HelmError>) -> Self {
+        Self { answer, asked: AtomicUsize::new(0) }
+    }
+
+    /// Evaluates a chart so many times; returns what came of it, and how often Helm was asked.
+    fn evaluates(&self, tree: &TreeFiles<'_>, times: usize) -> (Vec<Rendered>, usize) {
+        let path = RepoPath::new("c/Chart.yaml").unwrap();
+        let release = ChartRelease::new(&path, Scalar::made("c"), Repository::Git(None));
+        let charts = Charts::new(Some(self), &|_| false, &|_| true);
+        let all = (0..times).map(|_| charts.evaluate(&release, tree).unwrap()).collect();
+        (all, self.asked.load(Ordering::Relaxed))
+    }
+}
+
+impl Evaluate for Stub {
+    fn evaluate(&self, _: &[helm::File], _: &Template) -> Result<Arc<str>, HelmError> {
+        (self.answer)(self.asked.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+const TEMPLATE: (&str, &str) = ("c/templates/a.yaml", "kind: A\nv: {{ .Values.v }}\n");
+
+#[test]
+fn charts_that_go_over_a_limit_are_followed_without_helm_after_a_few() {
+    let tree = files(&[CHART, TEMPLATE, ("c/values.yaml", "v: 2026.8.2\n")]);
+    let over = Stub::new(|_| Err(HelmError::Ceiling("took too long".to_owned())));
+    let (all, asked) = over.evaluates(&tree, 10);
+    assert!(all.iter().all(|one| versions_of(one) == ["[\"2026.8.2\"@c/values.yaml:3]"]));
+    assert_eq!(asked, OVER);
+}
+
+#[test]
+fn a_chart_that_never_prints_the_same_is_rendered_so_often_and_no_more() {
+    let values: String = (0..200).map(|n| format!("v{n}: 2026.8.2\n")).collect();
+    let tree = files(&[CHART, TEMPLATE, ("c/values.yaml", &values)]);
+    let other = Stub::new(|n| {
+        let more = if n == 0 { "" } else { "more: true\n" };
+        Ok(format!("---\n# Source: c/templates/a.yaml\nkind: A\n{more}").into())
+    });
+    let (all, asked) = other.evaluates(&tree, 1);
+    assert_eq!(asked, 1 + RENDERS);
+    assert!(all[0].notes.iter().any(|note| note.about == About::Bound(Bound::Steps(RENDERS))));
+}
+
+#[test]
+fn so_many_charts_are_evaluated_and_no_more() {
+    let tree = files(&[CHART, TEMPLATE]);
+    let silent = Stub::new(|_| Ok("".into()));
+    let (_, once) = silent.evaluates(&tree, 1);
+    let silent = Stub::new(|_| Ok("".into()));
+    let (all, asked) = silent.evaluates(&tree, EVALUATIONS + 5);
+    assert_eq!(asked, once * EVALUATIONS);
+    let last: Vec<&About> = all[EVALUATIONS].notes.iter().map(|note| &note.about).collect();
+    assert_eq!(last, [&About::Bound(Bound::Objects(EVALUATIONS))]);
+}
+
+#[test]
+fn a_chart_has_so_many_files_and_no_schema() {
+    let read = |tree: &TreeFiles<'_>| {
+        Package::read(tree, &RepoPath::new("c/Chart.yaml").unwrap(), &|_| false)
+            .map(|package| package.files.len())
+    };
+    // A schema can name an address, which Helm would ask.
+    let schema = ("c/values.schema.json", "{\"$ref\": \"http://127.0.0.1:9/x.json\"}");
+    assert_eq!(read(&files(&[CHART, TEMPLATE, schema])).ok(), Some(2));
+    let names: Vec<String> = (0..2_500).map(|n| format!("c/templates/{n}.yaml")).collect();
+    let mut many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "kind: A\n")).collect();
+    many.push(CHART);
+    assert!(matches!(read(&files(&many)), Err(Note { about: About::Bound(Bound::Objects(2_000)), .. })));
 }
