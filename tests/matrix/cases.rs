@@ -63,8 +63,8 @@ const CASES: [Case; 10] = [
         moves: &["mc.yaml"],
         stays: &["allow.yaml"],
         drifts: Drifts::None,
-        names: &["linkerd-multicluster/linkerd-service-mirror-remote-access-prod"],
-        listed: &[],
+        names: &[],
+        listed: &[("allow.yaml", "made-by-cli")],
     },
     Case {
         name: "cni",
