@@ -19,6 +19,8 @@ use super::{
 };
 use crate::repo::RepoPath;
 
+pub(super) use top::{Made, Top, candidates};
+
 /// Roots that are looked at.
 const ROOTS: usize = 2_000;
 /// Builds that are made of them, all together.
@@ -35,6 +37,24 @@ pub struct Mark {
     pub unit: String,
     /// What it sets.
     pub role: Role,
+}
+
+/// A file with roots, and what they rest on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Root {
+    /// The file.
+    pub path: RepoPath,
+    /// The files that they read.
+    pub reads: BTreeSet<RepoPath>,
+}
+
+// === impl Root ===
+
+impl Root {
+    /// Returns its file and those that it reads.
+    pub fn files(&self) -> impl Iterator<Item = &RepoPath> {
+        std::iter::once(&self.path).chain(&self.reads)
+    }
 }
 
 /// What a place sets.
@@ -55,6 +75,8 @@ pub struct Installations {
     pub names: Vec<String>,
     /// For each place those that it serves, by position in `names`, ordered; none where the tree does not tell.
     pub of: Vec<Vec<usize>>,
+    /// The files with roots that read a place, those too that another root takes in.
+    pub roots: Vec<Root>,
     /// What was not followed.
     pub notes: Vec<Note>,
 }
@@ -68,7 +90,9 @@ pub fn installations(
     is_plane: &dyn Fn(&str) -> bool,
 ) -> Installations {
     let of = vec![Vec::new(); marks.len()];
-    let Some(tops) = top::tops(files, entries) else { return too_many(entries, of) };
+    let Some(all) = candidates(files, entries) else { return too_many(entries, of) };
+    let marked: BTreeSet<&str> = marks.iter().map(|mark| mark.path.as_str()).collect();
+    let (tops, roots) = top::tops(files, all, &marked);
     let Some(lots) = reach::lots(files, &tops, marks, is_plane) else { return too_many(entries, of) };
     let groups = group::groups(&lots, marks);
     let named = name::named(&groups);
@@ -81,6 +105,7 @@ pub fn installations(
     Installations {
         names: order.iter().map(|group| named[*group].clone()).collect(),
         of: of.into_iter().map(|all| all.into_iter().collect()).collect(),
+        roots,
         notes: Vec::new(),
     }
 }

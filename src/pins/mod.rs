@@ -54,7 +54,7 @@ use crate::{
     yaml::{Ceilings, Route},
 };
 
-pub use crate::deploy::tree_chart::Evaluate;
+pub use crate::deploy::{Root, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ValuesPart};
 pub use other::{Mention, mentions};
@@ -358,6 +358,8 @@ pub struct Facts {
     pub deployments: Vec<Deployment>,
     /// The installations, ordered by name.
     pub installations: Vec<Arc<str>>,
+    /// The files from which what the pins are in is deployed, each with those that it reads.
+    pub roots: Vec<Root>,
     /// Text outside deployable files that would render or install an old release again.
     pub generators: Vec<Generator>,
     /// Renovate or Dependabot configurations that manage the same pins.

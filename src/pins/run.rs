@@ -138,7 +138,8 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         }
     }
     if options.installations {
-        inventory.facts.installations = installed::name(&context, &mut inventory.pins);
+        (inventory.facts.installations, inventory.facts.roots) =
+            installed::name(&context, &mut inventory.pins);
     }
     let appliers = appliers(&context, &inventory.facts);
     let rivals = rivals::find(&corpus, &inventory.pins);

@@ -19,7 +19,7 @@ use url::Url;
 use crate::{
     explain::{Basis, Search},
     linkerd::EdgeVersion,
-    pins::{ChartUse, Pin, PinKind, Site, ValuesPart},
+    pins::{ChartUse, Pin, PinKind, Root, Site, ValuesPart},
     pipeline::{Operator, case::Case},
     plan::{self, Target},
     release::{Chart as Packaged, Release},
@@ -177,15 +177,20 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
     let beside = survey.inventory.pins.iter().filter(is_chart).filter(|pin| covers(&pin.path));
     let charts: BTreeSet<String> = beside.map(|pin| below(pin.path.folder(), "charts/")).collect();
     let pinned =
-        edited.filter(|pin| pin.stays.is_none()).chain(survey.inventory.pins.iter().filter(is_chart));
+        edited.clone().filter(|pin| pin.stays.is_none()).chain(survey.inventory.pins.iter().filter(is_chart));
     let of_uses = facts.uses.iter().filter(|found| of_use(found).any(covers)).flat_map(of_use);
     let rendered = || facts.rendered.iter().map(|file| &file.path).filter(|path| covers(path));
     // Of what is not read, the line that names a release is quoted.
     let quoted = survey.inventory.skipped.iter().filter(|s| !s.versions.is_empty()).map(|s| &s.path);
+    let moving: HashSet<&RepoPath> =
+        edited.clone().filter(|pin| pin.stays.is_none()).map(|pin| &pin.path).chain(rendered()).collect();
+    let is_moved = |root: &&Root| root.files().any(|path| moving.contains(path));
+    let of_roots = facts.roots.iter().filter(is_moved).flat_map(Root::files);
     let named: HashSet<&RepoPath> = pinned
         .map(|pin| &pin.path)
         .chain(quoted.filter(|path| covers(path)))
         .chain(of_uses)
+        .chain(of_roots)
         .chain(config.render.iter().flat_map(|entry| &entry.values))
         .collect();
     let folders: HashSet<&str> = rendered().map(RepoPath::folder).collect();

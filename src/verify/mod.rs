@@ -18,6 +18,7 @@ mod immutable_fields;
 mod kube_version;
 mod minimal_diff;
 mod mirror_unverified;
+mod model_diff;
 mod not_rendered;
 mod order;
 mod parses;
@@ -145,10 +146,11 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(&str, Check); 29] = [
+const CHECKS: [(&str, Check); 30] = [
     (minimal_diff::NAME, minimal_diff::check),
     (parses::NAME, parses::check),
     (idempotent::NAME, idempotent::check),
+    (model_diff::NAME, model_diff::check),
     (private_key::NAME, private_key::check),
     (chart_digest::NAME, chart_digest::check),
     (not_rendered::NAME, not_rendered::check),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ROOTS, watch::Watch};
+use super::{ROOTS, Root, watch::Watch};
 use crate::{
     deploy::{
         Build, argo,
@@ -11,6 +11,7 @@ use crate::{
         files::Files,
         flux, k3s,
         kustomize::{self, NAMES},
+        note::Note,
         object::Object,
         value::{Scalar, Value},
     },
@@ -27,7 +28,7 @@ const MANIFESTS: [&str; 3] = [".yaml", ".yml", ".json"];
 
 /// A root.
 #[derive(Clone, Debug)]
-pub(super) enum Top {
+pub(in crate::deploy) enum Top {
     /// An object that has something deployed.
     Object(Box<Object>),
     /// A kustomization: its file.
@@ -36,11 +37,13 @@ pub(super) enum Top {
 
 /// What a root comes to.
 #[derive(Default)]
-pub(super) struct Made {
+pub(in crate::deploy) struct Made {
     /// The objects, those that it says parts of too.
     pub objects: Vec<Object>,
     /// The charts.
     pub charts: Vec<ChartRelease>,
+    /// What was not followed, and what the deployer would fail at.
+    pub notes: Vec<Note>,
     /// Where they go: the destination's name; `None` is the cluster that the root itself is in.
     pub away: Option<String>,
 }
@@ -109,17 +112,19 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
             Some(of_build(flux::kustomization(&instance, cluster, files), None))
         }
         (OPERATOR, "ResourceSet") => {
-            let objects = flux::resource_set(object, cluster, files, &mut Vec::new());
-            Some(Made { objects, ..Made::default() })
+            let mut notes = Vec::new();
+            let objects = flux::resource_set(object, cluster, files, &mut notes);
+            Some(Made { objects, notes, ..Made::default() })
         }
         (argo::GROUP, "ApplicationSet") => {
-            let objects = argo::application_set(object, files, cluster, &mut Vec::new());
-            Some(Made { objects, ..Made::default() })
+            let mut notes = Vec::new();
+            let objects = argo::application_set(object, files, cluster, &mut notes);
+            Some(Made { objects, notes, ..Made::default() })
         }
         (argo::GROUP, "Application") => {
-            let Build { mut objects, charts, strays, .. } = argo::application(object, files);
+            let Build { mut objects, charts, strays, notes, .. } = argo::application(object, files);
             objects.extend(strays);
-            Some(Made { objects, charts, away: destination(object) })
+            Some(Made { objects, charts, notes, away: destination(object) })
         }
         ("helm.toolkit.fluxcd.io", "HelmRelease") => {
             let charts = flux::helm_release(object, cluster, files).into_iter().collect();
@@ -134,9 +139,9 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
 }
 
 fn of_build(build: Build, away: Option<String>) -> Made {
-    let Build { mut objects, charts, strays, .. } = build;
+    let Build { mut objects, charts, strays, notes, .. } = build;
     objects.extend(strays);
-    Made { objects, charts, away }
+    Made { objects, charts, notes, away }
 }
 
 /// The Kustomization that flux-operator makes of `spec.sync`.
@@ -163,8 +168,8 @@ fn destination(application: &Object) -> Option<String> {
     (!OWN.contains(&text.trim_end_matches('/'))).then(|| text.into_owned())
 }
 
-/// Finds the roots that no other one takes in, ordered by file; `None` where there are too many to look at.
-pub(super) fn tops(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> {
+/// Finds the roots in files, in the order of the files; `None` where there are too many to look at.
+pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> {
     let mut all: Vec<Top> = Vec::new();
     for path in entries.iter().collect::<BTreeSet<_>>() {
         if NAMES.contains(&path.name()) {
@@ -179,6 +184,11 @@ pub(super) fn tops(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> 
             return None;
         }
     }
+    Some(all)
+}
+
+/// Finds the roots that no other one takes in, and those files with roots that read one of the marked files, with all that they read.
+pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) -> (Vec<Top>, Vec<Root>) {
     let mut overlays = BTreeMap::new();
     let mut objects: BTreeMap<(&RepoPath, &str), Vec<(Id, usize)>> = BTreeMap::new();
     let ids: Vec<Option<Id>> = all
@@ -196,6 +206,7 @@ pub(super) fn tops(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> 
     }
     let mut inner: BTreeSet<usize> = BTreeSet::new();
     let mut taken: Vec<BTreeSet<usize>> = Vec::with_capacity(all.len());
+    let mut reads: BTreeMap<RepoPath, BTreeSet<RepoPath>> = BTreeMap::new();
     for (n, top) in all.iter().enumerate() {
         // What takes a kustomization in was built with all that this one comes to.
         if matches!(top, Top::Overlay(_)) && inner.contains(&n) {
@@ -206,13 +217,19 @@ pub(super) fn tops(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> 
         let made = top.made(&Cluster::default(), &watch);
         let nested = made.objects.iter().filter(|o| is_root(o)).filter_map(|o| known(o, &objects));
         let mut own: BTreeSet<usize> = nested.collect();
-        own.extend(watch.into_read().iter().filter_map(|path| overlays.get(path.as_str())));
+        let read = watch.into_read();
+        own.extend(read.iter().filter_map(|path| overlays.get(path.as_str())));
         own.remove(&n);
         inner.extend(&own);
         taken.push(own);
+        if read.iter().any(|path| marked.contains(path.as_str())) || marked.contains(top.file().as_str()) {
+            reads.entry(top.file().clone()).or_default().extend(read.into_iter().filter_map(RepoPath::new));
+        }
     }
     let outermost = outermost(&taken);
-    Some(all.into_iter().enumerate().filter(|(n, _)| outermost.contains(n)).map(|(_, top)| top).collect())
+    let roots = reads.into_iter().map(|(path, reads)| Root { path, reads }).collect();
+    let tops = all.into_iter().enumerate().filter(|(n, _)| outermost.contains(n)).map(|(_, top)| top);
+    (tops.collect(), roots)
 }
 
 /// Finds the root that an object is, also where a kustomization gave it another name or namespace on the way.

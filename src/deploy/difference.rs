@@ -1,0 +1,392 @@
+//! What an edit changes in what the roots of a tree come to, beyond the texts that it was to replace.
+//!
+//! In: the files before and after, the roots, and the texts that were replaced, by the bytes where they stood. Out: every
+//! object or chart that is not what it was with those texts replaced, and what can no longer be built. Roots are compared
+//! one by one, as each lies in the tree; what comes out of one is looked at where it is a root itself.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+};
+
+use super::{
+    chart::ChartRelease,
+    cluster::Cluster,
+    files::Files,
+    installation::{Made, Top, candidates},
+    note::{About, Note},
+    object::Object,
+    value::{Origin, Part, Scalar, Value},
+};
+use crate::repo::RepoPath;
+
+/// Differences that are told; the first ones tell what is wrong.
+const TOLD: usize = 20;
+/// Values in values.
+const DEPTH: usize = 200;
+
+/// The texts that an edit replaced.
+#[derive(Clone, Debug, Default)]
+pub struct Replaced {
+    by_file: BTreeMap<RepoPath, Vec<(Range<usize>, String)>>,
+    /// Old and new texts, for what a deployer made of them: an escape, a fold.
+    texts: BTreeSet<(String, String)>,
+}
+
+/// Something that an edit changed and was not to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The file of the root.
+    pub root: RepoPath,
+    /// What of it: `Deployment shop/web`, or a chart.
+    pub object: String,
+    /// How it differs.
+    pub what: What,
+}
+
+/// How something differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A field has another text than it should have.
+    Field {
+        /// Its path in the object.
+        field: String,
+        /// What it should be.
+        wanted: String,
+        /// What it is.
+        found: String,
+    },
+    /// It is no more.
+    Gone,
+    /// It was not there before.
+    New,
+    /// The deployer fails, and did not before.
+    Fails(String),
+}
+
+/// What was compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// How many roots.
+    pub roots: usize,
+    /// How many objects and charts of them.
+    pub objects: usize,
+    /// How they differ.
+    pub differences: Vec<Difference>,
+}
+
+/// Compares what the roots in `entries` come to. `regenerated` says of an object that it was made again as a whole.
+pub fn compare(
+    before: &dyn Files,
+    after: &dyn Files,
+    entries: &[RepoPath],
+    replaced: &Replaced,
+    regenerated: &dyn Fn(&Object) -> bool,
+) -> Compared {
+    let mut compared = Compared::default();
+    let (Some(old), Some(new)) = (candidates(before, entries), candidates(after, entries)) else {
+        return compared;
+    };
+    let mut later: HashMap<String, Vec<&Top>> = HashMap::new();
+    new.iter().rev().for_each(|top| later.entry(key(top, &Replaced::default())).or_default().push(top));
+    for top in &old {
+        let root = top.file();
+        let Some(now) = later.get_mut(&key(top, replaced)).and_then(Vec::pop) else {
+            compared.tell(root, "the root", What::Gone);
+            continue;
+        };
+        compared.roots += 1;
+        let cluster = Cluster::default();
+        let (was, is) = (top.made(&cluster, before), now.made(&cluster, after));
+        // What fails now differs in all that comes after the failure: that says no more.
+        if compared.can_be_built(root, &was, &is) {
+            compared.objects(root, was.objects, is.objects, replaced, regenerated);
+            compared.charts(root, &was.charts, &is.charts, replaced);
+        }
+    }
+    compared
+}
+
+fn key(top: &Top, replaced: &Replaced) -> String {
+    match top {
+        Top::Overlay(path) => path.to_string(),
+        Top::Object(object) => format!("{} {}", object.file, called(object, replaced)),
+    }
+}
+
+/// Names an object as it will be called.
+fn called(object: &Object, replaced: &Replaced) -> String {
+    let text = |scalar: Option<&Scalar>| scalar.map(|s| replaced.text(s)).unwrap_or_default();
+    let (namespace, name) = (text(object.namespace()), text(object.name()));
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    format!("{} {namespace}{slash}{name}", object.kind())
+}
+
+// === impl Replaced ===
+
+impl Replaced {
+    /// Notes that the bytes of a file have another text now.
+    pub fn add(&mut self, path: &RepoPath, span: Range<usize>, old: &str, new: &str) {
+        self.by_file.entry(path.clone()).or_default().push((span, new.to_owned()));
+        self.texts.insert((old.to_owned(), new.to_owned()));
+    }
+
+    /// Returns what the text of a scalar should be now.
+    fn text(&self, scalar: &Scalar) -> String {
+        scalar.parts().iter().map(|part| self.part(part)).collect()
+    }
+
+    fn part<'p>(&self, part: &'p Part) -> Cow<'p, str> {
+        let Part::Written(origin) = part else { return part.text().into() };
+        let Some(edits) = self.by_file.get(&origin.source.path) else { return origin.text().into() };
+        let mut text = origin.text().to_owned();
+        let mut meets: Vec<_> = edits.iter().filter(|(span, _)| meets(span, origin)).collect();
+        // From the end, so that what stands before keeps its place.
+        meets.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+        for (span, new) in meets {
+            let (from, to) = (span.start.max(origin.span.start), span.end.min(origin.span.end));
+            // Of a text that was cut, what was cut off at its ends is cut off now.
+            let cut = new.get(from - span.start..new.len().saturating_sub(span.end - to)).unwrap_or_default();
+            let at = from - origin.span.start..to - origin.span.start;
+            if text.get(at.clone()).is_some() {
+                text.replace_range(at, cut);
+            }
+        }
+        text.into()
+    }
+
+    /// Tells whether a text is what it should be.
+    fn fits(&self, was: &Scalar, is: &Scalar) -> bool {
+        let (wanted, found) = (self.text(was), is.text());
+        if wanted == found {
+            return true;
+        }
+        let made = was.parts().iter().any(|part| matches!(part, Part::Made(_)));
+        made && self.texts.iter().fold(wanted, |text, (old, new)| text.replace(old, new)) == found
+    }
+
+    /// Finds the first field that is not what it should be.
+    fn first(&self, was: &Value, is: &Value, field: &str, depth: usize) -> Option<What> {
+        let differs = |wanted: String, found: String| {
+            let field = if field.is_empty() { "its content".to_owned() } else { field.to_owned() };
+            Some(What::Field { field, wanted, found })
+        };
+        let depth = depth.checked_sub(1)?;
+        match (was, is) {
+            (Value::Scalar(a), Value::Scalar(b)) if self.fits(a, b) => None,
+            (Value::Scalar(a), Value::Scalar(b)) => differs(self.text(a), b.text().into_owned()),
+            (Value::List(a), Value::List(b)) if a.len() == b.len() => {
+                let mut items = a.iter().zip(b.iter()).enumerate();
+                items.find_map(|(n, (a, b))| self.first(a, b, &format!("{field}[{n}]"), depth))
+            }
+            (Value::Map(a), Value::Map(b)) if a.len() == b.len() => a.iter().find_map(|(name, value)| {
+                let dot = if field.is_empty() { "" } else { "." };
+                let below = format!("{field}{dot}{name}");
+                match b.get(name) {
+                    Some(other) => self.first(value, other, &below, depth),
+                    None => Some(What::Field { field: below, wanted: "there".into(), found: "gone".into() }),
+                }
+            }),
+            (a, b) => differs(shape(a), shape(b)),
+        }
+    }
+}
+
+fn meets(span: &Range<usize>, origin: &Origin) -> bool {
+    span.start < origin.span.end && origin.span.start < span.end
+}
+
+/// Says what a value is, for people.
+fn shape(value: &Value) -> String {
+    match value {
+        Value::Map(map) => format!("a mapping of {}", map.len()),
+        Value::List(items) => format!("a list of {}", items.len()),
+        Value::Scalar(scalar) => scalar.text().into_owned(),
+    }
+}
+
+// === impl Compared ===
+
+impl Compared {
+    fn tell(&mut self, root: &RepoPath, object: &str, what: What) {
+        if self.differences.len() < TOLD {
+            self.differences.push(Difference { root: root.clone(), object: object.to_owned(), what });
+        }
+    }
+
+    /// Tells whether nothing fails now that could be built before.
+    fn can_be_built(&mut self, root: &RepoPath, was: &Made, is: &Made) -> bool {
+        let told = self.differences.len();
+        let before: BTreeSet<String> = was.notes.iter().filter_map(failure).map(|(what, _)| what).collect();
+        for (what, why) in is.notes.iter().filter_map(failure) {
+            if !before.contains(&what) {
+                self.tell(root, &what, What::Fails(why));
+            }
+        }
+        self.differences.len() == told
+    }
+
+    fn objects(
+        &mut self,
+        root: &RepoPath,
+        was: Vec<Object>,
+        is: Vec<Object>,
+        replaced: &Replaced,
+        regenerated: &dyn Fn(&Object) -> bool,
+    ) {
+        let mut now: BTreeMap<String, Vec<Object>> = BTreeMap::new();
+        for object in is.into_iter().rev() {
+            now.entry(called(&object, &Replaced::default())).or_default().push(object);
+        }
+        for object in was {
+            let name = called(&object, replaced);
+            let other = now.get_mut(&name).and_then(Vec::pop);
+            if regenerated(&object) {
+                continue;
+            }
+            self.objects += 1;
+            match other {
+                None => self.tell(root, &name, What::Gone),
+                Some(other) => {
+                    let what = replaced.first(&object.value, &other.value, "", DEPTH);
+                    what.into_iter().for_each(|what| self.tell(root, &name, what));
+                }
+            }
+        }
+        let left = now.into_iter().flat_map(|(name, all)| all.into_iter().map(move |o| (name.clone(), o)));
+        for (name, _) in left.filter(|(_, object)| !regenerated(object)) {
+            self.tell(root, &name, What::New);
+        }
+    }
+
+    fn charts(&mut self, root: &RepoPath, was: &[ChartRelease], is: &[ChartRelease], replaced: &Replaced) {
+        if was.len() != is.len() {
+            let (wanted, found) = (was.len().to_string(), is.len().to_string());
+            return self.tell(
+                root,
+                "its charts",
+                What::Field { field: "their number".into(), wanted, found },
+            );
+        }
+        for (old, new) in was.iter().zip(is) {
+            self.objects += 1;
+            let name = format!("chart {}", replaced.text(&old.chart));
+            let (a, b): (Vec<_>, Vec<_>) = (old.scalars().collect(), new.scalars().collect());
+            let wrong = a.iter().zip(&b).find(|(a, b)| !replaced.fits(a, b));
+            let what = match wrong {
+                _ if a.len() != b.len() => Some((a.len().to_string(), b.len().to_string())),
+                Some((a, b)) => Some((replaced.text(a), b.text().into_owned())),
+                None => None,
+            };
+            if let Some((wanted, found)) = what {
+                self.tell(root, &name, What::Field { field: "its values".to_owned(), wanted, found });
+            }
+        }
+    }
+}
+
+/// Says of a note what fails, and why.
+fn failure(note: &Note) -> Option<(String, String)> {
+    match &note.about {
+        About::Fails { what, why } | About::Unread { what, why } => Some((what.clone(), why.clone())),
+        About::Refused(why) => Some((note.path.to_string(), why.clone())),
+        About::Cycle(what) | About::NoTarget(what) | About::Twice(what) => {
+            Some((what.clone(), "it is not what kustomize takes".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deploy::testing::files;
+
+    const OVERLAY: &str = "resources: [release.yaml]\npatches:\n- target: {kind: HelmRelease}\n  patch: |\n    - {op: test, path: \
+                           /spec/version, value: 2026.8.2}\n    - {op: replace, path: /spec/interval, value: 1h}\n";
+    const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: mesh, namespace: \
+                           linkerd}\nspec: {version: 2026.8.2, interval: 5m, other: 2026.8.2}\n";
+
+    /// Compares a tree with one in which a text of some places is replaced.
+    fn compared(tree: &[(&str, &str)], after: &[(&str, &str)], places: &[(&str, usize)]) -> Vec<Difference> {
+        let path = |text: &str| RepoPath::new(text).unwrap();
+        let mut replaced = Replaced::default();
+        for (file, at) in places {
+            replaced.add(&path(file), *at..at + 8, "2026.8.2", "2026.8.3");
+        }
+        let entries: Vec<RepoPath> = tree.iter().map(|(file, _)| path(file)).collect();
+        let found = compare(&files(tree), &files(after), &entries, &replaced, &|_| false);
+        assert!(found.roots > 0 && (found.objects > 0 || !found.differences.is_empty()), "{found:?}");
+        found.differences
+    }
+
+    fn at(text: &str, nth: usize) -> usize {
+        text.match_indices("2026.8.2").nth(nth).unwrap().0
+    }
+
+    fn moved(text: &str, nth: usize) -> String {
+        let mut text = text.to_owned();
+        text.replace_range(at(&text, nth)..at(&text, nth) + 8, "2026.8.3");
+        text
+    }
+
+    #[test]
+    fn what_only_moves_its_releases_differs_in_nothing() {
+        let tree = [("kustomization.yaml", OVERLAY), ("release.yaml", RELEASE)];
+        let (overlay, release) = (moved(OVERLAY, 0), moved(RELEASE, 0));
+        let after = [("kustomization.yaml", overlay.as_str()), ("release.yaml", &release)];
+        let places = [("kustomization.yaml", at(OVERLAY, 0)), ("release.yaml", at(RELEASE, 0))];
+        assert_eq!(compared(&tree, &after, &places), []);
+    }
+
+    #[test]
+    fn a_guard_that_is_left_behind_fails() {
+        let tree = [("kustomization.yaml", OVERLAY), ("release.yaml", RELEASE)];
+        let release = moved(RELEASE, 0);
+        let after = [("kustomization.yaml", OVERLAY), ("release.yaml", release.as_str())];
+        let found = compared(&tree, &after, &[("release.yaml", at(RELEASE, 0))]);
+        assert!(found.iter().any(|d| matches!(d.what, What::Fails(_))), "{found:?}");
+    }
+
+    #[test]
+    fn a_text_that_was_not_to_move_is_named_with_its_object_and_field() {
+        let tree = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", RELEASE)];
+        let both = moved(&moved(RELEASE, 0), 0);
+        let after = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", both.as_str())];
+        let found = compared(&tree, &after, &[("release.yaml", at(RELEASE, 0))]);
+        let what = What::Field {
+            field: "spec.other".to_owned(),
+            wanted: "2026.8.2".to_owned(),
+            found: "2026.8.3".to_owned(),
+        };
+        let root = RepoPath::new("kustomization.yaml").unwrap();
+        assert_eq!(found, [Difference { root, object: "HelmRelease linkerd/mesh".to_owned(), what }]);
+    }
+
+    #[test]
+    fn what_is_taken_out_or_comes_anew_is_named() {
+        let two = format!("{RELEASE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: web}}\n");
+        let tree = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", two.as_str())];
+        let one = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", RELEASE)];
+        let gone = compared(&tree, &one, &[]);
+        assert_eq!((gone[0].object.as_str(), &gone[0].what), ("Namespace web", &What::Gone));
+        let new = compared(&one, &tree, &[]);
+        assert_eq!((new[0].object.as_str(), &new[0].what), ("Namespace web", &What::New));
+    }
+
+    #[test]
+    fn a_text_of_which_a_part_is_read_moves_by_that_part() {
+        let text = "edge-26.8.2";
+        let source = std::sync::Arc::new(crate::deploy::Source {
+            path: RepoPath::new("a.yaml").unwrap(),
+            blob: crate::repo::BlobId([0; 20]),
+            text: text.into(),
+        });
+        let mut replaced = Replaced::default();
+        replaced.add(&source.path, 0..text.len(), text, "edge-26.10.12");
+        let whole = Scalar::file(&source);
+        assert_eq!(replaced.text(&whole), "edge-26.10.12");
+        assert_eq!(replaced.text(&whole.cut(5..text.len())), "26.10.12");
+    }
+}

@@ -1,0 +1,143 @@
+//! Step 8, verify: what is deployed after the change is what was deployed before, with releases replaced.
+//!
+//! In: the trees before and after, the plan's moves. Out: a `block` for each object that differs in anything else, and for what
+//! a deployer could build before and no longer can. This reads both trees as the deployers do, so that what only compares
+//! itself with a release (`op: test` of a JSON patch, a replacement's source) is found where it is left behind.
+
+use std::collections::BTreeSet;
+
+use super::{Checked, Finding, Verification, count};
+use crate::{
+    deploy::{self, Object, Replaced, TreeFiles, What},
+    pins::Root,
+    plan::NewText,
+    render::ObjectKey,
+    repo::{Overlay, RepoPath},
+    yaml::Ceilings,
+};
+
+pub(super) const NAME: &str = "model-diff";
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let changed: BTreeSet<&RepoPath> = input.changes.files.iter().map(|file| &file.path).collect();
+    let reads =
+        |root: &&Root| changed.contains(&root.path) || root.reads.iter().any(|path| changed.contains(path));
+    let roots = input.inventory.facts.roots.iter().filter(reads);
+    let entries: Vec<RepoPath> = roots.map(|root| root.path.clone()).collect();
+    let mut replaced = Replaced::default();
+    for (pin, new) in input.moving() {
+        if let NewText::Fixed(text) = new {
+            replaced.add(&pin.path, pin.site.span.clone(), &pin.value, text);
+        }
+    }
+    let edited = Overlay::new(input.before, input.changes);
+    let (before, after) =
+        (TreeFiles::new(input.before, Ceilings::default()), TreeFiles::new(&edited, Ceilings::default()));
+    let regenerated = Regenerated::of(input);
+    let compared = deploy::compare(&before, &after, &entries, &replaced, &|object| regenerated.has(object));
+    let findings = compared.differences.into_iter().map(finding).collect();
+    let looked_at = format!(
+        "{} of {}, before and after",
+        count(compared.objects, "object"),
+        count(compared.roots, "root")
+    );
+    Checked { looked_at, findings }
+}
+
+fn finding(difference: deploy::Difference) -> Finding {
+    let deploy::Difference { root, object, what } = difference;
+    let (reason, hint) = match what {
+        What::Fails(why) => (
+            format!(
+                "`{object}` can be built today and could not be after this: {}",
+                why.trim_end_matches('.')
+            ),
+            "something compares itself with a release that moves; set both by hand in this branch",
+        ),
+        What::Gone => (format!("`{object}` would be gone"), OURS),
+        What::New => (format!("`{object}` would come"), OURS),
+        What::Field { field, wanted, found } => (
+            format!(
+                "`{object}` would differ in more than its release: {field} would be `{found}`, not `{wanted}`"
+            ),
+            OURS,
+        ),
+    };
+    Finding::block(NAME, reason).at(&root, None).hint(hint)
+}
+
+const OURS: &str =
+    "what builds it follows a release in a way that uplinker does not; change it by hand, or hold the pin";
+
+/// What charts made again as a whole.
+struct Regenerated<'a> {
+    files: BTreeSet<&'a RepoPath>,
+    objects: Vec<&'a ObjectKey>,
+}
+
+// === impl Regenerated ===
+
+impl<'a> Regenerated<'a> {
+    fn of(input: &Verification<'a>) -> Self {
+        let committed = input.rendered.done.iter().filter(|rendering| rendering.committed);
+        let keys =
+            committed.flat_map(|r| r.before.objects.iter().chain(&r.after.objects).map(|object| &object.key));
+        let files = input.changes.files.iter().filter(|file| file.rendered);
+        Self { files: files.map(|file| &file.path).collect(), objects: keys.collect() }
+    }
+
+    /// A kustomization may have put something around the name.
+    fn has(&self, object: &Object) -> bool {
+        let name = object.name().map(|name| name.text().into_owned()).unwrap_or_default();
+        let same = |key: &&ObjectKey| key.kind == *object.kind() && name.contains(&key.name);
+        self.files.contains(&object.file) && self.objects.iter().any(|key| same(&key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Severity, testing::*};
+
+    const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: crds, namespace: linkerd}\n\
+                           spec: {chart: {spec: {chart: linkerd-crds, version: 2026.8.2}}, interval: 5m}\n";
+
+    /// A release that a kustomization takes in, whose version moves.
+    fn case(kustomization: &str) -> Case {
+        let path = |text: &str| RepoPath::new(text).unwrap();
+        let root = Root { path: path("kustomization.yaml"), reads: [path("crds.yaml")].into() };
+        Case::default().file("kustomization.yaml", kustomization).file("crds.yaml", RELEASE).pins(|build| {
+            build.chart("crds.yaml", "linkerd-crds", "2026.8.2").facts(|facts| facts.roots = vec![root])
+        })
+    }
+
+    #[test]
+    fn a_release_that_moves_is_no_difference() {
+        assert_eq!(case("resources: [crds.yaml]\n").check(NAME), []);
+    }
+
+    #[test]
+    fn what_guards_the_old_release_blocks() {
+        let guarded = "resources: [crds.yaml]\npatches:\n- target: {kind: HelmRelease}\n  patch: |\n    - {op: test, path: \
+                       /spec/chart/spec/version, value: 2026.8.2}\n    - {op: replace, path: /spec/interval, value: 1h}\n";
+        let found = case(guarded).check(NAME);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].severity == Severity::Block && found[0].reason.contains("can be built today"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn another_change_of_the_same_file_blocks_and_names_its_object() {
+        let found = case("resources: [crds.yaml]\n")
+            .tamper(|changes| {
+                let file = &mut changes.files[0];
+                let text = String::from_utf8(file.after.take().unwrap()).unwrap();
+                file.after = Some(text.replace("5m", "6m").into_bytes());
+            })
+            .check(NAME);
+        let wanted = "`HelmRelease linkerd/crds` would differ in more than its release: spec.interval would be `6m`, not `5m`";
+        assert!(found.len() == 1 && found[0].reason == wanted, "{found:?}");
+    }
+}
