@@ -34,7 +34,7 @@ fn each(folder: &Path, check: impl Fn(&Tree) -> Result<(), String>) {
 
 #[test]
 fn the_model_is_what_kustomize_builds() {
-    assert!(Tree::all(&committed()).len() >= 60);
+    assert!(Tree::all(&committed()).len() >= 180);
     each(&committed(), compare::compare);
 }
 

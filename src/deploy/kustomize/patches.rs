@@ -216,6 +216,13 @@ fn documents(
 ) -> Option<(Vec<Value>, String)> {
     let name = path
         .map_or_else(|| "an inline patch".to_owned(), |path| format!("the patch {}", text_of(Some(path))));
+    let file = path.and_then(|path| builder.try_file(here, &text_of(Some(path))).ok());
+    if inline.map_or_else(
+        || file.is_some_and(|file| is_broken_json(&file.text)),
+        |text| is_broken_json(&text.text()),
+    ) {
+        builder.fails(here, &name, "what begins with `[` must be JSON");
+    }
     match (inline, path) {
         (Some(text), None) => match read::documents(text, builder.files.ceilings()) {
             Ok(documents) => Some((documents, name)),
@@ -230,6 +237,11 @@ fn documents(
             None
         }
     }
+}
+
+/// Kustomize takes for JSON what begins as a list in JSON does, and other YAML in flow style is none.
+fn is_broken_json(text: &str) -> bool {
+    text.starts_with('[') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_err()
 }
 
 /// What operations say of an object that is not here: the values that they put, where they put them.

@@ -27,6 +27,43 @@ use crate::{
 /// The names of a kustomization's file.
 pub(in crate::deploy) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
+/// What a kustomization may say; kustomize refuses all else. Letters of either case are one to it.
+const FIELDS: [&str; 34] = [
+    "apiversion",
+    "kind",
+    "metadata",
+    "openapi",
+    "nameprefix",
+    "namesuffix",
+    "namespace",
+    "commonlabels",
+    "labels",
+    "commonannotations",
+    "patchesstrategicmerge",
+    "patchesjson6902",
+    "patches",
+    "images",
+    "imagetags",
+    "replacements",
+    "replicas",
+    "vars",
+    "sortoptions",
+    "resources",
+    "components",
+    "crds",
+    "bases",
+    "configmapgenerator",
+    "secretgenerator",
+    "helmglobals",
+    "helmcharts",
+    "helmchartinflationgenerator",
+    "generatoroptions",
+    "configurations",
+    "generators",
+    "transformers",
+    "validators",
+    "buildmetadata",
+];
 /// Kustomizations that one build takes in, each as often as it is taken in.
 const KUSTOMIZATIONS: usize = 2_000;
 /// Kustomizations in kustomizations.
@@ -98,6 +135,9 @@ impl<'f> Builder<'f> {
             let objects = Object::all(document, &path);
             if objects.is_empty() && !document.is_null() && document.entries().next().is_some() {
                 self.fails(here, path.as_str(), "it has a document that is no object");
+            }
+            if objects.iter().any(|object| object.name().is_none()) {
+                self.fails(here, path.as_str(), "it has an object without a name");
             }
             found.resources.extend(objects.iter().map(|object| Resource::new(&object.value, &path)));
         }
@@ -175,6 +215,7 @@ impl<'f> Builder<'f> {
 
     /// Works off a kustomization on top of what is there.
     fn accumulate(&mut self, here: &Here, of: &Value, layer: &mut Layer) {
+        self.refuse(here, of);
         self.resources(here, of.list_at("resources").iter().chain(of.list_at("bases")), layer);
         for path in of.list_at("configurations") {
             let documents = self.documents(here, &text_of(Some(path)));
@@ -203,6 +244,17 @@ impl<'f> Builder<'f> {
             plugins::transformer(self, &at, &transformer, layer);
         }
         variables::note(&mut layer.resources, &mut layer.variables, of.list_at("vars"));
+    }
+
+    /// Notes what kustomize refuses of a kustomization before it reads on.
+    fn refuse(&mut self, here: &Here, of: &Value) {
+        let at = |name: &str| RepoPath::resolve(&here.folder, name);
+        if NAMES.iter().filter_map(|name| at(name)).filter(|p| self.files.has(p.as_str())).count() > 1 {
+            self.fails(here, here.path.as_str(), "its folder has more than one kustomization");
+        }
+        for (key, _) in of.entries().filter(|(key, _)| !FIELDS.contains(&&*key.to_ascii_lowercase())) {
+            self.fails(here, here.path.as_str(), &format!("kustomize knows no field `{key}`"));
+        }
     }
 
     fn generators(&mut self, here: &Here, of: &Value, layer: &mut Layer) {
