@@ -150,6 +150,43 @@ fn words(source: &str, name: &str) -> BTreeSet<String> {
     variants.map(kebab).collect()
 }
 
+/// What stands in quotes behind a word in each row of the table of kinds.
+fn of_rows(word: &str, constants: &dyn Fn(&str) -> String) -> Vec<String> {
+    let text = read("src/deploy/kinds.rs");
+    let rows = text.split_once("const KINDS").unwrap().1.split_once("\n];").unwrap().0;
+    let of =
+        |line: &str| line.trim().strip_prefix(word).map(|rest| constants(rest.trim_matches([':', ' ', ','])));
+    rows.lines().filter_map(of).collect()
+}
+
+#[test]
+fn every_kind_of_object_that_deploys_is_in_the_documents() {
+    let constant = |path: &str| {
+        let (file, name) = path.split_once("::").unwrap();
+        let place = ["src/deploy/{}.rs", "src/deploy/{}/mod.rs"].map(|form| form.replace("{}", file));
+        let place = place.iter().find(|place| Path::new(env!("CARGO_MANIFEST_DIR")).join(place).is_file());
+        let text = read(place.unwrap());
+        let line = text.split_once(&format!("pub const {name}: &str = \"")).unwrap().1;
+        line.split('"').next().unwrap().to_owned()
+    };
+    let groups = of_rows("group", &constant);
+    let names = of_rows("name", &|name| name.trim_matches('"').to_owned());
+    let rows: BTreeSet<(String, String)> = names.into_iter().zip(groups).collect();
+    let document = read("docs/pins.md");
+    let section = document.split_once("## What is followed\n").unwrap().1.split("\n## ").next().unwrap();
+    let explained = section.lines().filter_map(|line| {
+        let mut cells = line.strip_prefix("| `")?.split('`');
+        Some((cells.next()?.to_owned(), cells.nth(1)?.to_owned()))
+    });
+    assert!(rows.len() >= 9);
+    assert_eq!(explained.collect::<BTreeSet<_>>(), rows);
+    let recipe = read("CONTRIBUTING.md");
+    let words = recipe.split('`').filter_map(|text| text.split(' ').next());
+    for named in words.filter(|word| word.starts_with("src/") || word.starts_with("tests/")) {
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(named).exists(), "{named}");
+    }
+}
+
 #[test]
 fn every_kind_and_reason_is_explained_in_its_table() {
     let document = read("docs/pins.md");

@@ -7,14 +7,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    argo,
     build::Build,
     chart::ChartRelease,
     cluster::Cluster,
     files::Files,
     flux,
     json_patch::Guard,
-    k3s, kustomize,
+    k3s,
+    kinds::{self, Deployer, Kind, Makes, is_root},
+    kustomize,
     object::Object,
     tree_chart::{Charts, Rendered},
     value::Value,
@@ -25,12 +26,6 @@ use crate::repo::{RepoPath, parallel};
 const ROOTS: usize = 20_000;
 /// Roots that come of roots: an app of apps of apps.
 const WAVES: usize = 12;
-
-/// The groups of Flux's objects.
-const RELEASES: &str = "helm.toolkit.fluxcd.io";
-const SOURCES: &str = "source.toolkit.fluxcd.io";
-const KUSTOMIZATIONS: &str = "kustomize.toolkit.fluxcd.io";
-const OPERATOR: &str = "fluxcd.controlplane.io";
 
 /// Where reading begins.
 pub struct Entries<'e> {
@@ -48,23 +43,6 @@ pub struct Entries<'e> {
     pub releases: &'e [ChartRelease],
     /// How charts of the tree are evaluated.
     pub charts: &'e Charts<'e>,
-}
-
-/// Who has a chart rendered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deployer {
-    /// A HelmRelease with a chart of its own.
-    HelmRelease,
-    /// A HelmChart, of Flux or of k3s.
-    HelmChart,
-    /// An OCIRepository.
-    OciRepository,
-    /// An Application.
-    Application,
-    /// An ApplicationSet.
-    ApplicationSet,
-    /// A kustomization.
-    Kustomize,
 }
 
 /// Something that is deployed.
@@ -205,10 +183,8 @@ impl Kept {
     fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
         let (group, kind) = (object.group().into_owned(), object.kind().into_owned());
         match (&*group, &*kind) {
-            (KUSTOMIZATIONS, "Kustomization")
-            | (argo::GROUP, "Application" | "ApplicationSet")
-            | (OPERATOR, "ResourceSet") => self.roots.push(object),
-            (RELEASES, "HelmRelease") => {
+            _ if is_root(&object) => self.roots.push(object),
+            (flux::RELEASES, "HelmRelease") => {
                 if flux::is_of_tree(&object) {
                     self.roots.push(object.clone());
                 }
@@ -216,12 +192,12 @@ impl Kept {
                     self.releases.push(object);
                 }
             }
-            (SOURCES, "HelmChart" | "OCIRepository") => {
+            (flux::SOURCES, "HelmChart" | "OCIRepository") => {
                 self.releases.push(object.clone());
                 self.references.push(object);
             }
             (k3s::GROUP, "HelmChart") => self.releases.push(object),
-            (SOURCES, _) | (OPERATOR, _) | (k3s::GROUP, _) | ("", "ConfigMap" | "Secret") => {
+            (flux::SOURCES | flux::OPERATOR | k3s::GROUP, _) | ("", "ConfigMap" | "Secret") => {
                 self.references.push(object);
             }
             ("", "Namespace") => {
@@ -271,72 +247,48 @@ impl<R: Default + Send> Builder<'_, R> {
 
     fn root(&self, root: &What, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
         match root {
-            What::Folder(folder) => self.built(kustomize::build(self.files, folder), cluster, gathered),
+            What::Folder(folder) => {
+                self.built(kustomize::build(self.files, folder), Deployer::Kustomize, cluster, gathered);
+            }
             What::Chart(release) => self.chart(release, cluster, gathered),
-            What::Object(object) => match &*object.kind() {
-                "HelmRelease" => {
-                    let release = flux::helm_release(object, cluster, self.files);
-                    release.iter().for_each(|release| self.chart(release, cluster, gathered));
-                }
-                "Application" => self.application(object, Deployer::Application, cluster, gathered),
-                "ApplicationSet" => {
-                    for made in argo::application_set(object, self.files, cluster, &mut Vec::new()) {
-                        self.application(&made, Deployer::ApplicationSet, cluster, gathered);
-                    }
-                }
-                "ResourceSet" => {
-                    let objects = flux::resource_set(object, cluster, self.files, &mut Vec::new());
-                    self.built(Build { objects, ..Build::default() }, cluster, gathered);
-                }
-                _ if self.is_wanted(object.value.text(&["spec", "path"]).as_deref()) => {
-                    self.built(flux::kustomization(object, cluster, self.files), cluster, gathered);
-                }
-                _ => {}
-            },
+            What::Object(object) => self.object(object, None, cluster, gathered),
         }
     }
 
-    fn application(
+    /// Builds what an object has deployed; `of` has made it.
+    fn object(
         &self,
         object: &Object,
-        deployer: Deployer,
+        of: Option<Deployer>,
         cluster: &Cluster<'_>,
         gathered: &mut Gathered<R>,
     ) {
-        if !self.is_of_interest(object) {
-            return;
-        }
-        let deployed = argo::application(object, self.files);
-        for release in &deployed.charts {
-            (self.take)(&mut gathered.facts, Fact::Release(release, deployer));
-            self.chart(release, cluster, gathered);
-        }
-        let Build { objects, guards, .. } = deployed;
-        if !objects.is_empty() || !guards.is_empty() {
-            self.built(Build { objects, guards, ..Build::default() }, cluster, gathered);
-        }
-    }
-
-    /// Tells whether an Application names a chart, or a folder in which anything of interest is.
-    fn is_of_interest(&self, object: &Object) -> bool {
-        let Some(spec) = object.value.get("spec") else { return false };
-        let single = spec.get("source").or_else(|| spec.path(&["sourceHydrator", "drySource"]));
-        single.into_iter().chain(spec.list_at("sources")).any(|source| match source.scalar(&["path"]) {
-            Some(path) if source.get("helm").is_none() && path.unknown_to().is_none() => {
-                self.is_wanted(Some(&path.text()))
+        let Some(kind) = kinds::of(object) else { return };
+        match kind.makes {
+            Makes::Roots(build) if of.is_none() => {
+                for made in build(object, cluster, self.files).objects {
+                    self.object(&made, Some(kind.deployer), cluster, gathered);
+                }
             }
-            _ => true,
-        })
+            Makes::Objects { build, concerns } if concerns(object, &|folder| self.is_wanted(folder)) => {
+                let build = build(object, cluster, self.files);
+                self.built(build, of.unwrap_or(kind.deployer), cluster, gathered);
+            }
+            Makes::Chart(read) => {
+                let release = read(object, cluster, self.files);
+                release.iter().for_each(|release| self.chart(release, cluster, gathered));
+            }
+            Makes::Roots(_) | Makes::Objects { .. } => {}
+        }
     }
 
-    fn is_wanted(&self, folder: Option<&str>) -> bool {
-        let folder = folder.unwrap_or_default().trim_start_matches('/');
-        let inside = RepoPath::resolve("", &format!("{folder}/.x"));
+    fn is_wanted(&self, folder: &str) -> bool {
+        let inside = RepoPath::resolve("", &format!("{}/.x", folder.trim_start_matches('/')));
         inside.is_some_and(|inside| (self.entries.wanted)(inside.folder()))
     }
 
     /// Hands over what a build gives, and keeps what others may refer to.
-    fn built(&self, build: Build, outer: &Cluster<'_>, gathered: &mut Gathered<R>) {
+    fn built(&self, build: Build, deployer: Deployer, outer: &Cluster<'_>, gathered: &mut Gathered<R>) {
         let mut kept = Kept::default();
         for object in build.objects {
             gathered.files.insert(object.file.clone());
@@ -348,7 +300,7 @@ impl<R: Default + Send> Builder<'_, R> {
             kept.objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, &cluster)));
         }
         for release in &build.charts {
-            (self.take)(facts, Fact::Release(release, Deployer::Kustomize));
+            (self.take)(facts, Fact::Release(release, deployer));
         }
         (self.take)(facts, Fact::Guards(&build.guards));
         kept.objects = Vec::new();
@@ -361,30 +313,20 @@ impl<R: Default + Send> Builder<'_, R> {
         let Some(mut rendered) = self.entries.charts.evaluate(release, self.files) else { return };
         let objects = std::mem::take(&mut rendered.objects);
         (self.take)(&mut gathered.facts, Fact::Rendered(&rendered));
-        self.built(Build { objects, ..Build::default() }, cluster, gathered);
+        self.built(Build { objects, ..Build::default() }, Deployer::Kustomize, cluster, gathered);
     }
 
     /// Hands over the chart that an object asks for.
     fn release(&self, object: &Object, cluster: &Cluster<'_>, facts: &mut R) {
-        let group = object.group();
-        let (release, deployer) = match (&*group, &*object.kind()) {
-            (k3s::GROUP, _) => (k3s::helm_chart(object, cluster, self.files), Deployer::HelmChart),
-            (SOURCES, kind) => {
-                let deployer =
-                    if kind == "HelmChart" { Deployer::HelmChart } else { Deployer::OciRepository };
-                (flux::chart_source(object, cluster, self.files), deployer)
-            }
-            _ => {
-                let deployer = match object.value.text(&["spec", "chartRef", "kind"]).as_deref() {
-                    Some("OCIRepository") => Deployer::OciRepository,
-                    Some("HelmChart") => Deployer::HelmChart,
-                    _ => Deployer::HelmRelease,
-                };
-                (flux::helm_release(object, cluster, self.files), deployer)
-            }
+        let Some(Kind { makes: Makes::Chart(read), deployer, .. }) = kinds::of(object) else { return };
+        // Of a HelmRelease that names another object the version is that one's.
+        let deployer = match object.value.text(&["spec", "chartRef", "kind"]).as_deref() {
+            Some("OCIRepository") => Deployer::OciRepository,
+            Some("HelmChart") => Deployer::HelmChart,
+            _ => *deployer,
         };
-        if let Some(release) = &release {
-            (self.take)(facts, Fact::Release(release, deployer));
+        if let Some(release) = read(object, cluster, self.files) {
+            (self.take)(facts, Fact::Release(&release, deployer));
         }
     }
 }

@@ -62,10 +62,10 @@ fn evaluated(tree: &Tree) -> (Vec<(String, Scalar)>, Vec<Note>) {
     let base = all.clone();
     let cluster = Cluster::new(&base);
     for set in base.iter().filter(|o| o.kind() == "ApplicationSet") {
-        all.extend(argo::application_set(set, &files, &cluster, &mut notes));
+        all.extend(argo::application_set(set, &cluster, &files).objects);
     }
     for set in base.iter().filter(|o| o.kind() == "ResourceSet") {
-        all.extend(flux::resource_set(set, &cluster, &files, &mut notes));
+        all.extend(flux::resource_set(set, &cluster, &files).objects);
     }
     let kustomization = base.iter().find(|o| o.group() == "kustomize.toolkit.fluxcd.io");
     if let Some(variables) = kustomization.and_then(|k| flux::Variables::of(k, &cluster)) {
@@ -79,7 +79,7 @@ fn evaluated(tree: &Tree) -> (Vec<(String, Scalar)>, Vec<Note>) {
     for (n, object) in all.iter().enumerate() {
         match &*object.kind() {
             "Application" => {
-                for (m, release) in argo::application(object, &files).charts.iter().enumerate() {
+                for (m, release) in argo::application(object, &cluster, &files).charts.iter().enumerate() {
                     of_release(&format!("{n}.{m}"), release, &mut found);
                 }
             }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::{
     deploy::{
         build::Build,
+        cluster::Cluster,
         files::Files,
         note::{About, Bound, Note},
         object::Object,
@@ -20,8 +21,18 @@ use crate::{
 /// Files or folders that a path may mean of which a part is not known.
 const CANDIDATES: usize = 1_000;
 
+/// Tells whether an Application names a chart, or a folder of which it is said that something of interest is in it.
+pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
+    let Some(spec) = object.value.get("spec") else { return false };
+    let single = spec.get("source").or_else(|| spec.path(&["sourceHydrator", "drySource"]));
+    single.into_iter().chain(spec.list_at("sources")).any(|source| match source.scalar(&["path"]) {
+        Some(path) if source.get("helm").is_none() && path.unknown_to().is_none() => is_wanted(&path.text()),
+        _ => true,
+    })
+}
+
 /// Reads what an Application deploys.
-pub fn application(object: &Object, files: &dyn Files) -> Build {
+pub fn application(object: &Object, _: &Cluster<'_>, files: &dyn Files) -> Build {
     let mut deployed = Build::default();
     let Some(spec) = object.value.get("spec") else { return deployed };
     let many = spec.list_at("sources");

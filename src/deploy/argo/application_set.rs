@@ -10,6 +10,7 @@ use super::{
     patch,
 };
 use crate::deploy::{
+    build::Build,
     cluster::Cluster,
     files::Files,
     go_template::Stop,
@@ -23,13 +24,8 @@ use crate::deploy::{
 const OBJECTS: usize = 20_000;
 
 /// Makes the Applications of an ApplicationSet.
-pub fn application_set(
-    object: &Object,
-    files: &dyn Files,
-    cluster: &Cluster<'_>,
-    notes: &mut Vec<Note>,
-) -> Vec<Object> {
-    let Some(spec) = object.value.get("spec") else { return Vec::new() };
+pub fn application_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
+    let Some(spec) = object.value.get("spec") else { return Build::default() };
     let none = Value::empty();
     let template = spec.get("template").unwrap_or(&none);
     let mut reader = Reader::new(files, cluster, spec);
@@ -47,8 +43,8 @@ pub fn application_set(
             }
         }
     }
-    notes.extend(reader.language.notes.into_iter().map(|about| Note::new(&object.file, about)));
-    made
+    let notes = reader.language.notes.into_iter().map(|about| Note::new(&object.file, about));
+    Build { objects: made, notes: notes.collect(), ..Build::default() }
 }
 
 /// What an ApplicationSet makes Applications of.

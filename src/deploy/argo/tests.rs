@@ -4,6 +4,7 @@ mod application;
 
 use super::*;
 use crate::deploy::{
+    Build,
     chart::{ChartRelease, Layer, Repository},
     cluster::Cluster,
     files::{Files, TreeFiles},
@@ -47,9 +48,8 @@ fn made_objects(tree: &[(&str, &str)]) -> (Vec<Object>, Vec<Note>) {
     let set = objects(&tree, "set.yaml");
     let secrets = if tree.has("secrets.yaml") { objects(&tree, "secrets.yaml") } else { Vec::new() };
     let cluster = Cluster::new(&secrets);
-    let mut notes = Vec::new();
-    let made = application_set(&set[0], &tree, &cluster, &mut notes);
-    (made, notes)
+    let Build { objects, notes, .. } = application_set(&set[0], &cluster, &tree);
+    (objects, notes)
 }
 
 fn set(spec: &str) -> String {

@@ -19,6 +19,26 @@ use crate::{
     repo::RepoPath,
 };
 
+/// Tells whether a Kustomization reads a folder of which it is said that something of interest is in it.
+pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
+    is_wanted(&object.value.text(&["spec", "path"]).unwrap_or_default())
+}
+
+/// Makes the Kustomization that flux-operator makes of a FluxInstance's `spec.sync`.
+pub fn instance(object: &Object, _: &Cluster<'_>, _: &dyn Files) -> Build {
+    let path = object.value.scalar(&["spec", "sync", "path"]).zip(object.value.get("metadata"));
+    let made = path.map(|(path, metadata)| {
+        let value = Value::map([
+            ("apiVersion", Value::made("kustomize.toolkit.fluxcd.io/v1")),
+            ("kind", Value::made("Kustomization")),
+            ("metadata", metadata.clone()),
+            ("spec", Value::map([("path", Value::Scalar(path.clone()))])),
+        ]);
+        Object { value, ..object.clone() }
+    });
+    Build { objects: made.into_iter().collect(), ..Build::default() }
+}
+
 /// Builds a Kustomization: its objects as they reach the cluster.
 pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
     let mut build = Build::default();

@@ -14,6 +14,15 @@ pub mod substitute;
 mod tests;
 
 pub use helm_release::{chart_source, helm_release, is_of_tree};
-pub use kustomization::kustomization;
+pub use kustomization::{concerns, instance, kustomization};
 pub use resource_set::resource_set;
 pub use substitute::Variables;
+
+/// The group of HelmReleases.
+pub const RELEASES: &str = "helm.toolkit.fluxcd.io";
+/// The group of sources.
+pub const SOURCES: &str = "source.toolkit.fluxcd.io";
+/// The group of Kustomizations.
+pub const KUSTOMIZATIONS: &str = "kustomize.toolkit.fluxcd.io";
+/// The group of flux-operator's objects.
+pub const OPERATOR: &str = "fluxcd.controlplane.io";

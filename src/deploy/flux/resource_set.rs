@@ -6,7 +6,9 @@
 
 use std::collections::HashMap;
 
+use super::OPERATOR;
 use crate::deploy::{
+    build::Build,
     cluster::Cluster,
     files::Files,
     go_template::{BRANCHES, Budget, Filled, Scope, Stop, Templates},
@@ -17,8 +19,6 @@ use crate::deploy::{
     value::{Scalar, Value, Via},
 };
 
-/// The group of the operator.
-const GROUP: &str = "fluxcd.controlplane.io";
 /// Sets of inputs that are looked at, as many as the operator takes.
 const INPUTS: usize = 10_000;
 /// Objects that one ResourceSet makes.
@@ -31,21 +31,17 @@ struct Inputs {
 }
 
 /// Builds the objects of a ResourceSet.
-pub fn resource_set(
-    object: &Object,
-    cluster: &Cluster<'_>,
-    files: &dyn Files,
-    notes: &mut Vec<Note>,
-) -> Vec<Object> {
-    let Some(spec) = object.value.get("spec") else { return Vec::new() };
-    let inputs = inputs(object, spec, cluster, notes);
+pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
+    let Some(spec) = object.value.get("spec") else { return Build::default() };
+    let mut notes = Vec::new();
+    let inputs = inputs(object, spec, cluster, &mut notes);
     let mut maker = Maker {
         object,
         files,
         templates: Templates::new("<<", ">>"),
         budget: Budget::default(),
         seen: HashMap::new(),
-        notes,
+        notes: &mut notes,
         made: Vec::new(),
         refused: None,
     };
@@ -59,7 +55,8 @@ pub fn resource_set(
             maker.each(&inputs, &mut |maker, scope| maker.template(template, scope));
         }
     }
-    maker.made
+    let objects = maker.made;
+    Build { objects, notes, ..Build::default() }
 }
 
 /// Combines the inputs; without any, resources are made once.
@@ -78,7 +75,7 @@ fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<
         providers.push((name(object), of(own, object)));
     }
     for from in spec.list_at("inputsFrom") {
-        let all = cluster.all(GROUP, "ResourceSetInputProvider");
+        let all = cluster.all(OPERATOR, "ResourceSetInputProvider");
         let wanted = from.text(&["name"]);
         let labels = from.path(&["selector", "matchLabels"]);
         let mut found: Vec<&Object> = all

@@ -251,9 +251,8 @@ fn built(spec: &str) -> (Vec<Object>, Vec<Note>) {
     let tree = files(&[("set.yaml", &text), ("p.yaml", provider)]);
     let all = objects(&tree);
     let cluster = Cluster::new(&all);
-    let mut notes = Vec::new();
-    let made = resource_set(of_kind(&all, "ResourceSet"), &cluster, &tree, &mut notes);
-    (made, notes)
+    let made = resource_set(of_kind(&all, "ResourceSet"), &cluster, &tree);
+    (made.objects, made.notes)
 }
 
 #[test]

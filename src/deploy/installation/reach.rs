@@ -12,6 +12,7 @@ use crate::{
         chart::{ChartRelease, Repository},
         cluster::Cluster,
         files::Files,
+        kinds::is_root,
         object::Object,
         value::{Part, Scalar, Value},
     },
@@ -211,7 +212,7 @@ impl Walk<'_> {
         reach.near.extend(watch.into_read().iter().flat_map(|path| places.in_file(path)));
         made.charts.iter().for_each(|chart| reach.chart(places, chart));
         for object in made.objects {
-            if top::is_root(&object) {
+            if is_root(&object) {
                 todo.push_back((object, seat.clone()));
                 continue;
             }

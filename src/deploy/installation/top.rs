@@ -5,21 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{ROOTS, Root, watch::Watch};
 use crate::{
     deploy::{
-        Build, argo,
+        Build,
         chart::ChartRelease,
         cluster::Cluster,
         files::Files,
-        flux, k3s,
+        flux,
+        kinds::{self, Makes, is_root},
         kustomize::{self, NAMES},
         note::Note,
         object::Object,
-        value::{Scalar, Value},
+        value::Scalar,
     },
     repo::RepoPath,
 };
 
-const FLUX: &str = "kustomize.toolkit.fluxcd.io";
-const OPERATOR: &str = "fluxcd.controlplane.io";
 /// The names of the cluster that Argo CD itself runs in.
 const OWN: [&str; 2] = ["https://kubernetes.default.svc", "in-cluster"];
 
@@ -65,7 +64,7 @@ impl Top {
     /// Returns the folder that it deploys, where it names one.
     pub fn folder(&self) -> Option<String> {
         match self {
-            Self::Object(object) if object.group() == FLUX => {
+            Self::Object(object) if object.group() == flux::KUSTOMIZATIONS => {
                 let path = object.value.text(&["spec", "path"])?;
                 let inside = format!("{}/.x", path.trim_start_matches('/'));
                 RepoPath::resolve("", &inside).map(|p| p.folder().to_owned())
@@ -84,16 +83,6 @@ impl Top {
     }
 }
 
-/// Tells whether an object has others deployed, or charts.
-pub(super) fn is_root(object: &Object) -> bool {
-    matches!(
-        (&*object.group(), &*object.kind()),
-        (FLUX, "Kustomization")
-            | (argo::GROUP, "Application" | "ApplicationSet")
-            | (OPERATOR, "ResourceSet" | "FluxInstance")
-    )
-}
-
 /// Says what an object is known by.
 pub(super) fn id(object: &Object) -> Id {
     let text = |scalar: Option<&Scalar>| scalar.map(|s| s.text().into_owned()).unwrap_or_default();
@@ -105,55 +94,19 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
     let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
         object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
     });
-    match (&*object.group(), &*object.kind()) {
-        (FLUX, "Kustomization") => Some(of_build(flux::kustomization(object, cluster, files), remote)),
-        (OPERATOR, "FluxInstance") => {
-            let instance = instance(object)?;
-            Some(of_build(flux::kustomization(&instance, cluster, files), None))
+    let away = remote.or_else(|| destination(object));
+    Some(match kinds::of(object)?.makes {
+        Makes::Roots(build) | Makes::Objects { build, .. } => of_build(build(object, cluster, files), away),
+        Makes::Chart(read) => {
+            Made { charts: read(object, cluster, files).into_iter().collect(), away, ..Made::default() }
         }
-        (OPERATOR, "ResourceSet") => {
-            let mut notes = Vec::new();
-            let objects = flux::resource_set(object, cluster, files, &mut notes);
-            Some(Made { objects, notes, ..Made::default() })
-        }
-        (argo::GROUP, "ApplicationSet") => {
-            let mut notes = Vec::new();
-            let objects = argo::application_set(object, files, cluster, &mut notes);
-            Some(Made { objects, notes, ..Made::default() })
-        }
-        (argo::GROUP, "Application") => {
-            let Build { mut objects, charts, strays, notes, .. } = argo::application(object, files);
-            objects.extend(strays);
-            Some(Made { objects, charts, notes, away: destination(object) })
-        }
-        ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-            let charts = flux::helm_release(object, cluster, files).into_iter().collect();
-            Some(Made { charts, away: remote, ..Made::default() })
-        }
-        ("helm.cattle.io", "HelmChart") => {
-            let charts = k3s::helm_chart(object, cluster, files).into_iter().collect();
-            Some(Made { charts, ..Made::default() })
-        }
-        _ => None,
-    }
+    })
 }
 
 fn of_build(build: Build, away: Option<String>) -> Made {
     let Build { mut objects, charts, strays, notes, .. } = build;
     objects.extend(strays);
     Made { objects, charts, notes, away }
-}
-
-/// The Kustomization that flux-operator makes of `spec.sync`.
-fn instance(object: &Object) -> Option<Object> {
-    let path = object.value.scalar(&["spec", "sync", "path"])?.clone();
-    let value = Value::map([
-        ("apiVersion", Value::made("kustomize.toolkit.fluxcd.io/v1")),
-        ("kind", Value::made("Kustomization")),
-        ("metadata", object.value.get("metadata")?.clone()),
-        ("spec", Value::map([("path", Value::Scalar(path))])),
-    ]);
-    Some(Object { value, ..object.clone() })
 }
 
 /// Names the destination of an Application; the cluster of Argo CD itself has no name here. What the tree does not name

@@ -28,7 +28,7 @@ use crate::{
 pub(in crate::deploy) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// What a kustomization may say; kustomize refuses all else. Letters of either case are one to it.
-const FIELDS: [&str; 34] = [
+const KEYS: [&str; 34] = [
     "apiversion",
     "kind",
     "metadata",
@@ -252,7 +252,7 @@ impl<'f> Builder<'f> {
         if NAMES.iter().filter_map(|name| at(name)).filter(|p| self.files.has(p.as_str())).count() > 1 {
             self.fails(here, here.path.as_str(), "its folder has more than one kustomization");
         }
-        for (key, _) in of.entries().filter(|(key, _)| !FIELDS.contains(&&*key.to_ascii_lowercase())) {
+        for (key, _) in of.entries().filter(|(key, _)| !KEYS.contains(&&*key.to_ascii_lowercase())) {
             self.fails(here, here.path.as_str(), &format!("kustomize knows no field `{key}`"));
         }
     }

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 use super::{charts, claim::Claims, objects::take_object, release::take_release};
 use crate::{
     deploy::{
-        Files as _, Object, Value,
-        model::{Deployer, Entries, Fact, model},
+        Deployer, Files as _, Object, Value,
+        model::{Entries, Fact, model},
         tree_chart::Charts,
     },
     linkerd::{self, PROXY_VERSION},

@@ -1,7 +1,6 @@
 //! What an Application deploys: charts with their values, folders, kustomizations.
 
 use super::{super::environment::Environment, *};
-use crate::deploy::Build;
 
 fn application_of(spec: &str) -> String {
     format!(
@@ -14,7 +13,7 @@ fn deployed(spec: &str, more: &[(&str, &str)]) -> Build {
     let mut all = more.to_vec();
     all.push(("app.yaml", &text));
     let tree = files(&all);
-    application(&objects(&tree, "app.yaml")[0], &tree)
+    application(&objects(&tree, "app.yaml")[0], &Cluster::default(), &tree)
 }
 
 fn values(release: &ChartRelease) -> String {
@@ -89,9 +88,8 @@ fn a_path_with_an_unknown_part_is_each_file_that_fits() {
         ("sites/b/v.yaml", "v: 2\n"),
         ("sites/b/x/v.yaml", "v: 3\n"),
     ]);
-    let mut notes = Vec::new();
-    let made = application_set(&objects(&tree, "set.yaml")[0], &tree, &Cluster::default(), &mut notes);
-    let found = application(&made[0], &tree);
+    let made = application_set(&objects(&tree, "set.yaml")[0], &Cluster::default(), &tree);
+    let found = application(&made.objects[0], &Cluster::default(), &tree);
     assert_eq!(found.charts.iter().map(values).collect::<Vec<_>>(), ["{v:1}", "{v:2}"]);
     assert!(matches!(&found.notes[0].about, About::Condition(_)));
 }
@@ -107,8 +105,8 @@ fn a_path_with_an_unknown_part_stands_for_so_many_files_and_no_more() {
     let mut all: Vec<(&str, &str)> = sites.iter().map(|path| (path.as_str(), "v: 1\n")).collect();
     all.push(("set.yaml", &set));
     let tree = files(&all);
-    let made = application_set(&objects(&tree, "set.yaml")[0], &tree, &Cluster::default(), &mut Vec::new());
-    let found = application(&made[0], &tree);
+    let made = application_set(&objects(&tree, "set.yaml")[0], &Cluster::default(), &tree);
+    let found = application(&made.objects[0], &Cluster::default(), &tree);
     assert_eq!(found.charts.len(), 1_000);
     assert!(found.notes.iter().any(|note| note.about == About::Bound(Bound::Objects(1_000))));
 }

@@ -1,0 +1,120 @@
+//! The kinds of objects that have something deployed: one row a kind.
+//!
+//! In: an object. Out: what its controller makes of it. Whatever walks over what is deployed asks this table alone, so
+//! that another kind is one file that reads it and one row here.
+
+use super::{
+    argo, build::Build, chart::ChartRelease, cluster::Cluster, files::Files, flux, k3s, object::Object,
+};
+
+/// A kind of object that has something deployed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    group: &'static str,
+    name: &'static str,
+    /// Whose pins the versions of its charts are.
+    pub deployer: Deployer,
+    /// What it has deployed.
+    pub makes: Makes,
+}
+
+/// What a kind of object has deployed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Makes {
+    /// Objects that have others deployed themselves.
+    Roots(fn(&Object, &Cluster<'_>, &dyn Files) -> Build),
+    /// Objects and charts.
+    Objects {
+        /// Builds them.
+        build: fn(&Object, &Cluster<'_>, &dyn Files) -> Build,
+        /// Tells whether it reads a folder of which it is said that something of interest is in it.
+        concerns: fn(&Object, &dyn Fn(&str) -> bool) -> bool,
+    },
+    /// One chart.
+    Chart(fn(&Object, &Cluster<'_>, &dyn Files) -> Option<ChartRelease>),
+}
+
+/// Who has a chart rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deployer {
+    /// A HelmRelease with a chart of its own.
+    HelmRelease,
+    /// A HelmChart, of Flux or of k3s.
+    HelmChart,
+    /// An OCIRepository.
+    OciRepository,
+    /// An Application.
+    Application,
+    /// An ApplicationSet.
+    ApplicationSet,
+    /// A kustomization.
+    Kustomize,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind {
+        group: flux::KUSTOMIZATIONS,
+        name: "Kustomization",
+        deployer: Deployer::Kustomize,
+        makes: Makes::Objects { build: flux::kustomization, concerns: flux::concerns },
+    },
+    Kind {
+        group: flux::OPERATOR,
+        name: "ResourceSet",
+        deployer: Deployer::Kustomize,
+        makes: Makes::Objects { build: flux::resource_set, concerns: |_, _| true },
+    },
+    Kind {
+        group: flux::OPERATOR,
+        name: "FluxInstance",
+        deployer: Deployer::Kustomize,
+        makes: Makes::Roots(flux::instance),
+    },
+    Kind {
+        group: argo::GROUP,
+        name: "Application",
+        deployer: Deployer::Application,
+        makes: Makes::Objects { build: argo::application, concerns: argo::concerns },
+    },
+    Kind {
+        group: argo::GROUP,
+        name: "ApplicationSet",
+        deployer: Deployer::ApplicationSet,
+        makes: Makes::Roots(argo::application_set),
+    },
+    Kind {
+        group: flux::RELEASES,
+        name: "HelmRelease",
+        deployer: Deployer::HelmRelease,
+        makes: Makes::Chart(flux::helm_release),
+    },
+    Kind {
+        group: flux::SOURCES,
+        name: "HelmChart",
+        deployer: Deployer::HelmChart,
+        makes: Makes::Chart(flux::chart_source),
+    },
+    Kind {
+        group: flux::SOURCES,
+        name: "OCIRepository",
+        deployer: Deployer::OciRepository,
+        makes: Makes::Chart(flux::chart_source),
+    },
+    Kind {
+        group: k3s::GROUP,
+        name: "HelmChart",
+        deployer: Deployer::HelmChart,
+        makes: Makes::Chart(k3s::helm_chart),
+    },
+];
+
+/// Finds the row of an object; none where it has nothing deployed by itself.
+pub(super) fn of(object: &Object) -> Option<&'static Kind> {
+    let (group, name) = (object.group(), object.kind());
+    KINDS.iter().find(|kind| (kind.group, kind.name) == (&*group, &*name))
+}
+
+/// Tells whether an object has other objects deployed.
+pub(super) fn is_root(object: &Object) -> bool {
+    of(object).is_some_and(|kind| !matches!(kind.makes, Makes::Chart(_)))
+}
