@@ -23,6 +23,8 @@ use crate::repo::RepoPath;
 
 /// Differences that are told; the first ones tell what is wrong.
 const TOLD: usize = 20;
+/// Bytes of a text that is shown.
+const SHOWN: usize = 80;
 /// Values in values.
 const DEPTH: usize = 200;
 
@@ -48,14 +50,12 @@ pub struct Difference {
 /// How something differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A field has another text than it should have.
+    /// A field is another than it should be.
     Field {
         /// Its path in the object.
         field: String,
-        /// What it should be.
-        wanted: String,
-        /// What it is.
-        found: String,
+        /// What it should be, and what it is, where both may be shown: other texts may be secrets.
+        texts: Option<(String, String)>,
     },
     /// It is no more.
     Gone,
@@ -166,16 +166,26 @@ impl Replaced {
         made && self.texts.iter().fold(wanted, |text, (old, new)| text.replace(old, new)) == found
     }
 
+    /// Says how a text differs; it is shown where it speaks of a release that was replaced.
+    fn differs(&self, field: &str, was: &Scalar, is: &Scalar) -> What {
+        let (wanted, found) = (self.text(was), is.text().into_owned());
+        let speaks = |text: &str| {
+            text.len() <= SHOWN
+                && self
+                    .texts
+                    .iter()
+                    .any(|(old, new)| text.contains(old.as_str()) || text.contains(new.as_str()))
+        };
+        let texts = (speaks(&wanted) && speaks(&found)).then_some((wanted, found));
+        What::Field { field: field.to_owned(), texts }
+    }
+
     /// Finds the first field that is not what it should be.
     fn first(&self, was: &Value, is: &Value, field: &str, depth: usize) -> Option<What> {
-        let differs = |wanted: String, found: String| {
-            let field = if field.is_empty() { "its content".to_owned() } else { field.to_owned() };
-            Some(What::Field { field, wanted, found })
-        };
         let depth = depth.checked_sub(1)?;
         match (was, is) {
             (Value::Scalar(a), Value::Scalar(b)) if self.fits(a, b) => None,
-            (Value::Scalar(a), Value::Scalar(b)) => differs(self.text(a), b.text().into_owned()),
+            (Value::Scalar(a), Value::Scalar(b)) => Some(self.differs(field, a, b)),
             (Value::List(a), Value::List(b)) if a.len() == b.len() => {
                 let mut items = a.iter().zip(b.iter()).enumerate();
                 items.find_map(|(n, (a, b))| self.first(a, b, &format!("{field}[{n}]"), depth))
@@ -185,25 +195,16 @@ impl Replaced {
                 let below = format!("{field}{dot}{name}");
                 match b.get(name) {
                     Some(other) => self.first(value, other, &below, depth),
-                    None => Some(What::Field { field: below, wanted: "there".into(), found: "gone".into() }),
+                    None => Some(What::Field { field: below, texts: None }),
                 }
             }),
-            (a, b) => differs(shape(a), shape(b)),
+            _ => Some(What::Field { field: field.to_owned(), texts: None }),
         }
     }
 }
 
 fn meets(span: &Range<usize>, origin: &Origin) -> bool {
     span.start < origin.span.end && origin.span.start < span.end
-}
-
-/// Says what a value is, for people.
-fn shape(value: &Value) -> String {
-    match value {
-        Value::Map(map) => format!("a mapping of {}", map.len()),
-        Value::List(items) => format!("a list of {}", items.len()),
-        Value::Scalar(scalar) => scalar.text().into_owned(),
-    }
 }
 
 // === impl Compared ===
@@ -262,25 +263,20 @@ impl Compared {
 
     fn charts(&mut self, root: &RepoPath, was: &[ChartRelease], is: &[ChartRelease], replaced: &Replaced) {
         if was.len() != is.len() {
-            let (wanted, found) = (was.len().to_string(), is.len().to_string());
-            return self.tell(
-                root,
-                "its charts",
-                What::Field { field: "their number".into(), wanted, found },
-            );
+            let what = What::Field { field: "their number".to_owned(), texts: None };
+            return self.tell(root, "its charts", what);
         }
         for (old, new) in was.iter().zip(is) {
             self.objects += 1;
-            let name = format!("chart {}", replaced.text(&old.chart));
             let (a, b): (Vec<_>, Vec<_>) = (old.scalars().collect(), new.scalars().collect());
+            let values = "its values";
             let wrong = a.iter().zip(&b).find(|(a, b)| !replaced.fits(a, b));
-            let what = match wrong {
-                _ if a.len() != b.len() => Some((a.len().to_string(), b.len().to_string())),
-                Some((a, b)) => Some((replaced.text(a), b.text().into_owned())),
-                None => None,
+            let what = match wrong.map(|(a, b)| replaced.differs(values, a, b)) {
+                None if a.len() != b.len() => Some(What::Field { field: values.to_owned(), texts: None }),
+                what => what,
             };
-            if let Some((wanted, found)) = what {
-                self.tell(root, &name, What::Field { field: "its values".to_owned(), wanted, found });
+            if let Some(what) = what {
+                self.tell(root, &format!("chart {}", replaced.text(&old.chart)), what);
             }
         }
     }
@@ -355,13 +351,19 @@ mod tests {
         let both = moved(&moved(RELEASE, 0), 0);
         let after = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", both.as_str())];
         let found = compared(&tree, &after, &[("release.yaml", at(RELEASE, 0))]);
-        let what = What::Field {
-            field: "spec.other".to_owned(),
-            wanted: "2026.8.2".to_owned(),
-            found: "2026.8.3".to_owned(),
-        };
+        let texts = Some(("2026.8.2".to_owned(), "2026.8.3".to_owned()));
+        let what = What::Field { field: "spec.other".to_owned(), texts };
         let root = RepoPath::new("kustomization.yaml").unwrap();
         assert_eq!(found, [Difference { root, object: "HelmRelease linkerd/mesh".to_owned(), what }]);
+    }
+
+    #[test]
+    fn a_text_that_names_no_release_is_not_shown() {
+        let tree = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", RELEASE)];
+        let (moved, at) = (moved(RELEASE, 0).replace("5m", "hunter2"), at(RELEASE, 0));
+        let after = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", moved.as_str())];
+        let found = compared(&tree, &after, &[("release.yaml", at)]);
+        assert_eq!(found[0].what, What::Field { field: "spec.interval".to_owned(), texts: None });
     }
 
     #[test]
