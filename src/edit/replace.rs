@@ -240,7 +240,7 @@ mod tests {
         };
         let whole = edit("edge-26.8.2", "edge-26.8.3");
         let refused = replace_all(text, &[whole.clone(), edit("26.8.2", "26.8.3")]).unwrap_err();
-        assert_eq!(refused.refusal, Refusal::Overlap);
+        assert_eq!((refused.refusal, refused.line, refused.column), (Refusal::Overlap, 1, 15));
         // The same edit asked for twice is one.
         assert!(replace_all(text, &[whole.clone(), whole]).unwrap().contains("edge-26.8.3 #"));
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     config,
-    pins::Stage,
+    pins::{SkipReason, Skipped, Stage},
     pipeline::{survey::Survey, targets::Aim},
     plan::testing::edge,
     render::Off,
@@ -154,4 +154,35 @@ fn what_is_read_beside_the_hash_is_noticed() {
         "nothing else reads that file"
     );
     assert_ne!(moved.inputs(&searches), inputs);
+}
+
+#[test]
+fn what_no_pin_and_no_file_of_a_stage_shows_counts_by_itself() {
+    let world = World::new();
+    let tree = world.tree();
+    let config = config::read(&tree).unwrap();
+    let inputs = |indexes: &[String], skipped: Option<Skipped>| {
+        let mut survey = Survey::new(&tree, &config, &world.catalog, indexes, Aim::default(), None).unwrap();
+        survey.inventory.skipped.extend(skipped);
+        let operator = Operator {
+            catalog: &world.catalog,
+            indexes,
+            renderer: &world.renderer,
+            cache: None,
+            to: None,
+            now: world.now,
+            progress: &|_| (),
+        };
+        let case = Case { survey: &survey, target: &survey.targets[0], stage: Stage::Platform };
+        let question = Question { case, to: edge("edge-26.8.3"), hop_towards: None };
+        Origin::of(&question, &operator).inputs(&BTreeSet::new())
+    };
+    let as_it_is = inputs(&world.indexes, None);
+    assert_eq!(inputs(&world.indexes, None), as_it_is);
+    // A mirror's index that is read takes a warning away.
+    let more = [&world.indexes[..], &["https://mirror.example/charts".to_owned()]].concat();
+    assert_ne!(inputs(&more, None), as_it_is);
+    let path = RepoPath::new("mesh/odd.yaml").unwrap();
+    let skipped = Skipped { path, reason: SkipReason::NotUtf8, detail: None, versions: Vec::new() };
+    assert_ne!(inputs(&world.indexes, Some(skipped)), as_it_is);
 }
