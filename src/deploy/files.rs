@@ -240,6 +240,15 @@ mod tests {
     }
 
     #[test]
+    fn a_link_is_no_file() {
+        let tree = MemoryTree::of(&[("a.yaml", "a: 1"), ("l.yaml", "/etc/hostname")]).with_link("l.yaml");
+        let files = TreeFiles::new(&tree, Ceilings::default());
+        assert!(matches!(files.file("l.yaml"), Err(FileError::Link)));
+        assert!(matches!(files.documents("l.yaml"), Err(FileError::Link)));
+        assert!(!files.has("l.yaml") && files.matching("*.yaml").len() == 1);
+    }
+
+    #[test]
     fn an_unread_file_says_why() {
         let tree = MemoryTree::of(&[("a.yaml", "a: ["), ("big.yaml", "a: 1234567890")]);
         let files = TreeFiles::new(&tree, Ceilings { bytes: 10, ..Ceilings::default() });

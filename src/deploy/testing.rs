@@ -25,6 +25,14 @@ impl MemoryTree {
     }
 }
 
+impl MemoryTree {
+    /// Makes the file at a path a symbolic link.
+    pub fn with_link(mut self, path: &str) -> Self {
+        self.entries.iter_mut().filter(|e| e.path.as_str() == path).for_each(|e| e.mode = Mode::Symlink);
+        self
+    }
+}
+
 impl Tree for MemoryTree {
     fn entries(&self) -> &[Entry] {
         &self.entries

@@ -163,6 +163,9 @@ fn hostile_modules_end() {
         format!("module \"m\" {{\n  source = \"./m\"\n  for_each = toset([{many}])\n  k = each.key\n}}\n");
     let inner = each.replacen("\"a\" {\n", "\"a\" {\n  name = \"${var.k}-${each.key}\"\n", 1);
     evaluated(&[("main.tf", &outer), ("m/main.tf", &format!("variable \"k\" {{}}\n{inner}"))]);
+    let long = format!("locals {{\n  a = \"{}\"\n}}\n", "x".repeat(600 << 10));
+    let found = evaluated(&[("main.tf", &(long + &release("\"${local.a}${local.a}\"")))]);
+    assert!(found.charts[0].version.as_ref().unwrap().unknown_to().is_some());
     let broken =
         evaluated(&[("main.tf", "resource \"helm_release\" {{"), ("o/main.tf", &release("\"2026.8.2\""))]);
     assert_eq!((broken.notes.len(), versions(&broken).len()), (1, 1));

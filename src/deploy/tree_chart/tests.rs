@@ -174,7 +174,7 @@ fn so_many_charts_are_evaluated_and_no_more() {
 }
 
 #[test]
-fn a_chart_has_so_many_files_and_no_schema() {
+fn a_chart_has_so_many_files_and_bytes_and_no_schema() {
     let read = |tree: &TreeFiles<'_>| {
         Package::read(tree, &RepoPath::new("c/Chart.yaml").unwrap(), &|_| false)
             .map(|package| package.files.len())
@@ -182,6 +182,9 @@ fn a_chart_has_so_many_files_and_no_schema() {
     // A schema can name an address, which Helm would ask.
     let schema = ("c/values.schema.json", "{\"$ref\": \"http://127.0.0.1:9/x.json\"}");
     assert_eq!(read(&files(&[CHART, TEMPLATE, schema])).ok(), Some(2));
+    let half = "x".repeat(5 << 20);
+    let large = files(&[CHART, ("c/templates/a.yaml", &half), ("c/templates/b.yaml", &half)]);
+    assert!(matches!(read(&large), Err(Note { about: About::Bound(Bound::Bytes(_)), .. })));
     let names: Vec<String> = (0..2_500).map(|n| format!("c/templates/{n}.yaml")).collect();
     let mut many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "kind: A\n")).collect();
     many.push(CHART);
