@@ -117,6 +117,10 @@ fn elements_know_where_they_were_written() {
         .collect();
     let at = |needle: &str| text.find(needle).unwrap();
     assert_eq!(places, [("r-", at("r-{{"), None), ("26.8.2", at("26.8.2"), Some(Via::Generator))]);
+    let text = of("list: {elementsYaml: '[{name: a, version: 2026.8.2}]'}", "{v: '{{ .version }}'}", true);
+    let (made, _) = made_objects(&[("set.yaml", &text)]);
+    let Part::Written(origin) = &made[0].value.scalar(&["spec", "v"]).unwrap().parts()[0] else { panic!() };
+    assert_eq!((origin.text(), origin.span.start), ("2026.8.2", text.find("2026.8.2").unwrap()));
 }
 
 const FILES: &[(&str, &str)] = &[

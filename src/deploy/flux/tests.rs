@@ -67,18 +67,19 @@ fn substitutions_are_those_of_flux() {
 
 #[test]
 fn what_is_cut_knows_where_it_was_written() {
-    let tree = files(&[("a.yaml", "v: edge-26.8.2\nt: x-${v#edge-}-${none:=26.1.1}\n")]);
+    let tree = files(&[("a.yaml", "v: edge-26.8.2\nt: x-${v#edge-}-${none:=26.1.1}${v:5}\n")]);
     let documents = tree.documents("a.yaml").unwrap();
     let v = documents[0].scalar(&["v"]).unwrap().via(Via::Variable);
     let text = documents[0].scalar(&["t"]).unwrap();
     let filled = envsubst::fill(text, &mut |name, _| (name == "v").then(|| v.clone())).unwrap();
     assert_eq!(
         format!("{filled:?}"),
-        "[\"x-\"@a.yaml:18, \"26.8.2\"@a.yaml:8, \"-\"@a.yaml:30, \"26.1.1\"@a.yaml:39]"
+        "[\"x-\"@a.yaml:18, \"26.8.2\"@a.yaml:8, \"-\"@a.yaml:30, \"26.1.1\"@a.yaml:39, \"26.8.2\"@a.yaml:8]"
     );
     let vias: Vec<_> =
         filled.parts().iter().map(|p| if let Part::Written(o) = p { o.via } else { None }).collect();
-    assert_eq!(vias, [None, Some(Via::Variable), None, Some(Via::Variable)]);
+    let variable = Some(Via::Variable);
+    assert_eq!(vias, [None, variable, None, variable, variable]);
 }
 
 const KUSTOMIZATION: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n\
@@ -185,6 +186,29 @@ fn a_release_names_its_chart_and_itself() {
     );
     assert!(matches!(tree.repository, Repository::Git(None)) && tree.version.is_none());
     assert_eq!(shown(&tree.values().value), "{ha=Int(1)}");
+}
+
+#[test]
+fn the_version_of_a_source_knows_where_it_was_written() {
+    let text = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: v, namespace: l}\nspec: {url: oci://example.com/linkerd-viz, ref: {tag: 2026.8.2}}\n";
+    let tree = files(&[("o.yaml", text)]);
+    let all = objects(&tree);
+    let version = chart_source(&all[0], &Cluster::default(), &tree).unwrap().version.unwrap();
+    let Part::Written(origin) = &version.parts()[0] else { panic!("{version:?}") };
+    assert_eq!((origin.text(), origin.span.start), ("2026.8.2", text.find("2026.8.2").unwrap()));
+}
+
+#[test]
+fn values_of_a_map_know_where_they_were_written() {
+    let release = released(&format!(
+        "{SOURCE}  valuesFrom:\n  - {{kind: ConfigMap, name: values}}\n  - {{kind: ConfigMap, name: values, valuesKey: tag, targetPath: t}}\n"
+    ));
+    let values = release.values().value;
+    for (path, text) in [(&["only"][..], "map"), (&["t"], "edge-26.8.2")] {
+        let Part::Written(origin) = &values.scalar(path).unwrap().parts()[0] else { panic!("{path:?}") };
+        let place = (origin.source.path.as_str(), origin.text(), origin.via);
+        assert_eq!(place, ("m.yaml", text, Some(Via::Values)));
+    }
 }
 
 // Source: `ChartValuesFromReferences` of github.com/fluxcd/pkg/chartutil.

@@ -73,6 +73,15 @@ fn values_of_the_state_are_under_those_of_the_environment() {
 }
 
 #[test]
+fn values_of_a_later_part_are_laid_over_those_of_an_earlier_one() {
+    let text = format!(
+        "values:\n- m: {{v: 2026.8.1, w: 2026.8.0}}\n---\nvalues:\n- m: {{v: 2026.8.2}}\n---\n{}",
+        release("{{ .Values.m.w }}")
+    );
+    assert_eq!(versions(&evaluated(&[("helmfile.yaml.gotmpl", &text)])), ["helmfile.yaml.gotmpl:2026.8.0*"]);
+}
+
+#[test]
 fn what_nobody_says_names_who_knows_it() {
     let of = |version: &str| versions(&evaluated(&[("helmfile.yaml.gotmpl", &release(version))]));
     assert_eq!(of("{{ requiredEnv \"L5D\" }}"), ["<the environment variable `L5D`>"]);
