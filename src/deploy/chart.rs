@@ -305,6 +305,16 @@ pub fn registry_chart(address: &Scalar) -> (Scalar, Repository) {
     }
 }
 
+/// Reads a chart that is named by an address of its own, of a registry or of a package.
+pub fn addressed(chart: &Scalar) -> Option<(Scalar, Repository, Option<Scalar>)> {
+    chart.text().contains("://").then(|| {
+        packaged(chart).unwrap_or_else(|| {
+            let (name, repository) = registry_chart(chart);
+            (name, repository, None)
+        })
+    })
+}
+
 /// Cuts the address of a package into the chart's name, the repository before it and the version behind it.
 pub fn packaged(address: &Scalar) -> Option<(Scalar, Repository, Option<Scalar>)> {
     let text = address.text();

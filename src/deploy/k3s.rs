@@ -4,7 +4,7 @@
 //! of k3s-io/helm-controller.
 
 use super::{
-    chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
+    chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, addressed},
     cluster::{Cluster, Reference},
     files::Files,
     object::Object,
@@ -32,19 +32,19 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
     let mut layers = values(object, spec, files);
     layers.extend(config.into_iter().flat_map(|(config, spec)| values(config, spec, files)));
     layers.extend(sets(spec));
-    let (chart, repository) = match (own("chart"), own("repo")) {
-        (Some(chart), Some(repo)) => (chart, Repository::Address(repo)),
-        (Some(chart), None) if chart.text().contains("://") => registry_chart(&chart),
-        (Some(chart), None) => {
+    // Without a chart the package itself stands in the object.
+    let chart = own("chart")?;
+    let (chart, repository, packaged) = match (addressed(&chart), own("repo")) {
+        (Some(addressed), _) => addressed,
+        (None, Some(repo)) => (chart, Repository::Address(repo), None),
+        (None, None) => {
             let who = format!("the repository of the chart `{}`, which Helm knows there", chart.text());
-            (chart, Repository::Unknown(who))
+            (chart, Repository::Unknown(who), None)
         }
-        // The package itself stands in the object.
-        (None, _) => return None,
     };
     Some(ChartRelease {
         by: object.by.clone(),
-        version: own("version"),
+        version: packaged.or_else(|| own("version")),
         release: name,
         namespace: own("targetNamespace").or_else(|| object.namespace().cloned()),
         layers,
@@ -86,7 +86,7 @@ fn sets(spec: &Value) -> Vec<Layer> {
     };
     let (looks, texts): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, value)| is_typed(value));
     let set = |(name, value): (&str, &Scalar), kind| {
-        let value = value.via(Via::Parameter);
+        let value = value.via(Via::Values);
         let value = if kind == ParameterKind::Text { escaped(&value) } else { value };
         Layer::Set(Parameter { name: Scalar::made(name), value, kind })
     };
@@ -165,6 +165,10 @@ mod tests {
     fn a_chart_may_name_its_registry_or_none() {
         let oci = released(&format!("{HEAD}  chart: oci://cr.example.com/charts/linkerd-crds\n"));
         assert_eq!(oci.chart.text(), "linkerd-crds");
+        let package = "https://charts.example.com/edge/linkerd-viz-2026.8.2.tgz";
+        let package = released(&format!("{HEAD}  chart: {package}\n  repo: https://ignored.example.com\n"));
+        assert_eq!(package.version.as_ref().unwrap().text(), "2026.8.2");
+        assert_eq!(package.repository, Repository::Address(Scalar::made("https://charts.example.com/edge")));
         let bare = released(&format!("{HEAD}  chart: stable/linkerd\n"));
         assert!(matches!(bare.repository, Repository::Unknown(_)));
     }

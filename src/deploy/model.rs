@@ -41,6 +41,8 @@ pub struct Entries<'e> {
     pub mentions: &'e (dyn Fn(&Object) -> bool + Sync),
     /// Charts of the tree as others than those here deploy them, or nobody.
     pub releases: &'e [ChartRelease],
+    /// Objects that others than those here deploy.
+    pub objects: &'e [Object],
     /// How charts of the tree are evaluated.
     pub charts: &'e Charts<'e>,
 }
@@ -68,6 +70,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut seen = Seen::default();
     let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
     todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(Box::new(release.clone())))));
+    todo.extend((!entries.objects.is_empty()).then(|| Root::new(What::Objects)));
     for root in raw.iter().flat_map(|kept| &kept.roots) {
         todo.extend(seen.is_new(root).then(|| Root::new(What::Object(root.clone()))));
     }
@@ -115,6 +118,8 @@ enum What {
     Folder(String),
     Object(Object),
     Chart(Box<ChartRelease>),
+    /// Those that others deploy.
+    Objects,
 }
 
 /// What is kept of a build, or of a file.
@@ -251,6 +256,10 @@ impl<R: Default + Send> Builder<'_, R> {
                 self.built(kustomize::build(self.files, folder), Deployer::Kustomize, cluster, gathered);
             }
             What::Chart(release) => self.chart(release, cluster, gathered),
+            What::Objects => {
+                let build = Build { objects: self.entries.objects.to_vec(), ..Build::default() };
+                self.built(build, Deployer::Kustomize, cluster, gathered);
+            }
             What::Object(object) => self.object(object, None, cluster, gathered),
         }
     }

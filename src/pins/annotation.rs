@@ -123,7 +123,15 @@ pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
         "Application" | "ApplicationSet" => path.ends_with(&["managedNamespaceMetadata", "annotations"]),
         // A patch whose target has no kind: by its path alone.
         "" => path.ends_with(&["template", "metadata", "annotations"]),
-        _ => false,
+        // Nothing of these is a pod, and what they hold or lay over others is read by itself.
+        "HelmRelease" | "HelmChart" | "Kustomization" | "ResourceSet" | "ConfigMap" | "Secret"
+        | "AppProject" => false,
+        // An operator's own kind: what it is told to annotate is its pods, as Knative's `spec.template` and the
+        // `spec.podMetadata` of Prometheus do.
+        _ => {
+            path.first() == Some(&"spec")
+                && path.last().is_some_and(|key| key.to_ascii_lowercase().ends_with("annotations"))
+        }
     };
     if pod { Effect::Pod } else { Effect::None }
 }
@@ -167,5 +175,8 @@ mod tests {
         assert_eq!(effect("CronJob", &template), Effect::None);
         assert_eq!(effect("Namespace", &["metadata", "annotations"]), Effect::Namespace);
         assert_eq!(effect("Service", &["metadata", "annotations"]), Effect::None);
+        assert_eq!(effect("Service", &template), Effect::Pod, "of Knative");
+        assert_eq!(effect("Prometheus", &["spec", "podMetadata", "annotations"]), Effect::Pod);
+        assert_eq!(effect("Prometheus", &["metadata", "annotations"]), Effect::None);
     }
 }

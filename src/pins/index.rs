@@ -106,9 +106,11 @@ pub(super) struct Namespace {
     pub inject: Option<String>,
 }
 
-/// A chart in the tree with dependencies.
+/// A chart in the tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LocalChart {
+    /// Its name.
+    pub name: Option<String>,
     /// The key of each dependency's values (alias or name) with its chart, repository and version.
     pub dependencies: Vec<Dependency>,
 }
@@ -210,8 +212,9 @@ impl Index {
         let place = Place::of(file);
         let name = file.path.name();
         if name == "Chart.yaml" || name == "requirements.yaml" {
+            let name = place.stream.roots().find_map(|root| root.text(&["name"]).map(str::to_owned));
             let dependencies = place.stream.roots().flat_map(dependencies).collect();
-            index.charts.insert(file.path.folder().to_owned(), LocalChart { dependencies });
+            index.charts.insert(file.path.folder().to_owned(), LocalChart { name, dependencies });
         }
         if is_kustomization(name) {
             let roots = place.stream.roots().next();
@@ -243,7 +246,9 @@ impl Index {
         self.releases.extend(other.releases);
         self.namespaces.extend(other.namespaces);
         for (folder, chart) in other.charts {
-            self.charts.entry(folder).or_default().dependencies.extend(chart.dependencies);
+            let there = self.charts.entry(folder).or_default();
+            there.name = there.name.take().or(chart.name);
+            there.dependencies.extend(chart.dependencies);
         }
         self.kustomizations.extend(other.kustomizations);
         self.roots.extend(other.roots);

@@ -3,7 +3,7 @@
 //! In: a file's name and text. Out: what kind of file it is; `other` pins, which are reported and never moved; the
 //! lines of scripts that would render or install an old release again.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Range};
 
 use super::{
     Form, Generator, Pin, PinKind, Reason, SkipReason,
@@ -90,7 +90,33 @@ pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> boo
 /// Reports the release names of a text as `other`: one a line. `2026.8.2` is also how a calendar counts: it is one only
 /// near a line that speaks of Linkerd.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Vec<Pin> {
-    let taken = |at: usize| known.iter().any(|pin| pin.site.span.contains(&at));
+    named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), |_| reason)
+}
+
+/// Reports those of a file that machines read: what a comment names nothing deploys, and of all else nobody knows who
+/// reads it.
+pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>) -> Vec<Pin> {
+    named(file, known, |before| match is_said(before) {
+        true => Reason::NotDeployed,
+        false => Reason::NotFollowed,
+    })
+}
+
+/// Tells whether what follows on a line is for people, in YAML, JSON or HCL.
+fn is_said(before: &str) -> bool {
+    let start = before.trim_start();
+    let begins = |sign: &str| start.starts_with(sign);
+    let in_text = |at: usize| before.get(..at).is_some_and(|b| b.matches('"').count() % 2 == 1);
+    let opens = [" #", " //"].iter().filter_map(|sign| before.find(sign)).any(|at| !in_text(at));
+    ["#", "//", "/*", "* ", "description"].iter().any(|sign| begins(sign)) || opens
+}
+
+fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str) -> Reason) -> Vec<Pin> {
+    known.sort_by_key(|span| span.start);
+    let taken = |at: usize| {
+        let next = known.partition_point(|span| span.start <= at);
+        next.checked_sub(1).and_then(|n| known.get(n)).is_some_and(|span| span.contains(&at))
+    };
     let speaking = speaking_lines(file.text);
     let near = |number: usize| {
         let next = speaking.partition_point(|line| line + NEAR < number);
@@ -101,11 +127,12 @@ pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Vec<Pi
         if found.len() == REPORTED {
             return;
         }
-        let token = tokens(line).into_iter().find(|token| token.form == Form::Edge || near(number));
-        if let Some(token) = token.filter(|t| !taken(start + t.span.start)) {
+        let is_new = |t: &Token| (t.form == Form::Edge || near(number)) && !taken(start + t.span.start);
+        if let Some(token) = tokens(line).into_iter().find(is_new) {
             let span = start + token.span.start..start + token.span.end;
             let column = line.get(..token.span.start).map_or(1, |l| l.chars().count() + 1);
             let at = (number, column);
+            let reason = reason(line.get(..token.span.start).unwrap_or_default());
             found.push(marker::text_pin(file, PinKind::Other, span, at, &token, Some(reason)));
         }
     });
@@ -232,6 +259,16 @@ mod tests {
         let template = |path: &str| is_chart_template(&RepoPath::new(path).unwrap(), has);
         assert!(template("charts/a/templates/x.yaml") && template("charts/a/templates/sub/x.yaml"));
         assert!(!template("templates/x.yaml") && !template("charts/a/values.yaml"));
+    }
+
+    #[test]
+    fn what_a_comment_names_is_for_people() {
+        for said in ["# was ", "a: 1 # since ", "  // ", "/* ", " * ", "description = \"from ", "x = 1 // "] {
+            assert!(is_said(said), "{said}");
+        }
+        for read in ["a: ", "url = \"https://", "x = \"a #", "- ", "*", "\"chart\": \""] {
+            assert!(!is_said(read), "{read}");
+        }
     }
 
     #[test]

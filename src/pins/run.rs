@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::{
     deploy::TreeFiles,
+    linkerd,
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
 };
 
@@ -17,7 +18,7 @@ use super::{
     corpus::{Corpus, File, Unread},
     deployed::{self, Claims},
     found::Found,
-    index::Index,
+    index::{self, Index},
     installed, kustomize,
     layout::Layout,
     manifest,
@@ -121,6 +122,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     }
     deployed::report_charts(&context, &charted, &mut found, &mut skipped);
     leave_lone(lone, &mut found);
+    deployed::report_rest(&context, &named, &skipped, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
     trace_variables(&context, &mut found);
@@ -290,7 +292,6 @@ fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
             plain_values(context, place, root, found);
         }
     }
-    reported(file, found);
 }
 
 /// Reads a mapping that is no object: values of a chart, or data of somebody's.
@@ -301,8 +302,10 @@ fn plain_values(context: &Context<'_>, place: Place<'_>, root: crate::yaml::Node
     if let Some(folder) = chart {
         chart::own_values(context, place, root, folder, found);
     }
-    // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name.
-    if chart == Some(path.folder()) {
+    // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name; those of a copy
+    // of a chart of Linkerd's go with what was copied.
+    let is_copy = |chart: &index::LocalChart| chart.name.as_deref().is_some_and(linkerd::is_chart);
+    if chart == Some(path.folder()) || chart.and_then(|f| context.local_chart(f)).is_some_and(is_copy) {
         return;
     }
     if values {
@@ -310,20 +313,6 @@ fn plain_values(context: &Context<'_>, place: Place<'_>, root: crate::yaml::Node
     } else {
         let nowhere = Default::default();
         values::walk(context, place, root, &values::ReadBy::Other, &nowhere, found);
-    }
-}
-
-/// Reports what a small file without objects names and no shape took.
-fn reported(file: &File, found: &mut Found) {
-    let name = file.path.name();
-    let shaped = is_kustomization(name)
-        || matches!(name, "Chart.yaml" | "Chart.lock" | "requirements.yaml" | "requirements.lock");
-    let bare = file.stream.roots().all(|r| r.get("kind").is_none());
-    let linkerd = file.text.contains("inkerd") && file.text.len() < 1 << 16;
-    if bare && linkerd && !shaped {
-        let text = TextFile { path: &file.path, blob: file.blob, text: &file.text, sealed: file.sealed };
-        let own: Vec<Pin> = found.pins.iter().filter(|p| p.path == file.path).cloned().collect();
-        found.pins.extend(other::pins(&text, &own, Reason::NotFollowed));
     }
 }
 
@@ -335,6 +324,9 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
     match class {
         Class::Prose if linkerd => {
             result.found.pins.extend(other::pins(&file, &markers, Reason::NotDeployed))
+        }
+        Class::Unknown if linkerd => {
+            result.found.pins.extend(other::pins(&file, &markers, Reason::NotFollowed));
         }
         Class::Script if linkerd => {
             result.generators.extend(other::generators(&file, &markers));

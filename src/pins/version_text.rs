@@ -104,7 +104,14 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         let glued = start.checked_sub(1).and_then(|n| bytes.get(n));
         let Some(word) = text.get(start..end) else { continue };
         let read = match word.parse::<EdgeVersion>() {
-            Ok(version) if !glued.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')) => {
+            // A folder of the CLI is called `linkerd-edge-26.8.2`; another's dash makes it a name of another.
+            Ok(version) if glued == Some(&b'-') => {
+                let before = text.get(..start - 1).unwrap_or_default();
+                let is_ours =
+                    ["linkerd", "linkerd2", "linkerd2-cli"].iter().any(|name| before.ends_with(name));
+                is_ours.then_some((Form::Edge, version))
+            }
+            Ok(version) if !glued.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') => {
                 Some((Form::Edge, version))
             }
             Ok(_) => None,
@@ -164,7 +171,7 @@ fn chart_version(text: &str, start: usize) -> VersionText {
     }
     match semver::Version::parse(exact) {
         // Before edge-24.3.1 the edge charts counted by themselves: `1.18.11-edge`, or `21.12.3`.
-        Ok(v) if v.pre.as_str() == "edge" || (18..=22).contains(&v.major) => {
+        Ok(v) if (v.pre.as_str() == "edge" && v.major < 100) || (18..=22).contains(&v.major) => {
             VersionText { span, form: Form::Chart, version: None, stays: None }
         }
         Ok(_) => opaque(Reason::Channel),
@@ -263,6 +270,7 @@ mod tests {
         assert_eq!(stays("v2026.8.2", Expects::Chart), Some(Reason::Uneditable));
         assert_eq!(stays("1.16.11", Expects::Chart), Some(Reason::Channel));
         assert_eq!(stays("2026.8.2-fork.1", Expects::Chart), Some(Reason::Channel));
+        assert_eq!(stays("2026.8.2-edge", Expects::Chart), Some(Reason::Channel));
     }
 
     #[test]
@@ -290,6 +298,7 @@ mod tests {
             |text: &str| tokens(text).iter().map(|t| text[t.span.clone()].to_owned()).collect::<Vec<_>>();
         assert_eq!(found("We run `edge-26.8.2`, chart 2026.8.2."), ["edge-26.8.2", "2026.8.2"]);
         assert_eq!(found("linkerd-viz-2026.8.2.tgz"), ["2026.8.2"]);
+        assert_eq!(found("rm ~/.linkerd2/bin/linkerd-edge-26.8.2 spark-edge-26.8.2"), ["edge-26.8.2"]);
         assert_eq!(found("edge-26.8.2-spark ledge-26.8.2 12026.8.2 2026.8.2.1 v2026.8.2x"), [""; 0]);
         assert_eq!(found(&format!("edge-26.8.2{} {}2026.8.2", ".".repeat(99), "0".repeat(99))), [""; 0]);
     }

@@ -212,8 +212,9 @@ impl<'s> Scope<'s> {
             Some("var") => self.variable(&attribute()?)?,
             Some("local") => self.local(&attribute()?)?,
             Some("path") => match attribute()?.as_str() {
-                "module" => Value::made(&self.module.folder),
-                // Where the root is, the tree does not say here; paths below it are rare.
+                "module" => Value::made(&rooted(&self.module.folder)),
+                // Terraform is run in the folder of its root, unless it is told otherwise.
+                "root" | "cwd" => Value::made(&rooted(&self.budget.root)),
                 _ => return None,
             },
             // Data sources, resources, outputs of modules, `terraform.workspace`.
@@ -233,11 +234,18 @@ impl<'s> Scope<'s> {
     }
 
     fn variable(&self, name: &str) -> Option<Value> {
-        if let Some(given) = self.inputs.get(name) {
-            return Some(given.clone());
-        }
-        let (source, default) = self.module.variables.get(name)?.as_ref()?;
-        Some(named(self.elsewhere(source).eval(default)))
+        let declared = self.module.variables.get(name);
+        let value = match self.inputs.get(name) {
+            Some(given) => given.clone(),
+            None => {
+                let (source, default) = declared?.default.as_ref()?;
+                named(self.elsewhere(source).eval(default))
+            }
+        };
+        Some(match declared.and_then(|variable| variable.of.as_ref()) {
+            Some((source, of)) => self.elsewhere(source).completed(of, value),
+            None => value,
+        })
     }
 
     fn local(&self, name: &str) -> Option<Value> {
@@ -293,6 +301,11 @@ impl<'s> Scope<'s> {
         let scalar = value.as_scalar().filter(|s| s.unknown_to().is_none())?;
         Some(scalar.text().into_owned())
     }
+}
+
+/// The path of a folder from the top of the tree.
+fn rooted(folder: &str) -> String {
+    if folder.is_empty() { ".".to_owned() } else { folder.to_owned() }
 }
 
 /// Adds a block: the first of a name is a mapping, more are a list.

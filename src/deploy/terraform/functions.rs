@@ -24,6 +24,8 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         // Whoever is given the text reads it as this value again.
         "yamlencode" | "jsonencode" => Some(first.clone()),
         "merge" => Some(merged(&args)),
+        // Before 1.3 it did what defaults of attributes do since.
+        "defaults" => Some(defaulted(first, args.get(1)?)),
         "concat" => Some(Value::list(args.iter().flat_map(Value::items).cloned().collect())),
         "try" | "coalesce" => args.iter().find(|arg| !is_open(arg) && !arg.is_null()).cloned(),
         "lookup" => {
@@ -169,6 +171,19 @@ fn merged(args: &[Value]) -> Value {
     let mut out = Value::empty();
     for (key, value) in args.iter().flat_map(Value::entries) {
         out.insert(key, value.clone());
+    }
+    out
+}
+
+/// Fills in what is not there, or null, at every depth.
+fn defaulted(value: &Value, defaults: &Value) -> Value {
+    let mut out = value.clone();
+    for (key, default) in defaults.entries().filter(|_| matches!(value, Value::Map(_))) {
+        let filled = match value.entry(key).filter(|there| !there.is_null()) {
+            Some(there) => defaulted(there, default),
+            None => default.clone(),
+        };
+        out.insert(key, filled);
     }
     out
 }

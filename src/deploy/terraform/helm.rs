@@ -5,7 +5,7 @@ use hcl_edit::structure::Block;
 use super::scope::Scope;
 use crate::{
     deploy::{
-        chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
+        chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, addressed},
         value::{Scalar, Value, Via},
     },
     repo::RepoPath,
@@ -20,16 +20,16 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
     let text = |key: &str| body.scalar(&[key]).cloned();
     let written = text("chart")?;
     let name = written.text().into_owned();
-    let (chart, repository) = match text("repository") {
-        _ if name.starts_with("oci://") => registry_chart(&written),
-        _ if name.starts_with('.') || name.starts_with('/') => (written, Repository::Git(None)),
-        Some(repository) => (written, Repository::Address(repository)),
-        None => (written, Repository::Unknown("no `repository` is named".to_owned())),
+    let (chart, repository, packaged) = match (addressed(&written), text("repository")) {
+        (Some(addressed), _) => addressed,
+        _ if name.starts_with('.') || name.starts_with('/') => (written, Repository::Git(None), None),
+        (None, Some(repository)) => (written, Repository::Address(repository), None),
+        (None, None) => (written, Repository::Unknown("no `repository` is named".to_owned()), None),
     };
     Some(ChartRelease {
         part: block.labels.get(1).map(|label| label.as_str().to_owned()).unwrap_or_default(),
         by: by.cloned(),
-        version: text("version"),
+        version: packaged.or_else(|| text("version")),
         release: text("name").unwrap_or_else(|| Scalar::made("")),
         namespace: text("namespace"),
         layers: layers(scope, &body),

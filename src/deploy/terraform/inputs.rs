@@ -43,7 +43,7 @@ pub(super) fn read_inputs(files: &dyn Files, path: &RepoPath, inputs: &mut Input
         return;
     }
     let Some((source, body)) = parsed(files, path, notes) else { return };
-    let (module, none, budget) = (Module::default(), Inputs::new(), Budget::default());
+    let (module, none, budget) = (Module::default(), Inputs::new(), Budget::of(path.folder()));
     let scope = Scope::new(files, &module, &none, &source, &budget, true);
     for attribute in body.attributes() {
         inputs.insert(attribute.key.as_str().to_owned(), named(scope.eval(&attribute.value)));

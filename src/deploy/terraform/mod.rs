@@ -11,6 +11,7 @@ mod inputs;
 mod kubernetes;
 mod module;
 mod scope;
+mod types;
 
 use std::{cell::Cell, collections::BTreeSet, sync::Arc};
 
@@ -90,7 +91,7 @@ fn root(files: &dyn Files, module: &Module, found: &mut Terraform) {
         for first in [true, false] {
             let mut walk = Walk {
                 files,
-                budget: Budget::default(),
+                budget: Budget::of(&module.folder),
                 calls: Cell::new(CALLS),
                 first,
                 by: by.cloned(),

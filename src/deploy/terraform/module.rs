@@ -30,10 +30,19 @@ pub(super) struct Module {
     pub folder: String,
     /// `locals`.
     pub locals: HashMap<String, Placed>,
-    /// `variable` blocks, with their defaults.
-    pub variables: HashMap<String, Option<Placed>>,
+    /// `variable` blocks.
+    pub variables: HashMap<String, Variable>,
     /// All other blocks, in the order of the files.
     pub blocks: Vec<(Arc<Source>, Block)>,
+}
+
+/// A `variable` block.
+#[derive(Debug, Default)]
+pub(super) struct Variable {
+    /// Its `default`.
+    pub default: Option<Placed>,
+    /// Its `type`, which may have defaults for attributes.
+    pub of: Option<Placed>,
 }
 
 // === impl Module ===
@@ -66,9 +75,10 @@ impl Module {
                 }
                 "variable" => {
                     let name = block.labels.first().map(|label| label.as_str().to_owned());
-                    let default =
-                        block.body.get_attribute("default").map(|a| (source.clone(), a.value.clone()));
-                    self.variables.extend(name.map(|name| (name, default)));
+                    let placed =
+                        |key| block.body.get_attribute(key).map(|a| (source.clone(), a.value.clone()));
+                    let variable = Variable { default: placed("default"), of: placed("type") };
+                    self.variables.extend(name.map(|name| (name, variable)));
                 }
                 _ => self.blocks.push((source.clone(), block)),
             }

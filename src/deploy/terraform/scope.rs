@@ -16,6 +16,8 @@ const DEPTH: usize = 100;
 /// What one root may use, and what came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
+    /// The root's folder.
+    pub root: Rc<str>,
     pub steps: Rc<Cell<usize>>,
     /// Whether a condition was met that the tree does not decide.
     pub undecided: Rc<Cell<bool>>,
@@ -38,9 +40,9 @@ pub(super) struct Scope<'s> {
 
 // === impl Budget ===
 
-impl Default for Budget {
-    fn default() -> Self {
-        Self { steps: Rc::new(Cell::new(STEPS)), undecided: Rc::default() }
+impl Budget {
+    pub fn of(root: &str) -> Self {
+        Self { root: root.into(), steps: Rc::new(Cell::new(STEPS)), undecided: Rc::default() }
     }
 }
 

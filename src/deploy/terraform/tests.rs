@@ -72,6 +72,45 @@ fn locals_maps_and_modules_hand_it_on() {
 }
 
 #[test]
+fn what_a_value_does_not_say_its_type_says() {
+    let typed = "variable \"charts\" {\n  type = map(object({\n    name = string\n    \
+        release = optional(object({ version = optional(string, \"2026.8.2\"), wait = optional(bool) }), {})\n  }))\n}\n";
+    let main = "resource \"helm_release\" \"all\" {\n  for_each = var.charts\n  chart = each.value.name\n  \
+        version = each.value.release.version\n}\n";
+    let set = "charts = {\n  a = { name = \"linkerd-crds\" }\n  \
+        b = { name = \"linkerd-viz\", release = { version = \"2026.8.1\" } }\n  \
+        c = { name = \"linkerd-viz\", release = { version = null } }\n}\n";
+    let found = evaluated(&[("r/main.tf", main), ("r/v.tf", typed), ("r/terraform.tfvars", set)]);
+    assert_eq!(versions(&found), ["r/v.tf:2026.8.2*", "r/terraform.tfvars:2026.8.1*", "r/v.tf:2026.8.2*"]);
+    let old = "variable \"mesh\" {\n  default = {}\n}\nlocals {\n  mesh = defaults(var.mesh, { version = \"2026.8.2\" })\n}\n";
+    let main = release("local.mesh[\"version\"]");
+    assert_eq!(versions(&evaluated(&[("main.tf", &main), ("v.tf", old)])), ["v.tf:2026.8.2*"]);
+}
+
+#[test]
+fn paths_begin_where_the_root_lies() {
+    let values = |path: &str| {
+        format!(
+            "{}resource \"helm_release\" \"v\" {{\n  chart = \"linkerd-viz\"\n  values = [file(\"{path}/v.yaml\")]\n}}\n",
+            ""
+        )
+    };
+    for path in ["${path.module}", "${path.root}", "${path.cwd}", "."] {
+        for folder in ["", "deep/root/"] {
+            let main = values(path);
+            let (tf, yaml) = (format!("{folder}main.tf"), format!("{folder}v.yaml"));
+            let found = evaluated(&[(&tf, &main), (&yaml, "linkerdVersion: edge-26.8.2\n")]);
+            let values = found.charts[0].values().value;
+            assert_eq!(
+                values.text(&["linkerdVersion"]).as_deref(),
+                Some("edge-26.8.2"),
+                "{path} in {folder}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_the_tree_does_not_decide_is_taken_both_ways() {
     let main = release("var.canary ? \"2026.8.3\" : \"2026.8.2\"");
     let found = evaluated(&[("main.tf", &main), ("v.tf", "variable \"canary\" {}\n")]);

@@ -3,12 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{claim::Claims, objects::take_object, release::take_release};
+use super::{claim::Claims, release::take_release};
 use crate::{
     deploy::{About, ChartRelease, Files as _, Note, Part, helmfile, terraform},
-    pins::{
-        Pin, PinKind, Reason, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, other,
-    },
+    pins::{Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, other},
     repo::RepoPath,
 };
 
@@ -27,9 +25,7 @@ pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> 
     for release in &deployed.charts {
         take_release(context, release, PinKind::Terraform, claims);
     }
-    for object in &deployed.objects {
-        take_object(object, None, claims);
-    }
+    claims.objects.extend(deployed.objects);
     Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes)
 }
 
@@ -79,7 +75,9 @@ impl Evaluated {
             let Some(why) = self.unread.get(path) else {
                 let is_version = |pin: &Pin| self.versions.contains(&(path.clone(), pin.site.span.start));
                 found.pins.extend(
-                    other::pins(&file, &own, Reason::NotDeployed).into_iter().filter(|pin| !is_version(pin)),
+                    other::in_code(&file, own.iter().map(|pin| pin.site.span.clone()).collect())
+                        .into_iter()
+                        .filter(|pin| !is_version(pin)),
                 );
                 continue;
             };

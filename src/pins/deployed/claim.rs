@@ -7,8 +7,8 @@ use std::{cmp::Ordering, collections::BTreeSet, ops::Range};
 
 use super::charts::Charted;
 use crate::{
-    deploy::{ChartRelease, Origin, Part, Scalar, json_patch::Guard, value::Via},
-    linkerd::PROXY_VERSION,
+    deploy::{ChartRelease, Object, Origin, Part, Scalar, json_patch::Guard, value::Via},
+    linkerd::{self, PROXY_VERSION},
     pins::{
         Form, Frame, PinKind, Reason,
         found::{Spec, opaque},
@@ -48,6 +48,8 @@ pub(in crate::pins) struct Claims {
     pub charts: Charted,
     /// Charts of the tree that the model itself does not find deployed.
     pub local: Vec<ChartRelease>,
+    /// Objects that the model itself does not find deployed.
+    pub objects: Vec<Object>,
     /// How many of the claims are known to differ.
     settled: usize,
 }
@@ -60,11 +62,15 @@ impl Claim {
         Self { path, blob, span: at.span.clone(), spec, text, frame: None }
     }
 
-    /// Orders by place; of two that are alike in it, the one that may move comes first.
+    /// Orders by place; of several that are alike in it, what a retired chart reads comes first, since nobody has what it
+    /// would move to, then one that may move, and of these what the control plane reads, since proxies wait for it.
     fn order(&self, other: &Self) -> Ordering {
         let key = |claim: &Self| {
-            let Spec { kind, stage, .. } = claim.spec;
-            (claim.span.start, claim.span.end, kind, claim.stays().is_some(), stage)
+            let Spec { kind, stage, ref chart, .. } = claim.spec;
+            let stays = claim.stays();
+            let other = !chart.as_deref().is_some_and(linkerd::is_control_plane);
+            let first = (stays != Some(Reason::RetiredChart), stays.is_some());
+            (claim.span.start, claim.span.end, kind, first, stage, other)
         };
         self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)))
     }
@@ -131,6 +137,7 @@ impl Claims {
         self.foreign.extend(other.foreign);
         self.charts.append(other.charts);
         self.local.extend(other.local);
+        self.objects.extend(other.objects);
     }
 
     /// Returns every place once, ordered by file and position.

@@ -8,6 +8,7 @@ mod charts;
 mod claim;
 mod objects;
 mod release;
+mod rest;
 mod roots;
 mod site;
 
@@ -18,6 +19,7 @@ pub(super) use by_file::{helmfile, terraform};
 pub(super) use charts::report as report_charts;
 pub(super) use claim::Claims;
 use release::take_release;
+pub(super) use rest::report as report_rest;
 pub(super) use roots::roots;
 
 /// Makes the pins of all that was claimed.

@@ -13,9 +13,9 @@ use crate::{
 const DEPTH: usize = 64;
 
 /// Takes the annotations of an object that the injector reads.
-pub(in crate::pins) fn take_object(object: &Object, cluster: Option<&Cluster<'_>>, claims: &mut Claims) {
+pub(in crate::pins) fn take_object(object: &Object, cluster: &Cluster<'_>, claims: &mut Claims) {
     let kind = object.kind();
-    let home = cluster.zip(object.namespace()).and_then(|(cluster, namespace)| {
+    let home = object.namespace().and_then(|namespace| {
         let name = namespace.text();
         let wanted =
             Reference { group: "", kind: "Namespace", name: &name, namespace: None, from: &object.file };
@@ -32,8 +32,9 @@ pub(in crate::pins) fn take_object(object: &Object, cluster: Option<&Cluster<'_>
             }
         }
         if path.len() < DEPTH {
-            let below = value.entries().map(|(key, value)| ([path.as_slice(), &[key]].concat(), value));
-            todo.extend(below);
+            let items = value.items().iter().map(|item| ("[]", item));
+            let below = value.entries().chain(items);
+            todo.extend(below.map(|(key, value)| ([path.as_slice(), &[key]].concat(), value)));
         }
     }
 }

@@ -46,11 +46,13 @@ pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: 
     let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
     let releases: Vec<_> =
         std::mem::take(&mut claims.local).into_iter().chain(charts::lone(context, named)).collect();
+    let objects = std::mem::take(&mut claims.objects);
     let charts = Charts::new(context.options.helm.as_deref(), &charts::is_foreign, &charts::concerns);
     let entries = Entries {
         leading: &leads,
         loose: &loose,
         releases: &releases,
+        objects: &objects,
         charts: &charts,
         folders: &folders,
         wanted: &|folder| wanted.contains(folder),
@@ -58,7 +60,7 @@ pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: 
     };
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
         Fact::Release(release, deployer) => take_release(context, release, kind(deployer), claims),
-        Fact::Object(object, cluster) => take_object(object, Some(cluster), claims),
+        Fact::Object(object, cluster) => take_object(object, cluster, claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
     });

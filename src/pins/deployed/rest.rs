@@ -1,0 +1,43 @@
+//! Step 5, pins: releases that manifests name where no deployer reads them.
+//!
+//! In: the manifests that were read, and what was found in them. Out: `other` pins for comments, labels, and what somebody
+//! else may read.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+};
+
+use crate::{
+    deploy::Files as _,
+    pins::{Pin, PinKind, RepoPath, Skipped, context::Context, found::Found, marker::TextFile, other},
+};
+
+/// Reports what manifests name beside all that was found in them.
+pub(in crate::pins) fn report(
+    context: &Context<'_>,
+    named: &[RepoPath],
+    skipped: &[Skipped],
+    found: &mut Found,
+) {
+    let is_rendered = |pin: &&Pin| pin.kind == PinKind::RenderedManifest;
+    let rendered = found.pins.iter().filter(is_rendered).map(|pin| pin.path.clone());
+    let told: BTreeSet<RepoPath> = skipped.iter().map(|skip| skip.path.clone()).chain(rendered).collect();
+    let is_read =
+        |path: &&RepoPath| matches!(other::class(path), other::Class::Manifest) && !told.contains(*path);
+    let mut own: HashMap<RepoPath, Vec<Range<usize>>> = HashMap::new();
+    for pin in found.pins.iter().chain(&found.modelled) {
+        own.entry(pin.path.clone()).or_default().push(pin.site.span.clone());
+    }
+    for path in named.iter().filter(is_read) {
+        let Ok(source) = context.files.file(path.as_str()) else { continue };
+        let text = &*source.text;
+        let speaks = text.contains("inkerd") || path.as_str().contains("linkerd");
+        if !speaks || (text.contains("{{") && context.is_template(path)) {
+            continue;
+        }
+        let sealed = crate::yaml::encrypted(text.as_bytes());
+        let file = TextFile { path, blob: source.blob, text, sealed };
+        found.pins.extend(other::in_code(&file, own.remove(path).unwrap_or_default()));
+    }
+}
