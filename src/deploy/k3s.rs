@@ -168,7 +168,8 @@ mod tests {
         let package = "https://charts.example.com/edge/linkerd-viz-2026.8.2.tgz";
         let package = released(&format!("{HEAD}  chart: {package}\n  repo: https://ignored.example.com\n"));
         assert_eq!(package.version.as_ref().unwrap().text(), "2026.8.2");
-        assert_eq!(package.repository, Repository::Address(Scalar::made("https://charts.example.com/edge")));
+        let Repository::Address(address) = &package.repository else { panic!("{:?}", package.repository) };
+        assert_eq!(address.text(), "https://charts.example.com/edge");
         let bare = released(&format!("{HEAD}  chart: stable/linkerd\n"));
         assert!(matches!(bare.repository, Repository::Unknown(_)));
     }
