@@ -51,11 +51,15 @@ impl<'a> Cluster<'a> {
 
     /// Finds an object: of the namespace, then one whose namespace is not said, then the nearest file.
     pub fn find(&self, wanted: Reference<'_>) -> Option<&'a Object> {
-        let (own, outer) = (self.best(wanted), self.outer.and_then(|outer| outer.best(wanted)));
+        self.fitting(wanted).map(|(_, object)| object)
+    }
+
+    /// Finds the object that fits best of these, or of those around them where one fits better.
+    fn fitting(&self, wanted: Reference<'_>) -> Option<(u8, &'a Object)> {
+        let (own, outer) = (self.best(wanted), self.outer.and_then(|outer| outer.fitting(wanted)));
         match (own, outer) {
-            (Some((own, _)), Some((outer, object))) if outer < own => Some(object),
-            (Some((_, object)), _) | (None, Some((_, object))) => Some(object),
-            (None, None) => None,
+            (Some((own, _)), Some(found @ (outer, _))) if outer < own => Some(found),
+            (own, outer) => own.or(outer),
         }
     }
 
@@ -119,6 +123,21 @@ pub fn nearest<'s, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deploy::{files::Files as _, testing::files};
+
+    #[test]
+    fn what_is_around_is_found_however_far_out_it_is() {
+        let tree =
+            files(&[("a.yaml", "kind: ConfigMap\napiVersion: v1\nmetadata: {name: a, namespace: n}\n")]);
+        let path = RepoPath::new("a.yaml").unwrap();
+        let object = Object::all(&tree.documents("a.yaml").unwrap()[0], &path).remove(0);
+        let outermost = Cluster::new([&object]);
+        let middle = Cluster::within([], &outermost);
+        let inner = Cluster::within([], &middle);
+        let wanted = Reference { group: "", kind: "ConfigMap", name: "a", namespace: Some("n"), from: &path };
+        assert_eq!(inner.find(wanted), Some(&object));
+        assert_eq!(inner.find(Reference { namespace: Some("other"), ..wanted }), None);
+    }
 
     #[test]
     fn the_nearest_is_the_first_that_shares_most_folders() {
