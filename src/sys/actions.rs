@@ -75,6 +75,7 @@ mod tests {
         actions.summarize("one\n").unwrap();
         actions.summarize("two\n").unwrap();
         actions.set("a=b\n").unwrap();
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "one\ntwo\n");
+        actions.summarize(&"x".repeat(MAX_SUMMARY)).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "one\ntwo\n", "what is there would be lost too");
     }
 }

@@ -34,6 +34,8 @@ fn a_broken_cache_is_made_again() {
         for entry in tree.entries() {
             tree.read(entry.id).unwrap_or_else(|e| panic!("breakage {n}: {e}"));
         }
+        drop(remote);
+        git(&repo, &["cat-file", "-e", &format!("{head}^{{tree}}")]);
     }
 }
 
@@ -67,7 +69,15 @@ fn two_at_once_do_not_share_a_cache_and_no_secret_is_stored() {
         ..RemoteOptions::default()
     };
     let (one, two) = (scene.with(options()), scene.with(options()));
-    let (a, b) = (bump(&one), bump(&two));
+    let onto = base(&one);
+    let b = bump(&two);
+    let mut folders = std::fs::read_dir(cache.path().join("git")).unwrap().map(|e| e.unwrap().path());
+    let objects = folders.find(|path| path.is_dir()).unwrap().join("objects");
+    let commit = b.to_string();
+    let (folder, name) = commit.split_at(2);
+    assert!(!objects.join(folder).join(name).exists(), "the second has a place of its own");
+    let a = bump(&one);
+    assert_eq!(base(&two), onto);
     assert_eq!(a, b, "the same inputs make the same commit");
     one.push(&update(None, Some(a))).unwrap();
     two.push(&update(None, Some(b))).unwrap();
