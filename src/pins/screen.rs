@@ -246,3 +246,35 @@ fn in_utf16(bytes: &[u8]) -> bool {
         || (bytes.starts_with(&[0xFE, 0xFF])
             && memchr::memmem::find(bytes, &wide(u16::to_be_bytes)).is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree of blobs of which only the sizes may be asked.
+    struct Huge(Vec<Entry>);
+
+    impl Tree for Huge {
+        fn entries(&self) -> &[Entry] {
+            &self.0
+        }
+
+        fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+            Err(TreeError::new(id, "it was read"))
+        }
+
+        fn size(&self, _: BlobId) -> Result<u64, TreeError> {
+            Ok(1 << 40)
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_read() {
+        let entry =
+            |path: &str, mode| Entry { path: RepoPath::new(path).unwrap(), id: BlobId([1; 20]), mode };
+        let tree = Huge(vec![entry("link.yaml", Mode::Symlink), entry("mesh.yaml", Mode::File)]);
+        let screened = screen(&tree, &ScanOptions::default()).unwrap();
+        let told: Vec<_> = screened.skipped.iter().map(|skip| (skip.path.as_str(), skip.reason)).collect();
+        assert_eq!(told, [("link.yaml", SkipReason::Symlink), ("mesh.yaml", SkipReason::TooLarge)]);
+    }
+}

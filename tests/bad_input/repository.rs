@@ -61,6 +61,8 @@ fn a_configuration_that_is_no_text_too_large_or_a_bomb() {
         let scene = Scene::new(&mesh_and(&[("uplinker.yaml", text)]));
         let _ = writes_nothing(&scene, scene.run()).exits(2).complains(&["uplinker.yaml"]);
     }
+    let scene = Scene::new(&mesh_and(&[("uplinker.yaml", bomb)]));
+    let _ = writes_nothing(&scene, scene.run()).exits(2).complains(&["uplinker.yaml", "50000 nodes"]);
     let scene = mesh();
     scene.repo.commit(
         "main",

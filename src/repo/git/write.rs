@@ -200,6 +200,41 @@ pub fn patch(repo: &Repository, onto: TreeId, changes: &ChangeSet) -> Result<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repo::RepoPath;
+
+    #[test]
+    fn a_tree_that_differs_in_more_than_its_changes_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let repo = Repository::init_bare(folder.path()).unwrap();
+        let tree = |files: &[(&str, &str)]| {
+            let mut builder = repo.treebuilder(None).unwrap();
+            for (name, text) in files {
+                builder.insert(name, repo.blob(text.as_bytes()).unwrap(), 0o100_644).unwrap();
+            }
+            repo.find_tree(builder.write().unwrap()).unwrap()
+        };
+        let base = tree(&[("a", "old"), ("b", "same")]);
+        let change = FileChange {
+            path: RepoPath::new("a").unwrap(),
+            mode: Mode::File,
+            before_id: base.get_name("a").map(|entry| id(entry.id())),
+            before: b"old".to_vec(),
+            after: Some(b"new".to_vec()),
+            rendered: false,
+        };
+        let proven =
+            |files: &[(&str, &str)]| prove(&repo, &base, &tree(files), std::slice::from_ref(&change));
+        assert!(proven(&[("a", "new"), ("b", "same")]).is_ok());
+        for odd in [
+            &[("a", "new"), ("b", "other")][..],
+            &[("a", "new")],
+            &[("a", "new"), ("b", "same"), ("c", "more")],
+            &[("a", "newer"), ("b", "same")],
+            &[("a", "old"), ("b", "same")],
+        ] {
+            assert!(proven(odd).is_err(), "{odd:?}");
+        }
+    }
 
     #[test]
     fn a_trailer_joins_the_block_that_is_there() {
