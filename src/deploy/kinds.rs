@@ -28,11 +28,14 @@ pub(super) enum Makes {
         /// Builds them.
         build: fn(&Object, &Cluster<'_>, &dyn Files) -> Build,
         /// Tells whether it reads a folder of which it is said that something of interest is in it.
-        concerns: fn(&Object, &dyn Fn(&str) -> bool) -> bool,
+        concerns: fn(&Object, &IsWanted<'_>) -> bool,
     },
     /// One chart.
     Chart(fn(&Object, &Cluster<'_>, &dyn Files) -> Option<ChartRelease>),
 }
+
+/// Tells of a folder whether something of interest is in it.
+type IsWanted<'w> = dyn Fn(&str) -> bool + 'w;
 
 /// Who has a chart rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

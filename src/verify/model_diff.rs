@@ -93,7 +93,7 @@ impl<'a> Regenerated<'a> {
     fn has(&self, object: &Object) -> bool {
         let name = object.name().map(|name| name.text().into_owned()).unwrap_or_default();
         let same = |key: &&ObjectKey| key.kind == *object.kind() && name.contains(&key.name);
-        self.files.contains(&object.file) && self.objects.iter().any(|key| same(&key))
+        self.files.contains(&object.file) && self.objects.iter().any(same)
     }
 }
 
