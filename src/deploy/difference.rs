@@ -219,10 +219,15 @@ impl Compared {
     /// Tells whether nothing fails now that could be built before.
     fn can_be_built(&mut self, root: &RepoPath, was: &Made, is: &Made) -> bool {
         let told = self.differences.len();
-        let before: BTreeSet<String> = was.notes.iter().filter_map(failure).map(|(what, _)| what).collect();
+        // Inline patches have one name: one that fails already hides no other.
+        let mut known: BTreeMap<String, usize> = BTreeMap::new();
+        for (what, _) in was.notes.iter().filter_map(failure) {
+            *known.entry(what).or_default() += 1;
+        }
         for (what, why) in is.notes.iter().filter_map(failure) {
-            if !before.contains(&what) {
-                self.tell(root, &what, What::Fails(why));
+            match known.get_mut(&what).filter(|left| **left > 0) {
+                Some(left) => *left -= 1,
+                None => self.tell(root, &what, What::Fails(why)),
             }
         }
         self.differences.len() == told
@@ -343,6 +348,18 @@ mod tests {
         let after = [("kustomization.yaml", OVERLAY), ("release.yaml", release.as_str())];
         let found = compared(&tree, &after, &[("release.yaml", at(RELEASE, 0))]);
         assert!(found.iter().any(|d| matches!(d.what, What::Fails(_))), "{found:?}");
+    }
+
+    #[test]
+    fn a_failure_that_is_there_hides_no_other() {
+        let broken = "- target: {kind: HelmRelease}\n  patch: |\n    - {op: remove, path: /spec/nothing}\n";
+        let overlay = format!("{OVERLAY}{broken}");
+        let tree = [("kustomization.yaml", overlay.as_str()), ("release.yaml", RELEASE)];
+        assert_eq!(compared(&tree, &tree, &[]), [], "it fails as it did");
+        let release = moved(RELEASE, 0);
+        let after = [("kustomization.yaml", overlay.as_str()), ("release.yaml", release.as_str())];
+        let found = compared(&tree, &after, &[("release.yaml", at(RELEASE, 0))]);
+        assert!(matches!(found[..], [Difference { what: What::Fails(_), .. }]), "{found:?}");
     }
 
     #[test]

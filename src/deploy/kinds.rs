@@ -1,7 +1,7 @@
 //! The kinds of objects that have something deployed: one row a kind.
 //!
-//! In: an object. Out: what its controller makes of it. Whatever walks over what is deployed asks this table alone, so
-//! that another kind is one file that reads it and one row here.
+//! In: an object. Out: what its controller makes of it. Whatever looks for what is deployed, or walks over it, asks this
+//! table alone, so that another kind is one file that reads it and one row here.
 
 use super::{
     argo, build::Build, chart::ChartRelease, cluster::Cluster, files::Files, flux, k3s, object::Object,
@@ -71,7 +71,7 @@ const KINDS: [Kind; 9] = [
         group: flux::OPERATOR,
         name: "FluxInstance",
         deployer: Deployer::Kustomize,
-        makes: Makes::Roots(flux::instance),
+        makes: Makes::Objects { build: flux::flux_instance, concerns: flux::instance_concerns },
     },
     Kind {
         group: argo::GROUP,
@@ -111,13 +111,34 @@ const KINDS: [Kind; 9] = [
     },
 ];
 
+/// Groups whose objects are of use to others of the same deployer: a source, an input, a configuration of a chart.
+const REFERRED: [&str; 3] = [flux::SOURCES, flux::OPERATOR, k3s::GROUP];
+
 /// Finds the row of an object; none where it has nothing deployed by itself.
 pub(super) fn of(object: &Object) -> Option<&'static Kind> {
-    let (group, name) = (object.group(), object.kind());
-    KINDS.iter().find(|kind| (kind.group, kind.name) == (&*group, &*name))
+    row(&object.group(), &object.kind())
 }
 
 /// Tells whether an object has other objects deployed.
 pub(super) fn is_root(object: &Object) -> bool {
-    of(object).is_some_and(|kind| !matches!(kind.makes, Makes::Chart(_)))
+    leads(&object.group(), &object.kind())
+}
+
+/// Tells whether objects of a kind have other objects deployed.
+pub fn leads(group: &str, name: &str) -> bool {
+    row(group, name).is_some_and(|kind| !matches!(kind.makes, Makes::Chart(_)))
+}
+
+/// Tells whether objects of a kind ask for a chart.
+pub fn asks(group: &str, name: &str) -> bool {
+    row(group, name).is_some_and(|kind| matches!(kind.makes, Makes::Chart(_)))
+}
+
+/// Tells whether others may refer to objects of a kind.
+pub fn is_referred(group: &str, name: &str) -> bool {
+    REFERRED.contains(&group) || (group.is_empty() && matches!(name, "ConfigMap" | "Secret" | "Namespace"))
+}
+
+fn row(group: &str, name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| (kind.group, kind.name) == (group, name))
 }

@@ -18,7 +18,7 @@ pub mod helmfile;
 pub mod installation;
 pub mod json_patch;
 pub mod k3s;
-mod kinds;
+pub mod kinds;
 pub mod kustomize;
 pub mod merge;
 pub mod model;

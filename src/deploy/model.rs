@@ -13,8 +13,7 @@ use super::{
     files::Files,
     flux,
     json_patch::Guard,
-    k3s,
-    kinds::{self, Deployer, Kind, Makes, is_root},
+    kinds::{self, Deployer, Kind, Makes},
     kustomize,
     object::Object,
     tree_chart::{Charts, Rendered},
@@ -187,32 +186,22 @@ impl Kept {
     /// Sorts an object in.
     fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
         let (group, kind) = (object.group().into_owned(), object.kind().into_owned());
-        match (&*group, &*kind) {
-            _ if is_root(&object) => self.roots.push(object),
-            (flux::RELEASES, "HelmRelease") => {
-                if flux::is_of_tree(&object) {
-                    self.roots.push(object.clone());
-                }
-                if mentions(&object) {
-                    self.releases.push(object);
-                }
-            }
-            (flux::SOURCES, "HelmChart" | "OCIRepository") => {
-                self.releases.push(object.clone());
-                self.references.push(object);
-            }
-            (k3s::GROUP, "HelmChart") => self.releases.push(object),
-            (flux::SOURCES | flux::OPERATOR | k3s::GROUP, _) | ("", "ConfigMap" | "Secret") => {
-                self.references.push(object);
-            }
-            ("", "Namespace") => {
-                self.references.push(object.clone());
-                if mentions(&object) {
-                    self.objects.push(object);
-                }
-            }
-            _ if mentions(&object) => self.objects.push(object),
-            _ => {}
+        if kinds::leads(&group, &kind) {
+            return self.roots.push(object);
+        }
+        let asks = kinds::asks(&group, &kind);
+        if asks && flux::is_of_tree(&object) {
+            self.roots.push(object.clone());
+        }
+        // The version of a source is what it fetches, whoever asks for it. Of HelmReleases there are thousands.
+        if asks && (group != flux::RELEASES || mentions(&object)) {
+            self.releases.push(object.clone());
+        }
+        if !asks && mentions(&object) {
+            self.objects.push(object.clone());
+        }
+        if kinds::is_referred(&group, &kind) {
+            self.references.push(object);
         }
     }
 }

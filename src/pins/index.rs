@@ -14,7 +14,7 @@ use super::{
     screen::is_kustomization,
 };
 use crate::{
-    deploy::k3s,
+    deploy::kinds,
     linkerd::{INJECT, PROXY_VERSION},
     repo::RepoPath,
     yaml::Node,
@@ -230,10 +230,11 @@ impl Index {
         }
         let objects = Object::all(place);
         let path = |is: bool| is.then(|| file.path.clone());
+        let is = |of: fn(&str, &str) -> bool| objects.iter().any(|object| of(object.group, object.kind));
         let speaks = || !objects.is_empty() && file.text.contains(PROXY_VERSION);
-        index.objects.extend(path(objects.iter().any(asks) || speaks()));
-        index.leading.extend(path(objects.iter().any(leads)));
-        index.referable.extend(path(objects.iter().any(is_referable)));
+        index.objects.extend(path(is(kinds::asks) || speaks()));
+        index.leading.extend(path(is(kinds::leads)));
+        index.referable.extend(path(is(kinds::is_referred)));
         for object in objects {
             index.object(file, &object);
         }
@@ -297,29 +298,6 @@ impl Index {
             _ => {}
         }
     }
-}
-
-/// Tells whether an object asks for a chart.
-fn asks(object: &Object<'_>) -> bool {
-    let groups = ["helm.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", k3s::GROUP];
-    groups.contains(&object.group) && matches!(object.kind, "HelmRelease" | "HelmChart" | "OCIRepository")
-}
-
-/// Tells whether objects of deployers refer to an object.
-fn is_referable(object: &Object<'_>) -> bool {
-    let groups = ["source.toolkit.fluxcd.io", "fluxcd.controlplane.io", k3s::GROUP];
-    groups.contains(&object.group)
-        || (object.group.is_empty() && matches!(object.kind, "ConfigMap" | "Secret" | "Namespace"))
-}
-
-/// Tells whether a deployer builds more from an object.
-fn leads(object: &Object<'_>) -> bool {
-    matches!(
-        (object.group, object.kind),
-        ("kustomize.toolkit.fluxcd.io", "Kustomization")
-            | ("argoproj.io", "Application" | "ApplicationSet")
-            | ("fluxcd.controlplane.io", "ResourceSet")
-    )
 }
 
 fn source(

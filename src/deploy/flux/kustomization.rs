@@ -4,7 +4,7 @@
 //! The folder is looked for in this tree, whatever the source. Without a kustomization every manifest below is taken in,
 //! and every kustomization of a folder below.
 
-use super::substitute::Variables;
+use super::{KUSTOMIZATIONS, substitute::Variables};
 use crate::{
     deploy::{
         build::Build,
@@ -24,19 +24,22 @@ pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
     is_wanted(&object.value.text(&["spec", "path"]).unwrap_or_default())
 }
 
-/// Makes the Kustomization that flux-operator makes of a FluxInstance's `spec.sync`.
-pub fn instance(object: &Object, _: &Cluster<'_>, _: &dyn Files) -> Build {
+/// The same of the Kustomization that a FluxInstance makes.
+pub fn instance_concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
+    object.value.text(&["spec", "sync", "path"]).is_some_and(|path| is_wanted(&path))
+}
+
+/// Builds the Kustomization that flux-operator makes of a FluxInstance's `spec.sync`.
+pub fn flux_instance(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
     let path = object.value.scalar(&["spec", "sync", "path"]).zip(object.value.get("metadata"));
-    let made = path.map(|(path, metadata)| {
-        let value = Value::map([
-            ("apiVersion", Value::made("kustomize.toolkit.fluxcd.io/v1")),
-            ("kind", Value::made("Kustomization")),
-            ("metadata", metadata.clone()),
-            ("spec", Value::map([("path", Value::Scalar(path.clone()))])),
-        ]);
-        Object { value, ..object.clone() }
-    });
-    Build { objects: made.into_iter().collect(), ..Build::default() }
+    let Some((path, metadata)) = path else { return Build::default() };
+    let value = Value::map([
+        ("apiVersion", Value::made(&format!("{KUSTOMIZATIONS}/v1"))),
+        ("kind", Value::made("Kustomization")),
+        ("metadata", metadata.clone()),
+        ("spec", Value::map([("path", Value::Scalar(path.clone()))])),
+    ]);
+    kustomization(&Object { value, ..object.clone() }, cluster, files)
 }
 
 /// Builds a Kustomization: its objects as they reach the cluster.

@@ -14,7 +14,7 @@ pub mod substitute;
 mod tests;
 
 pub use helm_release::{chart_source, helm_release, is_of_tree};
-pub use kustomization::{concerns, instance, kustomization};
+pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
 pub use resource_set::resource_set;
 pub use substitute::Variables;
 

@@ -1,5 +1,6 @@
 //! Where Flux has a chart from: HelmRepository, OCIRepository, GitRepository, HelmChart.
 
+use super::SOURCES;
 use crate::deploy::{
     chart::{Layer, Repository, registry_chart},
     cluster::{Cluster, Reference},
@@ -8,9 +9,6 @@ use crate::deploy::{
     object::Object,
     value::{Scalar, Value},
 };
-
-/// The group of Flux's sources.
-const SOURCES: &str = "source.toolkit.fluxcd.io";
 
 /// A chart as a source gives it.
 pub(super) struct Sourced {

@@ -140,7 +140,8 @@ pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> 
     Some(all)
 }
 
-/// Finds the roots that no other one takes in, and those files with roots that read one of the marked files, with all that they read.
+/// Finds the roots that no other one takes in, and the files with roots that read one of the marked files, with all that
+/// they read.
 pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) -> (Vec<Top>, Vec<Root>) {
     let mut overlays = BTreeMap::new();
     let mut objects: BTreeMap<(&RepoPath, &str), Vec<(Id, usize)>> = BTreeMap::new();

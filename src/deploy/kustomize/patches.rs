@@ -216,24 +216,21 @@ fn documents(
 ) -> Option<(Vec<Value>, String)> {
     let name = path
         .map_or_else(|| "an inline patch".to_owned(), |path| format!("the patch {}", text_of(Some(path))));
-    let file = path.and_then(|path| builder.try_file(here, &text_of(Some(path))).ok());
-    if inline.map_or_else(
-        || file.is_some_and(|file| is_broken_json(&file.text)),
-        |text| is_broken_json(&text.text()),
-    ) {
-        builder.fails(here, &name, "what begins with `[` must be JSON");
-    }
-    match (inline, path) {
-        (Some(text), None) => match read::documents(text, builder.files.ceilings()) {
-            Ok(documents) => Some((documents, name)),
-            Err(error) => {
-                builder.fails(here, &name, &error.to_string());
-                None
-            }
-        },
-        (None, Some(path)) => Some((builder.documents(here, &text_of(Some(path)))?.to_vec(), name)),
+    let text = match (inline, path) {
+        (Some(text), None) => text.clone(),
+        (None, Some(path)) => Scalar::file(&builder.file(here, &text_of(Some(path)))?),
         _ => {
             builder.fails(here, &name, "it needs either a path or a text");
+            return None;
+        }
+    };
+    if is_broken_json(&text.text()) {
+        builder.fails(here, &name, "what begins with `[` must be JSON");
+    }
+    match read::documents(&text, builder.files.ceilings()) {
+        Ok(documents) => Some((documents, name)),
+        Err(error) => {
+            builder.fails(here, &name, &error.to_string());
             None
         }
     }

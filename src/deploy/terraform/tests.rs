@@ -91,8 +91,7 @@ fn what_a_value_does_not_say_its_type_says() {
 fn paths_begin_where_the_root_lies() {
     let values = |path: &str| {
         format!(
-            "{}resource \"helm_release\" \"v\" {{\n  chart = \"linkerd-viz\"\n  values = [file(\"{path}/v.yaml\")]\n}}\n",
-            ""
+            "resource \"helm_release\" \"v\" {{\n  chart = \"linkerd-viz\"\n  values = [file(\"{path}/v.yaml\")]\n}}\n"
         )
     };
     for path in ["${path.module}", "${path.root}", "${path.cwd}", "."] {

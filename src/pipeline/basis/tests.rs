@@ -117,16 +117,8 @@ fn what_is_read_beside_the_hash_is_noticed() {
     let world = World::new();
     let tree = world.tree();
     let config = config::read(&tree).unwrap();
-    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes, Aim::default(), None).unwrap();
-    let operator = Operator {
-        catalog: &world.catalog,
-        indexes: &world.indexes,
-        renderer: &world.renderer,
-        cache: None,
-        to: None,
-        now: world.now,
-        progress: &|_| (),
-    };
+    let survey = world.survey(&tree, &config).unwrap();
+    let operator = world.operator();
     let case = Case { survey: &survey, target: &survey.targets[0], stage: Stage::Platform };
     let origin = Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None }, &operator);
     let id = |name: &str| tree.entries().iter().find(|entry| entry.path.as_str() == name).unwrap().id;
@@ -145,7 +137,7 @@ fn what_is_read_beside_the_hash_is_noticed() {
     let mut other = world.clone();
     other.files.get_mut("apps/shop.yaml").unwrap().0.push_str("# more\n");
     let tree = other.tree();
-    let survey = Survey::new(&tree, &config, &world.catalog, &world.indexes, Aim::default(), None).unwrap();
+    let survey = world.survey(&tree, &config).unwrap();
     let case = Case { survey: &survey, ..case };
     let moved = Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None }, &operator);
     assert_eq!(

@@ -201,6 +201,22 @@ impl World {
         files
     }
 
+    pub(super) fn operator(&self) -> Operator<'_> {
+        Operator {
+            catalog: &self.catalog,
+            indexes: &self.indexes,
+            renderer: &self.renderer,
+            cache: None,
+            to: None,
+            now: self.now,
+            progress: &|_| (),
+        }
+    }
+
+    pub(super) fn survey<'s>(&'s self, tree: &'s Files, config: &'s Config) -> Result<Survey<'s>, Error> {
+        Survey::new(tree, config, &self.catalog, &self.indexes, Aim::default(), None)
+    }
+
     /// Drafts a stage; `known` is the basis of another text.
     pub(super) fn draft(
         &self,
@@ -209,16 +225,8 @@ impl World {
     ) -> Result<Option<(Draft, Option<bool>)>, Error> {
         let tree = self.tree();
         let config: Config = config::read(&tree)?;
-        let survey = Survey::new(&tree, &config, &self.catalog, &self.indexes, Aim::default(), None)?;
-        let operator = Operator {
-            catalog: &self.catalog,
-            indexes: &self.indexes,
-            renderer: &self.renderer,
-            cache: None,
-            to: None,
-            now: self.now,
-            progress: &|_| (),
-        };
+        let survey = self.survey(&tree, &config)?;
+        let operator = self.operator();
         let case = Case { survey: &survey, target: &survey.targets[0], stage };
         let Some(drafted) = draft(case, "main", &operator, &Never, None, &[])? else { return Ok(None) };
         let decided = drafted.report.decision.plan().map(|plan| (plan.to, plan.hop_towards));
