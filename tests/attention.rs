@@ -293,6 +293,10 @@ fn rows(repository: &ChartRepository, versions: &[String], identity: Value, ever
         let start = Instant::now();
         let rows = world.step(&pair[0], &pair[1]);
         println!("from {} to {}: {:.1} s", pair[0], pair[1], start.elapsed().as_secs_f32());
+        for row in &rows {
+            let said: Vec<&str> = row.statements.iter().map(|(check, ..)| check.as_str()).collect();
+            println!("  {}: {} {}", row.deployer, weight_of(row), said.join(", "));
+        }
         rows
     };
     pairs.flat_map(step).collect()

@@ -137,6 +137,9 @@ fn only_our_own_branch_counts() {
     let tip = git2::Oid::from_str(&place.open().head).expect("an id");
     place.fake.fork_pull(REPO, "mallory", PLATFORM, "main", tip);
     place.fake.fork_pull(REPO, "acme", "other", "main", tip);
+    // A fork in the same organization has the same owner.
+    let forked = place.fake.fork_pull(REPO, "acme", PLATFORM, "main", tip);
+    place.fake.change(REPO, forked, |pull| pull.head_repo = Some("acme/fleet-of-ada".to_owned()));
     let numbers: Vec<u64> = place.forge().pulls(PLATFORM).expect("a list").iter().map(|p| p.number).collect();
     assert_eq!(numbers, [1]);
 }

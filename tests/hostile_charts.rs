@@ -107,7 +107,7 @@ fn render(more: &[(&str, &str)], job: &Job) -> Result<Arc<str>, RenderError> {
 fn render_package(package: Package, job: &Job) -> Result<Arc<str>, RenderError> {
     let repository = ChartRepository::of(vec![package]);
     let mut bench = Bench::new(&repository.url());
-    bench.limits.time = Duration::from_secs(8);
+    bench.limits.processor = Duration::from_secs(4);
     bench.limits.output = 4 * 1024 * 1024;
     bench.limits.memory = 768 * 1024 * 1024;
     let helm = bench.helm();
@@ -286,6 +286,20 @@ fn a_package_must_be_the_one_that_the_index_names() {
     scene.quiet();
 }
 
+/// The digest is the index's, and the package is sound: of another chart, or another version.
+#[test]
+fn a_package_must_be_the_chart_that_it_is_offered_as() {
+    let scene = Scene::new();
+    for (key, other) in [("name", "linkerd-crds"), ("version", "2026.8.2")] {
+        let own = if key == "name" { "linkerd-viz" } else { VERSION };
+        let chart = format!("apiVersion: v2\nname: linkerd-viz\nversion: {VERSION}\n")
+            .replace(&format!("{key}: {own}"), &format!("{key}: {other}"));
+        let error = render(&[("Chart.yaml", &chart), ("templates/x.yaml", OBJECT)], &job()).unwrap_err();
+        assert!(matches!(&error, RenderError::Package { reason, .. } if reason.contains(other)), "{error}");
+    }
+    scene.quiet();
+}
+
 #[test]
 fn a_truncated_or_replaced_package_is_no_package() {
     let scene = Scene::new();
@@ -409,8 +423,20 @@ fn helm_is_given_an_empty_world() {
     for line in text.lines().filter(|line| line.to_ascii_lowercase().contains("_proxy=")) {
         assert!(line.contains("http://127.0.0.1:1"), "{line}");
     }
-    let home = text.lines().find(|line| line.contains(" HOME=")).unwrap();
-    assert!(home.contains("uplinker-helm-"), "{home}");
+    // Whatever names a file or a folder names one of this run's own.
+    let run = text.lines().find_map(|line| line.strip_prefix("in: ")).unwrap();
+    assert!(run.starts_with(temporary().to_str().unwrap()) && run.contains("uplinker-helm-"), "{run}");
+    let paths = names
+        .iter()
+        .filter(|name| !name.to_ascii_lowercase().ends_with("_proxy") && !matches!(**name, "LC_ALL" | "TZ"));
+    for name in paths {
+        let start = [format!(" {name}='{run}/"), format!(" {name}=\"{run}/")];
+        assert!(start.iter().any(|start| text.contains(start)), "{name}: {text}");
+    }
+    assert!(
+        text.lines().rev().take_while(|line| *line != "none:").all(|line| [".", ".."].contains(&line)),
+        "{text}"
+    );
     assert!(text.contains("--values=values-0.yaml") && text.contains("-- linkerd-viz /"), "{text}");
     scene.quiet();
 }

@@ -80,8 +80,12 @@ impl Tree for MemoryTree {
 }
 
 /// What Helm may use in a test that it is to go over.
-const LITTLE: Limits =
-    Limits { time: Duration::from_secs(4), output: 1024 * 1024, memory: 512 * 1024 * 1024 };
+const LITTLE: Limits = Limits {
+    processor: Duration::from_secs(4),
+    output: 1024 * 1024,
+    memory: 512 * 1024 * 1024,
+    ..Helm::LIMITS
+};
 
 fn evaluator(limits: Limits, cache: Option<&Path>) -> Arc<dyn Evaluate> {
     let helm = Arc::new(Helm::new(Some(support::helm::helm().to_owned()), limits));
@@ -231,7 +235,8 @@ fn only_what_names_linkerd_is_rendered_and_nothing_twice() {
         Arc::new(Evaluator::new(Arc::new(Helm::new(Some(program.clone()), limits)), Some(cache.path())))
     };
     let first = places(&scanned(&tree, Some(by(Helm::LIMITS))));
-    let nothing = Limits { time: Duration::from_millis(1), output: 1, memory: 1 };
+    let no_time = Duration::from_millis(1);
+    let nothing = Limits { processor: no_time, time: no_time, output: 1, memory: 1 };
     assert_eq!(places(&scanned(&tree, Some(by(nothing)))), first);
 }
 

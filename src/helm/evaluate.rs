@@ -50,8 +50,12 @@ struct Kept {
 
 impl Evaluator {
     /// A chart of applications takes Helm a tenth of a second; nothing of what it prints is kept but versions.
-    pub const LIMITS: Limits =
-        Limits { time: Duration::from_secs(15), output: 8 * 1024 * 1024, memory: 1024 * 1024 * 1024 };
+    pub const LIMITS: Limits = Limits {
+        processor: Duration::from_secs(15),
+        time: Duration::from_secs(75),
+        output: 8 * 1024 * 1024,
+        memory: 1024 * 1024 * 1024,
+    };
 
     /// Evaluates with a Helm; the cache folder is the operator's.
     pub fn new(helm: Arc<Helm>, cache: Option<&Path>) -> Self {
@@ -63,6 +67,7 @@ impl Evaluator {
     fn limits(&self) -> Limits {
         let (helm, own) = (self.helm.limits, Self::LIMITS);
         Limits {
+            processor: helm.processor.min(own.processor),
             time: helm.time.min(own.time),
             output: helm.output.min(own.output),
             memory: helm.memory.min(own.memory),

@@ -38,8 +38,12 @@ const OLDEST: Version = Version::new(3, 14, 0);
 const GET: &str = "get one from https://helm.sh/docs/intro/install, or name one with `--helm`";
 
 /// What `helm version` may use.
-const VERSION_LIMITS: Limits =
-    Limits { time: Duration::from_secs(20), output: 64 * 1024, memory: 1024 * 1024 * 1024 };
+const VERSION_LIMITS: Limits = Limits {
+    processor: Duration::from_secs(20),
+    time: Duration::from_secs(120),
+    output: 64 * 1024,
+    memory: 1024 * 1024 * 1024,
+};
 
 /// No more than this of Helm's words is shown.
 const WORDS: usize = 600;
@@ -87,8 +91,12 @@ fn parsed(version: &str) -> Option<Version> {
 
 impl Helm {
     /// Linkerd's control plane takes Helm half a second, 100 MB, and prints 100 KB.
-    pub const LIMITS: Limits =
-        Limits { time: Duration::from_secs(60), output: 32 * 1024 * 1024, memory: 2 * 1024 * 1024 * 1024 };
+    pub const LIMITS: Limits = Limits {
+        processor: Duration::from_secs(60),
+        time: Duration::from_secs(300),
+        output: 32 * 1024 * 1024,
+        memory: 2 * 1024 * 1024 * 1024,
+    };
 
     /// Takes note of the operator's program, or of none, which means `helm` on `PATH`; nothing is looked for before it is
     /// asked for.

@@ -51,7 +51,10 @@ pub struct Call<'a> {
 /// What a program may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Wall-clock time.
+    /// Time of a processor; only held where the system has `/proc`. It is the lesser one, so that what comes out does not
+    /// depend on what else the machine does.
+    pub processor: Duration,
+    /// Wall-clock time, for a program that only waits.
     pub time: Duration,
     /// Bytes on stdout, and as many on stderr.
     pub output: usize,
@@ -83,9 +86,12 @@ pub enum ProcessError {
         /// The system's words.
         reason: String,
     },
-    /// Too slow.
+    /// Too slow, whatever it waited for.
     #[error("took longer than {} s", .0.as_secs_f32())]
     Time(Duration),
+    /// Too much to do.
+    #[error("kept a processor busy for longer than {} s", .0.as_secs_f32())]
+    Processor(Duration),
     /// Too much output.
     #[error("printed more than {0} bytes")]
     Output(usize),
@@ -249,6 +255,9 @@ impl Group {
         if start.elapsed() > limits.time {
             return Err(ProcessError::Time(limits.time));
         }
+        if processor_time(self.group).is_some_and(|used| used > limits.processor) {
+            return Err(ProcessError::Processor(limits.processor));
+        }
         match resident(self.group).is_some_and(|bytes| bytes > limits.memory) {
             true => Err(ProcessError::Memory(limits.memory)),
             false => Ok(()),
@@ -277,6 +286,17 @@ impl Drop for Group {
     }
 }
 
+/// Returns how long a process has kept processors busy, with what it started and waited for.
+fn processor_time(process: Pid) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    // The second field is the program's name in parentheses, with whatever characters; user and system time, its own and
+    // that of its children, are fields 14 to 17.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let ticks: Vec<u64> = fields.split(' ').skip(11).take(4).map_while(|ticks| ticks.parse().ok()).collect();
+    let ticks = (ticks.len() == 4).then(|| ticks.iter().sum::<u64>())?;
+    Some(Duration::from_millis(ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second().max(1)))
+}
+
 /// Returns how much memory a process has in use.
 fn resident(process: Pid) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", process.as_raw_nonzero())).ok()?;
@@ -303,7 +323,12 @@ mod tests {
         })
     }
 
-    const LIMITS: Limits = Limits { time: Duration::from_secs(20), output: 1000, memory: 1 << 30 };
+    const LIMITS: Limits = Limits {
+        processor: Duration::from_secs(20),
+        time: Duration::from_secs(20),
+        output: 1000,
+        memory: 1 << 30,
+    };
 
     #[test]
     fn a_program_is_run_to_its_end_with_nothing_inherited() {
@@ -322,12 +347,22 @@ mod tests {
         assert_eq!(sh("sleep 60", short), late);
         assert_eq!(sh("sleep 60 & wait", short), late);
         assert_eq!(sh("exec >&- 2>&-; sleep 60", short), late);
+        let brief = Limits { processor: Duration::from_millis(300), ..LIMITS };
+        let busy = Err(ProcessError::Processor(brief.processor));
+        assert_eq!(sh("while :; do :; done", brief), busy);
+        assert_eq!(sh("exec >&- 2>&-; while :; do :; done", brief), busy);
         assert_eq!(sh("while :; do echo y; done", LIMITS), Err(ProcessError::Output(1000)));
         assert_eq!(sh("while :; do echo y >&2; done", LIMITS), Err(ProcessError::Output(1000)));
         let lean = Limits { memory: 32 << 20, ..LIMITS };
         assert_eq!(sh("x=x; while :; do x=$x$x; done", lean), Err(ProcessError::Memory(32 << 20)));
         assert_eq!(sh("setsid sleep 3 & exit 0", LIMITS), Err(ProcessError::Left));
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn to_wait_is_not_to_work() {
+        let brief = Limits { processor: Duration::from_millis(300), ..LIMITS };
+        assert_eq!(sh("sleep 1; echo done", brief).unwrap().stdout, b"done\n");
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn a_pull_request_of_a_deleted_fork_is_nobodys_we_know() {
     let forked = place.fake.fork_pull(REPO, "mallory", PLATFORM, "main", tip);
     place.fake.change(REPO, forked, |pull| {
         pull.head_owner = "acme".to_owned();
-        pull.head_repo_exists = false;
+        pull.head_repo = None;
     });
     let numbers = |pulls: Vec<PullRequest>| pulls.iter().map(|p| p.number).collect::<Vec<_>>();
     assert_eq!(numbers(place.forge().pulls(PLATFORM).expect("a list")), [1]);

@@ -112,12 +112,8 @@ pub fn pull(urls: &Urls, name: &str, repo: &Repo, pull: &Pull, full: bool) -> Va
     let page = format!("{}/{name}/pull/{}", urls.html, pull.number);
     let url = format!("{api}/pulls/{}", pull.number);
     let issue = format!("{api}/issues/{}", pull.number);
-    let mut head_repo = repository(urls, name, repo);
-    if !pull.head_repo_exists {
-        head_repo = Value::Null;
-    } else if pull.head_owner != owner_of(name) {
-        let short = name.split('/').nth(1).unwrap_or_default();
-        let fork = format!("{}/{short}", pull.head_owner);
+    let mut head_repo = pull.head_repo.as_ref().map_or(Value::Null, |_| repository(urls, name, repo));
+    if let Some(fork) = pull.head_repo.as_ref().filter(|head| *head != name) {
         head_repo["id"] = json!(repo.id + 500_000);
         head_repo["full_name"] = json!(fork);
         head_repo["fork"] = json!(true);
@@ -159,7 +155,7 @@ pub fn pull(urls: &Urls, name: &str, repo: &Repo, pull: &Pull, full: bool) -> Va
             "label": format!("{}:{}", pull.head_owner, pull.head_ref),
             "ref": pull.head_ref,
             "sha": pull.head_sha.to_string(),
-            "user": if pull.head_repo_exists { user(urls, &pull.head_owner) } else { Value::Null },
+            "user": if pull.head_repo.is_some() { user(urls, &pull.head_owner) } else { Value::Null },
             "repo": head_repo,
         },
         "base": {

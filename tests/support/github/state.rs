@@ -129,8 +129,8 @@ pub struct Pull {
     pub author: String,
     /// The owner of the head's repository; a fork's differs from the base's.
     pub head_owner: String,
-    /// Whether the head's repository still exists.
-    pub head_repo_exists: bool,
+    /// The head's repository; none where it was deleted. An organization may have forks of its own repositories.
+    pub head_repo: Option<String>,
     pub head_ref: String,
     pub head_sha: Oid,
     pub base_ref: String,
@@ -257,6 +257,8 @@ impl State {
     /// Opens a pull request.
     pub fn open_pull(&mut self, repo: &str, draft: &Draft<'_>) -> u64 {
         let (id, at) = (self.new_id(), self.tick());
+        let short = repo.split('/').nth(1).unwrap_or_default();
+        let head_repo = format!("{}/{short}", draft.head_owner);
         let repo = self.repo_mut(repo).expect("the repository");
         let number = repo.next_number;
         repo.next_number += 1;
@@ -269,7 +271,7 @@ impl State {
             draft: draft.draft,
             author: draft.author.to_owned(),
             head_owner: draft.head_owner.to_owned(),
-            head_repo_exists: true,
+            head_repo: Some(head_repo),
             head_ref: draft.head_ref.to_owned(),
             head_sha: draft.head_sha,
             base_ref: draft.base_ref.to_owned(),
