@@ -36,6 +36,8 @@ pub struct ChartRelease {
     pub namespace: Option<Scalar>,
     /// What Helm is given beside the chart's own values, in the order in which it counts: later ones win.
     pub layers: Vec<Layer>,
+    /// Whether the chart's own values lie under the layers.
+    pub own_values: bool,
     /// What is said of the cluster's version.
     pub kube_version: Option<Scalar>,
     /// The same of its APIs.
@@ -96,7 +98,7 @@ pub struct Parameter {
 }
 
 /// How a single value is typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ParameterKind {
     /// `--set`: by its looks.
     Looks,
@@ -130,6 +132,7 @@ impl ChartRelease {
             release: Scalar::made(""),
             namespace: None,
             layers: Vec::new(),
+            own_values: true,
             kube_version: None,
             api_versions: Vec::new(),
             include_crds: true,

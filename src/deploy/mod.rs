@@ -36,6 +36,7 @@ pub mod terraform;
 mod testing;
 pub mod tree_chart;
 pub mod typed;
+pub mod umbrella;
 pub mod value;
 
 pub use build::Build;

@@ -17,6 +17,7 @@ use super::{
     kustomize,
     object::Object,
     tree_chart::{Charts, Rendered},
+    umbrella,
     value::Value,
 };
 use crate::repo::{RepoPath, parallel};
@@ -38,10 +39,12 @@ pub struct Entries<'e> {
     pub wanted: &'e (dyn Fn(&str) -> bool + Sync),
     /// Whether an object is of interest: others are not handed over.
     pub mentions: &'e (dyn Fn(&Object) -> bool + Sync),
-    /// Charts of the tree as others than those here deploy them, or nobody.
+    /// Charts of the tree as others than those here deploy them.
     pub releases: &'e [ChartRelease],
     /// Objects that others than those here deploy.
     pub objects: &'e [Object],
+    /// Charts of the tree as nobody does.
+    pub lone: &'e [ChartRelease],
     /// How charts of the tree are evaluated.
     pub charts: &'e Charts<'e>,
 }
@@ -50,6 +53,10 @@ pub struct Entries<'e> {
 pub enum Fact<'f> {
     /// A chart with its values.
     Release(&'f ChartRelease, Deployer),
+    /// A chart that a source of Flux has, whoever asks for it.
+    Source(&'f ChartRelease, Deployer),
+    /// A chart of the tree that is deployed, with what it depends on of the charts that are none of the tree's.
+    Umbrella(&'f ChartRelease, &'f [ChartRelease]),
     /// An object, with those that it may refer to.
     Object(&'f Object, &'f Cluster<'f>),
     /// What must move with what it is compared with.
@@ -70,6 +77,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
     todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(Box::new(release.clone())))));
     todo.extend((!entries.objects.is_empty()).then(|| Root::new(What::Objects)));
+    todo.extend(entries.lone.iter().map(|release| Root::new(What::Lone(Box::new(release.clone())))));
     for root in raw.iter().flat_map(|kept| &kept.roots) {
         todo.extend(seen.is_new(root).then(|| Root::new(What::Object(root.clone()))));
     }
@@ -119,6 +127,7 @@ enum What {
     Chart(Box<ChartRelease>),
     /// Those that others deploy.
     Objects,
+    Lone(Box<ChartRelease>),
 }
 
 /// What is kept of a build, or of a file.
@@ -244,7 +253,11 @@ impl<R: Default + Send> Builder<'_, R> {
             What::Folder(folder) => {
                 self.built(kustomize::build(self.files, folder), Deployer::Kustomize, cluster, gathered);
             }
-            What::Chart(release) => self.chart(release, cluster, gathered),
+            What::Chart(release) => {
+                self.umbrella(release, &mut gathered.facts);
+                self.chart(release, cluster, gathered);
+            }
+            What::Lone(release) => self.chart(release, cluster, gathered),
             What::Objects => {
                 let build = Build { objects: self.entries.objects.to_vec(), ..Build::default() };
                 self.built(build, Deployer::Kustomize, cluster, gathered);
@@ -297,9 +310,7 @@ impl<R: Default + Send> Builder<'_, R> {
             let cluster = Cluster::within(&kept.references, outer);
             kept.objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, &cluster)));
         }
-        for release in &build.charts {
-            (self.take)(facts, Fact::Release(release, deployer));
-        }
+        build.charts.iter().for_each(|release| self.deployed(release, deployer, facts));
         (self.take)(facts, Fact::Guards(&build.guards));
         kept.objects = Vec::new();
         gathered.kept.push(kept);
@@ -323,8 +334,25 @@ impl<R: Default + Send> Builder<'_, R> {
             Some("HelmChart") => Deployer::HelmChart,
             _ => *deployer,
         };
-        if let Some(release) = read(object, cluster, self.files) {
-            (self.take)(facts, Fact::Release(&release, deployer));
+        let is_release = object.is(flux::RELEASES, "HelmRelease");
+        let filled = flux::unapplied(object, self.files).filter(|_| is_release);
+        let Some(release) = read(filled.as_ref().unwrap_or(object), cluster, self.files) else { return };
+        match &*object.group() {
+            flux::SOURCES => (self.take)(facts, Fact::Source(&release, deployer)),
+            _ => self.deployed(&release, deployer, facts),
+        }
+    }
+
+    /// Hands over a chart, and what it depends on where it is one of the tree.
+    fn deployed(&self, release: &ChartRelease, deployer: Deployer, facts: &mut R) {
+        (self.take)(facts, Fact::Release(release, deployer));
+        self.umbrella(release, facts);
+    }
+
+    fn umbrella(&self, release: &ChartRelease, facts: &mut R) {
+        let is_foreign = |name: &str| self.entries.charts.is_foreign(name);
+        if let Some(of) = umbrella::dependencies(release, self.files, &is_foreign) {
+            (self.take)(facts, Fact::Umbrella(release, &of));
         }
     }
 }
@@ -360,6 +388,7 @@ metadata: {name: 'round-${round}'}
             mentions: &|object| object.kind() == "ConfigMap",
             releases: &[],
             objects: &[],
+            lone: &[],
             charts: &charts,
         };
         let count = model(&files, &entries, &|count: &mut usize, fact| {

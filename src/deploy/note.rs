@@ -46,6 +46,13 @@ pub enum About {
     },
     /// A text with a version that something deployed reads, and whose place in the tree is not known.
     Untraced(String),
+    /// What a deployer does to the output of Helm, which the model leaves as it is.
+    Afterwards {
+        /// The deployer, for people.
+        who: &'static str,
+        /// The settings that say so.
+        keys: Vec<&'static str>,
+    },
     /// A setting that the deployer obeys and the model does not: its name in the object.
     Unfollowed(&'static str),
 }

@@ -1,14 +1,16 @@
 //! Step 5, pins: how the repository has a chart of Linkerd rendered.
 //!
-//! In: HelmReleases, Applications, kustomizations, umbrella charts. Out: [`ChartUse`]s: what Helm would be given by the
-//! one who deploys it, as far as the tree says it. Nothing is rendered here.
+//! In: charts as the model has them deployed. Out: [`ChartUse`]s: what Helm would be given by the one who deploys it, as
+//! far as the tree says it. Nothing is rendered here.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::repo::RepoPath;
 
+pub use crate::deploy::chart::ParameterKind;
+
 /// A chart of Linkerd as one object has it rendered.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChartUse {
     /// The file of the HelmRelease, Application, kustomization or `Chart.yaml`.
     pub path: RepoPath,
@@ -16,9 +18,11 @@ pub struct ChartUse {
     pub line: usize,
     /// Which of several in one object: `sources[1]`, `helmCharts[0]`, `dependencies[2]`; empty where there is one.
     pub part: String,
-    /// What sets it apart from other uses of the same object: the overlay that patches it, the Flux Kustomization that
-    /// fills its variables, the file of a generator's element, or whoever deploys the umbrella chart.
-    pub by: Option<RepoPath>,
+    /// Those who have it so, where others may have something else of the same object: the files of Flux Kustomizations
+    /// and overlays, of the elements of a generator, of whoever deploys the umbrella chart.
+    pub by: BTreeSet<RepoPath>,
+    /// The other files in which anything of it was written.
+    pub sources: BTreeSet<RepoPath>,
     /// The chart's name.
     pub chart: String,
     /// The chart's version as written.
@@ -29,7 +33,7 @@ pub struct ChartUse {
     pub namespace: Option<String>,
     /// The values, later ones win.
     pub values: Vec<ValuesPart>,
-    /// Argo CD's `parameters` and `fileParameters`, after all values.
+    /// Single values (`--set`), after all values.
     pub parameters: Vec<Parameter>,
     /// What is said of the cluster's version (Argo CD `helm.kubeVersion`, kustomize `kubeVersion`).
     pub kube_version: Option<String>,
@@ -44,9 +48,9 @@ pub struct ChartUse {
 }
 
 /// One layer of values.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ValuesPart {
-    /// YAML text of a mapping, variables of the deployer filled, with the file that it is from.
+    /// YAML text of a mapping as the deployer gives it to Helm, with the file that it is from.
     Text {
         /// The text.
         text: Arc<str>,
@@ -71,15 +75,13 @@ pub enum ValuesPart {
     },
 }
 
-/// A single value of Argo CD.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A single value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameter {
     /// Its path in Helm's syntax.
     pub name: String,
-    /// Its text; for a file parameter the file's content, `None` where the tree does not have it.
-    pub value: Option<String>,
-    /// `forceString`.
-    pub text: bool,
-    /// Whether it is a file parameter.
-    pub file: bool,
+    /// Its text in Helm's syntax; of a literal one as it is.
+    pub value: String,
+    /// How it is typed.
+    pub kind: ParameterKind,
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    ChartUse, Deployment, Form, Pin, PinKind, Reason, RenderedFile, Site, Stage,
+    Deployment, Form, Pin, PinKind, Reason, RenderedFile, Site, Stage,
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
 };
@@ -52,8 +52,6 @@ pub(super) struct Found {
     pub readers: Vec<Reader>,
     /// Linkerd's charts as they are deployed.
     pub deployments: Vec<Deployment>,
-    /// Linkerd's charts as they are rendered.
-    pub uses: Vec<ChartUse>,
     /// Files that a chart made.
     pub rendered: Vec<RenderedFile>,
     /// What the model of what is deployed reads, wherever no shape has found it already.
@@ -162,7 +160,6 @@ impl Found {
         self.pins.extend(other.pins);
         self.readers.extend(other.readers);
         self.deployments.extend(other.deployments);
-        self.uses.extend(other.uses);
         self.rendered.extend(other.rendered);
         self.modelled.extend(other.modelled);
         self.aliases_read.extend(other.aliases_read);

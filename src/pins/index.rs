@@ -20,9 +20,6 @@ use crate::{
     yaml::Node,
 };
 
-/// Keys of a values file that are kept.
-const TOP_KEYS: usize = 64;
-
 /// Facts of all files.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -40,8 +37,6 @@ pub(super) struct Index {
     pub roots: Vec<Root>,
     /// ConfigMaps, Secrets in plain text, and cluster Secrets of Argo CD.
     pub maps: Vec<Map>,
-    /// Files that are called values.
-    pub values_files: Vec<ValuesFile>,
     /// Files with objects that make others, wherever what they read may lie.
     pub makers: Vec<RepoPath>,
     /// Files with objects that ask for a chart, or tell the injector something.
@@ -50,14 +45,6 @@ pub(super) struct Index {
     pub leading: Vec<RepoPath>,
     /// Files with objects that others refer to.
     pub referable: Vec<RepoPath>,
-}
-
-/// A file that is called values, with its keys.
-#[derive(Clone, Debug)]
-pub(super) struct ValuesFile {
-    pub path: RepoPath,
-    /// Its first keys at the top.
-    pub keys: Vec<String>,
 }
 
 /// A named source of charts.
@@ -133,8 +120,6 @@ pub(super) struct Kustomization {
     pub namespace: Option<String>,
     /// Files and folders that it takes in, relative to its own folder.
     pub takes: Vec<String>,
-    /// The files that are patches.
-    pub patch_files: Vec<String>,
     /// The ConfigMaps that it generates.
     pub generated: Vec<String>,
     /// Whether it has [the annotation](says_replace) put on objects.
@@ -177,8 +162,6 @@ pub(super) struct Map {
     pub name: String,
     pub namespace: Option<String>,
     pub path: RepoPath,
-    /// Whether it is a cluster of Argo CD's.
-    pub cluster: bool,
 }
 
 // === impl Dependency ===
@@ -221,13 +204,6 @@ impl Index {
             let fact = roots.map(|root| kustomization(file, root));
             index.kustomizations.extend(fact.map(|fact| (file.path.folder().to_owned(), fact)));
         }
-        if file.path.as_str().to_ascii_lowercase().contains("values")
-            && let Some(root) =
-                place.stream.roots().next().filter(|r| r.is_mapping() && r.get("kind").is_none())
-        {
-            let keys = root.entries().take(TOP_KEYS).filter_map(|(k, _)| k.as_str().map(str::to_owned));
-            index.values_files.push(ValuesFile { path: file.path.clone(), keys: keys.collect() });
-        }
         let objects = Object::all(place);
         let path = |is: bool| is.then(|| file.path.clone());
         let is = |of: fn(&str, &str) -> bool| objects.iter().any(|object| of(object.group, object.kind));
@@ -254,7 +230,6 @@ impl Index {
         self.kustomizations.extend(other.kustomizations);
         self.roots.extend(other.roots);
         self.maps.extend(other.maps);
-        self.values_files.extend(other.values_files);
         self.makers.extend(other.makers);
         self.objects.extend(other.objects);
         self.leading.extend(other.leading);
@@ -291,9 +266,8 @@ impl Index {
                 self.namespaces.push(Namespace { name: name.to_owned(), path, inject });
             }
             ("", "ConfigMap" | "Secret") => {
-                let label = object.node.text(&["metadata", "labels", "argocd.argoproj.io/secret-type"]);
                 let (kind, name) = (object.kind.to_owned(), name.to_owned());
-                self.maps.push(Map { kind, name, namespace, path, cluster: label == Some("cluster") });
+                self.maps.push(Map { kind, name, namespace, path });
             }
             _ => {}
         }
@@ -438,15 +412,12 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
     }
     let patches =
         ["patches", "patchesJson6902"].into_iter().filter_map(|key| root.get(key)).flat_map(Node::items);
-    let mut patch_files: Vec<String> = patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)).collect();
-    takes.extend(patch_files.iter().cloned());
-    patch_files.extend(list("patchesStrategicMerge"));
+    takes.extend(patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)));
     let generated = root.get("configMapGenerator").into_iter().flat_map(Node::items);
     Kustomization {
         path: file.path.clone(),
         namespace: root.text(&["namespace"]).map(str::to_owned),
         takes,
-        patch_files,
         generated: generated.filter_map(|g| g.text(&["name"]).map(str::to_owned)).collect(),
         replaces: says_replace(&file.text),
     }

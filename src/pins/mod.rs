@@ -34,7 +34,6 @@ mod run;
 mod screen;
 mod template;
 mod unknown;
-mod uses;
 mod values;
 mod variable;
 mod version_text;
@@ -56,7 +55,7 @@ use crate::{
 
 pub use crate::deploy::{Root, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES};
-pub use chart_use::{ChartUse, Parameter, ValuesPart};
+pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
 pub use other::{Mention, mentions};
 pub use rendered::{Marks, marks};
 pub use run::scan;

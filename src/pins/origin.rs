@@ -10,7 +10,10 @@ use super::{
     found::Spec,
     version_text::{Expects, Judged, judge},
 };
-use crate::linkerd::{CHARTS, EDGE_CHARTS, retired_chart};
+use crate::{
+    deploy::{ChartRelease, Scalar, chart::Repository},
+    linkerd::{CHARTS, EDGE_CHARTS, retired_chart},
+};
 
 /// Where a chart is said to come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +43,18 @@ const ENTERPRISE: &str = "linkerd-enterprise";
 // === impl Ours ===
 
 impl Ours {
+    /// Judges the chart of a release.
+    pub fn of(release: &ChartRelease, mirrors: &[String]) -> Option<Self> {
+        let known = |scalar: &Scalar| scalar.unknown_to().is_none().then(|| scalar.text().into_owned());
+        let origin = match &release.repository {
+            Repository::Address(address) => known(address).map_or(Origin::Unknown, Origin::Address),
+            Repository::Git(_) => Origin::Local,
+            Repository::Unknown(_) => Origin::Unknown,
+        };
+        let version = release.version.as_ref().map(Scalar::text).unwrap_or_default();
+        Self::judge(&known(&release.chart)?, &origin, &version, mirrors)
+    }
+
     /// Judges a chart.
     pub fn judge(chart: &str, origin: &Origin, version: &str, mirrors: &[String]) -> Option<Self> {
         let current = CHARTS.contains(&chart);

@@ -31,7 +31,7 @@ use super::{
     rendered::{self, Lone},
     rivals,
     screen::{self, Hit, is_kustomization},
-    unknown, uses, values, variable,
+    unknown, values, variable,
 };
 
 /// More names that are no path are not listed.
@@ -115,6 +115,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
     deployed::roots(&context, &named, &mut claims);
     let charted = std::mem::take(&mut claims.charts);
+    let mut uses = std::mem::take(&mut claims.uses).complete(&context, &named);
     deployed::pins(&context, claims, &mut found);
     skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));
     for (evaluated, files) in [(terraformed, terraform), (helmfiled, helmfiles)] {
@@ -127,7 +128,6 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.generators = generators;
     trace_variables(&context, &mut found);
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
-    let mut uses = uses::complete(&context, std::mem::take(&mut found.uses));
     uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
     inventory.facts.uses = uses;
     inventory.facts.rendered = std::mem::take(&mut found.rendered);
@@ -272,7 +272,6 @@ fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
     let place = Place::of(file);
     let name = file.path.name();
     manifest::objects(context, place, found);
-    uses::of_file(context, place, &mut found.uses);
     for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
         variable::unread(place, object, found);
     }

@@ -19,7 +19,7 @@ use url::Url;
 use crate::{
     explain::{Basis, Search},
     linkerd::EdgeVersion,
-    pins::{ChartUse, Pin, PinKind, Root, Site, ValuesPart},
+    pins::{ChartUse, Pin, PinKind, Root, Site},
     pipeline::{Operator, case::Case},
     plan::{self, Target},
     release::{Chart as Packaged, Release},
@@ -208,11 +208,7 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
 
 /// The files that make a use of a chart what it is.
 fn of_use(found: &ChartUse) -> impl Iterator<Item = &RepoPath> {
-    let values = found.values.iter().filter_map(|part| match part {
-        ValuesPart::Text { path, .. } => Some(path),
-        ValuesPart::InChart { .. } | ValuesPart::Outside { .. } => None,
-    });
-    std::iter::once(&found.path).chain(&found.by).chain(values)
+    std::iter::once(&found.path).chain(&found.by).chain(&found.sources)
 }
 
 fn below(folder: &str, name: &str) -> String {

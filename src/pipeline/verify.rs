@@ -2,7 +2,6 @@
 
 use crate::{
     config,
-    pins::ValuesPart,
     pipeline::{Error, rendering::Rendering, survey::Survey, targets::Aim},
     plan::Target,
     release::Catalog,
@@ -61,16 +60,12 @@ fn deployed(survey: &Survey<'_>, target: &Target, committed: &[Committed]) -> Ve
     };
     let uses = survey.inventory.facts.uses.iter().filter(|found| target.covers(&found.path));
     let uses = uses.filter_map(|found| {
-        let texts = found.values.iter().filter_map(|part| match part {
-            ValuesPart::Text { path, .. } => Some(path.clone()),
-            ValuesPart::InChart { .. } | ValuesPart::Outside { .. } => None,
-        });
         Some(Deployed {
             chart: found.chart.clone(),
             version: edge(&found.chart, &found.version)?,
             place: Place { path: found.path.clone(), line: Some(found.line) },
-            by: found.by.clone(),
-            values: texts.collect(),
+            by: found.by.iter().cloned().collect(),
+            values: found.sources.iter().cloned().collect(),
         })
     });
     let sets = committed.iter().filter_map(|set| {
@@ -78,7 +73,7 @@ fn deployed(survey: &Survey<'_>, target: &Target, committed: &[Committed]) -> Ve
             chart: set.chart.clone(),
             version: edge(&set.chart, set.version.as_ref()?)?,
             place: Place { path: set.path()?.clone(), line: Some(set.line()) },
-            by: None,
+            by: Vec::new(),
             values: Vec::new(),
         })
     });

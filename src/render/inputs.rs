@@ -5,13 +5,15 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Chart, value};
 use crate::{
+    deploy::{self, Scalar, chart::merged, go_yaml, read},
     helm::{Layer, Setting, SettingKind, key_material::has_private_key},
     linkerd::REQUIRED,
-    pins::{ChartUse, Parameter, ValuesPart},
+    pins::{ChartUse, Parameter, ParameterKind, ValuesPart},
+    yaml::Ceilings,
 };
 
 /// What stands for a value from outside the tree: a text that fits as a name too.
@@ -21,7 +23,7 @@ pub(super) const STAND_IN: &str = "uplinker-stand-in";
 const UNNAMED: &str = "any value";
 
 /// What Helm is given.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Inputs {
     /// `--values`.
     pub layers: Vec<Layer>,
@@ -29,6 +31,8 @@ pub(super) struct Inputs {
     pub settings: Vec<Setting>,
     /// The user's values, merged.
     pub values: Value,
+    /// The same as the deployers have them.
+    laid: deploy::Value,
     /// What got a stand-in, for people.
     pub stand_ins: Vec<String>,
     /// What else is to be known.
@@ -50,14 +54,24 @@ impl Inputs {
     /// Collects what a use gives to a chart.
     pub fn of(found: &ChartUse, chart: &Chart) -> Result<Self, Fault> {
         let defaults = value::read(chart.defaults()).unwrap_or_default();
-        let mut inputs = Self { values: Value::Object(Map::new()), ..Self::default() };
+        let mut inputs = Self {
+            layers: Vec::new(),
+            settings: Vec::new(),
+            values: Value::Null,
+            laid: deploy::Value::empty(),
+            stand_ins: Vec::new(),
+            notes: Vec::new(),
+        };
         for part in &found.values {
             inputs.part(part, chart, &defaults)?;
         }
         for parameter in &found.parameters {
-            inputs.parameter(parameter);
+            // What Helm refuses it says itself.
+            deployed(parameter).lay(&mut inputs.laid).ok();
+            inputs.settings.push(setting(parameter));
         }
         inputs.required(&found.chart, &defaults);
+        inputs.values = value::of_deployed(&inputs.laid);
         Ok(inputs)
     }
 
@@ -70,7 +84,6 @@ impl Inputs {
     pub fn given(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         texts(&self.values, &mut found);
-        found.extend(self.settings.iter().map(|s| s.value.trim().to_owned()));
         found.insert(STAND_IN.to_owned());
         found.remove("");
         found
@@ -79,25 +92,17 @@ impl Inputs {
     fn part(&mut self, part: &ValuesPart, chart: &Chart, defaults: &Value) -> Result<(), Fault> {
         match part {
             ValuesPart::Text { text, path } => {
-                let read = value::read(text).map_err(|error| Fault {
-                    reason: format!("the values in {path} cannot be read: {error}."),
-                    hint: "Correct the file.".to_owned(),
-                    by_helm: false,
+                let fault =
+                    |reason: String, hint: &str| Fault { reason, hint: hint.to_owned(), by_helm: false };
+                let read = read::mapping(&Scalar::made(text), &Ceilings::default()).map_err(|error| {
+                    fault(format!("the values in {path} cannot be read: {error}."), "Correct the file.")
                 })?;
-                match read {
-                    Value::Null => {}
-                    Value::Object(_) => {
-                        value::overlay(&mut self.values, &read);
-                        self.layers.push(Layer(text.clone()));
-                    }
-                    _ => {
-                        return Err(Fault {
-                            reason: format!("the values in {path} are no mapping."),
-                            hint: "Write them as keys and values.".to_owned(),
-                            by_helm: false,
-                        });
-                    }
-                }
+                let deploy::Value::Map(_) = read else {
+                    let reason = format!("the values in {path} are no mapping.");
+                    return Err(fault(reason, "Write them as keys and values."));
+                };
+                self.laid = merged(&self.laid, &read);
+                self.layers.push(Layer(text.clone()));
             }
             ValuesPart::InChart { file, optional } => match chart.files.get(file) {
                 Some(text) => self.layers.push(Layer(text.clone())),
@@ -118,20 +123,10 @@ impl Inputs {
 
     /// Gives a stand-in where the chart takes a text; elsewhere its default is the better guess.
     fn stand_in(&mut self, target: &str, what: &str, defaults: &Value) {
-        let Some(keys) = keys(target) else {
-            let setting =
-                Setting { name: target.to_owned(), value: STAND_IN.to_owned(), kind: SettingKind::Text };
-            self.settings.push(setting);
-            return self.note_stand_in(target, what);
-        };
-        let default = keys.iter().try_fold(defaults, |at, key| at.get(key));
-        match default {
-            None | Some(Value::String(_) | Value::Null) => {
-                let layer = nested(&keys, Value::from(STAND_IN));
-                value::overlay(&mut self.values, &layer);
-                self.layers.push(Layer(format!("{layer}\n").into()));
-                self.note_stand_in(target, what);
-            }
+        let mut alone = deploy::Value::empty();
+        let is_laid = stand_in(target).lay(&mut alone).is_ok();
+        match at(defaults, &alone).filter(|_| is_laid) {
+            None | Some(Value::String(_) | Value::Null) => self.put(target, what),
             Some(_) => {
                 self.notes.push(format!(
                     "`{target}` comes from outside ({what}); the chart's default stands for it."
@@ -140,26 +135,28 @@ impl Inputs {
         }
     }
 
-    fn parameter(&mut self, parameter: &Parameter) {
-        let text = parameter.value.clone().unwrap_or_else(|| {
-            self.note_stand_in(&parameter.name, "a file that is not in this repository");
-            STAND_IN.to_owned()
-        });
-        let setting = setting(parameter, text.clone());
-        if let Some(keys) = keys(&parameter.name) {
-            let typed = match setting.kind {
-                SettingKind::Typed => typed(&text),
-                SettingKind::Text | SettingKind::File => Value::from(text),
-            };
-            value::overlay(&mut self.values, &nested(&keys, typed));
+    /// Puts a stand-in at a path of Helm's.
+    fn put(&mut self, target: &str, what: &str) {
+        let parameter = stand_in(target);
+        let mut alone = deploy::Value::empty();
+        parameter.lay(&mut self.laid).ok();
+        match parameter.lay(&mut alone) {
+            Ok(()) if !target.contains('[') => {
+                self.layers.push(Layer(go_yaml::document(&alone).text().into()));
+            }
+            // What goes into a list depends on what is there.
+            _ => {
+                let (name, value) = (target.to_owned(), STAND_IN.to_owned());
+                self.settings.push(Setting { name, value, kind: SettingKind::Text });
+            }
         }
-        self.settings.push(setting);
+        self.note_stand_in(target, what);
     }
 
     /// Fills what the chart insists on and the tree does not say.
     fn required(&mut self, chart: &str, defaults: &Value) {
         let mut all = defaults.clone();
-        value::overlay(&mut all, &self.values);
+        value::overlay(&mut all, &value::of_deployed(&self.laid));
         let text = |path: &str| {
             let found = path.split('.').try_fold(&all, |at, key| at.get(key));
             found.map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).unwrap_or_default()
@@ -167,13 +164,7 @@ impl Inputs {
         let needed = REQUIRED.iter().filter(|r| r.chart == chart && text(r.unless.0) != r.unless.1);
         let missing: Vec<&str> =
             needed.map(|r| r.path).filter(|path| matches!(text(path).as_str(), "" | "null")).collect();
-        for path in missing {
-            let keys: Vec<String> = path.split('.').map(str::to_owned).collect();
-            let layer = nested(&keys, Value::from(STAND_IN));
-            value::overlay(&mut self.values, &layer);
-            self.layers.push(Layer(format!("{layer}\n").into()));
-            self.note_stand_in(path, "not in this repository");
-        }
+        missing.into_iter().for_each(|path| self.put(path, "not in this repository"));
     }
 
     fn note_stand_in(&mut self, target: &str, what: &str) {
@@ -184,69 +175,43 @@ impl Inputs {
     }
 }
 
-/// Gives a parameter of Argo CD to Helm. A text with a private key goes by a file: a command line is no secret on its
-/// machine.
-pub(super) fn setting(parameter: &Parameter, text: String) -> Setting {
-    let kind = match (parameter.file || has_private_key(&text), parameter.text) {
-        (true, _) => SettingKind::File,
-        (false, true) => SettingKind::Text,
-        (false, false) => SettingKind::Typed,
+/// A stand-in at a path of Helm's.
+fn stand_in(target: &str) -> deploy::Parameter {
+    let (name, value) = (Scalar::made(target), Scalar::made(STAND_IN));
+    deploy::Parameter { name, value, kind: ParameterKind::Text }
+}
+
+fn deployed(parameter: &Parameter) -> deploy::Parameter {
+    let (name, value) = (Scalar::made(&parameter.name), Scalar::made(&parameter.value));
+    deploy::Parameter { name, value, kind: parameter.kind }
+}
+
+/// Returns what is where another value has its only scalar.
+fn at<'v>(value: &'v Value, alone: &deploy::Value) -> Option<&'v Value> {
+    match alone {
+        deploy::Value::Scalar(_) => Some(value),
+        deploy::Value::List(items) => at(value.get(items.len().checked_sub(1)?)?, items.last()?),
+        deploy::Value::Map(map) => map.iter().next().and_then(|(key, inner)| at(value.get(&**key)?, inner)),
+    }
+}
+
+/// Gives a single value to Helm. A text with a private key goes by a file: a command line is no secret on its machine.
+pub(super) fn setting(parameter: &Parameter) -> Setting {
+    let Parameter { name, value, kind } = parameter.clone();
+    let kind = match kind {
+        ParameterKind::Looks => SettingKind::Typed,
+        ParameterKind::Text => SettingKind::Text,
+        ParameterKind::Literal => SettingKind::File,
     };
-    let value = if kind == SettingKind::File { text } else { escaped(&text) };
-    Setting { name: parameter.name.clone(), value, kind }
-}
-
-/// Escapes a value as Argo CD does: a text in braces is a list and stays, in any other a comma is no separator.
-fn escaped(text: &str) -> String {
-    if text.starts_with('{') && text.ends_with('}') {
-        return text.to_owned();
+    // A file has no syntax in it.
+    let mut alone = deploy::Value::empty();
+    deployed(parameter).lay(&mut alone).ok();
+    let key =
+        alone.scalars().into_iter().map(|text| text.text().into_owned()).find(|text| has_private_key(text));
+    match key.filter(|_| kind != SettingKind::File) {
+        Some(value) => Setting { name, value, kind: SettingKind::File },
+        None => Setting { name, value, kind },
     }
-    let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
-    for c in text.chars() {
-        if c == ',' && before != '\\' {
-            out.push('\\');
-        }
-        out.push(c);
-        before = c;
-    }
-    out
-}
-
-/// Types a value as Helm's `--set` does.
-fn typed(text: &str) -> Value {
-    match text {
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        "null" => Value::Null,
-        "0" => Value::from(0),
-        _ if text.starts_with('0') => Value::from(text),
-        _ => text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from),
-    }
-}
-
-/// Splits a path in Helm's syntax; `None` where it goes into a list.
-fn keys(path: &str) -> Option<Vec<String>> {
-    let (mut keys, mut key, mut escaped) = (Vec::new(), String::new(), false);
-    for c in path.chars() {
-        match c {
-            _ if escaped => {
-                key.push(c);
-                escaped = false;
-            }
-            '\\' => escaped = true,
-            '.' => keys.push(std::mem::take(&mut key)),
-            '[' | '{' | '=' | ',' => return None,
-            c => key.push(c),
-        }
-    }
-    keys.push(key);
-    keys.iter().all(|k| !k.is_empty()).then_some(keys)
-}
-
-fn nested(keys: &[String], value: Value) -> Value {
-    let lay = |value: Value, key: &String| Value::Object(Map::from_iter([(key.clone(), value)]));
-    keys.iter().rev().fold(value, lay)
 }
 
 fn texts(value: &Value, found: &mut BTreeSet<String>) {
@@ -265,25 +230,25 @@ mod tests {
     #[test]
     fn a_key_is_on_no_command_line() {
         let key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIFxK8lq0bY3vJt1hQmZ2cW5uZ0Jkc2Zhc2Rm\n-----END EC PRIVATE KEY-----\n";
-        for (value, kind) in [(key, SettingKind::File), ("a,b", SettingKind::Text)] {
-            let name = "identity.issuer.tls.keyPEM".to_owned();
-            let parameter = Parameter { name, value: Some(value.to_owned()), text: true, file: false };
-            let found = setting(&parameter, value.to_owned());
-            assert_eq!((found.kind, found.value.replace('\\', "")), (kind, value.to_owned()));
-        }
+        let text = |value: &str| Parameter {
+            name: "identity.issuer.tls.keyPEM".to_owned(),
+            value: value.to_owned(),
+            kind: ParameterKind::Text,
+        };
+        assert_eq!(setting(&text("a\\,b")).kind, SettingKind::Text);
+        let found = setting(&text(&format!("a\\,b\n{key}")));
+        assert_eq!((found.kind, found.value), (SettingKind::File, format!("a,b\n{key}")));
     }
 
     #[test]
-    fn commas_are_escaped_as_argo_does() {
-        assert_eq!(escaped("a,b\\,c"), "a\\,b\\,c");
-        assert_eq!(escaped("{a,b}"), "{a,b}");
-    }
-
-    #[test]
-    fn single_values_are_typed_as_helm_does() {
-        assert_eq!(typed("7"), Value::from(7));
-        assert_eq!(typed("007"), Value::from("007"));
-        assert_eq!(typed("true"), Value::from(true));
-        assert_eq!(typed("1.5"), Value::from("1.5"));
+    fn what_stands_at_a_path_of_helms_is_found() {
+        let defaults = serde_json::json!({"a": {"b.c": [1, {"d": true}]}});
+        let found = |target: &str| {
+            let mut alone = deploy::Value::empty();
+            stand_in(target).lay(&mut alone).unwrap();
+            at(&defaults, &alone).cloned()
+        };
+        assert_eq!(found("a.b\\.c[1].d"), Some(Value::Bool(true)));
+        assert_eq!((found("a.b"), found("a.b\\.c[2]")), (None, None));
     }
 }

@@ -19,12 +19,7 @@ use super::{
     normalize::normalize,
     value,
 };
-use crate::{
-    helm::Template,
-    pins::{ChartUse, ValuesPart},
-    release::Catalog,
-    repo::RepoPath,
-};
+use crate::{helm::Template, pins::ChartUse, release::Catalog, repo::RepoPath};
 
 /// One side of a use, ready to be rendered.
 struct Side {
@@ -127,27 +122,36 @@ pub fn render_uses(
     renderings
 }
 
-/// Pairs the uses of both scans and keeps those that differ. Equal names are paired in their order; a use without a
-/// counterpart was made or removed by hand and is no part of an upgrade.
+/// Pairs the uses of both scans and keeps those that differ. What several have alike may differ between them afterwards,
+/// so that one use is a pair with each that any of them has. Those of the same are paired in their order; a use without
+/// a counterpart was made or removed by hand and is no part of an upgrade.
 fn changed<'a>(before: &'a [ChartUse], after: &'a [ChartUse]) -> Vec<Changed<'a>> {
-    type Name<'a> = (&'a RepoPath, &'a str, Option<&'a RepoPath>, &'a str, &'a str);
-    let name = |u: &'a ChartUse| -> Name<'a> { (&u.path, &u.part, u.by.as_ref(), &u.chart, &u.release) };
-    let mut old: BTreeMap<Name<'a>, std::collections::VecDeque<&ChartUse>> = BTreeMap::new();
-    before.iter().for_each(|u| old.entry(name(u)).or_default().push_back(u));
-    let pair = |after: &'a ChartUse| {
-        let before = old.get_mut(&name(after))?.pop_front()?;
-        Some(Changed { before, after })
-    };
-    after.iter().filter_map(pair).filter(Changed::differs).collect()
+    type Name<'a> = (&'a RepoPath, &'a str, &'a str, &'a str);
+    let name = |u: &'a ChartUse| -> Name<'a> { (&u.path, &u.part, &u.chart, &u.release) };
+    let mut old: BTreeMap<Name<'a>, Vec<&ChartUse>> = BTreeMap::new();
+    before.iter().for_each(|u| old.entry(name(u)).or_default().push(u));
+    let mut seen: BTreeMap<(Name<'a>, &BTreeSet<RepoPath>), usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for after in after {
+        let named = old.get(&name(after)).map_or(&[][..], Vec::as_slice);
+        let number = seen.entry((name(after), &after.by)).or_default();
+        let same = named.iter().filter(|before| before.by == after.by).nth(*number);
+        *number += 1;
+        match same {
+            Some(before) => found.push(Changed { before, after }),
+            None => {
+                let shared = named.iter().filter(|before| !before.by.is_disjoint(&after.by));
+                found.extend(shared.map(|before| Changed { before, after }));
+            }
+        }
+    }
+    found.retain(Changed::differs);
+    found
 }
 
 /// Lists the files that make a use what it is.
 fn files(found: &ChartUse) -> impl Iterator<Item = &RepoPath> {
-    let of_values = found.values.iter().filter_map(|part| match part {
-        ValuesPart::Text { path, .. } => Some(path),
-        ValuesPart::InChart { .. } | ValuesPart::Outside { .. } => None,
-    });
-    std::iter::once(&found.path).chain(&found.by).chain(of_values)
+    std::iter::once(&found.path).chain(&found.by).chain(&found.sources)
 }
 
 /// Says which chart of the index a version means: an exact one, or for a range the newest that is in it.
@@ -159,7 +163,8 @@ fn chart_id(found: &ChartUse, catalog: &Catalog) -> Result<ChartId, Fault> {
         return Ok(ChartId { name, version: plain.to_owned() });
     }
     // Helm parts bounds by spaces as well as by commas.
-    let bounds: Vec<&str> = written.split([' ', ',']).filter(|bound| !bound.is_empty()).collect();
+    let tilde = written.replace("~>", "~").replace("~ ", "~");
+    let bounds: Vec<&str> = tilde.split([' ', ',']).filter(|bound| !bound.is_empty()).collect();
     let range = VersionReq::parse(&bounds.join(", ")).ok();
     let charts = catalog.releases.values().filter_map(|release| release.charts.get(&found.chart));
     let versions = charts.filter_map(|chart| Version::parse(&chart.version).ok());
@@ -177,7 +182,10 @@ fn chart_id(found: &ChartUse, catalog: &Catalog) -> Result<ChartId, Fault> {
 impl Changed<'_> {
     /// Where it stands and what is noted of it makes no other rendering.
     fn differs(&self) -> bool {
-        let plain = |found: &ChartUse| ChartUse { line: 0, notes: Vec::new(), ..found.clone() };
+        let plain = |found: &ChartUse| {
+            let (by, sources) = Default::default();
+            ChartUse { line: 0, by, sources, notes: Vec::new(), ..found.clone() }
+        };
         plain(self.before) != plain(self.after)
     }
 
@@ -186,6 +194,17 @@ impl Changed<'_> {
         let place =
             |found: &ChartUse| (found.line, found.chart.clone(), found.path.clone(), found.by.clone());
         place(self.after) == place(other.after)
+    }
+
+    /// Says who has it so, where one of them wrote any of it.
+    fn by(&self) -> Option<String> {
+        let ChartUse { by, sources, .. } = self.after;
+        let first = by.iter().find(|by| sources.contains(*by))?;
+        Some(match by.len() - 1 {
+            0 => format!("As {first} has it."),
+            1 => format!("As {first} and one other have it."),
+            others => format!("As {first} and {others} others have it."),
+        })
     }
 
     fn ids(&self, catalog: &Catalog) -> Result<(ChartId, ChartId), Fault> {
@@ -213,9 +232,7 @@ impl Changed<'_> {
         };
         let mut notes = self.after.notes.clone();
         notes.extend(both(|inputs| &inputs.notes));
-        if let Some(by) = &self.after.by {
-            notes.push(format!("As {by} has it."));
-        }
+        notes.extend(self.by());
         Rendering {
             path: self.after.path.clone(),
             line: self.after.line,

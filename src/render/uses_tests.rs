@@ -5,7 +5,7 @@ use std::{cell::RefCell, sync::Mutex};
 use super::*;
 use crate::{
     helm::{Layer, Setting, SettingKind},
-    pins::Parameter,
+    pins::{Parameter, ParameterKind, ValuesPart},
     release::{Chart as Indexed, Release},
 };
 
@@ -62,7 +62,8 @@ fn one(chart: &str, version: &str, values: &[ValuesPart]) -> ChartUse {
         path: path("a/release.yaml"),
         line: 3,
         part: String::new(),
-        by: None,
+        by: BTreeSet::new(),
+        sources: BTreeSet::new(),
         chart: chart.to_owned(),
         version: version.to_owned(),
         release: chart.to_owned(),
@@ -180,19 +181,15 @@ fn values_from_outside_get_one_text_where_the_chart_takes_one() {
 #[test]
 fn parameters_are_settings_behind_all_values() {
     let fake = Fake::default();
-    let parameter = |name: &str, value: Option<&str>, text, file| Parameter {
-        name: name.to_owned(),
-        value: value.map(str::to_owned),
-        text,
-        file,
-    };
+    let parameter =
+        |name: &str, value: &str, kind| Parameter { name: name.to_owned(), value: value.to_owned(), kind };
     let viz = |version: &str| ChartUse {
         parameters: vec![
-            parameter("a.b", Some("x,y"), false, false),
-            parameter("n", Some("3"), true, false),
-            parameter("f", None, true, true),
+            parameter("a.b", "x\\,y", ParameterKind::Looks),
+            parameter("n", "3", ParameterKind::Text),
+            parameter("f", "a,b", ParameterKind::Literal),
         ],
-        ..one("linkerd-viz", version, &[text("a: {b: 1, c: 2}\n")])
+        ..one("linkerd-viz", version, &[text("a: {b: 1, c: 2}\n"), outside(Some("l[0].m"))])
     };
     let renderings = render(&[viz("2026.8.2")], &[viz("2026.8.3")], &fake);
     let setting =
@@ -200,14 +197,43 @@ fn parameters_are_settings_behind_all_values() {
     assert_eq!(
         fake.asked.lock().unwrap()[0].template.settings,
         [
+            setting("l[0].m", "uplinker-stand-in", SettingKind::Text),
             setting("a.b", "x\\,y", SettingKind::Typed),
             setting("n", "3", SettingKind::Text),
-            setting("f", "uplinker-stand-in", SettingKind::File),
+            setting("f", "a,b", SettingKind::File),
         ]
     );
-    let values = serde_json::json!({"a": {"b": "x,y", "c": 2}, "n": "3", "f": "uplinker-stand-in"});
+    let values = serde_json::json!({
+        "a": {"b": "x,y", "c": 2}, "l": [{"m": "uplinker-stand-in"}], "n": "3", "f": "a,b"
+    });
     assert_eq!(renderings.done[0].values_after, values);
-    assert_eq!(renderings.done[0].stand_ins, ["f (a file that is not in this repository)"]);
+    assert_eq!(renderings.done[0].stand_ins, ["l[0].m (Secret linkerd/certs)"]);
+}
+
+#[test]
+fn what_clusters_had_alike_may_differ_between_them() {
+    let by = |version: &str, who: &[&str]| ChartUse {
+        by: who.iter().map(|who| path(who)).collect(),
+        sources: [path("a.yaml")].into(),
+        ..one("linkerd-viz", version, &[])
+    };
+    let shown = |before: &[ChartUse], after: &[ChartUse]| -> Vec<String> {
+        let done = render(before, after, &Fake::default()).done;
+        done.iter().map(|r| format!("{} -> {} {}", r.from.version, r.to.version, r.notes.join(" "))).collect()
+    };
+    let (old, new) = ("2026.8.2", "2026.8.3");
+    let both = [by(old, &["a.yaml", "b.yaml"])];
+    let moved = [by(new, &["a.yaml"]), by(old, &["b.yaml"])];
+    let found = shown(&both, &moved);
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].starts_with("2026.8.2 -> 2026.8.3") && found[0].contains("As a.yaml has it."),
+        "{found:?}"
+    );
+    let found = shown(&moved, &[by(new, &["a.yaml", "b.yaml"])]);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("As a.yaml and one other have it."), "{found:?}");
+    assert!(shown(&both, &[by(new, &["c.yaml"])]).is_empty());
 }
 
 #[test]

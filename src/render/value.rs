@@ -5,7 +5,10 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::yaml::{Node, Stream, Style, YamlError};
+use crate::{
+    deploy::{self, typed::Typed},
+    yaml::{Node, Stream, Style, YamlError},
+};
 
 /// The most values that one document may unfold to through its aliases.
 const CEILING: usize = 2_000_000;
@@ -68,6 +71,23 @@ fn mapping(node: Node<'_>, left: &mut usize, depth: usize) -> Result<Map<String,
         map.insert(key.as_str().unwrap_or_default().to_owned(), unfold(value, left, depth)?);
     }
     Ok(map)
+}
+
+/// Takes over a value of the model.
+pub fn of_deployed(value: &deploy::Value) -> Value {
+    match value {
+        deploy::Value::Map(map) => {
+            map.iter().map(|(key, value)| (key.to_string(), of_deployed(value))).collect()
+        }
+        deploy::Value::List(items) => items.iter().map(of_deployed).collect(),
+        deploy::Value::Scalar(scalar) => match deploy::typed::typed(scalar) {
+            Typed::Null => Value::Null,
+            Typed::Bool(is) => Value::Bool(is),
+            Typed::Int(number) => Value::from(number),
+            Typed::Float(number) => Value::from(number),
+            Typed::Text(text) => Value::String(text),
+        },
+    }
 }
 
 /// Types a plain scalar as YAML 1.1 does; dates stay text, as in JSON.

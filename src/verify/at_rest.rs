@@ -50,9 +50,9 @@ pub struct Deployed {
     pub version: EdgeVersion,
     /// Where it stands.
     pub place: Place,
-    /// What sets it apart from others of the same object: an overlay, a cluster.
-    pub by: Option<RepoPath>,
-    /// The files that hold its values.
+    /// Those who have it so, where others may have another of the same object: overlays, clusters.
+    pub by: Vec<RepoPath>,
+    /// The files that it was written in, those of its values among them.
     pub values: Vec<RepoPath>,
 }
 
@@ -74,11 +74,10 @@ impl AtRest<'_> {
         type Charts<'d> = BTreeMap<&'d str, Vec<&'d Deployed>>;
         let mut groups: BTreeMap<(bool, &str), Charts<'_>> = BTreeMap::new();
         for deployed in self.deployed {
-            let group = match &deployed.by {
-                Some(by) => (true, by.as_str()),
-                None => (false, deployed.place.path.folder()),
-            };
-            groups.entry(group).or_default().entry(&deployed.chart).or_default().push(deployed);
+            let lone = deployed.by.is_empty().then(|| (false, deployed.place.path.folder()));
+            for group in deployed.by.iter().map(|by| (true, by.as_str())).chain(lone) {
+                groups.entry(group).or_default().entry(&deployed.chart).or_default().push(deployed);
+            }
         }
         let mut findings = Vec::new();
         for mut charts in groups.into_values() {
@@ -183,13 +182,13 @@ mod tests {
             chart: chart.into(),
             version: edge(version),
             place: Place { path: path(file), line: Some(3) },
-            by: None,
+            by: Vec::new(),
             values: Vec::new(),
         }
     }
 
     fn by(cluster: &str, deployed: Deployed) -> Deployed {
-        Deployed { by: Some(path(cluster)), ..deployed }
+        Deployed { by: vec![path(cluster)], ..deployed }
     }
 
     fn found(deployed: &[Deployed], build: impl FnOnce(Build) -> Build) -> Vec<Finding> {

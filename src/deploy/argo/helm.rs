@@ -9,6 +9,7 @@ use super::source::Source;
 use crate::{
     deploy::{
         chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
+        files::FileError,
         note::{About, Note},
         value::{Part, Scalar, Value, Via},
     },
@@ -43,6 +44,9 @@ pub(super) fn release(source: &Source<'_>, folder: Option<&str>) -> Option<Chart
     if source.value.get("kustomize").is_some() {
         notes.push(Note::new(&source.application.file, About::Unfollowed("kustomize")));
     }
+    if source.value.get("plugin").is_some() {
+        notes.push(Note::new(&source.application.file, About::Unfollowed("plugin")));
+    }
     let of_helm = |key: &str| helm.scalar(&[key]).filter(|s| !s.text().is_empty()).cloned();
     let destination = source.application.value.scalar(&["spec", "destination", "namespace"]);
     let name = source.application.name().cloned().unwrap_or_else(|| Scalar::made(""));
@@ -74,8 +78,8 @@ struct Layers<'a> {
 
 /// Where a file is that a source names.
 enum Place {
-    /// In this tree, if it is there.
-    Tree(String),
+    /// In this tree, if it is there; the address of the repository that is said to have it, which may be another one.
+    Tree(String, Option<String>),
     /// In the chart's package.
     InChart(Scalar),
     /// Elsewhere: who has it.
@@ -117,7 +121,7 @@ impl Layers<'_> {
         let (name, path) = (parameter.scalar(&["name"])?, parameter.scalar(&["path"])?);
         let outside = |who: String| Layer::Outside { who, target: Some(name.clone()), optional: false };
         Some(match self.place(path) {
-            Place::Tree(path) => match self.source.files.file(&path) {
+            Place::Tree(path, _) => match self.source.files.file(&path) {
                 Ok(file) => Layer::Set(Parameter {
                     name: name.clone(),
                     value: Scalar::file(&file).via(Via::Parameter),
@@ -138,17 +142,26 @@ impl Layers<'_> {
         let places: Vec<Place> = written.iter().map(|file| self.place(file)).collect();
         let is_glob = |path: &str| path.contains(['*', '?', '[']);
         let explicit = |path: &str| {
-            places.iter().any(|p| matches!(p, Place::Tree(other) if !is_glob(other) && other == path))
+            places.iter().any(|p| matches!(p, Place::Tree(other, _) if !is_glob(other) && other == path))
+        };
+        // That a file is missing here says something only of a repository that is this one.
+        let is_this = |of: &Option<String>| {
+            let has = |p: &Place| matches!(p, Place::Tree(path, other) if other == of && files.has(path));
+            of.is_none() || places.iter().any(has)
         };
         let mut layers = Vec::new();
         let mut seen: HashSet<String> = HashSet::new();
-        let mut take = |layers: &mut Vec<Layer>, path: &str| {
+        let mut take = |layers: &mut Vec<Layer>, path: &str, of: &Option<String>| {
             if !seen.insert(path.to_owned()) {
                 return;
             }
             match files.file(path) {
                 Ok(file) => layers.push(Layer::text(&Scalar::file(&file), files, path)),
-                Err(_) if optional && !files.has(path) => {}
+                Err(_) if optional && !files.has(path) && is_this(of) => {}
+                Err(FileError::Absent) => {
+                    let who = format!("{path} of {}", of.as_deref().unwrap_or("this repository"));
+                    layers.push(Layer::Outside { who, target: None, optional });
+                }
                 Err(error) => layers.push(Layer::outside(format!("{path}: {error}"))),
             }
         };
@@ -158,12 +171,12 @@ impl Layers<'_> {
                 Place::Elsewhere(who) => {
                     layers.push(Layer::Outside { who: who.clone(), target: None, optional });
                 }
-                Place::Tree(path) if is_glob(path) => {
+                Place::Tree(path, of) if is_glob(path) => {
                     let found: Vec<String> =
                         files.matching(path).into_iter().map(|e| e.path.to_string()).collect();
-                    found.iter().filter(|p| !explicit(p)).for_each(|p| take(&mut layers, p));
+                    found.iter().filter(|p| !explicit(p)).for_each(|p| take(&mut layers, p, of));
                 }
-                Place::Tree(path) => take(&mut layers, path),
+                Place::Tree(path, of) => take(&mut layers, path, of),
             }
         }
         layers
@@ -174,11 +187,14 @@ impl Layers<'_> {
         let text = written.text();
         let spec = &self.source.application.value;
         let sources = spec.path(&["spec", "sources"]).map_or(&[][..], Value::items);
-        let referred = |name: &str| sources.iter().any(|s| s.text(&["ref"]).is_some_and(|r| r == name));
+        let referred = |name: &str| sources.iter().find(|s| s.text(&["ref"]).is_some_and(|r| r == name));
         let reference = text.strip_prefix('$').map(|rest| rest.split_once('/').unwrap_or((rest, "")));
-        let (folder, file) = match reference.filter(|(name, _)| referred(name)) {
+        let mut of = None;
+        let referred = reference.and_then(|(name, _)| Some((name, referred(name)?)));
+        let (folder, file) = match referred {
             // Only what is behind the reference is filled.
-            Some((name, _)) => {
+            Some((name, source)) => {
+                of = source.text(&["repoURL"]).map(|url| url.into_owned());
                 let behind = written.cut((name.len() + 2).min(text.len())..text.len());
                 (Some(""), self.source.environment.fill(&behind))
             }
@@ -196,7 +212,10 @@ impl Layers<'_> {
             Some(from_root) => RepoPath::resolve("", from_root),
             None => RepoPath::resolve(folder, &name),
         };
-        path.map_or_else(|| Place::Elsewhere(name.clone().into_owned()), |path| Place::Tree(path.to_string()))
+        path.map_or_else(
+            || Place::Elsewhere(name.clone().into_owned()),
+            |path| Place::Tree(path.to_string(), of),
+        )
     }
 }
 

@@ -5,11 +5,15 @@
 
 use sha2::{Digest, Sha256};
 
-use super::sources::{Reader, Sourced};
+use super::{
+    sources::{Reader, Sourced},
+    substitute::Variables,
+};
 use crate::deploy::{
     chart::{ChartRelease, Layer, Parameter, ParameterKind, layered, merged},
     cluster::{Cluster, Reference},
     files::Files,
+    kustomize::{HASH, NAMES},
     note::{About, Note},
     object::Object,
     value::{Scalar, Value, Via},
@@ -24,15 +28,15 @@ pub fn helm_release(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
     let mut notes = Vec::new();
     let reader = Reader { object, cluster, files };
     let sourced = match spec.get("chartRef") {
-        Some(reference) => reader.referenced(reference, &mut notes)?,
-        None => reader.chart(spec.path(&["chart", "spec"])?, &mut notes)?,
+        Some(reference) => reader.referenced(reference)?,
+        None => reader.chart(spec.path(&["chart", "spec"])?)?,
     };
-    let Sourced { chart, repository, version, mut layers } = sourced;
+    let Sourced { chart, repository, version, mut layers, own_values } = sourced;
     let own_namespace = object.namespace().cloned();
     let target = spec.scalar(&["targetNamespace"]).filter(|n| !n.text().is_empty());
     values(object, cluster, files, &mut layers);
     if !spec.list_at("postRenderers").is_empty() {
-        notes.push(Note::new(&object.file, About::Unfollowed("postRenderers")));
+        notes.push(Note::new(&object.file, About::Afterwards { who: "Flux", keys: vec!["postRenderers"] }));
     }
     let crds = spec.text(&["upgrade", "crds"]).unwrap_or_default().to_ascii_lowercase();
     Some(ChartRelease {
@@ -41,19 +45,32 @@ pub fn helm_release(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
         release: release_name(object, spec, target),
         namespace: target.cloned().or(own_namespace),
         layers,
+        own_values,
         include_crds: matches!(&*crds, "create" | "createreplace"),
         notes,
         ..ChartRelease::new(&object.file, chart, repository)
     })
 }
 
+/// Fills a HelmRelease that nobody in the tree applies: whoever does may substitute variables. `None` where it has none.
+pub fn unapplied(object: &Object, files: &dyn Files) -> Option<Object> {
+    let is_applied = object.by.as_ref().is_some_and(|by| !NAMES.contains(&by.name()));
+    let value = Variables::elsewhere().fill(object, files, &mut Vec::new()).filter(|_| !is_applied)?;
+    Some(Object { value, ..object.clone() })
+}
+
 /// Reads the chart of a HelmChart or an OCIRepository, whoever asks for it; `None` where it names none.
 pub fn chart_source(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
-    let mut notes = Vec::new();
-    let Sourced { chart, repository, version, layers } =
-        Reader { object, cluster, files }.source(&mut notes)?;
+    let Sourced { chart, repository, version, layers, own_values } =
+        Reader { object, cluster, files }.source()?;
     let by = object.by.clone();
-    Some(ChartRelease { by, version, layers, notes, ..ChartRelease::new(&object.file, chart, repository) })
+    Some(ChartRelease {
+        by,
+        version,
+        layers,
+        own_values,
+        ..ChartRelease::new(&object.file, chart, repository)
+    })
 }
 
 /// Tells whether a HelmRelease may have its chart from a folder of a Git repository.
@@ -173,7 +190,10 @@ fn referenced(object: &Object, from: &Value, cluster: &Cluster<'_>, files: &dyn 
         namespace: namespace.as_deref(),
         from: &object.file,
     };
-    let Some(map) = cluster.find(wanted) else { return outside(", which is not in this repository") };
+    // Where no `nameReference` says so, or none that is here, one that kustomize generates is meant all the same.
+    let hashed = format!("{name}-{HASH}");
+    let map = cluster.find(wanted).or_else(|| cluster.find(Reference { name: &hashed, ..wanted }));
+    let Some(map) = map else { return outside(", which is not in this repository") };
     if map.value.get("sops").is_some() {
         return outside(", which SOPS encrypts");
     }

@@ -5,7 +5,6 @@ use crate::deploy::{
     chart::{Layer, Repository, registry_chart},
     cluster::{Cluster, Reference},
     files::Files,
-    note::{About, Note},
     object::Object,
     value::{Scalar, Value},
 };
@@ -17,6 +16,8 @@ pub(super) struct Sourced {
     pub version: Option<Scalar>,
     /// The values files that take the place of the chart's own values.
     pub layers: Vec<Layer>,
+    /// Whether the chart's own values lie under them all the same.
+    pub own_values: bool,
 }
 
 /// What a reference to a source is read with.
@@ -45,7 +46,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Follows `chartRef`.
-    pub fn referenced(&self, reference: &Value, notes: &mut Vec<Note>) -> Option<Sourced> {
+    pub fn referenced(&self, reference: &Value) -> Option<Sourced> {
         let kind = reference.text(&["kind"])?.into_owned();
         let Some(object) = self.find(reference, &kind) else {
             let name = reference.scalar(&["name"])?;
@@ -55,13 +56,14 @@ impl<'a> Reader<'a> {
                 repository: Repository::Unknown(who.clone()),
                 version: Some(Scalar::unknown(&who)),
                 layers: Vec::new(),
+                own_values: true,
             });
         };
-        Reader { object, ..*self }.source(notes)
+        Reader { object, ..*self }.source()
     }
 
     /// Reads the object as a source.
-    pub fn source(&self, notes: &mut Vec<Note>) -> Option<Sourced> {
+    pub fn source(&self) -> Option<Sourced> {
         let spec = self.object.value.get("spec")?;
         match &*self.object.kind() {
             "OCIRepository" => {
@@ -69,20 +71,21 @@ impl<'a> Reader<'a> {
                 // In Flux's order: a digest, a range, a tag.
                 let of_ref = |key| spec.scalar(&["ref", key]).filter(|s| !s.text().is_empty());
                 let version = of_ref("digest").or_else(|| of_ref("semver")).or_else(|| of_ref("tag"));
-                Some(Sourced { chart, repository, version: version.cloned(), layers: Vec::new() })
+                let version = version.cloned();
+                Some(Sourced { chart, repository, version, layers: Vec::new(), own_values: true })
             }
-            "HelmChart" => self.chart(spec, notes),
+            "HelmChart" => self.chart(spec),
             kind => {
                 let who = format!("{kind} `{}`", self.object.name()?.text());
                 let chart = Scalar::unknown(&who);
                 let repository = Repository::Unknown(who);
-                Some(Sourced { chart, repository, version: None, layers: Vec::new() })
+                Some(Sourced { chart, repository, version: None, layers: Vec::new(), own_values: true })
             }
         }
     }
 
     /// Reads `chart.spec` of a HelmRelease, or the spec of a HelmChart: both say the same.
-    pub fn chart(&self, spec: &Value, notes: &mut Vec<Note>) -> Option<Sourced> {
+    pub fn chart(&self, spec: &Value) -> Option<Sourced> {
         let chart = spec.scalar(&["chart"])?.clone();
         let version = spec.scalar(&["version"]).filter(|v| !v.text().is_empty()).cloned();
         let reference = spec.get("sourceRef")?;
@@ -98,37 +101,37 @@ impl<'a> Reader<'a> {
             _ => Repository::Unknown(format!("{kind} `{name}`")),
         };
         let in_tree = matches!(repository, Repository::Git(_));
-        let mut layers = Vec::new();
-        self.values_files(spec, in_tree, &mut layers, notes);
+        let (layers, own_values) = self.values_files(spec, in_tree);
         // A chart in a folder has its version of its own.
         let version = version.filter(|_| !in_tree);
-        Some(Sourced { chart, repository, version, layers })
+        Some(Sourced { chart, repository, version, layers, own_values })
     }
 
-    /// Reads `valuesFiles`, which take the place of the chart's `values.yaml`.
-    fn values_files(&self, spec: &Value, in_tree: bool, layers: &mut Vec<Layer>, notes: &mut Vec<Note>) {
+    /// Reads `valuesFiles`, which take the place of the chart's `values.yaml`, unless they begin with it.
+    fn values_files(&self, spec: &Value, in_tree: bool) -> (Vec<Layer>, bool) {
         let optional = spec.text(&["ignoreMissingValuesFiles"]).is_some_and(|t| t == "true");
         let single = spec.get("valuesFile").filter(|_| spec.list_at("valuesFiles").is_empty());
-        let files: Vec<&Scalar> =
-            spec.list_at("valuesFiles").iter().chain(single).filter_map(Value::as_scalar).collect();
-        let is_own = |file: &Scalar| file.text().trim_start_matches("./") == "values.yaml";
-        if !in_tree && files.first().is_some_and(|first| !is_own(first)) {
-            // The chart's own values are then left out, which no layer can say.
-            notes.push(Note::new(&self.object.file, About::Unfollowed("valuesFiles")));
+        let files = spec.list_at("valuesFiles").iter().chain(single).filter_map(Value::as_scalar);
+        let mut files = files.peekable();
+        let Some(first) = files.peek().map(|file| file.text().trim_start_matches("./").to_owned()) else {
+            return (Vec::new(), true);
+        };
+        if !in_tree {
+            let own_values = first == "values.yaml";
+            let inside = files.skip(usize::from(own_values));
+            return (
+                inside.map(|file| Layer::InChart { file: file.clone(), optional }).collect(),
+                own_values,
+            );
         }
-        for file in files {
-            if !in_tree {
-                if !is_own(file) {
-                    layers.push(Layer::InChart { file: file.clone(), optional });
-                }
-                continue;
-            }
+        let layer = |file: &Scalar| {
             let path = file.text().trim_start_matches("./").to_owned();
             match self.files.file(&path) {
-                Ok(source) => layers.push(Layer::text(&Scalar::file(&source), self.files, &path)),
-                Err(_) if optional => {}
-                Err(error) => layers.push(Layer::outside(format!("{path}: {error}"))),
+                Ok(source) => Some(Layer::text(&Scalar::file(&source), self.files, &path)),
+                Err(_) if optional => None,
+                Err(error) => Some(Layer::outside(format!("{path}: {error}"))),
             }
-        }
+        };
+        (files.filter_map(layer).collect(), false)
     }
 }

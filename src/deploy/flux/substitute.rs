@@ -45,6 +45,12 @@ impl Variables {
         (always || !variables.known.is_empty() || !variables.outside.is_empty()).then_some(variables)
     }
 
+    /// The variables of a Kustomization that is not in the tree.
+    pub fn elsewhere() -> Self {
+        let outside = vec!["a Flux Kustomization that is not in this repository".to_owned()];
+        Self { known: IndexMap::new(), outside }
+    }
+
     fn take_from(&mut self, kustomization: &Object, from: &Value, cluster: &Cluster<'_>) {
         let Some((kind, name)) = from.text(&["kind"]).zip(from.text(&["name"])) else { return };
         let namespace = kustomization.namespace().map(|n| n.text().into_owned());

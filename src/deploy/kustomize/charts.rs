@@ -8,13 +8,26 @@ use crate::{
     deploy::{
         chart::{ChartRelease, Layer, Repository},
         files::FileError,
-        value::{Scalar, Value},
+        note::{About, Note},
+        value::{Part, Scalar, Value},
     },
     repo::RepoPath,
 };
 
 /// Where charts are kept below a kustomization, where it does not say otherwise.
 const HOME: &str = "charts";
+/// What a kustomization does to objects, those of charts among them.
+const CHANGES: [&str; 9] = [
+    "images",
+    "patches",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+    "replacements",
+    "transformers",
+    "commonLabels",
+    "labels",
+    "commonAnnotations",
+];
 
 /// Reads an entry of `helmCharts`, or a `HelmChartInflationGenerator`.
 pub(super) fn chart(
@@ -43,9 +56,13 @@ pub(super) fn chart(
     let mut layers = Vec::new();
     let file = file.map(|file| values(builder, here, &text_of(Some(&Value::Scalar(file)))));
     let inline = inline.cloned().map(Layer::Values);
+    let mut own_values = true;
     match entry.text(&["valuesMerge"]).as_deref() {
         Some("merge") => layers.extend(inline.into_iter().chain(file)),
-        Some("replace") if inline.is_some() => layers.extend(inline),
+        Some("replace") if inline.is_some() => {
+            layers.extend(inline);
+            own_values = false;
+        }
         _ => layers.extend(file.into_iter().chain(inline)),
     }
     for more in entry.list_at("additionalValuesFiles") {
@@ -54,20 +71,39 @@ pub(super) fn chart(
     ChartRelease {
         version: scalar("version", "chartVersion"),
         release: entry.scalar(&["releaseName"]).cloned().unwrap_or_else(|| Scalar::made("release-name")),
-        namespace: scalar("namespace", "releaseNamespace"),
+        // Without a namespace kustomize gives none to Helm either.
+        namespace: scalar("namespace", "releaseNamespace").or_else(|| Some(Scalar::made("default"))),
         layers,
+        own_values,
         kube_version: entry.scalar(&["kubeVersion"]).cloned(),
         api_versions: entry.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         include_crds: flag("includeCRDs"),
         hooks: !flag("skipHooks"),
-        ..ChartRelease::new(&here.path, chart, repository)
+        ..ChartRelease::new(file_of(entry).unwrap_or(&here.path), chart, repository)
+    }
+}
+
+/// Returns the file of an entry: a generator may have one of its own.
+fn file_of(entry: &Value) -> Option<&RepoPath> {
+    entry.scalars().into_iter().flat_map(Scalar::parts).find_map(|part| match part {
+        Part::Written(at) => Some(&at.source.path),
+        _ => None,
+    })
+}
+
+/// Notes of charts what a kustomization does to their objects.
+pub(super) fn changed(here: &Here, of: &Value, charts: &mut [ChartRelease]) {
+    let keys: Vec<&str> = CHANGES.into_iter().filter(|key| of.get(key).is_some()).collect();
+    if !keys.is_empty() {
+        let note = Note::new(&here.path, About::Afterwards { who: "kustomize", keys });
+        charts.iter_mut().for_each(|chart| chart.notes.push(note.clone()));
     }
 }
 
 fn values(builder: &mut Builder<'_>, here: &Here, path: &str) -> Layer {
     let outside = || Layer::Outside { who: format!("the values file {path}"), target: None, optional: false };
-    match builder.try_documents(here, path) {
-        Ok(documents) => Layer::Values(documents.first().cloned().unwrap_or_else(Value::empty)),
+    match builder.try_file(here, path) {
+        Ok(source) => Layer::text(&Scalar::file(&source), builder.files, source.path.as_str()),
         // It may come with the chart, when that is fetched.
         Err(FileError::Absent) => outside(),
         Err(error) => {

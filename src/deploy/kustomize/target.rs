@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     deploy::{
+        chart::ChartRelease,
         files::{FileError, Files},
         note::{About, Bound, Note},
         object::Object,
@@ -244,6 +245,7 @@ impl<'f> Builder<'f> {
             plugins::transformer(self, &at, &transformer, layer);
         }
         variables::note(&mut layer.resources, &mut layer.variables, of.list_at("vars"));
+        charts::changed(here, of, &mut layer.charts);
     }
 
     /// Notes what kustomize refuses of a kustomization before it reads on.
@@ -266,11 +268,13 @@ impl<'f> Builder<'f> {
                 }
             }
         }
-        let charts = of.list_at("helmCharts").iter().chain(of.list_at("helmChartInflationGenerator"));
-        for entry in charts {
+        let charts = ["helmCharts", "helmChartInflationGenerator"].into_iter().flat_map(|key| {
+            of.list_at(key).iter().enumerate().map(move |(n, entry)| (format!("{key}[{n}]"), entry))
+        });
+        for (part, entry) in charts {
             layer.outside = true;
             let chart = charts::chart(self, here, entry, of.get("helmGlobals"));
-            layer.charts.push(chart);
+            layer.charts.push(ChartRelease { part, ..chart });
         }
         for (at, generator) in self.plugins(here, of.list_at("generators"), layer) {
             plugins::generator(self, &at, &generator, layer);

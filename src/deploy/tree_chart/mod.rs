@@ -81,6 +81,11 @@ impl<'c> Charts<'c> {
         Self { helm, foreign, concerns, evaluated: AtomicUsize::new(0), over: AtomicUsize::new(0) }
     }
 
+    /// Tells whether a chart of that name is none of the tree's.
+    pub fn is_foreign(&self, name: &str) -> bool {
+        (self.foreign)(name)
+    }
+
     /// Evaluates the chart of a release; `None` where its folder is none of the tree, or is of no interest.
     pub fn evaluate(&self, release: &ChartRelease, files: &dyn Files) -> Option<Rendered> {
         let Repository::Git(_) = release.repository else { return None };

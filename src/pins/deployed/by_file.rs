@@ -24,6 +24,7 @@ pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> 
     let deployed = terraform::terraform(context.files);
     for release in &deployed.charts {
         take_release(context, release, PinKind::Terraform, claims);
+        claims.uses.take(context, release);
     }
     claims.objects.extend(deployed.objects);
     Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes)
@@ -38,6 +39,7 @@ pub(in crate::pins) fn helmfile(
     let deployed = helmfile::helmfile(context.files);
     for release in &deployed.charts {
         take_release(context, release, PinKind::Helmfile, claims);
+        claims.uses.take(context, release);
     }
     // A template that helmfile fills is read, whatever its name is.
     skipped.retain(|s| s.reason != SkipReason::HelmTemplate || !deployed.read.contains(&s.path));

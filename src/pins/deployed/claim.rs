@@ -5,7 +5,7 @@
 
 use std::{cmp::Ordering, collections::BTreeSet, ops::Range};
 
-use super::charts::Charted;
+use super::{charts::Charted, uses::Uses};
 use crate::{
     deploy::{ChartRelease, Object, Origin, Part, Scalar, json_patch::Guard, value::Via},
     linkerd::{self, PROXY_VERSION},
@@ -50,6 +50,8 @@ pub(in crate::pins) struct Claims {
     pub local: Vec<ChartRelease>,
     /// Objects that the model itself does not find deployed.
     pub objects: Vec<Object>,
+    /// How charts are rendered.
+    pub uses: Uses,
     /// How many of the claims are known to differ.
     settled: usize,
 }
@@ -138,6 +140,7 @@ impl Claims {
         self.charts.append(other.charts);
         self.local.extend(other.local);
         self.objects.extend(other.objects);
+        self.uses.append(other.uses);
     }
 
     /// Returns every place once, ordered by file and position.

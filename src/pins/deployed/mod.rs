@@ -11,6 +11,7 @@ mod release;
 mod rest;
 mod roots;
 mod site;
+mod uses;
 
 use super::{PinKind, Skipped, context::Context, found::Found, place::Place};
 use crate::deploy::{Files as _, fleet};
@@ -42,6 +43,7 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
     for document in documents.iter().flat_map(|all| all.iter()) {
         for release in fleet::releases(context.files, path, document) {
             take_release(context, &release, PinKind::Fleet, claims);
+            claims.uses.take(context, &release);
         }
     }
 }

@@ -4,15 +4,9 @@
 
 use super::{charts, claim::Claims};
 use crate::{
-    deploy::{ChartRelease, Layer, Scalar, Value, chart::Repository},
+    deploy::{ChartRelease, Layer, Scalar, Value},
     linkerd::{self, INJECT, PROXY_VERSION, ValueLine},
-    pins::{
-        PinKind, Reason, annotation,
-        context::Context,
-        found::Spec,
-        origin::{Origin, Ours},
-        version_text::Expects,
-    },
+    pins::{PinKind, Reason, annotation, context::Context, found::Spec, origin::Ours, version_text::Expects},
 };
 
 /// Mappings in mappings that are walked; people write far fewer.
@@ -29,13 +23,7 @@ pub(in crate::pins) fn take_release(
     if matches!(kind, PinKind::Terraform | PinKind::Helmfile | PinKind::Fleet) {
         claims.local.extend(charts::beside(context, release, &chart));
     }
-    let origin = match &release.repository {
-        Repository::Address(address) => known(address).map_or(Origin::Unknown, Origin::Address),
-        Repository::Git(_) => Origin::Local,
-        Repository::Unknown(_) => Origin::Unknown,
-    };
-    let version = release.version.as_ref().map(Scalar::text).unwrap_or_default();
-    let ours = Ours::judge(&chart, &origin, &version, &context.options.mirrors);
+    let ours = Ours::of(release, &context.options.mirrors);
     let spec = |ours: &Ours| ours.fill(Spec::platform(kind, Expects::Chart));
     match (&ours, &release.version) {
         (Some(ours), Some(version)) => claims.take(version, &spec(ours)),

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::{charts, claim::Claims, objects::take_object, release::take_release};
 use crate::{
     deploy::{
-        Deployer, Files as _, Object, Value,
+        Deployer, Files as _, Object, Value, flux,
         model::{Entries, Fact, model},
         tree_chart::Charts,
     },
@@ -44,8 +44,7 @@ pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: 
     let loose = index.objects.iter().filter(|path| !is_taken(path) && !is_template(path));
     let loose: Vec<RepoPath> = loose.cloned().collect();
     let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
-    let releases: Vec<_> =
-        std::mem::take(&mut claims.local).into_iter().chain(charts::lone(context, named)).collect();
+    let (releases, lone) = (std::mem::take(&mut claims.local), charts::lone(context, named));
     let objects = std::mem::take(&mut claims.objects);
     let charts = Charts::new(context.options.helm.as_deref(), &charts::is_foreign, &charts::concerns);
     let entries = Entries {
@@ -53,13 +52,19 @@ pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: 
         loose: &loose,
         releases: &releases,
         objects: &objects,
+        lone: &lone,
         charts: &charts,
         folders: &folders,
         wanted: &|folder| wanted.contains(folder),
         mentions: &mentions,
     };
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
-        Fact::Release(release, deployer) => take_release(context, release, kind(deployer), claims),
+        Fact::Release(release, deployer) => {
+            take_release(context, release, kind(deployer), claims);
+            claims.uses.take(context, release);
+        }
+        Fact::Source(source, deployer) => take_release(context, source, kind(deployer), claims),
+        Fact::Umbrella(release, of) => claims.uses.umbrella(context, release, of),
         Fact::Object(object, cluster) => take_object(object, cluster, claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
@@ -104,6 +109,7 @@ fn mentions(object: &Object) -> bool {
         || linkerd::is_chart(&chart)
         || linkerd::retired_chart(&chart).is_some()
         || chart.contains('/')
+        || flux::is_of_tree(object)
         || has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"))
 }
 

@@ -249,8 +249,6 @@ fn of_use(chart: &ChartUse) -> Option<Candidate> {
         }
     };
     let layers: Option<Vec<Option<Layer>>> = chart.values.iter().map(layer).collect();
-    let setting = |p: &crate::pins::Parameter| Some(setting(p, p.value.clone()?));
-    let settings: Option<Vec<Setting>> = chart.parameters.iter().map(setting).collect();
     Some(Candidate {
         what: format!("{}", chart.path),
         is_carried: false,
@@ -258,7 +256,7 @@ fn of_use(chart: &ChartUse) -> Option<Candidate> {
         in_chart: None,
         of_cli: None,
         layers: layers?.into_iter().flatten().collect(),
-        settings: settings?,
+        settings: chart.parameters.iter().map(setting).collect(),
     })
 }
 

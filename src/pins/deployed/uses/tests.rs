@@ -2,8 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::super::{ChartUse, ScanOptions, ValuesPart, scan};
+use crate::pins::{ChartUse, ScanOptions, ValuesPart, scan};
 use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
+use crate::{
+    deploy::{Scalar, Value, read},
+    yaml::Ceilings,
+};
 
 struct Files {
     entries: Vec<Entry>,
@@ -32,11 +36,24 @@ fn uses(files: &[(&str, &str)]) -> Vec<ChartUse> {
     scan(&Files { entries, blobs }, &ScanOptions::default()).unwrap().facts.uses
 }
 
-/// Shows the layers of values, one a line; texts without what YAML does not need.
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Map(_) => {
+            let entries: Vec<String> =
+                value.entries().map(|(key, value)| format!("{key}: {}", flow(value))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Value::List(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::Scalar(scalar) => scalar.text().into_owned(),
+    }
+}
+
+/// Shows the layers of values, one a line.
 fn layers(found: &ChartUse) -> Vec<String> {
     let show = |part: &ValuesPart| match part {
         ValuesPart::Text { text, path } => {
-            format!("{path}: {}", text.trim().replace(['"', '\n'], " ").replace("  ", " ").trim())
+            let value = read::mapping(&Scalar::made(text), &Ceilings::default()).unwrap();
+            format!("{path}: {}", flow(&value))
         }
         ValuesPart::InChart { file, .. } => format!("in chart: {file}"),
         ValuesPart::Outside { what, target, optional } => {
@@ -48,7 +65,8 @@ fn layers(found: &ChartUse) -> Vec<String> {
 }
 
 fn named(found: &ChartUse) -> String {
-    let by = found.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let by: Vec<&str> = found.by.iter().map(RepoPath::as_str).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(" and ")) };
     let namespace = found.namespace.as_deref().unwrap_or("?");
     let part = if found.part.is_empty() { String::new() } else { format!(" {}", found.part) };
     let chart = format!("{} {}", found.chart, found.version);
@@ -78,16 +96,19 @@ fn flux_takes_values_from_maps_in_order_and_never_from_secrets() {
         ("a/made.yaml", "m: 1\n"),
     ]);
     let all: Vec<String> = found.iter().map(named).collect();
-    assert_eq!(all, ["a/release.yaml:1: linkerd-control-plane 2026.8.2 as mesh-cp in mesh"]);
+    assert_eq!(
+        all,
+        ["a/release.yaml:1 by a/kustomization.yaml: linkerd-control-plane 2026.8.2 as mesh-cp in mesh"]
+    );
     assert_eq!(
         layers(&found[0]),
         [
-            "a/maps.yaml: { x : yes}",
+            "a/maps.yaml: {x: true}",
             "outside: Secret linkerd/trust, key ca.crt -> identityTrustAnchorsPEM",
-            "a/maps.yaml: { proxy : { cores : 3}}",
+            "a/maps.yaml: {proxy: {cores: 3}}",
             "outside?: ConfigMap linkerd/gone, key values.yaml, which is not in this repository -> any",
-            "a/made.yaml: { m : 1}",
-            "a/release.yaml: { b : { c : 1}}",
+            "a/made.yaml: {m: 1}",
+            "a/release.yaml: {b: {c: 1}}",
             "outside: a value that SOPS encrypts -> a",
         ]
     );
@@ -109,7 +130,7 @@ fn overlays_and_flux_variables_give_a_use_each() {
         ("base/kustomization.yaml", "resources: [source.yaml, release.yaml]\n"),
         (
             "overlays/a/kustomization.yaml",
-            "resources: [../../base]\npatches:\n- patch: |\n    apiVersion: helm.toolkit.fluxcd.io/v2\n    kind: HelmRelease\n    metadata: {name: crds}\n    spec: {values: {l: [3], b: 2}}\n- target: {kind: HelmRelease, name: other}\n  patch: '[{op: remove, path: /spec}]'\n",
+            "resources: [../../base]\npatches:\n- patch: |\n    apiVersion: helm.toolkit.fluxcd.io/v2\n    kind: HelmRelease\n    metadata: {name: crds, namespace: linkerd}\n    spec: {values: {l: [3], b: 2}}\n- target: {kind: HelmRelease, name: other}\n  patch: '[{op: remove, path: /spec}]'\n",
         ),
         (
             "overlays/b/kustomization.yaml",
@@ -127,8 +148,8 @@ fn overlays_and_flux_variables_give_a_use_each() {
             "base/release.yaml:1 by clusters/b.yaml: linkerd-crds 2026.6.3 as crds in tb",
         ]
     );
-    assert_eq!(layers(&found[0]), ["base/release.yaml: { a : 7, b : 2, l : [3]}"]);
-    assert_eq!(layers(&found[1]), ["base/release.yaml: { a : 1, l : [1, 2]}"]);
+    assert_eq!(layers(&found[0]), ["overlays/a/kustomization.yaml: {a: 7, b: 2, l: [3]}"]);
+    assert_eq!(layers(&found[1]), ["base/release.yaml: {a: 1, l: [1, 2]}"]);
 }
 
 #[test]
@@ -197,21 +218,14 @@ fn argo_has_its_own_precedence_and_environment() {
         layers(found),
         [
             "in chart: values-ha.yaml",
-            "values/viz.yaml: f: 1",
-            "app.yaml: { a : 2}",
+            "values/viz.yaml: {f: 1}",
+            "app.yaml: {a: 2}",
             "outside: `$ARGOCD_APP_REVISION`, which only Argo CD knows -> d",
         ]
     );
     let parameters: Vec<String> =
-        found.parameters.iter().map(|p| format!("{}={:?} {} {}", p.name, p.value, p.text, p.file)).collect();
-    assert_eq!(
-        parameters,
-        [
-            "b=Some(\"x,linkerd-viz\") false false",
-            "c=Some(\"1\") true false",
-            "e=Some(\"text\\n\") true true",
-        ]
-    );
+        found.parameters.iter().map(|p| format!("{}={:?} {:?}", p.name, p.value, p.kind)).collect();
+    assert_eq!(parameters, ["b=\"x\\\\,linkerd-viz\" Looks", "c=\"1\" Text", "e=\"text\\n\" Literal",]);
     assert!(!found.include_crds);
     assert_eq!((found.kube_version.as_deref(), found.api_versions.len()), (Some("1.31"), 1));
     let plain = APPLICATION.replace("      valuesObject: {a: 2}\n", "");
@@ -221,7 +235,7 @@ fn argo_has_its_own_precedence_and_environment() {
         [
             "outside: values/viz.yaml of https://git.example/x -> any",
             "outside: values/none.yaml of https://git.example/x -> any",
-            "app.yaml: { a : 1}",
+            "app.yaml: {a: 1}",
         ]
     );
 }
@@ -243,13 +257,13 @@ spec:
         helm:
           values: |
             a: {{.cluster}}
-            b: {{ .x | upper }}
+            b: {{.name}}
       destination: {namespace: linkerd}
 ";
 
 #[test]
 fn each_element_of_a_generator_is_a_use() {
-    let list = "list: {elements: [{cluster: eu, version: 2026.8.2}, {cluster: us, version: 2026.6.3}]}";
+    let list = "matrix: {generators: [{list: {elements: [{cluster: eu, version: 2026.8.2}, {cluster: us, version: 2026.6.3}]}}, {clusters: {}}]}";
     let found = uses(&[("set.yaml", &SET.replace("GENERATOR", list))]);
     let all: Vec<String> = found.iter().map(named).collect();
     assert_eq!(
@@ -261,7 +275,7 @@ fn each_element_of_a_generator_is_a_use() {
     );
     assert_eq!(
         layers(&found[0]),
-        ["set.yaml: { a : eu }", "outside: `{{ .x | upper }}`, which only Argo CD evaluates -> b"]
+        ["set.yaml: {a: eu}", "outside: the Secret of a cluster that Argo CD knows -> b"]
     );
     let git = "matrix: {generators: [{git: {repoURL: u, files: [{path: 'sites/*/c.json'}]}}, {list: {elements: [{version: 2026.8.2}]}}]}";
     let found = uses(&[
@@ -295,9 +309,12 @@ fn kustomize_merges_its_values_as_it_is_told() {
         let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (*p, t.as_str())).collect();
         uses(&files)
     };
-    let (file, inline, more) = ("k/v.yaml: f: 1", "k/kustomization.yaml: { a : 1}", "k/more.yaml: m: 1");
+    let (file, inline, more) = ("k/v.yaml: {f: 1}", "k/kustomization.yaml: {a: 1}", "k/more.yaml: {m: 1}");
     let first = found("override");
-    assert_eq!(named(&first[0]), "k/kustomization.yaml:2 helmCharts[0]: linkerd-viz 2026.8.2 as v in mesh");
+    assert_eq!(
+        named(&first[0]),
+        "k/kustomization.yaml:2 helmCharts[0] by k/kustomization.yaml: linkerd-viz 2026.8.2 as v in mesh"
+    );
     assert!(first[0].include_crds && !first[0].hooks && first[0].notes[0].contains("`images`"));
     assert_eq!(layers(&first[0]), [file, inline, more]);
     assert_eq!(layers(&found("merge")[0]), [inline, file, more]);
@@ -306,9 +323,9 @@ fn kustomize_merges_its_values_as_it_is_told() {
     let found = uses(&[("kustomization.yaml", old), ("v.yaml", "f: 1\n")]);
     assert_eq!(
         named(&found[0]),
-        "kustomization.yaml:2 helmChartInflationGenerator[0]: linkerd-crds 2026.8.2 as c in linkerd"
+        "kustomization.yaml:2 helmChartInflationGenerator[0] by kustomization.yaml: linkerd-crds 2026.8.2 as c in linkerd"
     );
-    assert_eq!(layers(&found[0]), ["v.yaml: f: 1", "kustomization.yaml: { a : 1}"]);
+    assert_eq!(layers(&found[0]), ["v.yaml: {f: 1}", "kustomization.yaml: {a: 1}"]);
 }
 
 const CHART: &str = "apiVersion: v2
@@ -354,12 +371,12 @@ fn dependencies_of_an_umbrella_have_their_part_of_the_values() {
             "charts/mesh/Chart.yaml:6 dependencies[1] by env/prod.yaml: linkerd-viz 2026.8.3 as prod in linkerd",
         ]
     );
-    assert_eq!(layers(&found[0]), ["charts/mesh/values.yaml: { c : edge-26.8.2 , global : { g : 1}}"]);
+    assert_eq!(layers(&found[0]), ["charts/mesh/values.yaml: {c: edge-26.8.2, global: {g: 1}}"]);
     assert_eq!(
         layers(&found[2]),
         [
-            "charts/mesh/values.yaml: { global : { g : 1, h : 1}, v : edge-26.8.2 }",
-            "env/values-prod.yaml: { dashboard : { replicas : 2}}",
+            "charts/mesh/values.yaml: {global: {g: 1, h: 1}, v: edge-26.8.2}",
+            "env/values-prod.yaml: {dashboard: {replicas: 2}}",
         ]
     );
     let names: Vec<&str> = found[2].parameters.iter().map(|p| p.name.as_str()).collect();
@@ -384,8 +401,8 @@ fn an_umbrella_that_nothing_deploys_goes_with_the_values_files_that_name_its_par
         ("env/b/values.yaml", "other: {a: 1} # linkerd\n"),
     ]);
     assert_eq!(with.len(), 2);
-    assert!(with.iter().all(|u| u.by == RepoPath::new("env/a/values.yaml")));
-    assert_eq!(layers(&with[0]), ["env/a/values.yaml: { a : 1}"]);
+    assert!(with.iter().all(|u| u.by.iter().map(RepoPath::as_str).eq(["env/a/values.yaml"])));
+    assert_eq!(layers(&with[0]), ["env/a/values.yaml: {a: 1}"]);
 }
 
 #[test]
@@ -401,11 +418,98 @@ fn a_release_of_an_umbrella_in_git_takes_its_values_files() {
     assert_eq!(
         layers(found),
         [
-            "charts/mesh/values.yaml: { a : 1}",
-            "charts/mesh/values-a.yaml: { a : 2}",
+            "charts/mesh/values.yaml: {a: 1}",
+            "charts/mesh/values-a.yaml: {a: 2}",
             "outside: Secret linkerd/s, key k -> x.y",
         ]
     );
+}
+
+#[test]
+fn whoever_brings_a_chart_gives_a_use() {
+    let found = uses(&[
+        (
+            "helmfile.yaml",
+            "repositories: [{name: l5d, url: 'https://helm.linkerd.io/edge'}]\nreleases:\n- {name: crds, chart: l5d/linkerd-crds, version: 2026.8.2, namespace: mesh, values: [{a: 1}], set: [{name: 'l[0].b', value: x}]}\n",
+        ),
+        (
+            "main.tf",
+            "resource \"helm_release\" \"viz\" {\n  name       = \"viz\"\n  repository = \"https://helm.linkerd.io/edge\"\n  chart      = \"linkerd-viz\"\n  version    = \"2026.8.2\"\n}\n",
+        ),
+        (
+            "a/fleet.yaml",
+            "namespace: cni\nhelm: {releaseName: cni, repo: https://helm.linkerd.io/edge, chart: linkerd2-cni, version: 2026.8.2, values: {b: 1}}\n",
+        ),
+        (
+            "k3s.yaml",
+            "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: mc, namespace: kube-system}\nspec: {chart: linkerd-multicluster, repo: 'https://helm.linkerd.io/edge', version: 2026.8.2, targetNamespace: mc}\n",
+        ),
+    ]);
+    let all: Vec<String> = found.iter().map(named).collect();
+    assert_eq!(
+        all,
+        [
+            "a/fleet.yaml:2: linkerd2-cni 2026.8.2 as cni in cni",
+            "helmfile.yaml:3 crds: linkerd-crds 2026.8.2 as crds in mesh",
+            "k3s.yaml:1: linkerd-multicluster 2026.8.2 as mc in mc",
+            "main.tf:2 viz: linkerd-viz 2026.8.2 as viz in ?",
+        ]
+    );
+    assert_eq!(layers(&found[1]), ["helmfile.yaml: {a: 1}"]);
+    assert_eq!(found[1].parameters[0].name, "l[0].b");
+}
+
+#[test]
+fn a_chart_of_the_tree_renders_applications() {
+    let template = APPLICATION.replace("targetRevision: 2026.8.2", "targetRevision: {{ .Values.version }}");
+    let root = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: root}\nspec:\n  source: {repoURL: 'https://git.example/x', path: apps, helm: {valuesObject: {version: 2026.8.1}}}\n";
+    let chart = [
+        ("apps/Chart.yaml", "apiVersion: v2\nname: apps\nversion: 1.0.0\n"),
+        ("apps/values.yaml", "version: 2026.8.2\n"),
+        ("apps/templates/viz.yaml", &*template),
+    ];
+    let shown = |files: &[(&str, &str)]| uses(files).iter().map(named).collect::<Vec<_>>();
+    let with = shown(&[&chart[..], &[("root.yaml", root)]].concat());
+    assert_eq!(
+        with,
+        [
+            "apps/templates/viz.yaml:1 sources[0] by root.yaml: linkerd-viz 2026.8.1 as viz-release in linkerd-viz"
+        ],
+        "as its own values have it nobody deploys it"
+    );
+    let alone = shown(&chart);
+    assert_eq!(alone.len(), 1);
+    assert!(alone[0].contains("by apps/Chart.yaml: linkerd-viz 2026.8.2"), "{alone:?}");
+}
+
+#[test]
+fn what_clusters_have_alike_is_one_use_and_what_they_build_of_is_none() {
+    let cluster = |name: &str, to: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\nspec: {{path: ./base, postBuild: {{substitute: {{v: '{to}'}}}}}}\n"
+        )
+    };
+    let (a, b, c) = (cluster("a", "2026.8.2"), cluster("b", "2026.8.2"), cluster("c", "2026.8.1"));
+    let base = format!("{REPOSITORY}---\n{}", release("crds", "linkerd-crds", "\"${v:=2026.6.3}\"", ""));
+    let kustomization = ("base/kustomization.yaml", "resources: [release.yaml]\n");
+    let files = [("base/release.yaml", &*base), kustomization];
+    let clusters = [("c/a.yaml", &*a), ("c/b.yaml", &*b), ("c/c.yaml", &*c)];
+    let shown = |files: &[(&str, &str)]| uses(files).iter().map(named).collect::<Vec<_>>();
+    assert_eq!(
+        shown(&[&files[..], &clusters].concat()),
+        [
+            "base/release.yaml:6 by c/a.yaml and c/b.yaml: linkerd-crds 2026.8.2 as crds in linkerd",
+            "base/release.yaml:6 by c/c.yaml: linkerd-crds 2026.8.1 as crds in linkerd",
+        ]
+    );
+    // Whoever applies it may set the variable, or leave it.
+    let alone = shown(&files);
+    assert_eq!(
+        alone,
+        ["base/release.yaml:6 by base/kustomization.yaml: linkerd-crds 2026.6.3 as crds in linkerd"]
+    );
+    let bare = base.replace(":=2026.6.3", "");
+    assert!(uses(&[("base/release.yaml", &bare), kustomization]).is_empty());
 }
 
 #[test]
@@ -441,6 +545,6 @@ fn hostile_repositories_end() {
         format!("list: {{elements: [{}]}}", elements.join(", "))
     };
     let many = SET.replace("GENERATOR", &format!("{}\n  - {}", list(0), list(300)));
-    assert_eq!(uses(&[("set.yaml", &many)]).len(), 500, "the first of six hundred");
+    assert_eq!(uses(&[("set.yaml", &many)]).len(), 600);
     assert!(found.iter().any(|u| u.chart == "linkerd-crds"));
 }

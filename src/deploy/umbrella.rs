@@ -1,0 +1,325 @@
+//! The charts that a chart of the tree depends on, as Helm renders them with it.
+//!
+//! In: a chart of the tree as a deployer has it rendered. Out: each dependency that is switched on as a release of its
+//! own, with its part of every layer of values, and `global`. Source: helm's `pkg/chart/v2/util/dependencies.go` and
+//! `coalesce.go`.
+
+use super::{
+    chart::{ChartRelease, Layer, Parameter, Repository, layered, merged},
+    files::Files,
+    note::{About, Note},
+    tree_chart,
+    typed::{Typed, typed},
+    value::{Scalar, Value},
+};
+use crate::repo::RepoPath;
+
+/// What Helm gives to every dependency.
+const GLOBAL: &str = "global";
+/// Where a chart names them.
+const DEPENDENCIES: &str = "dependencies";
+/// Charts of the tree in charts of the tree.
+const DEPTH: usize = 4;
+
+/// Lists the dependencies of a chart of the tree that `wanted` knows by name; `None` where the chart is none of the tree.
+pub fn dependencies(
+    release: &ChartRelease,
+    files: &dyn Files,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Option<Vec<ChartRelease>> {
+    let chart = folder(release, files)?;
+    let mut found = Vec::new();
+    Umbrella { release, files, wanted, folder: chart }.take(DEPTH, &mut found);
+    Some(found)
+}
+
+/// Lists the keys under which a chart in a folder of the tree has the values of what it depends on.
+pub fn keys(files: &dyn Files, folder: &str) -> Vec<String> {
+    let key = |of: &Value| {
+        let key = of.text(&["alias"]).filter(|alias| !alias.is_empty()).or_else(|| of.text(&["name"]));
+        key.map(|key| key.into_owned())
+    };
+    let named = named(files, folder);
+    named.iter().flat_map(|(_, chart)| chart.list_at(DEPENDENCIES)).filter_map(key).collect()
+}
+
+/// Reads the file that names what a chart depends on. Helm 2 had one of its own for that.
+fn named(files: &dyn Files, folder: &str) -> Option<(RepoPath, Value)> {
+    let mut all =
+        ["Chart.yaml", "requirements.yaml"].into_iter().filter_map(|name| document(files, folder, name));
+    all.find(|(_, value)| value.get(DEPENDENCIES).is_some())
+}
+
+fn document(files: &dyn Files, folder: &str, name: &str) -> Option<(RepoPath, Value)> {
+    let path = RepoPath::resolve(folder, name)?;
+    let documents = files.documents(path.as_str()).ok()?;
+    Some((path, documents.first()?.clone()))
+}
+
+/// Returns the folder of the tree that a release has its chart from.
+fn folder(release: &ChartRelease, files: &dyn Files) -> Option<String> {
+    let Repository::Git(_) = release.repository else { return None };
+    let chart = release.chart.text();
+    let inside = RepoPath::resolve("", format!("{chart}/Chart.yaml").trim_start_matches('/'))?;
+    let is_there = release.chart.unknown_to().is_none() && files.has(inside.as_str());
+    is_there.then(|| inside.folder().to_owned())
+}
+
+/// A chart of the tree with what it is given.
+struct Umbrella<'a> {
+    release: &'a ChartRelease,
+    files: &'a dyn Files,
+    wanted: &'a dyn Fn(&str) -> bool,
+    folder: String,
+}
+
+/// A dependency as its chart names it.
+struct Dependency<'v> {
+    value: &'v Value,
+    number: usize,
+    /// Its name; of a folder of the tree its path.
+    chart: Scalar,
+    repository: Repository,
+    version: Option<Scalar>,
+    /// The key of its values.
+    key: String,
+}
+
+// === impl Umbrella ===
+
+impl Umbrella<'_> {
+    fn take(&self, depth: usize, found: &mut Vec<ChartRelease>) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        let Some((path, chart)) = named(self.files, &self.folder) else { return };
+        let all = chart.list_at(DEPENDENCIES).iter().enumerate();
+        let named: Vec<Dependency<'_>> = all.filter_map(|(n, item)| self.dependency(n, item)).collect();
+        if named.is_empty() {
+            return;
+        }
+        let layers = self.layers();
+        let values = layered(&layers).value;
+        for dependency in named.iter().filter(|dependency| is_on(dependency.value, &values)) {
+            let release = self.given(&path, dependency, &layers);
+            match folder(&release, self.files) {
+                Some(folder) => Umbrella { release: &release, folder, ..*self }.take(depth, found),
+                None => found.push(release),
+            }
+        }
+    }
+
+    fn dependency<'v>(&self, number: usize, value: &'v Value) -> Option<Dependency<'v>> {
+        let name = value.scalar(&["name"])?;
+        let text = name.text();
+        let address = value.scalar(&["repository"]).cloned().unwrap_or_else(|| Scalar::made(""));
+        let written = address.text();
+        let local = match written.strip_prefix("file://") {
+            Some(to) => RepoPath::resolve(&self.folder, to),
+            None if written.is_empty() => RepoPath::resolve(&self.folder, &format!("charts/{text}")),
+            None => None,
+        };
+        let local = local.filter(|folder| tree_chart::is_chart(self.files, folder.as_str()));
+        if local.is_none() && !(self.wanted)(&text) {
+            return None;
+        }
+        let repository = match &*written {
+            "" => Repository::Git(None),
+            file if file.starts_with("file:") => Repository::Git(None),
+            name if name.starts_with('@') || name.starts_with("alias:") => {
+                Repository::Unknown(format!("the Helm repository `{name}`"))
+            }
+            _ => Repository::Address(address.clone()),
+        };
+        let key = value.text(&["alias"]).filter(|alias| !alias.is_empty()).unwrap_or_else(|| text.clone());
+        Some(Dependency {
+            value,
+            number,
+            chart: local.map_or_else(|| name.clone(), |folder| Scalar::made(folder.as_str())),
+            repository,
+            version: value.scalar(&["version"]).map(|written| self.locked(&text, number, written)),
+            key: key.into_owned(),
+        })
+    }
+
+    /// Returns the version that the lock has, where a range is written.
+    fn locked(&self, name: &str, number: usize, written: &Scalar) -> Scalar {
+        let lock = match semver::Version::parse(&written.text()) {
+            Ok(_) => None,
+            Err(_) => ["Chart.lock", "requirements.lock"]
+                .into_iter()
+                .find_map(|lock| document(self.files, &self.folder, lock)),
+        };
+        let Some((_, lock)) = lock else { return written.clone() };
+        let all = lock.list_at(DEPENDENCIES);
+        let is_it = |item: &&Value| item.text(&["name"]).is_some_and(|own| own == name);
+        let own = all.get(number).filter(is_it).or_else(|| all.iter().find(is_it));
+        own.and_then(|own| own.scalar(&["version"])).unwrap_or(written).clone()
+    }
+
+    /// Returns the layers of the umbrella, its own values first.
+    fn layers(&self) -> Vec<Layer> {
+        let file = |name: &str| {
+            let source = self.files.file(RepoPath::resolve(&self.folder, name)?.as_str()).ok()?;
+            Some(Layer::text(&Scalar::file(&source), self.files, source.path.as_str()))
+        };
+        let own = self.release.own_values.then(|| file("values.yaml")).flatten();
+        let given = self.release.layers.iter().filter_map(|layer| match layer {
+            Layer::InChart { file: name, .. } => file(&name.text()),
+            layer => Some(layer.clone()),
+        });
+        own.into_iter().chain(given).collect()
+    }
+
+    /// Makes the release of a dependency.
+    fn given(&self, path: &RepoPath, of: &Dependency<'_>, layers: &[Layer]) -> ChartRelease {
+        let mut notes = self.release.notes.clone();
+        if of.value.get("import-values").is_some() {
+            notes.push(Note::new(path, About::Unfollowed("import-values")));
+        }
+        // Whoever deploys the outermost umbrella sets it apart.
+        let is_outermost = !self.release.part.starts_with(DEPENDENCIES);
+        let by = Some(&self.release.file).filter(|by| is_outermost && by.folder() != self.folder);
+        ChartRelease {
+            file: path.clone(),
+            part: format!("{DEPENDENCIES}[{}]", of.number),
+            by: by.or(self.release.by.as_ref()).cloned(),
+            chart: of.chart.clone(),
+            repository: of.repository.clone(),
+            version: of.version.clone(),
+            layers: layers.iter().filter_map(|layer| part_of(layer, of)).collect(),
+            own_values: true,
+            notes,
+            ..self.release.clone()
+        }
+    }
+}
+
+/// Tells whether a dependency is rendered: the first condition that is set decides, then the tags.
+fn is_on(dependency: &Value, values: &Value) -> bool {
+    let set = |path: &str| {
+        let keys: Vec<&str> = path.split('.').collect();
+        match typed(values.scalar(&keys)?) {
+            Typed::Bool(is) => Some(is),
+            _ => None,
+        }
+    };
+    let conditions = dependency.text(&["condition"]).unwrap_or_default();
+    if let Some(on) = conditions.split(',').find_map(|path| set(path.trim())) {
+        return on;
+    }
+    let tags = dependency.list_at("tags").iter().filter_map(Value::as_scalar);
+    let tags: Vec<bool> = tags.filter_map(|tag| set(&format!("tags.{}", tag.text()))).collect();
+    tags.is_empty() || tags.contains(&true)
+}
+
+/// Takes of one layer what a dependency gets, without the values that switch it on: the umbrella reads those.
+fn part_of(layer: &Layer, of: &Dependency<'_>) -> Option<Layer> {
+    let conditions = of.value.text(&["condition"]).unwrap_or_default();
+    let is_switch = |name: &str| {
+        conditions
+            .split(',')
+            .any(|path| path.trim().strip_prefix(&*of.key).and_then(|p| p.strip_prefix('.')) == Some(name))
+    };
+    match layer {
+        Layer::Values(values) => {
+            let mut own = match values.get(&of.key) {
+                Some(own @ Value::Map(_)) => own.clone(),
+                _ => Value::empty(),
+            };
+            let switches: Vec<String> =
+                own.entries().map(|(key, _)| key.to_owned()).filter(|key| is_switch(key)).collect();
+            switches.iter().for_each(|key| drop(own.remove(key)));
+            if let Some(global) = values.get(GLOBAL) {
+                // What the umbrella says for all goes over what it says for one.
+                let all = own.get(GLOBAL).map_or_else(|| global.clone(), |own| merged(own, global));
+                own.insert(GLOBAL, all);
+            }
+            (own != Value::empty()).then_some(Layer::Values(own))
+        }
+        Layer::Set(set) => {
+            let name = below(&set.name, &of.key).filter(|name| !is_switch(&name.text()))?;
+            Some(Layer::Set(Parameter { name, ..set.clone() }))
+        }
+        Layer::InChart { .. } => None,
+        Layer::Outside { target: None, .. } => Some(layer.clone()),
+        Layer::Outside { who, target: Some(target), optional } => {
+            let target = Some(below(target, &of.key)?);
+            Some(Layer::Outside { who: who.clone(), target, optional: *optional })
+        }
+    }
+}
+
+/// Cuts a path of Helm's to what a dependency sees of it.
+fn below(path: &Scalar, key: &str) -> Option<Scalar> {
+    let text = path.text();
+    if text.strip_prefix(GLOBAL).is_some_and(|rest| rest.starts_with('.')) {
+        return Some(path.clone());
+    }
+    text.strip_prefix(key)?.strip_prefix('.')?;
+    Some(path.cut(key.len() + 1..text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deploy::{chart::ParameterKind, go_yaml, testing::files};
+
+    const CHART: &str = "name: mesh
+dependencies:
+- {name: viz, alias: v, version: ~1.0.0, repository: https://e.example, condition: 'v.on,all', tags: [t]}
+- {name: other, version: 1.0.0, repository: https://e.example}
+- {name: inner, version: 1.0.0, repository: 'file://../inner'}
+";
+
+    /// Shows what `viz` and the like are given by a chart in `mesh/` with some values.
+    fn found(values: &str, more: &[(&str, &str)], layers: Vec<Layer>) -> Vec<String> {
+        let mut all = vec![("mesh/Chart.yaml", CHART), ("mesh/values.yaml", values)];
+        all.extend(more);
+        let tree = files(&all);
+        let file = RepoPath::new("app.yaml").unwrap();
+        let chart = ChartRelease::new(&file, Scalar::made("./mesh"), Repository::Git(None));
+        let release = ChartRelease { layers, ..chart };
+        let wanted = |name: &str| name == "viz";
+        let one = |of: &ChartRelease| {
+            let values = go_yaml::document(&of.values().value).text().trim().replace('\n', " ");
+            let version = of.version.as_ref().unwrap().text();
+            format!("{} {} by {} {version}: {values}", of.file, of.part, of.by.as_ref().unwrap())
+        };
+        dependencies(&release, &tree, &wanted).unwrap().iter().map(one).collect()
+    }
+
+    #[test]
+    fn conditions_decide_before_tags_and_are_no_values() {
+        assert_eq!(found("", &[], Vec::new()), ["mesh/Chart.yaml dependencies[0] by app.yaml ~1.0.0: "]);
+        assert!(found("tags: {t: false}", &[], Vec::new()).is_empty());
+        assert!(found("v: {on: false}\nall: true", &[], Vec::new()).is_empty());
+        let on = found("v: {on: true, a: 1}\ntags: {t: false}\nglobal: {g: 1}", &[], Vec::new());
+        assert_eq!(on, ["mesh/Chart.yaml dependencies[0] by app.yaml ~1.0.0: a: 1 global:   g: 1"]);
+        let set = |name: &str, value: &str| {
+            let (name, value) = (Scalar::made(name), Scalar::made(value));
+            Layer::Set(Parameter { name, value, kind: ParameterKind::Looks })
+        };
+        let layers = vec![set("v.a.b", "2"), set("v.on", "true"), set("other.a", "3"), set("global.g", "4")];
+        let lock = ("mesh/Chart.lock", "dependencies: [{name: viz, version: 1.0.7}]\n");
+        let on = found("v: {on: false}", &[lock], layers);
+        assert_eq!(on, ["mesh/Chart.yaml dependencies[0] by app.yaml 1.0.7: a:   b: 2 global:   g: 4"]);
+    }
+
+    #[test]
+    fn what_a_chart_of_the_tree_depends_on_has_its_values_through_both() {
+        let inner = (
+            "inner/Chart.yaml",
+            "name: inner\ndependencies:\n- {name: viz, version: 1.0.1, repository: https://e.example}\n- {name: mesh, version: 1.0.0, repository: 'file://../mesh'}\n",
+        );
+        let own = ("inner/values.yaml", "viz: {a: 1, b: 1}\n");
+        let all = found(
+            "v: {on: false}\ninner: {viz: {b: 2}, mesh: {v: {on: false}}}\n",
+            &[inner, own],
+            Vec::new(),
+        );
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert!(
+            all.iter().all(|found| found == "inner/Chart.yaml dependencies[0] by app.yaml 1.0.1: a: 1 b: 2"),
+            "{all:?}"
+        );
+    }
+}
