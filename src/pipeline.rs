@@ -10,6 +10,8 @@ mod draft;
 mod error;
 mod landed;
 mod lists;
+mod past;
+mod promotion;
 mod propose;
 mod rendering;
 mod survey;

@@ -47,6 +47,7 @@ fn commands_and_flags_that_documents_name_exist() {
         "CHANGELOG.md",
         "docs/configuration.md",
         "docs/pins.md",
+        "docs/promotion.md",
         "docs/security.md",
     ] {
         for words in command_lines(document) {

@@ -9,6 +9,7 @@ mod lifecycle {
     mod closed;
     mod first;
     mod fleet;
+    mod gates;
     mod late;
     mod limits;
     mod merged;
@@ -17,6 +18,7 @@ mod lifecycle {
     mod people;
     mod planned;
     mod play;
+    mod promoted;
     mod rules;
     mod settings;
 }

@@ -139,6 +139,7 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
             inventory: &inventory,
             target: &target,
             findings: &findings,
+            promoted: &[],
             catalog: &bench.catalog,
             rendered: &rendered,
             tree: &tree,

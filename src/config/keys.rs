@@ -22,6 +22,8 @@ pub enum Shape {
     Section,
     /// A list of sections.
     Sections,
+    /// A section, or a list of such.
+    OneOrMore,
     /// A list of sections, or this word.
     SectionsOr(&'static str),
     /// The keys of another section.
@@ -61,6 +63,8 @@ pub enum Text {
     Moment,
     /// A path with wildcards.
     Glob,
+    /// The name of a status, with wildcards.
+    Context,
     /// A target's name.
     Name,
     /// A chart of Linkerd.
@@ -165,7 +169,15 @@ pub const KEYS: &[Key] = &[
         "as above",
         "Keys of `policy` that differ for this target.",
     ),
-    later("targets[].after", "Promotion from one target to the next."),
+    key(
+        "targets[].after",
+        Shape::OneOrMore,
+        "",
+        "[Promotion](#promotion): the target before this one, or a list of such. Nothing goes here that it has not run.",
+    ),
+    key("targets[].after.target", Shape::Text(Text::Name), "required", "Its name."),
+    key("targets[].after.soak", Shape::Text(Text::Duration), "`0d`", "How long it must have run a release."),
+    key("targets[].gates", Shape::Like("gates"), "as below", "Keys of `gates` that differ for this target."),
     key("dataPlane", Shape::Section, "", "What becomes of proxy pins."),
     key(
         "dataPlane.pins",
@@ -187,7 +199,27 @@ pub const KEYS: &[Key] = &[
     ),
     later("dataPlane.restart", "Restarts of workloads."),
     later("dataPlane.waves", "Restarts in waves."),
-    later("gates", "Conditions that must hold before a release is proposed."),
+    key(
+        "gates",
+        Shape::Section,
+        "",
+        "[What must be said](#gates) of a release where it runs, before it goes on.",
+    ),
+    key(
+        "gates.active",
+        Shape::Texts(Text::Context),
+        "",
+        "Names of commit statuses, check runs or environments on the commits that a target runs. Each must have said \
+         success, in every name that it covers.",
+    ),
+    key(
+        "gates.timeout",
+        Shape::Text(Text::Duration),
+        "`1d`",
+        "How long nothing may be said before that is called overdue.",
+    ),
+    later("gates.proposed", "What must be said of the pull request before it is merged by itself."),
+    later("gates.onFailure", "Going back where a gate fails."),
     key(
         "render",
         Shape::Sections,
@@ -309,6 +341,7 @@ impl Shape {
         match self {
             Self::Section | Self::Like(_) => "a section with keys of its own".to_owned(),
             Self::Sections => "a list of sections".to_owned(),
+            Self::OneOrMore => "a section, or a list of such".to_owned(),
             Self::SectionsOr(word) => format!("a list of sections, or `{word}`"),
             Self::Format => "the number 1".to_owned(),
             Self::Bool => "`true` or `false`".to_owned(),
@@ -335,6 +368,7 @@ impl Text {
             Self::Zone => "a time zone such as `Europe/Berlin`",
             Self::Moment => "a date such as `2026-12-20`, or a date with a time",
             Self::Glob => "a path such as `clusters/production`",
+            Self::Context => "the name of a status such as `kustomization/*`",
             Self::Name => "a name such as `production`",
             Self::Chart => "a chart such as `linkerd-control-plane`",
             Self::Namespace => "a namespace such as `linkerd`",
@@ -358,7 +392,7 @@ mod tests {
             let listed = section.ends_with("[]");
             let fits = match parent.shape {
                 Shape::Sections | Shape::SectionsOr(_) => listed,
-                shape => shape == Shape::Section && !listed,
+                shape => matches!(shape, Shape::Section | Shape::OneOrMore) && !listed,
             };
             assert!(fits, "{}", key.path);
         }

@@ -14,6 +14,7 @@ mod ready;
 pub mod reference;
 mod refname;
 pub mod schema;
+mod section;
 mod values;
 mod wording;
 
@@ -25,7 +26,7 @@ use jiff::SignedDuration;
 use crate::{
     linkerd::EdgeVersion,
     plan::{Split, Target},
-    policy::Policy,
+    policy::{Gates, Policy},
     propose::{Options, forge::Extras},
     render::{DriftMode, RenderEntry},
     repo::Signature,
@@ -75,8 +76,21 @@ pub struct TargetConfig {
     pub policy: Policy,
     /// The Kubernetes version that it runs, where configured.
     pub kubernetes: Option<semver::Version>,
+    /// The targets that go before it.
+    pub after: Vec<After>,
+    /// What is asked of the commits that it runs.
+    pub gates: Gates,
     /// Where it stands in the file, for messages.
     span: Range<usize>,
+}
+
+/// A target that goes before another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    /// Its name.
+    pub target: String,
+    /// How long it must have run a release.
+    pub soak: SignedDuration,
 }
 
 /// What becomes of proxy pins.
@@ -239,7 +253,8 @@ impl TargetConfig {
 
 impl Default for TargetConfig {
     fn default() -> Self {
-        Self { target: Target::default_all(), policy: Policy::default(), kubernetes: None, span: 0..0 }
+        let (target, policy) = (Target::default_all(), Policy::default());
+        Self { target, policy, kubernetes: None, after: Vec::new(), gates: Gates::default(), span: 0..0 }
     }
 }
 

@@ -5,17 +5,19 @@ use jiff::tz::TimeZone;
 
 use crate::{
     plan::{Split, Target},
-    policy::{Channel, Freeze, Policy, Schedule},
+    policy::{Channel, Freeze, Gates, Policy, Schedule},
     propose::{History, Options, Update, forge::Extras},
     render::{DriftMode, RenderEntry},
 };
 
 use super::{
-    BranchConfig, CommitConfig, Config, DataPlane, OnBlock, ProxyPins, PullRequestConfig, TargetConfig,
-    Wording,
+    After, BranchConfig, CommitConfig, Config, DataPlane, OnBlock, ProxyPins, PullRequestConfig,
+    TargetConfig, Wording,
     error::Mistakes,
-    raw::{Raw, RawFreeze, RawPolicy, RawRender, RawTarget, Spanned, Word, Words},
+    nearest,
+    raw::{Raw, RawAfter, RawFreeze, RawGates, RawPolicy, RawRender, RawTarget},
     refname,
+    section::{Spanned, Word, Words},
     values::{self, Fault},
 };
 
@@ -59,6 +61,22 @@ pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
 
 struct Conversion<'m> {
     mistakes: &'m mut Mistakes,
+}
+
+/// Tells whether `target` goes after `before`, by whatever steps, or is it.
+fn comes_after(targets: &[RawTarget], target: &str, before: &str) -> bool {
+    let (mut seen, mut ahead) = (Vec::new(), vec![target]);
+    while let Some(name) = ahead.pop() {
+        if name == before {
+            return true;
+        }
+        if !seen.contains(&name) {
+            seen.push(name);
+            let own = targets.iter().filter(|target| word(&target.name) == Some(name));
+            ahead.extend(own.flat_map(|target| &target.after).filter_map(|after| word(&after.target)));
+        }
+    }
+    false
 }
 
 fn word(word: &Word) -> Option<&str> {
@@ -259,8 +277,9 @@ impl Conversion<'_> {
         let freeze = raw.freeze.iter().filter_map(|f| self.freeze(f, &zone)).collect();
         let general = Policy { paused: self.paused(raw), freeze, ..Policy::default() };
         let general = self.policy(&raw.policy, general, None, "policy");
+        let gates = self.gates(&raw.gates, Gates::default());
         let Some(targets) = &raw.targets else {
-            return vec![TargetConfig { policy: general, ..TargetConfig::default() }];
+            return vec![TargetConfig { policy: general, gates, ..TargetConfig::default() }];
         };
         if targets.value.is_empty() {
             let hint = "remove the key: one target then has all files";
@@ -271,7 +290,46 @@ impl Conversion<'_> {
             self.target_place(target, n, targets.value.len(), &mut names);
         }
         let zone = word(&raw.policy.timezone);
-        targets.value.iter().map(|target| self.target(target, &general, zone)).collect()
+        self.promotion(&targets.value);
+        let gates = |to: &mut Self, target: &RawTarget| to.gates(&target.gates, gates.clone());
+        let target = |target: &RawTarget| {
+            let gates = gates(self, target);
+            TargetConfig { gates, ..self.target(target, &general, zone) }
+        };
+        targets.value.iter().map(target).collect()
+    }
+
+    /// Checks that what goes before a target is there, is named once, and does not come after it.
+    fn promotion(&mut self, targets: &[RawTarget]) {
+        const KEY: &str = "targets[].after.target";
+        let known: Vec<&str> = targets.iter().filter_map(|target| word(&target.name)).collect();
+        for target in targets {
+            let own = word(&target.name).unwrap_or_default();
+            for (n, after) in target.after.iter().enumerate() {
+                self.required(&after.target, &after.span, KEY, "the target before");
+                let Some(before) = &after.target else { continue };
+                let name = before.value.as_str();
+                let (reason, hint) = if !known.contains(&name) {
+                    let near = nearest(name, known.iter().copied());
+                    let hint = near.map(|near| format!("did you mean `{near}`?"));
+                    (
+                        format!("there is no target `{name}`"),
+                        hint.unwrap_or_else(|| "name one of this file".into()),
+                    )
+                } else if target.after.iter().take(n).any(|other| word(&other.target) == Some(name)) {
+                    (format!("`{name}` is named twice"), "keep one of them".to_owned())
+                } else if name == own {
+                    (format!("`{own}` goes after itself"), "name the target before it".to_owned())
+                } else if comes_after(targets, name, own) {
+                    let reason =
+                        format!("`{own}` goes after `{name}`, and that after it: neither would ever move");
+                    (reason, "remove one of the two".to_owned())
+                } else {
+                    continue;
+                };
+                self.add(before, KEY, reason, &hint);
+            }
+        }
     }
 
     /// Checks a target against its siblings.
@@ -314,8 +372,25 @@ impl Conversion<'_> {
             },
             policy: self.policy(&raw.policy, general.clone(), zone, "targets[].policy"),
             kubernetes: self.value(&raw.kubernetes, "targets[].kubernetes", values::kubernetes),
+            after: raw.after.iter().filter_map(|after| self.after(after)).collect(),
+            gates: Gates::default(),
             span: place,
         }
+    }
+
+    /// Puts the keys that are written over those that hold already.
+    fn gates(&mut self, raw: &RawGates, under: Gates) -> Gates {
+        let active = match &raw.active {
+            Some(_) => self.values(&raw.active, "gates.active", values::context),
+            None => under.active,
+        };
+        let timeout = self.value(&raw.timeout, "gates.timeout", values::duration);
+        Gates { active, timeout: timeout.unwrap_or(under.timeout) }
+    }
+
+    fn after(&mut self, raw: &RawAfter) -> Option<After> {
+        let soak = self.value(&raw.soak, "targets[].after.soak", values::duration).unwrap_or_default();
+        Some(After { target: word(&raw.target)?.to_owned(), soak })
     }
 
     /// Puts the keys that are written over those that hold already; `zone` is the time zone that does, be there a

@@ -46,6 +46,7 @@ fn value(shape: Shape) -> String {
     match shape {
         Shape::Section => "section".to_owned(),
         Shape::Sections => "list of sections".to_owned(),
+        Shape::OneOrMore => "section, list of sections".to_owned(),
         Shape::SectionsOr(word) => format!("list of sections, `{word}`"),
         Shape::Like(other) => format!("as `{other}`"),
         Shape::Format => "`1`".to_owned(),
@@ -68,6 +69,7 @@ fn kind(text: Text) -> &'static str {
         Text::Zone => "time zone",
         Text::Moment => "[moment](#freezes)",
         Text::Glob => "[glob](#paths)",
+        Text::Context => "[context](#gates)",
         Text::Name => "name",
         Text::Chart => "chart",
         Text::Namespace => "namespace",
@@ -84,6 +86,7 @@ fn plural(text: Text) -> &'static str {
         Text::Edge => "releases",
         Text::Glob => "[globs](#paths)",
         Text::Account => "logins",
+        Text::Context => "[contexts](#gates)",
         Text::Path => "paths",
         _ => "texts",
     }

@@ -44,6 +44,10 @@ fn property(key: &Key) -> Value {
         Shape::Section => section(key.path),
         Shape::Like(other) => section(other),
         Shape::Sections => list(Value::Object(section(&format!("{}[]", key.path)))),
+        Shape::OneOrMore => {
+            let one = Value::Object(section(key.path));
+            object(json!({"oneOf": [one, list(one.clone())]}))
+        }
         Shape::SectionsOr(word) => {
             let sections = list(Value::Object(section(&format!("{}[]", key.path))));
             object(json!({"oneOf": [{"const": word}, sections]}))

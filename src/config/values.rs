@@ -3,7 +3,7 @@
 //! In: one text. Out: a ready value, or what is wrong and what to write. Pure; time zones come with the program.
 
 use croner::parser::{CronParser, Seconds, Year};
-use globset::{Glob, GlobBuilder};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 
 use super::nearest;
@@ -99,6 +99,16 @@ fn beside(version: EdgeVersion, above: bool) -> Option<EdgeVersion> {
     let (year, month, number) = version.triple();
     let number = if above { number.checked_add(1) } else { number.checked_sub(1) };
     format!("edge-{year:02}.{month}.{}", number?).parse().ok()
+}
+
+/// Reads the name of a status with wildcards; `*` stands for slashes too.
+pub(super) fn context(text: &str) -> Result<GlobMatcher, Fault> {
+    let hint = "write one such as `kustomization/*` or `continuous-delivery/linkerd`";
+    match (text.trim().is_empty() || text.len() > 500, Glob::new(text)) {
+        (true, _) => fault("the name of a status is empty, or longer than 500 bytes", hint),
+        (false, Ok(glob)) => Ok(glob.compile_matcher()),
+        (false, Err(error)) => fault(format!("`{text}` is not a glob: {}", error.kind()), hint),
+    }
 }
 
 /// Checks five fields of cron.

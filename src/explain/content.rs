@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::{
     pins::{Inventory, Pin},
     plan::{Plan, Target},
+    policy::Promoted,
     release::Catalog,
     render::Renderings,
     repo::Tree,
@@ -50,6 +51,8 @@ pub struct Material<'a> {
     pub findings: &'a [Finding],
     /// What is known of releases.
     pub catalog: &'a Catalog,
+    /// What let the release go on from the targets before.
+    pub promoted: &'a [Promoted],
     /// What the charts make of the change.
     pub rendered: &'a Renderings,
     /// The base commit's content.
@@ -75,6 +78,8 @@ pub struct Content {
     pub hop_reason: String,
     /// The day on which the release was published.
     pub published: Option<String>,
+    /// Where it has run before, where that was asked.
+    pub promoted: Vec<RanBefore>,
     /// How many pins move.
     pub pins: usize,
     /// The first line.
@@ -99,6 +104,17 @@ pub struct Content {
     pub configuration: Option<String>,
 }
 
+/// A target that has run the release before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RanBefore {
+    /// Its name.
+    pub target: String,
+    /// The day since when.
+    pub since: String,
+    /// The gates of it that are open.
+    pub gates: Vec<String>,
+}
+
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Statement {
@@ -110,6 +126,15 @@ pub struct Statement {
     pub reason: String,
     /// What to do.
     pub hint: Option<String>,
+}
+
+// === impl RanBefore ===
+
+impl RanBefore {
+    fn of(promoted: &Promoted) -> Self {
+        let Promoted { target, since, gates } = promoted;
+        Self { target: target.clone(), since: day(*since), gates: gates.clone() }
+    }
 }
 
 // === impl Content ===
@@ -130,6 +155,7 @@ impl Content {
             towards: plan.hop_towards.map(|(to, _)| to.to_string()),
             hop_reason: plan.hop_towards.map(|(_, why)| why.to_owned()).unwrap_or_default(),
             published: plan.published.map(day),
+            promoted: material.promoted.iter().map(RanBefore::of).collect(),
             pins: plan.moves.len(),
             verdict: Verdict::default(),
             rows: moves::rows(plan, inventory),

@@ -22,6 +22,7 @@ use crate::{
     pins::{ChartUse, Pin, PinKind, Root, Site},
     pipeline::{Operator, case::Case},
     plan::{self, Target},
+    policy::Promoted,
     release::{Chart as Packaged, Release},
     render::{Chart, ChartId, Job, RenderError, Renderer, committed},
     repo::{BlobId, Entry, RepoPath, Tree, TreeError},
@@ -47,6 +48,7 @@ pub(super) struct Question<'a> {
     pub case: Case<'a>,
     pub to: EdgeVersion,
     pub hop_towards: Option<(EdgeVersion, &'static str)>,
+    pub promoted: &'a [Promoted],
 }
 
 /// A tree that notices what is read of it beside what a hash covers.
@@ -71,11 +73,11 @@ struct Sha(Sha256);
 impl<'a> Origin<'a> {
     /// Gathers what the text of a pull request can depend on.
     pub fn of(question: &Question<'a>, operator: &Operator<'_>) -> Self {
-        let Question { case: Case { survey, target, stage }, to, hop_towards } = *question;
+        let Question { case: Case { survey, target, stage }, to, hop_towards, promoted } = *question;
         let mut hash = Sha::default();
         (PROGRAM, operator.renderer.identity()).hash(&mut hash);
         operator.indexes.iter().for_each(|index| address(index).hash(&mut hash));
-        (&target.target.name, stage, to, hop_towards).hash(&mut hash);
+        (&target.target.name, stage, to, hop_towards, promoted).hash(&mut hash);
         pins(&survey.inventory.pins, &target.target, &mut hash);
         (survey.targets.len() > 1).hash(&mut hash);
         (&survey.inventory.skipped, &survey.inventory.facts).hash(&mut hash);

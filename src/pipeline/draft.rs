@@ -15,12 +15,13 @@ use crate::{
         basis::{Origin, Question, Watched, Witness},
         case::Case,
         landed::Landed,
+        promotion::{self, LookBack},
         rendering::Rendering,
         verdict::Verdict,
         warm::Warm,
     },
     plan::{self, Plan},
-    policy::{self, Decision, Hold, HoldReason, Policy},
+    policy::{self, Decision, Hold, HoldReason, Needs, Policy, Promoted},
     propose::{self, UpToDate, Wanted},
     render::{NotRendered, Renderings},
     repo::{ChangeSet, Overlay, RepoPath},
@@ -86,15 +87,15 @@ pub(super) fn draft(
         let hold = Hold { reason, release: None, until: None };
         return Ok(Some(case.without_proposal(held(stage, hold))));
     }
-    let (to, hop_towards) = match case.decide(operator, landed)? {
+    let (to, hop_towards, promoted) = match case.decide(operator, landed)? {
         Decision::Hold(hold) => return Ok(Some(case.without_proposal(held(stage, hold)))),
-        Decision::Target { version, hop_towards } => (version, hop_towards),
+        Decision::Target { version, hop_towards, promoted } => (version, hop_towards, promoted),
     };
     if let Some(target) = goes_first(target, stage, others) {
         let hold = Hold { reason: HoldReason::After { target }, release: Some(to), until: None };
         return Ok(Some(case.without_proposal(held(stage, hold))));
     }
-    let origin = Origin::of(&Question { case, to, hop_towards }, operator);
+    let origin = Origin::of(&Question { case, to, hop_towards, promoted: &promoted }, operator);
     let kept = match warm {
         Some(warm) => warm.up_to_date(case, to, &origin, operator.now)?,
         None => None,
@@ -117,6 +118,7 @@ pub(super) fn draft(
         renderer: &renderer,
         clock: &clock,
         rendering: &rendering,
+        promoted: &promoted,
     };
     let verdict = match drafting.apply(to, hop_towards) {
         Applied::Done(change) => return drafting.finish(*change, base).map(Some),
@@ -204,6 +206,7 @@ struct Drafting<'a> {
     renderer: &'a Witness<'a>,
     clock: &'a Clock,
     rendering: &'a Rendering<'a>,
+    promoted: &'a [Promoted],
 }
 
 // === impl Case ===
@@ -211,25 +214,46 @@ struct Drafting<'a> {
 impl Case<'_> {
     fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
         let Self { survey, target, stage } = *self;
-        let data_plane = &survey.config().data_plane;
         let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
         let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
-        if stage == Stage::Platform {
-            return Ok(policy::decide(&policy, survey.catalog, &needs, operator.now));
+        let back = LookBack { case: *self, landed, floor: needs.lowest, now: operator.now };
+        if stage == Stage::DataPlane {
+            return self.decide_proxies(&policy, &needs, &back);
         }
+        let needs = Needs { before: promotion::before(*self), ..needs };
+        let decision = policy::decide(&policy, survey.catalog, &needs, operator.now);
+        // History costs a fetch, so it is asked only where everything else says go.
+        if needs.before.is_empty() || matches!(decision, Decision::Hold(_)) {
+            return Ok(decision);
+        }
+        let before =
+            needs.before.into_iter().map(|before| back.complete(before)).collect::<Result<_, _>>()?;
+        Ok(policy::decide(&policy, survey.catalog, &Needs { before, ..needs }, operator.now))
+    }
+
+    fn decide_proxies(&self, policy: &Policy, needs: &Needs, back: &LookBack<'_>) -> Result<Decision, Error> {
+        let Self { survey, target, .. } = *self;
+        let data_plane = &survey.config().data_plane;
         let plane = plan::control_plane(&survey.inventory, &target.target, data_plane.control_plane);
+        let release = plane.ceiling();
         let at_once =
-            policy::ControlPlane { release: plane.ceiling(), landed: None, after: SignedDuration::ZERO };
-        let decision = policy::data_plane(&policy, &needs, at_once, operator.now);
-        // When it landed costs a request, so it is asked for only where everything else says go.
-        match (plane.ceiling(), &decision) {
-            (Some(release), Decision::Target { .. }) if !data_plane.after.is_zero() => {
-                let landed = landed.since(release, &target.target, &survey.inventory)?;
-                let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };
-                Ok(policy::data_plane(&policy, &needs, plane, operator.now))
-            }
-            _ => Ok(decision),
+            policy::ControlPlane { release, landed: None, after: SignedDuration::ZERO, itself: None };
+        let decision = policy::data_plane(policy, needs, at_once, back.now);
+        // What follows costs requests, so it is asked for only where everything else says go.
+        let (Some(release), Decision::Target { .. }) = (release, &decision) else { return Ok(decision) };
+        let waits = !data_plane.after.is_zero();
+        let landed = match waits {
+            true => back.landed.since(release, &target.target, &survey.inventory)?,
+            false => None,
+        };
+        let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };
+        let decision = policy::data_plane(policy, needs, plane, back.now);
+        if target.gates.active.is_empty() || matches!(decision, Decision::Hold(_)) {
+            return Ok(decision);
         }
+        let itself = back.complete(promotion::at(survey, target, SignedDuration::ZERO))?;
+        let plane = policy::ControlPlane { itself: Some(&itself), ..plane };
+        Ok(policy::data_plane(policy, needs, plane, back.now))
     }
 
     /// Says what was planned when an open pull request was made that would be made again as it is.
@@ -353,6 +377,7 @@ impl Drafting<'_> {
             target: &target.target,
             findings: &findings,
             catalog: survey.catalog,
+            promoted: self.promoted,
             rendered: &rendered,
             tree: self.tree,
             configuration: config.path(),

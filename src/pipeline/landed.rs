@@ -11,11 +11,15 @@ use crate::{
     pins::{Inventory, Pin, Stage},
     pipeline::{Base, Error, lists::Lists},
     plan::{self, Target},
+    policy::Said,
     propose::{
         self,
         forge::{Forge, PullRequest, PullState},
     },
-    repo::git::{GitRemote, LocalClone},
+    repo::{
+        CommitId, Remote, RepoPath, Tree,
+        git::{GitRemote, LocalClone, Stretch},
+    },
 };
 
 /// The chart whose version says which release the control plane runs.
@@ -27,6 +31,18 @@ const LONG_AGO: Timestamp = Timestamp::UNIX_EPOCH;
 pub(super) trait Landed {
     /// Returns since when a pin has stood where it stands; `None` where nothing tells.
     fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error>;
+
+    /// Returns the last commit of the base branch.
+    fn tip(&self) -> CommitId;
+
+    /// Returns the commits up to `last` in which files are as they are in that one.
+    fn stretch(&self, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, Error>;
+
+    /// Returns what is said of commits of the base branch; why that cannot be read.
+    fn said(&self, commits: &[CommitId]) -> Result<Result<Vec<Said>, String>, Error>;
+
+    /// Opens the tree of a commit of the base branch.
+    fn tree(&self, commit: CommitId) -> Result<Box<dyn Tree>, Error>;
 
     /// Returns when a target's pull request for a release was merged; `None` where there is none to know of.
     fn merged(&self, _target: &Target, _release: EdgeVersion) -> Result<Option<Timestamp>, Error> {
@@ -63,6 +79,22 @@ pub(super) struct OnRemote<'a> {
 impl Landed for InHistory<'_> {
     fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error> {
         Ok(self.0.landed(&pin.path, &pin.value)?)
+    }
+
+    fn tip(&self) -> CommitId {
+        self.0.tip()
+    }
+
+    fn stretch(&self, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, Error> {
+        Ok(self.0.stretch(last, files)?)
+    }
+
+    fn said(&self, _: &[CommitId]) -> Result<Result<Vec<Said>, String>, Error> {
+        Ok(Err("no forge is asked about a path".to_owned()))
+    }
+
+    fn tree(&self, commit: CommitId) -> Result<Box<dyn Tree>, Error> {
+        Ok(Box::new(self.0.tree(commit)?))
     }
 }
 
@@ -101,6 +133,28 @@ impl Landed for OnRemote<'_> {
     fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error> {
         let Base { branch, tip, .. } = self.base;
         Ok(self.remote.landed(branch, tip.id, &pin.path, &pin.value)?)
+    }
+
+    fn tip(&self) -> CommitId {
+        self.base.tip.id
+    }
+
+    fn stretch(&self, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, Error> {
+        Ok(self.remote.stretch(&self.base.branch, last, files)?)
+    }
+
+    fn said(&self, commits: &[CommitId]) -> Result<Result<Vec<Said>, String>, Error> {
+        let Some(forge) = self.forge else { return Ok(Err("there is no forge to ask".to_owned())) };
+        match forge.said(commits) {
+            Ok(Some(said)) => Ok(Ok(said)),
+            Ok(None) => Ok(Err("on this forge nobody can say anything of a commit".to_owned())),
+            Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn tree(&self, commit: CommitId) -> Result<Box<dyn Tree>, Error> {
+        Ok(self.remote.tree(commit)?)
     }
 
     fn merged(&self, target: &Target, release: EdgeVersion) -> Result<Option<Timestamp>, Error> {

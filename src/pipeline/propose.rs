@@ -12,7 +12,7 @@ use crate::{
         lists::Lists,
     },
     plan::Plan,
-    policy::HoldReason,
+    policy::{HoldReason, Lack},
     propose::{
         self, Applied, CommitParts, Done, Held, Intent, ProposalContext, ProposeError, Wanted,
         forge::{Forge, ForgeError, PullRequest},
@@ -139,6 +139,7 @@ impl Proposing<'_> {
                         | HoldReason::NothingMoves { .. }
                         | HoldReason::OtherChannel { .. }
                         | HoldReason::Gone
+                        | HoldReason::Before { lacks: Lack::NotRun { .. }, .. }
                 ) =>
             {
                 base.refs.branches.contains_key(&branch).then_some((branch, Intent::Withdraw))

@@ -8,6 +8,7 @@ use crate::{
     pins::{self, Evaluate, Inventory, Pin, PinKind, ScanOptions},
     pipeline::{
         Base, Error,
+        past::Past,
         targets::{self, Aim},
     },
     plan::{self, Move, Proxies, Split, Target},
@@ -29,6 +30,8 @@ pub(super) struct Survey<'a> {
     outside: Vec<usize>,
     config: &'a Config,
     scanning: ScanOptions,
+    /// What was found of older commits.
+    pub past: Past,
 }
 
 // === impl Survey ===
@@ -57,7 +60,8 @@ impl<'a> Survey<'a> {
         let mut inventory = pins::scan(tree, &scanning)?;
         plan::resolve(&mut inventory, catalog);
         let (targets, outside) = (config.targets.clone(), Vec::new());
-        let mut survey = Self { tree, catalog, inventory, options, targets, outside, config, scanning };
+        let past = Past::default();
+        let mut survey = Self { tree, catalog, inventory, options, targets, outside, config, scanning, past };
         survey.check_paths()?;
         match config.split {
             Split::Listed => {

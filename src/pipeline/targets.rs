@@ -55,7 +55,7 @@ fn wanted(
     };
     let decisions: Vec<Decision> = installations.iter().map(decide).collect();
     let goes = decisions.iter().filter_map(|decision| match decision {
-        Decision::Target { version, hop_towards } => Some(hop_towards.map_or(*version, |(last, _)| last)),
+        Decision::Target { version, hop_towards, .. } => Some(hop_towards.map_or(*version, |(last, _)| last)),
         Decision::Hold(_) => None,
     });
     let waits = decisions.iter().filter_map(|decision| match decision {

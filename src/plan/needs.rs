@@ -38,6 +38,7 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
         highest,
         unnamed,
         beside: beside(inventory, target, stage),
+        before: Vec::new(),
     }
 }
 

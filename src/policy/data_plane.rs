@@ -6,26 +6,28 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Decision, Hold, HoldReason, Needs, Policy,
+    Before, Decision, Hold, HoldReason, Needs, Policy,
     quiet::{by_hand, by_schedule},
 };
 use crate::linkerd::EdgeVersion;
 
 /// The control plane as the repository's base branch has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ControlPlane {
+#[derive(Clone, Copy, Debug)]
+pub struct ControlPlane<'a> {
     /// The release that it runs, from its pins or from `dataPlane.controlPlane`.
     pub release: Option<EdgeVersion>,
     /// When the change to that release reached the base branch.
     pub landed: Option<Timestamp>,
     /// `dataPlane.after`.
     pub after: SignedDuration,
+    /// What the target itself has run, where its gates are asked.
+    pub itself: Option<&'a Before>,
 }
 
 /// Decides for the proxy pins of one target. They go to the control plane's release, or to `--to` where that is
 /// older; channel, range and soak have been applied when the control plane went there. A pin that is ahead
 /// already does not keep the others back: it is judged, and stays, by itself.
-pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane, now: Timestamp) -> Decision {
+pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now: Timestamp) -> Decision {
     let hold = |reason, release, until| Decision::Hold(Hold { reason, release, until });
     let Some(running) = plane.release else {
         return hold(HoldReason::ControlPlaneUnknown, policy.to, None);
@@ -52,8 +54,13 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane, now: Ti
             return hold(HoldReason::DataPlaneWait, Some(version), due);
         }
     }
+    if let Some(itself) = plane.itself
+        && let Some((lacks, until)) = itself.has_run(running).and_then(|ran| itself.shut(ran, now))
+    {
+        return hold(HoldReason::Before { target: itself.target.clone(), lacks }, Some(version), until);
+    }
     match by_schedule(policy, now) {
         Some((reason, until)) => hold(reason, Some(version), until),
-        None => Decision::Target { version, hop_towards: None },
+        None => Decision::Target { version, hop_towards: None, promoted: Vec::new() },
     }
 }

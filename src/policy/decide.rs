@@ -39,7 +39,11 @@ pub fn decide(policy: &Policy, catalog: &Catalog, needs: &Needs, now: Timestamp)
     };
     match by_schedule(policy, now) {
         Some((reason, until)) => Decision::Hold(Hold { reason, release, until }),
-        None => Decision::Target { version: wanted.version, hop_towards: wanted.hop_towards },
+        None => {
+            let Wanted { version, hop_towards } = wanted;
+            let promoted = needs.before.iter().filter_map(|before| before.promoted(version)).collect();
+            Decision::Target { version, hop_towards, promoted }
+        }
     }
 }
 

@@ -6,7 +6,10 @@ use std::fmt;
 
 use jiff::{Timestamp, tz::TimeZone};
 
-use super::{Hold, HoldReason};
+use super::{Hold, HoldReason, Lack, Word};
+
+/// What ends the wait of proxies where no date does.
+const SINCE: &str = "it is known since when it is on the base branch, or `dataPlane.after` is 0d";
 
 /// Describes a hold: why, and until when or until what.
 pub fn describe(hold: &Hold) -> String {
@@ -41,6 +44,7 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::Soak => {
             format!("{release} is younger than `policy.soak`; it waits {}", until("`policy.soak` is shorter"))
         }
+        HoldReason::Before { target, lacks } => of_before(&release, target, lacks, hold.until),
         HoldReason::NoDate { missing } => {
             format!("{release} waits until its publish date is known, which `policy.soak` needs ({missing})")
         }
@@ -79,8 +83,7 @@ pub fn describe(hold: &Hold) -> String {
             "no pin has this target any more: what it had goes with another target, or is gone".to_owned()
         }
         HoldReason::DataPlaneWait => {
-            let what = "it is known since when it is on the base branch, or `dataPlane.after` is 0d";
-            format!("the control plane's {release} is to prove itself first; proxies wait {}", until(what))
+            format!("the control plane's {release} is to prove itself first; proxies wait {}", until(SINCE))
         }
         HoldReason::ControlPlaneUnknown => {
             "proxies wait until the control plane's release is known; `dataPlane.controlPlane` can name it"
@@ -88,6 +91,40 @@ pub fn describe(hold: &Hold) -> String {
         }
         HoldReason::ControlPlaneBehind { running } => {
             format!("proxies wait until the control plane, now at {running}, is at {release}")
+        }
+    }
+}
+
+fn of_before(release: &str, target: &str, lacks: &Lack, until: Option<Timestamp>) -> String {
+    match lacks {
+        Lack::NotRun { running } => {
+            let running = running.map_or_else(
+                || "of which no release is known".to_owned(),
+                |running| format!("now at {running}"),
+            );
+            format!("{release} waits until target `{target}`, {running}, has run it")
+        }
+        Lack::Soak { since } => {
+            let until = until.map_or_else(|| "`after.soak` is shorter".to_owned(), time);
+            format!("{release} waits until {until}: target `{target}` has run it since {}", time(*since))
+        }
+        Lack::Gate { name, word, since } => {
+            let says = if *word == Word::Failure { "failed" } else { "pending" };
+            let since = time(*since);
+            format!("{release} waits until `{name}` succeeds for target `{target}`: {says} since {since}")
+        }
+        Lack::Silent { glob, since } => {
+            let overdue = match until {
+                Some(until) => format!("expected until {}", time(until)),
+                None => "which is overdue: see `gates` in docs/promotion.md".to_owned(),
+            };
+            format!(
+                "{release} waits until `{glob}` says something of target `{target}`, which has run it since {}; {overdue}",
+                time(*since)
+            )
+        }
+        Lack::Unread { reason } => {
+            format!("{release} waits until the gates of target `{target}` can be read ({reason})")
         }
     }
 }

@@ -81,6 +81,9 @@ impl Question<'_> {
                 return Some(format!("{} `policy.range`", if below { "below" } else { "above" }));
             }
         }
+        if let Some(reason) = self.needs.before.iter().find_map(|before| before.lacks(version)) {
+            return Some(reason);
+        }
         match &release.guidance {
             Guidance::NotRecommended { instead, note, source } => {
                 Some(advised_against(instead, note, source))
@@ -92,6 +95,10 @@ impl Question<'_> {
     /// Says why an eligible release cannot be taken yet.
     pub(super) fn waits(&self, release: &Release) -> Option<Hold> {
         let hold = |reason, until| Some(Hold { reason, release: Some(release.version), until });
+        let before = self.needs.before.iter().filter_map(|before| before.waits(release.version, self.now));
+        if let Some(last) = before.max_by_key(|hold| (hold.until.is_none(), hold.until)) {
+            return Some(last);
+        }
         if self.policy.soak.is_positive() {
             let Some(published) = release.published else {
                 return hold(HoldReason::NoDate { missing: self.missing_date() }, None);

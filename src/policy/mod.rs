@@ -7,6 +7,8 @@ mod data_plane;
 mod decide;
 mod describe;
 mod eligible;
+mod gates;
+mod promotion;
 mod quiet;
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,6 +21,8 @@ pub use data_plane::{ControlPlane, data_plane};
 pub use decide::{decide, passed_over};
 pub use describe::{describe, describe_proxies};
 pub use eligible::missing_charts;
+pub use gates::{Gates, Said, Word};
+pub use promotion::{Before, Promoted, Ran, ran};
 
 /// What the configuration allows, for one target.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +73,8 @@ pub struct Needs {
     pub unnamed: bool,
     /// The installation that moving pins serve and that is furthest behind with what another target has of it.
     pub beside: Option<Beside>,
+    /// The targets that go before this one.
+    pub before: Vec<Before>,
 }
 
 /// An installation that is served, and has pins of its own in another target.
@@ -98,6 +104,8 @@ pub enum Decision {
         version: EdgeVersion,
         /// The release wanted in the end, where `version` is a required hop on the way to it.
         hop_towards: Option<(EdgeVersion, &'static str)>,
+        /// What let it go on from the targets before.
+        promoted: Vec<Promoted>,
     },
     /// Not now.
     Hold(Hold),
@@ -149,6 +157,13 @@ pub enum HoldReason {
     NoDate {
         /// Which feed is off or failed, or lacks the date.
         missing: String,
+    },
+    /// A target that goes before this one, or this one before its own proxies, lacks something.
+    Before {
+        /// The target.
+        target: String,
+        /// What it lacks.
+        lacks: Lack,
     },
     /// A chart of the release is not in the index yet.
     NotReady {
@@ -203,6 +218,46 @@ pub enum HoldReason {
     ControlPlaneBehind {
         /// Where it is.
         running: EdgeVersion,
+    },
+}
+
+/// What a target lacks for a release to go on from there: a closed list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Lack {
+    /// It has not come to the release.
+    NotRun {
+        /// Where it is.
+        running: Option<EdgeVersion>,
+    },
+    /// It has not run it for as long as it is to.
+    Soak {
+        /// Since when it has.
+        #[schemars(with = "String")]
+        since: Timestamp,
+    },
+    /// Something says that it does not work there, or not yet.
+    Gate {
+        /// In whose name it is said.
+        name: String,
+        /// What it says.
+        word: Word,
+        /// Since when.
+        #[schemars(with = "String")]
+        since: Timestamp,
+    },
+    /// Nothing was said of it.
+    Silent {
+        /// Who should have.
+        glob: String,
+        /// Since when it has run it.
+        #[schemars(with = "String")]
+        since: Timestamp,
+    },
+    /// What was said of it cannot be read.
+    Unread {
+        /// Why.
+        reason: String,
     },
 }
 

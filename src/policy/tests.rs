@@ -5,6 +5,7 @@ mod decide;
 mod describe;
 mod eligible;
 mod hops;
+mod promotion;
 mod properties;
 mod quiet;
 

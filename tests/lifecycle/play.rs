@@ -238,7 +238,9 @@ impl Play {
     /// A plan decides as the run did; it also says what a run does not make again.
     pub fn plans_like(&self, run: &Done, code: i32) {
         let plan = self.pass(self.scene.command("plan").args(["--format", "json", "--exit-code"]));
-        let reads = |line: &&String| line.starts_with("GET ") || line.ends_with("/git-upload-pack");
+        let reads = |line: &&String| {
+            line.starts_with("GET ") || line.ends_with("/git-upload-pack") || line.ends_with("/graphql")
+        };
         assert!(plan.asked.iter().all(|line| reads(&line)), "{:#?}", plan.asked);
         assert!(!plan.asked.iter().any(|line| line.contains("receive-pack")), "{:#?}", plan.asked);
         if !run.stdout.is_empty() {

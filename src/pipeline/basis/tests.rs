@@ -11,6 +11,7 @@ use crate::{
     pins::{SkipReason, Skipped, Stage},
     pipeline::{survey::Survey, targets::Aim},
     plan::testing::edge,
+    policy::Promoted,
     render::Off,
 };
 use changes::{Change, of_catalog, of_files, of_the_rest};
@@ -120,7 +121,8 @@ fn what_is_read_beside_the_hash_is_noticed() {
     let survey = world.survey(&tree, &config).unwrap();
     let operator = world.operator();
     let case = Case { survey: &survey, target: &survey.targets[0], stage: Stage::Platform };
-    let origin = Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None }, &operator);
+    let origin =
+        Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None, promoted: &[] }, &operator);
     let id = |name: &str| tree.entries().iter().find(|entry| entry.path.as_str() == name).unwrap().id;
     let looks = |look: &dyn Fn(&Watched<'_>)| {
         let watched = Watched::new(&origin);
@@ -139,7 +141,8 @@ fn what_is_read_beside_the_hash_is_noticed() {
     let tree = other.tree();
     let survey = world.survey(&tree, &config).unwrap();
     let case = Case { survey: &survey, ..case };
-    let moved = Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None }, &operator);
+    let moved =
+        Origin::of(&Question { case, to: edge("edge-26.8.3"), hop_towards: None, promoted: &[] }, &operator);
     assert_eq!(
         moved.inputs(&BTreeSet::new()),
         origin.inputs(&BTreeSet::new()),
@@ -153,7 +156,7 @@ fn what_no_pin_and_no_file_of_a_stage_shows_counts_by_itself() {
     let world = World::new();
     let tree = world.tree();
     let config = config::read(&tree).unwrap();
-    let inputs = |indexes: &[String], skipped: Option<Skipped>| {
+    let with = |indexes: &[String], skipped: Option<Skipped>, promoted: &[Promoted]| {
         let mut survey = Survey::new(&tree, &config, &world.catalog, indexes, Aim::default(), None).unwrap();
         survey.inventory.skipped.extend(skipped);
         let operator = Operator {
@@ -166,9 +169,10 @@ fn what_no_pin_and_no_file_of_a_stage_shows_counts_by_itself() {
             progress: &|_| (),
         };
         let case = Case { survey: &survey, target: &survey.targets[0], stage: Stage::Platform };
-        let question = Question { case, to: edge("edge-26.8.3"), hop_towards: None };
+        let question = Question { case, to: edge("edge-26.8.3"), hop_towards: None, promoted };
         Origin::of(&question, &operator).inputs(&BTreeSet::new())
     };
+    let inputs = |indexes: &[String], skipped| with(indexes, skipped, &[]);
     let as_it_is = inputs(&world.indexes, None);
     assert_eq!(inputs(&world.indexes, None), as_it_is);
     // A mirror's index that is read takes a warning away.
@@ -177,4 +181,6 @@ fn what_no_pin_and_no_file_of_a_stage_shows_counts_by_itself() {
     let path = RepoPath::new("mesh/odd.yaml").unwrap();
     let skipped = Skipped { path, reason: SkipReason::NotUtf8, detail: None, versions: Vec::new() };
     assert_ne!(inputs(&world.indexes, Some(skipped)), as_it_is);
+    let staging = Promoted { target: "staging".to_owned(), since: world.now, gates: Vec::new() };
+    assert_ne!(with(&world.indexes, None, &[staging]), as_it_is);
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn plane(release: &str, landed: Option<&str>, after: i64) -> ControlPlane {
-    ControlPlane { release: Some(edge(release)), landed: landed.map(at), after: days(after) }
+fn plane(release: &str, landed: Option<&str>, after: i64) -> ControlPlane<'static> {
+    ControlPlane { release: Some(edge(release)), landed: landed.map(at), after: days(after), itself: None }
 }
 
 #[test]

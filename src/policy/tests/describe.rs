@@ -5,12 +5,20 @@ use super::*;
 #[test]
 fn every_hold_says_until_when_or_until_what() {
     let text = || "why".to_owned();
+    let before = |lacks| HoldReason::Before { target: text(), lacks };
     let reasons = [
         HoldReason::UpToDate,
         HoldReason::Paused { reason: text() },
         HoldReason::Frozen { reason: text() },
         HoldReason::Schedule,
         HoldReason::Soak,
+        before(Lack::NotRun { running: None }),
+        before(Lack::NotRun { running: Some(edge("26.8.2")) }),
+        before(Lack::Soak { since: now() }),
+        before(Lack::Gate { name: text(), word: Word::Failure, since: now() }),
+        before(Lack::Gate { name: text(), word: Word::Pending, since: now() }),
+        before(Lack::Silent { glob: text(), since: now() }),
+        before(Lack::Unread { reason: text() }),
         HoldReason::NoDate { missing: text() },
         HoldReason::NotReady { charts: vec![text()] },
         HoldReason::IndexUnread { reason: text() },

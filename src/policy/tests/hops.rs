@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_required_hop_comes_first_and_says_so() {
     let all = catalog([release("25.1.2", 600), release("25.7.6", 300), release("26.8.3", 1)]);
-    let Decision::Target { version, hop_towards } =
+    let Decision::Target { version, hop_towards, .. } =
         decide(&Policy::default(), &all, &needs("25.1.2", "25.1.2"), now())
     else {
         panic!()

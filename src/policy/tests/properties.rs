@@ -71,7 +71,7 @@ proptest! {
     fn a_target_goes_up_stops_at_hops_and_is_ready(
         policy in any_policy(), all in any_catalog(), needs in any_needs(),
     ) {
-        let Decision::Target { version, hop_towards } = decide(&policy, &all, &needs, now()) else { return Ok(()) };
+        let Decision::Target { version, hop_towards, .. } = decide(&policy, &all, &needs, now()) else { return Ok(()) };
         prop_assert!(needs.highest.is_none_or(|highest| version >= highest));
         prop_assert!(needs.lowest.is_none_or(|lowest| version > lowest));
         if let Some(lowest) = needs.lowest {
@@ -97,7 +97,7 @@ proptest! {
     ) {
         let policy = Policy { to: None, ..policy };
         let goal = |all: &Catalog| match decide(&policy, all, &needs, now()) {
-            Decision::Target { version, hop_towards } => Some(hop_towards.map_or(version, |(goal, _)| goal)),
+            Decision::Target { version, hop_towards, .. } => Some(hop_towards.map_or(version, |(goal, _)| goal)),
             Decision::Hold(_) => None,
         };
         let before = goal(&all);
@@ -110,7 +110,7 @@ proptest! {
     #[test]
     fn time_only_adds_to_what_is_eligible(policy in any_policy(), all in any_catalog(), needs in any_needs()) {
         let at = |now| match decide(&policy, &all, &needs, now) {
-            Decision::Target { version, hop_towards } => Some(hop_towards.map_or(version, |(goal, _)| goal)),
+            Decision::Target { version, hop_towards, .. } => Some(hop_towards.map_or(version, |(goal, _)| goal)),
             Decision::Hold(_) => None,
         };
         let (today, later) = (at(now()), at(now() + days(30)));
@@ -122,7 +122,7 @@ proptest! {
         policy in any_policy(), proxies in any_needs(), release in any_version(), after in 0..3_i64,
     ) {
         let landed = Some(now() - days(1));
-        let plane = ControlPlane { release: Some(release), landed, after: days(after) };
+        let plane = ControlPlane { release: Some(release), landed, after: days(after), itself: None };
         if let Decision::Target { version, .. } = data_plane(&policy, &proxies, plane, now()) {
             prop_assert!(version <= release && after <= 1);
             prop_assert!(proxies.lowest.is_some_and(|lowest| version > lowest));

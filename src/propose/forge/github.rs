@@ -8,6 +8,7 @@ mod address;
 mod answer;
 mod extras;
 mod identity;
+mod said;
 mod wire;
 
 use std::{
@@ -34,6 +35,7 @@ use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
 };
 use crate::{
+    policy::Said,
     repo::{CommitId, Refs, Signature},
     sys::{clock::Clock, http::Http},
 };
@@ -119,7 +121,16 @@ impl<'h> GitHub<'h> {
 
     /// Reads, with the last answer's ETag, and tries again where that may help.
     fn get(&self, path: &str, asked: &Asked<'_>) -> Result<Reply, Refused> {
-        let read = || self.send(&Method::Get, path, asked);
+        self.read(&Method::Get, path, asked)
+    }
+
+    /// Asks in GraphQL, which changes nothing either.
+    fn ask(&self, question: &Value, asked: &Asked<'_>) -> Result<Reply, Refused> {
+        self.read(&Method::Ask(question), "/graphql", asked)
+    }
+
+    fn read(&self, method: &Method<'_>, path: &str, asked: &Asked<'_>) -> Result<Reply, Refused> {
+        let read = || self.send(method, path, asked);
         let pauses = ExponentialBuilder::default().with_min_delay(FIRST_PAUSE).with_max_times(2);
         let reply = read.retry(pauses).when(|e| matches!(e, ForgeError::Temporary { .. })).call()?;
         self.accept(reply, asked)
@@ -403,6 +414,10 @@ impl Forge for GitHub<'_> {
         }
         self.put(&Method::Post(&body), &self.repo(&format!("/statuses/{commit}")), &asked)?;
         Ok(())
+    }
+
+    fn said(&self, commits: &[CommitId]) -> Result<Option<Vec<Said>>, ForgeError> {
+        self.read_said(commits).map(Some)
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {

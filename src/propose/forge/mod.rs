@@ -11,7 +11,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::repo::{Barrier, CommitId, Refs};
+use crate::{
+    policy::Said,
+    repo::{Barrier, CommitId, Refs},
+};
 
 /// A pull request as a forge reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +145,11 @@ pub trait Forge {
     }
     /// Sets `uplinker/verify` on a commit, with the page that tells more.
     fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError>;
+    /// Returns what is said of commits of the base branch: statuses, check runs and deployments, but for what we say
+    /// ourselves; `None` for a forge where nobody can say anything.
+    fn said(&self, _commits: &[CommitId]) -> Result<Option<Vec<Said>>, ForgeError> {
+        Ok(None)
+    }
     /// Returns the identity to commit as; `None` where the forge has none.
     fn identity(&self) -> Result<Option<crate::repo::Signature>, ForgeError>;
     /// Returns what a person should know of a pull request that was just opened, one line each.

@@ -1,31 +1,42 @@
-//! Step 3, repo: since when a text stands in a file of a branch.
+//! Step 3, repo: since when files of a branch are as they are.
 //!
-//! In: a tip, a file, a text. Out: the time of the first commit, on the tip's first-parent line, from which on the file
-//! has held the text. History is deepened only as far as the question needs.
+//! In: a commit, and files; or a file and a text. Out: the first commit, on the first-parent line, from which on the files
+//! have stayed as they are, or the file has held the text. History is deepened only as far as the question needs.
 
 use std::path::Path;
 
-use git2::{ObjectType, Oid, Repository};
+use git2::{ObjectType, Oid, Repository, Tree};
 use jiff::Timestamp;
 
 use crate::repo::{
-    CommitId, GitError, RepoPath,
+    CommitId, GitError, GitTree, RepoPath,
     git::{
         DEPTHS, GitRemote, Link, LocalClone,
         local::open_repository,
-        store::{oid, other},
+        store::{find_commit, oid, other},
     },
 };
 
 /// How many commits are read before the oldest of them is taken for an answer.
 const MAX_COMMITS: usize = 20_000;
 
+/// Commits, one after another, with something in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// All of them, newest first; it came with the last one.
+    pub commits: Vec<CommitId>,
+    /// When it came.
+    pub since: Timestamp,
+    /// The commit before it; `None` where history begins, or is cut on the remote too.
+    pub before: Option<CommitId>,
+}
+
 /// What the history that is here says.
 enum Walk {
-    /// The text came with the commit of this time.
-    Since(Option<Timestamp>),
-    /// The history ends before the text does.
-    Cut(Option<Timestamp>),
+    /// The whole stretch; none where not even its last commit has what is asked for.
+    Known(Option<Stretch>),
+    /// The history that is here ends before the stretch does.
+    Cut(Option<Stretch>),
 }
 
 // === impl GitRemote, LocalClone ===
@@ -39,52 +50,115 @@ impl GitRemote<'_> {
         file: &RepoPath,
         text: &str,
     ) -> Result<Option<Timestamp>, GitError> {
-        let look = || walk(self.store().repo(), oid(tip)?, file, text);
+        let found = self.deepened(branch, || walk(self.store().repo(), tip, &holding(file, text)))?;
+        Ok(found.map(|stretch| stretch.since))
+    }
+
+    /// Returns the commits of `branch`, the last of them `last`, in which `files` have been as they are in that one;
+    /// `None` where that commit is not to be had.
+    pub fn stretch(
+        &self,
+        branch: &str,
+        last: CommitId,
+        files: &[RepoPath],
+    ) -> Result<Option<Stretch>, GitError> {
+        self.deepened(branch, || same_files(self.store().repo(), last, files))
+    }
+
+    fn deepened(
+        &self,
+        branch: &str,
+        look: impl Fn() -> Result<Walk, GitError>,
+    ) -> Result<Option<Stretch>, GitError> {
         let mut seen = look()?;
         for depth in DEPTHS {
-            if matches!(seen, Walk::Since(_)) || matches!(self.link, Link::Local(_)) {
+            if matches!(seen, Walk::Known(_)) || matches!(self.link, Link::Local(_)) {
                 break;
             }
             self.transfer_once(&[(branch, None)], depth)?;
             seen = look()?;
         }
-        let (Walk::Since(at) | Walk::Cut(at)) = seen;
-        Ok(at)
+        Ok(seen.stretch())
     }
 }
 
 impl LocalClone {
+    /// Returns the commit that HEAD names.
+    pub fn tip(&self) -> CommitId {
+        self.tip
+    }
+
     /// Returns since when `file` has held `text` in the history of the commit; `None` where it does not now.
     pub fn landed(&self, file: &RepoPath, text: &str) -> Result<Option<Timestamp>, GitError> {
+        let found = walk(&open_repository(&self.path)?, self.tip, &holding(file, text))?;
+        Ok(found.stretch().map(|stretch| stretch.since))
+    }
+
+    /// Returns the commits, the last of them `last`, in which `files` have been as they are in that one.
+    pub fn stretch(&self, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, GitError> {
+        Ok(same_files(&open_repository(&self.path)?, last, files)?.stretch())
+    }
+
+    /// Opens the tree of a commit.
+    pub fn tree(&self, commit: CommitId) -> Result<GitTree, GitError> {
+        let fail =
+            |reason: &dyn std::fmt::Display| GitError::Other(format!("{}: {reason}", self.path.display()));
         let repo = open_repository(&self.path)?;
-        let (Walk::Since(at) | Walk::Cut(at)) = walk(&repo, oid(self.tip)?, file, text)?;
-        Ok(at)
+        let commit =
+            find_commit(&repo, commit)?.ok_or_else(|| fail(&format!("commit {commit} is not here")))?;
+        GitTree::from_objects(&[repo.commondir().join("objects")], commit.tree).map_err(|e| fail(&e))
     }
 }
 
-fn walk(repo: &Repository, tip: Oid, file: &RepoPath, text: &str) -> Result<Walk, GitError> {
-    let mut since = None;
-    let mut next = Some(tip);
+// === impl Walk ===
+
+impl Walk {
+    /// What is still cut here is cut on the remote as well.
+    fn stretch(self) -> Option<Stretch> {
+        let (Self::Known(stretch) | Self::Cut(stretch)) = self;
+        stretch
+    }
+}
+
+/// Whether a commit of this content belongs to a stretch.
+type Belongs<'a> = &'a dyn Fn(&Repository, &Tree<'_>) -> bool;
+
+fn walk(repo: &Repository, last: CommitId, belongs: Belongs<'_>) -> Result<Walk, GitError> {
+    let mut stretch: Option<Stretch> = None;
+    let mut next = Some(last);
     for _ in 0..MAX_COMMITS {
-        let Some(id) = next else { return Ok(Walk::Since(since)) };
-        let commit = match repo.find_commit(id) {
-            Ok(commit) => commit,
-            Err(e) if e.code() == git2::ErrorCode::NotFound => return Ok(Walk::Cut(since)),
-            Err(e) => return Err(other(&e)),
-        };
-        if !holds(repo, &commit, file, text) {
-            return Ok(Walk::Since(since));
+        let Some(current) = next else { return Ok(Walk::Known(stretch)) };
+        let Some(commit) = find_commit(repo, current)? else { return Ok(Walk::Cut(stretch)) };
+        let tree = repo.find_tree(oid(commit.tree)?).map_err(|e| other(&e))?;
+        if !belongs(repo, &tree) {
+            return Ok(Walk::Known(stretch.map(|stretch| Stretch { before: Some(current), ..stretch })));
         }
-        since = Timestamp::from_second(commit.time().seconds()).ok();
-        next = commit.parent_ids().next();
+        let mut commits = stretch.map(|stretch| stretch.commits).unwrap_or_default();
+        commits.push(current);
+        stretch = Some(Stretch { commits, since: commit.time, before: None });
+        next = commit.parents.first().copied();
     }
-    Ok(Walk::Since(since))
+    Ok(Walk::Known(stretch))
 }
 
-/// A file that cannot be read at a commit does not hold the text there.
-fn holds(repo: &Repository, commit: &git2::Commit<'_>, file: &RepoPath, text: &str) -> bool {
-    let entry = commit.tree().and_then(|tree| tree.get_path(Path::new(file.as_str())));
-    let Ok(entry) = entry else { return false };
+fn same_files(repo: &Repository, last: CommitId, files: &[RepoPath]) -> Result<Walk, GitError> {
+    let Some(commit) = find_commit(repo, last)? else { return Ok(Walk::Cut(None)) };
+    let wanted = repo.find_tree(oid(commit.tree)?).map_err(|e| other(&e))?;
+    let wanted = contents(&wanted, files);
+    walk(repo, last, &|_, tree| contents(tree, files) == wanted)
+}
+
+fn contents(tree: &Tree<'_>, files: &[RepoPath]) -> Vec<Option<Oid>> {
+    files.iter().map(|file| tree.get_path(Path::new(file.as_str())).ok().map(|entry| entry.id())).collect()
+}
+
+fn holding<'a>(file: &'a RepoPath, text: &'a str) -> impl Fn(&Repository, &Tree<'_>) -> bool + 'a {
+    move |repo, tree| holds(repo, tree, file, text)
+}
+
+/// A file that cannot be read does not hold the text.
+fn holds(repo: &Repository, tree: &Tree<'_>, file: &RepoPath, text: &str) -> bool {
+    let Ok(entry) = tree.get_path(Path::new(file.as_str())) else { return false };
     let blob = (entry.kind() == Some(ObjectType::Blob)).then(|| repo.find_blob(entry.id()).ok()).flatten();
     blob.is_some_and(|blob| memchr::memmem::find(blob.content(), text.as_bytes()).is_some())
 }
@@ -94,6 +168,7 @@ mod tests {
     use git2::{Signature, Time};
 
     use super::*;
+    use crate::repo::git::store::id;
 
     fn commit(repo: &Repository, content: &str, seconds: i64) -> Oid {
         let blob = repo.blob(content.as_bytes()).unwrap();
@@ -113,13 +188,31 @@ mod tests {
         let contents = ["2026.8.2", "2026.8.3", "2026.8.2 again", "2026.8.3", "2026.8.3 # and a comment"];
         let tip = contents.iter().zip(1..).map(|(text, n)| commit(&repo, text, n * 100)).last().unwrap();
         let file = RepoPath::new("cp.yaml").unwrap();
-        let since = |text: &str| match walk(&repo, tip, &file, text).unwrap() {
-            Walk::Since(at) => at.map(Timestamp::as_second),
+        let since = |text: &str| match walk(&repo, id(tip), &holding(&file, text)).unwrap() {
+            Walk::Known(stretch) => stretch.map(|stretch| stretch.since.as_second()),
             Walk::Cut(_) => panic!("the history is whole"),
         };
         assert_eq!(since("2026.8.3"), Some(400));
         assert_eq!(since("comment"), Some(500));
         assert_eq!(since("2026.9.1"), None);
         assert_eq!(since("2026"), Some(100));
+    }
+
+    #[test]
+    fn stretches_follow_one_another_back_to_the_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let repo = Repository::init_bare(folder.path()).unwrap();
+        let contents = ["2026.8.2", "2026.8.3", "2026.8.3", "2026.8.2"];
+        let all: Vec<Oid> = contents.iter().zip(1..).map(|(text, n)| commit(&repo, text, n * 100)).collect();
+        let files = [RepoPath::new("cp.yaml").unwrap(), RepoPath::new("gone.yaml").unwrap()];
+        let mut seen = Vec::new();
+        let mut last = all.last().copied().map(id);
+        while let Some(commit) = last {
+            let stretch = same_files(&repo, commit, &files).unwrap().stretch().unwrap();
+            seen.push((stretch.commits, stretch.since.as_second()));
+            last = stretch.before;
+        }
+        let commits = |positions: &[usize]| positions.iter().map(|n| id(all[*n])).collect::<Vec<_>>();
+        assert_eq!(seen, [(commits(&[3]), 400), (commits(&[2, 1]), 200), (commits(&[0]), 100)]);
     }
 }

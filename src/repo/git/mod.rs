@@ -46,6 +46,7 @@ use crate::{
 };
 
 pub use head::{LocalClone, LocalHead, open_path};
+pub use landed::Stretch;
 pub use local::check_path;
 pub use ssh::SshOptions;
 pub use wire::Limits;

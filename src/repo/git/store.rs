@@ -134,14 +134,7 @@ impl Store {
 
     /// Reads a commit if it is here.
     pub fn find_commit(&self, id: CommitId) -> Result<Option<CommitInfo>, GitError> {
-        let odb = self.repo.odb().map_err(|e| other(&e))?;
-        let object = match odb.read(oid(id)?) {
-            Ok(object) => object,
-            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
-            Err(error) => return Err(other(&error)),
-        };
-        let commit = (object.kind() == ObjectType::Commit).then(|| parse_commit(id, object.data())).flatten();
-        commit.map(Some).ok_or_else(|| GitError::Other(format!("object {id} is not a sound commit")))
+        find_commit(&self.repo, id)
     }
 
     /// Tells whether a commit is here with everything that its tree names. A fetch writes its pack in one piece, but
@@ -214,4 +207,16 @@ pub fn id(oid: Oid) -> CommitId {
 /// An error of libgit2 that is neither the network's nor the remote's.
 pub fn other(error: &git2::Error) -> GitError {
     GitError::Other(error.message().to_owned())
+}
+
+/// Reads a commit as it was made; `None` where it is not here. libgit2 shows no parents where a fetch was cut.
+pub fn find_commit(repo: &Repository, id: CommitId) -> Result<Option<CommitInfo>, GitError> {
+    let odb = repo.odb().map_err(|e| other(&e))?;
+    let object = match odb.read(oid(id)?) {
+        Ok(object) => object,
+        Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+        Err(error) => return Err(other(&error)),
+    };
+    let commit = (object.kind() == ObjectType::Commit).then(|| parse_commit(id, object.data())).flatten();
+    commit.map(Some).ok_or_else(|| GitError::Other(format!("object {id} is not a sound commit")))
 }

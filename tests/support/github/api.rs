@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     super::http::{Request, Response},
-    barriers, issues, json,
+    barriers, graph, issues, json,
     json::Urls,
     pulls,
     state::{Level, Repo, State, Token, TokenKind},
@@ -20,7 +20,7 @@ pub struct Call<'a> {
     pub urls: Urls,
     /// `owner/name`; empty where the endpoint has no repository.
     pub name: String,
-    token: Option<Token>,
+    pub token: Option<Token>,
     /// The part of the path below the API's root.
     rest: String,
 }
@@ -124,7 +124,9 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
     let inner: &[&str] = match parts.as_slice() {
         ["user"] if method == "GET" => return call.me(),
         // An Enterprise Server has it beside the version, not below it.
-        ["graphql"] if method == "POST" && !call.request.path.starts_with("/api/v3") => return call.viewer(),
+        ["graphql"] if method == "POST" && !call.request.path.starts_with("/api/v3") => {
+            return graph::answer(call, state);
+        }
         ["users", login] if method == "GET" => return call.user(login),
         ["rate_limit"] if method == "GET" => {
             let core =
@@ -256,27 +258,6 @@ impl Call<'_> {
                 Ok(Response::json(200, &user))
             }
         }
-    }
-
-    /// `POST /graphql`, as far as it is asked who the token is: an installation's is its bot.
-    fn viewer(&self) -> Answer {
-        let Some(token) = &self.token else {
-            let words = "This endpoint requires you to be authenticated.";
-            return Err(json::refusal(
-                401,
-                words,
-                "/guides/forming-calls-with-graphql#authenticating-with-graphql",
-            ));
-        };
-        let query = self.body()?["query"].as_str().unwrap_or_default().split_whitespace().collect::<String>();
-        if query != "query{viewer{logindatabaseId}}" {
-            let errors =
-                json!([{"type": "undefinedField", "message": format!("Field of {query} doesn't exist")}]);
-            return Ok(Response::json(200, &json!({ "errors": errors })));
-        }
-        let id = json::user(&self.urls, &token.login)["id"].clone();
-        let viewer = json!({"login": token.login, "databaseId": id});
-        Ok(Response::json(200, &json!({"data": {"viewer": viewer}})))
     }
 
     /// What the old name of a repository answers.

@@ -5,6 +5,7 @@
 
 mod api;
 mod barriers;
+mod graph;
 mod issues;
 pub mod json;
 mod people;
@@ -18,6 +19,7 @@ use tempfile::TempDir;
 
 use self::rules::{Form, Kind, Push, Rule};
 pub use self::{
+    graph::Shown,
     people::Merge,
     state::{Event, Level, Pull, Repo, State, Status, Token, TokenKind},
 };

@@ -9,6 +9,7 @@ use git2::Oid;
 
 use super::{
     super::repo::{BareRepo, EPOCH},
+    graph::Shown,
     rules::Rule,
 };
 
@@ -82,6 +83,8 @@ pub struct Repo {
     pub labels: BTreeMap<String, Label>,
     pub pulls: BTreeMap<u64, Pull>,
     pub statuses: Vec<Status>,
+    pub checks: Vec<Shown>,
+    pub deployments: Vec<Shown>,
     /// Rulesets and protected branches.
     pub rules: Vec<Rule>,
     /// Whether the organisation wants single sign-on.
@@ -357,6 +360,8 @@ impl Repo {
             labels: BTreeMap::new(),
             pulls: BTreeMap::new(),
             statuses: Vec::new(),
+            checks: Vec::new(),
+            deployments: Vec::new(),
             rules: Vec::new(),
             single_sign_on: false,
             address_list: false,

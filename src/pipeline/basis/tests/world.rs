@@ -18,9 +18,10 @@ use crate::{
         targets::Aim,
     },
     plan::testing::path,
+    policy::Said,
     propose::forge::Extras,
     release::{Catalog, Feed, FeedState},
-    repo::Mode,
+    repo::{CommitId, Mode, git::Stretch},
 };
 
 /// Valid from 2026-11-21 to 2046-11-16.
@@ -63,6 +64,22 @@ pub(super) struct Written {
 impl Landed for Never {
     fn stands(&self, _: &Pin) -> Result<Option<Timestamp>, Error> {
         Ok(None)
+    }
+
+    fn tip(&self) -> CommitId {
+        BlobId([0; 20])
+    }
+
+    fn stretch(&self, _: CommitId, _: &[RepoPath]) -> Result<Option<Stretch>, Error> {
+        Ok(None)
+    }
+
+    fn said(&self, _: &[CommitId]) -> Result<Result<Vec<Said>, String>, Error> {
+        Ok(Ok(Vec::new()))
+    }
+
+    fn tree(&self, _: CommitId) -> Result<Box<dyn Tree>, Error> {
+        Err(Error::Defect("there is no history".to_owned()))
     }
 }
 
@@ -231,7 +248,7 @@ impl World {
         let Some(drafted) = draft(case, "main", &operator, &Never, None, &[])? else { return Ok(None) };
         let decided = drafted.report.decision.plan().map(|plan| (plan.to, plan.hop_towards));
         let same = known.zip(decided).map(|(basis, (to, hop_towards))| {
-            let origin = Origin::of(&Question { case, to, hop_towards }, &operator);
+            let origin = Origin::of(&Question { case, to, hop_towards, promoted: &[] }, &operator);
             basis.stretch.holds(self.now) && origin.is(basis)
         });
         Ok(Some((drafted, same)))

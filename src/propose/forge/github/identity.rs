@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ACTIONS, GitHub, Method, wire::User};
+use super::{ACTIONS, GitHub, wire::User};
 use crate::{propose::forge::ForgeError, repo::Signature};
 
 /// GraphQL's answer: what was asked for, or errors in its place.
@@ -42,7 +42,7 @@ impl GitHub<'_> {
             Err(error) => return Err(error),
         }
         let query = json!({"query": "query { viewer { login databaseId } }"});
-        let viewer = match self.put(&Method::Ask(&query), "/graphql", &asked).map_err(ForgeError::from) {
+        let viewer = match self.ask(&query, &asked).map_err(ForgeError::from) {
             Ok(reply) => reply.json::<Answer>(&asked).unwrap_or_default().data.and_then(|data| data.viewer),
             Err(error) if error.is_refusal() => None,
             Err(error) => return Err(error),

@@ -1,0 +1,118 @@
+//! What targets have run, by the history of the base branch alone, and what is said of it.
+//!
+//! In: a survey of the base branch, and its history. Out: for a target that goes before another (or before its own
+//! proxies) the releases that it has run. Each commit that changed a file with pins is scanned as the base branch is, so
+//! that it makes no difference who changed it, or how it was merged.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{
+    config::TargetConfig,
+    linkerd::EdgeVersion,
+    pins::{Inventory, Pin, PinKind, Stage},
+    pipeline::{Error, case::Case, landed::Landed, past::Was, survey::Survey},
+    plan::{self, Target},
+    policy::{self, Before, Ran, Said},
+    repo::{CommitId, RepoPath},
+};
+
+/// How many changes of a target are looked back over.
+const CHANGES: usize = 200;
+/// Of how many releases it is asked what is said of them.
+const ASKED: usize = 5;
+/// Of how many commits with a release it is asked what is said of them: of the newest, and of those with which it came.
+const NEWEST: usize = 30;
+const OLDEST: usize = 10;
+
+/// A look back from the tip of the base branch.
+pub(super) struct LookBack<'a> {
+    pub case: Case<'a>,
+    pub landed: &'a dyn Landed,
+    /// Nothing from this release down matters.
+    pub floor: Option<EdgeVersion>,
+    pub now: Timestamp,
+}
+
+/// Returns the targets that go before one, and where they are now.
+pub(super) fn before(case: Case<'_>) -> Vec<Before> {
+    let Case { survey, target, stage } = case;
+    let after = target.after.iter().filter(|_| stage == Stage::Platform);
+    let find = |name: &str| survey.targets.iter().find(|target| target.target.name == name);
+    after.filter_map(|after| Some(at(survey, find(&after.target)?, after.soak))).collect()
+}
+
+/// Returns where a target is now.
+pub(super) fn at(survey: &Survey<'_>, target: &TargetConfig, soak: SignedDuration) -> Before {
+    Before {
+        target: target.target.name.clone(),
+        soak,
+        running: was(&survey.inventory, &target.target, &survey.options).release,
+        ran: None,
+        gates: target.gates.clone(),
+    }
+}
+
+fn was(inventory: &Inventory, target: &Target, options: &plan::Options) -> Was {
+    let needs = plan::needs(inventory, target, Stage::Platform, options);
+    let mine = |pin: &&Pin| pin.stage == Stage::Platform && pin.kind != PinKind::Other && target.has(pin);
+    let files: BTreeSet<&RepoPath> = inventory.pins.iter().filter(mine).map(|pin| &pin.path).collect();
+    // All of it is at least there; where nothing of it may move, it is where that is held.
+    Was { release: needs.lowest.or(needs.highest), files: files.into_iter().cloned().collect() }
+}
+
+// === impl LookBack ===
+
+impl LookBack<'_> {
+    /// Finds out what a target has run, and what is said of it.
+    pub fn complete(&self, before: Before) -> Result<Before, Error> {
+        let survey = self.case.survey;
+        let position = survey.targets.iter().position(|target| target.target.name == before.target);
+        let Some(position) = position else { return Ok(before) };
+        let mut stretches: Vec<(Ran, Vec<CommitId>)> = Vec::new();
+        let mut next = Some(self.landed.tip());
+        for _ in 0..CHANGES {
+            let Some(last) = next else { break };
+            let all = survey.past.at(last, || self.were(last))?;
+            let Some(Was { release: Some(release), files }) = all.get(position) else { break };
+            if self.floor.is_some_and(|floor| *release <= floor) {
+                break;
+            }
+            let Some(stretch) = self.landed.stretch(last, files)? else { break };
+            let ran = Ran { release: *release, since: stretch.since, said: Ok(Vec::new()) };
+            stretches.push((ran, stretch.commits));
+            next = stretch.before;
+        }
+        let mut ran = policy::ran(stretches.iter().map(|(ran, _)| ran.clone()));
+        // What has not run for long enough waits whatever is said.
+        let is_old = |ran: &&mut Ran| ran.since.checked_add(before.soak).is_ok_and(|end| end <= self.now);
+        let mut old = ran.iter_mut().filter(is_old).filter(|_| !before.gates.active.is_empty());
+        for one in old.by_ref().take(ASKED) {
+            let with_it =
+                stretches.iter().filter(|(ran, _)| ran.release == one.release && ran.since >= one.since);
+            one.said = self.said(with_it.flat_map(|(_, commits)| commits.iter().copied()).collect())?;
+        }
+        old.for_each(|one| one.said = Err("too much has run there since".to_owned()));
+        Ok(Before { ran: Some(ran), ..before })
+    }
+
+    /// Says what all targets were at a commit.
+    fn were(&self, commit: CommitId) -> Result<Vec<Was>, Error> {
+        let survey = self.case.survey;
+        let of = |inventory: &Inventory| {
+            survey.targets.iter().map(|target| was(inventory, &target.target, &survey.options)).collect()
+        };
+        match commit == self.landed.tip() {
+            true => Ok(of(&survey.inventory)),
+            false => Ok(of(&survey.scan(self.landed.tree(commit)?.as_ref())?)),
+        }
+    }
+
+    fn said(&self, mut commits: Vec<CommitId>) -> Result<Result<Vec<Said>, String>, Error> {
+        if let Some(middle) = commits.len().checked_sub(OLDEST).filter(|end| *end > NEWEST) {
+            commits.drain(NEWEST..middle);
+        }
+        self.landed.said(&commits)
+    }
+}

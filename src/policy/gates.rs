@@ -1,0 +1,85 @@
+//! Gates: what deployers and others say of the commits that an environment runs.
+//!
+//! In: the globs of a target, and what was said. Out: nothing, or what still shuts a gate. Pure. Flux and Argo CD speak of
+//! a commit only where it changed something for them, and on the commit that they applied, which may be a later one; so
+//! what was said last in a name counts, on whichever commit, and a name that says nothing has said nothing wrong.
+
+use globset::GlobMatcher;
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Lack;
+
+/// What a target asks of the commits that it runs.
+#[derive(Clone, Debug)]
+pub struct Gates {
+    /// Each must have said yes, in every name that it covers.
+    pub active: Vec<GlobMatcher>,
+    /// How long nothing may be said before that is called missing.
+    pub timeout: SignedDuration,
+}
+
+/// What was said in one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// It works.
+    Success,
+    /// It is not known yet.
+    Pending,
+    /// It does not work.
+    Failure,
+}
+
+/// What somebody said of a commit: a commit status, a check run, or the deployment to an environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The context, the check's name, or the environment.
+    pub name: String,
+    /// What it says.
+    pub word: Word,
+    /// When.
+    pub at: Timestamp,
+}
+
+// === impl Gates ===
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self { active: Vec::new(), timeout: SignedDuration::from_hours(24) }
+    }
+}
+
+impl Gates {
+    /// Says what shuts a gate for what has run since a time, and until when; none where all are open.
+    pub(super) fn shut(
+        &self,
+        since: Timestamp,
+        said: &[Said],
+        now: Timestamp,
+    ) -> Option<(Lack, Option<Timestamp>)> {
+        let bad = self.active.iter().flat_map(|glob| last_words(glob, said));
+        let bad = bad.filter(|last| last.word != Word::Success).max_by_key(|last| (last.word, last.at));
+        if let Some(Said { name, word, at }) = bad {
+            return Some((Lack::Gate { name: name.clone(), word: *word, since: *at }, None));
+        }
+        let silent = self.active.iter().find(|glob| last_words(glob, said).is_empty())?;
+        let until = since.checked_add(self.timeout).ok().filter(|until| *until > now);
+        Some((Lack::Silent { glob: silent.glob().to_string(), since }, until))
+    }
+}
+
+/// Returns what was said last in each name that a glob covers.
+fn last_words<'s>(glob: &GlobMatcher, said: &'s [Said]) -> Vec<&'s Said> {
+    let mut last: Vec<&Said> = Vec::new();
+    for one in said.iter().filter(|one| glob.is_match(&one.name)) {
+        match last.iter_mut().find(|other| other.name == one.name) {
+            // Of two at one time the worse counts.
+            Some(other) if (other.at, other.word) < (one.at, one.word) => *other = one,
+            Some(_) => {}
+            None => last.push(one),
+        }
+    }
+    last
+}

@@ -1,0 +1,198 @@
+//! Step 10, propose: what is said of commits on GitHub: statuses, check runs, deployments.
+//!
+//! In: commits. Out: [`Said`]. By GraphQL, which tells of many commits in one request; by REST each takes three.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{CONTEXT, GitHub, PAGES};
+use crate::{
+    policy::{Said, Word},
+    propose::forge::ForgeError,
+    repo::CommitId,
+};
+
+/// What is asked of a commit.
+const FIELDS: &str = "statusCheckRollup { contexts(first: 100, after: $after) { pageInfo { hasNextPage endCursor } nodes { \
+                      ... on StatusContext { context state createdAt } ... on CheckRun { name status conclusion startedAt \
+                      completedAt } } } } deployments(first: 100) { nodes { environment state updatedAt } }";
+/// What it takes to be told.
+const PERMISSION: &str = "statuses: read`, `checks: read` and `deployments: read";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Answer {
+    data: Option<Data>,
+    errors: Vec<Problem>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Problem {
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    message: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Data {
+    repository: Option<BTreeMap<String, Option<Commit>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Commit {
+    status_check_rollup: Option<Rollup>,
+    deployments: Nodes<Deployment>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Rollup {
+    contexts: Nodes<Context>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Nodes<T> {
+    #[serde(default)]
+    page_info: Option<PageInfo>,
+    nodes: Vec<T>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageInfo {
+    has_next_page: bool,
+    end_cursor: Option<String>,
+}
+
+/// A commit status or a check run: their fields have other names.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Context {
+    #[serde(rename_all = "camelCase")]
+    Status { context: String, state: String, created_at: Timestamp },
+    #[serde(rename_all = "camelCase")]
+    Check {
+        name: String,
+        status: String,
+        conclusion: Option<String>,
+        started_at: Option<Timestamp>,
+        completed_at: Option<Timestamp>,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Deployment {
+    environment: Option<String>,
+    state: Option<String>,
+    updated_at: Timestamp,
+}
+
+// === impl GitHub ===
+
+impl GitHub<'_> {
+    /// Asks what is said of commits; of each up to a thousand statuses and checks.
+    pub(super) fn read_said(&self, commits: &[CommitId]) -> Result<Vec<Said>, ForgeError> {
+        let mut said = Vec::new();
+        // Deployments are told with the first page.
+        let mut open: Vec<(CommitId, Option<String>)> = commits.iter().map(|id| (*id, None)).collect();
+        for page in 0..PAGES {
+            if open.is_empty() {
+                break;
+            }
+            let mut answer = self.ask_said(&open)?;
+            let mut next = Vec::new();
+            for (n, (id, _)) in open.iter().enumerate() {
+                let Some(commit) = answer.remove(&format!("c{n}")).flatten() else { continue };
+                if page == 0 {
+                    said.extend(commit.deployments.nodes.into_iter().filter_map(Deployment::said));
+                }
+                let Some(Rollup { contexts }) = commit.status_check_rollup else { continue };
+                said.extend(contexts.nodes.into_iter().filter_map(Context::said));
+                let more = contexts.page_info.filter(|page| page.has_next_page);
+                next.extend(more.and_then(|page| page.end_cursor).map(|cursor| (*id, Some(cursor))));
+            }
+            open = next;
+        }
+        said.retain(|one| one.name != CONTEXT);
+        Ok(said)
+    }
+
+    fn ask_said(
+        &self,
+        commits: &[(CommitId, Option<String>)],
+    ) -> Result<BTreeMap<String, Option<Commit>>, ForgeError> {
+        let asked = self.asked("cannot read what is said of commits", PERMISSION);
+        let object = |(n, (id, after)): (usize, &(CommitId, Option<String>))| {
+            let fields = FIELDS.replace("$after", &json!(after).to_string());
+            format!("c{n}: object(oid: \"{id}\") {{ ... on Commit {{ {fields} }} }}")
+        };
+        let objects: Vec<String> = commits.iter().enumerate().map(object).collect();
+        let query = format!(
+            "query($owner: String!, $name: String!) {{ repository(owner: $owner, name: $name) {{ {} }} }}",
+            objects.join(" ")
+        );
+        let variables = json!({"owner": self.address.owner(), "name": self.address.name()});
+        let body = json!({"query": query, "variables": variables});
+        let answer: Answer = self.ask(&body, &asked)?.json(&asked)?;
+        if let Some(problem) = answer.errors.into_iter().next() {
+            return Err(match problem.kind.as_deref() {
+                Some("FORBIDDEN") => ForgeError::Permission {
+                    host: asked.host.to_owned(),
+                    permission: asked.permission.to_owned(),
+                },
+                Some("NOT_FOUND") => ForgeError::NotFound(asked.repository),
+                _ => ForgeError::Rejected { what: asked.what.to_owned(), reason: problem.message },
+            });
+        }
+        Ok(answer.data.and_then(|data| data.repository).unwrap_or_default())
+    }
+}
+
+impl<T> Default for Nodes<T> {
+    fn default() -> Self {
+        Self { page_info: None, nodes: Vec::new() }
+    }
+}
+
+// === impl Context, Deployment ===
+
+impl Context {
+    fn said(self) -> Option<Said> {
+        match self {
+            Self::Status { context, state, created_at } => {
+                let word = match state.as_str() {
+                    "SUCCESS" => Word::Success,
+                    "FAILURE" | "ERROR" => Word::Failure,
+                    _ => Word::Pending,
+                };
+                Some(Said { name: context, word, at: created_at })
+            }
+            Self::Check { name, status, conclusion, started_at, completed_at } => {
+                let word = match (status.as_str(), conclusion.as_deref()) {
+                    ("COMPLETED", Some("SUCCESS" | "NEUTRAL" | "SKIPPED")) => Word::Success,
+                    ("COMPLETED", _) => Word::Failure,
+                    _ => Word::Pending,
+                };
+                Some(Said { name, word, at: completed_at.or(started_at)? })
+            }
+        }
+    }
+}
+
+impl Deployment {
+    fn said(self) -> Option<Said> {
+        let word = match self.state?.as_str() {
+            "ACTIVE" | "SUCCESS" => Word::Success,
+            "ERROR" | "FAILURE" => Word::Failure,
+            // A later deployment has taken its place, which tells nothing of how this one went.
+            "INACTIVE" | "DESTROYED" | "ABANDONED" => return None,
+            _ => Word::Pending,
+        };
+        Some(Said { name: self.environment?, word, at: self.updated_at })
+    }
+}

@@ -1,0 +1,152 @@
+//! Promotion: production gets what staging has run, and nothing else.
+
+use super::play::*;
+use crate::support::{github::Merge, scene::REPO};
+
+const STAGING: &str = "uplinker/staging/platform";
+const PRODUCTION: &str = "uplinker/production/platform";
+const CONFIG: &str = "version: 1\ndataPlane:\n  pins: ignore\ntargets:\n  - name: production\n    paths: [production]\n    \
+                      after: {target: staging, soak: 2d}\n  - name: staging\n    paths: [staging]\n";
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+
+/// Two environments at a release each, since a month ago.
+fn environments(staging: u32, production: u32) -> Play {
+    let mut files = cluster("staging/", staging);
+    files.extend(cluster("production/", production));
+    files.push(("uplinker.yaml".to_owned(), CONFIG.to_owned()));
+    let play = Play::with(&files);
+    ago(&play, 30 * DAY);
+    play.commit("main", "README.md", "Two environments.\n");
+    play
+}
+
+/// What is committed from now on was committed that long ago.
+fn ago(play: &Play, seconds: i64) {
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - seconds);
+}
+
+/// A person moves an environment by hand.
+fn moves(play: &Play, folder: &str, from: u32, to: u32) {
+    for path in CHARTS {
+        let (from, to) = (format!("2026.8.{from}"), format!("2026.8.{to}"));
+        play.replace("main", &format!("{folder}/{path}"), &from, &to);
+    }
+}
+
+fn charts(folder: &str) -> Vec<String> {
+    CHARTS.iter().map(|path| format!("{folder}/{path}")).collect()
+}
+
+#[test]
+fn a_release_goes_on_once_it_was_merged_and_has_run_for_long_enough() {
+    for how in [Merge::Commit, Merge::Squash, Merge::Rebase] {
+        let play = environments(2, 2);
+        play.run().exits(0).prints(&[
+            "staging, platform: edge-26.8.2 → edge-26.8.3: opened",
+            "production, platform: on hold: edge-26.8.3 waits until target `staging`, now at edge-26.8.2, has run it",
+        ]);
+        assert_eq!(play.scene.repo.changed("main", STAGING), charts("staging"));
+        play.settles(0);
+
+        ago(&play, HOUR);
+        play.scene.github.merge(REPO, 1, how, "ada", true);
+        play.run().exits(0).prints(&[
+            "production, platform: on hold: edge-26.8.3 waits until 20",
+            " UTC: target `staging` has run it since 20",
+        ]);
+        play.settles(0);
+
+        let play = environments(2, 2);
+        play.run().exits(0);
+        ago(&play, 3 * DAY);
+        play.scene.github.merge(REPO, 1, how, "ada", true);
+        ago(&play, HOUR);
+        play.commit("main", "staging/notes.md", "Fine so far.\n");
+        play.replace("main", "staging/crds.yaml", "# moved by pull request", "# moved by pull requests");
+        play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+        assert_eq!(play.scene.repo.changed("main", PRODUCTION), charts("production"));
+        play.settles(0);
+    }
+}
+
+#[test]
+fn a_newer_release_before_it_does_not_start_the_clock_again() {
+    let play = environments(1, 1);
+    ago(&play, 3 * DAY);
+    moves(&play, "staging", 1, 2);
+    ago(&play, HOUR);
+    moves(&play, "staging", 2, 3);
+    play.run().exits(0).prints(&["production, platform: edge-26.8.1 → edge-26.8.2: opened"]);
+    play.settles(0);
+}
+
+#[test]
+fn what_was_left_out_there_does_not_go_on() {
+    let play = environments(1, 1);
+    ago(&play, 3 * DAY);
+    moves(&play, "staging", 1, 3);
+    play.publish(4);
+    let only = |to: &str| play.pass(play.scene.run().args(["--to", to]));
+    only("edge-26.8.2").exits(0).prints(&[
+        "production, platform: on hold: edge-26.8.2 waits until target `staging`, now at edge-26.8.3, has run it",
+    ]);
+    play.run().exits(0).prints(&["production, platform: edge-26.8.1 → edge-26.8.3: opened"]);
+}
+
+#[test]
+fn what_was_gone_back_from_does_not_go_on() {
+    let play = environments(1, 1);
+    ago(&play, 9 * DAY);
+    moves(&play, "staging", 1, 2);
+    ago(&play, 5 * DAY);
+    moves(&play, "staging", 2, 1);
+    play.run().exits(0).prints(&[
+        "production, platform: on hold: edge-26.8.3 waits until target `staging`, now at edge-26.8.1, has run it",
+    ]);
+    ago(&play, HOUR);
+    moves(&play, "staging", 1, 3);
+    play.run().exits(0).prints(&["production, platform: on hold: edge-26.8.3 waits until 20"]);
+    assert!(play.scene.repo.tip(PRODUCTION).is_none());
+    // It starts from the time when it came back.
+    let play = environments(1, 1);
+    for (days, from, to) in [(9, 1, 3), (8, 3, 1), (1, 1, 3)] {
+        ago(&play, days * DAY);
+        moves(&play, "staging", from, to);
+    }
+    play.run().exits(0).prints(&["production, platform: on hold: edge-26.8.3 waits until 20"]);
+}
+
+#[test]
+fn an_open_pull_request_is_withdrawn_where_the_release_is_gone_back_from() {
+    let play = environments(2, 2);
+    ago(&play, 3 * DAY);
+    moves(&play, "staging", 2, 3);
+    play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+    ago(&play, HOUR);
+    moves(&play, "staging", 3, 2);
+    let pass = play.run().exits(0);
+    assert!(pass.done.stdout.contains("has run it"), "{}", pass.done);
+    let pull = play.pull(1);
+    assert!(!pull.open && play.scene.repo.tip(PRODUCTION).is_none());
+    // That is nobody's no: it comes again when staging has run it again.
+    ago(&play, 0);
+    moves(&play, "staging", 2, 3);
+    play.run().exits(0).prints(&["production, platform: on hold: edge-26.8.3 waits until 20"]);
+}
+
+#[test]
+fn every_target_before_it_must_have_run_it() {
+    let mut files = cluster("a/", 3);
+    files.extend(cluster("b/", 2));
+    files.extend(cluster("z/", 1));
+    let config = "version: 1\ndataPlane:\n  pins: ignore\ntargets:\n  - {name: a, paths: [a]}\n  - {name: b, paths: [b]}\n  \
+                  - name: z\n    paths: [z]\n    after:\n      - {target: a}\n      - target: b\n";
+    files.push(("uplinker.yaml".to_owned(), config.to_owned()));
+    let play = Play::with(&files);
+    play.run().exits(0).prints(&[
+        "a, platform: up to date at edge-26.8.3",
+        "b, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "z, platform: on hold: edge-26.8.3 waits until target `b`, now at edge-26.8.2, has run it",
+    ]);
+}
