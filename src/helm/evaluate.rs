@@ -52,7 +52,7 @@ impl Evaluator {
     /// A chart of applications takes Helm a tenth of a second; nothing of what it prints is kept but versions.
     pub const LIMITS: Limits = Limits {
         processor: Duration::from_secs(15),
-        time: Duration::from_secs(75),
+        time: Helm::LIMITS.time,
         output: 8 * 1024 * 1024,
         memory: 1024 * 1024 * 1024,
     };

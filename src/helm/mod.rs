@@ -40,7 +40,7 @@ const GET: &str = "get one from https://helm.sh/docs/intro/install, or name one 
 /// What `helm version` may use.
 const VERSION_LIMITS: Limits = Limits {
     processor: Duration::from_secs(20),
-    time: Duration::from_secs(120),
+    time: Helm::LIMITS.time,
     output: 64 * 1024,
     memory: 1024 * 1024 * 1024,
 };

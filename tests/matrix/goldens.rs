@@ -19,12 +19,16 @@ use crate::{
 };
 
 /// What stands for a release in a golden file.
-const RELEASE: [&str; 5] = [
+const RELEASE: [&str; 9] = [
     "dev-undefined",
     "linkerdVersionValue",
     "install-control-plane-version",
     "install-proxy-version",
     "install-debug-version",
+    "LinkerdVersion",
+    "ProxyVersion",
+    "CliVersion",
+    "DebugVersion",
 ];
 
 /// Runs every file, where the folder and Linkerd's charts are named, and lists what is wrong.
@@ -124,7 +128,10 @@ fn check(world: &World, beside: &[(&str, Files, Files)], name: &str, text: &str)
             differences(&found, &after)
         ));
     }
-    if now == *text && !name.contains("inject") && !told.contains(place) {
+    // Of some files the placeholders are no release of anything, so that there is nothing to name.
+    let names_release = ["dev-undefined", "edge-"].iter().any(|word| text.contains(word));
+    let is_listed = plan.pins.pins.iter().any(|row| row.path.as_str() == place);
+    if now == *text && names_release && !name.contains("inject") && !told.contains(place) && !is_listed {
         wrong.push("it is left alone, and not named".to_owned());
     }
     if now != *text {

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// The column behind which a blank becomes a line break.
 const WIDTH: usize = 80;
 
-/// Kinds that kustomize prints first, and those that it prints last; the others stand between them by name.
+/// Kinds that kustomize prints first, and those that it prints last; the others stand between them by group.
 const FIRST: [&str; 22] = [
     "Namespace",
     "ResourceQuota",
@@ -63,12 +63,15 @@ pub fn print(value: &Value) -> String {
     out
 }
 
-fn rank(object: &Value) -> (usize, String, String, String, String) {
+fn rank(object: &Value) -> (usize, String, String, String) {
     let (kind, namespace, name) = key(object);
-    let group = object["apiVersion"].as_str().and_then(|v| v.split_once('/')).map_or("", |(g, _)| g);
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    // What has no group comes behind what has one, and what has no namespace behind what has one.
+    let (group, version) = version.split_once('/').unwrap_or(("~G", version));
+    let namespace = if namespace.is_empty() { "~X".to_owned() } else { namespace };
     let place = |kinds: &[&str]| kinds.iter().position(|known| *known == kind);
     let at = place(&FIRST).or_else(|| Some(1000 + place(&LAST)?)).unwrap_or(500);
-    (at, group.to_owned(), kind, namespace, name)
+    (at, format!("{group}_{version}_{kind}"), namespace, name)
 }
 
 fn write(value: &Value, indent: usize, out: &mut String) {

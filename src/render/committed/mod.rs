@@ -22,6 +22,7 @@ mod make;
 mod named;
 mod names;
 mod nondeterministic;
+mod order;
 mod own;
 mod placed;
 mod prove;

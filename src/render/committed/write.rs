@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    CommittedFile, field::same, graft::graft, items, kustomization::Arrival, names::Layout, placed::Placed,
+    CommittedFile, field::same, graft::graft, items, kustomization::Arrival, names::Layout, order,
+    placed::Placed,
 };
 use crate::{
     edit::{Splice, spliced},
@@ -82,7 +83,9 @@ impl Writing<'_> {
         written.places.extend(self.placed.all().map(|(file, object)| {
             (object.key.clone(), (file.path.clone(), Some(file.manifest.line(object))))
         }));
-        let wanted: Vec<&Object> = self.new.objects.iter().filter(|o| (self.wanted)(o)).collect();
+        let committed = self.placed.all().map(|(file, object)| (&file.path, object));
+        let wanted = self.new.objects.iter().filter(|o| (self.wanted)(o)).collect();
+        let wanted = order::as_committed(committed, wanted);
         for object in &wanted {
             if let Some((file, committed)) = self.placed.get(&object.key) {
                 self.change(&sources, file, committed, object, &mut written)?;
