@@ -6,6 +6,7 @@
 mod base;
 mod basis;
 mod case;
+mod decide;
 mod draft;
 mod error;
 mod landed;
@@ -14,6 +15,7 @@ mod past;
 mod promotion;
 mod propose;
 mod rendering;
+mod status;
 mod survey;
 mod targets;
 mod verdict;
@@ -35,7 +37,7 @@ use crate::{
         GitError, Tree,
         git::{GitRemote, LocalHead},
     },
-    report::{PinsReport, RunReport, StageReport, VerifyReport},
+    report::{PinsReport, RunReport, StageReport, StatusReport, StatusRow, VerifyReport},
 };
 
 pub use base::Base;
@@ -45,6 +47,7 @@ use case::Case;
 use draft::Draft;
 use landed::{InHistory, Landed, OnRemote};
 use propose::Proposing;
+use status::Standing;
 use survey::Survey;
 use targets::Aim;
 use warm::Warm;
@@ -144,6 +147,57 @@ fn plan_once(
         drafts.iter_mut().try_for_each(|draft| proposing.dry_run(draft, &mut lists))?;
     }
     Ok(survey.report(&base, reports(drafts), operator.to))
+}
+
+/// Says where every target stands, for the commit that HEAD names in a clone.
+pub fn status_head(
+    head: LocalHead,
+    repository: &str,
+    operator: &Operator<'_>,
+) -> Result<StatusReport, Error> {
+    let (base, clone) = Base::of_head(head, repository);
+    let config = config::read(base.tree())?;
+    let survey = operator.survey(base.tree(), &config)?;
+    let landed = InHistory(&clone);
+    let rows = Standing { survey: &survey, operator, landed: &landed, remote: None }.rows()?;
+    Ok(standing(&base, operator, rows, Some("of a path, the HEAD commit alone is read")))
+}
+
+/// Says where every target of a remote stands. Writes nothing.
+pub fn status_remote(
+    remote: &GitRemote<'_>,
+    forge: Result<&dyn Forge, &str>,
+    operator: &Operator<'_>,
+) -> Result<StatusReport, Error> {
+    let once = || {
+        let (base, config) = Base::read(remote, operator)?;
+        let survey = operator.survey(base.tree(), &config)?;
+        let landed = OnRemote::new(remote, forge.ok(), &base, &config);
+        let rows = Standing { survey: &survey, operator, landed: &landed, remote: Some(&landed) }.rows()?;
+        Ok(standing(&base, operator, rows, forge.err()))
+    };
+    match once() {
+        Err(error) if Error::is_of_objects(&error) && remote.forget() => once(),
+        Err(Error::Forge(error)) if forge.is_ok() => status_remote(remote, Err(&error.to_string()), operator),
+        done => done,
+    }
+}
+
+fn standing(
+    base: &Base,
+    operator: &Operator<'_>,
+    targets: Vec<StatusRow>,
+    unasked: Option<&str>,
+) -> StatusReport {
+    let note = |why| format!("pull requests and what is said of commits were not looked at: {why}");
+    StatusReport {
+        repository: base.repository.clone(),
+        base: base.branch.clone(),
+        base_commit: base.tip.id.to_string(),
+        newest: status::newest(operator.catalog),
+        targets,
+        notes: unasked.map(note).into_iter().collect(),
+    }
 }
 
 fn not_asked(mut report: RunReport, why: &str) -> RunReport {

@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 
 use assert_cmd::Command;
 
-const COMMANDS: [&str; 10] =
-    ["run", "plan", "pins", "verify", "releases", "serve", "init", "schema", "completions", "demo"];
+const COMMANDS: [&str; 11] =
+    ["run", "plan", "pins", "status", "verify", "releases", "serve", "init", "schema", "completions", "demo"];
 
 /// The program with nothing from this machine's environment.
 fn uplinker(arguments: &[&str]) -> Command {

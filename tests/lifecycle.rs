@@ -21,4 +21,5 @@ mod lifecycle {
     mod promoted;
     mod rules;
     mod settings;
+    mod standing;
 }

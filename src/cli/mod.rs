@@ -17,6 +17,7 @@ mod run;
 mod schema;
 mod serve;
 mod session;
+mod status;
 mod verify;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -72,6 +73,7 @@ enum Command {
     Run(run::RunArgs),
     Plan(plan::PlanArgs),
     Pins(pins::PinsArgs),
+    Status(status::StatusArgs),
     Verify(verify::VerifyArgs),
     Releases(releases::ReleasesArgs),
     Serve(serve::ServeArgs),
@@ -127,6 +129,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Run(args) => run::execute(args, context),
         Command::Plan(args) => plan::execute(args, context),
         Command::Pins(args) => pins::execute(args, context),
+        Command::Status(args) => status::execute(args, context),
         Command::Verify(args) => verify::execute(args, context),
         Command::Releases(args) => releases::execute(args, context),
         Command::Serve(args) => serve::execute(args, context),

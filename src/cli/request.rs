@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Error,
-    args::{AccessArgs, HelmArgs, NetworkArgs, PassArgs},
+    args::{AccessArgs, HelmArgs, NetworkArgs, PassArgs, RepositoryArgs},
 };
 use crate::{
     helm::Helm,
@@ -126,9 +126,20 @@ pub struct Network {
 impl RunRequest {
     /// Makes the request of what was typed.
     pub(super) fn new(args: PassArgs, environment: &Environment) -> Result<Self, Error> {
-        let place = Repository::of(args.repository.named(), environment)?;
-        let request = Self::of(place, &args.repository.access, args.network, environment)?;
-        Ok(Self { to: args.to.to, helm: HelmChoice::of(args.helm), ..request })
+        let request = Self::to_look(&args.repository, args.network, args.helm, environment)?;
+        Ok(Self { to: args.to.to, ..request })
+    }
+
+    /// Makes the request of a command that only looks.
+    pub(super) fn to_look(
+        repository: &RepositoryArgs,
+        network: NetworkArgs,
+        helm: HelmArgs,
+        environment: &Environment,
+    ) -> Result<Self, Error> {
+        let place = Repository::of(repository.named(), environment)?;
+        let request = Self::of(place, &repository.access, network, environment)?;
+        Ok(Self { helm: HelmChoice::of(helm), ..request })
     }
 
     /// Makes the request for a repository that is known already.

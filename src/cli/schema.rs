@@ -38,6 +38,8 @@ enum Of {
     Verify,
     /// `releases --format json`
     Releases,
+    /// `status --format json`
+    Status,
 }
 
 /// Runs the command.
@@ -49,6 +51,7 @@ pub(super) fn execute(args: &SchemaArgs, context: &Context) -> Result<Exit, Erro
         Of::Run => Some(Document::Run),
         Of::Verify => Some(Document::Verify),
         Of::Releases => Some(Document::Releases),
+        Of::Status => Some(Document::Status),
     };
     let text = match (document, context.format) {
         (None, Some(Format::Markdown)) => reference::page(),

@@ -29,9 +29,9 @@ use crate::{
     render::{self, ByHelm, Renderer},
     repo::{
         GitError, Remote, Tree,
-        git::{GitRemote, RemoteOptions, check_path, open_path},
+        git::{GitRemote, LocalHead, RemoteOptions, check_path, open_path},
     },
-    report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, VerifyReport},
+    report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, StatusReport, VerifyReport},
     sys::{
         cache::Cache,
         git_options::{self, GitOptions},
@@ -55,7 +55,7 @@ enum Place {
     /// A remote, by URL or by the path of a bare folder.
     Remote(String),
     /// The HEAD commit of a clone.
-    Head(Box<crate::repo::git::LocalHead>),
+    Head(Box<LocalHead>),
 }
 
 // === impl Session ===
@@ -116,28 +116,45 @@ impl<'t> Session<'t> {
 
     /// The same with no write.
     pub fn plan(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
-        match self.place(request, false)? {
-            Place::Head(head) => {
-                let name = request.repository.to_string();
-                self.operate(request, catalog, |operator| pipeline::plan_head(*head, &name, operator))
-            }
-            Place::Remote(url) => {
-                let remote =
-                    self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
-                let plan = |forge: Result<&dyn propose::forge::Forge, &str>| {
-                    self.operate(request, catalog, |operator| pipeline::plan_remote(&remote, forge, operator))
-                };
-                match choose_forge(request, &url) {
-                    Ok(Forge::Directory(folder)) => {
-                        plan(Ok(&DirectoryForge::new(&folder, &remote, Access::Read)))
-                    }
-                    Ok(Forge::Github { .. }) if request.token.is_none() => plan(Err("no token was given")),
-                    Ok(Forge::Github { api, .. }) => {
-                        plan(Ok(&self.github(&url, &api, request.token.as_ref())?))
-                    }
-                    Err(error) => plan(Err(&error.message)),
-                }
-            }
+        let of_head = |head: LocalHead, operator: &Operator<'_>| {
+            pipeline::plan_head(head, &request.repository.to_string(), operator)
+        };
+        self.look(request, catalog, of_head, pipeline::plan_remote)
+    }
+
+    /// Where every target stands.
+    pub fn status(&self, request: &RunRequest, catalog: &Catalog) -> Result<StatusReport, Error> {
+        let of_head = |head: LocalHead, operator: &Operator<'_>| {
+            pipeline::status_head(head, &request.repository.to_string(), operator)
+        };
+        self.look(request, catalog, of_head, pipeline::status_remote)
+    }
+
+    /// Looks at a clone, or at a remote and its forge, where that may be asked.
+    fn look<T>(
+        &self,
+        request: &RunRequest,
+        catalog: &Catalog,
+        of_head: impl FnOnce(LocalHead, &Operator<'_>) -> Result<T, pipeline::Error>,
+        of_remote: impl FnOnce(
+            &GitRemote<'_>,
+            Result<&dyn propose::forge::Forge, &str>,
+            &Operator<'_>,
+        ) -> Result<T, pipeline::Error>,
+    ) -> Result<T, Error> {
+        let url = match self.place(request, false)? {
+            Place::Head(head) => return self.operate(request, catalog, |operator| of_head(*head, operator)),
+            Place::Remote(url) => url,
+        };
+        let remote = self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
+        let ask = |forge: Result<&dyn propose::forge::Forge, &str>| {
+            self.operate(request, catalog, |operator| of_remote(&remote, forge, operator))
+        };
+        match choose_forge(request, &url) {
+            Ok(Forge::Directory(folder)) => ask(Ok(&DirectoryForge::new(&folder, &remote, Access::Read))),
+            Ok(Forge::Github { .. }) if request.token.is_none() => ask(Err("no token was given")),
+            Ok(Forge::Github { api, .. }) => ask(Ok(&self.github(&url, &api, request.token.as_ref())?)),
+            Err(error) => ask(Err(&error.message)),
         }
     }
 
@@ -204,12 +221,12 @@ impl<'t> Session<'t> {
         })
     }
 
-    fn operate(
+    fn operate<T>(
         &self,
         request: &RunRequest,
         catalog: &Catalog,
-        work: impl FnOnce(&Operator<'_>) -> Result<RunReport, pipeline::Error>,
-    ) -> Result<RunReport, Error> {
+        work: impl FnOnce(&Operator<'_>) -> Result<T, pipeline::Error>,
+    ) -> Result<T, Error> {
         let indexes: Vec<String> = match &request.network.feeds.charts {
             SourceSetting::Url(url) => vec![url.as_str().trim_end_matches("/index.yaml").to_owned()],
             SourceSetting::File(_) | SourceSetting::Off => Vec::new(),

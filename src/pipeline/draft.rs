@@ -2,30 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
-
 use crate::{
     config::{Fields, OnBlock, TargetConfig, Wording},
     edit::{self},
     explain::{Basis, Content, FoundOut},
     linkerd::EdgeVersion,
-    pins::{Inventory, Pin, PinKind, Reason, Stage},
+    pins::{Inventory, Pin, Stage},
     pipeline::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
         case::Case,
         landed::Landed,
-        promotion::{self, LookBack},
         rendering::Rendering,
         verdict::Verdict,
         warm::Warm,
     },
     plan::{self, Plan},
-    policy::{self, Decision, Hold, HoldReason, Needs, Policy, Promoted},
+    policy::{self, Decision, Hold, HoldReason, Promoted},
     propose::{self, UpToDate, Wanted},
     render::{NotRendered, Renderings},
     repo::{ChangeSet, Overlay, RepoPath},
-    report::{Kept, Outcome, Proposal, RowReason, StageDecision, StageReport},
+    report::{Kept, Outcome, Proposal, StageDecision, StageReport},
     verify::{self, Clock, Finding, Severity, Verification},
 };
 
@@ -70,22 +67,8 @@ pub(super) fn draft(
     others: &[Draft],
 ) -> Result<Option<Draft>, Error> {
     let Case { survey, target, stage } = case;
-    // What is only a mention makes no stage.
-    let mine = |p: &Pin| p.stage == stage && p.kind != PinKind::Other && target.target.has(p);
-    if !survey.inventory.pins.iter().any(mine) {
+    if !case.has_pins() {
         return Ok(None);
-    }
-    if let Some(reasons) = plan::resting(&survey.inventory, &target.target, stage, &survey.options) {
-        let reason = match reasons.iter().copied().eq([Reason::Channel]) {
-            true => {
-                HoldReason::OtherChannel { pins: survey.inventory.pins.iter().filter(|p| mine(p)).count() }
-            }
-            false => HoldReason::NothingMoves {
-                reasons: reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect(),
-            },
-        };
-        let hold = Hold { reason, release: None, until: None };
-        return Ok(Some(case.without_proposal(held(stage, hold))));
     }
     let (to, hop_towards, promoted) = match case.decide(operator, landed)? {
         Decision::Hold(hold) => return Ok(Some(case.without_proposal(held(stage, hold)))),
@@ -212,50 +195,6 @@ struct Drafting<'a> {
 // === impl Case ===
 
 impl Case<'_> {
-    fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
-        let Self { survey, target, stage } = *self;
-        let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
-        let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
-        let back = LookBack { case: *self, landed, floor: needs.lowest, now: operator.now };
-        if stage == Stage::DataPlane {
-            return self.decide_proxies(&policy, &needs, &back);
-        }
-        let needs = Needs { before: promotion::before(*self), ..needs };
-        let decision = policy::decide(&policy, survey.catalog, &needs, operator.now);
-        // History costs a fetch, so it is asked only where everything else says go.
-        if needs.before.is_empty() || matches!(decision, Decision::Hold(_)) {
-            return Ok(decision);
-        }
-        let before =
-            needs.before.into_iter().map(|before| back.complete(before)).collect::<Result<_, _>>()?;
-        Ok(policy::decide(&policy, survey.catalog, &Needs { before, ..needs }, operator.now))
-    }
-
-    fn decide_proxies(&self, policy: &Policy, needs: &Needs, back: &LookBack<'_>) -> Result<Decision, Error> {
-        let Self { survey, target, .. } = *self;
-        let data_plane = &survey.config().data_plane;
-        let plane = plan::control_plane(&survey.inventory, &target.target, data_plane.control_plane);
-        let release = plane.ceiling();
-        let at_once =
-            policy::ControlPlane { release, landed: None, after: SignedDuration::ZERO, itself: None };
-        let decision = policy::data_plane(policy, needs, at_once, back.now);
-        // What follows costs requests, so it is asked for only where everything else says go.
-        let (Some(release), Decision::Target { .. }) = (release, &decision) else { return Ok(decision) };
-        let waits = !data_plane.after.is_zero();
-        let landed = match waits {
-            true => back.landed.since(release, &target.target, &survey.inventory)?,
-            false => None,
-        };
-        let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };
-        let decision = policy::data_plane(policy, needs, plane, back.now);
-        if target.gates.active.is_empty() || matches!(decision, Decision::Hold(_)) {
-            return Ok(decision);
-        }
-        let itself = back.complete(promotion::at(survey, target, SignedDuration::ZERO))?;
-        let plane = policy::ControlPlane { itself: Some(&itself), ..plane };
-        Ok(policy::data_plane(policy, needs, plane, back.now))
-    }
-
     /// Says what was planned when an open pull request was made that would be made again as it is.
     fn kept(
         &self,

@@ -118,6 +118,21 @@ impl<'a> OnRemote<'a> {
         Ok(lists.open(forge, branch, beside)?.into_iter().cloned().collect())
     }
 
+    /// Returns the branch of a target's stage.
+    pub fn branch(&self, target: &str, stage: Stage) -> String {
+        propose::branch(&self.config.branch.prefix, target, stage)
+    }
+
+    /// Tells whether a branch was on the remote when it was looked at.
+    pub fn is_there(&self, branch: &str) -> bool {
+        self.base.refs.branches.contains_key(branch)
+    }
+
+    /// Tells whether a pull request is to be merged into the base branch.
+    pub fn leads_to_base(&self, pull: &PullRequest) -> bool {
+        pull.base == self.base.branch
+    }
+
     /// Tells whether all is there that lies beside a pull request.
     pub fn is_attached(&self, number: u64) -> Result<bool, Error> {
         Ok(self.forge.map_or(Ok(true), |forge| forge.is_attached(number))?)

@@ -70,20 +70,7 @@ impl LookBack<'_> {
         let survey = self.case.survey;
         let position = survey.targets.iter().position(|target| target.target.name == before.target);
         let Some(position) = position else { return Ok(before) };
-        let mut stretches: Vec<(Ran, Vec<CommitId>)> = Vec::new();
-        let mut next = Some(self.landed.tip());
-        for _ in 0..CHANGES {
-            let Some(last) = next else { break };
-            let all = survey.past.at(last, || self.were(last))?;
-            let Some(Was { release: Some(release), files }) = all.get(position) else { break };
-            if self.floor.is_some_and(|floor| *release <= floor) {
-                break;
-            }
-            let Some(stretch) = self.landed.stretch(last, files)? else { break };
-            let ran = Ran { release: *release, since: stretch.since, said: Ok(Vec::new()) };
-            stretches.push((ran, stretch.commits));
-            next = stretch.before;
-        }
+        let stretches = self.stretches(position, |ran| self.floor.is_some_and(|floor| ran <= floor))?;
         let mut ran = policy::ran(stretches.iter().map(|(ran, _)| ran.clone()));
         // What has not run for long enough waits whatever is said.
         let is_old = |ran: &&mut Ran| ran.since.checked_add(before.soak).is_ok_and(|end| end <= self.now);
@@ -95,6 +82,39 @@ impl LookBack<'_> {
         }
         old.for_each(|one| one.said = Err("too much has run there since".to_owned()));
         Ok(Before { ran: Some(ran), ..before })
+    }
+
+    /// Returns since when all of a target has been at its release.
+    pub fn since(&self, target: &TargetConfig) -> Result<Option<Timestamp>, Error> {
+        let survey = self.case.survey;
+        let own = |other: &TargetConfig| other.target.name == target.target.name;
+        let Some(position) = survey.targets.iter().position(own) else { return Ok(None) };
+        let now = was(&survey.inventory, &target.target, &survey.options).release;
+        let stretches = self.stretches(position, |release| Some(release) != now)?;
+        Ok(stretches.last().map(|(ran, _)| ran.since))
+    }
+
+    /// Walks back over what a target has been at, until it is enough.
+    fn stretches(
+        &self,
+        position: usize,
+        is_enough: impl Fn(EdgeVersion) -> bool,
+    ) -> Result<Vec<(Ran, Vec<CommitId>)>, Error> {
+        let mut stretches: Vec<(Ran, Vec<CommitId>)> = Vec::new();
+        let mut next = Some(self.landed.tip());
+        for _ in 0..CHANGES {
+            let Some(last) = next else { break };
+            let all = self.case.survey.past.at(last, || self.were(last))?;
+            let Some(Was { release: Some(release), files }) = all.get(position) else { break };
+            if is_enough(*release) {
+                break;
+            }
+            let Some(stretch) = self.landed.stretch(last, files)? else { break };
+            let ran = Ran { release: *release, since: stretch.since, said: Ok(Vec::new()) };
+            stretches.push((ran, stretch.commits));
+            next = stretch.before;
+        }
+        Ok(stretches)
     }
 
     /// Says what all targets were at a commit.

@@ -12,6 +12,7 @@ mod reading;
 mod releases;
 mod run;
 mod schema;
+mod status;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -39,6 +40,7 @@ use crate::{
 pub use actions::outputs;
 pub use escape::{for_json, for_terminal, lines_for_terminal};
 pub use schema::{Document, schema};
+pub use status::{Behind, OpenPull, StatusReport, StatusRow};
 pub use verify::{DriftRow, ManifestRow, OwnRow, UnprovenRow, VerifyReport};
 
 /// The form of a report.

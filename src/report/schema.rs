@@ -7,7 +7,7 @@ use schemars::{
 };
 use serde_json::json;
 
-use super::{pins, plan, releases, verify};
+use super::{pins, plan, releases, status, verify};
 
 /// A report with a versioned form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Document {
     Verify,
     /// `uplinker.releases/v1`.
     Releases,
+    /// `uplinker.status/v1`.
+    Status,
 }
 
 /// Returns the JSON Schema of a report as text that ends with a line break.
@@ -32,6 +34,7 @@ pub fn schema(document: Document) -> String {
         Document::Run => ("uplinker.run/v1", of::<plan::Document<'_>>()),
         Document::Verify => ("uplinker.verify/v1", of::<verify::Document<'_>>()),
         Document::Releases => ("uplinker.releases/v1", of::<releases::Document<'_>>()),
+        Document::Status => ("uplinker.status/v1", of::<status::Document<'_>>()),
     };
     schema.insert("title".to_owned(), json!(name));
     schema.remove("description");

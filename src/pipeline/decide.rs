@@ -1,0 +1,93 @@
+//! Which release a stage of a target is to go to: what policy says, with what it has to be told.
+//!
+//! In: a case, and the history of the base branch. Out: a [`Decision`]. What costs a fetch or a request is asked only where
+//! everything else says go.
+
+use jiff::SignedDuration;
+
+use crate::{
+    pins::{Pin, PinKind, Reason, Stage},
+    pipeline::{
+        Error, Operator,
+        case::Case,
+        landed::Landed,
+        promotion::{self, LookBack},
+    },
+    plan,
+    policy::{self, Decision, Hold, HoldReason, Needs, Policy},
+    report::RowReason,
+};
+
+impl Case<'_> {
+    /// Tells whether the target has such a stage: what is only a mention makes none.
+    pub(super) fn has_pins(&self) -> bool {
+        self.pins().next().is_some()
+    }
+
+    fn pins(&self) -> impl Iterator<Item = &Pin> {
+        let Self { survey, target, stage } = *self;
+        let mine = move |p: &&Pin| p.stage == stage && p.kind != PinKind::Other && target.target.has(p);
+        survey.inventory.pins.iter().filter(mine)
+    }
+
+    /// Says why every pin stays, whatever the release is; none where one may move.
+    fn resting(&self) -> Option<Hold> {
+        let Self { survey, target, stage } = *self;
+        let reasons = plan::resting(&survey.inventory, &target.target, stage, &survey.options)?;
+        let reason = match reasons.iter().copied().eq([Reason::Channel]) {
+            true => HoldReason::OtherChannel { pins: self.pins().count() },
+            false => HoldReason::NothingMoves {
+                reasons: reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect(),
+            },
+        };
+        Some(Hold { reason, release: None, until: None })
+    }
+
+    /// Decides.
+    pub(super) fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
+        if let Some(hold) = self.resting() {
+            return Ok(Decision::Hold(hold));
+        }
+        let Self { survey, target, stage } = *self;
+        let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
+        let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
+        let back = LookBack { case: *self, landed, floor: needs.lowest, now: operator.now };
+        if stage == Stage::DataPlane {
+            return self.decide_proxies(&policy, &needs, &back);
+        }
+        let needs = Needs { before: promotion::before(*self), ..needs };
+        let decision = policy::decide(&policy, survey.catalog, &needs, operator.now);
+        // History costs a fetch, so it is asked only where everything else says go.
+        if needs.before.is_empty() || matches!(decision, Decision::Hold(_)) {
+            return Ok(decision);
+        }
+        let before =
+            needs.before.into_iter().map(|before| back.complete(before)).collect::<Result<_, _>>()?;
+        Ok(policy::decide(&policy, survey.catalog, &Needs { before, ..needs }, operator.now))
+    }
+
+    fn decide_proxies(&self, policy: &Policy, needs: &Needs, back: &LookBack<'_>) -> Result<Decision, Error> {
+        let Self { survey, target, .. } = *self;
+        let data_plane = &survey.config().data_plane;
+        let plane = plan::control_plane(&survey.inventory, &target.target, data_plane.control_plane);
+        let release = plane.ceiling();
+        let at_once =
+            policy::ControlPlane { release, landed: None, after: SignedDuration::ZERO, itself: None };
+        let decision = policy::data_plane(policy, needs, at_once, back.now);
+        // What follows costs requests, so it is asked for only where everything else says go.
+        let (Some(release), Decision::Target { .. }) = (release, &decision) else { return Ok(decision) };
+        let waits = !data_plane.after.is_zero();
+        let landed = match waits {
+            true => back.landed.since(release, &target.target, &survey.inventory)?,
+            false => None,
+        };
+        let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };
+        let decision = policy::data_plane(policy, needs, plane, back.now);
+        if target.gates.active.is_empty() || matches!(decision, Decision::Hold(_)) {
+            return Ok(decision);
+        }
+        let itself = back.complete(promotion::at(survey, target, SignedDuration::ZERO))?;
+        let plane = policy::ControlPlane { itself: Some(&itself), ..plane };
+        Ok(policy::data_plane(policy, needs, plane, back.now))
+    }
+}

@@ -1,0 +1,122 @@
+//! Where every target stands: what policy says of each stage, since when it is where it is, what is open for it.
+//!
+//! Nothing is edited or rendered for that.
+
+use crate::{
+    explain::marker,
+    linkerd::EdgeVersion,
+    pins::Stage,
+    pipeline::{
+        Error, Operator,
+        case::Case,
+        landed::{Landed, OnRemote},
+        promotion::LookBack,
+        survey::Survey,
+    },
+    plan,
+    policy::{self, Decision},
+    propose,
+    release::{Catalog, Guidance},
+    report::{Behind, OpenPull, StatusRow},
+};
+
+/// What tells where targets stand.
+pub(super) struct Standing<'a> {
+    pub survey: &'a Survey<'a>,
+    pub operator: &'a Operator<'a>,
+    pub landed: &'a dyn Landed,
+    /// Where open pull requests are looked for.
+    pub remote: Option<&'a OnRemote<'a>>,
+}
+
+/// Returns the newest release that is not advised against.
+pub(super) fn newest(catalog: &Catalog) -> Option<EdgeVersion> {
+    let good = |guidance: &Guidance| !matches!(guidance, Guidance::NotRecommended { .. });
+    let all = catalog.releases.values().rev();
+    all.filter(|release| good(&release.guidance)).map(|release| release.version).next()
+}
+
+// === impl Standing ===
+
+impl Standing<'_> {
+    /// Returns a row for each stage of each target.
+    pub fn rows(&self) -> Result<Vec<StatusRow>, Error> {
+        let mut rows = Vec::new();
+        for target in &self.survey.targets {
+            for stage in [Stage::Platform, Stage::DataPlane] {
+                let case = Case { survey: self.survey, target, stage };
+                if case.has_pins() {
+                    rows.push(self.row(case)?);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    fn row(&self, case: Case<'_>) -> Result<StatusRow, Error> {
+        let Case { survey, target, stage } = case;
+        let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
+        let release = needs.lowest.or(needs.highest);
+        let (next, held) = match case.decide(self.operator, self.landed)? {
+            Decision::Target { version, .. } => (Some(version), None),
+            Decision::Hold(hold) => (hold.release.filter(|next| Some(*next) != release), Some(hold)),
+        };
+        let back = LookBack { case, landed: self.landed, floor: None, now: self.operator.now };
+        let waits = held.as_ref().map(|hold| match stage {
+            Stage::Platform => policy::describe(hold),
+            Stage::DataPlane => policy::describe_proxies(hold),
+        });
+        Ok(StatusRow {
+            target: target.target.name.clone(),
+            stage,
+            release,
+            since: if stage == Stage::Platform { back.since(target)? } else { None },
+            behind: release.and_then(|release| behind(survey.catalog, release)),
+            next,
+            waits,
+            until: held.and_then(|hold| hold.until),
+            pull_request: self.open(case)?,
+        })
+    }
+
+    fn open(&self, case: Case<'_>) -> Result<Option<OpenPull>, Error> {
+        let Some(remote) = self.remote else { return Ok(None) };
+        let pull = remote.open_of(case.survey, &case.target.target.name, case.stage)?;
+        Ok(pull.map(|pull| OpenPull {
+            number: pull.number,
+            release: marker::read(&pull.body).map(|marker| marker.release),
+            url: pull.url,
+        }))
+    }
+}
+
+/// Counts how far a release is behind the newest.
+fn behind(catalog: &Catalog, release: EdgeVersion) -> Option<Behind> {
+    let newest = newest(catalog)?;
+    let published = |version| catalog.get(version).and_then(|release| release.published);
+    let days = published(newest)
+        .zip(published(release))
+        .map(|(newest, own)| newest.duration_since(own).as_hours() / 24);
+    let between = catalog.releases.keys().filter(|version| release < **version && **version <= newest);
+    Some(Behind { releases: between.count(), days: days.map(|days| days.max(0)) })
+}
+
+impl OnRemote<'_> {
+    /// Returns the open pull request of a stage that leads to the base branch; all are listed in one request.
+    fn open_of(
+        &self,
+        survey: &Survey<'_>,
+        target: &str,
+        stage: Stage,
+    ) -> Result<Option<propose::forge::PullRequest>, Error> {
+        let stages = [Stage::Platform, Stage::DataPlane];
+        let all = survey.targets.iter().flat_map(|t| stages.map(|stage| self.branch(&t.target.name, stage)));
+        let own = self.branch(target, stage);
+        if !self.is_there(&own) {
+            return Ok(None);
+        }
+        let others: Vec<String> = all.filter(|branch| *branch != own && self.is_there(branch)).collect();
+        let open = self.open(&own, &others)?;
+        Ok(open.into_iter().find(|pull| self.leads_to_base(pull)))
+    }
+}

@@ -1,0 +1,91 @@
+//! `status`: where every target stands, without a write.
+
+use serde_json::Value;
+
+use super::play::*;
+use crate::support::{github::Merge, scene::REPO, schema::refusal};
+
+const CONFIG: &str = "version: 1\ntargets:\n  - name: production\n    paths: [production]\n    after: {target: staging, soak: \
+                      2d}\n  - name: staging\n    paths: [staging]\n";
+
+fn environments() -> Play {
+    let mut files = cluster("staging/", 2);
+    files.extend(cluster("production/", 1));
+    files.push(("uplinker.yaml".to_owned(), CONFIG.to_owned()));
+    Play::with(&files)
+}
+
+fn row<'v>(status: &'v Value, target: &str, stage: &str) -> &'v Value {
+    let rows = status["targets"].as_array().unwrap();
+    rows.iter().find(|row| row["target"] == target && row["stage"] == stage).unwrap()
+}
+
+#[test]
+fn each_stage_of_each_target_has_a_row_with_what_comes_next() {
+    let play = environments();
+    play.run().exits(0);
+    let before = play.world();
+    let writes = play.scene.github.controls().writes.count();
+    let pass = play.pass(play.scene.command("status").args(["--format", "json"])).exits(0);
+    let status = pass.done.json();
+    assert_eq!(refusal(&status), None);
+    assert_eq!(status["newest"], "edge-26.8.3");
+    let staging = row(&status, "staging", "platform");
+    assert_eq!((&staging["release"], &staging["next"]), (&"edge-26.8.2".into(), &"edge-26.8.3".into()));
+    assert_eq!((&staging["behind"]["releases"], &staging["behind"]["days"]), (&1.into(), &7.into()));
+    assert_eq!(staging["pull_request"]["number"], 2, "{status}");
+    assert_eq!(
+        (&staging["waits"], &staging["pull_request"]["release"]),
+        (&Value::Null, &"edge-26.8.3".into())
+    );
+    let production = row(&status, "production", "platform");
+    assert_eq!((&production["release"], &production["next"]), (&"edge-26.8.1".into(), &"edge-26.8.2".into()));
+    assert_eq!(
+        (&production["behind"]["releases"], &production["pull_request"]["number"]),
+        (&2.into(), &1.into())
+    );
+    let proxies = row(&status, "production", "data-plane");
+    assert_eq!((&proxies["pull_request"], &proxies["since"]), (&Value::Null, &Value::Null));
+    assert!(proxies["waits"].as_str().unwrap().starts_with("up to date"), "{status}");
+
+    // The branches, and what is open of all of them.
+    assert!(pass.asked.len() <= 2 + 3, "{:#?}", pass.asked);
+    assert_eq!(pass.asked.iter().filter(|line| line.contains("/pulls")).count(), 1, "{:#?}", pass.asked);
+    assert_eq!((play.world(), play.scene.github.controls().writes.count()), (before, writes));
+
+    let text = play.pass(play.scene.command("status")).exits(0);
+    text.prints(&["TARGET      STAGE", "edge-26.8.3 in http://", "1 release, 7 days", "/acme/config/pull/2"]);
+    let page = play.pass(play.scene.command("status").args(["--format", "markdown"])).exits(0);
+    page.prints(&["| target | stage | release | since | behind | next |", "in [#2](http://"]);
+}
+
+#[test]
+fn since_is_when_all_of_it_came_there() {
+    let play = environments();
+    play.run().exits(0);
+    let merged = jiff::Timestamp::now().as_second() - 3600;
+    play.scene.repo.set_clock(merged);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    play.scene.repo.set_clock(merged + 60);
+    play.replace("main", "staging/crds.yaml", "# moved by pull request", "# moved by hand");
+    let status = play.pass(play.scene.command("status").args(["--format", "json"])).exits(0).done.json();
+    let since: jiff::Timestamp =
+        row(&status, "staging", "platform")["since"].as_str().unwrap().parse().unwrap();
+    assert!((merged..merged + 60).contains(&since.as_second()), "{status}");
+    assert_eq!(row(&status, "staging", "platform")["behind"]["releases"], 0);
+    let waits = row(&status, "production", "platform");
+    assert_eq!(waits["pull_request"]["number"], 1, "{status}");
+
+    // A clone tells the same of itself, and says what it was not asked.
+    let path = play.scene.repo.path().to_owned();
+    let clone = play.scene.home.run(["status", "--format", "json"]).arg(path).args(play.scene.feed.flags());
+    let clone = clone.done().exits(0).json();
+    assert_eq!(row(&clone, "staging", "platform")["since"], row(&status, "staging", "platform")["since"]);
+    assert!(clone["notes"][0].as_str().unwrap().contains("the HEAD commit alone is read"), "{clone}");
+}
+
+#[test]
+fn a_repository_without_a_pin_has_no_row() {
+    let play = Play::with(&[("README.md".to_owned(), "Nothing.\n".to_owned())]);
+    play.pass(play.scene.command("status")).exits(3);
+}
