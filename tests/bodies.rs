@@ -44,6 +44,7 @@ mod bodies {
         umbrella_chart,
         first_pull_request,
         declined_earlier,
+        promotion,
         data_plane,
         rendered_manifests,
         without_helm,

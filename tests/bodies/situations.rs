@@ -6,8 +6,9 @@ use super::{
 };
 use crate::support::{
     feed::Published,
+    github::{Level, Status, Token},
     repo::{ADA, put},
-    scene::{PLATFORM, REPO, Scene},
+    scene::{PLATFORM, REPO, Scene, TOKEN},
 };
 
 const CONFIG: &str = "version: 1\ntargets:\n  - name: production\n    paths: [\"**\"]\n";
@@ -178,6 +179,36 @@ pub fn declined_earlier() -> String {
     run(&scene, same);
     releases(&["26.8.4"]).into_iter().for_each(|release| scene.feed.publish(release));
     body(&scene, 2, same)
+}
+
+/// Staging has run it, and Flux has said that it works there.
+pub fn promotion() -> String {
+    let config = "version: 1\ngates:\n  active: [\"kustomization/linkerd/*\"]\ntargets:\n  - {name: staging, paths: \
+                  [staging]}\n  - name: production\n    paths: [production]\n    after: {target: staging, soak: 3d}\n";
+    let below = |folder: &str, version| {
+        let files = flux_cluster(version).into_iter();
+        files.map(|(path, text)| (format!("{folder}/{path}"), text)).collect::<Files>()
+    };
+    let mut files = below("staging", "2026.8.3");
+    files.extend(below("production", "2026.8.2"));
+    let scene = made(&and(files, &[("uplinker.yaml", config)]), &releases(&["26.8.2", "26.8.3"]));
+    scene
+        .github
+        .token(TOKEN, Token::actions().having("checks", Level::Read).having("deployments", Level::Read));
+    let tip = scene.repo.tip("main").expect("main").to_string();
+    scene.github.settings(REPO, |repo| {
+        repo.statuses.push(Status {
+            id: 7,
+            sha: tip,
+            state: "success".to_owned(),
+            context: "kustomization/linkerd/0c9c2e41".to_owned(),
+            description: Some("reconciliation succeeded".to_owned()),
+            target_url: None,
+            creator: "flux".to_owned(),
+            at: 1_786_000_000,
+        });
+    });
+    body(&scene, 1, same)
 }
 
 /// The control plane is at the release; the proxies follow.
