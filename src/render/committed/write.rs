@@ -284,15 +284,19 @@ impl Writing<'_> {
                 let open = text.get(..at).is_some_and(|t| !t.ends_with('\n'));
                 (
                     at,
-                    format!("{}---\n{body}\n{}", if open { "\n" } else { "" }, blank_behind(file, neighbour)),
+                    format!(
+                        "{}---\n{body}\n{}",
+                        if open { "\n" } else { "" },
+                        parting(&file.manifest, neighbour)
+                    ),
                 )
             }
             Spot::Before(_, neighbour) => {
                 let document = file.manifest.stream.documents.get(neighbour.document);
-                let blank = blank_behind(file, neighbour);
+                let parting = parting(&file.manifest, neighbour);
                 match document.and_then(|d| d.marker()) {
-                    Some(marker) => (marker.start, format!("---\n{body}\n{blank}")),
-                    None => (neighbour.span.start, format!("{body}\n{blank}---\n")),
+                    Some(marker) => (marker.start, format!("---\n{body}\n{parting}")),
+                    None => (neighbour.span.start, format!("{body}\n{parting}---\n")),
                 }
             }
         };
@@ -335,10 +339,22 @@ fn dropped(file: &CommittedFile, object: &Object) -> Splice {
     Splice { span: start..object.span.end, with: String::new() }
 }
 
-/// Returns the blank line that parts a document from the next one, where there is one: Helm 4 leaves it, Helm 3 does not.
-fn blank_behind(file: &CommittedFile, object: &Object) -> &'static str {
-    let document = lf(file.manifest.document(object));
-    if document.ends_with("\n\n") { "\n" } else { "" }
+/// Returns what parts a document from the next one: the blank line that Helm 4 leaves and Helm 3 does not, or what a
+/// script puts there, which more than one document ends with.
+fn parting(manifest: &Manifest, object: &Object) -> String {
+    let end = |object: &Object| {
+        let document = lf(manifest.document(object));
+        let is_none = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+        let lines: Vec<&str> = document.split_inclusive('\n').collect();
+        let parting = lines.iter().rev().take_while(|line| is_none(line)).count();
+        lines.get(lines.len() - parting..).unwrap_or_default().concat()
+    };
+    let own = end(object);
+    let is_usual = || manifest.objects.iter().any(|o| o.document != object.document && end(o) == own);
+    match own.trim().is_empty() || is_usual() {
+        true => own,
+        false => String::new(),
+    }
 }
 
 /// Returns a text with line feeds only, without those at its end.
@@ -381,4 +397,25 @@ fn whole(file: &CommittedFile, committed: &Object, new: &Object, body: String) -
     let body = if json { serde_json::to_string_pretty(&new.value).unwrap_or(body) } else { body };
     let end = committed.span.start + document.trim_end().len();
     Splice { span: committed.span.start..end, with: ended(&body, text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_is_parted_as_the_others_are() {
+        let parted = |by: &str| {
+            let object = |n: usize| format!("apiVersion: v1\nkind: A\nmetadata: {{name: a{n}}}\n");
+            let text = format!("{}{by}---\n{}{by}---\n{}", object(0), object(1), object(2));
+            let manifest = Manifest::parse(text).unwrap();
+            manifest.objects.iter().map(|object| parting(&manifest, object)).collect::<Vec<_>>()
+        };
+        for by in ["", "\n", "\n\n# ----\n", "# end\n"] {
+            assert_eq!(parted(by), [by, by, ""], "{by:?}");
+        }
+        let text = "apiVersion: v1\nkind: A\nmetadata: {name: a}\n# only here\n---\napiVersion: v1\nkind: B\nmetadata: {name: b}\n";
+        let manifest = Manifest::parse(text).unwrap();
+        assert_eq!(parting(&manifest, &manifest.objects[0]), "");
+    }
 }
