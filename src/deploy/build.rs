@@ -1,6 +1,6 @@
 //! What a deployer makes of a root.
 
-use super::{chart::ChartRelease, json_patch::Guard, note::Note, object::Object};
+use super::{chart::ChartRelease, json_patch::Guard, note::Note, object::Object, value::Value};
 
 /// What a kustomization or an Application comes to.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,24 @@ pub struct Build {
     pub guards: Vec<Guard>,
     /// What is said of objects that are not known here, those of a chart or of a remote base: parts of objects.
     pub strays: Vec<Object>,
+    /// What patches say, whether their objects are here or not, and whatever is laid over it: parts of objects.
+    pub idle: Vec<Object>,
+    /// The entries of `images`.
+    pub images: Vec<Value>,
     /// What was not followed, and what the deployer would fail at.
     pub notes: Vec<Note>,
+}
+
+// === impl Build ===
+
+impl Build {
+    /// Tells whether nothing comes of it.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+            && self.charts.is_empty()
+            && self.guards.is_empty()
+            && self.strays.is_empty()
+            && self.idle.is_empty()
+            && self.images.is_empty()
+    }
 }

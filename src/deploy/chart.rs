@@ -30,6 +30,10 @@ pub struct ChartRelease {
     pub repository: Repository,
     /// Its version as written; `None` where the object says none.
     pub version: Option<Scalar>,
+    /// Versions that the object names beside it, and that do not count there.
+    pub beside: Vec<Scalar>,
+    /// Whether the object is a part of one that is not known here: its name stands for the chart's.
+    pub is_part: bool,
     /// The name of the Helm release.
     pub release: Scalar,
     /// The namespace that it is rendered for, where the tree says it.
@@ -38,6 +42,11 @@ pub struct ChartRelease {
     pub layers: Vec<Layer>,
     /// Whether the chart's own values lie under the layers.
     pub own_values: bool,
+    /// Layers out of Secrets that lie in the tree in plain text: releases in them are pins, and nothing else of them is
+    /// rendered or shown. One from outside stands for each of them among `layers`.
+    pub secret: Vec<Layer>,
+    /// Layers that the deployer does not look at, since others stand beside them.
+    pub ignored: Vec<Layer>,
     /// What is said of the cluster's version.
     pub kube_version: Option<Scalar>,
     /// The same of its APIs.
@@ -129,10 +138,14 @@ impl ChartRelease {
             chart,
             repository,
             version: None,
+            beside: Vec::new(),
+            is_part: false,
             release: Scalar::made(""),
             namespace: None,
             layers: Vec::new(),
             own_values: true,
+            secret: Vec::new(),
+            ignored: Vec::new(),
             kube_version: None,
             api_versions: Vec::new(),
             include_crds: true,

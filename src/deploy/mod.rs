@@ -5,7 +5,7 @@
 //! pure, nothing is contacted, and nothing of a repository is run.
 
 pub mod argo;
-mod build;
+pub mod build;
 pub mod chart;
 pub mod cluster;
 pub mod difference;

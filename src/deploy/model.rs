@@ -4,23 +4,29 @@
 //! objects and guards, each handed over once it is known. Roots that a build gives (a Kustomization of Flux, an
 //! Application) are built after it. Of a build nothing is kept but what other builds may refer to.
 
+mod fact;
+mod written;
+
 use std::collections::{HashMap, HashSet};
 
 use super::{
+    argo,
     build::Build,
     chart::ChartRelease,
     cluster::Cluster,
     files::Files,
     flux,
-    json_patch::Guard,
     kinds::{self, Deployer, Kind, Makes},
     kustomize,
     object::Object,
-    tree_chart::{Charts, Rendered},
+    tree_chart::Charts,
     umbrella,
     value::Value,
 };
 use crate::repo::{RepoPath, parallel};
+pub use fact::{After, Asked, Fact, Take};
+pub use written::Written;
+use written::deployer_of;
 
 /// Roots that are built.
 const ROOTS: usize = 20_000;
@@ -31,8 +37,8 @@ const WAVES: usize = 12;
 pub struct Entries<'e> {
     /// Files with objects that lead to others or that others refer to, and whether a kustomization takes them in.
     pub leading: &'e [(RepoPath, bool)],
-    /// Files with objects that no kustomization takes in.
-    pub loose: &'e [RepoPath],
+    /// Files of which the objects are read as they stand there too.
+    pub written: &'e [Written],
     /// The folders of kustomizations that no other takes in.
     pub folders: &'e [String],
     /// Whether anything of interest is in a folder: others are not built.
@@ -49,30 +55,20 @@ pub struct Entries<'e> {
     pub charts: &'e Charts<'e>,
 }
 
-/// Something that is deployed.
-pub enum Fact<'f> {
-    /// A chart with its values.
-    Release(&'f ChartRelease, Deployer),
-    /// A chart that a source of Flux has, whoever asks for it.
-    Source(&'f ChartRelease, Deployer),
-    /// A chart of the tree that is deployed, with what it depends on of the charts that are none of the tree's.
-    Umbrella(&'f ChartRelease, &'f [ChartRelease]),
-    /// An object, with those that it may refer to.
-    Object(&'f Object, &'f Cluster<'f>),
-    /// What must move with what it is compared with.
-    Guards(&'f [Guard]),
-    /// What came of a chart of the tree, beside its objects.
-    Rendered(&'f Rendered),
+/// What was found.
+#[derive(Default)]
+pub struct Modelled<R> {
+    /// As it is deployed.
+    pub deployed: Vec<R>,
+    /// As the files have it, whatever is made of it.
+    pub written: Vec<R>,
 }
 
-/// Takes what is found; each thread has a result of its own.
-pub type Take<'t, R> = dyn Fn(&mut R, Fact<'_>) + Sync + 't;
-
-/// Reads all that is deployed.
-pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: &Take<'_, R>) -> Vec<R> {
+/// Reads all that is deployed, then what files say whether it is deployed or not.
+pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: &Take<'_, R>) -> Modelled<R> {
     let builder = Builder { files, entries, take };
     let raw = builder.raw();
-    let mut results = Vec::new();
+    let (mut deployed, mut written, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     let mut seen = Seen::default();
     let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
     todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(Box::new(release.clone())))));
@@ -92,9 +88,12 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         });
         drop(outer);
         todo = Vec::new();
-        for Gathered { facts, kept, files } in gathered {
-            results.push(facts);
+        for Gathered { facts, said, kept, files } in gathered {
             from_builds.extend(files);
+            deployed.push(facts.facts);
+            parts.extend(facts.parts);
+            written.push(said.facts);
+            parts.extend(said.parts);
             for mut kept in kept {
                 let roots = std::mem::take(&mut kept.roots).into_iter().filter(|root| seen.is_new(root));
                 todo.extend(roots.map(|root| Root { what: What::Object(root), from: Some(built.len()) }));
@@ -106,13 +105,22 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         }
     }
     let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
-    results.extend(parallel::fold(&built, |facts: &mut R, kept| builder.hand_over(kept, &all, facts)));
-    // What nobody takes in is as its file has it.
-    let lone: Vec<&RepoPath> = entries.loose.iter().filter(|path| !from_builds.contains(*path)).collect();
-    results.extend(parallel::fold(&lone, |facts: &mut R, path| {
-        builder.hand_over(&builder.read(path), &all, facts);
-    }));
-    results
+    for Said { facts, parts: more } in parallel::fold(&built, |said: &mut Said<R>, kept| {
+        builder.hand_over(kept, &all, true, said);
+    }) {
+        deployed.push(facts);
+        parts.extend(more);
+    }
+    for Said { facts, parts: more } in parallel::fold(entries.written, |said: &mut Said<R>, file| {
+        // What nobody takes in is deployed as its file has it.
+        let is_alone = !file.is_taken && !from_builds.contains(&file.path);
+        builder.as_written(file, &all, is_alone, &seen, said)
+    }) {
+        written.push(facts);
+        parts.extend(more);
+    }
+    written.push(builder.over(&parts, &built, &all));
+    Modelled { deployed, written }
 }
 
 /// A root, and the build that it came of.
@@ -145,21 +153,66 @@ struct Kept {
 
 /// What one thread makes of several roots.
 struct Gathered<R> {
-    facts: R,
+    facts: Said<R>,
+    /// What patches say, whatever comes of it.
+    said: Said<R>,
     kept: Vec<Kept>,
     /// The files of the objects.
     files: HashSet<RepoPath>,
 }
 
+/// What is found, and parts of releases whose other parts are elsewhere.
+struct Said<R> {
+    facts: R,
+    parts: Vec<Object>,
+}
+
+impl<R: Default> Default for Said<R> {
+    fn default() -> Self {
+        Self { facts: R::default(), parts: Vec::new() }
+    }
+}
+
 impl<R: Default> Default for Gathered<R> {
     fn default() -> Self {
-        Self { facts: R::default(), kept: Vec::new(), files: HashSet::new() }
+        Self { facts: Said::default(), said: Said::default(), kept: Vec::new(), files: HashSet::new() }
     }
 }
 
 /// The roots that are known: an Application that comes of itself is built once.
 #[derive(Default)]
 struct Seen(HashMap<(RepoPath, String), Vec<Value>>);
+
+/// Who asks for the charts of a build.
+struct By<'b> {
+    deployer: Deployer,
+    object: Option<&'b Object>,
+    after: After,
+}
+
+// === impl By ===
+
+impl<'b> By<'b> {
+    const NOBODY: Self = Self { deployer: Deployer::Kustomize, object: None, after: After::Unsaid };
+
+    /// An Application that another object may have made, or a Kustomization.
+    fn of((deployer, of): (Deployer, &'b Object), object: &Object) -> Self {
+        match deployer {
+            Deployer::Application | Deployer::ApplicationSet => {
+                Self { deployer, object: Some(of), after: After::Wave(argo::sync_wave(object)) }
+            }
+            _ => Self { deployer, ..Self::NOBODY },
+        }
+    }
+
+    /// What stands in a kustomization is the kustomization's.
+    fn asks(&self, release: &ChartRelease) -> (Deployer, Option<&'b Object>) {
+        match self.object.filter(|object| object.file == release.file) {
+            Some(object) => (self.deployer, Some(object)),
+            None => (Deployer::Kustomize, None),
+        }
+    }
+}
 
 struct Builder<'b, R> {
     files: &'b dyn Files,
@@ -178,6 +231,11 @@ impl Root {
 // === impl Seen ===
 
 impl Seen {
+    fn knows(&self, root: &Object) -> bool {
+        let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
+        self.0.get(&(root.file.clone(), name)).is_some_and(|same| same.contains(&root.value))
+    }
+
     fn is_new(&mut self, root: &Object) -> bool {
         let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
         let same = self.0.entry((root.file.clone(), name)).or_default();
@@ -242,25 +300,31 @@ impl<R: Default + Send> Builder<'_, R> {
         parallel::fold(self.entries.leading, read).into_iter().flatten().collect()
     }
 
-    fn hand_over(&self, kept: &Kept, all: &Cluster<'_>, facts: &mut R) {
+    /// Hands over what is kept; `is_deployed` says whether it is deployed so.
+    fn hand_over(&self, kept: &Kept, all: &Cluster<'_>, is_deployed: bool, said: &mut Said<R>) {
         let cluster = Cluster::within(&kept.references, all);
-        kept.releases.iter().for_each(|object| self.release(object, &cluster, facts));
-        kept.objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, &cluster)));
+        for object in &kept.releases {
+            // What a source has is rendered by whoever asks for it.
+            let release = self.release(object, &cluster, said);
+            let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
+            release.iter().for_each(|release| self.used(release, &mut said.facts));
+        }
+        kept.objects.iter().for_each(|object| (self.take)(&mut said.facts, Fact::Object(object, &cluster)));
     }
 
     fn root(&self, root: &What, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
         match root {
             What::Folder(folder) => {
-                self.built(kustomize::build(self.files, folder), Deployer::Kustomize, cluster, gathered);
+                self.built(kustomize::build(self.files, folder), By::NOBODY, cluster, gathered);
             }
             What::Chart(release) => {
-                self.umbrella(release, &mut gathered.facts);
+                self.umbrella(release, &mut gathered.facts.facts);
                 self.chart(release, cluster, gathered);
             }
             What::Lone(release) => self.chart(release, cluster, gathered),
             What::Objects => {
                 let build = Build { objects: self.entries.objects.to_vec(), ..Build::default() };
-                self.built(build, Deployer::Kustomize, cluster, gathered);
+                self.built(build, By::NOBODY, cluster, gathered);
             }
             What::Object(object) => self.object(object, None, cluster, gathered),
         }
@@ -270,26 +334,33 @@ impl<R: Default + Send> Builder<'_, R> {
     fn object(
         &self,
         object: &Object,
-        of: Option<Deployer>,
+        of: Option<(Deployer, &Object)>,
         cluster: &Cluster<'_>,
         gathered: &mut Gathered<R>,
     ) {
         let Some(kind) = kinds::of(object) else { return };
         match kind.makes {
             Makes::Roots(build) if of.is_none() => {
-                for made in build(object, cluster, self.files).objects {
-                    self.object(&made, Some(kind.deployer), cluster, gathered);
+                for made in &build(object, cluster, self.files).objects {
+                    self.object(made, Some((kind.deployer, object)), cluster, gathered);
                 }
             }
-            Makes::Objects { build, concerns } if concerns(object, &|folder| self.is_wanted(folder)) => {
-                let build = build(object, cluster, self.files);
-                self.built(build, of.unwrap_or(kind.deployer), cluster, gathered);
+            Makes::Objects { build, concerns } => {
+                let mentions = (self.entries.mentions)(object);
+                if mentions {
+                    (self.take)(&mut gathered.facts.facts, Fact::Object(object, cluster));
+                }
+                if mentions || concerns(object, &|folder| self.is_wanted(folder)) {
+                    let build = build(object, cluster, self.files);
+                    let by = By::of(of.unwrap_or((kind.deployer, object)), object);
+                    self.built(build, by, cluster, gathered);
+                }
             }
             Makes::Chart(read) => {
                 let release = read(object, cluster, self.files);
                 release.iter().for_each(|release| self.chart(release, cluster, gathered));
             }
-            Makes::Roots(_) | Makes::Objects { .. } => {}
+            Makes::Roots(_) => {}
         }
     }
 
@@ -299,19 +370,26 @@ impl<R: Default + Send> Builder<'_, R> {
     }
 
     /// Hands over what a build gives, and keeps what others may refer to.
-    fn built(&self, build: Build, deployer: Deployer, outer: &Cluster<'_>, gathered: &mut Gathered<R>) {
+    fn built(&self, build: Build, by: By<'_>, outer: &Cluster<'_>, gathered: &mut Gathered<R>) {
         let mut kept = Kept::default();
         for object in build.objects {
             gathered.files.insert(object.file.clone());
             kept.take(object, self.entries.mentions);
         }
-        let facts = &mut gathered.facts;
+        let facts = &mut gathered.facts.facts;
         {
             let cluster = Cluster::within(&kept.references, outer);
             kept.objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, &cluster)));
         }
-        build.charts.iter().for_each(|release| self.deployed(release, deployer, facts));
+        for release in &build.charts {
+            let (deployer, object) = by.asks(release);
+            let asked = Asked { release, deployer, object, after: by.after.clone(), cluster: outer };
+            (self.take)(facts, Fact::Release(asked));
+            self.used(release, facts);
+        }
         (self.take)(facts, Fact::Guards(&build.guards));
+        self.said(&build.strays, &build.images, outer, &mut gathered.facts);
+        self.said(&build.idle, &[], outer, &mut gathered.said);
         kept.objects = Vec::new();
         gathered.kept.push(kept);
         build.charts.iter().for_each(|release| self.chart(release, outer, gathered));
@@ -321,31 +399,45 @@ impl<R: Default + Send> Builder<'_, R> {
     fn chart(&self, release: &ChartRelease, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
         let Some(mut rendered) = self.entries.charts.evaluate(release, self.files) else { return };
         let objects = std::mem::take(&mut rendered.objects);
-        (self.take)(&mut gathered.facts, Fact::Rendered(&rendered));
-        self.built(Build { objects, ..Build::default() }, Deployer::Kustomize, cluster, gathered);
+        (self.take)(&mut gathered.facts.facts, Fact::Rendered(&rendered));
+        self.built(Build { objects, ..Build::default() }, By::NOBODY, cluster, gathered);
     }
 
-    /// Hands over the chart that an object asks for.
-    fn release(&self, object: &Object, cluster: &Cluster<'_>, facts: &mut R) {
-        let Some(Kind { makes: Makes::Chart(read), deployer, .. }) = kinds::of(object) else { return };
-        // Of a HelmRelease that names another object the version is that one's.
-        let deployer = match object.value.text(&["spec", "chartRef", "kind"]).as_deref() {
-            Some("OCIRepository") => Deployer::OciRepository,
-            Some("HelmChart") => Deployer::HelmChart,
-            _ => *deployer,
+    /// Hands over the chart that an object asks for, and what is done to the chart's objects; returns the chart.
+    fn release(&self, object: &Object, cluster: &Cluster<'_>, said: &mut Said<R>) -> Option<ChartRelease> {
+        let is_release = object.kind() == "HelmRelease";
+        let filled = is_release.then(|| flux::unapplied(object, self.files)).flatten();
+        let object = filled.as_ref().unwrap_or(object);
+        let (release, deployer) = match kinds::of(object) {
+            Some(Kind { makes: Makes::Chart(read), deployer, .. }) => {
+                (read(object, cluster, self.files), *deployer)
+            }
+            // A part of an object that is not known here may say no group.
+            _ if matches!(&*object.kind(), "HelmChart" | "OCIRepository") => {
+                let is_chart = object.kind() == "HelmChart";
+                let deployer = if is_chart { Deployer::HelmChart } else { Deployer::OciRepository };
+                (flux::chart_source(object, cluster, self.files), deployer)
+            }
+            _ => (flux::helm_release(object, cluster, self.files), Deployer::HelmRelease),
         };
-        let is_release = object.is(flux::RELEASES, "HelmRelease");
-        let filled = flux::unapplied(object, self.files).filter(|_| is_release);
-        let Some(release) = read(filled.as_ref().unwrap_or(object), cluster, self.files) else { return };
-        match &*object.group() {
-            flux::SOURCES => (self.take)(facts, Fact::Source(&release, deployer)),
-            _ => self.deployed(&release, deployer, facts),
+        let after = if is_release { After::DependsOn(flux::depends_on(object)) } else { After::Unsaid };
+        match &release {
+            Some(release) => {
+                let deployer = if is_release { deployer_of(object) } else { deployer };
+                let object = is_release.then_some(object);
+                let asked = Asked { release, deployer, object, after, cluster };
+                (self.take)(&mut said.facts, Fact::Release(asked));
+            }
+            None => said.parts.extend(is_release.then(|| object.clone())),
         }
+        let Build { strays, images, .. } = flux::post_rendered(object, self.files);
+        self.said(&strays, &images, cluster, said);
+        release
     }
 
-    /// Hands over a chart, and what it depends on where it is one of the tree.
-    fn deployed(&self, release: &ChartRelease, deployer: Deployer, facts: &mut R) {
-        (self.take)(facts, Fact::Release(release, deployer));
+    /// Hands over a chart as it is rendered.
+    fn used(&self, release: &ChartRelease, facts: &mut R) {
+        (self.take)(facts, Fact::Use(release));
         self.umbrella(release, facts);
     }
 
@@ -382,7 +474,7 @@ metadata: {name: 'round-${round}'}
         let charts = Charts::new(None, &|_| false, &|_| true);
         let entries = Entries {
             leading: &[(RepoPath::new("again/a.yaml").unwrap(), false)],
-            loose: &[],
+            written: &[],
             folders: &[],
             wanted: &|_| true,
             mentions: &|object| object.kind() == "ConfigMap",
@@ -394,6 +486,6 @@ metadata: {name: 'round-${round}'}
         let count = model(&files, &entries, &|count: &mut usize, fact| {
             *count += usize::from(matches!(fact, Fact::Object(..)));
         });
-        assert_eq!(count.iter().sum::<usize>(), WAVES);
+        assert_eq!(count.deployed.iter().sum::<usize>(), WAVES);
     }
 }

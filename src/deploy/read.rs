@@ -58,14 +58,16 @@ impl Reader<'_> {
     fn value(&mut self, node: Node<'_>, depth: usize) -> Option<Value> {
         self.left = self.left.checked_sub(1)?;
         let depth = depth.checked_sub(1)?;
-        let node = node.resolved();
+        let (written, node) = (node, node.resolved());
         if node.is_sequence() {
             return node.items().map(|item| self.value(item, depth)).collect::<Option<_>>().map(Value::list);
         }
         if node.is_mapping() {
             return self.map(node, depth).map(|map| Value::Map(Arc::new(map)));
         }
-        Some(Value::Scalar(self.scalar(node)))
+        let scalar = self.scalar(node);
+        let alias = written.is_alias().then(|| self.text.cut(written.span()));
+        Some(Value::Scalar(alias.map_or_else(|| scalar.clone(), |alias| scalar.through(&alias))))
     }
 
     fn map(&mut self, node: Node<'_>, depth: usize) -> Option<IndexMap<Arc<str>, Value>> {

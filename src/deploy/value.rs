@@ -29,6 +29,8 @@ pub struct Origin {
     pub span: Range<usize>,
     /// The way that it took, where it had a name of its own on that way.
     pub via: Option<Via>,
+    /// The first byte of the alias by which it was read, where it was.
+    pub alias: Option<usize>,
 }
 
 /// A way on which a text is known by a name of its own, apart from the object that reads it.
@@ -97,7 +99,7 @@ impl Origin {
 
     fn cut(&self, range: Range<usize>) -> Self {
         let start = self.span.start;
-        Self { source: self.source.clone(), span: start + range.start..start + range.end, via: self.via }
+        Self { span: start + range.start..start + range.end, ..self.clone() }
     }
 }
 
@@ -130,7 +132,9 @@ impl Part {
     fn join(&self, next: &Self) -> Option<Self> {
         match (self, next) {
             (Self::Written(a), Self::Written(b))
-                if Arc::ptr_eq(&a.source, &b.source) && a.via == b.via && a.span.end == b.span.start =>
+                if Arc::ptr_eq(&a.source, &b.source)
+                    && (a.via, a.alias) == (b.via, b.alias)
+                    && a.span.end == b.span.start =>
             {
                 Some(Self::Written(Origin { span: a.span.start..b.span.end, ..a.clone() }))
             }
@@ -170,7 +174,7 @@ impl Scalar {
 
     /// The whole text of a file.
     pub fn file(source: &Arc<Source>) -> Self {
-        let origin = Origin { source: source.clone(), span: 0..source.text.len(), via: None };
+        let origin = Origin { source: source.clone(), span: 0..source.text.len(), via: None, alias: None };
         Self { parts: Parts::One(Part::Written(origin)), plain: false }
     }
 
@@ -231,6 +235,18 @@ impl Scalar {
         let parts = self.parts().iter().map(|part| match part {
             Part::Written(origin) => {
                 Part::Written(Origin { via: origin.via.or(Some(via)), ..origin.clone() })
+            }
+            other => other.clone(),
+        });
+        Self::of(parts, self.plain)
+    }
+
+    /// Notes the alias by which a text was read.
+    pub fn through(&self, alias: &Self) -> Self {
+        let Some(Part::Written(alias)) = alias.parts().first() else { return self.clone() };
+        let parts = self.parts().iter().map(|part| match part {
+            Part::Written(origin) => {
+                Part::Written(Origin { alias: Some(alias.span.start), ..origin.clone() })
             }
             other => other.clone(),
         });

@@ -12,7 +12,6 @@ use super::{
     index::repository_origin,
     origin::Ours,
     place::Place,
-    values::{self, ReadBy},
     version_text::{Expects, VersionText},
 };
 use crate::{repo::RepoPath, yaml::Node};
@@ -67,19 +66,6 @@ pub(super) fn folder_around<'p>(context: &Context<'_>, path: &'p RepoPath) -> Op
         let chart = RepoPath::resolve(folder, "Chart.yaml");
         chart.is_some_and(|chart| context.corpus.entry(chart.as_str()).is_some())
     })
-}
-
-/// Takes the pins of a values file in the folder of a chart.
-pub(super) fn own_values(
-    context: &Context<'_>,
-    place: Place<'_>,
-    root: Node<'_>,
-    folder: &str,
-    found: &mut Found,
-) {
-    let chart = context.local_chart(folder).filter(|c| !c.dependencies.is_empty());
-    let read_by = chart.map_or(ReadBy::Other, ReadBy::Umbrella);
-    values::walk(context, place, root, &read_by, &std::collections::BTreeSet::new(), found);
 }
 
 fn ours<'a>(context: &Context<'_>, root: Node<'a>) -> Vec<(Node<'a>, Ours)> {

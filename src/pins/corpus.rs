@@ -9,8 +9,6 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use globset::GlobBuilder;
-
 use super::{ScanOptions, SkipReason};
 use crate::{
     repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
@@ -129,19 +127,6 @@ impl<'t> Corpus<'t> {
     /// Returns a regular file's entry.
     pub fn entry(&self, path: &str) -> Option<&'t Entry> {
         self.by_path.get(path).copied().filter(|e| matches!(e.mode, Mode::File | Mode::Executable))
-    }
-
-    /// Returns the regular files that a glob names, `*` not crossing folders.
-    pub fn matching(&self, glob: &str) -> Vec<&'t Entry> {
-        let literal = glob.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
-        let Ok(glob) = GlobBuilder::new(glob).literal_separator(true).build() else { return Vec::new() };
-        let matcher = glob.compile_matcher();
-        let regular = |e: &&Entry| matches!(e.mode, Mode::File | Mode::Executable);
-        // Entries are ordered by path, so that those with the glob's literal beginning are neighbours.
-        let entries = self.tree.entries();
-        let first = entries.partition_point(|e| e.path.as_str() < literal);
-        let near = entries.iter().skip(first).take_while(|e| e.path.as_str().starts_with(literal));
-        near.filter(regular).filter(|e| matcher.is_match(e.path.as_str())).collect()
     }
 
     /// Returns the file at a path, parsed; `None` where there is none or it cannot be read.

@@ -3,10 +3,7 @@
 //! In: scalars with a [`Spec`]. Out: [`Pin`]s with their reasons, variables that were read, facts. A shape decides
 //! what a scalar means; this file decides whether its bytes may be touched.
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-};
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Deployment, Form, Pin, PinKind, Reason, RenderedFile, Site, Stage,
@@ -32,32 +29,17 @@ pub(super) struct Spec {
     pub stays: Option<Reason>,
 }
 
-/// A pin's text that reads a Flux substitution variable.
-#[derive(Clone, Debug)]
-pub(super) struct Reader {
-    /// The file that reads.
-    pub path: RepoPath,
-    /// The variable.
-    pub variable: String,
-    /// What the reader is.
-    pub spec: Spec,
-}
-
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Pins, in no order, possibly twice.
     pub pins: Vec<Pin>,
-    /// Variables that pins read.
-    pub readers: Vec<Reader>,
     /// Linkerd's charts as they are deployed.
     pub deployments: Vec<Deployment>,
     /// Files that a chart made.
     pub rendered: Vec<RenderedFile>,
-    /// What the model of what is deployed reads, wherever no shape has found it already.
-    pub modelled: Vec<Pin>,
     /// Aliases that were understood as pins, by file and byte.
-    aliases_read: HashSet<(RepoPath, usize)>,
+    pub aliases_read: HashSet<(RepoPath, usize)>,
     /// For a pin whose anchor has aliases at places that fix a version, by file and byte: those aliases.
     shared: HashMap<(RepoPath, usize), Vec<usize>>,
 }
@@ -94,31 +76,9 @@ impl Found {
         let Some(value) = node.as_str() else { return };
         for twin in twins(node) {
             match judge(twin.as_str().unwrap_or(value), spec.expects) {
-                Judged::Nothing => {}
+                Judged::Nothing | Judged::Reads(_) => {}
                 Judged::Version(text) => self.version(place, twin, spec, text),
-                Judged::Reads(reads) => {
-                    for read in reads {
-                        if let Some(default) = &read.default {
-                            let spec = Spec { kind: PinKind::Variable, ..spec.clone() };
-                            self.part(place, twin, default.clone(), &spec);
-                        }
-                        let path = place.file.path.clone();
-                        self.readers.push(Reader { path, variable: read.name, spec: spec.clone() });
-                    }
-                }
             }
-        }
-    }
-
-    /// Takes a part of a scalar's value as a version.
-    pub fn part(&mut self, place: Place<'_>, node: Node<'_>, part: Range<usize>, spec: &Spec) {
-        let Some(value) = node.as_str().and_then(|v| v.get(part.clone())) else { return };
-        match judge(value, spec.expects) {
-            Judged::Version(mut text) => {
-                text.span = part.start + text.span.start..part.start + text.span.end;
-                self.version(place, node, spec, text);
-            }
-            Judged::Reads(_) | Judged::Nothing => {}
         }
     }
 
@@ -128,7 +88,7 @@ impl Found {
             return;
         }
         if node.is_alias() {
-            self.aliases_read.insert((place.file.path.clone(), alias_key(place, node)));
+            self.aliases_read.insert((place.file.path.clone(), place.start_in_file(node)));
         }
         let located = place.locate(node, text.span.clone());
         let stays =
@@ -158,23 +118,15 @@ impl Found {
     /// Adds everything that another has found.
     pub fn append(&mut self, other: Self) {
         self.pins.extend(other.pins);
-        self.readers.extend(other.readers);
         self.deployments.extend(other.deployments);
         self.rendered.extend(other.rendered);
-        self.modelled.extend(other.modelled);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);
     }
 
     /// Returns the pins of a file.
     pub fn of_file<'f>(&'f self, path: &'f RepoPath) -> impl Iterator<Item = &'f Pin> {
-        self.pins.iter().chain(&self.modelled).filter(move |pin| pin.path == *path)
-    }
-
-    /// Adds the pins of another as what the model reads.
-    pub fn append_modelled(&mut self, mut other: Self) {
-        other.modelled.append(&mut other.pins);
-        self.append(other);
+        self.pins.iter().filter(move |pin| pin.path == *path)
     }
 
     /// Returns the pins, each site once, ordered by path and position.
@@ -183,7 +135,7 @@ impl Found {
             aliases.iter().any(|alias| !self.aliases_read.contains(&(path.clone(), *alias)))
         });
         if !self.shared.is_empty() {
-            for pin in self.pins.iter_mut().chain(&mut self.modelled) {
+            for pin in &mut self.pins {
                 if self.shared.contains_key(&(pin.path.clone(), pin.site.span.start)) {
                     pin.stays.get_or_insert(Reason::Uneditable);
                 }
@@ -193,37 +145,9 @@ impl Found {
         // Stable: of two pins that are alike the first stays.
         self.pins.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| site(a).cmp(&site(b))));
         self.pins.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
-        self.take_modelled();
         self.pins.shrink_to_fit();
         self.deployments.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
         (self.pins, self.deployments)
-    }
-
-    /// Adds what no shape has found. Of a place that both know, the shape says more: what it is opted out of, what shares
-    /// its anchor; but what is deployed is no mere text, and what a text is a part of only the model knows.
-    fn take_modelled(&mut self) {
-        let mut modelled = std::mem::take(&mut self.modelled);
-        modelled.sort_by(|a, b| {
-            (&a.path, a.site.span.start, rank(a)).cmp(&(&b.path, b.site.span.start, rank(b)))
-        });
-        modelled.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
-        for pin in modelled {
-            let at = |p: &Pin| (p.path.clone(), p.site.span.start);
-            match self.pins.binary_search_by(|p| at(p).cmp(&at(&pin))) {
-                Ok(n) => {
-                    let is_less = |there: &&mut Pin| {
-                        let floats = matches!(there.stays, Some(Reason::Range | Reason::Channel));
-                        let is_part = floats && pin.stays == Some(Reason::Uneditable);
-                        let is_read = pin.form != Form::Opaque || is_part;
-                        there.kind == PinKind::Other || (there.form == Form::Opaque && is_read)
-                    };
-                    if let Some(there) = self.pins.get_mut(n).filter(is_less) {
-                        *there = pin;
-                    }
-                }
-                Err(n) => self.pins.insert(n, pin),
-            }
-        }
     }
 
     fn stays(&self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: &VersionText) -> Option<Reason> {
@@ -241,7 +165,7 @@ impl Found {
             .document()
             .aliases_of(anchored)
             .filter(|alias| alias.key().and_then(Node::as_str).is_some_and(|key| FIXING.contains(&key)))
-            .map(|alias| alias_key(place, alias))
+            .map(|alias| place.start_in_file(alias))
             .collect();
         if !fixing.is_empty() {
             self.shared.insert((place.file.path.clone(), site.span.start), fixing);
@@ -257,11 +181,6 @@ pub(super) fn is_workflow(path: &RepoPath) -> bool {
 /// A pin that may move comes before one that stays, then the kinds in the contract's order.
 fn rank(pin: &Pin) -> (bool, bool, Stage, PinKind) {
     (pin.kind == PinKind::Other, pin.stays.is_some(), pin.stage, pin.kind)
-}
-
-/// An alias by its first byte; those in embedded text are told apart by the scalar that they stand in.
-fn alias_key(place: Place<'_>, alias: Node<'_>) -> usize {
-    place.alias_start(alias)
 }
 
 /// Returns the node with every other value of the same key in the same mapping.

@@ -136,22 +136,14 @@ pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
     }
 }
 
-/// Takes a whole image reference that a deployer reads, with its tag as the pin.
-pub(super) fn reference(place: Place<'_>, node: Node<'_>, spec: &Spec, found: &mut Found) {
-    let Some(text) = node.as_str() else { return };
-    // kustomize's short form for Argo CD: `name=mirror:tag`.
-    let (old, start) = text.split_once('=').map_or((None, 0), |(old, _)| (Some(old), old.len() + 1));
-    let Some(parsed) = text.get(start..).and_then(Reference::parse) else { return };
-    let official = old.and_then(linkerd_image);
-    let Some(image) = official.or_else(|| linkerd_image(parsed.name)) else { return };
-    let foreign = old.filter(|old| linkerd_image(parsed.name).is_none() && !is_mirror_name(old, parsed.name));
+/// Reads a whole image reference that a deployer reads: the bytes of its tag, or of all of it where a digest says what
+/// runs, and why it stays.
+pub(super) fn pinned(text: &str) -> Option<(Range<usize>, Option<Reason>)> {
+    let parsed = Reference::parse(text)?;
+    let image = linkerd_image(parsed.name)?;
     let stays = image.stays.or(parsed.digest.then_some(Reason::Digest));
-    let spec = spec.clone().staying(stays).staying(foreign.map(|_| Reason::Channel));
-    match parsed.tag {
-        Some(tag) => found.part(place, node, start + tag.start..start + tag.end, &spec),
-        None if parsed.digest => found.version(place, node, &spec, opaque(text.len(), Reason::Digest)),
-        None => {}
-    }
+    let whole = parsed.digest.then_some(0..text.len());
+    Some((parsed.tag.or(whole)?, stays))
 }
 
 fn container_images<'a>(node: Node<'a>, found: &mut Vec<Node<'a>>) {

@@ -13,30 +13,19 @@ use super::{
     place::Place,
     screen::is_kustomization,
 };
-use crate::{
-    deploy::kinds,
-    linkerd::{INJECT, PROXY_VERSION},
-    repo::RepoPath,
-    yaml::Node,
-};
+use crate::{deploy::kinds, linkerd::PROXY_VERSION, repo::RepoPath, yaml::Node};
 
 /// Facts of all files.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// HelmRepository, OCIRepository and HelmChart objects.
-    pub sources: Vec<Source>,
     /// HelmReleases that say their chart.
     pub releases: Vec<Release>,
-    /// Namespaces and what they say of injection.
-    pub namespaces: Vec<Namespace>,
     /// Charts in the tree, by folder.
     pub charts: BTreeMap<String, LocalChart>,
     /// Kustomizations, by folder.
     pub kustomizations: BTreeMap<String, Kustomization>,
     /// Flux Kustomizations, and Argo CD sources that deploy a folder.
     pub roots: Vec<Root>,
-    /// ConfigMaps, Secrets in plain text, and cluster Secrets of Argo CD.
-    pub maps: Vec<Map>,
     /// Files with objects that make others, wherever what they read may lie.
     pub makers: Vec<RepoPath>,
     /// Files with objects that ask for a chart, or tell the injector something.
@@ -47,50 +36,13 @@ pub(super) struct Index {
     pub referable: Vec<RepoPath>,
 }
 
-/// A named source of charts.
-#[derive(Clone, Debug)]
-pub(super) struct Source {
-    /// `HelmRepository`, `OCIRepository`, `HelmChart`.
-    pub kind: String,
-    pub name: String,
-    pub namespace: Option<String>,
-    pub path: RepoPath,
-    /// Its address, for a HelmChart none.
-    pub url: Option<String>,
-    /// A HelmChart's chart.
-    pub chart: Option<String>,
-    /// A HelmChart's own source: kind, name.
-    pub of: Option<(String, String)>,
-}
-
-/// A HelmRelease or Application by name, with its chart.
+/// The chart of a HelmRelease or Application.
 #[derive(Clone, Debug)]
 pub(super) struct Release {
-    pub kind: &'static str,
-    pub name: String,
-    pub namespace: Option<String>,
+    /// The file of the object.
     pub path: RepoPath,
-    /// The chart, and where its source is to be looked for.
+    /// The chart, empty where it is only referred to.
     pub chart: String,
-    pub source: SourceRef,
-}
-
-/// Where a release says that its chart comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum SourceRef {
-    /// An address.
-    Url(String),
-    /// An object: kind, name, namespace.
-    Object(String, String, Option<String>),
-}
-
-/// A Namespace.
-#[derive(Clone, Debug)]
-pub(super) struct Namespace {
-    pub name: String,
-    pub path: RepoPath,
-    /// `linkerd.io/inject` there.
-    pub inject: Option<String>,
 }
 
 /// A chart in the tree.
@@ -116,12 +68,8 @@ pub(super) struct Dependency {
 #[derive(Clone, Debug)]
 pub(super) struct Kustomization {
     pub path: RepoPath,
-    /// What its namespace transformer sets.
-    pub namespace: Option<String>,
     /// Files and folders that it takes in, relative to its own folder.
     pub takes: Vec<String>,
-    /// The ConfigMaps that it generates.
-    pub generated: Vec<String>,
     /// Whether it has [the annotation](says_replace) put on objects.
     pub replaces: bool,
 }
@@ -133,17 +81,8 @@ pub(super) struct Root {
     /// From 1.
     pub line: usize,
     pub name: Option<String>,
-    pub namespace: Option<String>,
     /// The folder.
     pub folder: String,
-    /// The namespace that it forces on objects, or gives to those without one.
-    pub target: Option<String>,
-    /// Whether `target` overrides what objects say.
-    pub forces: bool,
-    /// The variables that `substitute` defines.
-    pub substitutes: Vec<String>,
-    /// Names of ConfigMaps and Secrets in `substituteFrom`.
-    pub substitute_from: Vec<String>,
     /// Whether it is a Flux Kustomization.
     pub flux: bool,
     /// Whether it deletes from the cluster what leaves the folder.
@@ -154,15 +93,6 @@ pub(super) struct Root {
 
 /// The file of an object, and its line from 1.
 type At = (RepoPath, usize);
-
-/// A ConfigMap or Secret.
-#[derive(Clone, Debug)]
-pub(super) struct Map {
-    pub kind: String,
-    pub name: String,
-    pub namespace: Option<String>,
-    pub path: RepoPath,
-}
 
 // === impl Dependency ===
 
@@ -219,9 +149,7 @@ impl Index {
 
     /// Adds the facts of another file.
     pub fn absorb(&mut self, other: Self) {
-        self.sources.extend(other.sources);
         self.releases.extend(other.releases);
-        self.namespaces.extend(other.namespaces);
         for (folder, chart) in other.charts {
             let there = self.charts.entry(folder).or_default();
             there.name = there.name.take().or(chart.name);
@@ -229,7 +157,6 @@ impl Index {
         }
         self.kustomizations.extend(other.kustomizations);
         self.roots.extend(other.roots);
-        self.maps.extend(other.maps);
         self.makers.extend(other.makers);
         self.objects.extend(other.objects);
         self.leading.extend(other.leading);
@@ -240,85 +167,41 @@ impl Index {
         let Some(name) = object.name else { return };
         let path = file.path.clone();
         let at = || (file.path.clone(), file.position(object.node.span().start).0);
-        let namespace = object.namespace.map(str::to_owned);
         let spec = object.node.get("spec");
         match (object.group, object.kind) {
-            ("source.toolkit.fluxcd.io", "HelmRepository" | "OCIRepository" | "HelmChart") => {
-                self.sources.extend(spec.map(|spec| source(object, name, namespace, path, spec)));
-            }
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-                self.releases.extend(spec.and_then(|spec| release(name, namespace, path, spec)));
+                self.releases.extend(spec.map(|spec| release(path, spec)));
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
-                self.roots.extend(spec.map(|spec| flux_root(name, namespace, at(), spec)));
+                self.roots.extend(spec.map(|spec| flux_root(name, at(), spec)));
             }
             ("argoproj.io", "Application") => {
                 self.roots.extend(spec.map(|s| argo_roots(name, at(), s)).unwrap_or_default());
-                self.releases.extend(spec.map(|s| argo_releases(name, &path, s)).unwrap_or_default());
+                self.releases.extend(spec.map(|s| argo_releases(&path, s)).unwrap_or_default());
             }
             ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance") => self.makers.push(path),
             ("argoproj.io", "ApplicationSet") => {
                 self.makers.push(path);
                 self.roots.extend(spec.map(|s| argo_set_roots(name, at(), s)).unwrap_or_default());
             }
-            ("", "Namespace") => {
-                let inject = object.annotation(INJECT).map(str::to_owned);
-                self.namespaces.push(Namespace { name: name.to_owned(), path, inject });
-            }
-            ("", "ConfigMap" | "Secret") => {
-                let (kind, name) = (object.kind.to_owned(), name.to_owned());
-                self.maps.push(Map { kind, name, namespace, path });
-            }
             _ => {}
         }
     }
 }
 
-fn source(
-    object: &Object<'_>,
-    name: &str,
-    namespace: Option<String>,
-    path: RepoPath,
-    spec: Node<'_>,
-) -> Source {
-    let of = spec.text(&["sourceRef", "kind"]).zip(spec.text(&["sourceRef", "name"]));
-    Source {
-        kind: object.kind.to_owned(),
-        name: name.to_owned(),
-        namespace,
-        path,
-        url: spec.text(&["url"]).map(str::to_owned),
-        chart: spec.text(&["chart"]).map(str::to_owned),
-        of: of.map(|(kind, name)| (kind.to_owned(), name.to_owned())),
-    }
+fn release(path: RepoPath, spec: Node<'_>) -> Release {
+    let chart = spec.text(&["chart", "spec", "chart"]).unwrap_or_default().to_owned();
+    Release { path, chart }
 }
 
-fn release(name: &str, namespace: Option<String>, path: RepoPath, spec: Node<'_>) -> Option<Release> {
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    let (chart, reference) = match spec.path(&["chart", "spec"]) {
-        Some(template) => (template.text(&["chart"])?.to_owned(), template.get("sourceRef")?),
-        None => (String::new(), spec.get("chartRef")?),
-    };
-    let (kind, source) = (owned(reference.text(&["kind"]))?, owned(reference.text(&["name"]))?);
-    let source = SourceRef::Object(kind, source, owned(reference.text(&["namespace"])));
-    Some(Release { kind: "HelmRelease", name: name.to_owned(), namespace, path, chart, source })
-}
-
-fn flux_root(name: &str, namespace: Option<String>, (path, line): At, spec: Node<'_>) -> Root {
+fn flux_root(name: &str, (path, line): At, spec: Node<'_>) -> Root {
     let folder = spec.text(&["path"]).unwrap_or_default();
-    let defined = spec.path(&["postBuild", "substitute"]).into_iter().flat_map(Node::entries);
-    let from = spec.path(&["postBuild", "substituteFrom"]).into_iter().flat_map(Node::items);
     let mut patches = spec.get("patches").into_iter().flat_map(Node::items);
     Root {
         path,
         line,
         name: Some(name.to_owned()),
-        namespace,
         folder: clean_folder(folder),
-        target: spec.text(&["targetNamespace"]).map(str::to_owned),
-        forces: true,
-        substitutes: defined.filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect(),
-        substitute_from: from.filter_map(|f| f.text(&["name"]).map(str::to_owned)).collect(),
         flux: true,
         prunes: spec.text(&["prune"]) == Some("true"),
         replaces: spec.text(&["force"]) == Some("true")
@@ -327,11 +210,8 @@ fn flux_root(name: &str, namespace: Option<String>, (path, line): At, spec: Node
 }
 
 fn argo_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
-    let target = spec.text(&["destination", "namespace"]).map(str::to_owned);
     let folders = argo_sources(spec).into_iter().filter_map(|s| s.text(&["path"]));
-    folders
-        .map(|folder| Root { target: target.clone(), ..argo_root(name, at.clone(), spec, folder) })
-        .collect()
+    folders.map(|folder| argo_root(name, at.clone(), spec, folder)).collect()
 }
 
 /// Of a path that is a template, the folders that a generator lists are known: as far as they have no wildcard.
@@ -359,25 +239,17 @@ fn argo_root(name: &str, (path, line): At, spec: Node<'_>, folder: &str) -> Root
         path,
         line,
         name: Some(name.to_owned()),
-        namespace: None,
         folder: clean_folder(folder),
-        target: None,
-        forces: false,
-        substitutes: Vec::new(),
-        substitute_from: Vec::new(),
         flux: false,
         prunes: prunes && !keeps,
         replaces: false,
     }
 }
 
-fn argo_releases(name: &str, path: &RepoPath, spec: Node<'_>) -> Vec<Release> {
-    let read = |s: Node<'_>| {
-        let url = SourceRef::Url(s.text(&["repoURL"])?.to_owned());
-        let (chart, name) = (s.text(&["chart"])?.to_owned(), name.to_owned());
-        Some(Release { kind: "Application", name, namespace: None, path: path.clone(), chart, source: url })
-    };
-    argo_sources(spec).into_iter().filter_map(read).collect()
+fn argo_releases(path: &RepoPath, spec: Node<'_>) -> Vec<Release> {
+    let chart = |source: Node<'_>| source.text(&["chart"]).map(str::to_owned);
+    let charts = argo_sources(spec).into_iter().filter_map(chart);
+    charts.map(|chart| Release { path: path.clone(), chart }).collect()
 }
 
 /// Returns `source` and `sources[]` of an application's spec.
@@ -413,12 +285,5 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
     let patches =
         ["patches", "patchesJson6902"].into_iter().filter_map(|key| root.get(key)).flat_map(Node::items);
     takes.extend(patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)));
-    let generated = root.get("configMapGenerator").into_iter().flat_map(Node::items);
-    Kustomization {
-        path: file.path.clone(),
-        namespace: root.text(&["namespace"]).map(str::to_owned),
-        takes,
-        generated: generated.filter_map(|g| g.text(&["name"]).map(str::to_owned)).collect(),
-        replaces: says_replace(&file.text),
-    }
+    Kustomization { path: file.path.clone(), takes, replaces: says_replace(&file.text) }
 }

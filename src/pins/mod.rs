@@ -5,37 +5,27 @@
 
 mod annotation;
 mod applier;
-mod argo;
 mod chart;
 mod chart_use;
 mod context;
 mod corpus;
 mod deployed;
-mod env_file;
-mod flux;
 mod found;
 mod hold;
 mod image;
 mod index;
 mod installed;
-mod kustomize;
 mod layout;
-mod manifest;
 mod marker;
-mod named;
 mod object;
 mod origin;
 mod other;
-mod patch;
 mod place;
 mod rendered;
 mod rivals;
 mod run;
 mod screen;
-mod template;
 mod unknown;
-mod values;
-mod variable;
 mod version_text;
 
 use std::{

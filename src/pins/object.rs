@@ -16,8 +16,6 @@ pub(super) struct Object<'a> {
     pub kind: &'a str,
     /// `metadata.name`, where it is written.
     pub name: Option<&'a str>,
-    /// `metadata.namespace`, where it is written.
-    pub namespace: Option<&'a str>,
 }
 
 /// Lists nest no deeper than this in any cluster.
@@ -32,8 +30,7 @@ impl<'a> Object<'a> {
         let group = node.text(&["apiVersion"]).unwrap_or_default();
         let group = group.split_once('/').map_or("", |(group, _)| group);
         let name = node.text(&["metadata", "name"]);
-        let namespace = node.text(&["metadata", "namespace"]).filter(|n| !n.is_empty());
-        Some(Self { node, group, kind, name, namespace })
+        Some(Self { node, group, kind, name })
     }
 
     /// Returns all objects of a text.

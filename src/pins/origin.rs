@@ -40,17 +40,29 @@ pub(super) struct Ours {
 /// The prefix of Buoyant Enterprise for Linkerd's charts.
 const ENTERPRISE: &str = "linkerd-enterprise";
 
+// === impl Origin ===
+
+impl Origin {
+    /// Reads where a deployer has a chart from.
+    pub fn of(repository: &Repository) -> Self {
+        match repository {
+            Repository::Address(address) => known(address).map_or(Self::Unknown, Self::Address),
+            Repository::Git(_) => Self::Local,
+            Repository::Unknown(_) => Self::Unknown,
+        }
+    }
+}
+
+fn known(scalar: &Scalar) -> Option<String> {
+    scalar.unknown_to().is_none().then(|| scalar.text().into_owned())
+}
+
 // === impl Ours ===
 
 impl Ours {
     /// Judges the chart of a release.
     pub fn of(release: &ChartRelease, mirrors: &[String]) -> Option<Self> {
-        let known = |scalar: &Scalar| scalar.unknown_to().is_none().then(|| scalar.text().into_owned());
-        let origin = match &release.repository {
-            Repository::Address(address) => known(address).map_or(Origin::Unknown, Origin::Address),
-            Repository::Git(_) => Origin::Local,
-            Repository::Unknown(_) => Origin::Unknown,
-        };
+        let origin = Origin::of(&release.repository);
         let version = release.version.as_ref().map(Scalar::text).unwrap_or_default();
         Self::judge(&known(&release.chart)?, &origin, &version, mirrors)
     }

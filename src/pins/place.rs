@@ -97,11 +97,10 @@ impl<'a> Place<'a> {
         self.outer.is_some() && is_line(node) && written.contains("{{")
     }
 
-    /// Returns a number that tells an alias of this text from those of every other text of the file.
-    pub fn alias_start(self, alias: Node<'_>) -> usize {
-        let start = alias.span().start;
-        // An alias cannot be longer than the scalar that it stands in, so the sum is never another scalar's.
-        self.outer.map_or(start, |o| o.place.alias_start(o.node) + start)
+    /// Returns where a node begins in the file, or where it is escaped there, the scalar around it.
+    pub fn start_in_file(self, node: Node<'_>) -> usize {
+        let start = node.span().start;
+        self.in_file(start..start + 1).unwrap_or_else(|| self.outermost_start(node)).start
     }
 
     fn in_file(self, span: Range<usize>) -> Option<Range<usize>> {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use super::{
     Form, PinKind, Reason, RenderedFile, Stage,
     found::{Found, Spec},
-    manifest,
     object::Object,
     place::Place,
     version_text::{Expects, VersionText},
@@ -156,12 +155,20 @@ pub(super) enum Lone {
     Access,
 }
 
+/// Tells whether an object is Flux's or Argo CD's; no chart of Linkerd makes one.
+fn is_gitops_object(object: &Object<'_>) -> bool {
+    matches!(
+        object.group,
+        "helm.toolkit.fluxcd.io" | "source.toolkit.fluxcd.io" | "kustomize.toolkit.fluxcd.io" | "argoproj.io"
+    )
+}
+
 /// Tells whether a file that was taken holds nothing but Secrets, or nothing but access for another cluster.
 pub(super) fn lone(place: Place<'_>) -> Option<Lone> {
     const ACCESS: [&str; 7] =
         ["Namespace", "ServiceAccount", "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
     let objects = Object::all(place);
-    let mut made = objects.iter().filter(|object| !manifest::is_gitops_object(object));
+    let mut made = objects.iter().filter(|object| !is_gitops_object(object));
     if made.clone().all(|object| object.kind == "Secret") {
         return Some(Lone::Secrets);
     }

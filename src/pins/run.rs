@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::{
     deploy::TreeFiles,
-    linkerd,
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
+    yaml::Node,
 };
 
 use super::{
@@ -17,21 +17,20 @@ use super::{
     context::Context,
     corpus::{Corpus, File, Unread},
     deployed::{self, Claims},
-    found::Found,
-    index::{self, Index},
-    installed, kustomize,
+    found::{Found, Spec},
+    image,
+    index::Index,
+    installed,
     layout::Layout,
-    manifest,
     marker::{self, TextFile},
-    named::Named,
     object::Object,
     other::{self, Class},
-    patch,
     place::Place,
     rendered::{self, Lone},
     rivals,
-    screen::{self, Hit, is_kustomization},
-    unknown, values, variable,
+    screen::{self, Hit},
+    unknown,
+    version_text::Expects,
 };
 
 /// More names that are no path are not listed.
@@ -51,6 +50,8 @@ struct FileResult {
     terraform: Vec<RepoPath>,
     /// Files of helmfile that do.
     helmfiles: Vec<RepoPath>,
+    /// Files of which the objects are read as they stand there too, and whether those of deployers alone.
+    written: Vec<(RepoPath, bool)>,
     /// What is read of deployers' files.
     claims: Claims,
 }
@@ -65,6 +66,7 @@ impl FileResult {
         self.lone.extend(other.lone);
         self.terraform.extend(other.terraform);
         self.helmfiles.extend(other.helmfiles);
+        self.written.extend(other.written);
         self.claims.append(other.claims);
     }
 }
@@ -94,9 +96,6 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         files: &TreeFiles::new(tree, options.ceilings()),
         index: &index,
         layout: &layout,
-        sources: &Named::new(&layout, &index.sources),
-        releases: &Named::new(&layout, &index.releases),
-        maps: &Named::new(&layout, &index.maps),
         options,
     };
     let results = parallel::fold(&screened.hits, |all: &mut FileResult, hit| {
@@ -105,15 +104,16 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     });
     let mut all = FileResult::default();
     results.into_iter().for_each(|result| all.append(result));
-    let FileResult { mut found, mut skipped, generators, lone, mut terraform, mut helmfiles, mut claims } =
-        all;
+    let FileResult { mut found, mut skipped, generators, lone, mut terraform, mut helmfiles, .. } = all;
+    let FileResult { mut written, mut claims, .. } = all;
     terraform.sort();
     helmfiles.sort();
+    written.sort();
     let terraformed = (!terraform.is_empty()).then(|| deployed::terraform(&context, &mut claims));
     let helmfiled = (!helmfiles.is_empty()).then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
     let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
     let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
-    deployed::roots(&context, &named, &mut claims);
+    deployed::roots(&context, &named, &written, &mut claims);
     let charted = std::mem::take(&mut claims.charts);
     let mut uses = std::mem::take(&mut claims.uses).complete(&context, &named);
     deployed::pins(&context, claims, &mut found);
@@ -126,7 +126,6 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     deployed::report_rest(&context, &named, &skipped, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
-    trace_variables(&context, &mut found);
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
     uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
     inventory.facts.uses = uses;
@@ -211,22 +210,6 @@ fn leave_lone(lone: Vec<(RepoPath, Lone)>, found: &mut Found) {
     }
 }
 
-fn trace_variables(context: &Context<'_>, found: &mut Found) {
-    // A definition may read another variable; two rounds cover what Flux itself resolves.
-    for _ in 0..2 {
-        let mut readers = std::mem::take(&mut found.readers);
-        readers.sort_by(|a, b| (&a.path, &a.variable).cmp(&(&b.path, &b.variable)));
-        readers.dedup_by(|a, b| {
-            (&a.path, &a.variable) == (&b.path, &b.variable)
-                && a.spec.expects == b.spec.expects
-                && a.spec.stage == b.spec.stage
-        });
-        for reader in &readers {
-            variable::trace(context, reader, found);
-        }
-    }
-}
-
 /// Reads one file that passed the screen.
 fn look(context: &Context<'_>, entry: &Entry, hit: &Hit) -> FileResult {
     let mut result = FileResult::default();
@@ -255,8 +238,11 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
         let reason = SkipReason::HelmTemplate;
         result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
     } else if !templated {
-        if rendered::take(place, &mut result.found) {
-            manifest::deployers(context, place, &mut result.found);
+        let is_rendered = rendered::take(place, &mut result.found);
+        if hit.named {
+            result.written.push((file.path.clone(), is_rendered));
+        }
+        if is_rendered {
             result.lone.extend(rendered::lone(place).map(|lone| (file.path.clone(), lone)));
         } else {
             shapes(context, file, result);
@@ -266,52 +252,35 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     take_markers(markers, &mut result.found);
 }
 
-/// Lets every shape look at a file.
+/// Takes what a file says that is no object of a deployer's.
 fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
     let FileResult { found, claims, .. } = result;
     let place = Place::of(file);
     let name = file.path.name();
-    manifest::objects(context, place, found);
-    for object in Object::all(place).iter().filter(|o| o.is("kustomize.toolkit.fluxcd.io", "Kustomization")) {
-        variable::unread(place, object, found);
+    for object in Object::all(place) {
+        image::object(place, &object, found);
+        unread_variables(place, &object, found);
     }
     for root in file.stream.roots() {
-        if is_kustomization(name) {
-            kustomize::kustomization(context, place, root, found);
-            variable::replacements(context, place, root, found);
-        } else if matches!(name, "Chart.yaml" | "requirements.yaml") {
+        if matches!(name, "Chart.yaml" | "requirements.yaml") {
             chart::dependencies(context, place, root, found);
         } else if matches!(name, "Chart.lock" | "requirements.lock") {
             chart::lock(context, place, root, found);
         } else if matches!(name, "fleet.yaml" | "fleet.yml") && root.get("helm").is_some() {
             deployed::fleet(context, place, claims);
-        } else if root.is_sequence() && context.layout.folders_above(&file.path).is_empty() {
-            patch::node(context, place, root, &patch::Target::default(), &Default::default(), found);
-        } else if root.is_mapping() && root.get("kind").is_none() {
-            plain_values(context, place, root, found);
         }
     }
 }
 
-/// Reads a mapping that is no object: values of a chart, or data of somebody's.
-fn plain_values(context: &Context<'_>, place: Place<'_>, root: crate::yaml::Node<'_>, found: &mut Found) {
-    let path = &place.file.path;
-    let values = path.as_str().to_ascii_lowercase().contains("values");
-    let chart = values.then(|| chart::folder_around(context, path)).flatten();
-    if let Some(folder) = chart {
-        chart::own_values(context, place, root, folder, found);
-    }
-    // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name; those of a copy
-    // of a chart of Linkerd's go with what was copied.
-    let is_copy = |chart: &index::LocalChart| chart.name.as_deref().is_some_and(linkerd::is_chart);
-    if chart == Some(path.folder()) || chart.and_then(|f| context.local_chart(f)).is_some_and(is_copy) {
+/// Reports variables of a Flux Kustomization that name a release: where nothing deployed reads one, it is mere text.
+fn unread_variables(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
+    if !object.is("kustomize.toolkit.fluxcd.io", "Kustomization") {
         return;
     }
-    if values {
-        values::unclaimed(context, place, root, found);
-    } else {
-        let nowhere = Default::default();
-        values::walk(context, place, root, &values::ReadBy::Other, &nowhere, found);
+    let values = object.node.path(&["spec", "postBuild", "substitute"]);
+    let spec = Spec::platform(PinKind::Other, Expects::Either).staying(Some(Reason::NotDeployed));
+    for (_, value) in values.into_iter().flat_map(Node::entries) {
+        found.scalar(place, value, &spec);
     }
 }
 

@@ -16,6 +16,7 @@ pub mod kustomize;
 pub mod manifests;
 pub mod mesh;
 pub mod process;
+pub mod processor;
 pub mod record;
 pub mod repo;
 pub mod scene;

@@ -13,7 +13,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::controls::Victim;
+use super::{controls::Victim, processor::computed};
 
 /// The longest that a run may compute, or do nothing at all, before the test gives up. A busy machine may take as long as
 /// it likes.
@@ -166,15 +166,6 @@ fn drain(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
         let _ = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })
-}
-
-/// Returns how long a process and the children that it has waited for have computed; `None` where the system does not tell.
-fn computed(pid: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the name, which may hold anything, utime is the twelfth field; ticks are hundredths of a second.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let ticks = fields.split_whitespace().skip(11).take(4).map(|field| field.parse::<u64>().ok());
-    Some(Duration::from_millis(ticks.sum::<Option<u64>>()? * 10))
 }
 
 // === impl Running ===

@@ -3,7 +3,13 @@
 //! Source: `reposerver/repository/repository.go` of argo-cd. A source is a chart of a repository, or a folder: a chart,
 //! a kustomization, or a directory of manifests. A folder is looked for in this tree, whatever the source's address.
 
-use super::{directory, environment::Environment, helm, kustomize, patch, source::Source};
+use super::{
+    directory,
+    environment::Environment,
+    helm::{self, Chart},
+    kustomize, patch,
+    source::Source,
+};
 use std::collections::BTreeSet;
 
 use crate::{
@@ -31,6 +37,9 @@ pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
     })
 }
 
+/// The annotation that orders syncs.
+const SYNC_WAVE: &str = "argocd.argoproj.io/sync-wave";
+
 /// Reads what an Application deploys.
 pub fn application(object: &Object, _: &Cluster<'_>, files: &dyn Files) -> Build {
     let mut deployed = Build::default();
@@ -51,6 +60,29 @@ pub fn application(object: &Object, _: &Cluster<'_>, files: &dyn Files) -> Build
     deployed
 }
 
+/// Returns the sync wave of an Application; without an annotation it is in the first.
+pub fn sync_wave(object: &Object) -> i64 {
+    let wave = object.annotation(SYNC_WAVE).filter(|wave| wave.unknown_to().is_none());
+    wave.and_then(|wave| wave.text().trim().parse().ok()).unwrap_or_default()
+}
+
+/// Returns an Application without the sources that are nothing but a folder; `None` where no others are left.
+pub fn without_folders(object: &Object) -> Option<Object> {
+    let says = |source: &Value| {
+        ["chart", "helm", "kustomize", "ref"].iter().any(|key| source.get(key).is_some())
+            || source.text(&["repoURL"]).is_some_and(|url| url.starts_with("oci://"))
+    };
+    let spec = object.value.get("spec")?;
+    if spec.list_at("sources").is_empty() {
+        return spec.get("source").filter(|source| says(source)).map(|_| object.clone());
+    }
+    let own: Vec<Value> = spec.list_at("sources").iter().filter(|source| says(source)).cloned().collect();
+    let mut object = object.clone();
+    let has_any = !own.is_empty();
+    object.value.entry_mut("spec")?.insert("sources", Value::list(own));
+    has_any.then_some(object)
+}
+
 // === impl Source ===
 
 impl Source<'_> {
@@ -61,8 +93,10 @@ impl Source<'_> {
         }
         let is_registry = text("repoURL").is_some_and(|url| url.starts_with("oci://"));
         let has_folder = text("path").is_some_and(|p| p != ".");
-        if self.value.scalar(&["chart"]).is_some_and(|c| !c.text().is_empty()) || is_registry && !has_folder {
-            deployed.charts.extend(helm::release(self, None));
+        let is_part = text("repoURL").is_none() && text("path").is_none();
+        let is_chart = self.value.scalar(&["chart"]).is_some_and(|c| !c.text().is_empty());
+        if is_chart || is_registry && !has_folder || is_part && self.value.get("kustomize").is_none() {
+            deployed.charts.extend(helm::release(self, Chart::Repository));
             return;
         }
         // A source that is only referred to deploys nothing.
@@ -74,6 +108,12 @@ impl Source<'_> {
             let url = self.value.scalar(&["repoURL"]).map(|u| u.text().into_owned()).unwrap_or_default();
             let about = About::Remote(format!("{} of {url}", path.text()));
             self.note(&mut deployed.notes, about);
+            if self.value.get("kustomize").is_some() {
+                kustomize::take_over(self, deployed);
+            }
+            if self.value.get("helm").is_some() {
+                deployed.charts.extend(helm::release(self, Chart::Elsewhere));
+            }
             return;
         };
         let value = self.overridden(&folder, &mut deployed.notes);
@@ -118,9 +158,9 @@ impl Source<'_> {
         match explicit {
             Some("kustomize") => kustomize::take(self, folder, deployed),
             Some("directory") => directory::take(self, folder, deployed),
-            Some(_) => deployed.charts.extend(helm::release(self, Some(folder))),
+            Some(_) => deployed.charts.extend(helm::release(self, Chart::Folder(folder))),
             None if kustomization => kustomize::take(self, folder, deployed),
-            None if has("Chart.yaml") => deployed.charts.extend(helm::release(self, Some(folder))),
+            None if has("Chart.yaml") => deployed.charts.extend(helm::release(self, Chart::Folder(folder))),
             None => directory::take(self, folder, deployed),
         }
     }

@@ -16,17 +16,34 @@ use crate::{
     repo::RepoPath,
 };
 
-/// Reads a source as a chart: of a repository, or of a folder of this tree.
-pub(super) fn release(source: &Source<'_>, folder: Option<&str>) -> Option<ChartRelease> {
+/// Where a source has its chart from.
+#[derive(Clone, Copy)]
+pub(super) enum Chart<'a> {
+    /// A repository, or a registry.
+    Repository,
+    /// A folder of this tree.
+    Folder(&'a str),
+    /// A folder of another one.
+    Elsewhere,
+}
+
+/// Reads a source as a chart.
+pub(super) fn release(source: &Source<'_>, place: Chart<'_>) -> Option<ChartRelease> {
     let own = |key: &str| source.value.scalar(&[key]).filter(|s| !s.text().is_empty());
     let none = Value::empty();
     let helm = source.value.get("helm").unwrap_or(&none);
     let url = own("repoURL");
+    let folder = match place {
+        Chart::Folder(folder) => Some(folder),
+        Chart::Repository | Chart::Elsewhere => None,
+    };
+    let is_part = own("chart").is_none() && own("path").is_none() && url.is_none();
     let (chart, repository, version) = match (folder, own("chart"), url) {
         (Some(folder), ..) => {
             let path = own("path").cloned().unwrap_or_else(|| Scalar::made(folder));
             (path, Repository::Git(url.cloned()), None)
         }
+        _ if matches!(place, Chart::Elsewhere) => (own("path")?.clone(), Repository::Git(url.cloned()), None),
         (None, Some(chart), Some(url)) => {
             (chart.clone(), Repository::Address(url.clone()), own("targetRevision").cloned())
         }
@@ -38,7 +55,11 @@ pub(super) fn release(source: &Source<'_>, folder: Option<&str>) -> Option<Chart
             let (chart, repository) = registry_chart(url);
             (chart, repository, own("targetRevision").cloned())
         }
-        (None, None, None) => return None,
+        (None, None, None) => {
+            let who = "the Application that this is a part of".to_owned();
+            let name = source.application.name()?.clone();
+            (name, Repository::Unknown(who), own("targetRevision").cloned())
+        }
     };
     let mut notes = Vec::new();
     if source.value.get("kustomize").is_some() {
@@ -55,9 +76,11 @@ pub(super) fn release(source: &Source<'_>, folder: Option<&str>) -> Option<Chart
         part: source.part.clone(),
         by: source.application.by.clone(),
         version,
+        is_part,
         release: of_helm("releaseName").unwrap_or(name),
         namespace: of_helm("namespace").or_else(|| destination.filter(|n| !n.text().is_empty()).cloned()),
         layers: layers.all(),
+        ignored: layers.ignored(),
         kube_version: of_helm("kubeVersion"),
         api_versions: helm.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         include_crds: !is_true(helm, "skipCrds"),
@@ -91,13 +114,9 @@ enum Place {
 impl Layers<'_> {
     fn all(&self) -> Vec<Layer> {
         let mut layers = self.value_files();
-        match (self.helm.get("valuesObject"), self.helm.scalar(&["values"])) {
-            (Some(object), _) => layers.push(Layer::values(object)),
-            (None, Some(text)) if !text.text().is_empty() => {
-                let name = self.source.application.name().map(|n| n.text().into_owned()).unwrap_or_default();
-                layers.push(Layer::text(text, self.source.files, &format!("`helm.values` of {name}")));
-            }
-            (None, _) => {}
+        match self.helm.get("valuesObject") {
+            Some(object) => layers.push(Layer::values(object)),
+            None => layers.extend(self.text()),
         }
         let mut looks: Vec<Parameter> = Vec::new();
         let mut texts: Vec<Parameter> = Vec::new();
@@ -115,6 +134,17 @@ impl Layers<'_> {
         layers.extend(looks.into_iter().chain(texts).map(Layer::Set));
         layers.extend(self.helm.list_at("fileParameters").iter().filter_map(|p| self.file_parameter(p)));
         layers
+    }
+
+    /// Returns what Argo CD does not look at: with `valuesObject`, `values`.
+    fn ignored(&self) -> Vec<Layer> {
+        self.helm.get("valuesObject").and_then(|_| self.text()).into_iter().collect()
+    }
+
+    fn text(&self) -> Option<Layer> {
+        let text = self.helm.scalar(&["values"]).filter(|text| !text.text().is_empty())?;
+        let name = self.source.application.name().map(|n| n.text().into_owned()).unwrap_or_default();
+        Some(Layer::text(text, self.source.files, &format!("`helm.values` of {name}")))
     }
 
     fn file_parameter(&self, parameter: &Value) -> Option<Layer> {

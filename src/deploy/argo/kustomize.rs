@@ -29,12 +29,25 @@ pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Build) {
     let none = Value::empty();
     let options = source.value.get("kustomize").unwrap_or(&none);
     let kustomization = edited(source, options, &kustomization);
+    add(source, kustomize::build_as(source.files, &path, &kustomization), deployed);
+}
+
+/// Reads what the options say of a folder that is not in this tree.
+pub(super) fn take_over(source: &Source<'_>, deployed: &mut Build) {
+    let none = Value::empty();
+    let options = source.value.get("kustomize").unwrap_or(&none);
+    let kustomization = edited(source, options, &none);
+    add(source, kustomize::build_over(source.files, &source.application.file, &kustomization), deployed);
+}
+
+fn add(source: &Source<'_>, build: Build, deployed: &mut Build) {
     let by = Some(source.application.file.clone());
-    let build = kustomize::build_as(source.files, &path, &kustomization);
     deployed.objects.extend(build.objects.into_iter().map(|object| Object { by: by.clone(), ..object }));
     deployed.charts.extend(build.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }));
     deployed.guards.extend(build.guards);
     deployed.strays.extend(build.strays);
+    deployed.idle.extend(build.idle);
+    deployed.images.extend(build.images);
     deployed.notes.extend(build.notes);
 }
 

@@ -6,14 +6,16 @@
 use sha2::{Digest, Sha256};
 
 use super::{
+    kustomization::added,
     sources::{Reader, Sourced},
     substitute::Variables,
 };
 use crate::deploy::{
-    chart::{ChartRelease, Layer, Parameter, ParameterKind, layered, merged},
+    build::Build,
+    chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, layered, merged},
     cluster::{Cluster, Reference},
     files::Files,
-    kustomize::{HASH, NAMES},
+    kustomize::{self, HASH, NAMES},
     note::{About, Note},
     object::Object,
     value::{Scalar, Value, Via},
@@ -25,31 +27,81 @@ const NAME: (usize, usize) = (53, 40);
 /// Reads a HelmRelease; `None` where it names no chart.
 pub fn helm_release(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
     let spec = object.value.get("spec")?;
-    let mut notes = Vec::new();
     let reader = Reader { object, cluster, files };
     let sourced = match spec.get("chartRef") {
         Some(reference) => reader.referenced(reference)?,
         None => reader.chart(spec.path(&["chart", "spec"])?)?,
     };
-    let Sourced { chart, repository, version, mut layers, own_values } = sourced;
+    Some(released(&reader, sourced))
+}
+
+/// Reads what a part of a HelmRelease says, one that names no chart: it is laid over one that is not known here. The
+/// name of that one stands for its chart's.
+pub fn part(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
+    let template = object.value.path(&["spec", "chart", "spec"]);
+    let of = |key: &str| template.and_then(|t| t.scalar(&[key])).filter(|s| !s.text().is_empty());
+    let sourced = Sourced {
+        chart: of("chart").or(object.name())?.clone(),
+        repository: Repository::Unknown("the object that this is a part of".to_owned()),
+        version: of("version").cloned(),
+        beside: Vec::new(),
+        is_part: true,
+        layers: Vec::new(),
+        own_values: true,
+    };
+    Some(released(&Reader { object, cluster, files }, sourced))
+}
+
+fn released(reader: &Reader<'_>, sourced: Sourced) -> ChartRelease {
+    let Reader { object, cluster, files } = *reader;
+    let none = Value::empty();
+    let spec = object.value.get("spec").unwrap_or(&none);
+    let Sourced { chart, repository, version, beside, is_part, mut layers, own_values } = sourced;
+    let mut notes = Vec::new();
     let own_namespace = object.namespace().cloned();
     let target = spec.scalar(&["targetNamespace"]).filter(|n| !n.text().is_empty());
-    values(object, cluster, files, &mut layers);
+    let secret = values(object, cluster, files, &mut layers);
     if !spec.list_at("postRenderers").is_empty() {
         notes.push(Note::new(&object.file, About::Afterwards { who: "Flux", keys: vec!["postRenderers"] }));
     }
     let crds = spec.text(&["upgrade", "crds"]).unwrap_or_default().to_ascii_lowercase();
-    Some(ChartRelease {
+    ChartRelease {
         by: object.by.clone(),
         version,
+        beside,
+        is_part,
         release: release_name(object, spec, target),
         namespace: target.cloned().or(own_namespace),
         layers,
+        secret,
         own_values,
         include_crds: matches!(&*crds, "create" | "createreplace"),
         notes,
         ..ChartRelease::new(&object.file, chart, repository)
-    })
+    }
+}
+
+/// Returns the HelmReleases that one waits for, by `name` or `namespace/name`.
+pub fn depends_on(object: &Object) -> Vec<String> {
+    let all = object.value.get("spec").map_or(&[][..], |spec| spec.list_at("dependsOn"));
+    let one = |on: &Value| {
+        let name = on.text(&["name"])?;
+        Some(on.text(&["namespace"]).map_or_else(|| name.to_string(), |space| format!("{space}/{name}")))
+    };
+    all.iter().filter_map(one).collect()
+}
+
+/// Reads what a HelmRelease does to the objects of its chart, which are not known here.
+pub fn post_rendered(object: &Object, files: &dyn Files) -> Build {
+    let mut all = Build::default();
+    for renderer in object.value.get("spec").map_or(&[][..], |spec| spec.list_at("postRenderers")) {
+        let Some(options) = renderer.get("kustomize") else { continue };
+        let kustomization = added(files, object.file.folder(), &Value::empty(), options);
+        let Build { strays, images, .. } = kustomize::build_over(files, &object.file, &kustomization);
+        all.strays.extend(strays);
+        all.images.extend(images);
+    }
+    all
 }
 
 /// Fills a HelmRelease that nobody in the tree applies: whoever does may substitute variables. `None` where it has none.
@@ -61,16 +113,11 @@ pub fn unapplied(object: &Object, files: &dyn Files) -> Option<Object> {
 
 /// Reads the chart of a HelmChart or an OCIRepository, whoever asks for it; `None` where it names none.
 pub fn chart_source(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
-    let Sourced { chart, repository, version, layers, own_values } =
+    let Sourced { chart, repository, version, beside, is_part, layers, own_values } =
         Reader { object, cluster, files }.source()?;
     let by = object.by.clone();
-    Some(ChartRelease {
-        by,
-        version,
-        layers,
-        own_values,
-        ..ChartRelease::new(&object.file, chart, repository)
-    })
+    let bare = ChartRelease::new(&object.file, chart, repository);
+    Some(ChartRelease { by, version, beside, is_part, layers, own_values, ..bare })
 }
 
 /// Tells whether a HelmRelease may have its chart from a folder of a Git repository.
@@ -100,14 +147,15 @@ fn release_name(object: &Object, spec: &Value, target: Option<&Scalar>) -> Scala
 }
 
 /// Lays out `valuesFrom` and `values`: values win over what is taken from elsewhere, except that a single value which
-/// goes into a mapping that only they have wins over them. (Flux lays it into that very mapping.)
-fn values(object: &Object, cluster: &Cluster<'_>, files: &dyn Files, layers: &mut Vec<Layer>) {
+/// goes into a mapping that only they have wins over them. (Flux lays it into that very mapping.) Returns what Secrets say.
+fn values(object: &Object, cluster: &Cluster<'_>, files: &dyn Files, layers: &mut Vec<Layer>) -> Vec<Layer> {
+    let mut secret = Vec::new();
     let spec = object.value.get("spec");
     let mut own = spec.and_then(|s| s.get("values")).cloned().unwrap_or_else(Value::empty);
     let from = spec.map_or(&[][..], |s| s.list_at("valuesFrom"));
     let mut current = Value::empty();
     for reference in from {
-        let Some(layer) = referenced(object, reference, cluster, files) else { continue };
+        let Some(layer) = referenced(object, reference, cluster, files, &mut secret) else { continue };
         let lay = |onto: &Value| layered(&[Layer::Values(onto.clone()), layer.clone()]).value;
         match &layer {
             Layer::Set(Parameter { name, .. }) | Layer::Outside { target: Some(name), .. } => {
@@ -127,6 +175,7 @@ fn values(object: &Object, cluster: &Cluster<'_>, files: &dyn Files, layers: &mu
     if own != Value::empty() {
         layers.push(Layer::values(&own));
     }
+    secret
 }
 
 /// Tells whether a path leads into a mapping or a list that the values alone have.
@@ -168,7 +217,13 @@ fn key_of(path: &str) -> Option<(String, char, &str)> {
 }
 
 /// Reads one entry of `valuesFrom`; `None` where Flux goes on without it.
-fn referenced(object: &Object, from: &Value, cluster: &Cluster<'_>, files: &dyn Files) -> Option<Layer> {
+fn referenced(
+    object: &Object,
+    from: &Value,
+    cluster: &Cluster<'_>,
+    files: &dyn Files,
+    secret: &mut Vec<Layer>,
+) -> Option<Layer> {
     let kind = from.text(&["kind"])?;
     let name = from.text(&["name"])?;
     let key = from.text(&["valuesKey"]).filter(|k| !k.is_empty()).unwrap_or("values.yaml".into());
@@ -180,16 +235,23 @@ fn referenced(object: &Object, from: &Value, cluster: &Cluster<'_>, files: &dyn 
     let what = format!("{kind} {space}{name}, key {key}");
     let outside =
         |why: &str| Some(Layer::Outside { who: format!("{what}{why}"), target: target.cloned(), optional });
-    if kind != "ConfigMap" {
-        return outside("");
-    }
+    let layer = |text: &Scalar| match target {
+        Some(target) => Layer::Set(single(target, &text.via(Via::Values), is("literal"))),
+        None => Layer::text(text, files, &what),
+    };
     let wanted = Reference {
         group: "",
-        kind: "ConfigMap",
+        kind: &kind,
         name: &name,
         namespace: namespace.as_deref(),
         from: &object.file,
     };
+    if kind != "ConfigMap" {
+        let plain = cluster.find(wanted).filter(|map| map.value.get("sops").is_none());
+        // What is in `data` of a Secret is encoded.
+        secret.extend(plain.and_then(|map| map.value.scalar(&["stringData", &key])).map(layer));
+        return outside("");
+    }
     // Where no `nameReference` says so, or none that is here, one that kustomize generates is meant all the same.
     let hashed = format!("{name}-{HASH}");
     let map = cluster.find(wanted).or_else(|| cluster.find(Reference { name: &hashed, ..wanted }));
@@ -197,11 +259,11 @@ fn referenced(object: &Object, from: &Value, cluster: &Cluster<'_>, files: &dyn 
     if map.value.get("sops").is_some() {
         return outside(", which SOPS encrypts");
     }
-    let Some(text) = map.value.scalar(&["data", &key]) else {
-        return if optional { None } else { outside(", which the ConfigMap does not have") };
-    };
-    let Some(target) = target else { return Some(Layer::text(text, files, &what)) };
-    Some(Layer::Set(single(target, &text.via(Via::Values), is("literal"))))
+    match map.value.scalar(&["data", &key]) {
+        Some(text) => Some(layer(text)),
+        None if optional => None,
+        None => outside(", which the ConfigMap does not have"),
+    }
 }
 
 /// A single value: in quotes it is a text.

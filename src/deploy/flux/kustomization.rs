@@ -50,6 +50,8 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     let spec = object.value.get("spec").unwrap_or(&none);
     let path = spec.scalar(&["path"]).cloned().unwrap_or_else(|| Scalar::made("."));
     let Some(folder) = folder_of(&path, files) else {
+        let over = added(files, object.file.folder(), &none, spec);
+        build = kustomize::build_over(files, &object.file, &over);
         build.notes.push(note(About::Remote(path.text().into_owned())));
         return build;
     };
@@ -138,7 +140,7 @@ fn generated(files: &dyn Files, folder: &str) -> Value {
 }
 
 /// Adds to a kustomization what a Kustomization says.
-fn added(files: &dyn Files, folder: &str, own: &Value, spec: &Value) -> Value {
+pub(super) fn added(files: &dyn Files, folder: &str, own: &Value, spec: &Value) -> Value {
     let mut out = own.clone();
     for (from, to) in
         [("targetNamespace", "namespace"), ("namePrefix", "namePrefix"), ("nameSuffix", "nameSuffix")]

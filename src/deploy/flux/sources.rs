@@ -14,6 +14,10 @@ pub(super) struct Sourced {
     pub chart: Scalar,
     pub repository: Repository,
     pub version: Option<Scalar>,
+    /// Versions that it names beside that, and that do not count there.
+    pub beside: Vec<Scalar>,
+    /// Whether the chart's name is not known, and a name stands for it.
+    pub is_part: bool,
     /// The values files that take the place of the chart's own values.
     pub layers: Vec<Layer>,
     /// Whether the chart's own values lie under them all the same.
@@ -52,9 +56,11 @@ impl<'a> Reader<'a> {
             let name = reference.scalar(&["name"])?;
             let who = format!("{kind} `{}`, which is not in this repository", name.text());
             return Some(Sourced {
-                chart: Scalar::unknown(&who),
-                repository: Repository::Unknown(who.clone()),
+                chart: name.clone(),
                 version: Some(Scalar::unknown(&who)),
+                repository: Repository::Unknown(who),
+                beside: Vec::new(),
+                is_part: true,
                 layers: Vec::new(),
                 own_values: true,
             });
@@ -67,19 +73,30 @@ impl<'a> Reader<'a> {
         let spec = self.object.value.get("spec")?;
         match &*self.object.kind() {
             "OCIRepository" => {
-                let (chart, repository) = registry_chart(spec.scalar(&["url"])?);
+                let url = spec.scalar(&["url"]);
+                let (chart, repository) = match url {
+                    Some(url) => registry_chart(url),
+                    None => {
+                        let who = "the object that this is a part of".to_owned();
+                        (self.object.name()?.clone(), Repository::Unknown(who))
+                    }
+                };
                 // In Flux's order: a digest, a range, a tag.
-                let of_ref = |key| spec.scalar(&["ref", key]).filter(|s| !s.text().is_empty());
-                let version = of_ref("digest").or_else(|| of_ref("semver")).or_else(|| of_ref("tag"));
-                let version = version.cloned();
-                Some(Sourced { chart, repository, version, layers: Vec::new(), own_values: true })
+                let of_ref = |key| spec.scalar(&["ref", key]).filter(|s| !s.text().is_empty()).cloned();
+                let mut versions = ["digest", "semver", "tag"].into_iter().filter_map(of_ref);
+                let version = versions.next();
+                let (beside, is_part) = (versions.collect(), url.is_none());
+                let layers = Vec::new();
+                Some(Sourced { chart, repository, version, beside, is_part, layers, own_values: true })
             }
             "HelmChart" => self.chart(spec),
             kind => {
                 let who = format!("{kind} `{}`", self.object.name()?.text());
                 let chart = Scalar::unknown(&who);
                 let repository = Repository::Unknown(who);
-                Some(Sourced { chart, repository, version: None, layers: Vec::new(), own_values: true })
+                let (beside, layers) = (Vec::new(), Vec::new());
+                let (version, is_part, own_values) = (None, false, true);
+                Some(Sourced { chart, repository, version, beside, is_part, layers, own_values })
             }
         }
     }
@@ -104,7 +121,8 @@ impl<'a> Reader<'a> {
         let (layers, own_values) = self.values_files(spec, in_tree);
         // A chart in a folder has its version of its own.
         let version = version.filter(|_| !in_tree);
-        Some(Sourced { chart, repository, version, layers, own_values })
+        let beside = Vec::new();
+        Some(Sourced { chart, repository, version, beside, is_part: false, layers, own_values })
     }
 
     /// Reads `valuesFiles`, which take the place of the chart's `values.yaml`, unless they begin with it.

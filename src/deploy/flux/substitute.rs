@@ -61,11 +61,14 @@ impl Variables {
             namespace: namespace.as_deref(),
             from: &kustomization.file,
         };
-        let map = cluster.find(wanted).filter(|map| kind == "ConfigMap" && map.value.get("sops").is_none());
+        // What is in `data` of a Secret is encoded.
+        let data = if kind == "ConfigMap" { "data" } else { "stringData" };
+        let map = cluster.find(wanted).filter(|map| map.value.get("sops").is_none());
+        let map = map.filter(|map| kind == "ConfigMap" || map.value.get("data").is_none());
         let Some(map) = map else {
             return self.outside.push(format!("the {kind} `{name}`"));
         };
-        for (name, value) in map.value.get("data").into_iter().flat_map(Value::entries) {
+        for (name, value) in map.value.get(data).into_iter().flat_map(Value::entries) {
             if let Some(value) = value.as_scalar() {
                 self.known.insert(name.to_owned(), one_line(value));
             }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::deploy::{
+    Layer,
     cluster::Cluster,
     files::{Files, TreeFiles},
     note::{About, Bound, Note},
@@ -180,7 +181,9 @@ fn a_release_names_its_chart_and_itself() {
     let long = released(&format!("{SOURCE}  targetNamespace: {}\n", "tenant-".repeat(9)));
     assert_eq!(long.release.text().len(), 53);
     let absent = released("  chartRef: {kind: OCIRepository, name: none}\n");
-    assert!(absent.chart.unknown_to().unwrap().contains("OCIRepository `none`"));
+    assert!(
+        absent.is_part && absent.chart.text() == "none" && absent.version.unwrap().unknown_to().is_some()
+    );
     let tree = released(
         "  chart: {spec: {chart: ./charts/x, version: '1', valuesFiles: [charts/x/ha.yaml], sourceRef: {kind: GitRepository, name: g}}}\n",
     );
@@ -245,7 +248,6 @@ fn values_are_laid_out_as_flux_lays_them() {
 
 #[test]
 fn values_that_are_not_in_the_tree_say_who_knows_them() {
-    use crate::deploy::Layer;
     let release = released(&format!(
         "{SOURCE}  valuesFrom:\n  - {{kind: Secret, name: certs, valuesKey: ca.crt, targetPath: identity}}\n  - {{kind: ConfigMap, name: gone, optional: true}}\n  - {{kind: ConfigMap, name: values, valuesKey: gone, optional: true}}\n"
     ));
@@ -265,6 +267,30 @@ fn values_that_are_not_in_the_tree_say_who_knows_them() {
         ]
     );
     assert!(release.values().value.scalar(&["identity"]).unwrap().unknown_to().is_some());
+}
+
+#[test]
+fn a_secret_in_plain_text_gives_no_values_but_its_releases_have_places() {
+    let release = format!("{SOURCE}  valuesFrom: [{{kind: Secret, name: s}}]\n");
+    let release = format!(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: r, namespace: l}}\nspec:\n{release}"
+    );
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: l}\n";
+    let found = |rest: &str| {
+        let text = format!("{secret}{rest}");
+        let tree = files(&[("r.yaml", &release), ("s.yaml", &text)]);
+        let all = objects(&tree);
+        helm_release(of_kind(&all, "HelmRelease"), &Cluster::new(&all), &tree).unwrap()
+    };
+    let plain = found("stringData: {values.yaml: 'linkerdVersion: edge-26.8.2'}\n");
+    let [Layer::Values(values)] = &plain.secret[..] else { panic!("{:?}", plain.secret) };
+    assert_eq!(values.text(&["linkerdVersion"]).as_deref(), Some("edge-26.8.2"));
+    assert!(matches!(&plain.layers[..], [Layer::Outside { target: None, .. }]), "{:?}", plain.layers);
+    for hidden in
+        ["data: {values.yaml: bGlua2VyZA==}\n", "stringData: {values.yaml: 'a: 1'}\nsops: {mac: x}\n"]
+    {
+        assert!(found(hidden).secret.is_empty(), "{hidden}");
+    }
 }
 
 const SET: &str = "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {name: mesh, namespace: flux-system}\n";

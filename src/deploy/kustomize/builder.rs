@@ -27,6 +27,8 @@ pub(super) struct Builder<'f> {
     pub notes: IndexSet<Note>,
     pub guards: Vec<Guard>,
     pub strays: Vec<Object>,
+    pub idle: Vec<Object>,
+    pub images: Vec<Value>,
     /// What the first kustomization that names one has for lists; kustomize reads one alone.
     pub schema: Option<Arc<Schema>>,
     /// The folders that are being worked off, the outermost first.
@@ -65,6 +67,8 @@ impl<'f> Builder<'f> {
             notes: IndexSet::new(),
             guards: Vec::new(),
             strays: Vec::new(),
+            idle: Vec::new(),
+            images: Vec::new(),
             schema: None,
             open: Vec::new(),
             taken: 0,

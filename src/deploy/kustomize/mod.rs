@@ -64,9 +64,18 @@ pub fn kustomization(files: &dyn Files, folder: &str) -> Result<Option<(RepoPath
 
 /// Builds a kustomization as if `path` had this content: what a deployer adds to it, or makes up where there is none.
 pub fn build_as(files: &dyn Files, path: &RepoPath, kustomization: &Value) -> Build {
+    built(files, path, kustomization, false)
+}
+
+/// Builds a kustomization over objects that are not in the tree: what it says of them.
+pub fn build_over(files: &dyn Files, path: &RepoPath, kustomization: &Value) -> Build {
+    built(files, path, kustomization, true)
+}
+
+fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, outside: bool) -> Build {
     let here = builder::Here { folder: path.folder().to_owned(), path: path.clone() };
     let mut builder = builder::Builder::new(files);
-    let layer = builder.outermost(&here, kustomization);
+    let layer = builder.outermost(&here, kustomization, outside);
     let by = Some(path.clone());
     let object = |mut resource: resource::Resource| {
         generate::decode(&mut resource);
@@ -75,5 +84,6 @@ pub fn build_as(files: &dyn Files, path: &RepoPath, kustomization: &Value) -> Bu
     let objects = layer.resources.into_iter().map(object).collect();
     let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();
     let strays = builder.strays.into_iter().map(|stray| Object { by: by.clone(), ..stray }).collect();
-    Build { objects, charts, guards: builder.guards, strays, notes: builder.notes.into_iter().collect() }
+    let (guards, idle, images) = (builder.guards, builder.idle, builder.images);
+    Build { objects, charts, guards, strays, idle, images, notes: builder.notes.into_iter().collect() }
 }

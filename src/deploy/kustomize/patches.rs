@@ -81,10 +81,13 @@ impl<'v> Patch<'v> {
             return builder.fails(here, &self.name, "a JSON patch needs a target");
         };
         let Some(selected) = self.selected(builder, here, target, &layer.resources) else { return };
+        let first = selected.first().and_then(|at| layer.resources.get(*at)).map(|first| &first.value);
+        let said = made(operations, target, first);
         if selected.is_empty() {
             let (kind, name) = (text_of(target.get("kind")), text_of(target.get("name")));
-            self.no_target(builder, here, layer, &format!("{kind} {name}"), || made(operations, target));
+            self.no_target(builder, here, layer, &format!("{kind} {name}"), || said.clone());
         }
+        builder.idle.push(Object { value: said, file: here.path.clone(), by: None });
         for at in selected {
             let resource = &mut layer.resources[at];
             if self.remembers {
@@ -134,6 +137,7 @@ impl<'v> Patch<'v> {
                 }
             };
             let Some(selected) = selected else { continue };
+            builder.idle.push(Object { value: patch.clone(), file: here.path.clone(), by: None });
             if selected.is_empty() {
                 let what =
                     format!("{} {}", text_of(patch.get("kind")), text_of(patch.path(&["metadata", "name"])));
@@ -242,12 +246,13 @@ fn is_broken_json(text: &str) -> bool {
 }
 
 /// What operations say of an object that is not here: the values that they put, where they put them.
-fn made(operations: &[Value], target: &Value) -> Value {
-    let mut object = Value::map([("kind", target.get("kind").cloned().unwrap_or_else(|| Value::made("")))]);
-    object.insert(
-        "metadata",
-        Value::map([("name", target.get("name").cloned().unwrap_or_else(|| Value::made("")))]),
-    );
+fn made(operations: &[Value], target: &Value, selected: Option<&Value>) -> Value {
+    let of = |key: &str, own: &[&str]| {
+        let said = target.get(key).or_else(|| selected?.path(own));
+        said.cloned().unwrap_or_else(|| Value::made(""))
+    };
+    let mut object = Value::map([("kind", of("kind", &["kind"]))]);
+    object.insert("metadata", Value::map([("name", of("name", &["metadata", "name"]))]));
     for operation in operations {
         let puts = matches!(operation.text(&["op"]).as_deref(), Some("add" | "replace"));
         let (Some(value), Some(path)) = (operation.get("value").filter(|_| puts), operation.text(&["path"]))
@@ -257,7 +262,18 @@ fn made(operations: &[Value], target: &Value) -> Value {
         let mut at = &mut object;
         for step in path.split('/').skip(1).take(STEPS) {
             let key = step.replace("~1", "/").replace("~0", "~");
-            at = at.make_map().entry(key.into()).or_insert_with(Value::empty);
+            at = match key.parse::<usize>().ok().or((key == "-").then_some(0)) {
+                Some(index) => {
+                    let items = at.make_list();
+                    let missing = (index + 1).min(STEPS).saturating_sub(items.len());
+                    items.extend(std::iter::repeat_n(Value::empty(), missing));
+                    match items.get_mut(index.min(STEPS - 1)) {
+                        Some(item) => item,
+                        None => return object,
+                    }
+                }
+                None => at.make_map().entry(key.into()).or_insert_with(Value::empty),
+            };
         }
         *at = value.clone();
     }

@@ -92,12 +92,13 @@ fn labels(of: &Value, layer: &mut Layer) {
     }
 }
 
-/// Annotations that objects get which are not known here.
+/// Annotations as objects get them which are not known here.
 fn stray_annotations(builder: &mut Builder<'_>, here: &Here, layer: &Layer, annotations: &Value) {
-    if layer.outside {
-        let value = Value::map([("metadata", Value::map([("annotations", annotations.clone())]))]);
-        builder.strays.push(Object { value, file: here.path.clone(), by: None });
-    }
+    let metadata = Value::map([("metadata", Value::map([("annotations", annotations.clone())]))]);
+    let mut value = metadata.clone();
+    value.insert("spec", Value::map([("template", metadata)]));
+    let said = if layer.outside { &mut builder.strays } else { &mut builder.idle };
+    said.push(Object { value, file: here.path.clone(), by: None });
 }
 
 fn replicas(
@@ -140,6 +141,7 @@ fn image(
         Some(fields) => image.apply(&mut layer.resources, fields.iter()),
         None => image.apply(&mut layer.resources, layer.config.fields(Section::Images)),
     };
+    builder.images.push(entry.clone());
     if !found && layer.outside {
         let value = image.container(entry);
         builder.strays.push(Object { value, file: here.path.clone(), by: None });

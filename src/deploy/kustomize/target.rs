@@ -74,8 +74,8 @@ const OVERLAYS: usize = 60;
 
 impl<'f> Builder<'f> {
     /// Builds the outermost kustomization.
-    pub fn outermost(&mut self, here: &Here, kustomization: &Value) -> Layer {
-        let mut layer = Layer::default();
+    pub fn outermost(&mut self, here: &Here, kustomization: &Value, outside: bool) -> Layer {
+        let mut layer = Layer { outside, ..Layer::default() };
         self.open.push(here.folder.clone());
         self.read_schema(here, kustomization);
         self.accumulate(here, kustomization, &mut layer);

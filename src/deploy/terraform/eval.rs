@@ -140,7 +140,7 @@ impl<'s> Scope<'s> {
 
     /// The bytes of the file.
     fn written(&self, span: std::ops::Range<usize>) -> Scalar {
-        let origin = Origin { source: self.source.clone(), span, via: None };
+        let origin = Origin { source: self.source.clone(), span, via: None, alias: None };
         Scalar::of([Part::Written(origin)], false)
     }
 

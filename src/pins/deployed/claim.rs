@@ -10,7 +10,7 @@ use crate::{
     deploy::{ChartRelease, Object, Origin, Part, Scalar, json_patch::Guard, value::Via},
     linkerd::{self, PROXY_VERSION},
     pins::{
-        Form, Frame, PinKind, Reason,
+        Deployment, Form, Frame, PinKind, Reason,
         found::{Spec, opaque},
         version_text::{Expects, Judged, VersionText, judge},
     },
@@ -35,6 +35,8 @@ pub(super) struct Claim {
     pub text: VersionText,
     /// What its reader puts around them.
     pub frame: Option<Frame>,
+    /// Whether an object says so as its file has it, rather than as it is deployed.
+    written: bool,
 }
 
 /// All places, and what is compared with them.
@@ -44,6 +46,10 @@ pub(in crate::pins) struct Claims {
     guards: Vec<Guard>,
     /// Places that charts of others read as their version, by file and first byte.
     foreign: BTreeSet<(RepoPath, usize)>,
+    /// The aliases by which versions were read, by file and first byte.
+    pub(super) aliases: BTreeSet<(RepoPath, usize)>,
+    /// Linkerd's charts as they are deployed.
+    pub deployments: Vec<Deployment>,
     /// What was evaluated of charts of the tree.
     pub charts: Charted,
     /// Charts of the tree that the model itself does not find deployed.
@@ -61,24 +67,33 @@ pub(in crate::pins) struct Claims {
 impl Claim {
     fn new(at: &Origin, spec: Spec, text: VersionText) -> Self {
         let (path, blob) = (at.source.path.clone(), at.source.blob);
-        Self { path, blob, span: at.span.clone(), spec, text, frame: None }
+        Self { path, blob, span: at.span.clone(), spec, text, frame: None, written: false }
     }
 
-    /// Orders by place; of several that are alike in it, what a retired chart reads comes first, since nobody has what it
-    /// would move to, then one that may move, and of these what the control plane reads, since proxies wait for it.
+    /// Orders by place. Of several that are alike in it, what counts more comes first; then what a retired chart reads, since
+    /// nobody has what it would move to; then one that may move, and of these what the control plane reads, since proxies
+    /// wait for it.
     fn order(&self, other: &Self) -> Ordering {
         let key = |claim: &Self| {
             let Spec { kind, stage, ref chart, .. } = claim.spec;
             let stays = claim.stays();
             let other = !chart.as_deref().is_some_and(linkerd::is_control_plane);
             let first = (stays != Some(Reason::RetiredChart), stays.is_some());
-            (claim.span.start, claim.span.end, kind, first, stage, other)
+            (claim.span.start, claim.rank(), claim.span.end, kind, first, stage, other)
         };
         self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)))
     }
 
-    fn is_same(&self, other: &Self) -> bool {
-        (self.span == other.span && self.spec.kind == other.spec.kind) && self.path == other.path
+    /// What is deployed comes before what a file says, and that before what nobody reads.
+    fn rank(&self) -> (bool, bool) {
+        (self.stays() == Some(Reason::NoEffect), self.written)
+    }
+
+    /// Tells whether one that comes before this one says all that is to be said.
+    fn is_said(&self, before: &Self) -> bool {
+        let same = self.span == before.span && self.spec.kind == before.spec.kind;
+        let is_known = self.rank() > before.rank() && self.span.start == before.span.start;
+        (same || is_known) && self.path == before.path
     }
 
     fn stays(&self) -> Option<Reason> {
@@ -91,8 +106,12 @@ impl Claim {
 impl Claims {
     /// Takes a scalar that is a version, where it was written.
     pub fn take(&mut self, scalar: &Scalar, spec: &Spec) {
-        let Some(claim) = claim(scalar, spec) else { return };
-        self.claims.push(claim);
+        let aliases = scalar.parts().iter().filter_map(|part| match part {
+            Part::Written(at) => Some((at.source.path.clone(), at.alias?)),
+            _ => None,
+        });
+        self.aliases.extend(aliases);
+        self.claims.extend(claims(scalar, spec));
         if self.claims.len() >= 2 * self.settled + LOOSE {
             self.settle();
         }
@@ -132,11 +151,27 @@ impl Claims {
         self.guards.extend(guards.iter().filter(is_version).cloned());
     }
 
+    /// Adds what another has gathered of objects as their files have them.
+    pub fn append_written(&mut self, mut other: Self) {
+        other.claims.iter_mut().for_each(|claim| claim.written = true);
+        self.append(other);
+    }
+
+    /// Adds what another has gathered of texts that their deployer does not look at.
+    pub fn append_without_effect(&mut self, mut other: Self) {
+        other.claims.iter_mut().for_each(|claim| {
+            claim.spec.stays.get_or_insert(Reason::NoEffect);
+        });
+        self.append(other);
+    }
+
     /// Adds what another has gathered.
     pub fn append(&mut self, other: Self) {
         self.claims.extend(other.claims);
         self.guards.extend(other.guards);
         self.foreign.extend(other.foreign);
+        self.aliases.extend(other.aliases);
+        self.deployments.extend(other.deployments);
         self.charts.append(other.charts);
         self.local.extend(other.local);
         self.objects.extend(other.objects);
@@ -176,17 +211,36 @@ impl Claims {
 
     fn settle(&mut self) {
         self.claims.sort_by(Claim::order);
-        self.claims.dedup_by(|b, a| a.is_same(b));
+        self.claims.dedup_by(|b, a| b.is_said(a));
         self.settled = self.claims.len();
     }
 }
 
-fn claim(scalar: &Scalar, spec: &Spec) -> Option<Claim> {
-    if scalar.unknown_to().is_some() {
-        return None;
-    }
+/// Says where the version stands that a scalar is. Of a variable of Flux's that nobody fills here, its default counts.
+fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
     let text = scalar.text();
-    let Judged::Version(judged) = judge(&text, spec.expects) else { return None };
+    match judge(&text, spec.expects) {
+        _ if scalar.unknown_to().is_some() => Vec::new(),
+        Judged::Nothing => Vec::new(),
+        Judged::Version(judged) => claim(scalar, spec, judged).into_iter().collect(),
+        Judged::Reads(reads) => {
+            let defaults = reads.into_iter().filter_map(|read| read.default);
+            let parts = defaults.map(|default| scalar.cut(default));
+            parts
+                .filter_map(|part| match judge(&part.text(), spec.expects) {
+                    Judged::Version(judged) => {
+                        let mut claim = claim(&part, spec, judged)?;
+                        claim.spec.kind = PinKind::Variable;
+                        Some(claim)
+                    }
+                    _ => None,
+                })
+                .collect()
+        }
+    }
+}
+
+fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
     let written = scalar.cut(judged.span.clone());
     let (at, judged) = match written.parts() {
         [Part::Written(at)] => (at.clone(), judged),

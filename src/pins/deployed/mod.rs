@@ -6,12 +6,15 @@
 mod by_file;
 mod charts;
 mod claim;
+mod images;
 mod objects;
 mod release;
 mod rest;
 mod roots;
 mod site;
 mod uses;
+mod values;
+mod values_files;
 
 use super::{PinKind, Skipped, context::Context, found::Found, place::Place};
 use crate::deploy::{Files as _, fleet};
@@ -24,15 +27,15 @@ pub(super) use rest::report as report_rest;
 pub(super) use roots::roots;
 
 /// Makes the pins of all that was claimed.
-pub(super) fn pins(context: &Context<'_>, claims: Claims, found: &mut Found) {
-    let mut pins = Found::default();
-    site::pins(context, &claims.into_places(), &mut pins);
-    found.append_modelled(pins);
+pub(super) fn pins(context: &Context<'_>, mut claims: Claims, found: &mut Found) {
+    found.deployments.append(&mut claims.deployments);
+    found.aliases_read.extend(std::mem::take(&mut claims.aliases));
+    site::pins(context, &claims.into_places(), found);
 }
 
 /// Tells whether what an object of no shape names is read by what is deployed: values of a chart of k3s.
 pub(super) fn tells(found: &Found, skipped: &Skipped) -> bool {
-    let told = |version| found.modelled.iter().any(|p| p.path == skipped.path && p.version == Some(version));
+    let told = |version| found.pins.iter().any(|p| p.path == skipped.path && p.version == Some(version));
     !skipped.versions.is_empty() && skipped.versions.iter().all(|version| told(*version))
 }
 

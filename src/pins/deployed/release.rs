@@ -1,16 +1,28 @@
 //! Step 5, pins: what is deployed of a chart: its version, and the releases in its values.
 //!
-//! In: charts as any deployer has them rendered. Out: claims. Which keys hold a version is `linkerd`'s to say.
+//! In: charts as any deployer has them rendered. Out: claims, and what the deployer says of the chart's order. Which keys
+//! hold a version is `linkerd`'s to say.
 
-use super::{charts, claim::Claims};
-use crate::{
-    deploy::{ChartRelease, Layer, Scalar, Value},
-    linkerd::{self, INJECT, PROXY_VERSION, ValueLine},
-    pins::{PinKind, Reason, annotation, context::Context, found::Spec, origin::Ours, version_text::Expects},
+use super::{
+    charts,
+    claim::Claims,
+    objects::is_out,
+    values::{Read, ReadBy},
 };
-
-/// Mappings in mappings that are walked; people write far fewer.
-const DEPTH: usize = 64;
+use crate::{
+    deploy::{
+        ChartRelease, Deployer, Layer, Object, Part, Scalar,
+        chart::Repository,
+        model::{After, Asked},
+    },
+    pins::{
+        Deployment, PinKind, Reason,
+        context::Context,
+        found::Spec,
+        origin::{Origin, Ours},
+        version_text::Expects,
+    },
+};
 
 /// Takes a chart's version, and the releases in its values.
 pub(in crate::pins) fn take_release(
@@ -19,73 +31,139 @@ pub(in crate::pins) fn take_release(
     kind: PinKind,
     claims: &mut Claims,
 ) {
-    let Some(chart) = known(&release.chart) else { return };
     if matches!(kind, PinKind::Terraform | PinKind::Helmfile | PinKind::Fleet) {
-        claims.local.extend(charts::beside(context, release, &chart));
+        let chart = known(&release.chart);
+        claims.local.extend(chart.and_then(|chart| charts::beside(context, release, &chart)));
     }
-    let ours = Ours::of(release, &context.options.mirrors);
-    let spec = |ours: &Ours| ours.fill(Spec::platform(kind, Expects::Chart));
-    match (&ours, &release.version) {
-        (Some(ours), Some(version)) => claims.take(version, &spec(ours)),
-        (Some(ours), None) => claims.take_floating(&release.chart, &spec(ours)),
-        (None, Some(version)) => claims.take_foreign(version),
-        (None, None) => {}
+    take(context, release, kind, false, claims);
+}
+
+/// Takes a chart that an object asks for.
+pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut Claims) {
+    let Asked { release, deployer, object, after, cluster } = asked;
+    let namespace = release.namespace.as_ref().and_then(known);
+    let opted_out = namespace.is_some_and(|name| is_out(&name, &release.file, cluster));
+    let Some(ours) = take(context, release, kind(*deployer), opted_out, claims) else { return };
+    let is_ordered = object.is_some() || *deployer == Deployer::Kustomize;
+    if let Some(line) = line(release, *object).filter(|_| is_ordered) {
+        let of = |scalar: Option<&Scalar>| scalar.and_then(known);
+        let (depends_on, sync_wave) = match after {
+            After::Unsaid => (None, None),
+            After::DependsOn(names) => (Some(names.clone()), None),
+            After::Wave(wave) => (None, Some(*wave)),
+        };
+        claims.deployments.push(Deployment {
+            path: release.file.clone(),
+            line,
+            name: object.map_or_else(|| Some(ours.chart.clone()), |o| of(o.name())).unwrap_or_default(),
+            namespace: object.map_or(of(release.namespace.as_ref()), |object| of(object.namespace())),
+            chart: ours.chart,
+            depends_on,
+            sync_wave,
+        });
     }
-    for layer in &release.layers {
-        match layer {
-            Layer::Values(values) => {
-                ours.iter().for_each(|ours| take_values(values, ours, claims));
-                annotations(values, DEPTH, claims);
+}
+
+fn kind(deployer: Deployer) -> PinKind {
+    match deployer {
+        Deployer::HelmRelease => PinKind::FluxHelmRelease,
+        Deployer::HelmChart => PinKind::FluxHelmChart,
+        Deployer::OciRepository => PinKind::FluxOciRepository,
+        Deployer::Application => PinKind::ArgoApplication,
+        Deployer::ApplicationSet => PinKind::ArgoApplicationset,
+        Deployer::Kustomize => PinKind::KustomizeHelmChart,
+    }
+}
+
+/// Finds the line on which an object begins, or where there is none, on which the chart is named.
+fn line(release: &ChartRelease, object: Option<&Object>) -> Option<usize> {
+    let scalars = object.map_or_else(|| vec![&release.chart], |object| object.value.scalars());
+    let first = scalars.iter().flat_map(|scalar| scalar.parts()).filter_map(|part| match part {
+        Part::Written(at) if at.source.path == release.file => Some(at),
+        _ => None,
+    });
+    let first = first.min_by_key(|at| at.span.start)?;
+    Some(crate::yaml::position(&first.source.text, first.span.start).0)
+}
+
+/// Takes version and values, and says whose chart it is.
+fn take(
+    context: &Context<'_>,
+    release: &ChartRelease,
+    kind: PinKind,
+    opted_out: bool,
+    claims: &mut Claims,
+) -> Option<Ours> {
+    let chart = known(&release.chart);
+    let ours = chart.as_ref().and_then(|chart| version(context, release, chart, kind, claims));
+    let by = match (&ours, &chart) {
+        (Some(ours), _) => ReadBy::Ours(ours.clone()),
+        (None, Some(folder)) => {
+            let folder = folder.trim_matches('/').trim_start_matches("./");
+            context.local_chart(folder).map_or(ReadBy::Other, ReadBy::Umbrella)
+        }
+        (None, None) => ReadBy::Other,
+    };
+    let read = Read { opted_out, ..Read::new(context, by) };
+    release.layers.iter().chain(&release.secret).for_each(|layer| take_layer(&read, layer, claims));
+    let mut ignored = Claims::default();
+    release.ignored.iter().for_each(|layer| take_layer(&read, layer, &mut ignored));
+    claims.append_without_effect(ignored);
+    ours
+}
+
+fn take_layer(read: &Read<'_>, layer: &Layer, claims: &mut Claims) {
+    match layer {
+        Layer::Values(values) => read.take(values, claims),
+        Layer::Set(set) => {
+            if let Some(name) = known(&set.name) {
+                read.take_single(&name, &set.value, claims);
             }
-            Layer::Set(set) => {
-                let value = ours.as_ref().zip(known(&set.name));
-                let value = value.and_then(|(ours, name)| Some((ours, linkerd::value(&ours.chart, &name)?)));
-                if let Some((ours, value)) = value {
-                    claims.take(&set.value, &value_spec(ours, &value));
-                }
-            }
-            Layer::InChart { .. } | Layer::Outside { .. } => {}
+        }
+        Layer::InChart { .. } | Layer::Outside { .. } => {}
+    }
+}
+
+fn version(
+    context: &Context<'_>,
+    release: &ChartRelease,
+    chart: &str,
+    kind: PinKind,
+    claims: &mut Claims,
+) -> Option<Ours> {
+    // kustomize does not look at the version of a chart that lies unpacked beside it.
+    let unpacked = kind == PinKind::KustomizeHelmChart && matches!(release.repository, Repository::Git(_));
+    let (chart, origin) = match unpacked {
+        true => (chart.rsplit('/').next().unwrap_or(chart), Origin::Unknown),
+        false => (chart, Origin::of(&release.repository)),
+    };
+    let judge = |version: Option<&Scalar>| {
+        let text = version.filter(|v| v.unknown_to().is_none()).map(Scalar::text).unwrap_or_default();
+        Ours::judge(chart, &origin, &text, &context.options.mirrors)
+    };
+    let spec = |ours: &Ours| {
+        let spec = Spec::platform(kind, Expects::Chart).staying(unpacked.then_some(Reason::NoEffect));
+        ours.fill(spec)
+    };
+    let ours = judge(release.version.as_ref());
+    let digest = release.version.as_ref().is_some_and(|version| version.text().starts_with("sha256:"));
+    for beside in &release.beside {
+        // What stands beside a digest, or a range, is not what is taken.
+        let reason = if digest { Reason::Digest } else { Reason::NoEffect };
+        if let Some(ours) = judge(Some(beside)) {
+            claims.take(beside, &ours.fill(Spec::platform(kind, Expects::Chart).staying(Some(reason))));
         }
     }
+    match (&ours, &release.version) {
+        (Some(ours), Some(version)) => claims.take(version, &spec(ours)),
+        (Some(_), None) if unpacked || release.is_part => {}
+        (Some(ours), None) => claims.take_floating(&release.chart, &spec(ours)),
+        (None, Some(version)) if !release.is_part => claims.take_foreign(version),
+        (None, _) => {}
+    }
+    ours
 }
 
 fn known(scalar: &Scalar) -> Option<String> {
     scalar.unknown_to().is_none().then(|| scalar.text().into_owned())
-}
-
-fn take_values(values: &Value, ours: &Ours, claims: &mut Claims) {
-    for value in linkerd::values(&ours.chart) {
-        let keys: Vec<&str> = value.path.split('.').collect();
-        let Some(scalar) = values.scalar(&keys) else { continue };
-        // A tag beside a digest is not what runs.
-        let digest = keys.split_last().and_then(|(_, image)| values.text(&[image, &["digest"]].concat()));
-        let digest = digest.filter(|d| !d.is_empty()).map(|_| Reason::Digest);
-        claims.take(scalar, &value_spec(ours, value).staying(digest));
-    }
-}
-
-fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
-    let own = matches!(value.line, ValueLine::Own(_)).then_some(Reason::OwnVersion);
-    let dead = value.dead_since.map(|_| Reason::NoEffect);
-    let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).of_chart(&ours.chart);
-    spec.staying(own.or(dead)).staying(ours.stays)
-}
-
-/// Takes the annotations of pods in values of any chart.
-fn annotations(values: &Value, depth: usize, claims: &mut Claims) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    if let Some(version) = values.scalar(&[PROXY_VERSION]) {
-        claims.take(version, &annotation::spec().staying(opted_out(values)));
-    }
-    for (_, value) in values.entries() {
-        annotations(value, depth, claims);
-    }
-    for item in values.items() {
-        annotations(item, depth, claims);
-    }
-}
-
-/// Says whether the annotations of a pod keep it out of the mesh.
-pub(super) fn opted_out(annotations: &Value) -> Option<Reason> {
-    (annotations.text(&[INJECT]).as_deref() == Some("disabled")).then_some(Reason::OptedOut)
 }

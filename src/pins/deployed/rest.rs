@@ -26,7 +26,7 @@ pub(in crate::pins) fn report(
     let is_read =
         |path: &&RepoPath| matches!(other::class(path), other::Class::Manifest) && !told.contains(*path);
     let mut own: HashMap<RepoPath, Vec<Range<usize>>> = HashMap::new();
-    for pin in found.pins.iter().chain(&found.modelled) {
+    for pin in &found.pins {
         own.entry(pin.path.clone()).or_default().push(pin.site.span.clone());
     }
     for path in named.iter().filter(is_read) {

@@ -5,23 +5,33 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{charts, claim::Claims, objects::take_object, release::take_release};
+use super::{
+    charts, claim::Claims, images::take_images, objects::take_object, release::take_asked,
+    values_files::take_values_file,
+};
 use crate::{
     deploy::{
-        Deployer, Files as _, Object, Value, flux,
-        model::{Entries, Fact, model},
+        Files as _, Object, Value, flux,
+        model::{Entries, Fact, Written, model},
         tree_chart::Charts,
     },
     linkerd::{self, PROXY_VERSION},
-    pins::{PinKind, context::Context},
-    repo::RepoPath,
+    pins::context::Context,
+    repo::{RepoPath, parallel},
 };
 
 /// Mappings in mappings that are looked into.
 const DEPTH: usize = 64;
 
 /// Takes all that Flux, Argo CD, k3s and kustomizations deploy.
-pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: &mut Claims) {
+///
+/// `written` are files whose objects are read as they stand there too, and whether those of deployers alone.
+pub(in crate::pins) fn roots(
+    context: &Context<'_>,
+    named: &[RepoPath],
+    written: &[(RepoPath, bool)],
+    claims: &mut Claims,
+) {
     let leading: Vec<&RepoPath> = named.iter().chain(&context.index.leading).collect();
     let mut wanted: HashSet<&str> = HashSet::new();
     let mut folders: BTreeSet<&str> = BTreeSet::new();
@@ -41,15 +51,22 @@ pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: 
     leads.dedup();
     let leads = leads.into_iter().filter(|path| !is_template(path));
     let leads: Vec<(RepoPath, bool)> = leads.map(|path| (path.clone(), is_taken(path))).collect();
-    let loose = index.objects.iter().filter(|path| !is_taken(path) && !is_template(path));
-    let loose: Vec<RepoPath> = loose.cloned().collect();
+    let known: HashSet<&RepoPath> = written.iter().map(|(path, _)| path).collect();
+    let loose =
+        index.objects.iter().filter(|path| !known.contains(path) && !is_taken(path) && !is_template(path));
+    let written: Vec<Written> = written
+        .iter()
+        .map(|(path, of_deployers)| (path, *of_deployers))
+        .chain(loose.map(|path| (path, false)))
+        .map(|(path, of_deployers)| Written { path: path.clone(), of_deployers, is_taken: is_taken(path) })
+        .collect();
     let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
     let (releases, lone) = (std::mem::take(&mut claims.local), charts::lone(context, named));
     let objects = std::mem::take(&mut claims.objects);
     let charts = Charts::new(context.options.helm.as_deref(), &charts::is_foreign, &charts::concerns);
     let entries = Entries {
         leading: &leads,
-        loose: &loose,
+        written: &written,
         releases: &releases,
         objects: &objects,
         lone: &lone,
@@ -59,28 +76,20 @@ pub(in crate::pins) fn roots(context: &Context<'_>, named: &[RepoPath], claims: 
         mentions: &mentions,
     };
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
-        Fact::Release(release, deployer) => {
-            take_release(context, release, kind(deployer), claims);
-            claims.uses.take(context, release);
-        }
-        Fact::Source(source, deployer) => take_release(context, source, kind(deployer), claims),
+        Fact::Release(asked) => take_asked(context, &asked, claims),
+        Fact::Use(release) => claims.uses.take(context, release),
         Fact::Umbrella(release, of) => claims.uses.umbrella(context, release, of),
         Fact::Object(object, cluster) => take_object(object, cluster, claims),
+        Fact::Images(images) => take_images(images, claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
     });
-    found.into_iter().for_each(|found| claims.append(found));
-}
-
-fn kind(deployer: Deployer) -> PinKind {
-    match deployer {
-        Deployer::HelmRelease => PinKind::FluxHelmRelease,
-        Deployer::HelmChart => PinKind::FluxHelmChart,
-        Deployer::OciRepository => PinKind::FluxOciRepository,
-        Deployer::Application => PinKind::ArgoApplication,
-        Deployer::ApplicationSet => PinKind::ArgoApplicationset,
-        Deployer::Kustomize => PinKind::KustomizeHelmChart,
-    }
+    found.deployed.into_iter().for_each(|found| claims.append(found));
+    found.written.into_iter().for_each(|found| claims.append_written(found));
+    let values = parallel::fold(&written, |claims: &mut Claims, file| {
+        take_values_file(context, &file.path, claims);
+    });
+    values.into_iter().for_each(|found| claims.append_written(found));
 }
 
 /// Adds a folder, and those that it lies in: a directory of manifests reads what is below it too.
@@ -100,8 +109,12 @@ fn is_top(context: &Context<'_>, folder: &str) -> bool {
 /// Tells whether an object may ask for a chart of Linkerd, or tell its injector anything.
 fn mentions(object: &Object) -> bool {
     let value = &object.value;
-    if object.kind() != "HelmRelease" {
-        return has(value, DEPTH, &|key, _| key == PROXY_VERSION);
+    match &*object.kind() {
+        "HelmRelease" => {}
+        "Kustomization" | "Application" => {
+            return has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"));
+        }
+        _ => return has(value, DEPTH, &|key, _| key == PROXY_VERSION),
     }
     let from_elsewhere = ["chartRef", "valuesFrom"].iter().any(|key| value.path(&["spec", key]).is_some());
     let chart = value.text(&["spec", "chart", "spec", "chart"]).unwrap_or_default();
@@ -109,6 +122,7 @@ fn mentions(object: &Object) -> bool {
         || linkerd::is_chart(&chart)
         || linkerd::retired_chart(&chart).is_some()
         || chart.contains('/')
+        || flux::is_of_tree(object)
         || flux::is_of_tree(object)
         || has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"))
 }

@@ -9,8 +9,13 @@ use super::claim::Claim;
 use crate::{
     deploy::Files as _,
     pins::{
-        Pin, Reason, RepoPath, Site, context::Context, corpus::File, found::Found, marker, other,
-        place::Place, version_text::VersionText,
+        Pin, Reason, RepoPath, Site,
+        context::Context,
+        corpus::File,
+        found::{Found, is_workflow},
+        marker, other,
+        place::Place,
+        version_text::VersionText,
     },
     yaml::{Node, SourceMap},
 };
@@ -86,6 +91,10 @@ fn in_scalar<'c>(
     for (claim, part) in parts.iter().filter(|(claim, _)| own.iter().any(|own| std::ptr::eq(*own, *claim))) {
         let before = found.pins.len();
         found.version(place, node, &claim.spec, VersionText { span: part.clone(), ..claim.text.clone() });
+        // Of a key that is written twice, readers differ in which value they take.
+        if node.is_written_twice() {
+            found.scalar(place, node, &claim.spec);
+        }
         for pin in found.pins.iter_mut().skip(before) {
             pin.frame.clone_from(&claim.frame);
             // Flux and Helm take a version that is not there for this one.
@@ -105,6 +114,8 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
     for claim in claims {
         let (line, column) = crate::yaml::position(text, claim.span.start);
         let held = marker::is_held(text, &claim.span).then_some(Reason::Held);
+        let sealed = crate::yaml::encrypted(text.as_bytes()).then_some(Reason::Encrypted);
+        let workflow = is_workflow(path).then_some(Reason::NeedsWorkflowsScope);
         found.pins.push(Pin {
             path: path.clone(),
             blob: claim.blob,
@@ -118,7 +129,7 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
             frame: claim.frame.clone(),
             version: claim.text.version,
             stage: claim.spec.stage,
-            stays: held.or(claim.spec.stays).or(claim.text.stays),
+            stays: held.or(sealed).or(claim.spec.stays).or(claim.text.stays).or(workflow),
             installations: Default::default(),
         });
     }

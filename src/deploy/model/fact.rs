@@ -1,0 +1,52 @@
+//! What the model finds.
+
+use crate::deploy::{
+    chart::ChartRelease, cluster::Cluster, json_patch::Guard, kinds::Deployer, object::Object,
+    tree_chart::Rendered, value::Value,
+};
+
+/// What a chart waits for before it is deployed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Its deployer has no such thing.
+    Unsaid,
+    /// Other HelmReleases, by `name` or `namespace/name`.
+    DependsOn(Vec<String>),
+    /// Applications of earlier sync waves.
+    Wave(i64),
+}
+
+/// A chart, with who asks for it.
+pub struct Asked<'f> {
+    /// The chart with its values.
+    pub release: &'f ChartRelease,
+    /// Who has it rendered.
+    pub deployer: Deployer,
+    /// The object that asks; `None` for a kustomization.
+    pub object: Option<&'f Object>,
+    /// What it waits for.
+    pub after: After,
+    /// The objects beside it.
+    pub cluster: &'f Cluster<'f>,
+}
+
+/// Something that is deployed.
+pub enum Fact<'f> {
+    /// A chart that an object names.
+    Release(Asked<'f>),
+    /// A chart as it is rendered.
+    Use(&'f ChartRelease),
+    /// A chart of the tree that is deployed, with what it depends on of the charts that are none of the tree's.
+    Umbrella(&'f ChartRelease, &'f [ChartRelease]),
+    /// An object, with those that it may refer to.
+    Object(&'f Object, &'f Cluster<'f>),
+    /// Entries of `images`.
+    Images(&'f [Value]),
+    /// What must move with what it is compared with.
+    Guards(&'f [Guard]),
+    /// What came of a chart of the tree, beside its objects.
+    Rendered(&'f Rendered),
+}
+
+/// Takes what is found; each thread has a result of its own.
+pub type Take<'t, R> = dyn Fn(&mut R, Fact<'_>) + Sync + 't;

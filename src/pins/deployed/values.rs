@@ -1,0 +1,226 @@
+//! Step 5, pins: shape `helm-values`, versions in the values of Linkerd's charts, and in values of other charts that reach
+//! Linkerd.
+//!
+//! In: a mapping of values and the chart that reads it. Out: claims. Which keys hold a version is `linkerd`'s to say.
+
+use std::collections::HashSet;
+
+use super::claim::Claims;
+use crate::{
+    deploy::{Part, Scalar, Value},
+    linkerd::{self, CHARTS, INJECT, PROXY_VERSION, ValueLine},
+    pins::{
+        PinKind, Reason, annotation,
+        context::Context,
+        found::Spec,
+        image,
+        index::{Dependency, LocalChart},
+        origin::Ours,
+        version_text::Expects,
+    },
+};
+
+/// Mappings in mappings that are walked; people write far fewer.
+const DEPTH: usize = 64;
+
+/// The chart that reads values.
+#[derive(Clone, Debug)]
+pub(super) enum ReadBy<'a> {
+    /// One of Linkerd's.
+    Ours(Ours),
+    /// A chart in the tree; each dependency has a subtree.
+    Umbrella(&'a LocalChart),
+    /// Any other.
+    Other,
+}
+
+/// Values, with who reads them.
+pub(super) struct Read<'a> {
+    /// Mirrors that the operator has named.
+    pub mirrors: &'a [String],
+    /// The chart.
+    pub by: ReadBy<'a>,
+    /// Whether the namespace that the chart is rendered for is opted out of injection.
+    pub opted_out: bool,
+}
+
+// === impl Read ===
+
+impl<'a> Read<'a> {
+    /// Values of which nobody knows the namespace.
+    pub fn new(context: &Context<'a>, by: ReadBy<'a>) -> Self {
+        Self { mirrors: &context.options.mirrors, by, opted_out: false }
+    }
+
+    /// Takes the releases in a mapping of values.
+    pub fn take(&self, values: &Value, claims: &mut Claims) {
+        let mut known = HashSet::new();
+        match &self.by {
+            ReadBy::Ours(ours) => table(values, ours, &mut known, claims),
+            ReadBy::Umbrella(chart) => {
+                for dependency in &chart.dependencies {
+                    let subtree = values.get(&dependency.key).zip(self.dependency(dependency));
+                    if let Some((subtree, ours)) = subtree {
+                        table(subtree, &ours, &mut known, claims);
+                    }
+                }
+            }
+            ReadBy::Other => {}
+        }
+        self.anywhere(values, DEPTH, &known, claims);
+    }
+
+    /// Takes a single value, by its path of keys.
+    pub fn take_single(&self, name: &str, value: &Scalar, claims: &mut Claims) {
+        // A dot that belongs to a key is escaped: `podAnnotations.config\.linkerd\.io/proxy-version`.
+        if name.replace('\\', "").ends_with(PROXY_VERSION) {
+            claims.take(value, &annotation::spec());
+        } else if let Some(spec) = self.spec(name) {
+            claims.take(value, &spec);
+        }
+    }
+
+    /// Says what a value at a path of keys holds; `None` where it holds no version.
+    fn spec(&self, path: &str) -> Option<Spec> {
+        match &self.by {
+            ReadBy::Ours(ours) => linkerd::value(&ours.chart, path).map(|value| value_spec(ours, &value)),
+            ReadBy::Umbrella(chart) => chart.dependencies.iter().find_map(|dependency| {
+                let rest = path.strip_prefix(&dependency.key)?.strip_prefix('.')?;
+                let ours = self.dependency(dependency)?;
+                linkerd::value(&ours.chart, rest).map(|value| value_spec(&ours, &value))
+            }),
+            ReadBy::Other => None,
+        }
+    }
+
+    fn dependency(&self, dependency: &Dependency) -> Option<Ours> {
+        // Values reach a vendored chart too, so the origin of a `file://` dependency does not matter here.
+        dependency.ours(self.mirrors).or_else(|| {
+            let chart = CHARTS.contains(&dependency.chart.as_str()).then(|| dependency.chart.clone())?;
+            let local =
+                dependency.repository.as_deref().is_none_or(|r| r.is_empty() || r.starts_with("file:"));
+            local.then_some(Ours { chart, mirror: None, stays: Some(Reason::Uneditable) })
+        })
+    }
+
+    /// Takes what reaches Linkerd from the values of any chart: annotations of pods, and Linkerd's images.
+    fn anywhere(&self, value: &Value, depth: usize, known: &HashSet<Place<'_>>, claims: &mut Claims) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        if let Some(version) = value.scalar(&[PROXY_VERSION]) {
+            claims.take(version, &annotation::spec().staying(opted_out(value, self.opted_out)));
+        }
+        split_image(value, known, claims);
+        for (key, value) in value.entries() {
+            match value.as_scalar() {
+                Some(scalar) if key.to_ascii_lowercase().ends_with("image") => {
+                    if let Some((part, stays)) = image::pinned(&scalar.text()) {
+                        let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(stays);
+                        claims.take(&scalar.cut(part), &spec);
+                    }
+                }
+                Some(_) => {}
+                None => self.anywhere(value, depth, known, claims),
+            }
+        }
+        for item in value.items() {
+            self.anywhere(item, depth, known, claims);
+        }
+    }
+}
+
+/// Takes the releases of a values file that nothing in the tree refers to: CI gives it to Helm. Only keys that no other
+/// chart has, and only releases of Linkerd, are taken.
+pub(super) fn take_unclaimed(context: &Context<'_>, values: &Value, claims: &mut Claims) {
+    let of = |chart: &str| {
+        let ours = Ours { chart: chart.to_owned(), mirror: None, stays: None };
+        Read::new(context, ReadBy::Ours(ours))
+    };
+    let is_release = |text: &str| ["edge-", "stable-", "enterprise-"].iter().any(|c| text.starts_with(c));
+    let names_a_release = |value: &linkerd::Value| {
+        let keys: Vec<&str> = value.path.split('.').collect();
+        value.line == ValueLine::Edge && values.text(&keys).is_some_and(|text| is_release(&text))
+    };
+    let chart = ["linkerd-control-plane", "linkerd-viz", "linkerd-multicluster"].into_iter().find(|chart| {
+        let own = |v: &&linkerd::Value| v.chart == *chart && v.path != "linkerdVersion";
+        linkerd::VALUES.iter().filter(own).any(names_a_release)
+    });
+    let version = values.text(&["linkerdVersion"]).filter(|text| is_release(text));
+    if let Some(chart) = chart.or_else(|| version.map(|_| chart_with_version(values))) {
+        of(chart).take(values, claims);
+    }
+    for (key, subtree) in values.entries().filter(|(key, _)| CHARTS.contains(key)) {
+        of(key).take(subtree, claims);
+    }
+    Read::new(context, ReadBy::Other).take(values, claims);
+}
+
+/// Says whether the annotations of a pod, or its namespace, keep it out of the mesh.
+pub(super) fn opted_out(annotations: &Value, by_namespace: bool) -> Option<Reason> {
+    let out = match annotations.text(&[INJECT]).as_deref() {
+        Some("disabled") => true,
+        Some("enabled" | "ingress") => false,
+        _ => by_namespace,
+    };
+    out.then_some(Reason::OptedOut)
+}
+
+/// Says whose values a `linkerdVersion` alone stands in: those of the chart that has the keys beside it.
+fn chart_with_version(values: &Value) -> &'static str {
+    let has = |keys: &[&str]| keys.iter().any(|key| values.entry(key).is_some());
+    match () {
+        () if has(&["metricsAPI", "tap", "tapInjector", "dashboard"]) => "linkerd-viz",
+        () if has(&["localServiceMirror", "controllerDefaults", "gateway"]) => "linkerd-multicluster",
+        () => "linkerd-control-plane",
+    }
+}
+
+fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
+    let own = matches!(value.line, ValueLine::Own(_)).then_some(Reason::OwnVersion);
+    let dead = value.dead_since.map(|_| Reason::NoEffect);
+    let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).of_chart(&ours.chart);
+    spec.staying(own.or(dead)).staying(ours.stays)
+}
+
+/// Where the first part of a scalar was written.
+type Place<'v> = (&'v str, usize);
+
+fn place(scalar: &Scalar) -> Option<Place<'_>> {
+    scalar.parts().iter().find_map(|part| match part {
+        Part::Written(at) => Some((at.source.path.as_str(), at.span.start)),
+        _ => None,
+    })
+}
+
+fn table<'v>(values: &'v Value, ours: &Ours, known: &mut HashSet<Place<'v>>, claims: &mut Claims) {
+    for value in linkerd::values(&ours.chart) {
+        let keys: Vec<&str> = value.path.split('.').collect();
+        let Some(scalar) = values.scalar(&keys) else { continue };
+        known.extend(place(scalar));
+        // A tag beside a digest is not what runs.
+        let digest = keys.split_last().and_then(|(_, image)| values.path(image)).is_some_and(has_digest);
+        claims.take(scalar, &value_spec(ours, value).staying(digest.then_some(Reason::Digest)));
+    }
+}
+
+fn has_digest(image: &Value) -> bool {
+    image.scalar(&["digest"]).is_some_and(|digest| !digest.text().is_empty())
+}
+
+/// Takes `{repository: cr.l5d.io/linkerd/proxy, tag: ...}` and the forms that charts give to it.
+fn split_image(value: &Value, known: &HashSet<Place<'_>>, claims: &mut Claims) {
+    let Some(tag) = value.scalar(&["tag"]).or_else(|| value.scalar(&["version"])) else { return };
+    if place(tag).is_some_and(|place| known.contains(&place)) {
+        return;
+    }
+    let registry = value.text(&["registry"]).map(|r| r.trim_end_matches('/').to_owned());
+    let named = ["repository", "name", "image"].iter().find_map(|key| {
+        let name = value.text(&[key]).filter(|n| !n.is_empty())?;
+        let whole = registry.as_ref().map(|r| format!("{r}/{name}"));
+        whole.as_deref().and_then(image::linkerd_image).or_else(|| image::linkerd_image(&name))
+    });
+    if let Some(image) = named {
+        let digest = has_digest(value).then_some(Reason::Digest);
+        let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(image.stays).staying(digest);
+        claims.take(tag, &spec);
+    }
+}

@@ -1,0 +1,50 @@
+//! Step 5, pins: files of values, whoever hands them to a chart.
+//!
+//! In: files that name Linkerd or a release. Out: claims of what mappings that are no objects say.
+
+use super::{
+    claim::Claims,
+    values::{Read, ReadBy, take_unclaimed},
+};
+use crate::{
+    deploy::{Files as _, Value},
+    linkerd,
+    pins::{chart, context::Context, index::LocalChart, screen::is_kustomization},
+    repo::RepoPath,
+};
+
+/// Files in the form of a mapping that are something else.
+const OTHERS: [&str; 6] =
+    ["Chart.yaml", "Chart.lock", "requirements.yaml", "requirements.lock", "fleet.yaml", "fleet.yml"];
+
+/// Takes what a file says that holds values of a chart, or data of somebody's.
+pub(super) fn take_values_file(context: &Context<'_>, path: &RepoPath, claims: &mut Claims) {
+    if OTHERS.contains(&path.name()) || is_kustomization(path.name()) {
+        return;
+    }
+    let documents = context.files.documents(path.as_str());
+    let plain = |value: &&Value| matches!(value, Value::Map(_)) && value.entry("kind").is_none();
+    for values in documents.iter().flat_map(|all| all.iter()).filter(plain) {
+        take(context, path, values, claims);
+    }
+}
+
+fn take(context: &Context<'_>, path: &RepoPath, values: &Value, claims: &mut Claims) {
+    let is_values = path.as_str().to_ascii_lowercase().contains("values");
+    let folder = is_values.then(|| chart::folder_around(context, path)).flatten();
+    if let Some(folder) = folder {
+        let chart = context.local_chart(folder).filter(|chart| !chart.dependencies.is_empty());
+        Read::new(context, chart.map_or(ReadBy::Other, ReadBy::Umbrella)).take(values, claims);
+    }
+    // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name; those of a copy
+    // of a chart of Linkerd's go with what was copied.
+    let is_copy = |chart: &LocalChart| chart.name.as_deref().is_some_and(linkerd::is_chart);
+    if folder == Some(path.folder()) || folder.and_then(|f| context.local_chart(f)).is_some_and(is_copy) {
+        return;
+    }
+    if is_values {
+        take_unclaimed(context, values, claims);
+    } else {
+        Read::new(context, ReadBy::Other).take(values, claims);
+    }
+}
