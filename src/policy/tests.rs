@@ -1,5 +1,6 @@
 //! One test a rule of the policy and a trap of it, one file a subject; here is what they share.
 
+mod chain;
 mod data_plane;
 mod decide;
 mod describe;
