@@ -278,9 +278,8 @@ impl Conversion<'_> {
         let general = Policy { paused: self.paused(raw), freeze, ..Policy::default() };
         let general = self.policy(&raw.policy, general, None, "policy");
         let gates = self.gates(&raw.gates, Gates::default());
-        let Some(targets) = &raw.targets else {
-            return vec![TargetConfig { policy: general, gates, ..TargetConfig::default() }];
-        };
+        let general = TargetConfig { policy: general, gates, ..TargetConfig::default() };
+        let Some(targets) = &raw.targets else { return vec![general] };
         if targets.value.is_empty() {
             let hint = "remove the key: one target then has all files";
             self.mistakes.add(targets.span.clone(), "targets", "the list of targets is empty", hint);
@@ -291,12 +290,7 @@ impl Conversion<'_> {
         }
         let zone = word(&raw.policy.timezone);
         self.promotion(&targets.value);
-        let gates = |to: &mut Self, target: &RawTarget| to.gates(&target.gates, gates.clone());
-        let target = |target: &RawTarget| {
-            let gates = gates(self, target);
-            TargetConfig { gates, ..self.target(target, &general, zone) }
-        };
-        targets.value.iter().map(target).collect()
+        targets.value.iter().map(|target| self.target(target, &general, zone)).collect()
     }
 
     /// Checks that what goes before a target is there, is named once, and does not come after it.
@@ -351,7 +345,7 @@ impl Conversion<'_> {
         }
     }
 
-    fn target(&mut self, raw: &RawTarget, general: &Policy, zone: Option<&str>) -> TargetConfig {
+    fn target(&mut self, raw: &RawTarget, general: &TargetConfig, zone: Option<&str>) -> TargetConfig {
         if raw.paths.as_ref().is_some_and(Vec::is_empty) {
             let hint = "remove the key, or name the target's files";
             self.mistakes.add(
@@ -370,10 +364,10 @@ impl Conversion<'_> {
                 all: raw.paths.is_none(),
                 ..Target::default_all()
             },
-            policy: self.policy(&raw.policy, general.clone(), zone, "targets[].policy"),
+            policy: self.policy(&raw.policy, general.policy.clone(), zone, "targets[].policy"),
             kubernetes: self.value(&raw.kubernetes, "targets[].kubernetes", values::kubernetes),
             after: raw.after.iter().filter_map(|after| self.after(after)).collect(),
-            gates: Gates::default(),
+            gates: self.gates(&raw.gates, general.gates.clone()),
             span: place,
         }
     }

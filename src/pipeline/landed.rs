@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use jiff::Timestamp;
 
 use crate::{
-    config::Config,
+    config::{Config, TargetConfig},
     explain::marker,
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, Stage},
     pipeline::{Base, Error, lists::Lists},
     plan::{self, Target},
-    policy::Said,
+    policy::StatusCheck,
     propose::{
         self,
         forge::{Forge, PullRequest, PullState},
@@ -38,8 +38,8 @@ pub(super) trait Landed {
     /// Returns the commits up to `last` in which files are as they are in that one.
     fn stretch(&self, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, Error>;
 
-    /// Returns what is said of commits of the base branch; why that cannot be read.
-    fn said(&self, commits: &[CommitId]) -> Result<Result<Vec<Said>, String>, Error>;
+    /// Returns the status checks of commits of the base branch; why they cannot be read.
+    fn status_checks(&self, commits: &[CommitId]) -> Result<Result<Vec<StatusCheck>, String>, Error>;
 
     /// Opens the tree of a commit of the base branch.
     fn tree(&self, commit: CommitId) -> Result<Box<dyn Tree>, Error>;
@@ -89,7 +89,7 @@ impl Landed for InHistory<'_> {
         Ok(self.0.stretch(last, files)?)
     }
 
-    fn said(&self, _: &[CommitId]) -> Result<Result<Vec<Said>, String>, Error> {
+    fn status_checks(&self, _: &[CommitId]) -> Result<Result<Vec<StatusCheck>, String>, Error> {
         Ok(Err("no forge is asked about a path".to_owned()))
     }
 
@@ -111,20 +111,32 @@ impl<'a> OnRemote<'a> {
         Self { remote, forge, base, config, lists: RefCell::default() }
     }
 
-    /// Returns the open pull requests of a branch, none without a forge; `beside` will be asked about as well.
-    pub fn open(&self, branch: &str, beside: &[String]) -> Result<Vec<PullRequest>, Error> {
-        let Some(forge) = self.forge else { return Ok(Vec::new()) };
-        let mut lists = self.lists.borrow_mut();
-        Ok(lists.open(forge, branch, beside)?.into_iter().cloned().collect())
-    }
-
     /// Returns the branch of a target's stage.
     pub fn branch(&self, target: &str, stage: Stage) -> String {
         propose::branch(&self.config.branch.prefix, target, stage)
     }
 
-    /// Tells whether a branch was on the remote when it was looked at.
-    pub fn is_there(&self, branch: &str) -> bool {
+    /// Returns the open pull requests of a target's stage, none without a branch; those of all other branches of ours are
+    /// listed in the same request.
+    pub fn open_of(
+        &self,
+        target: &str,
+        stage: Stage,
+        targets: &[TargetConfig],
+    ) -> Result<Vec<PullRequest>, Error> {
+        let own = self.branch(target, stage);
+        if !self.is_there(&own) {
+            return Ok(Vec::new());
+        }
+        let stages = [Stage::Platform, Stage::DataPlane];
+        let all = targets.iter().flat_map(|t| stages.map(|stage| self.branch(&t.target.name, stage)));
+        let others: Vec<String> = all.filter(|branch| *branch != own && self.is_there(branch)).collect();
+        let Some(forge) = self.forge else { return Ok(Vec::new()) };
+        let mut lists = self.lists.borrow_mut();
+        Ok(lists.open(forge, &own, &others)?.into_iter().cloned().collect())
+    }
+
+    fn is_there(&self, branch: &str) -> bool {
         self.base.refs.branches.contains_key(branch)
     }
 
@@ -158,11 +170,11 @@ impl Landed for OnRemote<'_> {
         Ok(self.remote.stretch(&self.base.branch, last, files)?)
     }
 
-    fn said(&self, commits: &[CommitId]) -> Result<Result<Vec<Said>, String>, Error> {
+    fn status_checks(&self, commits: &[CommitId]) -> Result<Result<Vec<StatusCheck>, String>, Error> {
         let Some(forge) = self.forge else { return Ok(Err("there is no forge to ask".to_owned())) };
-        match forge.said(commits) {
-            Ok(Some(said)) => Ok(Ok(said)),
-            Ok(None) => Ok(Err("on this forge nobody can say anything of a commit".to_owned())),
+        match forge.status_checks(commits) {
+            Ok(Some(checks)) => Ok(Ok(checks)),
+            Ok(None) => Ok(Err("this forge has no status checks".to_owned())),
             Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
             Err(error) => Err(error.into()),
         }
@@ -174,11 +186,11 @@ impl Landed for OnRemote<'_> {
 
     fn merged(&self, target: &Target, release: EdgeVersion) -> Result<Option<Timestamp>, Error> {
         let Some(forge) = self.forge else { return Ok(None) };
-        let branch = |stage| propose::branch(&self.config.branch.prefix, &target.name, stage);
+        let branch = |stage| self.branch(&target.name, stage);
         let (platform, proxies) = (branch(Stage::Platform), branch(Stage::DataPlane));
-        let is_there = |branch: &String| self.base.refs.branches.contains_key(branch);
+        let is_there = |branch: &String| self.is_there(branch);
         let goes_there = |pull: &&PullRequest| {
-            pull.base == self.base.branch && marker::read(&pull.body).is_some_and(|m| m.release == release)
+            self.leads_to_base(pull) && marker::read(&pull.body).is_some_and(|m| m.release == release)
         };
         let mut lists = self.lists.borrow_mut();
         // One that is open was due once: there is nothing more to wait for.

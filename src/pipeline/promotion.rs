@@ -1,4 +1,4 @@
-//! What targets have run, by the history of the base branch alone, and what is said of it.
+//! What targets have run, by the history of the base branch alone, and the status checks of it.
 //!
 //! In: a survey of the base branch, and its history. Out: for a target that goes before another (or before its own
 //! proxies) the releases that it has run. Each commit that changed a file with pins is scanned as the base branch is, so
@@ -14,15 +14,15 @@ use crate::{
     pins::{Inventory, Pin, PinKind, Stage},
     pipeline::{Error, case::Case, landed::Landed, past::Was, survey::Survey},
     plan::{self, Target},
-    policy::{self, Before, Ran, Said},
+    policy::{self, Before, Ran, StatusCheck},
     repo::{CommitId, RepoPath},
 };
 
 /// How many changes of a target are looked back over.
 const CHANGES: usize = 200;
-/// Of how many releases it is asked what is said of them.
+/// Of how many releases the status checks are read.
 const ASKED: usize = 5;
-/// Of how many commits with a release it is asked what is said of them: of the newest, and of those with which it came.
+/// Of how many commits with a release the status checks are read: of the newest, and of those with which it came.
 const NEWEST: usize = 30;
 const OLDEST: usize = 10;
 
@@ -65,7 +65,7 @@ fn was(inventory: &Inventory, target: &Target, options: &plan::Options) -> Was {
 // === impl LookBack ===
 
 impl LookBack<'_> {
-    /// Finds out what a target has run, and what is said of it.
+    /// Finds out what a target has run, and the status checks of it.
     pub fn complete(&self, before: Before) -> Result<Before, Error> {
         let survey = self.case.survey;
         let position = survey.targets.iter().position(|target| target.target.name == before.target);
@@ -78,9 +78,10 @@ impl LookBack<'_> {
         for one in old.by_ref().take(ASKED) {
             let with_it =
                 stretches.iter().filter(|(ran, _)| ran.release == one.release && ran.since >= one.since);
-            one.said = self.said(with_it.flat_map(|(_, commits)| commits.iter().copied()).collect())?;
+            one.checks =
+                self.status_checks(with_it.flat_map(|(_, commits)| commits.iter().copied()).collect())?;
         }
-        old.for_each(|one| one.said = Err("too much has run there since".to_owned()));
+        old.for_each(|one| one.checks = Err("too much has run there since".to_owned()));
         Ok(Before { ran: Some(ran), ..before })
     }
 
@@ -110,7 +111,7 @@ impl LookBack<'_> {
                 break;
             }
             let Some(stretch) = self.landed.stretch(last, files)? else { break };
-            let ran = Ran { release: *release, since: stretch.since, said: Ok(Vec::new()) };
+            let ran = Ran { release: *release, since: stretch.since, checks: Ok(Vec::new()) };
             stretches.push((ran, stretch.commits));
             next = stretch.before;
         }
@@ -129,10 +130,10 @@ impl LookBack<'_> {
         }
     }
 
-    fn said(&self, mut commits: Vec<CommitId>) -> Result<Result<Vec<Said>, String>, Error> {
+    fn status_checks(&self, mut commits: Vec<CommitId>) -> Result<Result<Vec<StatusCheck>, String>, Error> {
         if let Some(middle) = commits.len().checked_sub(OLDEST).filter(|end| *end > NEWEST) {
             commits.drain(NEWEST..middle);
         }
-        self.landed.said(&commits)
+        self.landed.status_checks(&commits)
     }
 }

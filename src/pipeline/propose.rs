@@ -139,7 +139,7 @@ impl Proposing<'_> {
                         | HoldReason::NothingMoves { .. }
                         | HoldReason::OtherChannel { .. }
                         | HoldReason::Gone
-                        | HoldReason::Before { lacks: Lack::NotRun { .. }, .. }
+                        | HoldReason::Promotion { lacks: Lack::NotRun { .. }, .. }
                 ) =>
             {
                 base.refs.branches.contains_key(&branch).then_some((branch, Intent::Withdraw))

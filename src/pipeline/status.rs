@@ -15,7 +15,6 @@ use crate::{
     },
     plan,
     policy::{self, Decision},
-    propose,
     release::{Catalog, Guidance},
     report::{Behind, OpenPull, StatusRow},
 };
@@ -81,7 +80,9 @@ impl Standing<'_> {
 
     fn open(&self, case: Case<'_>) -> Result<Option<OpenPull>, Error> {
         let Some(remote) = self.remote else { return Ok(None) };
-        let pull = remote.open_of(case.survey, &case.target.target.name, case.stage)?;
+        let Case { survey, target, stage } = case;
+        let open = remote.open_of(&target.target.name, stage, &survey.targets)?;
+        let pull = open.into_iter().find(|pull| remote.leads_to_base(pull));
         Ok(pull.map(|pull| OpenPull {
             number: pull.number,
             release: marker::read(&pull.body).map(|marker| marker.release),
@@ -99,24 +100,4 @@ fn behind(catalog: &Catalog, release: EdgeVersion) -> Option<Behind> {
         .map(|(newest, own)| newest.duration_since(own).as_hours() / 24);
     let between = catalog.releases.keys().filter(|version| release < **version && **version <= newest);
     Some(Behind { releases: between.count(), days: days.map(|days| days.max(0)) })
-}
-
-impl OnRemote<'_> {
-    /// Returns the open pull request of a stage that leads to the base branch; all are listed in one request.
-    fn open_of(
-        &self,
-        survey: &Survey<'_>,
-        target: &str,
-        stage: Stage,
-    ) -> Result<Option<propose::forge::PullRequest>, Error> {
-        let stages = [Stage::Platform, Stage::DataPlane];
-        let all = survey.targets.iter().flat_map(|t| stages.map(|stage| self.branch(&t.target.name, stage)));
-        let own = self.branch(target, stage);
-        if !self.is_there(&own) {
-            return Ok(None);
-        }
-        let others: Vec<String> = all.filter(|branch| *branch != own && self.is_there(branch)).collect();
-        let open = self.open(&own, &others)?;
-        Ok(open.into_iter().find(|pull| self.leads_to_base(pull)))
-    }
 }

@@ -8,9 +8,8 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::{
-    config::{Config, TargetConfig},
+    config::Config,
     linkerd::EdgeVersion,
-    pins::Stage,
     pipeline::{Base, Error, basis::Origin, case::Case, landed::OnRemote, verdict::Verdicts},
     propose::{self, Sought, UpToDate},
 };
@@ -35,11 +34,11 @@ impl Warm<'_> {
     ) -> Result<Option<UpToDate>, Error> {
         let Self { base, config, remote } = *self;
         let (target, stage) = (case.target.target.name.as_str(), case.stage);
-        let branch = self.branch(target, stage);
-        if !base.refs.branches.contains_key(&branch) {
+        let pulls = remote.open_of(target, stage, &case.survey.targets)?;
+        if pulls.is_empty() {
             return Ok(None);
         }
-        let pulls = remote.open(&branch, &self.others(&branch, &case.survey.targets))?;
+        let branch = remote.branch(target, stage);
         let sought = Sought {
             target,
             stage,
@@ -58,17 +57,5 @@ impl Warm<'_> {
     /// Finds what the last run found out of a stage for which it proposed nothing.
     pub fn verdicts(&self, cache: &Path, case: Case<'_>) -> Verdicts {
         Verdicts::new(cache, &self.base.repository, case)
-    }
-
-    fn branch(&self, target: &str, stage: Stage) -> String {
-        propose::branch(&self.config.branch.prefix, target, stage)
-    }
-
-    /// The other branches of ours that there are, so that one request tells of all.
-    fn others(&self, branch: &str, targets: &[TargetConfig]) -> Vec<String> {
-        let stages = [Stage::Platform, Stage::DataPlane];
-        let targets = targets.iter().map(|target| target.target.name.as_str());
-        let all = targets.flat_map(|target| stages.map(|stage| self.branch(target, stage)));
-        all.filter(|other| other != branch && self.base.refs.branches.contains_key(other)).collect()
     }
 }

@@ -57,7 +57,7 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
     if let Some(itself) = plane.itself
         && let Some((lacks, until)) = itself.has_run(running).and_then(|ran| itself.shut(ran, now))
     {
-        return hold(HoldReason::Before { target: itself.target.clone(), lacks }, Some(version), until);
+        return hold(HoldReason::Promotion { target: itself.target.clone(), lacks }, Some(version), until);
     }
     match by_schedule(policy, now) {
         Some((reason, until)) => hold(reason, Some(version), until),

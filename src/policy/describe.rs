@@ -6,7 +6,7 @@ use std::fmt;
 
 use jiff::{Timestamp, tz::TimeZone};
 
-use super::{Hold, HoldReason, Lack, Word};
+use super::{CheckState, Hold, HoldReason, Lack};
 
 /// What ends the wait of proxies where no date does.
 const SINCE: &str = "it is known since when it is on the base branch, or `dataPlane.after` is 0d";
@@ -44,7 +44,7 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::Soak => {
             format!("{release} is younger than `policy.soak`; it waits {}", until("`policy.soak` is shorter"))
         }
-        HoldReason::Before { target, lacks } => of_before(&release, target, lacks, hold.until),
+        HoldReason::Promotion { target, lacks } => of_promotion(&release, target, lacks, hold.until),
         HoldReason::NoDate { missing } => {
             format!("{release} waits until its publish date is known, which `policy.soak` needs ({missing})")
         }
@@ -95,7 +95,7 @@ pub fn describe(hold: &Hold) -> String {
     }
 }
 
-fn of_before(release: &str, target: &str, lacks: &Lack, until: Option<Timestamp>) -> String {
+fn of_promotion(release: &str, target: &str, lacks: &Lack, until: Option<Timestamp>) -> String {
     match lacks {
         Lack::NotRun { running } => {
             let running = running.map_or_else(
@@ -108,8 +108,8 @@ fn of_before(release: &str, target: &str, lacks: &Lack, until: Option<Timestamp>
             let until = until.map_or_else(|| "`after.soak` is shorter".to_owned(), time);
             format!("{release} waits until {until}: target `{target}` has run it since {}", time(*since))
         }
-        Lack::Gate { name, word, since } => {
-            let says = if *word == Word::Failure { "failed" } else { "pending" };
+        Lack::Gate { name, state, since } => {
+            let says = if *state == CheckState::Failure { "failed" } else { "pending" };
             let since = time(*since);
             format!("{release} waits until `{name}` succeeds for target `{target}`: {says} since {since}")
         }

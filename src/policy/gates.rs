@@ -23,7 +23,7 @@ pub struct Gates {
 /// What was said in one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Word {
+pub enum CheckState {
     /// It works.
     Success,
     /// It is not known yet.
@@ -32,13 +32,13 @@ pub enum Word {
     Failure,
 }
 
-/// What somebody said of a commit: a commit status, a check run, or the deployment to an environment.
+/// A status check of a commit: a commit status, a check run, or the deployment to an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct StatusCheck {
     /// The context, the check's name, or the environment.
     pub name: String,
     /// What it says.
-    pub word: Word,
+    pub state: CheckState,
     /// When.
     pub at: Timestamp,
 }
@@ -56,27 +56,28 @@ impl Gates {
     pub(super) fn shut(
         &self,
         since: Timestamp,
-        said: &[Said],
+        checks: &[StatusCheck],
         now: Timestamp,
     ) -> Option<(Lack, Option<Timestamp>)> {
-        let bad = self.active.iter().flat_map(|glob| last_words(glob, said));
-        let bad = bad.filter(|last| last.word != Word::Success).max_by_key(|last| (last.word, last.at));
-        if let Some(Said { name, word, at }) = bad {
-            return Some((Lack::Gate { name: name.clone(), word: *word, since: *at }, None));
+        let bad = self.active.iter().flat_map(|glob| last_of_each(glob, checks));
+        let bad =
+            bad.filter(|last| last.state != CheckState::Success).max_by_key(|last| (last.state, last.at));
+        if let Some(StatusCheck { name, state, at }) = bad {
+            return Some((Lack::Gate { name: name.clone(), state: *state, since: *at }, None));
         }
-        let silent = self.active.iter().find(|glob| last_words(glob, said).is_empty())?;
+        let silent = self.active.iter().find(|glob| last_of_each(glob, checks).is_empty())?;
         let until = since.checked_add(self.timeout).ok().filter(|until| *until > now);
         Some((Lack::Silent { glob: silent.glob().to_string(), since }, until))
     }
 }
 
 /// Returns what was said last in each name that a glob covers.
-fn last_words<'s>(glob: &GlobMatcher, said: &'s [Said]) -> Vec<&'s Said> {
-    let mut last: Vec<&Said> = Vec::new();
-    for one in said.iter().filter(|one| glob.is_match(&one.name)) {
+fn last_of_each<'s>(glob: &GlobMatcher, checks: &'s [StatusCheck]) -> Vec<&'s StatusCheck> {
+    let mut last: Vec<&StatusCheck> = Vec::new();
+    for one in checks.iter().filter(|one| glob.is_match(&one.name)) {
         match last.iter_mut().find(|other| other.name == one.name) {
             // Of two at one time the worse counts.
-            Some(other) if (other.at, other.word) < (one.at, one.word) => *other = one,
+            Some(other) if (other.at, other.state) < (one.at, one.state) => *other = one,
             Some(_) => {}
             None => last.push(one),
         }

@@ -21,7 +21,7 @@ pub use data_plane::{ControlPlane, data_plane};
 pub use decide::{decide, passed_over};
 pub use describe::{describe, describe_proxies};
 pub use eligible::missing_charts;
-pub use gates::{Gates, Said, Word};
+pub use gates::{CheckState, Gates, StatusCheck};
 pub use promotion::{Before, Promoted, Ran, ran};
 
 /// What the configuration allows, for one target.
@@ -159,7 +159,7 @@ pub enum HoldReason {
         missing: String,
     },
     /// A target that goes before this one, or this one before its own proxies, lacks something.
-    Before {
+    Promotion {
         /// The target.
         target: String,
         /// What it lacks.
@@ -241,7 +241,7 @@ pub enum Lack {
         /// In whose name it is said.
         name: String,
         /// What it says.
-        word: Word,
+        state: CheckState,
         /// Since when.
         #[schemars(with = "String")]
         since: Timestamp,

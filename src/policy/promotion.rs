@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Gates, Hold, HoldReason, Lack, Said};
+use super::{Gates, Hold, HoldReason, Lack, StatusCheck};
 use crate::linkerd::EdgeVersion;
 
 /// A target that goes before another one.
@@ -29,8 +29,8 @@ pub struct Ran {
     pub release: EdgeVersion,
     /// Since when.
     pub since: Timestamp,
-    /// What was said of the commits that had it; why that cannot be read.
-    pub said: Result<Vec<Said>, String>,
+    /// The status checks of the commits that had it; why they cannot be read.
+    pub checks: Result<Vec<StatusCheck>, String>,
 }
 
 /// What let a release go on.
@@ -72,7 +72,7 @@ impl Before {
     /// Says why a release does not come from there yet.
     pub(super) fn waits(&self, release: EdgeVersion, now: Timestamp) -> Option<Hold> {
         let (lacks, until) = self.lack(release, now)?;
-        let reason = HoldReason::Before { target: self.target.clone(), lacks };
+        let reason = HoldReason::Promotion { target: self.target.clone(), lacks };
         Some(Hold { reason, release: Some(release), until })
     }
 
@@ -91,8 +91,8 @@ impl Before {
 
     /// Says what of its gates is shut for a release that it has run, and until when.
     pub(super) fn shut(&self, ran: &Ran, now: Timestamp) -> Option<(Lack, Option<Timestamp>)> {
-        match &ran.said {
-            Ok(said) => self.gates.shut(ran.since, said, now),
+        match &ran.checks {
+            Ok(checks) => self.gates.shut(ran.since, checks, now),
             Err(_) if self.gates.active.is_empty() => None,
             Err(reason) => Some((Lack::Unread { reason: reason.clone() }, None)),
         }

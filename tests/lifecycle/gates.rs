@@ -136,7 +136,7 @@ fn a_token_that_may_not_read_them_holds_and_says_what_it_lacks() {
     play.scene.github.token(TOKEN, Token::actions());
     play.run().exits(0).prints(&[
         "edge-26.8.3 waits until the gates of target `staging` can be read (",
-        "lacks the permission `statuses: read`, `checks: read` and `deployments: read`",
+        "lacks the permission `statuses: read, checks: read, deployments: read`",
     ]);
     play.scene.github.token(TOKEN, reading());
     play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);

@@ -60,7 +60,7 @@ fn decided(histories: &[History], target: usize, newest: usize, today: usize) ->
         ran: Some(ran(histories[before].iter().rev().map(|(release, since)| Ran {
             release: version(*release),
             since: day(*since),
-            said: Ok(Vec::new()),
+            checks: Ok(Vec::new()),
         }))),
         gates: Gates::default(),
     };

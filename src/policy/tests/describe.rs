@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn every_hold_says_until_when_or_until_what() {
     let text = || "why".to_owned();
-    let before = |lacks| HoldReason::Before { target: text(), lacks };
+    let before = |lacks| HoldReason::Promotion { target: text(), lacks };
     let reasons = [
         HoldReason::UpToDate,
         HoldReason::Paused { reason: text() },
@@ -15,8 +15,8 @@ fn every_hold_says_until_when_or_until_what() {
         before(Lack::NotRun { running: None }),
         before(Lack::NotRun { running: Some(edge("26.8.2")) }),
         before(Lack::Soak { since: now() }),
-        before(Lack::Gate { name: text(), word: Word::Failure, since: now() }),
-        before(Lack::Gate { name: text(), word: Word::Pending, since: now() }),
+        before(Lack::Gate { name: text(), state: CheckState::Failure, since: now() }),
+        before(Lack::Gate { name: text(), state: CheckState::Pending, since: now() }),
         before(Lack::Silent { glob: text(), since: now() }),
         before(Lack::Unread { reason: text() }),
         HoldReason::NoDate { missing: text() },

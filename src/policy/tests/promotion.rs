@@ -4,7 +4,11 @@ use super::*;
 
 fn was(all: &[(&str, i64)]) -> Vec<Ran> {
     all.iter()
-        .map(|(version, age)| Ran { release: edge(version), since: now() - days(*age), said: Ok(Vec::new()) })
+        .map(|(version, age)| Ran {
+            release: edge(version),
+            since: now() - days(*age),
+            checks: Ok(Vec::new()),
+        })
         .collect()
 }
 
@@ -50,7 +54,7 @@ fn nothing_goes_on_that_was_not_there() {
         let before = vec![left_out.clone()];
         decide(&policy, &three(), &Needs { before, ..needs("26.7.1", "26.7.1") }, now())
     };
-    assert!(matches!(hold(to("26.8.2")).reason, HoldReason::Before { lacks: Lack::NotRun { .. }, .. }));
+    assert!(matches!(hold(to("26.8.2")).reason, HoldReason::Promotion { lacks: Lack::NotRun { .. }, .. }));
     assert_eq!(target(to("26.8.1")), "edge-26.8.1");
     let behind = hold(decided(vec![before("26.7.1", 0, None)]));
     assert_eq!(behind.release, Some(edge("26.8.3")));
@@ -85,22 +89,22 @@ fn gates(globs: &[&str]) -> Gates {
 }
 
 /// What is said, so many hours after the release came, two days ago.
-fn said(all: &[(&str, Word, i64)]) -> Vec<Said> {
-    let one = |(name, word, hours): &(&str, Word, i64)| {
+fn checks(all: &[(&str, CheckState, i64)]) -> Vec<StatusCheck> {
+    let one = |(name, state, hours): &(&str, CheckState, i64)| {
         let at = now() - days(2) + SignedDuration::from_hours(*hours);
-        Said { name: (*name).to_owned(), word: *word, at }
+        StatusCheck { name: (*name).to_owned(), state: *state, at }
     };
     all.iter().map(one).collect()
 }
 
-fn gated(globs: &[&str], all: &[(&str, Word, i64)]) -> Decision {
-    let ran = vec![Ran { said: Ok(said(all)), ..was(&[("26.8.3", 2)]).remove(0) }];
+fn gated(globs: &[&str], all: &[(&str, CheckState, i64)]) -> Decision {
+    let ran = vec![Ran { checks: Ok(checks(all)), ..was(&[("26.8.3", 2)]).remove(0) }];
     decided(vec![Before { gates: gates(globs), ..before("26.8.3", 0, Some(ran)) }])
 }
 
 #[test]
 fn a_gate_is_open_where_each_name_said_success_last() {
-    use Word::{Failure, Pending, Success};
+    use CheckState::{Failure, Pending, Success};
     let flux = ["kustomization/*"];
     assert_eq!(target(gated(&flux, &[("kustomization/linkerd/0c9c2e41", Success, 1)])), "edge-26.8.3");
     assert_eq!(target(gated(&[], &[("kustomization/linkerd/0c9c2e41", Failure, 1)])), "edge-26.8.3");
@@ -124,42 +128,43 @@ fn a_gate_is_open_where_each_name_said_success_last() {
     let broke = [("kustomization/a", Success, 1), ("kustomization/a", Failure, 2), ("other", Success, 9)];
     assert!(matches!(
         hold(gated(&flux, &broke)).reason,
-        HoldReason::Before { lacks: Lack::Gate { word: Failure, .. }, .. }
+        HoldReason::Promotion { lacks: Lack::Gate { state: Failure, .. }, .. }
     ));
     let both = [("kustomization/a", Pending, 2), ("kustomization/b", Failure, 1)];
     assert!(
         matches!(
             hold(gated(&flux, &both)).reason,
-            HoldReason::Before { lacks: Lack::Gate { word: Failure, .. }, .. }
+            HoldReason::Promotion { lacks: Lack::Gate { state: Failure, .. }, .. }
         ),
         "the worse is told"
     );
     let at_once = [("kustomization/a", Failure, 1), ("kustomization/a", Success, 1)];
     assert!(matches!(
         hold(gated(&flux, &at_once)).reason,
-        HoldReason::Before { lacks: Lack::Gate { word: Failure, .. }, .. }
+        HoldReason::Promotion { lacks: Lack::Gate { state: Failure, .. }, .. }
     ));
 }
 
 #[test]
 fn where_nothing_is_said_that_is_waited_for_and_then_called_overdue() {
-    let nothing = hold(gated(&["kustomization/*", "smoke-test"], &[("kustomization/a", Word::Success, 1)]));
+    let nothing =
+        hold(gated(&["kustomization/*", "smoke-test"], &[("kustomization/a", CheckState::Success, 1)]));
     assert!(nothing.to_string().contains("until `smoke-test` says something of target `staging`"));
     assert!(nothing.until.is_none() && nothing.to_string().contains("overdue"), "{nothing}");
     let ran = was(&[("26.8.3", 0)]);
     let young = hold(decided(vec![Before { gates: gates(&["*"]), ..before("26.8.3", 0, Some(ran)) }]));
     assert_eq!(young.until, Some(now() + days(1)));
     assert!(young.to_string().ends_with("expected until 2026-08-22 12:00 UTC"), "{young}");
-    let unread = vec![Ran { said: Err("no permission".into()), ..was(&[("26.8.3", 2)]).remove(0) }];
+    let unread = vec![Ran { checks: Err("no permission".into()), ..was(&[("26.8.3", 2)]).remove(0) }];
     let unread = decided(vec![Before { gates: gates(&["*"]), ..before("26.8.3", 0, Some(unread)) }]);
     assert!(hold(unread).to_string().contains("can be read (no permission)"));
 }
 
 #[test]
 fn proxies_wait_for_the_gates_of_their_own_control_plane() {
-    let itself = |word| {
-        let said = Ok(said(&[("kustomization/a", word, 1)]));
-        let ran = vec![Ran { said, ..was(&[("26.8.3", 2)]).remove(0) }];
+    let itself = |state| {
+        let checks = Ok(checks(&[("kustomization/a", state, 1)]));
+        let ran = vec![Ran { checks, ..was(&[("26.8.3", 2)]).remove(0) }];
         Before { gates: gates(&["kustomization/*"]), ..before("26.8.3", 0, Some(ran)) }
     };
     let decided = |itself: &Before| {
@@ -171,9 +176,9 @@ fn proxies_wait_for_the_gates_of_their_own_control_plane() {
         };
         data_plane(&Policy::default(), &needs("26.8.2", "26.8.2"), plane, now())
     };
-    assert_eq!(target(decided(&itself(Word::Success))), "edge-26.8.3");
+    assert_eq!(target(decided(&itself(CheckState::Success))), "edge-26.8.3");
     assert!(matches!(
-        hold(decided(&itself(Word::Failure))).reason,
-        HoldReason::Before { lacks: Lack::Gate { .. }, .. }
+        hold(decided(&itself(CheckState::Failure))).reason,
+        HoldReason::Promotion { lacks: Lack::Gate { .. }, .. }
     ));
 }

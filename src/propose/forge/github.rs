@@ -8,7 +8,7 @@ mod address;
 mod answer;
 mod extras;
 mod identity;
-mod said;
+mod status_checks;
 mod wire;
 
 use std::{
@@ -35,7 +35,7 @@ use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
 };
 use crate::{
-    policy::Said,
+    policy::StatusCheck,
     repo::{CommitId, Refs, Signature},
     sys::{clock::Clock, http::Http},
 };
@@ -416,8 +416,8 @@ impl Forge for GitHub<'_> {
         Ok(())
     }
 
-    fn said(&self, commits: &[CommitId]) -> Result<Option<Vec<Said>>, ForgeError> {
-        self.read_said(commits).map(Some)
+    fn status_checks(&self, commits: &[CommitId]) -> Result<Option<Vec<StatusCheck>>, ForgeError> {
+        self.read_status_checks(commits).map(Some)
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {

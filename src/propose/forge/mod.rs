@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    policy::Said,
+    policy::StatusCheck,
     repo::{Barrier, CommitId, Refs},
 };
 
@@ -145,9 +145,8 @@ pub trait Forge {
     }
     /// Sets `uplinker/verify` on a commit, with the page that tells more.
     fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError>;
-    /// Returns what is said of commits of the base branch: statuses, check runs and deployments, but for what we say
-    /// ourselves; `None` for a forge where nobody can say anything.
-    fn said(&self, _commits: &[CommitId]) -> Result<Option<Vec<Said>>, ForgeError> {
+    /// Returns the status checks of commits of the base branch, but for our own; `None` for a forge that has none.
+    fn status_checks(&self, _commits: &[CommitId]) -> Result<Option<Vec<StatusCheck>>, ForgeError> {
         Ok(None)
     }
     /// Returns the identity to commit as; `None` where the forge has none.

@@ -18,7 +18,7 @@ use crate::{
         targets::Aim,
     },
     plan::testing::path,
-    policy::Said,
+    policy::StatusCheck,
     propose::forge::Extras,
     release::{Catalog, Feed, FeedState},
     repo::{CommitId, Mode, git::Stretch},
@@ -74,7 +74,7 @@ impl Landed for Never {
         Ok(None)
     }
 
-    fn said(&self, _: &[CommitId]) -> Result<Result<Vec<Said>, String>, Error> {
+    fn status_checks(&self, _: &[CommitId]) -> Result<Result<Vec<StatusCheck>, String>, Error> {
         Ok(Ok(Vec::new()))
     }
 

@@ -1,6 +1,6 @@
-//! Step 10, propose: what is said of commits on GitHub: statuses, check runs, deployments.
+//! Step 10, propose: the status checks of commits on GitHub: commit statuses, check runs, deployments.
 //!
-//! In: commits. Out: [`Said`]. By GraphQL, which tells of many commits in one request; by REST each takes three.
+//! In: commits. Out: [`StatusCheck`]s. By GraphQL, which tells of many commits in one request; by REST each takes three.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{CONTEXT, GitHub, PAGES};
 use crate::{
-    policy::{Said, Word},
+    policy::{CheckState, StatusCheck},
     propose::forge::ForgeError,
     repo::CommitId,
 };
@@ -19,8 +19,8 @@ use crate::{
 const FIELDS: &str = "statusCheckRollup { contexts(first: 100, after: $after) { pageInfo { hasNextPage endCursor } nodes { \
                       ... on StatusContext { context state createdAt } ... on CheckRun { name status conclusion startedAt \
                       completedAt } } } } deployments(first: 100) { nodes { environment state updatedAt } }";
-/// What it takes to be told.
-const PERMISSION: &str = "statuses: read`, `checks: read` and `deployments: read";
+/// What it takes.
+const PERMISSION: &str = "statuses: read, checks: read, deployments: read";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -95,38 +95,38 @@ struct Deployment {
 // === impl GitHub ===
 
 impl GitHub<'_> {
-    /// Asks what is said of commits; of each up to a thousand statuses and checks.
-    pub(super) fn read_said(&self, commits: &[CommitId]) -> Result<Vec<Said>, ForgeError> {
-        let mut said = Vec::new();
+    /// Reads the status checks of commits, of each up to a thousand.
+    pub(super) fn read_status_checks(&self, commits: &[CommitId]) -> Result<Vec<StatusCheck>, ForgeError> {
+        let mut checks = Vec::new();
         // Deployments are told with the first page.
         let mut open: Vec<(CommitId, Option<String>)> = commits.iter().map(|id| (*id, None)).collect();
         for page in 0..PAGES {
             if open.is_empty() {
                 break;
             }
-            let mut answer = self.ask_said(&open)?;
+            let mut answer = self.ask_status_checks(&open)?;
             let mut next = Vec::new();
             for (n, (id, _)) in open.iter().enumerate() {
                 let Some(commit) = answer.remove(&format!("c{n}")).flatten() else { continue };
                 if page == 0 {
-                    said.extend(commit.deployments.nodes.into_iter().filter_map(Deployment::said));
+                    checks.extend(commit.deployments.nodes.into_iter().filter_map(Deployment::check));
                 }
                 let Some(Rollup { contexts }) = commit.status_check_rollup else { continue };
-                said.extend(contexts.nodes.into_iter().filter_map(Context::said));
+                checks.extend(contexts.nodes.into_iter().filter_map(Context::check));
                 let more = contexts.page_info.filter(|page| page.has_next_page);
                 next.extend(more.and_then(|page| page.end_cursor).map(|cursor| (*id, Some(cursor))));
             }
             open = next;
         }
-        said.retain(|one| one.name != CONTEXT);
-        Ok(said)
+        checks.retain(|one| one.name != CONTEXT);
+        Ok(checks)
     }
 
-    fn ask_said(
+    fn ask_status_checks(
         &self,
         commits: &[(CommitId, Option<String>)],
     ) -> Result<BTreeMap<String, Option<Commit>>, ForgeError> {
-        let asked = self.asked("cannot read what is said of commits", PERMISSION);
+        let asked = self.asked("cannot read the status checks of commits", PERMISSION);
         let object = |(n, (id, after)): (usize, &(CommitId, Option<String>))| {
             let fields = FIELDS.replace("$after", &json!(after).to_string());
             format!("c{n}: object(oid: \"{id}\") {{ ... on Commit {{ {fields} }} }}")
@@ -162,37 +162,37 @@ impl<T> Default for Nodes<T> {
 // === impl Context, Deployment ===
 
 impl Context {
-    fn said(self) -> Option<Said> {
+    fn check(self) -> Option<StatusCheck> {
         match self {
             Self::Status { context, state, created_at } => {
-                let word = match state.as_str() {
-                    "SUCCESS" => Word::Success,
-                    "FAILURE" | "ERROR" => Word::Failure,
-                    _ => Word::Pending,
+                let state = match state.as_str() {
+                    "SUCCESS" => CheckState::Success,
+                    "FAILURE" | "ERROR" => CheckState::Failure,
+                    _ => CheckState::Pending,
                 };
-                Some(Said { name: context, word, at: created_at })
+                Some(StatusCheck { name: context, state, at: created_at })
             }
             Self::Check { name, status, conclusion, started_at, completed_at } => {
-                let word = match (status.as_str(), conclusion.as_deref()) {
-                    ("COMPLETED", Some("SUCCESS" | "NEUTRAL" | "SKIPPED")) => Word::Success,
-                    ("COMPLETED", _) => Word::Failure,
-                    _ => Word::Pending,
+                let state = match (status.as_str(), conclusion.as_deref()) {
+                    ("COMPLETED", Some("SUCCESS" | "NEUTRAL" | "SKIPPED")) => CheckState::Success,
+                    ("COMPLETED", _) => CheckState::Failure,
+                    _ => CheckState::Pending,
                 };
-                Some(Said { name, word, at: completed_at.or(started_at)? })
+                Some(StatusCheck { name, state, at: completed_at.or(started_at)? })
             }
         }
     }
 }
 
 impl Deployment {
-    fn said(self) -> Option<Said> {
-        let word = match self.state?.as_str() {
-            "ACTIVE" | "SUCCESS" => Word::Success,
-            "ERROR" | "FAILURE" => Word::Failure,
+    fn check(self) -> Option<StatusCheck> {
+        let state = match self.state?.as_str() {
+            "ACTIVE" | "SUCCESS" => CheckState::Success,
+            "ERROR" | "FAILURE" => CheckState::Failure,
             // A later deployment has taken its place, which tells nothing of how this one went.
             "INACTIVE" | "DESTROYED" | "ABANDONED" => return None,
-            _ => Word::Pending,
+            _ => CheckState::Pending,
         };
-        Some(Said { name: self.environment?, word, at: self.updated_at })
+        Some(StatusCheck { name: self.environment?, state, at: self.updated_at })
     }
 }
