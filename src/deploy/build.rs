@@ -20,17 +20,3 @@ pub struct Build {
     /// What was not followed, and what the deployer would fail at.
     pub notes: Vec<Note>,
 }
-
-// === impl Build ===
-
-impl Build {
-    /// Tells whether nothing comes of it.
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-            && self.charts.is_empty()
-            && self.guards.is_empty()
-            && self.strays.is_empty()
-            && self.idle.is_empty()
-            && self.images.is_empty()
-    }
-}

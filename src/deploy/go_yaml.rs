@@ -80,7 +80,7 @@ impl Rewriter<'_> {
                 for (key, value) in map.iter() {
                     let changed = self.value(value, "a: ")?;
                     if (self.touches)(key) {
-                        let key_text = (self.change)(&Scalar::made(key))?.text().into_owned();
+                        let key_text = (self.change)(&Scalar::made(key))?.shown();
                         let out = new.get_or_insert_with(|| Value::Map(map.clone()));
                         out.remove(key);
                         out.insert(&key_text, changed.unwrap_or_else(|| value.clone()));

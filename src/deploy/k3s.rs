@@ -20,7 +20,7 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
     let spec = object.value.get("spec")?;
     let own = |key: &str| spec.scalar(&[key]).filter(|s| !s.text().is_empty()).cloned();
     let name = object.name()?.clone();
-    let namespace = object.namespace().filter(|n| n.unknown_to().is_none()).map(|n| n.text().into_owned());
+    let namespace = object.namespace().and_then(Scalar::known);
     let wanted = Reference {
         group: GROUP,
         kind: "HelmChartConfig",

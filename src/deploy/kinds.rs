@@ -1,7 +1,8 @@
 //! The kinds of objects that have something deployed: one row a kind.
 //!
-//! In: an object. Out: what its controller makes of it. Whatever looks for what is deployed, or walks over it, asks this
-//! table alone, so that another kind is one file that reads it and one row here.
+//! In: an object. Out: what its controller makes of it. Whatever walks over what is deployed asks this table, so that
+//! another kind is one file that reads it and one row here. A kind that may be written in parts, as a patch of an object
+//! that is not here, has its name in `model/written.rs` besides.
 
 use super::{
     argo, build::Build, chart::ChartRelease, cluster::Cluster, files::Files, flux, k3s, object::Object,

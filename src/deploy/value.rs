@@ -44,6 +44,8 @@ pub enum Via {
     Values,
     /// A parameter of a chart (`helm.parameters`, `set`).
     Parameter,
+    /// A variable that a Secret holds: a release in it has a place, and its text is shown to nobody.
+    Secret,
 }
 
 /// What stands in a text for a part that the tree does not say: a character that no text has.
@@ -202,6 +204,34 @@ impl Scalar {
         })
     }
 
+    /// Returns the text, where the tree says all of it.
+    pub fn known(&self) -> Option<std::borrow::Cow<'_, str>> {
+        self.unknown_to().is_none().then(|| self.text())
+    }
+
+    /// Says who keeps a part of the text: it is not in the tree, or it is a secret.
+    pub fn withheld_by(&self) -> Option<&str> {
+        let secret = |at: &Origin| at.via == Some(Via::Secret);
+        self.unknown_to().or_else(|| self.origins().any(secret).then_some("a Secret"))
+    }
+
+    /// Returns the text for people, with [`UNKNOWN`] for each part that is not known, or is a secret.
+    pub fn shown(&self) -> String {
+        let shown = |part: &Part| match part {
+            Part::Written(at) if at.via == Some(Via::Secret) => UNKNOWN.to_owned(),
+            part => part.text().to_owned(),
+        };
+        self.parts().iter().map(shown).collect()
+    }
+
+    /// Lists the places where the parts were written.
+    pub fn origins(&self) -> impl DoubleEndedIterator<Item = &Origin> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Written(origin) => Some(origin),
+            _ => None,
+        })
+    }
+
     /// Cuts bytes out of the text.
     pub fn cut(&self, range: Range<usize>) -> Self {
         let mut at = 0;
@@ -321,7 +351,7 @@ impl Value {
 
     /// Returns the text under a path of keys, where all of it is known.
     pub fn text(&self, keys: &[&str]) -> Option<std::borrow::Cow<'_, str>> {
-        self.scalar(keys).filter(|s| s.unknown_to().is_none()).map(Scalar::text)
+        self.scalar(keys)?.known()
     }
 
     /// Returns the scalar.

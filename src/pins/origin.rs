@@ -46,15 +46,15 @@ impl Origin {
     /// Reads where a deployer has a chart from.
     pub fn of(repository: &Repository) -> Self {
         match repository {
-            Repository::Address(address) => known(address).map_or(Self::Unknown, Self::Address),
+            // An address with a secret in it is shown nobody.
+            Repository::Address(address) if address.withheld_by().is_none() => {
+                Self::Address(address.text().into_owned())
+            }
+            Repository::Address(_) => Self::Unknown,
             Repository::Git(_) => Self::Local,
             Repository::Unknown(_) => Self::Unknown,
         }
     }
-}
-
-fn known(scalar: &Scalar) -> Option<String> {
-    scalar.unknown_to().is_none().then(|| scalar.text().into_owned())
 }
 
 // === impl Ours ===
@@ -64,7 +64,7 @@ impl Ours {
     pub fn of(release: &ChartRelease, mirrors: &[String]) -> Option<Self> {
         let origin = Origin::of(&release.repository);
         let version = release.version.as_ref().map(Scalar::text).unwrap_or_default();
-        Self::judge(&known(&release.chart)?, &origin, &version, mirrors)
+        Self::judge(&release.chart.known()?, &origin, &version, mirrors)
     }
 
     /// Judges a chart.

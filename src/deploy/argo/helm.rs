@@ -189,7 +189,10 @@ impl Layers<'_> {
                 Ok(file) => layers.push(Layer::text(&Scalar::file(&file), files, path)),
                 Err(_) if optional && !files.has(path) && is_this(of) => {}
                 Err(FileError::Absent) => {
-                    let who = format!("{path} of {}", of.as_deref().unwrap_or("this repository"));
+                    let who = match of {
+                        Some(repository) => format!("{path} of {repository}"),
+                        None => format!("{path}, which is not in this repository"),
+                    };
                     layers.push(Layer::Outside { who, target: None, optional });
                 }
                 Err(error) => layers.push(Layer::outside(format!("{path}: {error}"))),

@@ -231,7 +231,11 @@ impl Filler<'_> {
                 // A function of no name is the default's, which there is none of.
                 _ => text.clone().into_owned(),
             };
-            if *new == *text { value.clone() } else { Scalar::made(&new) }
+            match value.withheld_by() {
+                Some(who) => Scalar::unknown(who),
+                None if *new == *text => value.clone(),
+                None => Scalar::made(&new),
+            }
         }))
     }
 

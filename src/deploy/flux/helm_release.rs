@@ -107,7 +107,10 @@ pub fn post_rendered(object: &Object, files: &dyn Files) -> Build {
 /// Fills a HelmRelease that nobody in the tree applies: whoever does may substitute variables. `None` where it has none.
 pub fn unapplied(object: &Object, files: &dyn Files) -> Option<Object> {
     let is_applied = object.by.as_ref().is_some_and(|by| !NAMES.contains(&by.name()));
-    let value = Variables::elsewhere().fill(object, files, &mut Vec::new()).filter(|_| !is_applied)?;
+    if is_applied {
+        return None;
+    }
+    let value = Variables::elsewhere().fill(object, files, &mut Vec::new())?;
     Some(Object { value, ..object.clone() })
 }
 
@@ -230,7 +233,7 @@ fn referenced(
     let target = from.scalar(&["targetPath"]).filter(|t| !t.text().is_empty());
     let is = |key| from.text(&[key]).is_some_and(|text| text == "true");
     let optional = is("optional");
-    let namespace = object.namespace().filter(|n| n.unknown_to().is_none()).map(|n| n.text().into_owned());
+    let namespace = object.namespace().and_then(Scalar::known);
     let space = namespace.as_ref().map(|n| format!("{n}/")).unwrap_or_default();
     let what = format!("{kind} {space}{name}, key {key}");
     let outside =

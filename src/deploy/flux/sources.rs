@@ -37,8 +37,8 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn find(&self, reference: &Value, kind: &str) -> Option<&'a Object> {
         let name = reference.text(&["name"])?;
-        let own = self.object.namespace().filter(|n| n.unknown_to().is_none()).map(|n| n.text().into_owned());
-        let namespace = reference.text(&["namespace"]).map(|n| n.into_owned()).or(own);
+        let own = self.object.namespace().and_then(Scalar::known);
+        let namespace = reference.text(&["namespace"]).or(own);
         let wanted = Reference {
             group: SOURCES,
             kind,

@@ -12,7 +12,7 @@ use crate::deploy::{
     go_yaml,
     note::{About, Note},
     object::Object,
-    value::{Scalar, Value, Via},
+    value::{Origin, Part, Scalar, Value, Via},
 };
 
 /// The label or annotation that keeps an object as it is.
@@ -61,16 +61,17 @@ impl Variables {
             namespace: namespace.as_deref(),
             from: &kustomization.file,
         };
+        let is_open = kind == "ConfigMap";
         // What is in `data` of a Secret is encoded.
-        let data = if kind == "ConfigMap" { "data" } else { "stringData" };
+        let data = if is_open { "data" } else { "stringData" };
         let map = cluster.find(wanted).filter(|map| map.value.get("sops").is_none());
-        let map = map.filter(|map| kind == "ConfigMap" || map.value.get("data").is_none());
-        let Some(map) = map else {
-            return self.outside.push(format!("the {kind} `{name}`"));
-        };
+        let map = map.filter(|map| is_open || map.value.get("data").is_none());
+        let who = format!("the {kind} `{name}`");
+        let Some(map) = map else { return self.outside.push(who) };
         for (name, value) in map.value.get(data).into_iter().flat_map(Value::entries) {
             if let Some(value) = value.as_scalar() {
-                self.known.insert(name.to_owned(), one_line(value));
+                let value = if is_open { one_line(value) } else { secret(value, &who) };
+                self.known.insert(name.to_owned(), value);
             }
         }
     }
@@ -118,6 +119,19 @@ impl Variables {
 fn is_name(name: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
+}
+
+/// A variable's value out of a Secret: what cannot be a release is known to the Secret alone.
+fn secret(value: &Scalar, who: &str) -> Scalar {
+    // Such a text stays as it is written on every way: YAML never quotes it, and it is no mapping.
+    let is_token = value.text().chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+    match value.parts() {
+        [Part::Written(at)] if is_token => {
+            let at = Origin { via: Some(Via::Secret), ..at.clone() };
+            Scalar::of([Part::Written(at)], false)
+        }
+        _ => Scalar::unknown(who),
+    }
 }
 
 /// A variable's value: without line breaks.

@@ -17,7 +17,7 @@ use super::{
     files::Files,
     go_template::BRANCHES,
     note::{About, Bound, Note},
-    value::Value,
+    value::{Scalar, Value},
 };
 use crate::repo::RepoPath;
 use functions::{Bounds, Run};
@@ -186,7 +186,7 @@ impl Walk<'_, '_> {
     /// Takes in the helmfiles that an entry of `helmfiles` means.
     fn below(&mut self, state: &State, entry: &Value) {
         let path = entry.as_scalar().or_else(|| entry.scalar(&["path"]));
-        let Some(path) = path.filter(|p| p.unknown_to().is_none()).map(|p| p.text().into_owned()) else {
+        let Some(path) = path.and_then(Scalar::known) else {
             return;
         };
         let folder = state.path.folder();

@@ -9,7 +9,7 @@ use crate::{
         chart::{ChartRelease, Layer, Repository},
         files::FileError,
         note::{About, Note},
-        value::{Part, Scalar, Value},
+        value::{Scalar, Value},
     },
     repo::RepoPath,
 };
@@ -56,13 +56,10 @@ pub(super) fn chart(
     let mut layers = Vec::new();
     let file = file.map(|file| values(builder, here, &text_of(Some(&Value::Scalar(file)))));
     let inline = inline.cloned().map(Layer::Values);
-    let mut own_values = true;
     match entry.text(&["valuesMerge"]).as_deref() {
         Some("merge") => layers.extend(inline.into_iter().chain(file)),
-        Some("replace") if inline.is_some() => {
-            layers.extend(inline);
-            own_values = false;
-        }
+        // Of the file and the inline values alone: Helm lays the chart's own below both.
+        Some("replace") if inline.is_some() => layers.extend(inline),
         _ => layers.extend(file.into_iter().chain(inline)),
     }
     for more in entry.list_at("additionalValuesFiles") {
@@ -74,7 +71,6 @@ pub(super) fn chart(
         // Without a namespace kustomize gives none to Helm either.
         namespace: scalar("namespace", "releaseNamespace").or_else(|| Some(Scalar::made("default"))),
         layers,
-        own_values,
         kube_version: entry.scalar(&["kubeVersion"]).cloned(),
         api_versions: entry.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         include_crds: flag("includeCRDs"),
@@ -85,10 +81,7 @@ pub(super) fn chart(
 
 /// Returns the file of an entry: a generator may have one of its own.
 fn file_of(entry: &Value) -> Option<&RepoPath> {
-    entry.scalars().into_iter().flat_map(Scalar::parts).find_map(|part| match part {
-        Part::Written(at) => Some(&at.source.path),
-        _ => None,
-    })
+    entry.scalars().into_iter().flat_map(Scalar::origins).map(|at| &at.source.path).next()
 }
 
 /// Notes of charts what a kustomization does to their objects.

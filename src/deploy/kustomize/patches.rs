@@ -16,6 +16,8 @@ use crate::deploy::{
 
 /// Steps of a path that are followed where an object is made up.
 const STEPS: usize = 50;
+/// Items of a list that is made up.
+const ITEMS: usize = 50;
 
 /// A patch as a kustomization has it.
 pub(super) struct Patch<'v> {
@@ -264,13 +266,9 @@ fn made(operations: &[Value], target: &Value, selected: Option<&Value>) -> Value
             let key = step.replace("~1", "/").replace("~0", "~");
             at = match key.parse::<usize>().ok().or((key == "-").then_some(0)) {
                 Some(index) => {
-                    let items = at.make_list();
-                    let missing = (index + 1).min(STEPS).saturating_sub(items.len());
-                    items.extend(std::iter::repeat_n(Value::empty(), missing));
-                    match items.get_mut(index.min(STEPS - 1)) {
-                        Some(item) => item,
-                        None => return object,
-                    }
+                    let (items, index) = (at.make_list(), index.min(ITEMS - 1));
+                    items.resize(items.len().max(index + 1), Value::empty());
+                    &mut items[index]
                 }
                 None => at.make_map().entry(key.into()).or_insert_with(Value::empty),
             };

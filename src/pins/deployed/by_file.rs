@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{claim::Claims, release::take_release};
 use crate::{
-    deploy::{About, ChartRelease, Files as _, Note, Part, helmfile, terraform},
+    deploy::{About, ChartRelease, Files as _, Note, Scalar, helmfile, terraform},
     pins::{Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, other},
     repo::RepoPath,
 };
@@ -54,11 +54,8 @@ impl Evaluated {
             About::Unread { what, why } => Some((note.path, format!("{what}: {why}"))),
             _ => None,
         });
-        let parts = charts.iter().filter_map(|chart| chart.version.as_ref()).flat_map(|v| v.parts());
-        let versions = parts.filter_map(|part| match part {
-            Part::Written(at) => Some((at.source.path.clone(), at.span.start)),
-            _ => None,
-        });
+        let places = charts.iter().filter_map(|chart| chart.version.as_ref()).flat_map(Scalar::origins);
+        let versions = places.map(|at| (at.source.path.clone(), at.span.start));
         Self { reason, unread: unread.collect(), versions: versions.collect() }
     }
 

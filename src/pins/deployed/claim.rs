@@ -106,10 +106,7 @@ impl Claim {
 impl Claims {
     /// Takes a scalar that is a version, where it was written.
     pub fn take(&mut self, scalar: &Scalar, spec: &Spec) {
-        let aliases = scalar.parts().iter().filter_map(|part| match part {
-            Part::Written(at) => Some((at.source.path.clone(), at.alias?)),
-            _ => None,
-        });
+        let aliases = scalar.origins().filter_map(|at| Some((at.source.path.clone(), at.alias?)));
         self.aliases.extend(aliases);
         self.claims.extend(claims(scalar, spec));
         if self.claims.len() >= 2 * self.settled + LOOSE {
@@ -119,11 +116,7 @@ impl Claims {
 
     /// Takes a chart that names no version, and so takes new ones by itself: what names it is all that stands there.
     pub fn take_floating(&mut self, chart: &Scalar, spec: &Spec) {
-        let last = chart.parts().iter().rev().find_map(|part| match part {
-            Part::Written(at) => Some(at),
-            _ => None,
-        });
-        if let Some(at) = last {
+        if let Some(at) = chart.origins().next_back() {
             let mut claim = Claim::new(at, spec.clone(), opaque(0, Reason::Range));
             claim.span = at.span.end..at.span.end;
             self.claims.push(claim);
@@ -133,11 +126,8 @@ impl Claims {
     /// Notes the version of a chart that is not Linkerd's: what both read cannot move.
     pub fn take_foreign(&mut self, version: &Scalar) {
         let is_release = matches!(judge(&version.text(), Expects::Either), Judged::Version(text) if text.version.is_some());
-        let parts = version.parts().iter().filter(|_| is_release);
-        self.foreign.extend(parts.filter_map(|part| match part {
-            Part::Written(at) => Some((at.source.path.clone(), at.span.start)),
-            _ => None,
-        }));
+        let places = version.origins().filter(|_| is_release);
+        self.foreign.extend(places.map(|at| (at.source.path.clone(), at.span.start)));
     }
 
     /// Takes what is only compared with a version: it moves with it, since kustomize fails where they differ.
@@ -256,7 +246,7 @@ fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
 /// Says what a place is: what its reader is, unless it has a name of its own.
 fn kind(at: &Origin, spec: &Spec) -> PinKind {
     match at.via {
-        Some(Via::Variable) => PinKind::Variable,
+        Some(Via::Variable | Via::Secret) => PinKind::Variable,
         Some(Via::Generator) => PinKind::ArgoGenerator,
         Some(Via::Parameter) => PinKind::ArgoHelmParameter,
         // What a template puts beside the key is a value like any other.

@@ -32,7 +32,7 @@ pub(in crate::pins) fn take_release(
     claims: &mut Claims,
 ) {
     if matches!(kind, PinKind::Terraform | PinKind::Helmfile | PinKind::Fleet) {
-        let chart = known(&release.chart);
+        let chart = release.chart.known();
         claims.local.extend(chart.and_then(|chart| charts::beside(context, release, &chart)));
     }
     take(context, release, kind, false, claims);
@@ -41,12 +41,12 @@ pub(in crate::pins) fn take_release(
 /// Takes a chart that an object asks for.
 pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut Claims) {
     let Asked { release, deployer, object, after, cluster } = asked;
-    let namespace = release.namespace.as_ref().and_then(known);
+    let namespace = release.namespace.as_ref().and_then(Scalar::known);
     let opted_out = namespace.is_some_and(|name| is_out(&name, &release.file, cluster));
     let Some(ours) = take(context, release, kind(*deployer), opted_out, claims) else { return };
     let is_ordered = object.is_some() || *deployer == Deployer::Kustomize;
     if let Some(line) = line(release, *object).filter(|_| is_ordered) {
-        let of = |scalar: Option<&Scalar>| scalar.and_then(known);
+        let of = |scalar: Option<&Scalar>| Some(scalar?.known()?.into_owned());
         let (depends_on, sync_wave) = match after {
             After::Unsaid => (None, None),
             After::DependsOn(names) => (Some(names.clone()), None),
@@ -94,7 +94,7 @@ fn take(
     opted_out: bool,
     claims: &mut Claims,
 ) -> Option<Ours> {
-    let chart = known(&release.chart);
+    let chart = release.chart.known();
     let ours = chart.as_ref().and_then(|chart| version(context, release, chart, kind, claims));
     let by = match (&ours, &chart) {
         (Some(ours), _) => ReadBy::Ours(ours.clone()),
@@ -116,7 +116,7 @@ fn take_layer(read: &Read<'_>, layer: &Layer, claims: &mut Claims) {
     match layer {
         Layer::Values(values) => read.take(values, claims),
         Layer::Set(set) => {
-            if let Some(name) = known(&set.name) {
+            if let Some(name) = set.name.known() {
                 read.take_single(&name, &set.value, claims);
             }
         }
@@ -138,7 +138,7 @@ fn version(
         false => (chart, Origin::of(&release.repository)),
     };
     let judge = |version: Option<&Scalar>| {
-        let text = version.filter(|v| v.unknown_to().is_none()).map(Scalar::text).unwrap_or_default();
+        let text = version.and_then(Scalar::known).unwrap_or_default();
         Ours::judge(chart, &origin, &text, &context.options.mirrors)
     };
     let spec = |ours: &Ours| {
@@ -162,8 +162,4 @@ fn version(
         (None, _) => {}
     }
     ours
-}
-
-fn known(scalar: &Scalar) -> Option<String> {
-    scalar.unknown_to().is_none().then(|| scalar.text().into_owned())
 }

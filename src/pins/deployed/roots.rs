@@ -123,7 +123,6 @@ fn mentions(object: &Object) -> bool {
         || linkerd::retired_chart(&chart).is_some()
         || chart.contains('/')
         || flux::is_of_tree(object)
-        || flux::is_of_tree(object)
         || has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"))
 }
 

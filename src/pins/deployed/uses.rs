@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::{
-    deploy::{About, ChartRelease, Files as _, Note, Origin, Part, Scalar, value::UNKNOWN},
+    deploy::{About, ChartRelease, Files as _, Note, Scalar, value::UNKNOWN},
     pins::{
         ChartUse, Reason, ValuesPart, context::Context, object::Object, origin::Ours, place::Place,
         screen::is_kustomization,
@@ -53,7 +53,7 @@ impl Uses {
             let found = one(release, ours.chart, &mut self.texts);
             let places = self.found.entry(found).or_default();
             places.by.extend(release.by.clone());
-            for at in scalars(release).flat_map(origins) {
+            for at in scalars(release).flat_map(Scalar::origins) {
                 if at.source.path != release.file && !places.sources.contains(&at.source.path) {
                     places.sources.insert(at.source.path.clone());
                 }
@@ -99,7 +99,9 @@ impl Uses {
         uses.chunk_by_mut(|a, b| a.path == b.path).for_each(|of_file| lines(context, of_file));
         leave_parts(context, &self.umbrellas, &mut uses);
         uses.sort_by(|a, b| {
-            let key = |u: &'_ ChartUse| (u.path.clone(), u.line, u.part.clone(), u.release.clone());
+            fn key(of: &ChartUse) -> (&RepoPath, usize, &str, &str) {
+                (&of.path, of.line, &of.part, &of.release)
+            }
             key(a).cmp(&key(b)).then_with(|| a.cmp(b))
         });
         uses
@@ -132,7 +134,7 @@ fn folder_of(chart: &str) -> String {
 
 /// Makes a use of a release.
 fn one(release: &ChartRelease, chart: String, texts: &mut HashSet<Arc<str>>) -> ChartUse {
-    let known = |scalar: &Scalar| scalar.unknown_to().is_none().then(|| scalar.text().into_owned());
+    let known = |scalar: &Scalar| scalar.withheld_by().is_none().then(|| scalar.text().into_owned());
     let (values, parameters) = given::given(release, texts);
     let mut notes: Vec<String> = Vec::new();
     let left_out = "The chart's `values.yaml` is left out; the rendering here has it all the same.";
@@ -144,7 +146,7 @@ fn one(release: &ChartRelease, chart: String, texts: &mut HashSet<Arc<str>>) -> 
     if !release.own_values {
         notes.push(left_out.to_owned());
     }
-    let mut name = release.release.text().replace(UNKNOWN, "").trim_matches('-').to_owned();
+    let mut name = release.release.shown().replace(UNKNOWN, "").trim_matches('-').to_owned();
     if name.is_empty() {
         name.clone_from(&chart);
     }
@@ -192,17 +194,10 @@ fn scalars(release: &ChartRelease) -> impl Iterator<Item = &Scalar> {
     own.chain(release.scalars())
 }
 
-fn origins(scalar: &Scalar) -> impl Iterator<Item = &Origin> {
-    scalar.parts().iter().filter_map(|part| match part {
-        Part::Written(at) => Some(at),
-        _ => None,
-    })
-}
-
 /// Returns a byte of a release in its file.
 fn start(release: &ChartRelease) -> usize {
     let own = [&release.release, &release.chart].into_iter().chain(&release.version);
-    let mut own = own.flat_map(origins).filter(|at| at.source.path == release.file);
+    let mut own = own.flat_map(Scalar::origins).filter(|at| at.source.path == release.file);
     own.next().map_or(0, |at| at.span.start)
 }
 

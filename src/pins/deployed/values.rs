@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::claim::Claims;
 use crate::{
-    deploy::{Part, Scalar, Value},
+    deploy::{Scalar, Value},
     linkerd::{self, CHARTS, INJECT, PROXY_VERSION, ValueLine},
     pins::{
         PinKind, Reason, annotation,
@@ -185,10 +185,7 @@ fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
 type Place<'v> = (&'v str, usize);
 
 fn place(scalar: &Scalar) -> Option<Place<'_>> {
-    scalar.parts().iter().find_map(|part| match part {
-        Part::Written(at) => Some((at.source.path.as_str(), at.span.start)),
-        _ => None,
-    })
+    scalar.origins().next().map(|at| (at.source.path.as_str(), at.span.start))
 }
 
 fn table<'v>(values: &'v Value, ours: &Ours, known: &mut HashSet<Place<'v>>, claims: &mut Claims) {

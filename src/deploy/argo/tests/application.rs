@@ -132,7 +132,7 @@ fn a_folder_is_a_chart_or_a_directory() {
     );
     assert_eq!(values(&chart.charts[0]), "{ha:1 image:{tag:edge-26.8.2}}");
     assert!(
-        matches!(&chart.charts[0].layers[1], Layer::Outside { who, .. } if who == "charts/x/none.yaml of this repository")
+        matches!(&chart.charts[0].layers[1], Layer::Outside { who, .. } if who == "charts/x/none.yaml, which is not in this repository")
     );
     let kinds = |spec: &str| {
         let found = deployed(&format!("  source: {{repoURL: g, path: plain{spec}}}\n"), &tree);

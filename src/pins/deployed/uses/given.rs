@@ -5,7 +5,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{kept, origins};
+use super::kept;
 use crate::{
     deploy::{
         ChartRelease, Layer, Origin, Value,
@@ -44,7 +44,7 @@ impl Given<'_> {
     fn layer(&mut self, layer: &Layer, followed: Option<usize>) {
         match layer {
             Layer::Values(value) => self.mapping(value),
-            Layer::InChart { file, optional } => match file.unknown_to() {
+            Layer::InChart { file, optional } => match file.withheld_by() {
                 None => match RepoPath::resolve("", file.text().trim_start_matches('/')) {
                     Some(inside) => {
                         let file = inside.as_str().to_owned();
@@ -55,12 +55,12 @@ impl Given<'_> {
                 Some(who) => self.outside(format!("the values file of {who}"), None, *optional),
             },
             Layer::Outside { who, target, optional } => {
-                let target = target.as_ref().filter(|target| target.unknown_to().is_none());
+                let target = target.as_ref().filter(|target| target.withheld_by().is_none());
                 self.outside(who.clone(), target.map(|target| target.text().into_owned()), *optional);
             }
             Layer::Set(set) => {
                 let name = set.name.text().into_owned();
-                match (set.name.unknown_to(), set.value.unknown_to(), followed) {
+                match (set.name.withheld_by(), set.value.withheld_by(), followed) {
                     (Some(who), _, _) => self.outside(who.to_owned(), None, false),
                     (None, Some(who), _) => self.outside(who.to_owned(), Some(name), false),
                     (None, None, None) => {
@@ -107,7 +107,7 @@ impl Given<'_> {
         let own = &self.release.file;
         let scalars = value.scalars();
         let standing = |at: &&Origin| matches!(at.via, None | Some(Via::Values));
-        let mut paths = scalars.iter().flat_map(|s| origins(s)).filter(standing).map(|at| &at.source.path);
+        let mut paths = scalars.iter().flat_map(|s| s.origins()).filter(standing).map(|at| &at.source.path);
         let first = paths.next().unwrap_or(own);
         if first == own || paths.any(|path| path == own) { own.clone() } else { first.clone() }
     }
@@ -118,7 +118,7 @@ fn settled(value: &Value, path: &str, holes: &mut Vec<(String, String)>) -> Opti
     match value {
         Value::Scalar(scalar) => {
             let sealed = scalar.text().starts_with("ENC[").then_some("a value that SOPS encrypts");
-            match scalar.unknown_to().or(sealed) {
+            match scalar.withheld_by().or(sealed) {
                 Some(who) => {
                     holes.push((path.to_owned(), who.to_owned()));
                     None

@@ -120,3 +120,27 @@ fn what_clusters_have_alike_is_one_use_and_what_they_build_of_is_none() {
     let bare = base.replace(":=2026.6.3", "");
     assert!(uses(&[("base/release.yaml", &bare), kustomization]).is_empty());
 }
+
+#[test]
+fn what_a_secret_fills_in_is_shown_to_nobody() {
+    let rest = "  targetNamespace: '${where}'\n  values:\n    plain: '${token}'\n    upper: '${token^^}'\n    long: 'a ${long} b'\n    ${token}: key\n    known: '${shown}'\n";
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: own, namespace: flux-system}\nstringData: {token: s3cret, long: \"s3cret\\tin words\", where: s3cret, version: 2026.8.2}\n";
+    let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: root, namespace: flux-system}\nspec:\n  path: ./a\n  postBuild:\n    substitute: {shown: open}\n    substituteFrom: [{kind: Secret, name: own}]\n";
+    let files = [
+        ("a/kustomization.yaml", "resources: [source.yaml, release.yaml]\n"),
+        ("a/source.yaml", REPOSITORY),
+        ("a/release.yaml", &release("crds", "linkerd-crds", "\"${version}\"", rest)),
+        ("root/root.yaml", root),
+        ("root/secret.yaml", secret),
+    ];
+    let found = uses(&files);
+    let [only] = &found[..] else { panic!("{found:?}") };
+    assert!(!format!("{only:?}").to_lowercase().contains("s3cret"), "{only:?}");
+    assert_eq!((only.version.as_str(), &only.namespace), ("2026.8.2", &None));
+    let outside = |path: &str| format!("outside: {path}");
+    let shown = layers(only);
+    assert_eq!(shown[0], "a/release.yaml: {known: open}");
+    for path in ["a Secret -> plain", "a Secret -> upper", "the Secret `own` -> long"] {
+        assert!(shown.contains(&outside(path)), "{path}: {shown:?}");
+    }
+}

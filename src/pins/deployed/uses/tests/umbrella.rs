@@ -98,3 +98,17 @@ fn a_release_of_an_umbrella_in_git_takes_its_values_files() {
         ]
     );
 }
+
+#[test]
+fn kustomize_replaces_values_of_files_and_never_those_of_the_chart() {
+    let item = "helmGlobals: {chartHome: charts}\nhelmCharts:\n- {name: mesh, releaseName: m, namespace: mesh, valuesFile: v.yaml, valuesInline: {linkerd-crds: {i: 1}}, valuesMerge: replace}\n";
+    let found = uses(&[
+        ("charts/mesh/Chart.yaml", CHART),
+        ("charts/mesh/values.yaml", "linkerd-crds: {c: 1}\nviz: {enabled: false}\n"),
+        ("kustomization.yaml", item),
+        ("v.yaml", "linkerd-crds: {f: 1}\n"),
+    ]);
+    let crds = found.iter().find(|found| found.chart == "linkerd-crds").unwrap();
+    assert_eq!(layers(crds), ["charts/mesh/values.yaml: {c: 1}", "kustomization.yaml: {i: 1}"]);
+    assert!(found.iter().all(|found| found.chart != "linkerd-viz"));
+}
