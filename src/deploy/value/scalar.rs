@@ -1,0 +1,316 @@
+//! Scalars that know where each part of their text was written.
+
+use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
+
+use crate::repo::{BlobId, RepoPath};
+
+/// A file of the tree as text.
+pub struct Source {
+    /// Where it is.
+    pub path: RepoPath,
+    /// Its blob.
+    pub blob: BlobId,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// The place in the tree where a piece of text was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The file.
+    pub source: Arc<Source>,
+    /// The bytes of it, as they stand there: without quotes, escapes not undone.
+    pub span: Range<usize>,
+    /// The way that it took, where it had a name of its own on that way.
+    pub via: Option<Via>,
+    /// The first byte of the alias by which it was read, where it was.
+    pub alias: Option<usize>,
+}
+
+/// A way on which a text is known by a name of its own, apart from the object that reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Via {
+    /// A variable: Flux substitution, a replacement's source, an input, a local, an environment's value.
+    Variable,
+    /// An element of a generator of applications.
+    Generator,
+    /// A layer of values of a chart.
+    Values,
+    /// A parameter of a chart (`helm.parameters`, `set`).
+    Parameter,
+    /// A variable that a Secret holds: a release in it has a place, and its text is shown to nobody.
+    Secret,
+}
+
+/// What stands in a text for a part that the tree does not say: a character that no text has.
+pub const UNKNOWN: &str = "\u{f8f0}";
+
+/// A piece of a scalar's text.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Part {
+    /// It stands in the tree as it is.
+    Written(Origin),
+    /// The deployer made it, or it stands in the tree in other bytes (an escape, a fold).
+    Made(Arc<str>),
+    /// The tree does not say it: who knows, for people.
+    Unknown(Arc<str>),
+}
+
+/// A scalar: its text in parts, and how it is typed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Scalar {
+    parts: Parts,
+    /// Whether it was written without quotes, so that its reader types it: `true` is a boolean then.
+    pub plain: bool,
+}
+
+/// Most scalars have one part, which needs no list.
+#[derive(Clone, PartialEq, Eq)]
+enum Parts {
+    One(Part),
+    Many(Arc<[Part]>),
+}
+
+// === impl Origin ===
+
+impl Origin {
+    /// Returns the text as it stands in the file.
+    pub fn text(&self) -> &str {
+        self.source.text.get(self.span.clone()).unwrap_or_default()
+    }
+
+    fn cut(&self, range: Range<usize>) -> Self {
+        let start = self.span.start;
+        Self { span: start + range.start..start + range.end, ..self.clone() }
+    }
+}
+
+// === impl Part ===
+
+impl Part {
+    /// Returns the text; [`UNKNOWN`] for what the tree does not say.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Written(origin) => origin.text(),
+            Self::Made(text) => text,
+            Self::Unknown(_) => UNKNOWN,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.text().len()
+    }
+
+    /// Cuts a part of its text; one that is not known cannot be cut.
+    fn cut(&self, range: Range<usize>) -> Self {
+        match self {
+            Self::Written(origin) => Self::Written(origin.cut(range)),
+            Self::Made(text) => Self::Made(text.get(range).unwrap_or_default().into()),
+            Self::Unknown(_) => self.clone(),
+        }
+    }
+
+    /// Joins two parts that stand side by side in one file.
+    fn join(&self, next: &Self) -> Option<Self> {
+        match (self, next) {
+            (Self::Written(a), Self::Written(b))
+                if Arc::ptr_eq(&a.source, &b.source)
+                    && (a.via, a.alias) == (b.via, b.alias)
+                    && a.span.end == b.span.start =>
+            {
+                Some(Self::Written(Origin { span: a.span.start..b.span.end, ..a.clone() }))
+            }
+            (Self::Made(a), Self::Made(b)) => Some(Self::Made(format!("{a}{b}").into())),
+            _ => None,
+        }
+    }
+}
+
+// === impl Scalar ===
+
+impl Scalar {
+    /// A scalar of these parts; empty ones go, neighbours are joined.
+    pub fn of(parts: impl IntoIterator<Item = Part>, plain: bool) -> Self {
+        let mut joined: Vec<Part> = Vec::new();
+        for part in parts {
+            let both = joined.last().and_then(|last| last.join(&part));
+            match (both, joined.last_mut()) {
+                (Some(both), Some(last)) => *last = both,
+                _ if part.len() == 0 => {}
+                _ => joined.push(part),
+            }
+        }
+        let one = if joined.len() > 1 { None } else { Some(joined.pop().unwrap_or(Part::Made("".into()))) };
+        Self { parts: one.map_or_else(|| Parts::Many(joined.into()), Parts::One), plain }
+    }
+
+    /// A text that a deployer makes.
+    pub fn made(text: &str) -> Self {
+        Self { parts: Parts::One(Part::Made(text.into())), plain: false }
+    }
+
+    /// A text that the tree does not say.
+    pub fn unknown(who: &str) -> Self {
+        Self { parts: Parts::One(Part::Unknown(who.into())), plain: false }
+    }
+
+    /// The whole text of a file.
+    pub fn file(source: &Arc<Source>) -> Self {
+        let origin = Origin { source: source.clone(), span: 0..source.text.len(), via: None, alias: None };
+        Self { parts: Parts::One(Part::Written(origin)), plain: false }
+    }
+
+    /// Returns the parts in order.
+    pub fn parts(&self) -> &[Part] {
+        match &self.parts {
+            Parts::One(part) => std::slice::from_ref(part),
+            Parts::Many(parts) => parts,
+        }
+    }
+
+    /// Returns the text, with [`UNKNOWN`] for each part that the tree does not say.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self.parts() {
+            [part] => part.text().into(),
+            parts => parts.iter().map(Part::text).collect::<String>().into(),
+        }
+    }
+
+    /// Says who knows the part of the text that the tree does not say.
+    pub fn unknown_to(&self) -> Option<&str> {
+        self.parts().iter().find_map(|part| match part {
+            Part::Unknown(who) => Some(&**who),
+            _ => None,
+        })
+    }
+
+    /// Returns the text, where the tree says all of it.
+    pub fn known(&self) -> Option<Cow<'_, str>> {
+        self.unknown_to().is_none().then(|| self.text())
+    }
+
+    /// Says who keeps a part of the text: it is not in the tree, or it is a secret.
+    pub fn withheld_by(&self) -> Option<&str> {
+        let secret = |at: &Origin| at.via == Some(Via::Secret);
+        self.unknown_to().or_else(|| self.origins().any(secret).then_some("a Secret"))
+    }
+
+    /// Returns the text for people, with [`UNKNOWN`] for each part that is not known, or is a secret.
+    pub fn shown(&self) -> String {
+        let shown = |part: &Part| match part {
+            Part::Written(at) if at.via == Some(Via::Secret) => UNKNOWN.to_owned(),
+            part => part.text().to_owned(),
+        };
+        self.parts().iter().map(shown).collect()
+    }
+
+    /// Lists the places where the parts were written.
+    pub fn origins(&self) -> impl DoubleEndedIterator<Item = &Origin> {
+        self.parts().iter().filter_map(|part| match part {
+            Part::Written(origin) => Some(origin),
+            _ => None,
+        })
+    }
+
+    /// Cuts bytes out of the text.
+    pub fn cut(&self, range: Range<usize>) -> Self {
+        let mut at = 0;
+        let mut parts = Vec::new();
+        for part in self.parts() {
+            let end = at + part.len();
+            let (from, to) = (range.start.max(at), range.end.min(end));
+            if from < to {
+                parts.push(part.cut(from - at..to - at));
+            }
+            at = end;
+        }
+        Self::of(parts, self.plain)
+    }
+
+    /// Puts a text behind this one.
+    pub fn then(&self, next: &Self) -> Self {
+        Self::of(self.parts().iter().chain(next.parts()).cloned(), self.plain)
+    }
+
+    /// Puts `new` in place of bytes of the text.
+    pub fn splice(&self, range: Range<usize>, new: &Self) -> Self {
+        let len = self.parts().iter().map(Part::len).sum();
+        let (before, after) = (self.cut(0..range.start), self.cut(range.end..len));
+        let parts = before.parts().iter().chain(new.parts()).chain(after.parts());
+        Self::of(parts.cloned(), self.plain)
+    }
+
+    /// Notes the way that a text took, unless it has one already: the first name is the one that it was written under.
+    pub fn via(&self, via: Via) -> Self {
+        let parts = self.parts().iter().map(|part| match part {
+            Part::Written(origin) => {
+                Part::Written(Origin { via: origin.via.or(Some(via)), ..origin.clone() })
+            }
+            other => other.clone(),
+        });
+        Self::of(parts, self.plain)
+    }
+
+    /// Notes the alias by which a text was read.
+    pub fn through(&self, alias: &Self) -> Self {
+        let Some(Part::Written(alias)) = alias.parts().first() else { return self.clone() };
+        let parts = self.parts().iter().map(|part| match part {
+            Part::Written(origin) => {
+                Part::Written(Origin { alias: Some(alias.span.start), ..origin.clone() })
+            }
+            other => other.clone(),
+        });
+        Self::of(parts, self.plain)
+    }
+
+    /// Types it by its reader, as a text that is not quoted.
+    pub fn as_plain(mut self) -> Self {
+        self.plain = true;
+        self
+    }
+
+    /// Keeps it a text, whatever it looks like.
+    pub fn as_string(mut self) -> Self {
+        self.plain = false;
+        self
+    }
+
+    /// Tells whether this is a null: plain, and nothing or one of YAML's words for it.
+    pub fn is_null(&self) -> bool {
+        self.plain
+            && self.unknown_to().is_none()
+            && matches!(&*self.text(), "" | "~" | "null" | "Null" | "NULL")
+    }
+}
+
+// === impl Source ===
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || (self.path == other.path && self.blob == other.blob)
+    }
+}
+
+impl Eq for Source {}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path)
+    }
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Written(o) => write!(f, "{:?}@{}:{}", o.text(), o.source.path, o.span.start),
+            Self::Made(text) => write!(f, "{text:?}"),
+            Self::Unknown(who) => write!(f, "<{who}>"),
+        }
+    }
+}
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.parts()).finish()
+    }
+}
