@@ -19,6 +19,7 @@ mod lifecycle {
     mod planned;
     mod play;
     mod promoted;
+    mod restarts;
     mod rules;
     mod settings;
     mod standing;

@@ -197,7 +197,13 @@ pub const KEYS: &[Key] = &[
         "found in the files",
         "The release that the control plane runs, where it is not in this repository. Without it such pins are held.",
     ),
-    later("dataPlane.restart", "Restarts of workloads."),
+    key(
+        "dataPlane.restart",
+        Shape::Word(&["none", "opt-in"]),
+        "`none`",
+        "`opt-in` keeps the proxy annotation of pod templates with the label `config.linkerd.io/reconcile: auto` at the \
+         control plane's release, and adds it where it is missing, so that their workloads roll.",
+    ),
     later("dataPlane.waves", "Restarts in waves."),
     key(
         "gates",

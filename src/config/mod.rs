@@ -100,6 +100,8 @@ pub struct DataPlane {
     pub pins: ProxyPins,
     /// How long the platform change must have been on the base branch.
     pub after: SignedDuration,
+    /// Whether pod templates that ask for restarts by a label get the annotation that makes them roll.
+    pub restarts: bool,
     /// The release of a control plane that is not in this repository.
     pub control_plane: Option<EdgeVersion>,
 }
@@ -262,7 +264,8 @@ impl Default for TargetConfig {
 
 impl Default for DataPlane {
     fn default() -> Self {
-        Self { pins: ProxyPins::Follow, after: SignedDuration::from_hours(24), control_plane: None }
+        let after = SignedDuration::from_hours(24);
+        Self { pins: ProxyPins::Follow, after, restarts: false, control_plane: None }
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) struct Raw {
     pub targets_word: Word,
     pub data_plane_pins: Word,
     pub data_plane_after: Word,
+    pub data_plane_restart: Word,
     pub control_plane: Word,
     pub render: Vec<RawRender>,
     pub drift: Word,
@@ -178,6 +179,7 @@ impl Raw {
             targets_word: file.word("targets"),
             data_plane_pins: data_plane.word("pins"),
             data_plane_after: data_plane.word("after"),
+            data_plane_restart: data_plane.word("restart"),
             control_plane: data_plane.word("controlPlane"),
             render: file
                 .sections("render")

@@ -181,12 +181,14 @@ impl Conversion<'_> {
             Some("ignore") => ProxyPins::Ignore,
             _ => ProxyPins::Follow,
         };
-        if let (ProxyPins::Ignore, Some(after)) = (pins, &raw.data_plane_after) {
+        let restarts = word(&raw.data_plane_restart) == Some("opt-in");
+        if let (ProxyPins::Ignore, false, Some(after)) = (pins, restarts, &raw.data_plane_after) {
             let reason = "`dataPlane.after` has no effect, since `dataPlane.pins` is `ignore`";
             self.add(after, "dataPlane.after", reason, "remove one of the two");
         }
         DataPlane {
             pins,
+            restarts,
             after: self
                 .value(&raw.data_plane_after, "dataPlane.after", values::duration)
                 .unwrap_or(default.after),

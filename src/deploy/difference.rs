@@ -34,6 +34,8 @@ pub struct Replaced {
     by_file: BTreeMap<RepoPath, Vec<(Range<usize>, String)>>,
     /// Old and new texts, for what a deployer made of them: an escape, a fold.
     texts: BTreeSet<(String, String)>,
+    /// Entries that came, by key and text.
+    added: BTreeSet<(String, String)>,
 }
 
 /// Something that an edit changed and was not to.
@@ -132,6 +134,23 @@ impl Replaced {
         self.texts.insert((old.to_owned(), new.to_owned()));
     }
 
+    /// Notes that a file has an entry more.
+    pub fn add_entry(&mut self, key: &str, text: &str) {
+        self.added.insert((key.to_owned(), text.to_owned()));
+    }
+
+    /// Tells whether all of an entry is what was added, and a mapping around it.
+    fn is_added(&self, key: &str, value: &Value) -> bool {
+        match value {
+            Value::Scalar(scalar) => self.added.contains(&(key.to_owned(), scalar.text().into_owned())),
+            Value::Map(map) => {
+                !map.is_empty()
+                    && map.iter().all(|(key, value)| value.as_scalar().is_some() && self.is_added(key, value))
+            }
+            Value::List(_) => false,
+        }
+    }
+
     /// Returns what the text of a scalar should be now.
     fn text(&self, scalar: &Scalar) -> String {
         scalar.parts().iter().map(|part| self.part(part)).collect()
@@ -190,14 +209,23 @@ impl Replaced {
                 let mut items = a.iter().zip(b.iter()).enumerate();
                 items.find_map(|(n, (a, b))| self.first(a, b, &format!("{field}[{n}]"), depth))
             }
-            (Value::Map(a), Value::Map(b)) if a.len() == b.len() => a.iter().find_map(|(name, value)| {
-                let dot = if field.is_empty() { "" } else { "." };
-                let below = format!("{field}{dot}{name}");
-                match b.get(name) {
-                    Some(other) => self.first(value, other, &below, depth),
-                    None => Some(What::Field { field: below, texts: None }),
-                }
-            }),
+            (Value::Map(a), Value::Map(b)) => {
+                let below = |name: &str| {
+                    let dot = if field.is_empty() { "" } else { "." };
+                    format!("{field}{dot}{name}")
+                };
+                let other = |name: &str| Some(What::Field { field: below(name), texts: None });
+                let was = a.iter().find_map(|(name, value)| match b.get(name) {
+                    Some(now) => self.first(value, now, &below(name), depth),
+                    None => other(name),
+                });
+                let mut new = b.iter().filter(|(name, _)| !a.contains_key(*name));
+                was.or_else(|| {
+                    new.find(|(name, value)| !self.is_added(name, value)).and_then(|(name, _)| other(name))
+                })
+            }
+            // Kustomize and Helm take a null for an empty mapping.
+            (Value::Scalar(a), Value::Map(_)) if a.is_null() => self.first(&Value::empty(), is, field, depth),
             _ => Some(What::Field { field: field.to_owned(), texts: None }),
         }
     }

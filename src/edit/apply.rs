@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{EditError, Refusal, Replacement, chart_lock, replace_all};
+use super::{EditError, Refusal, Replacement, chart_lock, insert, replace_all};
 use crate::repo::{ChangeSet, FileChange};
 use crate::{
-    pins::{Inventory, Pin},
+    pins::{Form, Inventory, Pin},
     plan::{NewText, Plan},
     repo::{Entry, Mode, RepoPath, Tree},
+    yaml::Route,
 };
 
 /// What is to change in one file.
 #[derive(Default)]
 struct FileMoves<'a> {
     fixed: Vec<Replacement>,
+    /// Entries that are not there yet: their routes, and what they say.
+    absent: Vec<(&'a Route, String)>,
     /// The digest of a `Chart.lock`, whose text follows from the other changes.
     digests: Vec<&'a Pin>,
 }
@@ -30,7 +33,7 @@ pub fn apply(plan: &Plan, inventory: &Inventory, tree: &dyn Tree) -> Result<Chan
     let mut files = BTreeMap::new();
     for (path, moves) in moves.iter().filter(|(_, m)| m.digests.is_empty()) {
         let before = read(tree, path)?;
-        let after = replace_all(&before.text, &moves.fixed).map_err(|e| e.in_file(path))?;
+        let after = edited(&before.text, moves).map_err(|e| e.in_file(path))?;
         files.insert(*path, (before, after));
     }
     // Locks come last: their digests cover charts that are edited above.
@@ -66,12 +69,25 @@ fn by_file<'a>(
         let moves = files.entry(&pin.path).or_default();
         match new {
             NewText::LockDigest => moves.digests.push(pin),
-            NewText::Fixed(new) => moves.fixed.push(replacement(pin, new.clone())),
+            NewText::Fixed(new) => match (pin.form, &pin.site.route) {
+                (Form::Absent, Some(route)) => moves.absent.push((route, new.clone())),
+                _ => moves.fixed.push(replacement(pin, new.clone())),
+            },
             // `render` makes such a file.
             NewText::Rendered(_) => {}
         }
     }
     Ok(files)
+}
+
+/// Replaces what is there, then adds what is not: an entry more changes no route of another.
+fn edited(text: &str, moves: &FileMoves<'_>) -> Result<String, EditError> {
+    let replaced = replace_all(text, &moves.fixed)?;
+    moves.absent.iter().try_fold(replaced, |text, (route, new)| {
+        let nowhere = || EditError::whole(Refusal::NoSuchPlace { route: route.display() });
+        let (mapping, key) = route.split().ok_or_else(nowhere)?;
+        insert(&text, &mapping, key, new)
+    })
 }
 
 fn replacement(pin: &Pin, new: String) -> Replacement {

@@ -12,5 +12,11 @@ pub const PROXY_IMAGE: &str = "config.linkerd.io/proxy-image";
 /// What the injector wrote: the version that a pod got. It is a result and is never edited in a workload.
 pub const PROXY_VERSION_RESULT: &str = "linkerd.io/proxy-version";
 
+/// The label by which a pod template asks for restarts: its workload rolls when its proxy is to be renewed.
+pub const RECONCILE: &str = "config.linkerd.io/reconcile";
+
+/// The label that keeps a namespace from Linkerd's webhooks, so that nothing in it is injected.
+pub const ADMISSION: &str = "config.linkerd.io/admission-webhooks";
+
 /// The annotation that opts in or out of injection: `enabled`, `ingress`, `disabled`.
 pub const INJECT: &str = "linkerd.io/inject";

@@ -17,7 +17,7 @@ mod undeclared;
 mod values;
 mod version;
 
-pub use annotations::{INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT};
+pub use annotations::{ADMISSION, INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT, RECONCILE};
 pub use clock_fields::ClockField;
 pub use guidance::{Advice, Verdict};
 pub use hops::{Hop, HopReason};

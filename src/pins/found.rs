@@ -25,6 +25,8 @@ pub(super) struct Spec {
     pub chart: Option<String>,
     /// The mirror that the chart comes from.
     pub mirror: Option<String>,
+    /// Whether it is in a pod template that asks for restarts.
+    pub restarts: bool,
     /// Why the shape keeps it where it is.
     pub stays: Option<Reason>,
 }
@@ -52,7 +54,15 @@ const FIXING: [&str; 6] = ["version", "tag", "newTag", "targetRevision", "image"
 impl Spec {
     /// A platform pin.
     pub fn platform(kind: PinKind, expects: Expects) -> Self {
-        Self { kind, stage: Stage::Platform, expects, chart: None, mirror: None, stays: None }
+        Self {
+            kind,
+            stage: Stage::Platform,
+            expects,
+            chart: None,
+            mirror: None,
+            restarts: false,
+            stays: None,
+        }
     }
 
     /// Says which chart it fixes.
@@ -110,6 +120,7 @@ impl Found {
             frame: None,
             version: text.version,
             stage: spec.stage,
+            restarts: spec.restarts,
             stays,
             installations: Default::default(),
         });

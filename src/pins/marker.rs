@@ -89,6 +89,7 @@ pub(super) fn text_pin(
         frame: None,
         version: Some(token.version),
         stage: Stage::Platform,
+        restarts: false,
         stays,
         installations: Default::default(),
     }

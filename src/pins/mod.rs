@@ -63,6 +63,8 @@ pub struct ScanOptions {
     pub irrelevant: IrrelevantBlobs,
     /// Whether the installations of pins are looked for.
     pub installations: bool,
+    /// Whether pod templates that ask for restarts are pins where they have no annotation yet.
+    pub restarts: bool,
     /// What evaluates charts of the tree; without it the plain forms of their templates are followed.
     pub helm: Option<Arc<dyn Evaluate>>,
 }
@@ -80,6 +82,7 @@ impl Default for ScanOptions {
             file_bytes: 16 << 20,
             irrelevant: IrrelevantBlobs::default(),
             installations: true,
+            restarts: false,
             helm: None,
         }
     }
@@ -123,6 +126,8 @@ pub struct Pin {
     pub version: Option<EdgeVersion>,
     /// When it moves.
     pub stage: Stage,
+    /// Whether it is in a pod template that asks for restarts.
+    pub restarts: bool,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,
     /// The installations that it serves, ordered by name; none where the repository does not tell.
@@ -215,6 +220,8 @@ pub enum Form {
     LockDigest,
     /// The first version in a rendered manifest, which moves as a whole.
     Rendered,
+    /// The place for an annotation that is not there yet: its route leads to it, its line is that of what asks for it.
+    Absent,
     /// Nothing that can be rewritten (a range, a digest).
     Opaque,
 }

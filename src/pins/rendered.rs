@@ -126,6 +126,7 @@ fn pin(place: Place<'_>, chart: &str, node: Node<'_>, found: &mut Found) {
         expects: Expects::Either,
         chart: Some(chart.to_owned()),
         mirror: None,
+        restarts: false,
         stays: retired.or(other_channel),
     };
     let whole = VersionText { span: 0..text.len(), form: Form::Rendered, version: edge, stays: None };

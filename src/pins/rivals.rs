@@ -104,6 +104,7 @@ mod tests {
             frame,
             version,
             stage,
+            restarts: false,
             stays,
             installations: Default::default(),
         }

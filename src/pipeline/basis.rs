@@ -125,12 +125,14 @@ fn pins(pins: &[Pin], target: &Target, hash: &mut Sha) {
             frame,
             version,
             stage,
+            restarts,
             stays,
             installations,
         } = pin;
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
         (chart, mirror, value, form, frame, version, stage, stays).hash(hash);
+        restarts.hash(hash);
         (installations, target.has(pin)).hash(hash);
     }
 }

@@ -49,6 +49,7 @@ impl<'a> Survey<'a> {
         let scanning = ScanOptions {
             ignore: config.ignore.clone(),
             mirrors: indexes.to_vec(),
+            restarts: config.data_plane.restarts,
             helm,
             ..ScanOptions::default()
         };

@@ -151,8 +151,8 @@ impl<'a> Judge<'a> {
         }
         if pin.stage == Stage::DataPlane {
             match self.options.proxies {
-                Proxies::Follow => {}
-                Proxies::Ignore => return Err(Reason::Ignored),
+                _ if self.options.ignores(pin) => return Err(Reason::Ignored),
+                Proxies::Follow | Proxies::Ignore => {}
                 Proxies::ControlPlaneUnknown => return Err(Reason::ControlPlaneUnknown),
             }
         }
@@ -163,7 +163,7 @@ impl<'a> Judge<'a> {
             return Err(Reason::RequiredHop);
         }
         match pin.form {
-            Form::Edge => fixed(pin, self.to.to_string()),
+            Form::Edge | Form::Absent => fixed(pin, self.to.to_string()),
             Form::Chart if Some(self.to) > EdgeVersion::from_chart(LAST_OF_OLD_CHARTS) => {
                 fixed(pin, self.to.chart())
             }

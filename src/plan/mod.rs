@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Deployment, Inventory, Reason, Stage},
+    pins::{Deployment, Inventory, Pin, Reason, Stage},
     release::Catalog,
     repo::{BlobId, RepoPath},
 };
@@ -173,6 +173,15 @@ pub struct Touched {
     pub path: RepoPath,
     /// How many pins move in it.
     pub pins: usize,
+}
+
+// === impl Options ===
+
+impl Options {
+    /// Tells whether a pin is left alone whatever its target does.
+    fn ignores(&self, pin: &Pin) -> bool {
+        pin.stage == Stage::DataPlane && self.proxies == Proxies::Ignore && !pin.restarts
+    }
 }
 
 // === impl Plan ===

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Options, Proxies, Target, edge_of, standing::obstructs};
+use super::{Options, Target, edge_of, standing::obstructs};
 use crate::{
     pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
     policy::{Beside, ChartNeed, Needs},
@@ -16,8 +16,7 @@ use crate::{
 /// channel. Where proxy pins are ignored, none of them may move. A chart counts as unverified if one of its pins comes from a mirror whose index was not read.
 pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Options) -> Needs {
     let mine = || inventory.pins.iter().filter(|p| p.stage == stage && target.has(p));
-    let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
-    let moving = || mine().filter(|p| p.stays.is_none() && !ignored);
+    let moving = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
     for pin in moving().filter(|p| matches!(p.form, Form::Chart | Form::Rendered)) {
         let Some(chart) = pin.chart.clone() else { continue };
@@ -29,7 +28,8 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
         charts.iter().filter(|c| c.unverified_mirror).map(|c| c.chart.clone()).collect();
     charts.retain(|c| c.unverified_mirror || !doubtful.contains(&c.chart));
     let highest = mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(edge_of).max();
-    let unnamed = moving().any(|p| p.form == Form::Rendered && edge_of(p).is_none());
+    let is_unnamed = |p: &Pin| matches!(p.form, Form::Rendered | Form::Absent) && edge_of(p).is_none();
+    let unnamed = moving().any(is_unnamed);
     let oldest = moving().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));
     Needs {
         charts: charts.into_iter().collect(),
@@ -65,14 +65,13 @@ pub fn resting(
     stage: Stage,
     options: &Options,
 ) -> Option<BTreeSet<Reason>> {
-    let ignored = stage == Stage::DataPlane && options.proxies == Proxies::Ignore;
     let mine = |p: &&Pin| p.stage == stage && p.kind != PinKind::Other && target.has(p);
     inventory
         .pins
         .iter()
         .filter(mine)
         .map(|pin| match pin.stays {
-            None if ignored => Some(Reason::Ignored),
+            None if options.ignores(pin) => Some(Reason::Ignored),
             stays => stays.filter(|reason| !obstructs(*reason)),
         })
         .collect()
@@ -124,7 +123,7 @@ mod tests {
         let platform = why(&inventory, Stage::Platform, Options::default());
         assert_eq!(platform, Some(BTreeSet::from([Reason::Channel, Reason::Held])));
         assert_eq!(why(&inventory, Stage::DataPlane, Options::default()), None);
-        let ignoring = Options { proxies: Proxies::Ignore, ..Options::default() };
+        let ignoring = Options { proxies: crate::plan::Proxies::Ignore, ..Options::default() };
         assert_eq!(why(&inventory, Stage::DataPlane, ignoring), Some(BTreeSet::from([Reason::Ignored])));
         let stuck = build.chart("d.yaml", "linkerd-viz", "2026.8.2").stays(Reason::Encrypted).inventory();
         assert_eq!(why(&stuck, Stage::Platform, Options::default()), None, "that is for a person to fix");

@@ -74,6 +74,7 @@ impl Build {
             frame,
             version,
             stage,
+            restarts: false,
             stays,
             installations,
         });

@@ -39,7 +39,7 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
             return hold(HoldReason::Downgrade { running: lowest }, Some(version), None);
         }
     }
-    if proxies.lowest.is_none_or(|lowest| lowest >= version) {
+    if !proxies.unnamed && proxies.lowest.is_none_or(|lowest| lowest >= version) {
         return match policy.to {
             Some(to) if to > running => hold(HoldReason::ControlPlaneBehind { running }, Some(to), None),
             _ => hold(HoldReason::UpToDate, Some(version), None),

@@ -69,7 +69,7 @@ pub struct Needs {
     pub laggard: Option<String>,
     /// The newest release that a moving or held pin names: never go below.
     pub highest: Option<EdgeVersion>,
-    /// Whether a moving pin names no release, so that only rendering tells whether it is behind.
+    /// Whether a moving pin names no release: only rendering tells whether it is behind, or it is not there yet.
     pub unnamed: bool,
     /// The installation that moving pins serve and that is furthest behind with what another target has of it.
     pub beside: Option<Beside>,

@@ -34,6 +34,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         frame: None,
         version: EdgeVersion::from_chart(value),
         stage: Stage::Platform,
+        restarts: false,
         stays: None,
         installations: Default::default(),
     }

@@ -10,6 +10,7 @@ use crate::{
     pins::{Form, Pin, PinKind},
     plan::{NewText, edge_of, judge},
     repo::RepoPath,
+    yaml::Route,
 };
 
 pub(super) const NAME: &str = "idempotent";
@@ -45,13 +46,25 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 }
 
 /// What a pin keeps when it moves.
-fn place(pin: &Pin) -> (&RepoPath, PinKind, usize, usize) {
-    // The lines of a manifest that is rendered again are new.
-    let (document, line) = match pin.form {
-        Form::Rendered => (0, 0),
-        _ => (pin.site.document, pin.site.line),
+fn place(pin: &Pin) -> Place<'_> {
+    let stands = match (pin.form, &pin.site.route) {
+        // The lines of a manifest that is rendered again are new.
+        (Form::Rendered, _) => Stands::Somewhere,
+        // An annotation that comes moves the lines below it.
+        (_, Some(route)) => Stands::At(route),
+        (_, None) => Stands::Line(pin.site.line),
     };
-    (&pin.path, pin.kind, document, line)
+    (&pin.path, pin.kind, stands)
+}
+
+type Place<'p> = (&'p RepoPath, PinKind, Stands<'p>);
+
+/// Where in its file a pin stands.
+#[derive(PartialEq, Eq, Hash)]
+enum Stands<'p> {
+    At(&'p Route),
+    Line(usize),
+    Somewhere,
 }
 
 #[cfg(test)]

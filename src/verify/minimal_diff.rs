@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use regex::bytes::Regex;
+
 use super::{Checked, Finding, Verification, count};
 use crate::{
-    pins::Pin,
+    linkerd::PROXY_VERSION,
+    pins::{Form, Pin},
     plan::NewText,
     repo::{FileChange, Mode, RepoPath},
 };
@@ -62,29 +65,103 @@ fn file_findings(input: &Verification<'_>, file: &FileChange, pins: &[(&Pin, &Ne
     }
     let Some(after) = &file.after else { return flaw("the file is removed") };
     let at = first_stray_byte(&file.before, after, pins)?;
-    let line = 1 + file.before.iter().take(at).filter(|b| **b == b'\n').count();
+    let line = 1 + file
+        .before
+        .iter()
+        .take(at.min(file.before.len().saturating_sub(1)))
+        .filter(|b| **b == b'\n')
+        .count();
     let reason = format!("the file changes outside its pins, near byte {at}");
     Some(defect(&file.path, Some(line), &reason))
 }
 
-/// Walks both texts: what lies between pins must be equal, and each pin must hold its new text, in quotes or not.
-/// Returns the byte of the old text from where that is not so.
+/// Walks both texts: what lies between pins must be equal, each pin must hold its new text, in quotes or not, and each pin
+/// that was not there must have come as an entry. Returns the byte of the old text from where that is not so.
 fn first_stray_byte(before: &[u8], after: &[u8], pins: &[(&Pin, &NewText)]) -> Option<usize> {
+    let (absent, there): (Vec<_>, Vec<_>) =
+        pins.iter().copied().partition(|(pin, _)| pin.form == Form::Absent);
     // Two readers of one value are two pins with one span.
     let spans: BTreeMap<(usize, usize), &NewText> =
-        pins.iter().map(|(pin, new)| ((pin.site.span.start, pin.site.span.end), *new)).collect();
+        there.iter().map(|(pin, new)| ((pin.site.span.start, pin.site.span.end), *new)).collect();
+    let mut spans = spans.into_iter().peekable();
+    let mut entries = Entries::of(&absent);
     let (mut old, mut rest) = (0, after);
-    for ((start, end), new) in spans {
-        let Some(kept) = before.get(old..start) else { return Some(start) };
-        let Some(behind) = rest.strip_prefix(kept).and_then(|rest| strip_new(rest, new)) else {
-            return Some(old);
-        };
-        if before.get(start..end).is_none() {
-            return Some(start);
+    loop {
+        let until = spans.peek().map_or(before.len(), |((start, _), _)| *start);
+        let Some(kept) = before.get(old..until) else { return Some(until) };
+        let same = same_bytes(kept, rest);
+        if same == kept.len() {
+            let behind = rest.get(same..).unwrap_or_default();
+            match spans.peek() {
+                None if behind.is_empty() && entries.left == 0 => return None,
+                None => {}
+                Some(((_, end), new)) => {
+                    if let Some(behind) = strip_new(behind, new).filter(|_| before.get(..*end).is_some()) {
+                        (old, rest) = (*end, behind);
+                        spans.next();
+                        continue;
+                    }
+                }
+            }
         }
-        (old, rest) = (end, behind);
+        match entries.strip(kept, rest, same) {
+            Some((kept, behind)) => (old, rest) = (old + kept, behind),
+            None => return Some(old + same),
+        }
     }
-    (before.get(old..) != Some(rest)).then_some(old)
+}
+
+fn same_bytes(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Entries that are to come, each with its key and the mapping that may come with it.
+struct Entries {
+    form: Option<Regex>,
+    left: usize,
+}
+
+/// Bytes before an entry that may be the same as those behind it: its indentation, and the beginning of its key.
+const SHARED: usize = 200;
+
+// === impl Entries ===
+
+impl Entries {
+    fn of(absent: &[(&Pin, &NewText)]) -> Self {
+        let form = absent.first().and_then(|(_, new)| match new {
+            NewText::Fixed(text) => Regex::new(&format!(
+                r#"^(?-u)(?:[\s,{{]|\\n)*(?:\\?"?(?:annotations|podAnnotations|commonAnnotations)\\?"?:[\s{{]*)?(?:\\n *)?\\?"?{}\\?"?:\s*\\?"?{}\\?"?"#,
+                regex::escape(PROXY_VERSION),
+                regex::escape(text)
+            ))
+            .ok(),
+            _ => None,
+        });
+        Self { form, left: absent.len() }
+    }
+
+    /// Takes an entry out of a text that is like `kept` for `same` bytes; returns how much of `kept` stands before it, and
+    /// what comes behind it.
+    fn strip<'t>(&mut self, kept: &[u8], text: &'t [u8], same: usize) -> Option<(usize, &'t [u8])> {
+        self.left = self.left.checked_sub(1)?;
+        let form = self.form.as_ref()?;
+        let found = |at: usize| Some((at, form.find(text.get(at..)?)?.range()));
+        let (at, entry) = (same.saturating_sub(SHARED)..=same).rev().find_map(found)?;
+        let entry = text.get(at..)?.get(entry)?;
+        // What closes it, or parts it from the next: as much as makes the rest alike.
+        let behind = text.get(at + entry.len()..)?;
+        let closes = |b: &&u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n' | b'}' | b',' | b'\\' | b'n');
+        let most = behind.iter().take_while(closes).count().min(SHARED);
+        let count = |text: &[u8], brace| text.iter().filter(|b| **b == brace).count();
+        let is_whole = |n: &usize| count(&behind[..*n], b'}') == count(entry, b'{');
+        let wanted = kept.get(at..)?;
+        let mut closings = (0..=most).rev().filter(is_whole);
+        let closing = match wanted {
+            [] => closings.next()?,
+            wanted => closings.max_by_key(|n| same_bytes(wanted, &behind[*n..]))?,
+        };
+        Some((at, &behind[closing..]))
+    }
 }
 
 fn strip_new<'t>(text: &'t [u8], new: &NewText) -> Option<&'t [u8]> {
@@ -124,16 +201,57 @@ mod tests {
         for (text, line) in [
             ("crds: 2026.8.3 # kept\r\ncp:   '2026.8.3'\r\n", 1),
             ("crds: 2026.8.3 # keep\ncp:   '2026.8.3'\r\n", 1),
-            ("crds: 2026.8.3 # keep\r\ncp: '2026.8.3'\r\n", 1),
+            ("crds: 2026.8.3 # keep\r\ncp: '2026.8.3'\r\n", 2),
             ("crds: 2026.8.3 # keep\r\ncp:   '2026.8.3'", 2),
             ("crds: 2026.8.3 # keep\r\ncp:   '2026.8.3'\r\n\r\n", 2),
-            ("crds: 2026.8.3 # keep\r\ncp:   '2026.8.2'\r\n", 1),
+            ("crds: 2026.8.3 # keep\r\ncp:   '2026.8.2'\r\n", 2),
             ("crds: '2026.8.3\" # keep\r\ncp:   '2026.8.3'\r\n", 1),
             ("", 1),
         ] {
             let found = after(text).check(NAME);
             assert_eq!(severities(&found), [crate::verify::Severity::Block], "{text:?}");
             assert_eq!(found[0].place.as_ref().unwrap().line, Some(line), "{text:?}");
+        }
+    }
+
+    /// Compares a text in which a label asks for an annotation with one that has it.
+    fn with_entry(before: &str, after: &str) -> Option<usize> {
+        let release = NewText::Fixed("edge-26.8.3".to_owned());
+        let inventory = crate::plan::testing::Build::default()
+            .proxy("a.yaml", "(none)")
+            .with(|pin| (pin.form, pin.site.span) = (Form::Absent, 1..1))
+            .inventory();
+        first_stray_byte(before.as_bytes(), after.as_bytes(), &[(&inventory.pins[0], &release)])
+    }
+
+    #[test]
+    fn an_entry_that_comes_is_taken_out_before_texts_are_compared() {
+        let key = PROXY_VERSION;
+        for (before, after) in [
+            (
+                "a:\n  labels:\n    x: y\n",
+                format!("a:\n  labels:\n    x: y\n  annotations:\n    {key}: edge-26.8.3\n"),
+            ),
+            (
+                "a:\r\n  l: y\r\n  app: z\r\n",
+                format!("a:\r\n  l: y\r\n  annotations:\r\n    {key}: edge-26.8.3\r\n  app: z\r\n"),
+            ),
+            ("a: {annotations: {}}\n", format!("a: {{annotations: {{{key}: edge-26.8.3}}}}\n")),
+            ("a: {labels: {b: c}}", format!("a: {{labels: {{b: c}}, annotations: {{{key}: edge-26.8.3}}}}")),
+            ("{\"a\": {}}", format!("{{\"a\": {{\"podAnnotations\": {{\"{key}\": \"edge-26.8.3\"}}}}}}")),
+        ] {
+            assert_eq!(with_entry(before, &after), None, "{after}");
+            let others = [
+                after.replace("edge-26.8.3", "edge-26.8.4"),
+                after.replace(key, "config.linkerd.io/proxy-image"),
+                after.replacen('a', "b", 1),
+                format!("{after}#"),
+                format!("{after}{}", after.get(before.len()..).unwrap_or_default()),
+            ];
+            for other in others {
+                assert!(with_entry(before, &other).is_some(), "{other}");
+            }
+            assert!(with_entry(before, before).is_some(), "it has to come");
         }
     }
 

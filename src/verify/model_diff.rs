@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use super::{Checked, Finding, Verification, count};
 use crate::{
     deploy::{self, Object, Replaced, TreeFiles, What},
-    pins::Root,
+    pins::{Form, Root},
     plan::NewText,
     render::ObjectKey,
     repo::{Overlay, RepoPath},
-    yaml::Ceilings,
+    yaml::{Ceilings, Route},
 };
 
 pub(super) const NAME: &str = "model-diff";
@@ -27,7 +27,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut replaced = Replaced::default();
     for (pin, new) in input.moving() {
         if let NewText::Fixed(text) = new {
-            replaced.add(&pin.path, pin.site.span.clone(), &pin.value, text);
+            match (pin.form, pin.site.route.as_ref().and_then(Route::split)) {
+                (Form::Absent, Some((_, key))) => replaced.add_entry(key, text),
+                _ => replaced.add(&pin.path, pin.site.span.clone(), &pin.value, text),
+            }
         }
     }
     let edited = Overlay::new(input.before, input.changes);

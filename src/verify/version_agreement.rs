@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{Checked, Finding, Severity, Verification, count};
 use crate::{
-    linkerd::{EdgeVersion, retired_chart},
+    linkerd::{EdgeVersion, PROXY_VERSION, retired_chart},
     pins::{Form, Pin, PinKind, Reason},
     plan::{NewText, edge_of},
 };
@@ -78,6 +78,14 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
     let found = |severity, text: String| Finding::new(NAME, severity, text).at_pin(pin);
     let value = &pin.value;
     let finding = match reason {
+        Reason::Uneditable if pin.form == Form::Absent => found(
+            Severity::Warn,
+            "pods ask for restarts here in a way that leaves no place for an annotation beside it".to_owned(),
+        )
+        .hint(format!("add `{PROXY_VERSION}: {to}` to their annotations by hand; later releases follow")),
+        Reason::Held if pin.form == Form::Absent => {
+            found(Severity::Info, "pods that ask for restarts are held by a comment".to_owned())
+        }
         Reason::Uneditable | Reason::DuplicateKey | Reason::Encrypted | Reason::NeedsWorkflowsScope => {
             cannot_be_edited(pin, reason, at, to)
         }

@@ -25,6 +25,21 @@ pub enum Step {
 // === impl Route ===
 
 impl Route {
+    /// Parts a route to an entry of a mapping into the route to the mapping, and the key; `None` for any other.
+    pub fn split(&self) -> Option<(Self, &str)> {
+        let (last, before) = self.steps.split_last()?;
+        let mut mapping = Self { document: self.document, steps: before.to_vec() };
+        match last {
+            Step::Key(key) => Some((mapping, key)),
+            Step::Index(_) => None,
+            Step::Text(inner) => {
+                let (inner, key) = inner.split()?;
+                mapping.steps.push(Step::Text(Box::new(inner)));
+                Some((mapping, key))
+            }
+        }
+    }
+
     /// Returns the keys and positions joined for people: `spec.chart.spec.version`, `images[0].newTag`.
     pub fn display(&self) -> String {
         let mut out = String::new();

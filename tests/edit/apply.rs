@@ -60,6 +60,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         frame: None,
         version: None,
         stage: Stage::Platform,
+        restarts: false,
         stays: None,
         installations: Default::default(),
     }

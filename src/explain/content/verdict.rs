@@ -54,6 +54,7 @@ pub(super) fn of(content: &Content) -> Verdict {
 fn workloads(content: &Content) -> String {
     let of = |effect| content.next.workloads.iter().filter(|w| w.effect == effect).count();
     let (now, later, unknown) = (of(Effect::Restarts), of(Effect::NextStart), of(Effect::Unknown));
+    let refused = of(Effect::Refused);
     let mut parts = Vec::new();
     parts.push(match now {
         0 => "no workload is known to restart by the change itself".to_owned(),
@@ -69,6 +70,11 @@ fn workloads(content: &Content) -> String {
         0 => {}
         1 => parts.push("1 pin works only when pods start anew".to_owned()),
         n => parts.push(format!("{n} pins work only when pods start anew")),
+    }
+    match refused {
+        0 => {}
+        1 => parts.push("1 Job refuses it while it is there".to_owned()),
+        n => parts.push(format!("{n} Jobs refuse it while they are there")),
     }
     if unknown > 0 {
         parts.push(format!("of {} it is not known", count(unknown, "pin")));

@@ -46,6 +46,8 @@ pub enum Effect {
     Restarts,
     /// Pods get it when they start for another reason.
     NextStart,
+    /// It is refused while the object is there: a Job never changes its pods.
+    Refused,
     /// The file does not tell.
     Unknown,
 }
@@ -94,6 +96,8 @@ fn one(pin: &Pin, stream: Option<&Stream>) -> Workload {
         kind if in_template && REPLACED.contains(&kind) => Effect::Restarts,
         "Namespace" | "Pod" | "CronJob" => Effect::NextStart,
         "ReplicaSet" if in_template => Effect::NextStart,
+        "Job" if in_template && is_made_anew(object) => Effect::NextStart,
+        "Job" if in_template => Effect::Refused,
         _ => Effect::Unknown,
     };
     let namespace = text(&["metadata", "namespace"]).map(|n| format!("{n}/")).unwrap_or_default();
@@ -118,22 +122,33 @@ fn one(pin: &Pin, stream: Option<&Stream>) -> Workload {
     }
 }
 
-/// Finds the innermost object on the way to a pin, and the keys from there on.
+/// Tells whether its deployer makes a Job anew, so that its pods may change.
+fn is_made_anew(job: Node<'_>) -> bool {
+    let annotation = |key: &str| job.text(&["metadata", "annotations", key]).unwrap_or_default();
+    let is_hook = !annotation("helm.sh/hook").is_empty() || !annotation("argocd.argoproj.io/hook").is_empty();
+    let is_replaced =
+        annotation("argocd.argoproj.io/sync-options").split(',').any(|o| o.trim() == "Replace=true");
+    is_hook || is_replaced || annotation("kustomize.toolkit.fluxcd.io/force") == "enabled"
+}
+
+/// Finds the innermost object on the way to a pin, and the keys from there on. The last of them may be still to come.
 fn object<'a, 's>(root: Node<'a>, steps: &'s [Step]) -> Option<(Node<'a>, Vec<&'s str>)> {
-    let mut node = root;
+    let mut node = Some(root);
     let mut found = None;
     let mut keys = Vec::new();
     for step in std::iter::once(None).chain(steps.iter().map(Some)) {
         match step {
             None => {}
             Some(Step::Key(key)) => {
-                node = node.get(key)?.resolved();
+                node = node.and_then(|node| node.get(key)).map(Node::resolved);
                 keys.push(key.as_str());
             }
-            Some(Step::Index(index)) => node = node.item(*index)?.resolved(),
+            Some(Step::Index(index)) => node = Some(node?.item(*index)?.resolved()),
             Some(Step::Text(_)) => return None,
         }
-        if node.is_mapping() && node.text(&["kind"]).is_some() && node.path(&["metadata", "name"]).is_some() {
+        let is_object =
+            |node: &Node<'_>| node.text(&["kind"]).is_some() && node.path(&["metadata", "name"]).is_some();
+        if let Some(node) = node.filter(|node| node.is_mapping() && is_object(node)) {
             found = Some(node);
             keys.clear();
         }
@@ -161,5 +176,24 @@ mod tests {
         let namespace = "kind: Namespace\nmetadata: {name: a, annotations: {x: y}}\n";
         assert_eq!(effect(namespace, &["metadata", "annotations", "x"]), Some(("Namespace".into(), false)));
         assert_eq!(effect("a: {b: c}\n", &["a", "b"]), None);
+        let bare = "kind: Deployment\nmetadata: {name: a}\nspec: {template: {metadata: {labels: {x: y}}}}\n";
+        assert_eq!(effect(bare, &at), Some(("Deployment".into(), true)), "an annotation that is to come");
+    }
+
+    #[test]
+    fn a_job_refuses_other_pods_unless_it_is_made_anew() {
+        let made_anew = |annotations: &str| {
+            let text = format!("kind: Job\nmetadata: {{name: a, annotations: {{{annotations}}}}}\n");
+            is_made_anew(Stream::parse(&text).unwrap().roots().next().unwrap())
+        };
+        assert!(!made_anew("") && !made_anew("kustomize.toolkit.fluxcd.io/force: disabled"));
+        for annotation in [
+            "kustomize.toolkit.fluxcd.io/force: enabled",
+            "argocd.argoproj.io/sync-options: 'Prune=false, Replace=true'",
+            "argocd.argoproj.io/hook: PreSync",
+            "helm.sh/hook: pre-upgrade",
+        ] {
+            assert!(made_anew(annotation), "{annotation}");
+        }
     }
 }

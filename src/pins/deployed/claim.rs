@@ -46,6 +46,8 @@ pub(in crate::pins) struct Claims {
     guards: Vec<Guard>,
     /// Places that charts of others read as their version, by file and first byte.
     foreign: BTreeSet<(RepoPath, usize)>,
+    /// Labels that ask for restarts in templates that have the annotation, by file and last byte.
+    annotated: BTreeSet<(RepoPath, usize)>,
     /// The aliases by which versions were read, by file and first byte.
     pub(super) aliases: BTreeSet<(RepoPath, usize)>,
     /// Linkerd's charts as they are deployed.
@@ -79,7 +81,7 @@ impl Claim {
             let stays = claim.stays();
             let other = !chart.as_deref().is_some_and(linkerd::is_control_plane);
             let first = (stays != Some(Reason::RetiredChart), stays.is_some());
-            (claim.span.start, claim.rank(), claim.span.end, kind, first, stage, other)
+            (claim.span.start, claim.rank(), claim.span.end, kind, first, !claim.spec.restarts, stage, other)
         };
         self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)))
     }
@@ -123,6 +125,21 @@ impl Claims {
         }
     }
 
+    /// Takes a pod template that asks for restarts by a label and has no annotation: its place is known by the label's.
+    pub fn take_absent(&mut self, label: &Scalar, spec: &Spec) {
+        if let Some(at) = label.origins().next_back() {
+            let text = VersionText { span: 0..0, form: Form::Absent, version: None, stays: None };
+            let mut claim = Claim::new(at, spec.clone(), text);
+            claim.span = at.span.end..at.span.end;
+            self.claims.push(claim);
+        }
+    }
+
+    /// Notes that a pod template, as it is deployed, has the annotation that a label asks for.
+    pub fn annotated(&mut self, label: &Scalar) {
+        self.annotated.extend(label.origins().map(|at| (at.source.path.clone(), at.span.end)));
+    }
+
     /// Notes the version of a chart that is not Linkerd's: what both read cannot move.
     pub fn take_foreign(&mut self, version: &Scalar) {
         let is_release = matches!(judge(&version.text(), Expects::Either), Judged::Version(text) if text.version.is_some());
@@ -143,6 +160,7 @@ impl Claims {
 
     /// Adds what another has gathered of objects as their files have them.
     pub fn append_written(&mut self, mut other: Self) {
+        other.annotated.clear();
         other.claims.iter_mut().for_each(|claim| claim.written = true);
         self.append(other);
     }
@@ -160,6 +178,7 @@ impl Claims {
         self.claims.extend(other.claims);
         self.guards.extend(other.guards);
         self.foreign.extend(other.foreign);
+        self.annotated.extend(other.annotated);
         self.aliases.extend(other.aliases);
         self.deployments.extend(other.deployments);
         self.charts.append(other.charts);
@@ -177,6 +196,10 @@ impl Claims {
             self.take(&guard, &spec);
             self.settle();
         }
+        // A base is completed by those that take it in.
+        let annotated = std::mem::take(&mut self.annotated);
+        let is_complete = |c: &Claim| c.written && annotated.contains(&(c.path.clone(), c.span.end));
+        self.claims.retain(|claim| claim.text.form != Form::Absent || !is_complete(claim));
         for claim in &mut self.claims {
             if self.foreign.contains(&(claim.path.clone(), claim.span.start)) {
                 claim.spec.stays.get_or_insert(Reason::Uneditable);

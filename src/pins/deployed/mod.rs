@@ -8,6 +8,7 @@ mod charts;
 mod claim;
 mod images;
 mod objects;
+mod pods;
 mod release;
 mod rest;
 mod roots;

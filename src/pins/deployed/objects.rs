@@ -2,30 +2,42 @@
 //!
 //! In: objects as they reach the cluster. Out: claims of the annotations that Linkerd's injector reads.
 
-use super::{claim::Claims, values::opted_out};
+use super::{
+    claim::Claims,
+    pods::{Injection, asks, injection, opted_out, take_asking},
+};
 use crate::{
-    deploy::{Cluster, Object, cluster::Reference},
-    linkerd::{INJECT, PROXY_VERSION},
+    deploy::{Cluster, Object},
+    linkerd::PROXY_VERSION,
     pins::{
         Reason,
         annotation::{self, Effect},
     },
-    repo::RepoPath,
 };
 
 /// Keys that are walked.
 const DEPTH: usize = 64;
 
-/// Takes the annotations of an object that the injector reads, and those that nobody reads.
-pub(in crate::pins) fn take_object(object: &Object, cluster: &Cluster<'_>, claims: &mut Claims) {
+/// Takes the annotations of an object that the injector reads, and those that nobody reads; with `restarts` also the
+/// pod templates that ask for restarts and have no annotation yet.
+pub(in crate::pins) fn take_object(
+    object: &Object,
+    cluster: &Cluster<'_>,
+    restarts: bool,
+    claims: &mut Claims,
+) {
     let kind = object.kind();
     let namespace = match &*kind {
         "Namespace" => object.name(),
         _ => object.namespace(),
     };
-    let home = namespace.is_some_and(|name| is_out(&name.text(), &object.file, cluster));
+    let home = namespace.map_or(Injection::Open, |name| injection(&name.text(), &object.file, cluster));
     let mut todo = vec![(Vec::<&str>::new(), &object.value)];
     while let Some((path, value)) = todo.pop() {
+        let annotations = || [path.as_slice(), &["annotations"]].concat();
+        if restarts && asks(value, "labels") && annotation::effect(&kind, &annotations()) == Effect::Pod {
+            take_asking(value, ("labels", "annotations"), home, claims);
+        }
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
@@ -45,10 +57,3 @@ pub(in crate::pins) fn take_object(object: &Object, cluster: &Cluster<'_>, claim
 
 /// Fields of a deployer's object that say something of other objects.
 const OTHERS: [&str; 5] = ["values", "valuesObject", "postRenderers", "patches", "generators"];
-
-/// Tells whether the namespace of an object is opted out of injection.
-pub(super) fn is_out(name: &str, from: &RepoPath, cluster: &Cluster<'_>) -> bool {
-    let wanted = Reference { group: "", kind: "Namespace", name, namespace: None, from };
-    let inject = cluster.find(wanted).and_then(|namespace| namespace.annotation(INJECT));
-    inject.is_some_and(|inject| inject.text() == "disabled")
-}

@@ -6,7 +6,7 @@
 use super::{
     charts,
     claim::Claims,
-    objects::is_out,
+    pods::{Injection, injection},
     values::{Read, ReadBy},
 };
 use crate::{
@@ -35,15 +35,15 @@ pub(in crate::pins) fn take_release(
         let chart = release.chart.known();
         claims.local.extend(chart.and_then(|chart| charts::beside(context, release, &chart)));
     }
-    take(context, release, kind, false, claims);
+    take(context, release, kind, Injection::Open, claims);
 }
 
 /// Takes a chart that an object asks for.
 pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut Claims) {
     let Asked { release, deployer, object, after, cluster } = asked;
     let namespace = release.namespace.as_ref().and_then(Scalar::known);
-    let opted_out = namespace.is_some_and(|name| is_out(&name, &release.file, cluster));
-    let Some(ours) = take(context, release, kind(*deployer), opted_out, claims) else { return };
+    let home = namespace.map_or(Injection::Open, |name| injection(&name, &release.file, cluster));
+    let Some(ours) = take(context, release, kind(*deployer), home, claims) else { return };
     let is_ordered = object.is_some() || *deployer == Deployer::Kustomize;
     if let Some(line) = line(release, *object).filter(|_| is_ordered) {
         let of = |scalar: Option<&Scalar>| Some(scalar?.known()?.into_owned());
@@ -91,7 +91,7 @@ fn take(
     context: &Context<'_>,
     release: &ChartRelease,
     kind: PinKind,
-    opted_out: bool,
+    home: Injection,
     claims: &mut Claims,
 ) -> Option<Ours> {
     let chart = release.chart.known();
@@ -104,7 +104,7 @@ fn take(
         }
         (None, None) => ReadBy::Other,
     };
-    let read = Read { opted_out, ..Read::new(context, by) };
+    let read = Read { home, ..Read::new(context, by) };
     release.layers.iter().chain(&release.secret).for_each(|layer| take_layer(&read, layer, claims));
     let mut ignored = Claims::default();
     release.ignored.iter().for_each(|layer| take_layer(&read, layer, &mut ignored));

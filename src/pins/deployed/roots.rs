@@ -15,7 +15,7 @@ use crate::{
         model::{Entries, Fact, Written, model},
         tree_chart::Charts,
     },
-    linkerd::{self, PROXY_VERSION},
+    linkerd::{self, PROXY_VERSION, RECONCILE},
     pins::context::Context,
     repo::{RepoPath, parallel},
 };
@@ -79,7 +79,7 @@ pub(in crate::pins) fn roots(
         Fact::Release(asked) => take_asked(context, &asked, claims),
         Fact::Use(release) => claims.uses.take(context, release),
         Fact::Umbrella(release, of) => claims.uses.umbrella(context, release, of),
-        Fact::Object(object, cluster) => take_object(object, cluster, claims),
+        Fact::Object(object, cluster) => take_object(object, cluster, context.options.restarts, claims),
         Fact::Images(images) => take_images(images, claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
@@ -114,7 +114,7 @@ fn mentions(object: &Object) -> bool {
         "Kustomization" | "Application" => {
             return has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"));
         }
-        _ => return has(value, DEPTH, &|key, _| key == PROXY_VERSION),
+        _ => return has(value, DEPTH, &|key, _| matches!(key, PROXY_VERSION | RECONCILE)),
     }
     let from_elsewhere = ["chartRef", "valuesFrom"].iter().any(|key| value.path(&["spec", key]).is_some());
     let chart = value.text(&["spec", "chart", "spec", "chart"]).unwrap_or_default();

@@ -8,8 +8,9 @@ use std::ops::Range;
 use super::claim::Claim;
 use crate::{
     deploy::Files as _,
+    linkerd::PROXY_VERSION,
     pins::{
-        Pin, Reason, RepoPath, Site,
+        Form, Pin, Reason, RepoPath, Site,
         context::Context,
         corpus::File,
         found::{Found, is_workflow},
@@ -17,7 +18,7 @@ use crate::{
         place::Place,
         version_text::VersionText,
     },
-    yaml::{Node, SourceMap},
+    yaml::{Node, Route, SourceMap, Step},
 };
 
 /// Makes the pins.
@@ -97,14 +98,45 @@ fn in_scalar<'c>(
         }
         for pin in found.pins.iter_mut().skip(before) {
             pin.frame.clone_from(&claim.frame);
-            // Flux and Helm take a version that is not there for this one.
-            if claim.span.is_empty() {
+            if claim.text.form == Form::Absent {
+                "(none)".clone_into(&mut pin.value);
+                beside(pin);
+            } else if claim.span.is_empty() {
+                // Flux and Helm take a version that is not there for this one.
                 "*".clone_into(&mut pin.value);
             }
         }
     }
     let is_left = |claim: &&Claim| !parts.iter().any(|(part, _)| std::ptr::eq(*part, *claim));
     group.iter().map(|(claim, _)| *claim).filter(is_left).collect()
+}
+
+/// Puts a pin that is not there yet where it belongs: among the annotations that go with the label that asks for it.
+fn beside(pin: &mut Pin) {
+    if pin.site.route.as_mut().and_then(annotation).is_none() {
+        pin.stays = pin.stays.or(Some(Reason::Uneditable));
+    }
+}
+
+/// Makes the route of a label that of the annotation that goes with it; `None` where no such place is known.
+fn annotation(label: &mut Route) -> Option<()> {
+    if let Some(Step::Text(inner)) = label.steps.last_mut() {
+        return annotation(inner);
+    }
+    let is = |step: &Step, name: &str| matches!(step, Step::Key(key) if key == name);
+    let (kept, beside) = match label.steps.as_slice() {
+        [before @ .., labels, _] if is(labels, "labels") => (before.len(), "annotations"),
+        [before @ .., labels, _] if is(labels, "podLabels") => (before.len(), "podAnnotations"),
+        // Of a kustomization, on all that the label is put on.
+        [before @ .., labels, _] if is(labels, "commonLabels") => (before.len(), "commonAnnotations"),
+        [before @ .., labels, Step::Index(_), pairs, _] if is(labels, "labels") && is(pairs, "pairs") => {
+            (before.len(), "commonAnnotations")
+        }
+        _ => return None,
+    };
+    label.steps.truncate(kept);
+    label.steps.extend([beside, PROXY_VERSION].map(|key| Step::Key(key.to_owned())));
+    Some(())
 }
 
 /// Makes the pins of a file that is no YAML.
@@ -129,6 +161,7 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
             frame: claim.frame.clone(),
             version: claim.text.version,
             stage: claim.spec.stage,
+            restarts: claim.spec.restarts,
             stays: held.or(sealed).or(claim.spec.stays).or(claim.text.stays).or(workflow),
             installations: Default::default(),
         });

@@ -5,10 +5,13 @@
 
 use std::collections::HashSet;
 
-use super::claim::Claims;
+use super::{
+    claim::Claims,
+    pods::{Injection, asks, opted_out, take_asking},
+};
 use crate::{
     deploy::{Scalar, Value},
-    linkerd::{self, CHARTS, INJECT, PROXY_VERSION, ValueLine},
+    linkerd::{self, CHARTS, PROXY_VERSION, ValueLine},
     pins::{
         PinKind, Reason, annotation,
         context::Context,
@@ -40,8 +43,10 @@ pub(super) struct Read<'a> {
     pub mirrors: &'a [String],
     /// The chart.
     pub by: ReadBy<'a>,
-    /// Whether the namespace that the chart is rendered for is opted out of injection.
-    pub opted_out: bool,
+    /// Whether pods in the namespace that the chart is rendered for are injected.
+    pub home: Injection,
+    /// Whether pods that ask for restarts are looked for.
+    pub restarts: bool,
 }
 
 // === impl Read ===
@@ -49,7 +54,12 @@ pub(super) struct Read<'a> {
 impl<'a> Read<'a> {
     /// Values of which nobody knows the namespace.
     pub fn new(context: &Context<'a>, by: ReadBy<'a>) -> Self {
-        Self { mirrors: &context.options.mirrors, by, opted_out: false }
+        Self {
+            mirrors: &context.options.mirrors,
+            by,
+            home: Injection::Open,
+            restarts: context.options.restarts,
+        }
     }
 
     /// Takes the releases in a mapping of values.
@@ -107,7 +117,10 @@ impl<'a> Read<'a> {
     fn anywhere(&self, value: &Value, depth: usize, known: &HashSet<Place<'_>>, claims: &mut Claims) {
         let Some(depth) = depth.checked_sub(1) else { return };
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
-            claims.take(version, &annotation::spec().staying(opted_out(value, self.opted_out)));
+            claims.take(version, &annotation::spec().staying(opted_out(value, self.home)));
+        }
+        if self.restarts && asks(value, "podLabels") {
+            take_asking(value, ("podLabels", "podAnnotations"), self.home, claims);
         }
         split_image(value, known, claims);
         for (key, value) in value.entries() {
@@ -152,16 +165,6 @@ pub(super) fn take_unclaimed(context: &Context<'_>, values: &Value, claims: &mut
         of(key).take(subtree, claims);
     }
     Read::new(context, ReadBy::Other).take(values, claims);
-}
-
-/// Says whether the annotations of a pod, or its namespace, keep it out of the mesh.
-pub(super) fn opted_out(annotations: &Value, by_namespace: bool) -> Option<Reason> {
-    let out = match annotations.text(&[INJECT]).as_deref() {
-        Some("disabled") => true,
-        Some("enabled" | "ingress") => false,
-        _ => by_namespace,
-    };
-    out.then_some(Reason::OptedOut)
 }
 
 /// Says whose values a `linkerdVersion` alone stands in: those of the chart that has the keys beside it.

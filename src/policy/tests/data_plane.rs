@@ -38,3 +38,17 @@ fn proxies_obey_pause_schedule_and_to() {
     let closed = Policy { schedule: Some(schedule), ..Policy::default() };
     assert_eq!(hold(on(&closed, "26.8.1")).until, Some(at("2026-08-23T00:00:00Z")));
 }
+
+#[test]
+fn pods_that_ask_for_restarts_wait_like_others_and_come_whatever_the_rest_names() {
+    let asking = |from: Option<&str>| Needs {
+        unnamed: true,
+        ..from.map_or_else(Needs::default, |from| needs(from, from))
+    };
+    let on = |plane, from| data_plane(&Policy::default(), &asking(from), plane, now());
+    let landed = Some("2026-08-20T12:00:00Z");
+    for from in [None, Some("26.8.1"), Some("26.8.2")] {
+        assert_eq!(target(on(plane("26.8.2", landed, 1), from)), "edge-26.8.2", "{from:?}");
+        assert_eq!(hold(on(plane("26.8.2", landed, 2), from)).reason, HoldReason::DataPlaneWait, "{from:?}");
+    }
+}
