@@ -31,6 +31,9 @@ pub struct Marks<'a> {
     pub version: Option<&'a str>,
     /// Whether it says that a chart made it, rather than have a label that anybody's object may have.
     pub certain: bool,
+    /// Whether it says which chart, rather than to which extension it belongs: charts label objects as another's too
+    /// (linkerd-jaeger 2025.9.4 has one of viz).
+    pub named: bool,
     /// Whether a command of the Linkerd CLI made it, rather than Helm.
     pub cli: bool,
 }
@@ -48,7 +51,9 @@ pub fn marks<'a>(node: Node<'a>, source: Option<&'a str>) -> Option<Marks<'a>> {
     let source = source.and_then(chart_of_source);
     let chart = source.or_else(|| chart_of(&object))?;
     let version = version(&object).and_then(Node::as_str);
-    Some(Marks { chart, version, certain: source.is_some() || is_marked(&object), cli: is_by_cli(&object) })
+    let named = source.is_some() || label(&object).is_some();
+    let certain = source.is_some() || is_marked(&object);
+    Some(Marks { chart, version, certain, named, cli: is_by_cli(&object) })
 }
 
 /// Takes the objects of a file that Helm or the Linkerd CLI made, and tells whether a chart may be among them.

@@ -8,6 +8,7 @@
 mod beside;
 mod candidate;
 mod checksum;
+mod claimed;
 mod edited;
 mod embedded;
 mod emit;

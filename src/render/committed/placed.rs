@@ -12,7 +12,7 @@ use std::{
 use super::{Committed, CommittedFile, recognise::marks};
 use crate::{
     render::{Manifest, Object, ObjectKey},
-    repo::{Entry, Mode, Tree},
+    repo::{Entry, Mode, RepoPath, Tree},
 };
 
 /// The files of a set and what of them is the chart's.
@@ -69,6 +69,15 @@ impl Placed {
         self.others.iter().filter_map(|place| self.at(*place))
     }
 
+    /// Leaves out of those objects what belongs to others.
+    pub(super) fn without_others(&mut self, is_anothers: impl Fn(&RepoPath, &ObjectKey) -> bool) {
+        let others = std::mem::take(&mut self.others);
+        let stays = |place: &(usize, usize)| {
+            self.at(*place).is_none_or(|(file, object)| !is_anothers(&file.path, &object.key))
+        };
+        self.others = others.into_iter().filter(stays).collect();
+    }
+
     fn at(&self, (file, object): (usize, usize)) -> Option<(&CommittedFile, &Object)> {
         let file = self.files.get(file)?;
         Some((file, file.manifest.objects.get(object)?))
@@ -84,7 +93,7 @@ impl Placed {
     ) -> bool {
         let mut taken = false;
         for (n, object) in manifest.objects.iter().enumerate() {
-            let others = || marks(manifest, object).is_some_and(|m| m.certain && m.chart != set.chart);
+            let others = || marks(manifest, object).is_some_and(|m| m.named && m.chart != set.chart);
             if is_encrypted(object) {
                 continue;
             }

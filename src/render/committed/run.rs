@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Committed, Drift, Regenerate, Regenerated,
+    claimed::settle,
     finish::{Finished, finish},
     make::make,
     named::named,
@@ -38,7 +39,10 @@ pub fn regenerate(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Regenera
     let mut done = Finished::default();
     let mut missing = Vec::new();
     let mut left: Vec<(RepoPath, String)> = Vec::new();
-    let works = rendered(request, renderer, true);
+    let mut works = rendered(request, renderer, true);
+    for set in settle(&mut works) {
+        left.extend(set.files.iter().map(|file| (file.path.clone(), set.chart.clone())));
+    }
     let owned = own(works.iter().map(|(set, work)| (*set, work.as_ref().ok())));
     for (set, work) in works {
         let work = match work {
@@ -75,7 +79,8 @@ pub fn prove_all(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Proofs {
     let sets = named(request, renderer, &BTreeMap::new());
     let request = &Regenerate { committed: &sets, ..*request };
     let mut proofs = Proofs::default();
-    let works = rendered(request, renderer, false);
+    let mut works = rendered(request, renderer, false);
+    settle(&mut works);
     proofs.own = own(works.iter().map(|(set, work)| (*set, work.as_ref().ok())));
     for (set, work) in works {
         match work {
