@@ -1,6 +1,8 @@
 //! Committed manifests are made again: the diff shows the upgrade and nothing else, in the form that is there.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "rendered/claimed.rs"]
+mod claimed;
 #[path = "rendered/forms.rs"]
 mod forms;
 #[path = "rendered/keys.rs"]
@@ -75,6 +77,7 @@ fn request<R>(tree: &MemoryTree, version: &str, ask: &Ask<'_>, run: impl FnOnce(
         tree,
         near: tree,
         committed: &sets,
+        beside: &[],
         uses: &[],
         entries: ask.entries,
         to: &to,

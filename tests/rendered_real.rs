@@ -134,6 +134,7 @@ fn made(bench: &Bench, tree: &MemoryTree, version: &str) -> Regenerated {
             tree,
             near: tree,
             committed: &found.sets,
+            beside: &[],
             uses: &[],
             entries: &[],
             to: &to,

@@ -288,6 +288,8 @@ pub enum Reason {
     ManualInjection,
     /// Written by another command of the Linkerd CLI than `install`; no chart gives it.
     MadeByCli,
+    /// Labelled as a part of one chart and given by another: it goes with that one.
+    GivenByAnother,
     /// Prose, or text that no deployer reads.
     NotDeployed,
     /// Something may read it there, in a way that is not followed: a script, another tool, a chart by hand.

@@ -1,9 +1,9 @@
 //! Step 5, pins: shape `rendered-manifest`, committed output of `helm template` or `linkerd install`.
 //!
-//! In: a parsed file. Out: a pin for each chart in it, at the first version that its objects name. Recognised by content
-//! alone. Such a file is made again as a whole, so no other shape looks at it.
+//! In: a parsed file. Out: a pin for each chart in it, where the version stands first that most of its objects name.
+//! Recognised by content alone. Such a file is made again as a whole, so no other shape looks at it.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
     Form, PinKind, Reason, RenderedFile, Stage,
@@ -38,11 +38,11 @@ pub struct Marks<'a> {
     pub cli: bool,
 }
 
-/// Where a chart's objects of one file name its version first, by who made them.
+/// Where a chart's objects of one file name its version, by who made them.
 #[derive(Default)]
 struct Makers<'a> {
-    helm: (usize, Option<Node<'a>>),
-    cli: (usize, Option<Node<'a>>),
+    helm: Vec<Node<'a>>,
+    cli: Vec<Node<'a>>,
 }
 
 /// Reads the marks of one object; `source` is Helm's `# Source:` above it.
@@ -87,14 +87,19 @@ pub(super) fn take(place: Place<'_>, found: &mut Found) -> bool {
 impl<'a> Makers<'a> {
     fn take(&mut self, object: &Object<'a>) {
         let Some(node) = version(object) else { return };
-        let (count, first) = if is_by_cli(object) { &mut self.cli } else { &mut self.helm };
-        *count += 1;
-        first.get_or_insert(node);
+        if is_by_cli(object) { &mut self.cli } else { &mut self.helm }.push(node);
     }
 
-    /// Returns the first version of those who made most of it.
+    /// Returns the version that most objects name of those who made most of it, where it stands first: another chart may
+    /// give one that has this one's label.
     fn version(&self) -> Option<Node<'a>> {
-        if self.cli.0 > self.helm.0 { self.cli.1 } else { self.helm.1.or(self.cli.1) }
+        let named = if self.cli.len() > self.helm.len() { &self.cli } else { &self.helm };
+        let mut counts: BTreeMap<Option<&str>, (usize, Reverse<usize>)> = BTreeMap::new();
+        for (n, node) in named.iter().enumerate() {
+            counts.entry(node.as_str()).or_insert((0, Reverse(n))).0 += 1;
+        }
+        let (_, Reverse(first)) = counts.into_values().max()?;
+        named.get(first).copied()
     }
 }
 
@@ -280,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn each_chart_of_a_file_has_its_first_version() {
+    fn each_chart_of_a_file_has_the_version_that_most_of_it_names() {
         let role = |source: &str, by: &str| {
             format!(
                 "---\n# Source: {source}/templates/a.yaml\nkind: Role\nmetadata: {{annotations: {{linkerd.io/created-by: linkerd/{by}}}}}\n"
@@ -292,11 +297,13 @@ mod tests {
             role("linkerd-viz", "helm edge-26.6.3"),
             role(plane, "cli edge-26.1.1"),
         ];
-        let wanted = [
-            "linkerd-control-plane: linkerd/cli edge-26.8.2 @ 4",
-            "linkerd-viz: linkerd/helm edge-26.6.3 @ 8",
-        ];
+        let viz = "linkerd-viz: linkerd/helm edge-26.6.3 @ 8";
+        let wanted = ["linkerd-control-plane: linkerd/cli edge-26.8.2 @ 4", viz];
         assert_eq!(made_by(&text.concat()).unwrap(), wanted);
+        // What most of its objects name is the chart's.
+        let text = text.concat() + &role(plane, "cli edge-26.1.1");
+        let wanted = ["linkerd-control-plane: linkerd/cli edge-26.1.1 @ 12", viz];
+        assert_eq!(made_by(&text).unwrap(), wanted);
     }
 
     #[test]
@@ -320,7 +327,7 @@ mod tests {
         let text = role("cli edge-25.1.1") + &role("helm edge-26.8.2");
         assert_eq!(made_by(&text).unwrap(), ["linkerd-multicluster: linkerd/helm edge-26.8.2 @ 6"]);
         let text = text + &role("cli edge-26.1.1") + &role("cli edge-26.1.1");
-        assert_eq!(made_by(&text).unwrap(), ["linkerd-multicluster: linkerd/cli edge-25.1.1 @ 3"]);
+        assert_eq!(made_by(&text).unwrap(), ["linkerd-multicluster: linkerd/cli edge-26.1.1 @ 9"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::{
     edit::{self},
     explain::{Basis, Content, FoundOut},
     linkerd::EdgeVersion,
-    pins::{Inventory, Pin, Stage},
+    pins::{Inventory, Pin, Reason, Stage},
     pipeline::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
@@ -20,8 +20,8 @@ use crate::{
     plan::{self, Plan},
     policy::{self, Decision, Hold, HoldReason, Promoted},
     propose::{self, UpToDate, Wanted},
-    render::{NotRendered, Renderings},
-    repo::{ChangeSet, Overlay, RepoPath},
+    render::{NotRendered, Renderings, committed::Left},
+    repo::{ChangeSet, Overlay},
     report::{Kept, Outcome, Proposal, StageDecision, StageReport},
     verify::{self, Clock, Finding, Severity, Verification},
 };
@@ -282,7 +282,10 @@ impl Drafting<'_> {
             if !made.missing.is_empty() {
                 return Applied::Stuck(waits(&plan, &inventory, &made.missing));
             }
-            let left = |(path, chart): &(RepoPath, String)| plan::set_aside_own(&mut inventory, path, chart);
+            let left = |left: &Left| {
+                let why = left.given_by.as_ref().map_or(Reason::MadeByCli, |_| Reason::GivenByAnother);
+                plan::set_aside_own(&mut inventory, &left.path, &left.chart, why)
+            };
             if made.left.iter().map(left).fold(false, |any, one| any | one) {
                 continue;
             }

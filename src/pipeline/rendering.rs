@@ -139,6 +139,7 @@ impl<'a> Rendering<'a> {
             tree: self.tree,
             near: self.survey.tree,
             committed: sets,
+            beside: &[],
             uses: &self.survey.inventory.facts.uses,
             entries: &config.render,
             to,
@@ -193,11 +194,12 @@ impl At<'_> {
         let among = |set: &Committed, places: &BTreeSet<(RepoPath, String)>| {
             set.files.iter().any(|f| places.contains(&(f.path.clone(), set.chart.clone())))
         };
-        let sets = self.sets.iter().filter(|set| among(set, &moving) || !among(set, &pinned));
-        let sets: Vec<Committed> = sets.cloned().collect();
+        let (sets, beside): (Vec<Committed>, Vec<Committed>) =
+            self.sets.iter().cloned().partition(|set| among(set, &moving) || !among(set, &pinned));
         let Rendering { survey, tree, renderer, recognised, .. } = self.rendering;
         let (tree, near) = (Overlay::new(*tree, edits), Overlay::new(survey.tree, edits));
-        let request = Regenerate { tree: &tree, near: &near, ..self.rendering.request(&sets, &self.to) };
+        let request = self.rendering.request(&sets, &self.to);
+        let request = Regenerate { tree: &tree, near: &near, beside: &beside, ..request };
         let mut made = committed::regenerate(&request, *renderer);
         let unread = &recognised.missing;
         let unread = unread.iter().filter(|m| moving.contains(&(m.path.clone(), m.chart.clone())));

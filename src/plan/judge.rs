@@ -38,15 +38,16 @@ pub fn set_aside(inventory: &mut Inventory, path: &RepoPath, line: usize) -> boo
     any
 }
 
-/// Marks the pins in a file of which a chart gives nothing, whatever marks of it are there; tells whether any was to move.
-pub fn set_aside_own(inventory: &mut Inventory, path: &RepoPath, chart: &str) -> bool {
+/// Marks the pins in a file of which a chart gives nothing, whatever marks of it are there, with the reason why they stay;
+/// tells whether any was to move.
+pub fn set_aside_own(inventory: &mut Inventory, path: &RepoPath, chart: &str, why: Reason) -> bool {
     let mine = |pin: &&mut Pin| {
         pin.kind == PinKind::RenderedManifest
             && pin.chart.as_deref() == Some(chart)
             && pin.stays.is_none()
             && pin.path == *path
     };
-    inventory.pins.iter_mut().filter(mine).map(|pin| pin.stays = Some(Reason::MadeByCli)).count() > 0
+    inventory.pins.iter_mut().filter(mine).map(|pin| pin.stays = Some(why)).count() > 0
 }
 
 /// Says of each pin of a target what becomes of it if the target goes to `to`, ordered as in the inventory.

@@ -61,6 +61,7 @@ fn unmarked_objects_belong_by_name_and_hostile_names_stay_in_the_tree() {
             tree: &tree,
             near: &tree,
             committed: &sets,
+            beside: &[],
             uses: &[],
             entries: &[],
             to: &to,

@@ -103,23 +103,6 @@ fn objects_of_an_owner_stay_and_are_named_whatever_labels_they_have() {
 }
 
 #[test]
-fn a_chart_that_labels_an_object_as_anothers_keeps_it() {
-    let without_sources = |text: String| -> String {
-        text.split_inclusive('\n').filter(|line| !line.starts_with("# Source:")).collect()
-    };
-    let jaeger = without_sources(committed_text("linkerd-jaeger", "2025.9.3", "{}"));
-    let viz = without_sources(committed_text("linkerd-viz", OLD, "{}"));
-    for files in [vec![("a/jaeger.yaml", &*jaeger)], vec![("a/jaeger.yaml", &*jaeger), ("a/viz.yaml", &*viz)]]
-    {
-        let tree = MemoryTree::new(files.clone());
-        let proofs = request(&tree, NEW, &Ask::default(), |r| prove_all(r, &WORLD.bench.helm()));
-        assert!(proofs.drifts.is_empty() && proofs.missing.is_empty() && proofs.own.is_empty(), "{proofs:?}");
-        let charts: Vec<&str> = proofs.sets.iter().map(|set| set.chart.as_str()).collect();
-        assert_eq!(charts, ["linkerd-jaeger", "linkerd-viz"][..files.len()]);
-    }
-}
-
-#[test]
 fn an_object_that_says_it_was_printed_and_is_not_given_lacks_its_values() {
     let values = "{controllers: [{link: {ref: {name: east}}}, {link: {ref: {name: west}}}]}";
     let old = committed_text(ACROSS, OLD, values);

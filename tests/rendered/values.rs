@@ -185,9 +185,9 @@ fn an_old_helm_is_told_a_kubernetes_that_the_charts_accept() {
 }
 
 /// A renderer with faults.
-struct Faulty<'a> {
-    inner: &'a dyn Renderer,
-    fault: &'a (dyn Fn(&Job) -> Option<RenderError> + Sync),
+pub struct Faulty<'a> {
+    pub inner: &'a dyn Renderer,
+    pub fault: &'a (dyn Fn(&Job) -> Option<RenderError> + Sync),
 }
 
 impl Renderer for Faulty<'_> {

@@ -124,6 +124,7 @@ fn why(reason: Reason) -> &'static str {
         Reason::MadeByCli => {
             "written by a command of the Linkerd CLI (`multicluster link-gen`, `allow`), which alone makes it again"
         }
+        Reason::GivenByAnother => "given by another chart than the label says, with which it goes",
         Reason::NotDeployed => "not deployed from there",
         Reason::NotFollowed => "in a text that something may read, in a way that is not followed",
         Reason::ControlPlaneUnknown => "the control plane's release is not known",

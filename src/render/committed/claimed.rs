@@ -1,70 +1,137 @@
 //! Step 7, render: objects that the marks of one set claim and the chart of another gives.
 //!
-//! In: the sets with their renderings. Out: the same, each such object with the set whose chart gives it. A set of which
-//! nothing is left was none.
+//! In: what is made again, what stays beside it. Out: both rendered, each such object with the set whose chart gives it.
+//! What stays is rendered only where an object is in doubt that it may give. A set of which nothing is left was none.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Committed,
+    Committed, Left, Regenerate,
+    placed::reach,
     recognise::{marks, own},
-    work::{Failure, Work},
+    work::{Failure, Work, Works, complete, rendered},
 };
-use crate::{render::ObjectKey, repo::RepoPath};
-
-/// The sets, each with what was made of it.
-pub(super) type Works<'a> = Vec<(&'a Committed, Result<Work<'a>, Failure>)>;
+use crate::{
+    pins::Marks,
+    render::{Manifest, Object, ObjectKey, Renderer},
+    repo::RepoPath,
+};
 
 /// An object of the tree.
 type Place = (RepoPath, ObjectKey);
+type Spot<'a> = (&'a RepoPath, &'a ObjectKey);
 
-/// Gives each object to the set whose chart gives it, and returns the sets of which nothing is left.
-pub(super) fn settle<'a>(works: &mut Works<'a>) -> Vec<&'a Committed> {
-    let given: Vec<BTreeSet<Place>> = works.iter().map(|(_, work)| given(work)).collect();
-    let mut none = Vec::new();
-    let mut at = 0..;
-    works.retain_mut(|(set, work)| {
-        let Some(n) = at.next() else { return true };
-        let (claims, all) = claims(set);
-        let of_others = |place: &Place| {
-            given.iter().enumerate().any(|(m, given)| m != n && given.len() > all && given.contains(place))
-        };
-        let others: BTreeSet<Place> = claims.into_iter().filter(of_others).collect();
-        if all > 0 && others.len() == all {
-            none.push(*set);
-            return false;
-        }
-        if let Some(best) = work.as_mut().ok().and_then(|work| work.best.as_mut()) {
-            let own = given.get(n);
-            let is_anothers = |path: &RepoPath, key: &ObjectKey| {
-                let place = (path.clone(), key.clone());
-                others.contains(&place) && own.is_none_or(|own| !own.contains(&place))
-            };
-            best.drifts.retain(|drift| !(drift.is_own() && is_anothers(&drift.path, &drift.object)));
-            best.placed.without_others(is_anothers);
-        }
-        true
-    });
-    none
+/// What was rendered, each object with one set.
+#[derive(Default)]
+pub(super) struct Settled<'a> {
+    /// What is made again or proven.
+    pub(super) works: Works<'a>,
+    /// What stays; nothing where none of its objects was in doubt.
+    pub(super) beside: Vec<(&'a Committed, Option<Work<'a>>)>,
+    /// The files of sets of which nothing is left.
+    pub(super) none: Vec<Left>,
+    /// Files with a label of a chart, each with the chart that gives an object with it.
+    givers: BTreeMap<(&'a RepoPath, &'a str), &'a str>,
 }
 
-fn given(work: &Result<Work<'_>, Failure>) -> BTreeSet<Place> {
-    let best = work.as_ref().ok().and_then(|work| work.best.as_ref());
-    let placed = best.into_iter().flat_map(|best| best.placed.all());
+/// Renders the sets of a request, and gives each object to the set whose chart gives it.
+pub(super) fn settled<'a>(request: &Regenerate<'a>, renderer: &dyn Renderer, new: bool) -> Settled<'a> {
+    let works = rendered(request, renderer, request.committed, new);
+    let doubtful = doubtful(&works, request.beside);
+    let may_give = |set: &&Committed| doubtful.iter().any(|path| reach(set).contains(path.folder()));
+    let (asked, silent): (Vec<_>, Vec<_>) = request.beside.iter().partition(may_give);
+    let beside = rendered(request, renderer, asked, false);
+    let mut settled = Settled::default();
+    settled.settle(works, &beside);
+    settled.beside = beside.into_iter().map(|(set, work)| (set, work.ok())).collect();
+    settled.beside.extend(silent.into_iter().map(|set| (set, None)));
+    complete(request, renderer, &mut settled.works);
+    settled
+}
+
+/// Lists the files with an object that names no chart, that no set beside has marks of, and that no proven rendering gives.
+fn doubtful<'a>(works: &Works<'a>, beside: &'a [Committed]) -> BTreeSet<&'a RepoPath> {
+    let proven = works.iter().filter_map(|(_, work)| work.as_ref().ok().filter(|work| work.is_proven()));
+    let given: BTreeSet<Place> = proven.flat_map(given).collect();
+    let claimed: BTreeSet<Spot<'_>> = beside.iter().flat_map(|set| claims(set, |_| true)).collect();
+    let objects = works.iter().flat_map(|(set, _)| &set.files).flat_map(|file| {
+        let manifest = &*file.manifest;
+        let unnamed = |object: &&Object| marks(manifest, object).is_none_or(|marks| !marks.named);
+        manifest.objects.iter().filter(unnamed).map(|object| (&file.path, &object.key))
+    });
+    let is_known = |(path, key): &Spot<'_>| {
+        claimed.contains(&(path, key)) || given.contains(&((*path).clone(), (*key).clone()))
+    };
+    objects.filter(|spot| !is_known(spot)).map(|(path, _)| path).collect()
+}
+
+/// Lists the objects that the chart of a set gives.
+fn given(work: &Work<'_>) -> BTreeSet<Place> {
+    let placed = work.best.iter().flat_map(|best| best.placed.all());
     placed.map(|(file, object)| (file.path.clone(), object.key.clone())).collect()
 }
 
-/// Returns the objects that a set has by a label alone, and how many it has in all.
-fn claims(set: &Committed) -> (Vec<Place>, usize) {
-    let mut claims = Vec::new();
-    let mut all = 0;
-    for file in &set.files {
-        for (manifest, object) in own(file) {
-            all += 1;
-            if marks(manifest, object).is_none_or(|marks| !marks.named) {
-                claims.push((file.path.clone(), object.key.clone()));
+/// Lists the objects that have such marks of a set.
+fn claims(set: &Committed, are_such: impl Fn(&Marks<'_>) -> bool) -> impl Iterator<Item = Spot<'_>> {
+    let has_such =
+        move |manifest: &Manifest, object: &Object| marks(manifest, object).is_some_and(|m| are_such(&m));
+    let objects =
+        set.files.iter().flat_map(|file| own(file).map(move |(manifest, object)| (file, manifest, object)));
+    objects
+        .filter(move |(_, manifest, object)| has_such(manifest, object))
+        .map(|(file, _, object)| (&file.path, &object.key))
+}
+
+// === impl Settled ===
+
+impl<'a> Settled<'a> {
+    /// Says of a file that has marks of a set and nothing of it whose it is.
+    pub(super) fn left(&self, set: &Committed, path: &RepoPath) -> Left {
+        let given_by = self.givers.get(&(path, &*set.chart)).map(|chart| (*chart).to_owned());
+        Left { path: path.clone(), chart: set.chart.clone(), given_by }
+    }
+
+    fn settle(&mut self, works: Works<'a>, beside: &Works<'a>) {
+        let gives = |(set, work): &(&'a Committed, Result<Work<'a>, Failure>)| {
+            (&*set.chart, work.as_ref().map(given).unwrap_or_default())
+        };
+        let all: Vec<(&str, BTreeSet<Place>)> = works.iter().chain(beside).map(gives).collect();
+        for (n, (set, mut work)) in works.into_iter().enumerate() {
+            let count = claims(set, |_| true).count();
+            let gives = |place: &Place| all.get(n).is_some_and(|(_, own)| own.contains(place));
+            // What both give is of the one that gives more than the other has: it is none that has that by labels alone.
+            let giver = |place: &Place| {
+                let others = all.iter().enumerate().filter(|(m, _)| *m != n).map(|(_, other)| other);
+                let mut others = others.filter(|(_, given)| given.contains(place));
+                others.find(|(_, given)| !gives(place) || given.len() > count).map(|(chart, _)| *chart)
+            };
+            let mut others = BTreeSet::new();
+            let mut taken = 0;
+            for (path, key) in claims(set, |marks| !marks.named) {
+                let place = (path.clone(), key.clone());
+                let Some(chart) = giver(&place) else { continue };
+                taken += 1;
+                self.givers.insert((path, &set.chart), chart);
+                others.extend((!gives(&place)).then_some(place));
             }
+            if count > 0 && taken == count {
+                self.none.extend(set.files.iter().map(|file| self.left(set, &file.path)).collect::<Vec<_>>());
+                continue;
+            }
+            if let Some(best) = work.as_mut().ok().and_then(|work| work.best.as_mut()) {
+                best.without(|path, key| others.contains(&(path.clone(), key.clone())));
+            }
+            let unknown = beside.iter().filter(|(other, _)| {
+                claims(set, |marks| !marks.named).any(|(path, _)| reach(other).contains(path.folder()))
+            });
+            let mut unknown = unknown.filter_map(|(_, other)| other.as_ref().err());
+            // Whose the objects are that differ cannot be told without it.
+            if let Some(failure) =
+                unknown.next().filter(|_| work.as_ref().is_ok_and(|work| !work.is_proven()))
+            {
+                work = Err(failure.clone());
+            }
+            self.works.push((set, work));
         }
     }
-    (claims, all)
 }

@@ -95,6 +95,8 @@ pub struct Regenerate<'a> {
     pub near: &'a dyn Tree,
     /// What is to be made again.
     pub committed: &'a [Committed],
+    /// What stays: rendered in its own version where its chart may give an object of what is made again, and only then.
+    pub beside: &'a [Committed],
     /// Charts as the repository has them rendered elsewhere: their values may be those of the manifest.
     pub uses: &'a [ChartUse],
     /// What the configuration says.
@@ -118,8 +120,19 @@ pub struct Regenerated {
     pub renderings: Vec<Rendering>,
     /// What could not be made again.
     pub missing: Vec<NotRendered>,
-    /// Files, each with a chart of whose marks they have some and that gives nothing in them: they are their owner's.
-    pub left: Vec<(RepoPath, String)>,
+    /// What has marks of a chart that gives nothing of it.
+    pub left: Vec<Left>,
+}
+
+/// A file that has marks of a chart, which gives nothing in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The file.
+    pub path: RepoPath,
+    /// The chart.
+    pub chart: String,
+    /// The chart that gives what is marked; without one it is its owner's.
+    pub given_by: Option<String>,
 }
 
 /// A place where a committed manifest is not what its chart and values give.

@@ -44,10 +44,8 @@ fn version(
             break;
         }
         tried.push(chart);
-        let sets = [Committed { version: Some(version.clone()), ..set.clone() }];
-        let nothing = BTreeMap::new();
-        let one = Regenerate { committed: &sets, to: &nothing, ..*request };
-        let work = rendered(&one, renderer, false).pop().and_then(|(_, work)| work.ok());
+        let one = Committed { version: Some(version.clone()), ..set.clone() };
+        let work = rendered(request, renderer, [&one], false).pop().and_then(|(_, work)| work.ok());
         match work.and_then(|work| work.best).map(|best| best.drifts.len()) {
             Some(0) => return Some(version.clone()),
             Some(drifts) if nearest.as_ref().is_none_or(|(least, _)| drifts < *least) => {

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Committed, placed::is_encrypted, recognise::marks, work::Work};
+use super::{Committed, claimed::Settled, placed::is_encrypted, recognise::marks};
 use crate::{
     render::{Manifest, Object, ObjectKey},
     repo::RepoPath,
@@ -27,10 +27,10 @@ pub struct Own {
     pub command: Option<&'static str>,
 }
 
-/// Finds the objects of the sets' files that none of the sets has; nothing of files of which a set could not be rendered.
-pub(super) fn own<'w>(
-    works: impl Iterator<Item = (&'w Committed, Option<&'w Work<'w>>)> + Clone,
-) -> Vec<Own> {
+/// Finds the objects of the sets' files that none of the sets has; nothing of files of which a set was not rendered.
+pub(super) fn own(settled: &Settled<'_>) -> Vec<Own> {
+    let made = settled.works.iter().map(|(set, work)| (*set, work.as_ref().ok()));
+    let works = made.chain(settled.beside.iter().map(|(set, work)| (*set, work.as_ref())));
     let attempts = || works.clone().filter_map(|(_, work)| work?.best.as_ref());
     let placed: BTreeSet<(&RepoPath, &ObjectKey)> = attempts()
         .flat_map(|best| best.placed.all())

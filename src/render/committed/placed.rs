@@ -106,7 +106,7 @@ impl Placed {
     }
 
     fn search_beside(&mut self, tree: &dyn Tree, set: &Committed, wanted: &BTreeSet<&ObjectKey>) {
-        let folders: BTreeSet<&str> = set.files.iter().map(|f| f.path.folder()).collect();
+        let folders = reach(set);
         let known: BTreeSet<_> = set.files.iter().map(|f| &f.path).collect();
         let yaml = |e: &&Entry| [".yaml", ".yml", ".json"].iter().any(|end| e.path.as_str().ends_with(end));
         let regular = |e: &&Entry| matches!(e.mode, Mode::File | Mode::Executable);
@@ -126,6 +126,11 @@ impl Placed {
             }
         }
     }
+}
+
+/// Lists the folders in which objects of a set may be without marks of it.
+pub(super) fn reach(set: &Committed) -> BTreeSet<&str> {
+    set.files.iter().map(|file| file.path.folder()).collect()
 }
 
 /// Tells whether SOPS has encrypted an object: no text of it may change, or it can never be read again.

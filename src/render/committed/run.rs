@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Committed, Drift, Regenerate, Regenerated,
-    claimed::settle,
+    claimed::settled,
     finish::{Finished, finish},
     make::make,
     named::named,
     own::{Own, own},
-    work::{Work, rendered},
+    work::Work,
 };
 use crate::{
     render::{NotRendered, Renderer},
@@ -38,16 +38,13 @@ pub fn regenerate(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Regenera
     let request = &Regenerate { committed: &sets, ..*request };
     let mut done = Finished::default();
     let mut missing = Vec::new();
-    let mut left: Vec<(RepoPath, String)> = Vec::new();
-    let mut works = rendered(request, renderer, true);
-    for set in settle(&mut works) {
-        left.extend(set.files.iter().map(|file| (file.path.clone(), set.chart.clone())));
-    }
-    let owned = own(works.iter().map(|(set, work)| (*set, work.as_ref().ok())));
-    for (set, work) in works {
+    let mut settled = settled(request, renderer, true);
+    let mut left = std::mem::take(&mut settled.none);
+    let owned = own(&settled);
+    for (set, work) in std::mem::take(&mut settled.works) {
         let work = match work {
             Ok(work) if is_somebodys(&work) => {
-                left.extend(set.files.iter().map(|file| (file.path.clone(), set.chart.clone())));
+                left.extend(set.files.iter().map(|file| settled.left(set, &file.path)));
                 continue;
             }
             Ok(work) => work,
@@ -56,7 +53,7 @@ pub fn regenerate(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Regenera
                 continue;
             }
         };
-        left.extend(files_without(&work).map(|path| (path.clone(), set.chart.clone())));
+        left.extend(files_without(&work).map(|path| settled.left(set, path)));
         match make(request, &work) {
             Ok((written, mut rendering)) => match done.take(request, set, written) {
                 Ok(()) => {
@@ -79,10 +76,9 @@ pub fn prove_all(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Proofs {
     let sets = named(request, renderer, &BTreeMap::new());
     let request = &Regenerate { committed: &sets, ..*request };
     let mut proofs = Proofs::default();
-    let mut works = rendered(request, renderer, false);
-    settle(&mut works);
-    proofs.own = own(works.iter().map(|(set, work)| (*set, work.as_ref().ok())));
-    for (set, work) in works {
+    let settled = settled(request, renderer, false);
+    proofs.own = own(&settled);
+    for (set, work) in settled.works {
         match work {
             Ok(work) if is_somebodys(&work) => {}
             Ok(work) => {

@@ -19,7 +19,10 @@ use super::{
     retain::retain,
     wording::{self, Reworded},
 };
-use crate::render::{Chart, Job, Manifest, ObjectKey, RenderError, Renderer, kubernetes};
+use crate::{
+    render::{Chart, Job, Manifest, ObjectKey, RenderError, Renderer, kubernetes},
+    repo::RepoPath,
+};
 
 /// A set on its way.
 pub(super) struct Work<'a> {
@@ -59,14 +62,19 @@ pub(super) struct Attempt {
 /// Why something cannot be done, and what to do about it.
 pub(super) type Failure = (String, &'static str);
 
-/// Renders every set with its candidates until one proves or none is left.
+/// Sets, each with what was made of it.
+pub(super) type Works<'a> = Vec<(&'a Committed, Result<Work<'a>, Failure>)>;
+
+/// Renders sets with their candidates until one proves or none is left; with `new`, in the version too that they are to
+/// have.
 pub(super) fn rendered<'a>(
-    request: &Regenerate<'a>,
+    request: &Regenerate<'_>,
     renderer: &dyn Renderer,
+    sets: impl IntoIterator<Item = &'a Committed>,
     new: bool,
-) -> Vec<(&'a Committed, Result<Work<'a>, Failure>)> {
-    let mut works: Vec<_> =
-        request.committed.iter().map(|set| (set, Work::begin(request, renderer, set, new))).collect();
+) -> Works<'a> {
+    let mut works: Works<'a> =
+        sets.into_iter().map(|set| (set, Work::begin(request, renderer, set, new))).collect();
     for round in 0.. {
         let mut jobs: Vec<Job> = Vec::new();
         let mut asked = Vec::new();
@@ -105,16 +113,11 @@ pub(super) fn rendered<'a>(
             *slot = Err(failure);
         }
     }
-    complete(request, renderer, &mut works);
     works
 }
 
 /// Renders the new version of the sets that will be written and lack it.
-fn complete<'a>(
-    request: &Regenerate<'a>,
-    renderer: &dyn Renderer,
-    works: &mut [(&'a Committed, Result<Work<'a>, Failure>)],
-) {
+pub(super) fn complete(request: &Regenerate<'_>, renderer: &dyn Renderer, works: &mut Works<'_>) {
     let mut waiting = Vec::new();
     let mut jobs: Vec<Job> = Vec::new();
     for work in works.iter_mut().filter_map(|(_, work)| work.as_mut().ok()) {
@@ -259,6 +262,12 @@ impl<'a> Work<'a> {
 // === impl Attempt ===
 
 impl Attempt {
+    /// Leaves out what belongs to others, though it has marks of the chart.
+    pub(super) fn without(&mut self, is_anothers: impl Fn(&RepoPath, &ObjectKey) -> bool) {
+        self.drifts.retain(|drift| !(drift.is_own() && is_anothers(&drift.path, &drift.object)));
+        self.placed.without_others(is_anothers);
+    }
+
     /// Returns how far it is from what is committed: differences, then objects with the chart's marks that it does not give.
     fn distance(&self) -> (usize, usize) {
         let others = self.placed.others();
