@@ -6,12 +6,23 @@ use super::{
     config::Config,
     fields::{Create, FieldSpec},
     gvk::Gvk,
-    resource::{Id, Resource, by_looks, text_of},
+    resource::{Id, Resource, by_looks, is_text, text_of},
 };
 use crate::deploy::value::{Scalar, Value};
 
 /// What stands for the hash of a generated object's content: it moves with the content, which is not what is asked of a name.
 pub const HASH: &str = "contenthash";
+
+/// Why kustomize does not write the names of now into an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReferenceError {
+    #[error("it names a service account whose namespace is empty, or no text")]
+    BlankNamespace,
+    #[error("it refers to an object without naming it")]
+    Nameless,
+    #[error("several objects are what it may refer to")]
+    Several,
+}
 
 /// Adds the hash to the names of generated objects.
 pub(super) fn hash(resources: &mut [Resource]) {
@@ -36,8 +47,9 @@ struct Candidate {
     written: String,
 }
 
-/// Writes the names of now where objects name others by what they were called before.
-pub(super) fn refer(resources: &mut [Resource], config: &Config) {
+/// Writes the names of now where objects name others by what they were called before; returns the objects that kustomize
+/// refuses to look at.
+pub(super) fn refer(resources: &mut [Resource], config: &Config) -> Vec<(Id, ReferenceError)> {
     let candidates: Vec<Candidate> = resources
         .iter()
         .enumerate()
@@ -57,21 +69,19 @@ pub(super) fn refer(resources: &mut [Resource], config: &Config) {
             })
         })
         .collect();
-    if candidates.is_empty() {
-        return;
-    }
     let affixes: Vec<_> = resources.iter().map(|r| (r.prefixes.clone(), r.suffixes.clone())).collect();
     let means =
         |candidate: &Candidate, target: &Gvk| candidate.previous.iter().any(|id| id.gvk.is_selected(target));
     let groups: Vec<(&[FieldSpec], Vec<&Candidate>)> = config
         .references()
         .map(|of| (&*of.referrers, candidates.iter().filter(|c| means(c, &of.target)).collect()))
-        .filter(|(_, candidates): &(_, Vec<_>)| !candidates.is_empty())
         .collect();
+    let mut refused = Vec::new();
     for (at, resource) in resources.iter_mut().enumerate() {
         let first = resource.first_id().gvk;
         let gvk = Gvk::default();
         let referrer = Referrer::of(resource);
+        let mut failed = referrer.is_blank.then_some(ReferenceError::BlankNamespace);
         for (referrers, candidates) in &groups {
             let referrers: Vec<&FieldSpec> =
                 referrers.iter().filter(|spec| first.is_selected(&spec.gvk)).collect();
@@ -84,10 +94,17 @@ pub(super) fn refer(resources: &mut [Resource], config: &Config) {
                 let found = Found { near: &near, affixes: &affixes, own: at, referrer: &referrer, spec };
                 // The kind was looked at already, and it is the first one that counts.
                 let anywhere = FieldSpec { gvk: Gvk::default(), ..spec.clone() };
-                anywhere.change(&mut resource.value, &gvk, Create::Nothing, &mut |old| found.renamed(old));
+                anywhere.change(&mut resource.value, &gvk, Create::Nothing, &mut |old| {
+                    found.renamed(old).unwrap_or_else(|error| {
+                        failed.get_or_insert(error);
+                        None
+                    })
+                });
             }
         }
+        refused.extend(failed.map(|error| (resource.id(), error)));
     }
+    refused
 }
 
 /// The one that names others.
@@ -96,6 +113,8 @@ struct Referrer {
     cluster: bool,
     /// The namespaces of the service accounts that a role binding means.
     accounts: Vec<String>,
+    /// Whether one of them is no text.
+    is_blank: bool,
     role: Option<Gvk>,
 }
 
@@ -103,12 +122,15 @@ impl Referrer {
     fn of(resource: &Resource) -> Self {
         let id = resource.id();
         let subjects = if id.gvk.kind == "RoleBinding" { resource.value.list_at("subjects") } else { &[] };
-        let accounts = subjects.iter().filter(|subject| text_of(subject.get("kind")) == "ServiceAccount");
-        let accounts = accounts.map(|subject| text_of(subject.get("namespace"))).collect();
+        let is_account = |subject: &&Value| text_of(subject.get("kind")) == "ServiceAccount";
+        let namespaces: Vec<&Value> =
+            subjects.iter().filter(is_account).filter_map(|subject| subject.entry("namespace")).collect();
+        let accounts = namespaces.iter().map(|namespace| text_of(Some(namespace))).collect();
+        let is_blank = !namespaces.iter().all(|namespace| namespace.as_scalar().is_some_and(is_text));
         let text = |key: &str| resource.value.text(&["roleRef", key]).map(|text| text.into_owned());
         let role =
             text("apiGroup").zip(text("kind")).map(|(group, kind)| Gvk { group, kind, ..Gvk::default() });
-        Self { cluster: id.gvk.is_cluster_scoped(), id, accounts, role }
+        Self { cluster: id.gvk.is_cluster_scoped(), id, accounts, is_blank, role }
     }
 
     fn may_mean(&self, candidate: &Candidate) -> bool {
@@ -131,7 +153,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    fn renamed(&self, old: &Value) -> Option<Value> {
+    fn renamed(&self, old: &Value) -> Result<Option<Value>, ReferenceError> {
         match old {
             Value::Scalar(scalar) => self.scalar(scalar),
             Value::Map(_) => self.mapping(old),
@@ -139,31 +161,33 @@ impl Found<'_> {
                 let mut new: Option<Vec<Value>> = None;
                 for (at, item) in items.iter().enumerate() {
                     let item = match item {
-                        Value::Scalar(scalar) => self.scalar(scalar),
-                        Value::Map(_) => self.mapping(item),
+                        Value::Scalar(scalar) => self.scalar(scalar)?,
+                        Value::Map(_) => self.mapping(item)?,
                         Value::List(_) => None,
                     };
                     if let Some(item) = item {
                         new.get_or_insert_with(|| items.to_vec())[at] = item;
                     }
                 }
-                new.map(Value::list)
+                Ok(new.map(Value::list))
             }
         }
     }
 
-    fn scalar(&self, old: &Scalar) -> Option<Value> {
+    fn scalar(&self, old: &Scalar) -> Result<Option<Value>, ReferenceError> {
         if old.is_null() {
-            return None;
+            return Ok(None);
         }
         let same = |a: &Candidate, b: &Candidate| a.now.name == b.now.name;
         let candidate = self.select(&old.text(), self.near.to_vec(), &same)?;
-        (candidate.now.name != old.text()).then(|| Value::Scalar(named(&candidate.name, old)))
+        let renamed = candidate.filter(|candidate| candidate.now.name != old.text());
+        Ok(renamed.map(|candidate| Value::Scalar(named(&candidate.name, old))))
     }
 
     /// Renames in a mapping of `name` and `namespace`.
-    fn mapping(&self, old: &Value) -> Option<Value> {
-        let name = old.scalar(&["name"])?;
+    fn mapping(&self, old: &Value) -> Result<Option<Value>, ReferenceError> {
+        let name = old.entry("name").ok_or(ReferenceError::Nameless)?;
+        let Some(name) = name.as_scalar() else { return Ok(None) };
         let mut near = self.near.to_vec();
         if let Some(namespace) = old.entry("namespace") {
             let namespace = text_of(Some(namespace));
@@ -176,15 +200,14 @@ impl Found<'_> {
         }
         let same = |a: &Candidate, b: &Candidate| a.now.name == b.now.name && a.written == b.written;
         let candidate = self.select(&name.text(), near, &same)?;
-        if candidate.now.name == name.text() && candidate.written.is_empty() {
-            return None;
-        }
+        let is_news = |found: &&Candidate| found.now.name != name.text() || !found.written.is_empty();
+        let Some(candidate) = candidate.filter(is_news) else { return Ok(None) };
         let mut new = old.clone();
         new.insert("name", Value::Scalar(named(&candidate.name, name)));
         if let Some(namespace) = candidate.namespace.as_ref().filter(|_| !candidate.written.is_empty()) {
             new.insert("namespace", Value::Scalar(namespace.clone()));
         }
-        Some(new)
+        Ok(Some(new))
     }
 
     fn select<'c>(
@@ -192,7 +215,7 @@ impl Found<'_> {
         name: &str,
         near: Vec<&'c Candidate>,
         same: &dyn Fn(&Candidate, &Candidate) -> bool,
-    ) -> Option<&'c Candidate> {
+    ) -> Result<Option<&'c Candidate>, ReferenceError> {
         let role = self.referrer.role.as_ref().filter(|_| self.spec.path.ends_with("roleRef/name"));
         let mut near = near;
         near.retain(|candidate| {
@@ -204,14 +227,18 @@ impl Found<'_> {
                     || candidate.now.namespace == self.referrer.id.namespace)
         });
         if let [one] = near.as_slice() {
-            return Some(one);
+            return Ok(Some(one));
         }
         near.retain(|candidate| self.same_affixes(candidate, true));
         if near.len() > 1 {
             near.retain(|candidate| self.same_affixes(candidate, false));
         }
-        let first = *near.first()?;
-        near.iter().all(|candidate| same(first, candidate)).then_some(first)
+        let Some(first) = near.first().copied() else { return Ok(None) };
+        if near.iter().all(|candidate| same(first, candidate)) {
+            Ok(Some(first))
+        } else {
+            Err(ReferenceError::Several)
+        }
     }
 
     /// Tells whether both went through the same prefixes and suffixes at last.

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::deploy::{
     json_patch::is_bounded,
+    typed::{Typed, typed},
     value::{Part, Scalar, Value, Via},
 };
 
@@ -30,6 +31,8 @@ pub(super) enum ReplacementError {
     Delimiter,
     #[error("a target is no selector, or a path is none")]
     Target,
+    #[error("a target is a number, a boolean or null, and would be none of its kind")]
+    Type,
     #[error("it makes more of an object than is followed")]
     Grows,
 }
@@ -189,7 +192,24 @@ fn set(options: &Options, old: &Value, made: bool, value: &Value) -> Result<Valu
         return Ok(value.clone());
     }
     // The type of what was there stays; what is made is typed by its looks.
-    Ok(Value::Scalar(if made || !is_text(scalar) { by_looks(new) } else { new.as_string() }))
+    let new = if made || !is_text(scalar) { by_looks(new) } else { new.as_string() };
+    if made || is_text(scalar) || takes(scalar, &new) {
+        Ok(Value::Scalar(new))
+    } else {
+        Err(ReplacementError::Type)
+    }
+}
+
+/// Tells whether a scalar that is no text can become another one: kustomize reads what it becomes by the old one's type.
+fn takes(old: &Scalar, new: &Scalar) -> bool {
+    new.unknown_to().is_some()
+        || matches!(
+            (typed(old), typed(new)),
+            (Typed::Null, Typed::Null)
+                | (Typed::Bool(_), Typed::Bool(_))
+                | (Typed::Int(_), Typed::Int(_))
+                | (Typed::Float(_), Typed::Int(_) | Typed::Float(_))
+        )
 }
 
 fn split(scalar: &Scalar, delimiter: &str) -> Vec<Scalar> {

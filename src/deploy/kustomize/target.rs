@@ -82,7 +82,9 @@ impl<'f> Builder<'f> {
         self.open.pop();
         names::hash(&mut layer.resources);
         if self.spend(here, layer.resources.len().saturating_mul(layer.resources.len())) {
-            names::refer(&mut layer.resources, &layer.config);
+            for (id, error) in names::refer(&mut layer.resources, &layer.config) {
+                self.fails(here, &format!("{} {}", id.gvk.kind, id.name), &error.to_string());
+            }
         }
         for name in variables::resolve(&mut layer.resources, &layer.variables, &layer.config) {
             self.note(here, About::NoTarget(format!("the variable {name}")));
