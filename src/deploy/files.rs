@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Bytes of text that are kept with their documents, which take some ten times as much.
-const KEPT_BYTES: usize = 4 << 20;
+const KEPT_BYTES: usize = 2 << 20;
 /// What a file counts beside its text.
 const KEPT_EACH: usize = 256;
 
@@ -110,10 +110,9 @@ impl<'t> TreeFiles<'t> {
         Self { tree, ceilings, kept: Mutex::default() }
     }
 
-    fn entry(&self, path: &str) -> Option<&Entry> {
-        let entries = self.tree.entries();
-        let at = entries.binary_search_by(|e| e.path.as_str().cmp(path)).ok()?;
-        entries.get(at)
+    /// Lets go of what is kept, where what is read next is something else.
+    pub fn forget(&self) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
     }
 
     fn kept(&self, path: &str) -> Option<KeptFile> {
@@ -134,7 +133,7 @@ impl<'t> TreeFiles<'t> {
     }
 
     fn load(&self, path: &str) -> Result<Arc<Source>, FileError> {
-        let entry = self.entry(path).ok_or(FileError::Absent)?;
+        let entry = self.tree.entry(path).ok_or(FileError::Absent)?;
         if !is_regular(entry) {
             return Err(FileError::Link);
         }
@@ -196,7 +195,7 @@ impl Files for TreeFiles<'_> {
     }
 
     fn has(&self, path: &str) -> bool {
-        self.entry(path).is_some_and(is_regular)
+        self.tree.entry(path).is_some_and(is_regular)
     }
 }
 

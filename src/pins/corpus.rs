@@ -53,7 +53,6 @@ pub(super) struct Unread {
 /// All files of one tree.
 pub(super) struct Corpus<'t> {
     tree: &'t dyn Tree,
-    by_path: HashMap<&'t str, &'t Entry>,
     ceilings: Ceilings,
     kept: Mutex<Kept>,
 }
@@ -118,15 +117,14 @@ impl File {
 // === impl Corpus ===
 
 impl<'t> Corpus<'t> {
-    /// Makes the list of paths.
+    /// Reads a tree.
     pub fn new(tree: &'t dyn Tree, options: &ScanOptions) -> Self {
-        let by_path = tree.entries().iter().map(|e| (e.path.as_str(), e)).collect();
-        Self { tree, by_path, ceilings: options.ceilings(), kept: Mutex::default() }
+        Self { tree, ceilings: options.ceilings(), kept: Mutex::default() }
     }
 
     /// Returns a regular file's entry.
     pub fn entry(&self, path: &str) -> Option<&'t Entry> {
-        self.by_path.get(path).copied().filter(|e| matches!(e.mode, Mode::File | Mode::Executable))
+        self.tree.entry(path).filter(|e| matches!(e.mode, Mode::File | Mode::Executable))
     }
 
     /// Returns the file at a path, parsed; `None` where there is none or it cannot be read.
@@ -161,6 +159,12 @@ impl<'t> Corpus<'t> {
             let text = Some(String::from_utf8_lossy(e.as_bytes()).into_owned());
             Unread { text, ..unread(SkipReason::NotUtf8, Some(format!("byte {at} is not UTF-8"))) }
         })
+    }
+
+    /// Lets go of the files that are kept, where what is read next is something else.
+    pub fn forget(&self) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Kept { failed: kept.failed.take(), ..Kept::default() };
     }
 
     /// Returns the first failure to read an object, after which the result is worth nothing.

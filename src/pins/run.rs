@@ -113,9 +113,12 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let helmfiled = (!helmfiles.is_empty()).then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
     let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
     let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
+    // What the model reads is read in another form.
+    corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
     let charted = std::mem::take(&mut claims.charts);
     let mut uses = std::mem::take(&mut claims.uses).complete(&context, &named);
+    context.files.forget();
     deployed::pins(&context, claims, &mut found);
     skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));
     for (evaluated, files) in [(terraformed, terraform), (helmfiled, helmfiles)] {

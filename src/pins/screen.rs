@@ -47,11 +47,13 @@ struct Content {
     sealed: bool,
 }
 
-/// What is known of each blob, so that one at many paths is read once.
-struct Contents {
-    /// Ordered.
-    ids: Vec<BlobId>,
-    judged: Vec<OnceLock<Content>>,
+/// An entry that is looked at.
+struct Looked<'t> {
+    /// Its position in the tree.
+    at: usize,
+    entry: &'t Entry,
+    /// Which of the contents it has, so that one at many paths is judged once.
+    content: Option<usize>,
 }
 
 enum Seen {
@@ -87,18 +89,15 @@ const FEW: usize = 256;
 /// Screens all entries that are not ignored.
 pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened, TreeError> {
     let needles = Needles::new();
-    let entries: Vec<(usize, &Entry)> = tree
-        .entries()
-        .iter()
-        .enumerate()
-        .filter(|(_, e)| !options.ignore.is_match(e.path.as_str()))
-        .collect();
-    let contents = needles.sweep(tree, options, &entries);
-    let seen = parallel::map(&entries, |(at, entry)| needles.look(tree, options, *at, entry, &contents));
+    let all = tree.entries().iter().enumerate().map(|(at, entry)| Looked { at, entry, content: None });
+    let mut entries: Vec<Looked<'_>> =
+        all.filter(|looked| !options.ignore.is_match(looked.entry.path.as_str())).collect();
+    let judged = needles.sweep(tree, options, &mut entries);
+    let seen = parallel::map(&entries, |looked| needles.look(tree, options, looked, &judged));
     let mut screened = Screened::default();
     let mut irrelevant = Vec::new();
     let mut bytes = 0;
-    for (seen, (_, entry)) in seen.into_iter().zip(&entries) {
+    for (seen, Looked { entry, .. }) in seen.into_iter().zip(&entries) {
         match seen? {
             Seen::Nothing => {}
             Seen::Irrelevant(id) => irrelevant.push(id),
@@ -141,14 +140,27 @@ impl Needles {
         }
     }
 
-    /// Judges as many contents as the tree can show at once.
-    fn sweep(&self, tree: &dyn Tree, options: &ScanOptions, entries: &[(usize, &Entry)]) -> Contents {
-        let regular = |e: &Entry| matches!(e.mode, Mode::File | Mode::Executable);
-        let open =
-            entries.iter().map(|(_, e)| e).filter(|e| regular(e) && !options.irrelevant.contains(e.id));
-        let mut ids: Vec<BlobId> = open.map(|e| e.id).collect();
-        ids.sort_unstable();
-        ids.dedup();
+    /// Judges as many contents as the tree can show at once, and notes which one each entry has.
+    fn sweep(
+        &self,
+        tree: &dyn Tree,
+        options: &ScanOptions,
+        entries: &mut [Looked<'_>],
+    ) -> Vec<OnceLock<Content>> {
+        let mut open: Vec<(BlobId, &mut Option<usize>)> = entries
+            .iter_mut()
+            .filter(|looked| matches!(looked.entry.mode, Mode::File | Mode::Executable))
+            .map(|looked| (looked.entry.id, &mut looked.content))
+            .filter(|(id, _)| !options.irrelevant.contains(*id))
+            .collect();
+        open.sort_unstable_by_key(|(id, _)| *id);
+        let mut ids: Vec<BlobId> = Vec::with_capacity(open.len());
+        for (id, content) in open {
+            if ids.last() != Some(&id) {
+                ids.push(id);
+            }
+            *content = ids.len().checked_sub(1);
+        }
         let judged: Vec<OnceLock<Content>> = ids.iter().map(|_| OnceLock::new()).collect();
         if ids.len() > FEW {
             tree.sweep(&ids, options.file_bytes, &|n, bytes| {
@@ -157,17 +169,18 @@ impl Needles {
                 }
             });
         }
-        Contents { ids, judged }
+        judged
     }
 
     fn look(
         &self,
         tree: &dyn Tree,
         options: &ScanOptions,
-        at: usize,
-        entry: &Entry,
-        contents: &Contents,
+        looked: &Looked<'_>,
+        judged: &[OnceLock<Content>],
     ) -> Result<Seen, TreeError> {
+        let Looked { at, entry, content } = *looked;
+        let known = content.and_then(|n| judged.get(n));
         let skip = |reason, detail: Option<String>| {
             let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
             Seen::Skipped(Box::new(Skipped { path: entry.path.clone(), reason, detail, versions }))
@@ -188,7 +201,6 @@ impl Needles {
         if options.irrelevant.contains(entry.id) && !is_kustomization(entry.path.name()) {
             return Ok(Seen::Irrelevant(entry.id));
         }
-        let known = contents.of(entry.id);
         let content = match known.and_then(OnceLock::get) {
             Some(content) => *content,
             None => {
@@ -230,12 +242,6 @@ impl Needles {
         let dot = |at: usize| bytes.get(at) == Some(&b'.');
         self.edge.find_iter(bytes).any(|at| digit(at + 5) && digit(at + 6) && dot(at + 7))
             || self.century.find_iter(bytes).any(|at| digit(at + 3) && dot(at + 4) && digit(at + 5))
-    }
-}
-
-impl Contents {
-    fn of(&self, id: BlobId) -> Option<&OnceLock<Content>> {
-        self.judged.get(self.ids.binary_search(&id).ok()?)
     }
 }
 

@@ -28,6 +28,11 @@ pub use remote::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Rem
 pub trait Tree: Sync {
     /// Returns every entry that is not a folder, ordered by path.
     fn entries(&self) -> &[Entry];
+    /// Returns what has a path.
+    fn entry(&self, path: &str) -> Option<&Entry> {
+        let entries = self.entries();
+        entries.get(entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?)
+    }
     /// Returns the content of a blob.
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
     /// Returns how many bytes a blob has; a Git tree reads nothing of it for that.

@@ -1,8 +1,11 @@
 //! What the model finds.
 
-use crate::deploy::{
-    chart::ChartRelease, cluster::Cluster, json_patch::Guard, kinds::Deployer, object::Object,
-    tree_chart::Rendered, value::Value,
+use crate::{
+    deploy::{
+        chart::ChartRelease, cluster::Cluster, json_patch::Guard, kinds::Deployer, object::Object,
+        tree_chart::Rendered, value::Value,
+    },
+    repo::RepoPath,
 };
 
 /// What a chart waits for before it is deployed.
@@ -44,6 +47,8 @@ pub enum Fact<'f> {
     Images(&'f [Value]),
     /// What must move with what it is compared with.
     Guards(&'f [Guard]),
+    /// A file, as it stands there: its documents are at hand.
+    File(&'f RepoPath),
     /// What came of a chart of the tree, beside its objects.
     Rendered(&'f Rendered),
 }

@@ -42,6 +42,7 @@ impl<R: Default + Send> Builder<'_, R> {
         said: &mut Said<R>,
     ) {
         let mut kept = self.read(&file.path);
+        (self.take)(&mut said.facts, Fact::File(&file.path));
         if file.of_deployers {
             kept.objects.clear();
         }

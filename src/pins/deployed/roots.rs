@@ -17,7 +17,7 @@ use crate::{
     },
     linkerd::{self, PROXY_VERSION, RECONCILE},
     pins::context::Context,
-    repo::{RepoPath, parallel},
+    repo::RepoPath,
 };
 
 /// Mappings in mappings that are looked into.
@@ -82,14 +82,11 @@ pub(in crate::pins) fn roots(
         Fact::Object(object, cluster) => take_object(object, cluster, context.options.restarts, claims),
         Fact::Images(images) => take_images(images, claims),
         Fact::Guards(guards) => claims.guards(guards),
+        Fact::File(path) => take_values_file(context, path, claims),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
     });
     found.deployed.into_iter().for_each(|found| claims.append(found));
     found.written.into_iter().for_each(|found| claims.append_written(found));
-    let values = parallel::fold(&written, |claims: &mut Claims, file| {
-        take_values_file(context, &file.path, claims);
-    });
-    values.into_iter().for_each(|found| claims.append_written(found));
 }
 
 /// Adds a folder, and those that it lies in: a directory of manifests reads what is below it too.

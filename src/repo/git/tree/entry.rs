@@ -9,8 +9,10 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 /// The longest beginning of an entry: ten bytes of size and ten of distance.
 const LONGEST_HEADER: usize = 20;
-/// Bytes that are read at a time; most entries of a config repository are smaller.
-const CHUNK: usize = 4096;
+/// Bytes that are read at a time: Git puts what builds on each other side by side, and most entries are small.
+const WINDOW: usize = 16 << 10;
+/// Fewer bytes than this are not begun with where more can be had.
+const NEAR: usize = 1 << 10;
 
 /// What an entry holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,21 +34,47 @@ pub(super) struct Header {
     pub data: u64,
 }
 
+/// A piece of a pack, in memory.
+pub(super) struct Window<'f> {
+    pack: &'f File,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
 /// Inflates entries of one pack, again and again with the same memory.
 pub(super) struct Inflater<'f> {
-    pack: &'f File,
+    window: Window<'f>,
     stream: Decompress,
-    input: Box<[u8; CHUNK]>,
+}
+
+// === impl Window ===
+
+impl<'f> Window<'f> {
+    /// Reads from this pack.
+    pub fn new(pack: &'f File) -> Self {
+        Self { pack, start: 0, bytes: Vec::new() }
+    }
+
+    /// Returns what stands from an offset on, at least so many bytes where the pack has them.
+    fn at(&mut self, offset: u64, least: usize) -> Option<&[u8]> {
+        let from = offset.checked_sub(self.start).and_then(|from| usize::try_from(from).ok());
+        let from = from.filter(|from| self.bytes.len().checked_sub(*from).is_some_and(|has| has >= least));
+        if from.is_none() {
+            self.bytes.resize(WINDOW, 0);
+            let length = self.pack.read_at(&mut self.bytes, offset).ok()?;
+            self.bytes.truncate(length);
+            self.start = offset;
+        }
+        self.bytes.get(from.unwrap_or(0)..)
+    }
 }
 
 // === impl Header ===
 
 impl Header {
     /// Reads the beginning of an entry.
-    pub fn read(pack: &File, offset: u64) -> Option<Self> {
-        let mut bytes = [0; LONGEST_HEADER];
-        let length = pack.read_at(&mut bytes, offset).ok()?;
-        let mut bytes = bytes.get(..length)?.iter().copied();
+    pub fn read(pack: &mut Window<'_>, offset: u64) -> Option<Self> {
+        let mut bytes = pack.at(offset, LONGEST_HEADER)?.iter().copied().take(LONGEST_HEADER);
         let mut read = 0;
         let mut next = || {
             read += 1;
@@ -82,7 +110,7 @@ impl Header {
 impl<'f> Inflater<'f> {
     /// Reads from this pack.
     pub fn new(pack: &'f File) -> Self {
-        Self { pack, stream: Decompress::new(true), input: Box::new([0; CHUNK]) }
+        Self { window: Window::new(pack), stream: Decompress::new(true) }
     }
 
     /// Inflates what follows a header into `output`, which is emptied before.
@@ -94,8 +122,7 @@ impl<'f> Inflater<'f> {
         output.reserve(size + 1);
         let mut at = header.data;
         loop {
-            let length = self.pack.read_at(self.input.as_mut_slice(), at).ok()?;
-            let input = self.input.get(..length)?;
+            let input = self.window.at(at, NEAR)?;
             let before = (self.stream.total_in(), output.len());
             let status = self.stream.decompress_vec(input, output, FlushDecompress::None).ok()?;
             let used = self.stream.total_in() - before.0;

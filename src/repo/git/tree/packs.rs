@@ -4,7 +4,7 @@
 //! gives fewer of them, and what is not found is read by libgit2.
 
 use std::{
-    collections::HashSet,
+    cell::Cell,
     fs::File,
     io::{self, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -34,6 +34,7 @@ pub(super) struct Pack {
 pub(super) fn locate(objects: &[PathBuf], ids: &[BlobId]) -> Vec<Pack> {
     let mut wanted: Vec<(BlobId, usize)> = ids.iter().enumerate().map(|(n, id)| (*id, n)).collect();
     wanted.sort_unstable();
+    let located = vec![Cell::new(false); ids.len()];
     let mut packs = Vec::new();
     for index in indexes(objects) {
         let mut found: Vec<(u64, usize)> = Vec::new();
@@ -43,8 +44,8 @@ pub(super) fn locate(objects: &[PathBuf], ids: &[BlobId]) -> Vec<Pack> {
             continue;
         }
         // What is in several packs is read from one.
-        let here: HashSet<usize> = found.iter().map(|(_, n)| *n).collect();
-        wanted.retain(|(_, n)| !here.contains(n));
+        found.iter().filter_map(|(_, n)| located.get(*n)).for_each(|located| located.set(true));
+        wanted.retain(|(_, n)| located.get(*n).is_some_and(|located| !located.get()));
         found.sort_unstable();
         packs.push(Pack { path: index.with_extension("pack"), found });
     }

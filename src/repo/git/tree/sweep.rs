@@ -19,7 +19,7 @@ use std::{
 use crate::repo::{
     BlobId,
     git::tree::{
-        entry::{Header, Inflater, Kind, apply},
+        entry::{Header, Inflater, Kind, Window, apply},
         packs::{Pack, locate},
     },
     parallel,
@@ -51,8 +51,17 @@ struct Families<'p> {
 struct Node {
     offset: u64,
     header: Header,
-    /// Where its own begin in `children`.
+    /// Where its own are in `wanted`.
+    wanted: Range<u32>,
+    /// Where its own are in `children`.
     children: Range<u32>,
+}
+
+/// Nodes that one thread reads.
+#[derive(Default)]
+struct Headers<'f> {
+    window: Option<Window<'f>>,
+    nodes: Vec<Node>,
 }
 
 /// A content whose differences are being read.
@@ -76,23 +85,15 @@ pub(super) fn sweep(objects: &[PathBuf], ids: &[BlobId], ceiling: u64, see: See<
 
 impl<'p> Families<'p> {
     fn new(file: &'p File, pack: &'p Pack) -> Self {
-        let mut nodes: Vec<Node> = Vec::with_capacity(pack.found.len());
-        let mut known: HashSet<u64> = HashSet::with_capacity(pack.found.len());
-        for (wanted, _) in &pack.found {
-            // A base always lies before what builds on it, so that this ends.
-            let mut next = Some(*wanted);
-            while let Some(offset) = next.filter(|offset| known.insert(*offset)) {
-                let header = Header::read(file, offset);
-                nodes.extend(header.map(|header| Node { offset, header, children: 0..0 }));
-                next = nodes.last().filter(|_| header.is_some()).and_then(Node::base);
-            }
+        let mut nodes = read_wanted(file, pack);
+        let unread = read_bases(file, &nodes);
+        if !unread.is_empty() {
+            nodes.extend(unread);
+            nodes.sort_unstable_by_key(|node| node.offset);
         }
-        nodes.sort_unstable_by_key(|node| node.offset);
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
-        for (child, node) in (0_u32..).zip(&nodes) {
-            let base = node.base().and_then(|base| nodes.binary_search_by_key(&base, |n| n.offset).ok());
-            pairs.extend(base.and_then(|base| u32::try_from(base).ok()).map(|base| (base, child)));
-        }
+        let bases = parallel::map(&nodes, |node| position(&nodes, node.base()?));
+        let pair = |(child, base): (u32, Option<usize>)| Some((u32::try_from(base?).ok()?, child));
+        let mut pairs: Vec<(u32, u32)> = (0..).zip(bases).filter_map(pair).collect();
         pairs.sort_unstable();
         for (at, (base, _)) in (0_u32..).zip(&pairs) {
             if let Some(node) = nodes.get_mut(*base as usize) {
@@ -121,6 +122,49 @@ impl<'p> Families<'p> {
             }
         });
     }
+}
+
+/// Reads the beginnings of all entries that are wanted, ordered by offset.
+fn read_wanted<'f>(file: &'f File, pack: &Pack) -> Vec<Node> {
+    let mut at = 0;
+    let places: Vec<(u64, Range<u32>)> = pack
+        .found
+        .chunk_by(|(a, _), (b, _)| a == b)
+        .map(|same| {
+            let first = at;
+            at += u32::try_from(same.len()).unwrap_or_default();
+            (same.first().map_or(0, |(offset, _)| *offset), first..at)
+        })
+        .collect();
+    let read = parallel::fold(&places, |read: &mut Headers<'f>, (offset, wanted)| {
+        let header = Header::read(read.window.get_or_insert_with(|| Window::new(file)), *offset);
+        let node = |header| Node { offset: *offset, header, wanted: wanted.clone(), children: 0..0 };
+        read.nodes.extend(header.map(node));
+    });
+    read.into_iter().flat_map(|read| read.nodes).collect()
+}
+
+/// Reads the beginnings of entries that are not wanted and that wanted ones build on.
+fn read_bases(file: &File, nodes: &[Node]) -> Vec<Node> {
+    let mut window = Window::new(file);
+    let (mut unread, mut known) = (Vec::new(), HashSet::new());
+    let bases = parallel::map(nodes, |node| node.base().filter(|base| position(nodes, *base).is_none()));
+    for base in bases.into_iter().flatten() {
+        // A base always lies before what builds on it, so that this ends.
+        let mut next = Some(base);
+        while let Some(offset) = next.filter(|at| position(nodes, *at).is_none() && known.insert(*at)) {
+            let header = Header::read(&mut window, offset);
+            let node = header.map(|header| Node { offset, header, wanted: 0..0, children: 0..0 });
+            next = node.as_ref().and_then(Node::base);
+            unread.extend(node);
+        }
+    }
+    unread
+}
+
+/// Finds the node at an offset.
+fn position(nodes: &[Node], offset: u64) -> Option<usize> {
+    nodes.binary_search_by_key(&offset, |node| node.offset).ok()
 }
 
 // === impl Node ===
@@ -175,10 +219,8 @@ impl Walk<'_, '_> {
     }
 
     fn shown(&self, node: &Node, content: Vec<u8>) -> Frame {
-        let wanted = self.families.wanted;
-        let first = wanted.partition_point(|(offset, _)| *offset < node.offset);
-        let same = wanted.iter().skip(first).take_while(|(offset, _)| *offset == node.offset);
-        same.for_each(|(_, n)| (self.see)(*n, &content));
+        let same = self.families.wanted.get(node.wanted.start as usize..node.wanted.end as usize);
+        same.into_iter().flatten().for_each(|(_, n)| (self.see)(*n, &content));
         Frame { content, rest: node.children.clone(), held: 0 }
     }
 
