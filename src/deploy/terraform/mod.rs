@@ -197,7 +197,7 @@ impl Walk<'_> {
         let child = Module::load(self.files, &folder, &mut self.found.notes);
         self.instances(module, inputs, source, block, &mut |walk, scope| {
             let given = block.body.attributes().filter(|a| !module::is_meta(a.key.as_str()));
-            let given = given.map(|a| (a.key.as_str().to_owned(), scope.eval(&a.value)));
+            let given = given.map(|a| (a.key.as_str().to_owned(), named(scope.eval(&a.value))));
             let given: Inputs = given.collect();
             walk.module(&child, &given, depth - 1);
         });

@@ -32,7 +32,7 @@ pub(in crate::pins) fn report(
     for path in named.iter().filter(is_read) {
         let Ok(source) = context.files.file(path.as_str()) else { continue };
         let text = &*source.text;
-        let speaks = text.contains("inkerd") || path.as_str().contains("linkerd");
+        let speaks = text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
         if !speaks || (text.contains("{{") && context.is_template(path)) {
             continue;
         }
