@@ -11,6 +11,7 @@ mod draft;
 mod error;
 mod landed;
 mod lists;
+mod merging;
 mod past;
 mod promotion;
 mod propose;
@@ -46,6 +47,7 @@ pub use error::Error;
 use case::Case;
 use draft::Draft;
 use landed::{InHistory, Landed, OnRemote};
+use merging::Merging;
 use propose::Proposing;
 use status::Standing;
 use survey::Survey;
@@ -229,6 +231,8 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     let mut lists = landed.into_lists();
     let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
     drafts.extend(proposing.gone(&drafts, &mut lists)?);
+    let merging =
+        Merging { base: &base, config: &config, targets: &survey.targets, forge, now: operator.now };
     let (mut notes, mut refused) = (Vec::new(), None);
     for draft in &mut drafts {
         (operator.progress)(&format!("proposing {}", draft.report.target));
@@ -241,6 +245,9 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     }
     if let Some(error) = refused {
         return Err(error);
+    }
+    for draft in &mut drafts {
+        notes.extend(merging.apply(draft)?);
     }
     let mut report = survey.report(&base, reports(drafts), operator.to);
     report.writes = true;

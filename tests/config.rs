@@ -99,6 +99,10 @@ fn every_key_arrives() {
     assert_eq!(freeze.from.to_string(), "2026-12-19T23:00:00Z");
     assert_eq!(freeze.to.to_string(), "2027-01-06T23:00:00Z");
     assert_eq!(config.data_plane.control_plane.unwrap().to_string(), "edge-26.8.2");
+    assert!(config.data_plane.restarts);
+    let merges: Vec<_> = config.targets.iter().map(|t| t.merge.map(|merge| merge.after.as_hours())).collect();
+    assert_eq!(merges, [Some(48), None]);
+    assert!(config.targets.iter().all(|t| t.gates.proposed.len() == 1));
     assert_eq!(config.pull_request.extras.reviewers, ["ann", "acme/mesh"]);
     assert_eq!(config.commit.author.as_ref().unwrap().email, "mesh@example.com");
     assert!(config.commit.sign_off && config.pull_request.draft);

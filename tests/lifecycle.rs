@@ -13,6 +13,7 @@ mod lifecycle {
     mod late;
     mod limits;
     mod merged;
+    mod merging;
     mod moved;
     mod opened;
     mod people;

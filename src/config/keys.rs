@@ -178,6 +178,7 @@ pub const KEYS: &[Key] = &[
     key("targets[].after.target", Shape::Text(Text::Name), "required", "Its name."),
     key("targets[].after.soak", Shape::Text(Text::Duration), "`0d`", "How long it must have run a release."),
     key("targets[].gates", Shape::Like("gates"), "as below", "Keys of `gates` that differ for this target."),
+    key("targets[].merge", Shape::Like("merge"), "as below", "Keys of `merge` that differ for this target."),
     key("dataPlane", Shape::Section, "", "What becomes of proxy pins."),
     key(
         "dataPlane.pins",
@@ -224,8 +225,26 @@ pub const KEYS: &[Key] = &[
         "`1d`",
         "How long nothing may be said before that is called overdue.",
     ),
-    later("gates.proposed", "What must be said of the pull request before it is merged by itself."),
+    key(
+        "gates.proposed",
+        Shape::Texts(Text::Context),
+        "",
+        "The same of the head of a pull request, before [`merge`](#merge) merges it.",
+    ),
     later("gates.onFailure", "Going back where a gate fails."),
+    key("merge", Shape::Section, "", "Which pull requests are [merged by themselves](#merge)."),
+    key(
+        "merge.when",
+        Shape::Word(&["never", "routine"]),
+        "`never`",
+        "`routine` merges what has the label `linkerd: routine`, after its waiting time, once `gates.proposed` are open.",
+    ),
+    key(
+        "merge.after",
+        Shape::Text(Text::Duration),
+        "`1d`",
+        "How long the head of the pull request must have been there.",
+    ),
     key(
         "render",
         Shape::Sections,

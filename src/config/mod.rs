@@ -26,7 +26,7 @@ use jiff::SignedDuration;
 use crate::{
     linkerd::EdgeVersion,
     plan::{Split, Target},
-    policy::{Gates, Policy},
+    policy::{Gates, Merge, Policy},
     propose::{Options, forge::Extras},
     render::{DriftMode, RenderEntry},
     repo::Signature,
@@ -80,6 +80,8 @@ pub struct TargetConfig {
     pub after: Vec<After>,
     /// What is asked of the commits that it runs.
     pub gates: Gates,
+    /// What is merged by itself, where anything is.
+    pub merge: Option<Merge>,
     /// Where it stands in the file, for messages.
     span: Range<usize>,
 }
@@ -256,7 +258,15 @@ impl TargetConfig {
 impl Default for TargetConfig {
     fn default() -> Self {
         let (target, policy) = (Target::default_all(), Policy::default());
-        Self { target, policy, kubernetes: None, after: Vec::new(), gates: Gates::default(), span: 0..0 }
+        Self {
+            target,
+            policy,
+            kubernetes: None,
+            after: Vec::new(),
+            gates: Gates::default(),
+            merge: None,
+            span: 0..0,
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) struct Raw {
     pub freeze: Vec<RawFreeze>,
     pub policy: RawPolicy,
     pub gates: RawGates,
+    pub merge: RawMerge,
     pub targets: Option<Spanned<Vec<RawTarget>>>,
     /// `targets: auto`.
     pub targets_word: Word,
@@ -76,13 +77,22 @@ pub(super) struct RawTarget {
     pub policy: RawPolicy,
     pub after: Vec<RawAfter>,
     pub gates: RawGates,
+    pub merge: RawMerge,
 }
 
 /// `gates`, of the file or of a target.
 #[derive(Debug, Default)]
 pub(super) struct RawGates {
     pub active: Words,
+    pub proposed: Words,
     pub timeout: Word,
+}
+
+/// `merge`, of the file or of a target.
+#[derive(Debug, Default)]
+pub(super) struct RawMerge {
+    pub when: Word,
+    pub after: Word,
 }
 
 /// A target that goes before another.
@@ -173,6 +183,7 @@ impl Raw {
                 .collect(),
             policy: RawPolicy::read(&file.section("policy")),
             gates: RawGates::read(&file.section("gates")),
+            merge: RawMerge::read(&file.section("merge")),
             targets: file
                 .sections("targets")
                 .map(|s| Spanned { span: s.span, value: s.value.iter().map(RawTarget::read).collect() }),
@@ -241,13 +252,21 @@ impl RawTarget {
             policy: RawPolicy::read(&section.section("policy")),
             after: section.one_or_more("after").iter().map(RawAfter::read).collect(),
             gates: RawGates::read(&section.section("gates")),
+            merge: RawMerge::read(&section.section("merge")),
         }
     }
 }
 
 impl RawGates {
     fn read(section: &Section<'_, '_>) -> Self {
-        Self { active: section.words("active"), timeout: section.word("timeout") }
+        let (active, proposed) = (section.words("active"), section.words("proposed"));
+        Self { active, proposed, timeout: section.word("timeout") }
+    }
+}
+
+impl RawMerge {
+    fn read(section: &Section<'_, '_>) -> Self {
+        Self { when: section.word("when"), after: section.word("after") }
     }
 }
 

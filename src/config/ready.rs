@@ -1,11 +1,11 @@
 //! From the file as written to ready values: one conversion that notes every mistake and goes on.
 
 use globset::{GlobSet, GlobSetBuilder};
-use jiff::tz::TimeZone;
+use jiff::{SignedDuration, tz::TimeZone};
 
 use crate::{
     plan::{Split, Target},
-    policy::{Channel, Freeze, Gates, Policy, Schedule},
+    policy::{Channel, Freeze, Gates, Merge, Policy, Schedule},
     propose::{History, Options, Update, forge::Extras},
     render::{DriftMode, RenderEntry},
 };
@@ -15,7 +15,7 @@ use super::{
     TargetConfig, Wording,
     error::Mistakes,
     nearest,
-    raw::{Raw, RawAfter, RawFreeze, RawGates, RawPolicy, RawRender, RawTarget},
+    raw::{Raw, RawAfter, RawFreeze, RawGates, RawMerge, RawPolicy, RawRender, RawTarget},
     refname,
     section::{Spanned, Word, Words},
     values::{self, Fault},
@@ -280,7 +280,8 @@ impl Conversion<'_> {
         let general = Policy { paused: self.paused(raw), freeze, ..Policy::default() };
         let general = self.policy(&raw.policy, general, None, "policy");
         let gates = self.gates(&raw.gates, Gates::default());
-        let general = TargetConfig { policy: general, gates, ..TargetConfig::default() };
+        let merge = self.merge(&raw.merge, None);
+        let general = TargetConfig { policy: general, gates, merge, ..TargetConfig::default() };
         let Some(targets) = &raw.targets else { return vec![general] };
         if targets.value.is_empty() {
             let hint = "remove the key: one target then has all files";
@@ -370,6 +371,7 @@ impl Conversion<'_> {
             kubernetes: self.value(&raw.kubernetes, "targets[].kubernetes", values::kubernetes),
             after: raw.after.iter().filter_map(|after| self.after(after)).collect(),
             gates: self.gates(&raw.gates, general.gates.clone()),
+            merge: self.merge(&raw.merge, general.merge),
             span: place,
         }
     }
@@ -380,8 +382,23 @@ impl Conversion<'_> {
             Some(_) => self.values(&raw.active, "gates.active", values::context),
             None => under.active,
         };
+        let proposed = match &raw.proposed {
+            Some(_) => self.values(&raw.proposed, "gates.proposed", values::context),
+            None => under.proposed,
+        };
         let timeout = self.value(&raw.timeout, "gates.timeout", values::duration);
-        Gates { active, timeout: timeout.unwrap_or(under.timeout) }
+        Gates { active, proposed, timeout: timeout.unwrap_or(under.timeout) }
+    }
+
+    /// Puts the keys that are written over those that hold already.
+    fn merge(&mut self, raw: &RawMerge, under: Option<Merge>) -> Option<Merge> {
+        let merges = match word(&raw.when) {
+            Some(when) => when == "routine",
+            None => under.is_some(),
+        };
+        let after = self.value(&raw.after, "merge.after", values::duration);
+        let after = after.or(under.map(|under| under.after)).unwrap_or(SignedDuration::from_hours(24));
+        merges.then_some(Merge { after })
     }
 
     fn after(&mut self, raw: &RawAfter) -> Option<After> {

@@ -48,6 +48,9 @@ pub struct Marker {
     /// Set when we close it because a person ticked the box that declines the release: then it is a no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub declined: bool,
+    /// Nobody needs to look at it, as far as the checks tell: it may be merged by itself where that is wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub routine: bool,
     /// What the text was made from: where that is the same, nothing is made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
@@ -72,6 +75,7 @@ impl Marker {
             person: false,
             closing: false,
             declined: false,
+            routine: false,
             basis: None,
         }
     }

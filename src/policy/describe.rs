@@ -142,7 +142,7 @@ pub fn describe_proxies(hold: &Hold) -> String {
 }
 
 /// Shows an instant to the minute, rounded up so that it is not early.
-fn time(at: Timestamp) -> String {
+pub(super) fn time(at: Timestamp) -> String {
     let second = at.as_second();
     let up = Timestamp::from_second(second + (60 - second.rem_euclid(60)) % 60).unwrap_or(at);
     up.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC").to_string()

@@ -16,6 +16,8 @@ use super::Lack;
 pub struct Gates {
     /// Each must have said yes, in every name that it covers.
     pub active: Vec<GlobMatcher>,
+    /// The same of the head of a pull request, before it is merged by itself.
+    pub proposed: Vec<GlobMatcher>,
     /// How long nothing may be said before that is called missing.
     pub timeout: SignedDuration,
 }
@@ -43,11 +45,25 @@ pub struct StatusCheck {
     pub at: Timestamp,
 }
 
+/// What shuts a gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shut {
+    /// A status check that is no success.
+    Check(StatusCheck),
+    /// Nothing was said.
+    Silent {
+        /// Who should have.
+        glob: String,
+        /// When that is overdue; none where it is.
+        until: Option<Timestamp>,
+    },
+}
+
 // === impl Gates ===
 
 impl Default for Gates {
     fn default() -> Self {
-        Self { active: Vec::new(), timeout: SignedDuration::from_hours(24) }
+        Self { active: Vec::new(), proposed: Vec::new(), timeout: SignedDuration::from_hours(24) }
     }
 }
 
@@ -59,16 +75,38 @@ impl Gates {
         checks: &[StatusCheck],
         now: Timestamp,
     ) -> Option<(Lack, Option<Timestamp>)> {
-        let bad = self.active.iter().flat_map(|glob| last_of_each(glob, checks));
-        let bad =
-            bad.filter(|last| last.state != CheckState::Success).max_by_key(|last| (last.state, last.at));
-        if let Some(StatusCheck { name, state, at }) = bad {
-            return Some((Lack::Gate { name: name.clone(), state: *state, since: *at }, None));
-        }
-        let silent = self.active.iter().find(|glob| last_of_each(glob, checks).is_empty())?;
-        let until = since.checked_add(self.timeout).ok().filter(|until| *until > now);
-        Some((Lack::Silent { glob: silent.glob().to_string(), since }, until))
+        Some(match shut(&self.active, self.timeout, since, checks, now)? {
+            Shut::Check(StatusCheck { name, state, at }) => (Lack::Gate { name, state, since: at }, None),
+            Shut::Silent { glob, until } => (Lack::Silent { glob, since }, until),
+        })
     }
+
+    /// Says what shuts a gate for the head of a pull request that is there since a time.
+    pub(super) fn shut_proposed(
+        &self,
+        since: Timestamp,
+        checks: &[StatusCheck],
+        now: Timestamp,
+    ) -> Option<Shut> {
+        shut(&self.proposed, self.timeout, since, checks, now)
+    }
+}
+
+fn shut(
+    globs: &[GlobMatcher],
+    timeout: SignedDuration,
+    since: Timestamp,
+    checks: &[StatusCheck],
+    now: Timestamp,
+) -> Option<Shut> {
+    let bad = globs.iter().flat_map(|glob| last_of_each(glob, checks));
+    let bad = bad.filter(|last| last.state != CheckState::Success).max_by_key(|last| (last.state, last.at));
+    if let Some(check) = bad {
+        return Some(Shut::Check(check.clone()));
+    }
+    let silent = globs.iter().find(|glob| last_of_each(glob, checks).is_empty())?;
+    let until = since.checked_add(timeout).ok().filter(|until| *until > now);
+    Some(Shut::Silent { glob: silent.glob().to_string(), until })
 }
 
 /// Returns what was said last in each name that a glob covers.

@@ -8,6 +8,7 @@ mod decide;
 mod describe;
 mod eligible;
 mod gates;
+mod merge;
 mod promotion;
 mod quiet;
 
@@ -22,6 +23,7 @@ pub use decide::{decide, passed_over};
 pub use describe::{describe, describe_proxies};
 pub use eligible::missing_charts;
 pub use gates::{CheckState, Gates, StatusCheck};
+pub use merge::{Merge, MergeWait};
 pub use promotion::{Before, Promoted, Ran, ran};
 
 /// What the configuration allows, for one target.

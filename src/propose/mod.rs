@@ -18,7 +18,7 @@ pub use apply::{Applied, CommitParts, Done, Intent, Proposal, apply, dry_run};
 pub use context::{History, Options, ProposalContext, ProposeError, Update};
 pub use reconcile::Held;
 pub use up_to_date::{Sought, UpToDate, up_to_date};
-pub use wanted::{ATTENTION, BLOCKED, ROUTINE, Wanted, title_of};
+pub use wanted::{ATTENTION, BLOCKED, ROUTINE, Wanted, is_routine, title_of};
 
 /// Returns the branch of a target's stage.
 pub fn branch(prefix: &str, target: &str, stage: Stage) -> String {

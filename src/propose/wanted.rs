@@ -15,7 +15,7 @@ use crate::{
     },
     linkerd::EdgeVersion,
     plan::Plan,
-    propose::forge::{Extras, Status},
+    propose::forge::{Extras, PullRequest, Status},
 };
 
 /// The label of a pull request that no check found anything to settle in.
@@ -97,7 +97,7 @@ impl Wanted {
     /// Returns what its marker says at the least.
     pub fn marker(&self) -> Marker {
         let sign = Marker::new(&self.target, self.stage, self.release, &self.fingerprint, &self.inputs);
-        Marker { basis: self.basis.clone(), ..sign }
+        Marker { routine: self.has(ROUTINE), basis: self.basis.clone(), ..sign }
     }
 
     /// Returns the hash that tells whether the text changed since it was written.
@@ -122,7 +122,11 @@ impl Wanted {
 
     /// Tells whether it must not be merged as it is.
     pub fn blocked(&self) -> bool {
-        self.extras.labels.iter().any(|l| is_same_label(l, BLOCKED))
+        self.has(BLOCKED)
+    }
+
+    fn has(&self, label: &str) -> bool {
+        self.extras.labels.iter().any(|l| is_same_label(l, label))
     }
 }
 
@@ -134,6 +138,12 @@ pub fn title_of(wording: &str) -> String {
 /// Tells whether a label is one of those by which this step tells the risk of a change.
 pub(super) fn is_ours(label: &str) -> bool {
     [ROUTINE, ATTENTION, BLOCKED].iter().any(|ours| is_same_label(ours, label))
+}
+
+/// Tells whether a pull request needs nobody: we wrote so, its label says so still, and no other one says something else.
+pub fn is_routine(pull: &PullRequest, marker: &Marker) -> bool {
+    let has = |label: &str| pull.labels.iter().any(|l| is_same_label(l, label));
+    marker.routine && !marker.person && has(ROUTINE) && !has(ATTENTION) && !has(BLOCKED)
 }
 
 /// Compares labels as forges do: one that differs only in case is the same.

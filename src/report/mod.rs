@@ -255,6 +255,8 @@ pub enum Outcome {
     Updated(PullRequest),
     /// The open one is as it should be.
     Unchanged(PullRequest),
+    /// It is as it should be, and was merged.
+    Merged(PullRequest),
     /// The open one was closed by us, since the base branch has what it proposes.
     Closed(PullRequest),
     /// Nothing was written: a person's refusal, a person's commit, an occupied branch.
@@ -364,9 +366,11 @@ impl Outcome {
     /// Returns the pull request that it is about.
     pub fn pull(&self) -> Option<&PullRequest> {
         match self {
-            Self::Opened(pull) | Self::Updated(pull) | Self::Unchanged(pull) | Self::Closed(pull) => {
-                Some(pull)
-            }
+            Self::Opened(pull)
+            | Self::Updated(pull)
+            | Self::Unchanged(pull)
+            | Self::Merged(pull)
+            | Self::Closed(pull) => Some(pull),
             Self::LeftAlone { pull, .. } => pull.as_ref(),
         }
     }
@@ -378,6 +382,7 @@ impl Outcome {
             Self::Updated(_) if writes => "updated",
             Self::Updated(_) => "would-update",
             Self::Unchanged(_) => "unchanged",
+            Self::Merged(_) => "merged",
             Self::Closed(_) if writes => "closed",
             Self::Closed(_) => "would-close",
             Self::LeftAlone { .. } => "left-alone",

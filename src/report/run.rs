@@ -151,6 +151,7 @@ fn became(outcome: &Outcome, writes: bool) -> String {
         Outcome::Updated(pull) if writes => format!("updated {}", pull.url),
         Outcome::Updated(pull) => format!("would update {}", pull.url),
         Outcome::Unchanged(pull) => format!("nothing to do, {} is up to date", pull.url),
+        Outcome::Merged(pull) => format!("merged {}", pull.url),
         Outcome::Closed(pull) if writes => format!("closed {}", pull.url),
         Outcome::Closed(pull) => format!("would close {}", pull.url),
         Outcome::LeftAlone { reason, pull } => {

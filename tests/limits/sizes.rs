@@ -98,6 +98,7 @@ fn composed(text: &str) -> String {
         person: true,
         closing: true,
         declined: true,
+        routine: true,
         basis: Some(basis()),
     };
     let frame = Frame {

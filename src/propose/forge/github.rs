@@ -8,6 +8,7 @@ mod address;
 mod answer;
 mod extras;
 mod identity;
+mod merging;
 mod status_checks;
 mod wire;
 
@@ -21,6 +22,7 @@ use std::{
 };
 
 use backon::{BlockingRetryable, ExponentialBuilder};
+use jiff::Timestamp;
 use octocrab::Octocrab;
 use reqwest::header::{ETAG, HeaderMap, HeaderName, IF_NONE_MATCH};
 use secrecy::{ExposeSecret, SecretString};
@@ -32,7 +34,7 @@ use self::{
     wire::{Event, Pull},
 };
 use super::{
-    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
+    Closer, Extras, Forge, ForgeError, Merged, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
 };
 use crate::{
     policy::StatusCheck,
@@ -81,6 +83,7 @@ enum Method<'a> {
     Get,
     Post(&'a Value),
     Patch(&'a Value),
+    Put(&'a Value),
     Delete,
     /// A question in GraphQL.
     Ask(&'a Value),
@@ -188,6 +191,7 @@ impl<'h> GitHub<'h> {
             }
             Method::Post(body) => (self.client._post(path, Some(body)).await, None),
             Method::Patch(body) => (self.client._patch(path, Some(body)).await, None),
+            Method::Put(body) => (self.client._put(path, Some(body)).await, None),
             Method::Delete => (self.client._delete(path, None::<&()>).await, None),
             Method::Ask(body) => (self.graph._post(path, Some(body)).await, None),
         };
@@ -418,6 +422,14 @@ impl Forge for GitHub<'_> {
 
     fn status_checks(&self, commits: &[CommitId]) -> Result<Option<Vec<StatusCheck>>, ForgeError> {
         self.read_status_checks(commits).map(Some)
+    }
+
+    fn verified_at(&self, commit: CommitId) -> Result<Option<Timestamp>, ForgeError> {
+        self.read_verified_at(commit)
+    }
+
+    fn merge(&self, number: u64, head: CommitId) -> Result<Merged, ForgeError> {
+        self.merge_pull(number, head)
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {

@@ -149,6 +149,15 @@ pub trait Forge {
     fn status_checks(&self, _commits: &[CommitId]) -> Result<Option<Vec<StatusCheck>>, ForgeError> {
         Ok(None)
     }
+    /// Tells since when `uplinker/verify` has said success of a commit, by the forge's clock; `None` where it has not.
+    fn verified_at(&self, _commit: CommitId) -> Result<Option<Timestamp>, ForgeError> {
+        Ok(None)
+    }
+    /// Merges a pull request with this head and no other, or has the forge do so once its own rules are met.
+    fn merge(&self, number: u64, _head: CommitId) -> Result<Merged, ForgeError> {
+        let what = format!("cannot merge #{number}");
+        Err(ForgeError::Rejected { what, reason: "this forge merges nothing".to_owned() })
+    }
     /// Returns the identity to commit as; `None` where the forge has none.
     fn identity(&self) -> Result<Option<crate::repo::Signature>, ForgeError>;
     /// Returns what a person should know of a pull request that was just opened, one line each.
@@ -166,6 +175,15 @@ pub trait Forge {
     fn is_attached(&self, _number: u64) -> Result<bool, ForgeError> {
         Ok(true)
     }
+}
+
+/// What became of a pull request that was to be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// It is merged.
+    Now,
+    /// The forge merges it once its own rules are met.
+    Later,
 }
 
 /// The open pull requests by branch.

@@ -7,7 +7,7 @@ use super::{
     super::http::{Request, Response},
     barriers, graph, issues, json,
     json::Urls,
-    pulls,
+    merging, pulls,
     state::{Level, Repo, State, Token, TokenKind},
 };
 
@@ -170,6 +170,7 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
         ("POST", ["pulls"]) => pulls::create(call, state),
         ("GET", ["pulls", n]) => pulls::get(call, state, number(n)?),
         ("PATCH", ["pulls", n]) => pulls::update(call, state, number(n)?),
+        ("PUT", ["pulls", n, "merge"]) => merging::merge(call, state, number(n)?),
         ("POST", ["pulls", n, "requested_reviewers"]) => pulls::request_reviewers(call, state, number(n)?),
         ("GET", ["issues", n]) => issues::get(call, state, number(n)?),
         ("POST", ["issues", n, "labels"]) => issues::add_labels(call, state, number(n)?),

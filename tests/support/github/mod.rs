@@ -8,6 +8,7 @@ mod barriers;
 mod graph;
 mod issues;
 pub mod json;
+mod merging;
 mod people;
 mod pulls;
 pub mod rules;

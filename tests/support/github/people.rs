@@ -93,31 +93,7 @@ impl GitHub {
     pub fn merge(&self, repo: &str, number: u64, how: Merge, who: &str, delete_branch: bool) -> Oid {
         let pull = self.pull(repo, number);
         assert!(pull.open, "pull request {number} is not open");
-        let mut state = self.lock();
-        let bare = state.repo(repo).expect("the repository").bare.clone();
-        let title = format!("{} (#{number})", pull.title);
-        let button = Person { name: "Ada Platform", email: "ada@example.com" };
-        let owner = owner_of(repo);
-        let done = match how {
-            Merge::Commit => {
-                let message = format!("Merge pull request #{number} from {owner}/{}", pull.head_ref);
-                bare.merge(&pull.base_ref, &pull.head_ref, &FORGE, &message)
-            }
-            Merge::Squash => bare.squash(&pull.base_ref, &pull.head_ref, &button, &title),
-            Merge::Rebase => bare.rebase(&pull.base_ref, &pull.head_ref, &FORGE),
-        };
-        let commit = done.expect("a pull request that can be merged");
-        state.note(repo, number, who, "merged");
-        state.note(repo, number, who, "closed");
-        if let Some(pull) = state.repo_mut(repo).and_then(|repo| repo.pulls.get_mut(&number)) {
-            pull.merge_commit = Some(commit);
-        }
-        if delete_branch {
-            bare.delete_branch(&pull.head_ref);
-            state.note(repo, number, who, "head_ref_deleted");
-        }
-        state.follow(repo, who);
-        commit
+        super::merging::merged(&mut self.lock(), repo, number, how, who, delete_branch)
     }
 
     /// Somebody presses *Update branch*: the base is merged into the head.

@@ -101,6 +101,12 @@ pub struct Repo {
     pub hidden: BTreeSet<u64>,
     /// What the API shows while it has not caught up.
     pub lag: Option<Lag>,
+    /// What a rule of the base branch says to whoever merges.
+    pub merge_rule: Option<String>,
+    /// Whether squashing is the only way to merge.
+    pub squash_only: bool,
+    /// Whether pull requests may be merged by GitHub itself.
+    pub auto_merge: bool,
     next_number: u64,
 }
 
@@ -144,6 +150,8 @@ pub struct Pull {
     pub merged_at: Option<i64>,
     pub merged_by: Option<String>,
     pub merge_commit: Option<Oid>,
+    /// The method by which GitHub is to merge it itself.
+    pub auto_merge: Option<String>,
     pub labels: Vec<String>,
     pub assignees: Vec<String>,
     pub reviewers: Vec<String>,
@@ -216,6 +224,11 @@ impl State {
         self.repos.get_mut(&name.to_lowercase())
     }
 
+    /// Returns all repositories, to change them.
+    pub fn repos_mut(&mut self) -> impl Iterator<Item = &mut Repo> {
+        self.repos.values_mut()
+    }
+
     /// Returns the name of the repository with that id.
     pub fn name_of(&self, id: u64) -> Option<String> {
         self.repos.iter().find(|(_, repo)| repo.id == id).map(|(name, _)| name.clone())
@@ -285,6 +298,7 @@ impl State {
             merged_at: None,
             merged_by: None,
             merge_commit: None,
+            auto_merge: None,
             labels: Vec::new(),
             assignees: Vec::new(),
             reviewers: Vec::new(),
@@ -370,6 +384,9 @@ impl Repo {
             pace: None,
             hidden: BTreeSet::new(),
             lag: None,
+            merge_rule: None,
+            squash_only: false,
+            auto_merge: false,
             next_number: 1,
         }
     }

@@ -1,0 +1,100 @@
+//! Merges what needs nobody, once it may be.
+//!
+//! In: a draft whose pull request is as it should be. Out: what became of it. What was opened or changed in this run is not
+//! merged in it, so that those who watch the forge have seen it.
+
+use jiff::Timestamp;
+
+use crate::{
+    config::{Config, TargetConfig},
+    explain::marker,
+    pipeline::{Base, Error, draft::Draft},
+    propose::{
+        self,
+        forge::{Forge, ForgeError, Merged, PullRequest},
+    },
+    repo::CommitId,
+    report::Outcome,
+};
+
+/// Where pull requests are merged.
+pub(super) struct Merging<'a> {
+    pub base: &'a Base,
+    pub config: &'a Config,
+    pub targets: &'a [TargetConfig],
+    pub forge: &'a dyn Forge,
+    pub now: Timestamp,
+}
+
+// === impl Merging ===
+
+impl Merging<'_> {
+    /// Merges the pull request of a draft where that is wanted and nothing is lacking; returns what is to be told.
+    pub fn apply(&self, draft: &mut Draft) -> Result<Option<String>, Error> {
+        let Some(Outcome::Unchanged(pull)) = &draft.report.outcome else { return Ok(None) };
+        let target = self.targets.iter().find(|target| target.target.name == draft.report.target);
+        let Some(target) = target.filter(|target| target.merge.is_some()) else { return Ok(None) };
+        let number = pull.number;
+        let told = |what: &str| Ok(Some(format!("#{number} is not merged: {what}")));
+        let branch = propose::branch(&self.config.branch.prefix, &draft.report.target, draft.report.stage);
+        match self.merge(target, pull, self.base.refs.branches.get(&branch)) {
+            Ok(Done::Merged) => {
+                let pull = pull.clone();
+                draft.became(Some(Outcome::Merged(pull)));
+                Ok(None)
+            }
+            Ok(Done::Later) => {
+                Ok(Some(format!("#{number} is merged by the forge once its own rules are met")))
+            }
+            Ok(Done::Waits(why)) => told(&why),
+            Ok(Done::ForPeople) => Ok(None),
+            Err(error) if error.is_refusal() => told(&error.to_string()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn merge(
+        &self,
+        target: &TargetConfig,
+        pull: &PullRequest,
+        tip: Option<&CommitId>,
+    ) -> Result<Done, ForgeError> {
+        let marker = marker::read(&pull.body).filter(|marker| propose::is_routine(pull, marker));
+        let looked_at = marker.and_then(|marker| marker.head);
+        let head = tip.filter(|tip| {
+            let tip = tip.to_string();
+            looked_at.as_ref() == Some(&tip) && pull.head == tip
+        });
+        let (Some(head), Some(merge), false) = (head.copied(), target.merge, pull.draft) else {
+            return Ok(Done::ForPeople);
+        };
+        let Some(since) = self.forge.verified_at(head)? else {
+            return Ok(Done::Waits("its head has no success of `uplinker/verify`".to_owned()));
+        };
+        if let Some(wait) = merge.young(since, self.now) {
+            return Ok(Done::Waits(wait.to_string()));
+        }
+        if !target.gates.proposed.is_empty() {
+            let Some(checks) = self.forge.status_checks(&[head])? else {
+                return Ok(Done::Waits("this forge has no status checks".to_owned()));
+            };
+            if let Some(wait) = target.gates.unmerged(since, &checks, self.now) {
+                return Ok(Done::Waits(wait.to_string()));
+            }
+        }
+        Ok(match self.forge.merge(pull.number, head)? {
+            Merged::Now => Done::Merged,
+            Merged::Later => Done::Later,
+        })
+    }
+}
+
+/// What became of a pull request.
+enum Done {
+    Merged,
+    Later,
+    /// What it waits for, for people.
+    Waits(String),
+    /// It is not routine.
+    ForPeople,
+}
