@@ -2,7 +2,9 @@
 
 use super::play::*;
 use crate::support::{
+    controls::Fault,
     github::{Level, Status, Token},
+    http::Response,
     scene::{DATA_PLANE, REPO, TOKEN},
 };
 
@@ -136,4 +138,14 @@ fn what_the_forge_refuses_is_told_and_left_open() {
     play.scene.github.settings(REPO, |repo| repo.squash_only = true);
     play.run().exits(0).prints(&["merged http://"]);
     assert_eq!(play.scene.repo.parents("main").len(), 1, "squashed");
+}
+
+#[test]
+fn a_lost_answer_to_a_merge_is_found_merged_by_the_next_run() {
+    let play = routine(&CONFIG.replace("2h", "0d"));
+    let lost = Fault::AnswerAfter(Response::text(502, "Bad Gateway"));
+    play.scene.github.controls().rules.fault_nth("PUT", "*/pulls/1/merge", 0, 1, lost);
+    play.run().exits(5);
+    assert!(play.pull(1).merged_at.is_some());
+    play.run().exits(0).prints(&["default, data-plane: up to date at edge-26.8.3"]);
 }
