@@ -1,4 +1,5 @@
-# Stage 1 builds a static binary; stage 2 holds it, a certificate bundle and two folders to write to, nothing else.
+# Two stages build static binaries, of uplinker and of Helm; the image holds them, a certificate bundle and two folders to
+# write to, nothing else.
 FROM rust:1.95-alpine AS build
 RUN apk add --no-cache build-base perl make linux-headers ca-certificates
 WORKDIR /src
@@ -6,13 +7,19 @@ COPY . .
 RUN cargo build --release --locked && ./target/release/uplinker --version
 RUN mkdir -p /root-of-image/cache /root-of-image/tmp
 
+# Go proves the sources against its sum database.
+FROM golang:1.26-alpine AS helm
+RUN CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' helm.sh/helm/v3/cmd/helm@v3.22.0 && helm version
+
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /src/target/release/uplinker /uplinker
+COPY --from=helm /go/bin/helm /helm
 # The cache may be a volume or nothing; where it cannot be written, /tmp is used.
 COPY --from=build --chown=65532:65532 /root-of-image/ /
 ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
     UPLINKER_CACHE_DIR=/cache \
+    UPLINKER_HELM=/helm \
     UPLINKER_REPOS_FILE=/etc/uplinker/repositories
 USER 65532:65532
 ENTRYPOINT ["/uplinker"]
