@@ -30,7 +30,7 @@ use jiff::Timestamp;
 use crate::{
     config::{self, Config},
     linkerd::EdgeVersion,
-    pins::{Evaluate, Stage},
+    pins::{Applier, Evaluate, ScanOptions, Stage, scan},
     propose::forge::Forge,
     release::Catalog,
     render::Renderer,
@@ -97,6 +97,17 @@ pub fn pins(
     let config = config::read(tree)?;
     let catalog = Catalog::default();
     Ok(Survey::new(tree, &config, &catalog, &[], Aim { to, now: None }, helm)?.pins(to))
+}
+
+/// Lists who applies Linkerd in a tree: the Flux Kustomizations and Argo CD Applications that can report whether it works.
+pub fn appliers(tree: &dyn Tree) -> Result<Vec<Applier>, Error> {
+    let config = config::read(tree)?;
+    let options = ScanOptions { ignore: config.ignore, ..ScanOptions::default() };
+    let facts = scan(tree, &options)?.facts;
+    let mut all: Vec<Applier> = facts.appliers.into_values().flatten().collect();
+    all.sort_by(|a, b| (!a.flux, &a.namespace, &a.name).cmp(&(!b.flux, &b.namespace, &b.name)));
+    all.dedup_by(|a, b| (a.flux, &a.namespace, &a.name) == (b.flux, &b.namespace, &b.name));
+    Ok(all)
 }
 
 /// Compares the committed manifests of a tree with what their charts and values give.

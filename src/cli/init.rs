@@ -1,5 +1,6 @@
 //! `uplinker init`: a first configuration and a workflow.
 
+mod gates;
 mod suggest;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use super::{
     request::{HelmChoice, PinsRequest, Repository},
     session,
 };
+use gates::Gates;
+
 use crate::{
     config,
     pins::PinKind,
@@ -22,12 +25,14 @@ use crate::{
 ///
 /// The configuration is all comments and changes nothing by itself: without one, uplinker has a single target of all
 /// files. The workflow runs every hour with the least permissions. Files that are there are left, unless --force is
-/// given.
+/// given. With --gates nothing is written: what Flux or Argo CD need, so that they say on commits whether a release works,
+/// is printed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   uplinker init
   uplinker init ../mesh-config --force
+  uplinker init --gates > clusters/production/notifications.yaml
 
 Exit codes: 0 written, 1 failed, 2 a file is there already.")]
 pub(super) struct InitArgs {
@@ -37,6 +42,9 @@ pub(super) struct InitArgs {
     /// Replace files that are there
     #[arg(long, env = env::FORCE, hide_env_values = true, value_parser = BoolishValueParser::new())]
     force: bool,
+    /// Print what Flux or Argo CD need so that `gates` hear of them
+    #[arg(long, conflicts_with = "force")]
+    gates: bool,
 }
 
 const CONFIG: &str = include_str!("../../templates/init/uplinker.yaml");
@@ -45,6 +53,9 @@ const WORKFLOW_PATH: &str = ".github/workflows/uplinker.yml";
 
 /// Runs the command.
 pub(super) fn execute(args: &InitArgs, context: &Context) -> Result<Exit, Error> {
+    if args.gates {
+        return print_gates(args, context);
+    }
     let [config_path, other_config] = config::PATHS;
     if files::is_there(&args.path.join(other_config)) {
         return Err(Error::usage(format!(
@@ -79,6 +90,20 @@ pub(super) fn execute(args: &InitArgs, context: &Context) -> Result<Exit, Error>
     let repository =
         "Settings > Actions > General > \"Allow GitHub Actions to create and approve pull requests\"";
     context.note(&format!("next: commit both files, and turn on {repository}"));
+    Ok(Exit::Done)
+}
+
+fn print_gates(args: &InitArgs, context: &Context) -> Result<Exit, Error> {
+    let (origin, appliers) = session::appliers(&args.path)?;
+    let Gates { manifests, notes } = Gates::of(&appliers, origin.as_deref());
+    if manifests.is_empty() {
+        return Err(Error::failed(
+            "no Flux Kustomization and no Argo CD Application here applies a chart of Linkerd",
+        )
+        .hint("gates need one that does, and says on commits whether it works"));
+    }
+    context.print(&manifests)?;
+    notes.iter().for_each(|note| context.note(note));
     Ok(Exit::Done)
 }
 

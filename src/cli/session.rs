@@ -16,6 +16,7 @@ use super::{
 use crate::{
     helm::{Evaluate, Evaluator},
     linkerd::EdgeVersion,
+    pins::Applier,
     pipeline::{self, Operator},
     policy::{self, Needs, Policy},
     propose::{
@@ -323,6 +324,13 @@ pub(super) fn pins(request: &PinsRequest, terminal: &Terminal) -> Result<PinsRep
             Session::open(request.ca_file.as_deref(), terminal)?.pins(url.as_str(), request)
         }
     }
+}
+
+/// Finds who applies Linkerd in a clone, and where the clone comes from.
+pub(super) fn appliers(path: &Path) -> Result<(Option<String>, Vec<Applier>), Error> {
+    set_up_git(None)?;
+    let head = open_path(path).map_err(|e| no_such_path(path, e))?;
+    Ok((head.origin, pipeline::appliers(&head.tree)?))
 }
 
 /// Lists with the operator's Helm, which is not looked for unless a chart of the repository asks for it.

@@ -9,6 +9,8 @@ use crate::repo::RepoPath;
 pub struct Applier {
     /// Its name.
     pub name: String,
+    /// Its namespace, where its file says it.
+    pub namespace: Option<String>,
     /// Its file.
     pub path: RepoPath,
     /// From 1.
@@ -19,6 +21,8 @@ pub struct Applier {
     pub prunes: bool,
     /// Whether it makes an object anew that cannot be changed, instead of failing.
     pub replaces: bool,
+    /// Whether it reports success once what it applied works, rather than once it is applied.
+    pub waits: bool,
 }
 
 /// The annotations by which Flux makes an object anew that cannot be changed, or leaves it alone once it is there

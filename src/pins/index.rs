@@ -81,6 +81,7 @@ pub(super) struct Root {
     /// From 1.
     pub line: usize,
     pub name: Option<String>,
+    pub namespace: Option<String>,
     /// The folder.
     pub folder: String,
     /// Whether it is a Flux Kustomization.
@@ -89,10 +90,12 @@ pub(super) struct Root {
     pub prunes: bool,
     /// Whether it makes an object anew that cannot be changed: a Flux Kustomization that is told to.
     pub replaces: bool,
+    /// Whether it reports success once what it applied works, rather than once it is applied.
+    pub waits: bool,
 }
 
-/// The file of an object, and its line from 1.
-type At = (RepoPath, usize);
+/// Where an object stands: its file, its line from 1, its namespace.
+type At = (RepoPath, usize, Option<String>);
 
 // === impl Dependency ===
 
@@ -166,7 +169,8 @@ impl Index {
     fn object(&mut self, file: &File, object: &Object<'_>) {
         let Some(name) = object.name else { return };
         let path = file.path.clone();
-        let at = || (file.path.clone(), file.position(object.node.span().start).0);
+        let namespace = || object.node.text(&["metadata", "namespace"]).map(str::to_owned);
+        let at = || (file.path.clone(), file.position(object.node.span().start).0, namespace());
         let spec = object.node.get("spec");
         match (object.group, object.kind) {
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
@@ -194,18 +198,21 @@ fn release(path: RepoPath, spec: Node<'_>) -> Release {
     Release { path, chart }
 }
 
-fn flux_root(name: &str, (path, line): At, spec: Node<'_>) -> Root {
+fn flux_root(name: &str, (path, line, namespace): At, spec: Node<'_>) -> Root {
     let folder = spec.text(&["path"]).unwrap_or_default();
     let mut patches = spec.get("patches").into_iter().flat_map(Node::items);
     Root {
         path,
         line,
         name: Some(name.to_owned()),
+        namespace,
         folder: clean_folder(folder),
         flux: true,
         prunes: spec.text(&["prune"]) == Some("true"),
         replaces: spec.text(&["force"]) == Some("true")
             || patches.any(|patch| patch.text(&["patch"]).is_some_and(says_replace)),
+        waits: spec.text(&["wait"]) == Some("true")
+            || spec.get("healthChecks").is_some_and(|checks| checks.items().next().is_some()),
     }
 }
 
@@ -230,7 +237,7 @@ fn argo_set_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
     folders.map(|folder| argo_root(name, at.clone(), template, folder)).collect()
 }
 
-fn argo_root(name: &str, (path, line): At, spec: Node<'_>, folder: &str) -> Root {
+fn argo_root(name: &str, (path, line, namespace): At, spec: Node<'_>, folder: &str) -> Root {
     let policy = spec.get("syncPolicy");
     let options = policy.and_then(|p| p.get("syncOptions")).into_iter().flat_map(Node::items);
     let keeps = options.filter_map(|option| option.as_str()).any(|option| option == "Prune=false");
@@ -239,10 +246,13 @@ fn argo_root(name: &str, (path, line): At, spec: Node<'_>, folder: &str) -> Root
         path,
         line,
         name: Some(name.to_owned()),
+        namespace,
         folder: clean_folder(folder),
         flux: false,
         prunes: prunes && !keeps,
         replaces: false,
+        // Argo CD knows the health of all that it applies.
+        waits: true,
     }
 }
 

@@ -117,11 +117,13 @@ impl<'i> Layout<'i> {
         });
         let one = |root: &Root| Applier {
             name: root.name.clone().unwrap_or_default(),
+            namespace: root.namespace.clone(),
             path: root.path.clone(),
             line: root.line,
             flux: root.flux,
             prunes: root.prunes,
             replaces: root.flux && (root.replaces || patched),
+            waits: root.waits,
         };
         self.roots_above(path).into_iter().map(one).collect()
     }

@@ -282,6 +282,8 @@ mod tests {
         let applier = |(flux, replaces): &(bool, bool)| Applier {
             name: "mesh".into(),
             path: file(),
+            namespace: None,
+            waits: true,
             line: 1,
             flux: *flux,
             prunes: false,

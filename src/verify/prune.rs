@@ -99,7 +99,16 @@ mod tests {
 
     fn applier(flux: bool, prunes: bool) -> Applier {
         let path = crate::plan::testing::path("flux.yaml");
-        Applier { name: "mesh".into(), path, line: 1, flux, prunes, replaces: false }
+        Applier {
+            name: "mesh".into(),
+            namespace: None,
+            path,
+            line: 1,
+            flux,
+            prunes,
+            replaces: false,
+            waits: true,
+        }
     }
 
     fn applied(case: Case, flux: bool, prunes: bool) -> Case {

@@ -95,3 +95,27 @@ fn init_where_there_is_no_repository() {
 }
 
 // --- schema, completions ---
+
+#[test]
+fn gates_are_printed_for_who_applies_linkerd_and_nothing_is_written() {
+    let home = Home::new();
+    let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: mesh, namespace: flux-system}\nspec: {path: ./mesh, prune: true}\n";
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: crds, namespace: linkerd}\nspec: {chart: {spec: {chart: linkerd-crds, version: 2026.8.2, sourceRef: {kind: HelmRepository, name: edge}}}}\n";
+    let folder = clone(&home, &[("flux/mesh.yaml", root), ("mesh/crds.yaml", release)]);
+    let before = files_below(&folder);
+    let done = init(&home, &folder).arg("--gates").done().exits(0).complains(&[
+        "flux/mesh.yaml:1: Kustomization `mesh` has neither `wait: true` nor `healthChecks`",
+        "gates: {active: [\"kustomization/mesh/*\"]}",
+    ]);
+    assert_eq!(files_below(&folder), before);
+    let alert = done.stdout.split("---\n").nth(1).expect("two documents").to_owned();
+    let alert: serde_yaml::Value = serde_yaml::from_str(&alert).expect("YAML");
+    assert_eq!(alert["spec"]["eventSources"][0]["name"], "mesh");
+    let other = Home::new();
+    let bare = clone(&other, MESH);
+    let _ = init(&other, &bare)
+        .arg("--gates")
+        .done()
+        .exits(1)
+        .complains(&["applies a chart of Linkerd", "hint:"]);
+}
