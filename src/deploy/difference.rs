@@ -423,6 +423,39 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_that_was_to_come_is_no_difference_and_any_other_is() {
+        let workload = |annotations: &str| {
+            format!(
+                "kind: Deployment\nmetadata: {{name: a}}\nspec: {{template: {{metadata: {{{annotations}}}}}}}\n"
+            )
+        };
+        let compared = |before: &str, after: &str| {
+            let mut replaced = Replaced::default();
+            replaced.add_entry("x/version", "edge-26.8.3");
+            let root = "resources: [a.yaml]\n";
+            let (before, after) = (workload(before), workload(after));
+            let tree = [("kustomization.yaml", root), ("a.yaml", before.as_str())];
+            let now = [("kustomization.yaml", root), ("a.yaml", after.as_str())];
+            let entries = [RepoPath::new("kustomization.yaml").unwrap()];
+            compare(&files(&tree), &files(&now), &entries, &replaced, &|_| false).differences.len()
+        };
+        let comes = "annotations: {x/version: edge-26.8.3}";
+        for before in ["", "annotations:", "annotations: {}"] {
+            assert_eq!(compared(before, comes), 0, "{before}");
+        }
+        assert_eq!(compared("annotations: {a: b}", "annotations: {a: b, x/version: edge-26.8.3}"), 0);
+        for other in [
+            "annotations: {x/version: edge-26.8.4}",
+            "annotations: {x/other: edge-26.8.3}",
+            "annotations: {x/version: edge-26.8.3, a: b}",
+            "annotations: {x/version: {edge-26.8.3: a}}",
+        ] {
+            assert_eq!(compared("", other), 1, "{other}");
+        }
+        assert_eq!(compared("annotations: {a: b}", comes), 1, "nothing goes for it");
+    }
+
+    #[test]
     fn a_text_of_which_a_part_is_read_moves_by_that_part() {
         let text = "edge-26.8.2";
         let source = std::sync::Arc::new(crate::deploy::Source {
