@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Checked, Finding, Severity, Verification,
+    Checked, Finding, Severity, Verification, jobs,
     rendered::{Compared, Deployer, appliers, compared, deployer, looked_at},
 };
 use crate::{
@@ -98,6 +98,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         }
     }
     findings.extend(hooks.into_iter().filter_map(|(severity, hooks)| finished(severity, &hooks)));
+    findings.extend(jobs::refused(input, NAME));
     Checked { looked_at: looked_at("fields that never change", &all), findings }
 }
 

@@ -15,6 +15,7 @@ mod gateway_api;
 mod guidance;
 mod idempotent;
 mod immutable_fields;
+pub mod jobs;
 mod kube_version;
 mod minimal_diff;
 mod mirror_unverified;

@@ -12,7 +12,8 @@ use super::{Material, place};
 use crate::{
     pins::{Pin, Stage},
     repo::RepoPath,
-    yaml::{Node, Step, Stream},
+    verify::jobs,
+    yaml::Stream,
 };
 
 /// Kinds whose controller replaces pods when their template changes.
@@ -86,7 +87,7 @@ fn one(pin: &Pin, stream: Option<&Stream>) -> Workload {
     };
     let found = stream.zip(pin.site.route.as_ref()).and_then(|(stream, route)| {
         let root = stream.roots().nth(route.document)?;
-        object(root, &route.steps)
+        jobs::object(root, &route.steps)
     });
     let Some((object, keys)) = found else { return unknown };
     let text = |keys: &[&str]| object.text(keys).map(str::to_owned);
@@ -96,7 +97,7 @@ fn one(pin: &Pin, stream: Option<&Stream>) -> Workload {
         kind if in_template && REPLACED.contains(&kind) => Effect::Restarts,
         "Namespace" | "Pod" | "CronJob" => Effect::NextStart,
         "ReplicaSet" if in_template => Effect::NextStart,
-        "Job" if in_template && is_made_anew(object) => Effect::NextStart,
+        "Job" if in_template && jobs::is_made_anew(object) => Effect::NextStart,
         "Job" if in_template => Effect::Refused,
         _ => Effect::Unknown,
     };
@@ -122,78 +123,32 @@ fn one(pin: &Pin, stream: Option<&Stream>) -> Workload {
     }
 }
 
-/// Tells whether its deployer makes a Job anew, so that its pods may change.
-fn is_made_anew(job: Node<'_>) -> bool {
-    let annotation = |key: &str| job.text(&["metadata", "annotations", key]).unwrap_or_default();
-    let is_hook = !annotation("helm.sh/hook").is_empty() || !annotation("argocd.argoproj.io/hook").is_empty();
-    let is_replaced =
-        annotation("argocd.argoproj.io/sync-options").split(',').any(|o| o.trim() == "Replace=true");
-    is_hook || is_replaced || annotation("kustomize.toolkit.fluxcd.io/force") == "enabled"
-}
-
-/// Finds the innermost object on the way to a pin, and the keys from there on. The last of them may be still to come.
-fn object<'a, 's>(root: Node<'a>, steps: &'s [Step]) -> Option<(Node<'a>, Vec<&'s str>)> {
-    let mut node = Some(root);
-    let mut found = None;
-    let mut keys = Vec::new();
-    for step in std::iter::once(None).chain(steps.iter().map(Some)) {
-        match step {
-            None => {}
-            Some(Step::Key(key)) => {
-                node = node.and_then(|node| node.get(key)).map(Node::resolved);
-                keys.push(key.as_str());
-            }
-            Some(Step::Index(index)) => node = Some(node?.item(*index)?.resolved()),
-            Some(Step::Text(_)) => return None,
-        }
-        let is_object =
-            |node: &Node<'_>| node.text(&["kind"]).is_some() && node.path(&["metadata", "name"]).is_some();
-        if let Some(node) = node.filter(|node| node.is_mapping() && is_object(node)) {
-            found = Some(node);
-            keys.clear();
-        }
-    }
-    Some((found?, keys))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yaml::{Route, Step};
 
-    fn effect(text: &str, steps: &[&str]) -> Option<(String, bool)> {
-        let stream = Stream::parse(text).unwrap();
-        let steps: Vec<Step> = steps.iter().map(|s| Step::Key((*s).to_owned())).collect();
-        let (object, keys) = object(stream.roots().next()?, &steps)?;
-        Some((object.text(&["kind"])?.to_owned(), keys.starts_with(&["spec", "template"])))
+    fn effect(text: &str, steps: &[&str]) -> Effect {
+        let route = Route { document: 0, steps: steps.iter().map(|s| Step::Key((*s).to_owned())).collect() };
+        let inventory = crate::plan::testing::Build::default()
+            .proxy("a.yaml", "edge-26.8.2")
+            .with(|pin| pin.site.route = Some(route))
+            .inventory();
+        one(&inventory.pins[0], Some(&Stream::parse(text).unwrap())).effect
     }
 
     #[test]
-    fn the_object_of_a_pin_is_found() {
-        let deployment =
-            "kind: Deployment\nmetadata: {name: a}\nspec: {template: {metadata: {annotations: {x: y}}}}\n";
+    fn what_a_pin_does_depends_on_the_object_that_it_stands_in() {
         let at = ["spec", "template", "metadata", "annotations", "x"];
-        assert_eq!(effect(deployment, &at), Some(("Deployment".into(), true)));
-        let namespace = "kind: Namespace\nmetadata: {name: a, annotations: {x: y}}\n";
-        assert_eq!(effect(namespace, &["metadata", "annotations", "x"]), Some(("Namespace".into(), false)));
-        assert_eq!(effect("a: {b: c}\n", &["a", "b"]), None);
-        let bare = "kind: Deployment\nmetadata: {name: a}\nspec: {template: {metadata: {labels: {x: y}}}}\n";
-        assert_eq!(effect(bare, &at), Some(("Deployment".into(), true)), "an annotation that is to come");
-    }
-
-    #[test]
-    fn a_job_refuses_other_pods_unless_it_is_made_anew() {
-        let made_anew = |annotations: &str| {
-            let text = format!("kind: Job\nmetadata: {{name: a, annotations: {{{annotations}}}}}\n");
-            is_made_anew(Stream::parse(&text).unwrap().roots().next().unwrap())
+        let of = |kind: &str| {
+            format!("kind: {kind}\nmetadata: {{name: a}}\nspec: {{template: {{metadata: {{}}}}}}\n")
         };
-        assert!(!made_anew("") && !made_anew("kustomize.toolkit.fluxcd.io/force: disabled"));
-        for annotation in [
-            "kustomize.toolkit.fluxcd.io/force: enabled",
-            "argocd.argoproj.io/sync-options: 'Prune=false, Replace=true'",
-            "argocd.argoproj.io/hook: PreSync",
-            "helm.sh/hook: pre-upgrade",
-        ] {
-            assert!(made_anew(annotation), "{annotation}");
-        }
+        assert_eq!(effect(&of("Deployment"), &at), Effect::Restarts);
+        assert_eq!(effect(&of("Job"), &at), Effect::Refused);
+        let forced = of("Job").replace("name: a", "name: a, annotations: {helm.sh/hook: pre-upgrade}");
+        assert_eq!(effect(&forced, &at), Effect::NextStart);
+        let namespace = "kind: Namespace\nmetadata: {name: a, annotations: {x: y}}\n";
+        assert_eq!(effect(namespace, &["metadata", "annotations", "x"]), Effect::NextStart);
+        assert_eq!(effect("a: {b: c}\n", &["a", "b"]), Effect::Unknown);
     }
 }

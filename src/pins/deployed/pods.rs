@@ -43,7 +43,7 @@ pub(super) enum Injection {
     Open,
     /// Those that say so themselves.
     OptedOut,
-    /// None: Linkerd's webhooks are not asked (L2 charts/linkerd-control-plane/templates/proxy-injector-rbac.yaml).
+    /// None: Linkerd's webhooks are not asked (L2 charts/linkerd-control-plane/values.yaml, `namespaceSelector`).
     Shut,
 }
 
