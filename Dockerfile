@@ -9,7 +9,12 @@ RUN mkdir -p /root-of-image/cache /root-of-image/tmp
 
 # Go proves the sources against its sum database.
 FROM golang:1.26-alpine AS helm
-RUN CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' helm.sh/helm/v3/cmd/helm@v3.22.0 && helm version
+# Without the flags of its Makefile it would call itself 3.22 and take every cluster for Kubernetes 1.20.
+RUN CGO_ENABLED=0 go install -trimpath -ldflags='-s -w \
+        -X helm.sh/helm/v3/internal/version.version=v3.22.0 \
+        -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 \
+        -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=37' \
+        helm.sh/helm/v3/cmd/helm@v3.22.0 && helm version
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
