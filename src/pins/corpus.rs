@@ -132,6 +132,11 @@ impl<'t> Corpus<'t> {
         self.open(self.entry(path)?).ok()
     }
 
+    /// Reads and parses the file at a path for one who asks for each file once: it is not kept.
+    pub fn read(&self, path: &str) -> Option<Arc<File>> {
+        self.load(self.entry(path)?).ok()
+    }
+
     /// Reads and parses an entry.
     pub fn open(&self, entry: &Entry) -> Result<Arc<File>, Unread> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).files.get(&entry.path).cloned();

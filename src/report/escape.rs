@@ -39,7 +39,11 @@ pub(super) fn fenced(text: &str, language: &str) -> String {
 
 /// Escapes in finished JSON what a terminal, or a runner of GitHub Actions (`##[`), would act on; such characters stand
 /// only inside strings.
-pub fn for_json(json: &str) -> String {
+pub fn for_json(json: String) -> String {
+    // Nearly all of it has nothing of the kind, and a list of pins can be long.
+    if !json.contains("##[") && !json.contains(|c| is_hidden(c) && c != '\n') {
+        return json;
+    }
     json.replace("##[", "#\\u0023[").chars().fold(String::with_capacity(json.len()), |mut out, c| {
         match is_hidden(c) && c != '\n' {
             true => {
@@ -58,7 +62,7 @@ pub fn for_json(json: &str) -> String {
 /// Makes JSON of a value: pretty, safe on a terminal, with a line break at its end.
 pub(super) fn json(value: &impl serde::Serialize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
-    for_json(&text) + "\n"
+    for_json(text) + "\n"
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! In: claims, ordered. Out: pins, in YAML and JSON with the way to the node, elsewhere by their bytes alone. Each file
 //! is opened once, and of each text inside a scalar only what is asked for.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::claim::Claim;
 use crate::{
@@ -18,28 +18,34 @@ use crate::{
         place::Place,
         version_text::VersionText,
     },
+    repo::parallel,
     yaml::{Node, Route, SourceMap, Step},
 };
 
 /// Makes the pins.
 pub(super) fn pins(context: &Context<'_>, claims: &[Claim], found: &mut Found) {
-    for of_file in claims.chunk_by(|a, b| a.path == b.path) {
-        let Some(Claim { path, .. }) = of_file.first() else { continue };
-        match manifest(context, path) {
-            Some(file) => {
-                let wanted: Vec<Wanted<'_>> = of_file.iter().map(|c| (c, c.span.clone())).collect();
-                drop(in_yaml(Place::of(&file), &wanted, found));
-            }
-            None => in_text(context, path, of_file, found),
+    let files: Vec<&[Claim]> = claims.chunk_by(|a, b| a.path == b.path).collect();
+    let of_files = parallel::fold(&files, |found: &mut Found, of_file| in_file(context, of_file, found));
+    of_files.into_iter().for_each(|of_file| found.append(of_file));
+}
+
+/// Makes those of one file.
+fn in_file(context: &Context<'_>, claims: &[Claim], found: &mut Found) {
+    let Some(Claim { path, .. }) = claims.first() else { return };
+    match manifest(context, path) {
+        Some(file) => {
+            let wanted: Vec<Wanted<'_>> = claims.iter().map(|c| (c, c.span.clone())).collect();
+            drop(in_yaml(Place::of(&file), &wanted, found));
         }
+        None => in_text(context, path, claims, found),
     }
 }
 
-fn manifest(context: &Context<'_>, path: &RepoPath) -> Option<std::sync::Arc<File>> {
+fn manifest(context: &Context<'_>, path: &RepoPath) -> Option<Arc<File>> {
     // A template is YAML only by chance: `{{ .Values.a }}` is a mapping in a mapping.
-    let is_filled = |file: &std::sync::Arc<File>| context.is_template(path) && file.text.contains("{{");
+    let is_filled = |file: &Arc<File>| context.is_template(path) && file.text.contains("{{");
     let is_manifest = matches!(other::class(path), other::Class::Manifest);
-    is_manifest.then(|| context.corpus.file(path.as_str()))?.filter(|file| !is_filled(file))
+    is_manifest.then(|| context.corpus.read(path.as_str()))?.filter(|file| !is_filled(file))
 }
 
 /// A claim, and where its bytes are in the text at hand.
