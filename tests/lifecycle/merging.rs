@@ -12,6 +12,8 @@ const CONFIG: &str = "version: 1\ndataPlane: {after: 0d}\nmerge: {when: routine,
 const GATED: &str =
     "version: 1\ndataPlane: {after: 0d}\nmerge: {when: routine, after: 0d}\ngates:\n  proposed: [\"ci/*\"]\n";
 
+const MERGES: &str = "PUT /api/v3/repos/acme/config/pulls/1/merge";
+
 fn now() -> i64 {
     jiff::Timestamp::now().as_second()
 }
@@ -62,7 +64,9 @@ fn a_routine_change_is_merged_after_its_time() {
     play.scene
         .github
         .settings(REPO, |repo| repo.statuses.iter_mut().for_each(|status| status.at -= 3 * 3600));
-    play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: merged http://"]);
+    let pass =
+        play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: merged http://"]);
+    assert_eq!(pass.sent(MERGES).len(), 1);
     let pull = play.pull(1);
     assert!(pull.merged_at.is_some());
     assert_eq!(play.files("main")["web.yaml"], play.files(DATA_PLANE)["web.yaml"]);
@@ -90,7 +94,8 @@ fn what_needs_a_person_is_never_merged() {
     let kept = |change: fn(&Play)| {
         let play = routine(&config);
         change(&play);
-        play.run().exits(0);
+        let pass = play.run().exits(0);
+        assert!(pass.sent(MERGES).is_empty(), "it is not even tried");
         assert!(is_open(&play));
     };
     let label = |label: &'static str| {
