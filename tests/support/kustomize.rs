@@ -63,7 +63,7 @@ pub fn print(value: &Value) -> String {
     out
 }
 
-fn rank(object: &Value) -> (usize, String, String, String) {
+fn rank(object: &Value) -> (usize, String, String) {
     let (kind, namespace, name) = key(object);
     let version = object["apiVersion"].as_str().unwrap_or_default();
     // What has no group comes behind what has one, and what has no namespace behind what has one.
@@ -71,7 +71,8 @@ fn rank(object: &Value) -> (usize, String, String, String) {
     let namespace = if namespace.is_empty() { "~X".to_owned() } else { namespace };
     let place = |kinds: &[&str]| kinds.iter().position(|known| *known == kind);
     let at = place(&FIRST).or_else(|| Some(1000 + place(&LAST)?)).unwrap_or(500);
-    (at, format!("{group}_{version}_{kind}"), namespace, name)
+    // Both are one text, so that `linkerd-viz` stands before `linkerd`.
+    (at, format!("{group}_{version}_{kind}"), format!("{namespace}|{name}"))
 }
 
 fn write(value: &Value, indent: usize, out: &mut String) {
