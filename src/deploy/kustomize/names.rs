@@ -53,7 +53,6 @@ pub(super) fn refer(resources: &mut [Resource], config: &Config) -> Vec<(Id, Ref
     let candidates: Vec<Candidate> = resources
         .iter()
         .enumerate()
-        .filter(|(_, resource)| !resource.previous.is_empty())
         .filter_map(|(at, resource)| {
             let mut previous = resource.ids();
             let now = previous.pop()?;
@@ -76,7 +75,7 @@ pub(super) fn refer(resources: &mut [Resource], config: &Config) -> Vec<(Id, Ref
         .references()
         .map(|of| (&*of.referrers, candidates.iter().filter(|c| means(c, &of.target)).collect()))
         .collect();
-    let mut refused = Vec::new();
+    let (all, mut refused) = (&candidates, Vec::new());
     for (at, resource) in resources.iter_mut().enumerate() {
         let first = resource.first_id().gvk;
         let gvk = Gvk::default();
@@ -91,7 +90,7 @@ pub(super) fn refer(resources: &mut [Resource], config: &Config) -> Vec<(Id, Ref
             let near: Vec<_> =
                 candidates.iter().copied().filter(|candidate| referrer.may_mean(candidate)).collect();
             for spec in referrers {
-                let found = Found { near: &near, affixes: &affixes, own: at, referrer: &referrer, spec };
+                let found = Found { near: &near, all, affixes: &affixes, own: at, referrer: &referrer, spec };
                 // The kind was looked at already, and it is the first one that counts.
                 let anywhere = FieldSpec { gvk: Gvk::default(), ..spec.clone() };
                 anywhere.change(&mut resource.value, &gvk, Create::Nothing, &mut |old| {
@@ -105,6 +104,14 @@ pub(super) fn refer(resources: &mut [Resource], config: &Config) -> Vec<(Id, Ref
         refused.extend(failed.map(|error| (resource.id(), error)));
     }
     refused
+}
+
+// === impl Candidate ===
+
+impl Candidate {
+    fn first_namespace(&self) -> &str {
+        &self.previous.first().unwrap_or(&self.now).namespace
+    }
 }
 
 /// The one that names others.
@@ -137,7 +144,7 @@ impl Referrer {
         self.cluster
             || candidate.now.gvk.is_cluster_scoped()
             || candidate.now.namespace == self.id.namespace
-            || (candidate.now.gvk.kind == "ServiceAccount" && self.accounts.contains(&candidate.written))
+            || self.accounts.contains(&candidate.written)
     }
 }
 
@@ -146,6 +153,8 @@ type Affixes = (Vec<Arc<str>>, Vec<Arc<str>>);
 /// The candidates for one field of one object.
 struct Found<'a> {
     near: &'a [&'a Candidate],
+    /// Those for any field of any object.
+    all: &'a [Candidate],
     affixes: &'a [Affixes],
     own: usize,
     referrer: &'a Referrer,
@@ -191,12 +200,13 @@ impl Found<'_> {
         let mut near = self.near.to_vec();
         if let Some(namespace) = old.entry("namespace") {
             let namespace = text_of(Some(namespace));
-            let first = |candidate: &&Candidate| {
-                candidate.previous.first().is_some_and(|id| id.namespace == namespace)
-            };
-            let was: Vec<&Candidate> = near.iter().copied().filter(first).collect();
-            near.retain(|candidate| candidate.now.namespace == namespace);
-            near = if was.is_empty() { near } else { was };
+            // Where anything was in that namespace first, whatever it is, only what was there is meant.
+            let was_there = |candidate: &Candidate| candidate.first_namespace() == namespace;
+            if self.all.iter().any(|candidate| was_there(candidate) && self.referrer.may_mean(candidate)) {
+                near.retain(|candidate| was_there(candidate));
+            } else {
+                near.retain(|candidate| candidate.now.namespace == namespace);
+            }
         }
         let same = |a: &Candidate, b: &Candidate| a.now.name == b.now.name && a.written == b.written;
         let candidate = self.select(&name.text(), near, &same)?;
