@@ -124,6 +124,17 @@ fn a_template_of_a_chart_has_no_syntax_error_and_other_text_with_braces_may() {
 }
 
 #[test]
+fn a_tag_in_a_file_of_no_kind_is_told_whatever_else_is_in_it() {
+    let tree = MemoryTree::of(&[
+        ("configs/install", b"{\"cliVersion\":\"edge-26.8.2\",\"flags\":[]}\n"),
+        ("configs/other", b"version=2026.8.2\n"),
+    ]);
+    let found = scan(&tree, &ScanOptions::default()).unwrap();
+    let told: Vec<_> = found.pins.iter().map(|p| (p.path.as_str(), p.kind, p.value.as_str())).collect();
+    assert_eq!(told, [("configs/install", PinKind::Other, "edge-26.8.2")], "the other may be of anything");
+}
+
+#[test]
 fn a_list_of_charts_for_some_other_tool_is_told() {
     let list = "# read by our own script\ndependencies:\n  - name: podinfo\n    version: 2026.8.2\n    repository: https://example.com\n\n\n\n\n\n  \
                 - name: linkerd-viz\n    version: 2026.8.2\n    repository: https://helm.linkerd.io/edge\n";

@@ -296,7 +296,8 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
         Class::Prose if linkerd => {
             result.found.pins.extend(other::pins(&file, &markers, Reason::NotDeployed))
         }
-        Class::Unknown if linkerd => {
+        // A tag of the edge channel is one wherever it stands; what else names a release has to speak of Linkerd.
+        Class::Unknown => {
             result.found.pins.extend(other::pins(&file, &markers, Reason::NotFollowed));
         }
         Class::Script if linkerd => {
