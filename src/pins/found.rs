@@ -166,8 +166,7 @@ impl Found {
         let held = word.filter(|r| *r == Reason::Held);
         let sealed = place.file.sealed.then_some(Reason::Encrypted);
         let twice = place.any_around(node.resolved(), is_ambiguous).then_some(Reason::DuplicateKey);
-        let workflow = is_workflow(&place.file.path).then_some(Reason::NeedsWorkflowsScope);
-        held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays).or(workflow)
+        held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays)
     }
 
     fn note_aliases(&mut self, place: Place<'_>, node: Node<'_>, site: &Site) {
