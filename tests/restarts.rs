@@ -2,67 +2,24 @@
 //! on every way that a label reaches a pod template. `tests/restarts/before` becomes `tests/restarts/after`, byte for byte.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs,
-    path::Path,
-};
+use std::path::Path;
 
 use uplinker::{
     edit::apply,
     pins::{Form, Inventory, Reason, ScanOptions, Stage, scan},
     plan::{Options, Plan, Proxies, Request, Target, plan},
     release::Catalog,
-    repo::{BlobId, Entry, Mode, Overlay, RepoPath, Tree, TreeError},
+    repo::Tree,
 };
 
-/// A folder as a tree.
-struct Folder {
-    entries: Vec<Entry>,
-    texts: HashMap<BlobId, Vec<u8>>,
-}
+#[path = "support/tree.rs"]
+#[allow(dead_code)]
+mod tree;
 
-impl Tree for Folder {
-    fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
+use tree::MemoryTree;
 
-    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        self.texts.get(&id).cloned().ok_or_else(|| TreeError::new(id, "no such object"))
-    }
-}
-
-// === impl Folder ===
-
-impl Folder {
-    fn of(files: BTreeMap<String, Vec<u8>>) -> Self {
-        let (mut entries, mut texts) = (Vec::new(), HashMap::new());
-        for (number, (path, text)) in (0_u64..).zip(files) {
-            let mut id = BlobId([0; 20]);
-            id.0[..8].copy_from_slice(&number.to_be_bytes());
-            entries.push(Entry { path: RepoPath::new(path).unwrap(), id, mode: Mode::File });
-            texts.insert(id, text);
-        }
-        Self { entries, texts }
-    }
-}
-
-fn files(name: &str) -> BTreeMap<String, Vec<u8>> {
-    fn gather(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                gather(root, &path, files);
-            } else {
-                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                files.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/restarts").join(name);
-    let mut found = BTreeMap::new();
-    gather(&root, &root, &mut found);
-    found
+fn folder(name: &str) -> MemoryTree {
+    MemoryTree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/restarts").join(name))
 }
 
 fn found(tree: &dyn Tree, restarts: bool) -> Inventory {
@@ -86,21 +43,12 @@ fn planned(inventory: &Inventory, proxies: Proxies) -> Option<Plan> {
 
 #[test]
 fn the_annotation_comes_beside_the_label_and_a_second_run_does_nothing() {
-    let before = Folder::of(files("before"));
+    let before = folder("before");
     let inventory = found(&before, true);
     let plan = planned(&inventory, Proxies::Follow).unwrap();
-    let changes = apply(&plan, &inventory, &before).unwrap();
-    let mut after = files("before");
-    for file in &changes.files {
-        after.insert(file.path.to_string(), file.after.clone().unwrap());
-    }
-    let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
-    for (path, wanted) in &files("after") {
-        assert_eq!(text(&after[path]), text(wanted), "{path}");
-    }
-    assert_eq!(after.len(), files("after").len());
-    let edited = Overlay::new(&before, &changes);
-    let then = found(&edited, true);
+    let after = before.changed(&apply(&plan, &inventory, &before).unwrap().files);
+    assert_eq!(after.files(), folder("after").files());
+    let then = found(&after, true);
     assert!(planned(&then, Proxies::Follow).is_none(), "a second run moves something");
     let left: Vec<&str> =
         then.pins.iter().filter(|pin| pin.form == Form::Absent).map(|pin| pin.path.as_str()).collect();
@@ -112,7 +60,7 @@ fn the_annotation_comes_beside_the_label_and_a_second_run_does_nothing() {
 
 #[test]
 fn what_stays_says_why() {
-    let inventory = found(&Folder::of(files("before")), true);
+    let inventory = found(&folder("before"), true);
     let stays = |path: &str, line: usize| {
         let pin = inventory.pins.iter().find(|pin| pin.path.as_str() == path && pin.site.line == line);
         pin.unwrap_or_else(|| panic!("{path}:{line}")).stays
@@ -127,7 +75,7 @@ fn what_stays_says_why() {
 
 #[test]
 fn only_those_that_ask_move_where_proxies_are_left_alone() {
-    let inventory = found(&Folder::of(files("before")), true);
+    let inventory = found(&folder("before"), true);
     let plan = planned(&inventory, Proxies::Ignore).unwrap();
     assert!(plan.moves.iter().all(|entry| inventory.pins[entry.pin].restarts));
     let agent = |entry: &&uplinker::plan::Move| {
@@ -139,6 +87,6 @@ fn only_those_that_ask_move_where_proxies_are_left_alone() {
 
 #[test]
 fn nothing_comes_where_it_is_not_asked_for() {
-    let inventory = found(&Folder::of(files("before")), false);
+    let inventory = found(&folder("before"), false);
     assert!(inventory.pins.iter().all(|pin| pin.form != Form::Absent && !pin.restarts));
 }

@@ -33,7 +33,7 @@ pub mod schema;
 pub mod strvals;
 pub mod terraform;
 #[cfg(test)]
-mod testing;
+pub mod testing;
 pub mod tree_chart;
 pub mod typed;
 pub mod umbrella;

@@ -5,7 +5,7 @@ use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
 use crate::yaml::Ceilings;
 
 /// A tree of texts.
-pub(super) struct MemoryTree {
+pub struct MemoryTree {
     entries: Vec<Entry>,
     texts: Vec<String>,
 }
@@ -45,6 +45,6 @@ impl Tree for MemoryTree {
 }
 
 /// Makes files of paths and texts, which live as long as the tests.
-pub(super) fn files(files: &[(&str, &str)]) -> TreeFiles<'static> {
+pub fn files(files: &[(&str, &str)]) -> TreeFiles<'static> {
     TreeFiles::new(Box::leak(Box::new(MemoryTree::of(files))), Ceilings::default())
 }

@@ -4,40 +4,15 @@ mod argo;
 mod flux;
 mod umbrella;
 
-use std::collections::HashMap;
-
-use crate::pins::{ChartUse, ScanOptions, ValuesPart, scan};
-use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
 use crate::{
-    deploy::{Scalar, Value, read},
+    deploy::{Scalar, Value, read, testing::MemoryTree},
+    pins::{ChartUse, ScanOptions, ValuesPart, scan},
+    repo::RepoPath,
     yaml::Ceilings,
 };
 
-struct Files {
-    entries: Vec<Entry>,
-    blobs: HashMap<BlobId, Vec<u8>>,
-}
-
-impl Tree for Files {
-    fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        self.blobs.get(&id).cloned().ok_or(TreeError::new(id, "no such object"))
-    }
-}
-
 fn uses(files: &[(&str, &str)]) -> Vec<ChartUse> {
-    let (mut entries, mut blobs) = (Vec::new(), HashMap::new());
-    for (path, text) in files {
-        let mut id = BlobId([0; 20]);
-        id.0[..8].copy_from_slice(&(entries.len() as u64).to_be_bytes());
-        entries.push(Entry { path: RepoPath::new(*path).unwrap(), id, mode: Mode::File });
-        blobs.insert(id, text.as_bytes().to_vec());
-    }
-    entries.sort_by(|a, b| a.path.cmp(&b.path));
-    scan(&Files { entries, blobs }, &ScanOptions::default()).unwrap().facts.uses
+    scan(&MemoryTree::of(files), &ScanOptions::default()).unwrap().facts.uses
 }
 
 fn flow(value: &Value) -> String {
