@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{EditError, Refusal, Replacement, chart_lock, insert, replace_all};
+use super::{EditError, NewEntry, Refusal, Replacement, chart_lock, insert_all, replace_all};
 use crate::repo::{ChangeSet, FileChange};
 use crate::{
     pins::{Form, Inventory, Pin},
@@ -15,8 +15,8 @@ use crate::{
 #[derive(Default)]
 struct FileMoves<'a> {
     fixed: Vec<Replacement>,
-    /// Entries that are not there yet: their routes, and what they say.
-    absent: Vec<(&'a Route, String)>,
+    /// Entries that are not there yet.
+    absent: Vec<NewEntry>,
     /// The digest of a `Chart.lock`, whose text follows from the other changes.
     digests: Vec<&'a Pin>,
 }
@@ -69,8 +69,10 @@ fn by_file<'a>(
         let moves = files.entry(&pin.path).or_default();
         match new {
             NewText::LockDigest => moves.digests.push(pin),
-            NewText::Fixed(new) => match (pin.form, &pin.site.route) {
-                (Form::Absent, Some(route)) => moves.absent.push((route, new.clone())),
+            NewText::Fixed(new) => match (pin.form, pin.site.route.as_ref().and_then(Route::split)) {
+                (Form::Absent, Some((mapping, key))) => {
+                    moves.absent.push(NewEntry { mapping, key: key.to_owned(), value: new.clone() });
+                }
                 _ => moves.fixed.push(replacement(pin, new.clone())),
             },
             // `render` makes such a file.
@@ -83,11 +85,7 @@ fn by_file<'a>(
 /// Replaces what is there, then adds what is not: an entry more changes no route of another.
 fn edited(text: &str, moves: &FileMoves<'_>) -> Result<String, EditError> {
     let replaced = replace_all(text, &moves.fixed)?;
-    moves.absent.iter().try_fold(replaced, |text, (route, new)| {
-        let nowhere = || EditError::whole(Refusal::NoSuchPlace { route: route.display() });
-        let (mapping, key) = route.split().ok_or_else(nowhere)?;
-        insert(&text, &mapping, key, new)
-    })
+    insert_all(&replaced, &moves.absent)
 }
 
 fn replacement(pin: &Pin, new: String) -> Replacement {

@@ -6,6 +6,7 @@ use super::{
     locate::Places,
     proof::{Changes, Growth, Proven, prove, prove_grown},
     scalar::{Piece, is_json, write},
+    splice::Splice,
 };
 use crate::yaml::{Node, Route, SourceMap, Step, Stream, encrypted, position};
 
@@ -24,22 +25,96 @@ pub fn insert(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Str
     if encrypted(text.as_bytes()) {
         return Err(EditError::whole(Refusal::Encrypted));
     }
-    if key.is_empty() || [key, value].iter().any(|t| t.contains(char::is_control)) {
+    if !is_sound(key, value) {
         return Err(EditError::whole(Refusal::Written("the new entry has control characters or no key")));
     }
     insertion(text, mapping, key, value).map(Proven::into_text)
 }
 
-/// Finds the splice that makes the entry, and proves it.
-fn insertion(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Proven, EditError> {
-    let before = Stream::parse(text).map_err(|e| EditError::syntax(text, e))?;
-    Places::new(text, &before)?;
+/// An entry that is to come.
+#[derive(Clone, Debug)]
+pub struct NewEntry {
+    /// The mapping.
+    pub mapping: Route,
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// Entries that stand in the text of a scalar: each is made by itself, with a parse of the whole text.
+const IN_TEXTS: usize = 200;
+
+/// Inserts many entries, as [`insert`] does with one: together where that can be proven, else by halves.
+pub fn insert_all(text: &str, entries: &[NewEntry]) -> Result<String, EditError> {
+    let is_inside = |entry: &&NewEntry| entry.mapping.steps.iter().any(|step| matches!(step, Step::Text(_)));
+    let (inside, plain): (Vec<&NewEntry>, Vec<&NewEntry>) = entries.iter().partition(is_inside);
+    if inside.len() > IN_TEXTS {
+        return Err(EditError::whole(Refusal::Written("too many entries come into texts in this file")));
+    }
+    let text = halves(text, &plain)?;
+    inside.iter().try_fold(text, |text, entry| insert(&text, &entry.mapping, &entry.key, &entry.value))
+}
+
+fn halves(text: &str, entries: &[&NewEntry]) -> Result<String, EditError> {
+    match entries {
+        [] => Ok(text.to_owned()),
+        [one] => insert(text, &one.mapping, &one.key, &one.value),
+        many => {
+            if let Some(proven) = together(text, many) {
+                return Ok(proven.into_text());
+            }
+            // An entry more changes no route of another.
+            let (first, second) = many.split_at(many.len() / 2);
+            halves(&halves(text, first)?, second)
+        }
+    }
+}
+
+/// Writes each entry in its likeliest way; `None` where that is not proven for all of them.
+fn together(text: &str, entries: &[&NewEntry]) -> Option<Proven> {
+    if encrypted(text.as_bytes()) || entries.iter().any(|entry| !is_sound(&entry.key, &entry.value)) {
+        return None;
+    }
+    let before = Stream::parse(text).ok()?;
+    Places::new(text, &before).ok()?;
+    let mut ways = Vec::new();
+    for NewEntry { mapping, key, value } in entries {
+        match at_mapping(text, &before, mapping, key, value).ok()? {
+            At::Mapping(_, found) => ways.push(found.into_iter().next()?),
+            At::Inside(..) => return None,
+        }
+    }
+    ways.sort_by_key(|(_, growth)| (growth.document, growth.at));
+    let (splices, growths): (Vec<_>, Vec<_>) = ways.into_iter().unzip();
+    prove_grown((text, &before), splices, &growths).ok()
+}
+
+fn is_sound(key: &str, value: &str) -> bool {
+    !key.is_empty() && ![key, value].iter().any(|text| text.contains(char::is_control))
+}
+
+/// Where an entry goes.
+enum At<'a, 'e> {
+    /// Into a mapping, in one of these ways, the likeliest first.
+    Mapping(Node<'a>, Vec<(Splice, Growth<'e>)>),
+    /// Into the text of a scalar, along the rest of the route.
+    Inside(Node<'a>, &'e Route),
+}
+
+fn at_mapping<'a, 'e>(
+    text: &str,
+    before: &'a Stream,
+    mapping: &'e Route,
+    key: &'e str,
+    value: &'e str,
+) -> Result<At<'a, 'e>, EditError> {
     let nowhere = || EditError::whole(Refusal::NoSuchPlace { route: mapping.display() });
     let root = before.documents.get(mapping.document).and_then(|d| d.root()).ok_or_else(nowhere)?;
     let (node, rest) = descend(text, root, mapping)?;
     let refused = |refusal| EditError::at(text, node.span().start, refusal);
     if let Some(Step::Text(inner)) = rest.first() {
-        return inside(text, &before, node, (inner, key, value));
+        return Ok(At::Inside(node, inner));
     }
     let mut keys = Vec::new();
     for step in rest {
@@ -59,8 +134,7 @@ fn insertion(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Prov
     if rest.is_empty() && node.get(key).is_some() {
         return Err(refused(Refusal::Present { key: key.to_owned() }));
     }
-    let mut why = Refusal::NotProven("there is no place for it");
-    for candidate in entry::candidates(text, node, &Entry { keys: &keys, value }) {
+    let ways = entry::candidates(text, node, &Entry { keys: &keys, value }).into_iter().map(|candidate| {
         let growth = Growth {
             document: mapping.document,
             parent: node.number(),
@@ -70,12 +144,28 @@ fn insertion(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Prov
             value,
             flow: candidate.flow,
         };
-        match prove_grown((text, &before), candidate.splice, &growth) {
+        (candidate.splice, growth)
+    });
+    let ways = ways.collect();
+    Ok(At::Mapping(node, ways))
+}
+
+/// Finds the splice that makes the entry, and proves it.
+fn insertion(text: &str, mapping: &Route, key: &str, value: &str) -> Result<Proven, EditError> {
+    let before = Stream::parse(text).map_err(|e| EditError::syntax(text, e))?;
+    Places::new(text, &before)?;
+    let (node, ways) = match at_mapping(text, &before, mapping, key, value)? {
+        At::Inside(node, inner) => return inside(text, &before, node, (inner, key, value)),
+        At::Mapping(node, ways) => (node, ways),
+    };
+    let mut why = Refusal::NotProven("there is no place for it");
+    for (splice, growth) in ways {
+        match prove_grown((text, &before), vec![splice], &[growth]) {
             Ok(proven) => return Ok(proven),
             Err(refusal) => why = refusal,
         }
     }
-    Err(refused(why))
+    Err(EditError::at(text, node.span().start, why))
 }
 
 /// Follows a route as far as it exists; the rest of its steps is missing.

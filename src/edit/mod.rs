@@ -20,7 +20,7 @@ pub use apply::apply;
 pub use chart_lock::digest;
 pub use entry::written_end;
 pub use error::{EditError, Refusal};
-pub use insert::insert;
+pub use insert::{NewEntry, insert, insert_all};
 pub use replace::{replace, replace_all};
 pub use splice::{Splice, spliced};
 

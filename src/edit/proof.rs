@@ -66,15 +66,15 @@ pub(super) fn prove(
     Ok(Proven { text, splices })
 }
 
-/// Inserts an entry, reads the new text and compares.
+/// Inserts entries, reads the new text and compares. Growths are ordered by document and place, with a splice each.
 pub(super) fn prove_grown(
     old: (&str, &Stream),
-    splice: Splice,
-    growth: &Growth<'_>,
+    splices: Vec<Splice>,
+    growths: &[Growth<'_>],
 ) -> Result<Proven, Refusal> {
-    let (text, read) = edited(old.0, std::slice::from_ref(&splice), Stream::parse)?;
-    same_but_grown(old, (&text, &read), &splice, growth).map_err(Refusal::NotProven)?;
-    Ok(Proven { text, splices: vec![splice] })
+    let (text, read) = edited(old.0, &splices, Stream::parse)?;
+    same_but_grown(old, (&text, &read), &splices, growths).map_err(Refusal::NotProven)?;
+    Ok(Proven { text, splices })
 }
 
 fn edited(old: &str, splices: &[Splice], parse: Parse) -> Result<(String, Stream), Refusal> {
@@ -163,23 +163,30 @@ pub(super) struct Growth<'a> {
     pub(super) flow: bool,
 }
 
+/// The numbers of nodes behind those that are new.
+struct Renumbered {
+    /// The first new node of each growth, and how many are new with it.
+    added: Vec<(usize, usize)>,
+}
+
 /// Compares two readings of a text, before and after something was inserted into it.
 fn same_but_grown(
     old: (&str, &Stream),
     new: (&str, &Stream),
-    splice: &Splice,
-    growth: &Growth<'_>,
+    splices: &[Splice],
+    growths: &[Growth<'_>],
 ) -> Result<(), &'static str> {
-    let splices = std::slice::from_ref(splice);
     if !same_outside(old.0, new.0, splices) {
         return Err("bytes outside the new entry differ");
     }
     let shift = Shift::new(splices);
     same_length(old.1.documents.len(), new.1.documents.len(), "the number of documents differs")?;
     for (old, new) in old.1.documents.iter().zip(&new.1.documents) {
-        match old.index == growth.document {
-            true => grown_document(old, new, &shift, growth)?,
-            false => drop(same_document(old, new, &shift, &Changes::new())?),
+        let from = growths.partition_point(|growth| growth.document < old.index);
+        let to = growths.partition_point(|growth| growth.document <= old.index);
+        match growths.get(from..to).unwrap_or_default() {
+            [] => drop(same_document(old, new, &shift, &Changes::new())?),
+            here => grown_document(old, new, &shift, here)?,
         }
     }
     same_length(old.1.comments.len(), new.1.comments.len(), "the number of comments differs")?;
@@ -191,22 +198,24 @@ fn grown_document(
     old: &Document,
     new: &Document,
     shift: &Shift,
-    growth: &Growth<'_>,
+    growths: &[Growth<'_>],
 ) -> Result<(), &'static str> {
     if old.marker().map(|r| shift.range(&r)) != new.marker() {
         return Err("a document begins elsewhere");
     }
-    let added = growth.keys.len() * 2;
-    same_length(old.nodes().count() + added, new.nodes().count(), "the number of nodes differs")?;
+    let renumbered = Renumbered::of(growths)?;
+    let number = |n: usize| renumbered.number(n);
+    let old_length = old.nodes().count();
+    same_length(number(old_length), new.nodes().count(), "the number of nodes differs")?;
     let new_nodes: Vec<_> = new.nodes().collect();
+    let nulls: BTreeMap<usize, bool> =
+        growths.iter().filter(|growth| growth.was_null).map(|growth| (growth.parent, growth.flow)).collect();
     for old_node in old.nodes() {
-        let number = |n: usize| if n < growth.at { n } else { n + added };
         let Some(&new_node) = new_nodes.get(number(old_node.number())) else {
             return Err("a value is missing");
         };
-        let becomes_mapping = growth.was_null && old_node.number() == growth.parent;
-        if becomes_mapping {
-            if new_node.shape() != (Shape::Mapping { flow: growth.flow }) {
+        if let Some(flow) = nulls.get(&old_node.number()) {
+            if new_node.shape() != (Shape::Mapping { flow: *flow }) {
                 return Err("null has not become a mapping");
             }
         } else {
@@ -217,9 +226,19 @@ fn grown_document(
         }
         same_properties(old_node, new_node, number)?;
     }
-    let mut parent = growth.parent;
-    for (n, node) in new_nodes.iter().skip(growth.at).take(added).enumerate() {
-        let last = n + 1 == added;
+    let mut before = 0;
+    for growth in growths {
+        let own = new_nodes.get(growth.at + before..).unwrap_or_default();
+        as_intended(growth, number(growth.parent), own)?;
+        before += growth.added();
+    }
+    Ok(())
+}
+
+/// Checks the new nodes of an entry, below the node with the number of its parent.
+fn as_intended(growth: &Growth<'_>, mut parent: usize, nodes: &[Node<'_>]) -> Result<(), &'static str> {
+    for (n, node) in nodes.iter().take(growth.added()).enumerate() {
+        let last = n + 1 == growth.added();
         let wanted = match (n % 2, node.shape()) {
             (0, Shape::Scalar(text, _)) => growth.keys.get(n / 2) == Some(&text) && node.is_key(),
             (1, Shape::Scalar(text, _)) => last && text == growth.value,
@@ -235,6 +254,39 @@ fn grown_document(
         }
     }
     Ok(())
+}
+
+// === impl Growth ===
+
+impl Growth<'_> {
+    /// Returns how many nodes are new: keys and values.
+    fn added(&self) -> usize {
+        self.keys.len() * 2
+    }
+}
+
+// === impl Renumbered ===
+
+impl Renumbered {
+    /// Takes growths of one document; two at one place cannot be told apart.
+    fn of(growths: &[Growth<'_>]) -> Result<Self, &'static str> {
+        let mut sum = 0;
+        let mut added: Vec<(usize, usize)> = Vec::new();
+        for growth in growths {
+            if added.last().is_some_and(|(at, _)| *at >= growth.at) {
+                return Err("two entries come at one place");
+            }
+            sum += growth.added();
+            added.push((growth.at, sum));
+        }
+        Ok(Self { added })
+    }
+
+    /// Returns the number that a node of the old text has in the new one.
+    fn number(&self, old: usize) -> usize {
+        let before = self.added.partition_point(|(at, _)| *at <= old);
+        old + before.checked_sub(1).and_then(|n| self.added.get(n)).map_or(0, |(_, sum)| *sum)
+    }
 }
 
 /// Compares spans as far as an insertion leaves them: collections grow, and so do blank lines behind a block.
@@ -361,7 +413,7 @@ mod tests {
             flow: false,
         };
         let splice = |with: &str| Splice { span: 5..5, with: with.to_owned() };
-        let grown = |with, value| prove_grown((text, &before), splice(with), &growth(value));
+        let grown = |with, value| prove_grown((text, &before), vec![splice(with)], &[growth(value)]);
         assert_eq!(grown("c: d\n", "d").unwrap().into_text(), "a: b\nc: d\n");
         assert_eq!(refused(grown("c: d\n", "e")), "the new entry does not read as intended");
         assert_eq!(refused(grown("c: &x d\n", "d")), "the new entry does not read as intended");

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 use serde_yaml::Value;
 use uplinker::{
-    edit::{Refusal, Replacement, insert, replace_all},
+    edit::{NewEntry, Refusal, Replacement, insert, insert_all, replace_all},
     pins::Site,
     yaml::{Node, Route, Shape, SourceMap, Step, Stream, Style, position},
 };
@@ -236,8 +236,36 @@ fn check_insertion(bytes: &[u8], pick: usize) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Entries that come together come as they would one after another.
+fn check_insertions(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let before = generate(bytes);
+    let stream = Stream::parse(&before).unwrap();
+    let nodes = stream.documents.iter().flat_map(|d| d.nodes());
+    let mut entries = Vec::new();
+    let mut one_by_one = before.clone();
+    for node in nodes.filter(|n| n.is_mapping() && !n.is_alias()) {
+        let entry = NewEntry {
+            mapping: node.route(),
+            key: "config.linkerd.io/new-key".into(),
+            value: "2026.8".into(),
+        };
+        if let Ok(text) = insert(&one_by_one, &entry.mapping, &entry.key, &entry.value) {
+            one_by_one = text;
+            entries.push(entry);
+        }
+    }
+    let together = insert_all(&before, &entries);
+    prop_assert_eq!(together.as_ref().ok(), Some(&one_by_one), "{:?}\n{}", together.as_ref().err(), before);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn many_insertions_are_each_as_it_is_alone(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        check_insertions(&bytes)?;
+    }
 
     #[test]
     fn an_insertion_adds_one_entry_alone(
