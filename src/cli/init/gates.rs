@@ -136,6 +136,16 @@ mod tests {
     }
 
     #[test]
+    fn the_page_shows_what_is_printed() {
+        let page = include_str!("../../../docs/promotion.md");
+        let printed = |applier| Gates::of(&[applier], Some("https://github.com/acme/mesh-config")).manifests;
+        for text in [printed(applier("linkerd", true, true)), printed(applier("linkerd", false, true))] {
+            let manifests: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+            assert!(page.contains(&manifests.join("\n")), "{text}");
+        }
+    }
+
+    #[test]
     fn what_a_repository_says_of_itself_makes_no_yaml() {
         let hostile = applier("x\n  evil: true", true, true);
         let fine = applier("mesh", true, true);
