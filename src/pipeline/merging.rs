@@ -9,9 +9,10 @@ use crate::{
     config::{Config, TargetConfig},
     explain::marker,
     pipeline::{Base, Error, draft::Draft},
+    policy::MergeWait,
     propose::{
         self,
-        forge::{Forge, ForgeError, Merged, PullRequest},
+        forge::{Forge, ForgeError, PullRequest},
     },
     repo::CommitId,
     report::Outcome,
@@ -43,10 +44,7 @@ impl Merging<'_> {
                 draft.became(Some(Outcome::Merged(pull)));
                 Ok(None)
             }
-            Ok(Done::Later) => {
-                Ok(Some(format!("#{number} is merged by the forge once its own rules are met")))
-            }
-            Ok(Done::Waits(why)) => told(&why),
+            Ok(Done::Waits(wait)) => told(&wait.to_string()),
             Ok(Done::ForPeople) => Ok(None),
             Err(error) if error.is_refusal() => told(&error.to_string()),
             Err(error) => Err(error.into()),
@@ -69,32 +67,28 @@ impl Merging<'_> {
             return Ok(Done::ForPeople);
         };
         let Some(since) = self.forge.verified_at(head)? else {
-            return Ok(Done::Waits("its head has no success of `uplinker/verify`".to_owned()));
+            return Ok(Done::Waits(MergeWait::Unverified));
         };
         if let Some(wait) = merge.young(since, self.now) {
-            return Ok(Done::Waits(wait.to_string()));
+            return Ok(Done::Waits(wait));
         }
         if !target.gates.proposed.is_empty() {
             let Some(checks) = self.forge.status_checks(&[head])? else {
-                return Ok(Done::Waits("this forge has no status checks".to_owned()));
+                return Ok(Done::Waits(MergeWait::NoStatusChecks));
             };
             if let Some(wait) = target.gates.unmerged(since, &checks, self.now) {
-                return Ok(Done::Waits(wait.to_string()));
+                return Ok(Done::Waits(wait));
             }
         }
-        Ok(match self.forge.merge(pull.number, head)? {
-            Merged::Now => Done::Merged,
-            Merged::Later => Done::Later,
-        })
+        self.forge.merge(pull.number, head)?;
+        Ok(Done::Merged)
     }
 }
 
 /// What became of a pull request.
 enum Done {
     Merged,
-    Later,
-    /// What it waits for, for people.
-    Waits(String),
+    Waits(MergeWait),
     /// It is not routine.
     ForPeople,
 }

@@ -16,10 +16,14 @@ pub struct Merge {
 /// Why a pull request is not merged yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeWait {
+    /// Its head has not passed our own checks.
+    Unverified,
     /// Its head is too young until then; for ever where no such time can be told.
     Young(Option<Timestamp>),
     /// A status check of its head.
     Gate(Shut),
+    /// The forge cannot tell what is said of a head.
+    NoStatusChecks,
 }
 
 // === impl Merge ===
@@ -48,6 +52,8 @@ impl Gates {
 impl std::fmt::Display for MergeWait {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Unverified => f.write_str("its head has no success of `uplinker/verify`"),
+            Self::NoStatusChecks => f.write_str("this forge has no status checks"),
             Self::Young(Some(until)) => write!(f, "it waits until {}", time(*until)),
             Self::Young(None) => write!(f, "it waits until `merge.after` is shorter"),
             Self::Gate(Shut::Check(StatusCheck { name, state, at })) => {

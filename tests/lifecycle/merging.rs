@@ -134,11 +134,6 @@ fn what_the_forge_refuses_is_told_and_left_open() {
         .exits(0)
         .prints(&["note: #1 is not merged: cannot merge the pull request: At least 1 approving review"]);
     assert!(is_open(&play));
-    // With auto-merge it waits there.
-    play.scene.github.settings(REPO, |repo| repo.auto_merge = true);
-    play.run().exits(0).prints(&["note: #1 is merged by the forge once its own rules are met"]);
-    assert_eq!(play.pull(1).auto_merge.as_deref(), Some("merge"));
-    play.run().exits(0).prints(&["note: #1 is merged by the forge once its own rules are met"]);
     let play = routine(&CONFIG.replace("2h", "0d"));
     play.scene.github.settings(REPO, |repo| repo.squash_only = true);
     play.run().exits(0).prints(&["merged http://"]);

@@ -34,7 +34,7 @@ use self::{
     wire::{Event, Pull},
 };
 use super::{
-    Closer, Extras, Forge, ForgeError, Merged, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
+    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
 };
 use crate::{
     policy::StatusCheck,
@@ -428,7 +428,7 @@ impl Forge for GitHub<'_> {
         self.read_verified_at(commit)
     }
 
-    fn merge(&self, number: u64, head: CommitId) -> Result<Merged, ForgeError> {
+    fn merge(&self, number: u64, head: CommitId) -> Result<(), ForgeError> {
         self.merge_pull(number, head)
     }
 

@@ -153,8 +153,8 @@ pub trait Forge {
     fn verified_at(&self, _commit: CommitId) -> Result<Option<Timestamp>, ForgeError> {
         Ok(None)
     }
-    /// Merges a pull request with this head and no other, or has the forge do so once its own rules are met.
-    fn merge(&self, number: u64, _head: CommitId) -> Result<Merged, ForgeError> {
+    /// Merges a pull request with this head and no other.
+    fn merge(&self, number: u64, _head: CommitId) -> Result<(), ForgeError> {
         let what = format!("cannot merge #{number}");
         Err(ForgeError::Rejected { what, reason: "this forge merges nothing".to_owned() })
     }
@@ -175,15 +175,6 @@ pub trait Forge {
     fn is_attached(&self, _number: u64) -> Result<bool, ForgeError> {
         Ok(true)
     }
-}
-
-/// What became of a pull request that was to be merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merged {
-    /// It is merged.
-    Now,
-    /// The forge merges it once its own rules are met.
-    Later,
 }
 
 /// The open pull requests by branch.

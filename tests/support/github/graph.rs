@@ -4,14 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     api::{Answer, Call},
-    json as shape, merging,
+    json as shape,
     state::{Level, Repo, State},
 };
 use crate::support::http::Response;
 
 const DOCS: &str = "/guides/forming-calls-with-graphql#authenticating-with-graphql";
-const LATER: &str = "mutation($pull:ID!,$head:GitObjectID!,$method:PullRequestMergeMethod!){enablePullRequestAutoMerge(input:\
-                     {pullRequestId:$pull,expectedHeadOid:$head,mergeMethod:$method}){clientMutationId}}";
 const VIEWER: &str = "query{viewer{logindatabaseId}}";
 /// What is asked of one commit, and of how many at most on a page.
 const SAID: &str = "statusCheckRollup{contexts(first:100,after:AFTER){pageInfo{hasNextPageendCursor}nodes{...onStatusContext{\
@@ -36,9 +34,6 @@ pub fn answer(call: &mut Call<'_>, state: &mut State) -> Answer {
         let id = shape::user(&call.urls, &token.login)["id"].clone();
         let viewer = json!({"login": token.login, "databaseId": id});
         return Ok(Response::json(200, &json!({"data": {"viewer": viewer}})));
-    }
-    if query.starts_with(LATER) {
-        return merging::later(call, state, &body["variables"]);
     }
     let start = "query($owner:String!,$name:String!){repository(owner:$owner,name:$name){";
     let Some(objects) = query.strip_prefix(start).and_then(|rest| rest.strip_suffix("}}")) else {

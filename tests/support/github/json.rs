@@ -83,7 +83,6 @@ pub fn repository(urls: &Urls, name: &str, repo: &Repo) -> Value {
         "allow_merge_commit": !repo.squash_only,
         "allow_squash_merge": true,
         "allow_rebase_merge": !repo.squash_only,
-        "allow_auto_merge": repo.auto_merge,
         "delete_branch_on_merge": false,
     })
 }
@@ -167,7 +166,6 @@ pub fn pull(urls: &Urls, name: &str, repo: &Repo, pull: &Pull, full: bool) -> Va
             "repo": repository(urls, name, repo),
         },
         "author_association": if pull.author.ends_with("[bot]") { "NONE" } else { "MEMBER" },
-        "auto_merge": pull.auto_merge.as_ref().map(|method| json!({"merge_method": method})),
         "active_lock_reason": null,
     });
     if full && let (Some(value), Value::Object(fields)) = (value.as_object_mut(), details(urls, repo, pull)) {

@@ -1,7 +1,7 @@
-//! `PUT /repos/{owner}/{repo}/pulls/{n}/merge`, and the mutation that asks for auto-merge.
+//! `PUT /repos/{owner}/{repo}/pulls/{n}/merge`.
 
 use git2::Oid;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     api::{Answer, Call},
@@ -70,41 +70,4 @@ pub fn merged(state: &mut State, name: &str, number: u64, how: Merge, who: &str,
     }
     state.follow(name, who);
     commit
-}
-
-/// Answers `enablePullRequestAutoMerge`.
-pub fn later(call: &mut Call<'_>, state: &mut State, variables: &Value) -> Answer {
-    let id = variables["pull"].as_str().unwrap_or_default().to_owned();
-    let token = call.token.clone();
-    let may = token.is_some_and(|token| token.may("contents", Level::Write));
-    let problem = |message: &str| {
-        Ok(Response::json(
-            200,
-            &json!({"data": null, "errors": [{"type": "UNPROCESSABLE", "message": message}]}),
-        ))
-    };
-    if !may {
-        return problem("Resource not accessible by integration");
-    }
-    let repos = state.repos_mut();
-    let found = repos.flat_map(|repo| {
-        let (allowed, ruled) = (repo.auto_merge, repo.merge_rule.is_some());
-        repo.pulls.values_mut().map(move |pull| (pull, allowed, ruled))
-    });
-    for (pull, allowed, ruled) in found {
-        if format!("PR_{}", pull.id) == id {
-            return match (allowed, ruled) {
-                (false, _) => problem("Auto merge is not allowed for this repository"),
-                (true, false) => problem("Pull request Pull request is in clean status"),
-                (true, true) => {
-                    pull.auto_merge = variables["method"].as_str().map(str::to_lowercase);
-                    Ok(Response::json(
-                        200,
-                        &json!({"data": {"enablePullRequestAutoMerge": {"clientMutationId": null}}}),
-                    ))
-                }
-            };
-        }
-    }
-    problem("Could not resolve to a node with the global id")
 }

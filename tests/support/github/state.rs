@@ -105,8 +105,6 @@ pub struct Repo {
     pub merge_rule: Option<String>,
     /// Whether squashing is the only way to merge.
     pub squash_only: bool,
-    /// Whether pull requests may be merged by GitHub itself.
-    pub auto_merge: bool,
     next_number: u64,
 }
 
@@ -150,8 +148,6 @@ pub struct Pull {
     pub merged_at: Option<i64>,
     pub merged_by: Option<String>,
     pub merge_commit: Option<Oid>,
-    /// The method by which GitHub is to merge it itself.
-    pub auto_merge: Option<String>,
     pub labels: Vec<String>,
     pub assignees: Vec<String>,
     pub reviewers: Vec<String>,
@@ -224,11 +220,6 @@ impl State {
         self.repos.get_mut(&name.to_lowercase())
     }
 
-    /// Returns all repositories, to change them.
-    pub fn repos_mut(&mut self) -> impl Iterator<Item = &mut Repo> {
-        self.repos.values_mut()
-    }
-
     /// Returns the name of the repository with that id.
     pub fn name_of(&self, id: u64) -> Option<String> {
         self.repos.iter().find(|(_, repo)| repo.id == id).map(|(name, _)| name.clone())
@@ -298,7 +289,6 @@ impl State {
             merged_at: None,
             merged_by: None,
             merge_commit: None,
-            auto_merge: None,
             labels: Vec::new(),
             assignees: Vec::new(),
             reviewers: Vec::new(),
@@ -386,7 +376,6 @@ impl Repo {
             lag: None,
             merge_rule: None,
             squash_only: false,
-            auto_merge: false,
             next_number: 1,
         }
     }
