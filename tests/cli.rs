@@ -5,8 +5,20 @@ use std::{fs, path::Path};
 
 use assert_cmd::Command;
 
-const COMMANDS: [&str; 11] =
-    ["run", "plan", "pins", "status", "verify", "releases", "serve", "init", "schema", "completions", "demo"];
+const COMMANDS: [&str; 12] = [
+    "run",
+    "plan",
+    "pins",
+    "status",
+    "verify",
+    "releases",
+    "serve",
+    "init",
+    "schema",
+    "completions",
+    "man",
+    "demo",
+];
 
 /// The program with nothing from this machine's environment.
 fn uplinker(arguments: &[&str]) -> Command {
@@ -148,6 +160,24 @@ fn completions_know_every_command() {
             assert!(completions.out.contains(command), "{shell} {command}");
         }
     }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let page = |arguments: &[&str]| {
+        let page = run(&[&["man"], arguments].concat());
+        assert_eq!(page.code, 0, "{}", page.err);
+        page.out
+    };
+    let program = page(&[]);
+    assert!(program.contains(".TH uplinker 1 ") && program.contains("Exit codes"), "{program}");
+    for command in COMMANDS {
+        assert!(program.contains(&format!("uplinker\\-{command}(1)")), "{command}");
+        let page = page(&[command]);
+        assert!(page.contains(&format!("uplinker\\-{command} ")) && page.contains(".SH OPTIONS"), "{page}");
+    }
+    let other = run(&["man", "frobnicate"]);
+    assert!(other.code == 2 && other.err.contains("there is no command `frobnicate`"), "{}", other.err);
 }
 
 #[test]

@@ -46,9 +46,11 @@ fn commands_and_flags_that_documents_name_exist() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "docs/configuration.md",
+        "docs/github.md",
         "docs/pins.md",
         "docs/promotion.md",
         "docs/security.md",
+        "RELEASING.md",
     ] {
         for words in command_lines(document) {
             let Some(command) = words.first().filter(|w| !w.starts_with('-')) else { continue };
@@ -69,13 +71,16 @@ fn commands_and_flags_that_documents_name_exist() {
 
 #[test]
 fn flags_and_variables_that_documents_name_exist() {
-    let variables: BTreeSet<&str> = env::VARIABLES.iter().map(|v| v.name).collect();
+    let mut variables: BTreeSet<&str> = env::VARIABLES.iter().map(|v| v.name).collect();
+    // These two the action's own scripts read.
+    variables.extend(["UPLINKER_DOWNLOAD_URL", "UPLINKER_HELM_DOWNLOAD_URL"]);
     let flags: BTreeSet<&str> = env::VARIABLES.iter().filter_map(|v| v.flag).collect();
     let documents = [
         "README.md",
         "docs/security.md",
         "docs/configuration.md",
         "docs/pins.md",
+        "docs/github.md",
         "Dockerfile",
         "action.yml",
     ];
@@ -120,7 +125,9 @@ fn the_workflow_and_the_program_agree_with_the_action() {
 
 #[test]
 fn no_expression_stands_in_a_script() {
-    for path in ["action.yml", ".github/workflows/ci.yml", "templates/init/workflow.yml"] {
+    let workflows =
+        [".github/workflows/ci.yml", ".github/workflows/release.yml", "templates/init/workflow.yml"];
+    for path in ["action.yml"].into_iter().chain(workflows) {
         let file = yaml(path);
         let jobs = file.get("jobs").and_then(Value::as_mapping).into_iter().flat_map(|jobs| jobs.values());
         let steps: Vec<&Value> =

@@ -8,6 +8,7 @@ mod completions;
 mod demo;
 mod error;
 mod init;
+mod man;
 mod pins;
 mod plan;
 mod releases;
@@ -80,6 +81,7 @@ enum Command {
     Init(init::InitArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
     Demo(demo::DemoArgs),
 }
 
@@ -136,6 +138,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Init(args) => init::execute(&args, context),
         Command::Schema(args) => schema::execute(&args, context),
         Command::Completions(args) => completions::execute(&args, context),
+        Command::Man(args) => man::execute(&args, context),
         Command::Demo(args) => demo::execute(&args, context),
     }
 }

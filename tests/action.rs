@@ -1,0 +1,582 @@
+//! The GitHub Action, step by step as GitHub runs it, against a server of releases on loopback.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "action/runner.rs"]
+mod runner;
+mod support;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    sync::{Arc, Mutex},
+};
+
+use regex::Regex;
+use runner::{Runner, script, steps};
+use sha2::{Digest as _, Sha256};
+use support::{
+    controls::{Controls, Fault},
+    git_server::{GitBackend, TokenGate},
+    http::{Handler, Request, Response, Server},
+    mesh::MESH,
+    repo::BareRepo,
+    scene::{PLATFORM, REPO, Scene, TOKEN},
+};
+use tempfile::TempDir;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const ASSET: &str = "uplinker-x86_64-unknown-linux-musl.tar.gz";
+
+fn tag() -> String {
+    format!("v{VERSION}")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A gzipped tar archive of programs.
+fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut archive =
+        tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    for (name, text) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o755);
+        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    archive.into_inner().unwrap().finish().unwrap()
+}
+
+/// A server with the repository of the action, its releases, and Helm's.
+struct Releases {
+    server: Server,
+    controls: Arc<Controls>,
+    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    folder: TempDir,
+}
+
+struct Pages {
+    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    git: GitBackend,
+}
+
+impl Handler for Pages {
+    fn handle(&self, request: &Request) -> Response {
+        if GitBackend::takes(request) {
+            return self.git.handle(request);
+        }
+        match self.files.lock().unwrap().get(&request.path) {
+            Some(body) => Response { status: 200, body: body.clone(), ..Response::default() },
+            None => Response::text(404, "Not Found"),
+        }
+    }
+}
+
+impl Releases {
+    /// A server whose release has the built program, behind a name of its own.
+    fn new() -> Self {
+        let releases = Self::none();
+        let program = format!("#!/bin/sh\nexec \"{}\" \"$@\"\n", env!("CARGO_BIN_EXE_uplinker"));
+        let asset = archive(&[("uplinker", &program), ("uplinker.1", "a page")]);
+        releases.publish(
+            "SHA256SUMS",
+            format!("{}  other.tar.gz\n{}  {ASSET}\n", hex(b""), hex(&asset)).as_bytes(),
+        );
+        releases.publish(ASSET, &asset);
+        releases
+    }
+
+    fn none() -> Self {
+        let (folder, files) = (TempDir::new().unwrap(), Arc::<Mutex<BTreeMap<String, Vec<u8>>>>::default());
+        let controls = Arc::new(Controls::default());
+        let git = GitBackend::new(folder.path(), Arc::new(TokenGate::default()));
+        let server = Server::start(Arc::new(Pages { files: Arc::clone(&files), git }), Arc::clone(&controls));
+        Self { server, controls, files, folder }
+    }
+
+    fn publish(&self, file: &str, bytes: &[u8]) {
+        self.put(&format!("/uplinker/uplinker/releases/download/{}/{file}", tag()), bytes);
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) {
+        self.files.lock().unwrap().insert(path.to_owned(), bytes.to_vec());
+    }
+
+    /// A machine that uses the release, and downloads from here.
+    fn runner(&self) -> Runner {
+        self.runner_at(&tag())
+    }
+
+    fn runner_at(&self, reference: &str) -> Runner {
+        Runner::at(reference).with("UPLINKER_DOWNLOAD_URL", &self.server.url())
+    }
+
+    fn asked(&self) -> usize {
+        self.controls.log.take().len()
+    }
+
+    fn fault(&self, file: &str, times: usize, fault: Fault) {
+        self.controls.rules.fault_nth("GET", &format!("*/{file}"), 0, times, fault);
+    }
+}
+
+/// The job goes on, and asks for a build, since the release could not be had.
+fn builds_instead(runner: &Runner, words: &[&str]) {
+    let job = runner.until("Install");
+    job.succeeds().says(words).says(&["building from source, which takes some minutes"]);
+    assert_eq!(job.output("install", "installed"), "false");
+    assert_eq!(job.output("install", "sources").len(), 64, "the key of the cache");
+    assert_eq!(runner.left(), [""; 0], "nothing is left behind");
+}
+
+/// The job ends, and nothing was installed.
+fn stops(runner: &Runner, words: &[&str]) {
+    let job = runner.until("Run");
+    assert_eq!((job.failed, job.steps.len()), (Some(1), 1), "{}", job.log);
+    job.says(words).says(&["::error title=uplinker::"]);
+    assert_eq!(runner.left(), [""; 0], "nothing is left behind");
+}
+
+// --- the whole action ---
+
+#[test]
+fn a_release_is_installed_and_proposes() {
+    let (releases, scene) = (Releases::new(), Scene::new(MESH));
+    let feed = &scene.feed;
+    let runner = releases.runner().with("GITHUB_SERVER_URL", &scene.github.server().url());
+    let runner = runner.with("GITHUB_API_URL", &scene.github.api()).with("GITHUB_REPOSITORY", REPO);
+    let runner = runner.input("token", TOKEN).input("repository", REPO).input("charts-url", &feed.charts());
+    let runner =
+        runner.input("versioncheck-url", &feed.versioncheck()).input("releases-url", &feed.releases());
+    let job = runner.until("Run");
+    job.succeeds().says(&[&format!("installed uplinker {VERSION} from "), "opened http://"]);
+    let ran: Vec<&str> = job.steps.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(ran, ["install", "helm", "run"], "nothing was built");
+    assert_eq!(job.output("run", "proposed"), "true");
+    assert_eq!(job.output("run", "release"), "edge-26.8.3");
+    assert_eq!(job.output("run", "exit"), "0");
+    assert!(job.output("run", "url").starts_with("http://"), "{}", job.log);
+    assert!(job.summary.contains("edge-26.8.3"), "{}", job.summary);
+    assert!(!job.log.contains(TOKEN) && !job.summary.contains(TOKEN));
+    assert!(scene.repo.branches().contains_key(PLATFORM));
+    assert_eq!(releases.asked(), 2, "the checksums and the binary");
+}
+
+#[test]
+fn a_checkout_is_verified() {
+    let releases = Releases::new();
+    let runner = releases.runner().input("command", "verify").input("charts-url", "off");
+    let bare = BareRepo::with_files(runner.workspace().join(".git"), "main", MESH);
+    bare.open().config().unwrap().set_bool("core.bare", false).unwrap();
+    let job = runner.until("Run");
+    job.succeeds();
+    assert_eq!(job.output("run", "exit"), "0", "{}", job.log);
+}
+
+#[test]
+fn a_command_that_is_none_is_named() {
+    let releases = Releases::new();
+    let job = releases.runner().input("command", "run; curl evil").until("Run");
+    assert_eq!(job.failed, Some(2), "{}", job.log);
+    job.says(&["the input `command` is run or verify"]);
+}
+
+// --- which release ---
+
+#[test]
+fn the_commit_of_the_release_is_the_release() {
+    let releases = Releases::new();
+    let path = releases.folder.path().join("uplinker/uplinker.git");
+    let repo = BareRepo::with_files(path, "main", &[("a", "1\n")]);
+    let first = repo.tip("main").unwrap();
+    let later = repo.commit("main", &support::repo::ADA, "later", &[support::repo::put("a", "2\n")]);
+    for annotated in [false, true] {
+        let git = repo.open();
+        let commit = git.find_object(first, None).unwrap();
+        if annotated {
+            let who = git2::Signature::now("Ada", "ada@example.com").unwrap();
+            git.tag(&tag(), &commit, &who, "a release", true).unwrap();
+        } else {
+            git.tag_lightweight(&tag(), &commit, true).unwrap();
+        }
+        let job = releases.runner_at(&first.to_string()).until("Install");
+        assert_eq!(job.output("install", "installed"), "true", "{}", job.log);
+    }
+    let is_none = format!("{later} is not the commit of the release {}", tag());
+    builds_instead(&releases.runner_at(&later.to_string()), &["::notice", &is_none]);
+    builds_instead(&releases.runner_at("main"), &["::notice", "`main` is not the release"]);
+    builds_instead(&releases.runner_at("feature/v9"), &["`feature/v9` is not the release"]);
+    let elsewhere =
+        releases.runner_at(&later.to_string()).with("UPLINKER_DOWNLOAD_URL", "http://127.0.0.1:9");
+    builds_instead(&elsewhere, &["::warning", "http://127.0.0.1:9 does not tell whether"]);
+}
+
+#[test]
+fn a_machine_without_a_binary_builds() {
+    let releases = Releases::new();
+    builds_instead(
+        &releases.runner().with("RUNNER_ARCH", "ARM"),
+        &["no binary is published for Linux on ARM"],
+    );
+    assert_eq!(releases.asked(), 0);
+    let runner = releases.runner().with("RUNNER_ARCH", "ARM64");
+    builds_instead(&runner, &["uplinker-aarch64-unknown-linux-musl.tar.gz is not there"]);
+}
+
+// --- what may be wrong with a release ---
+
+#[test]
+fn a_wrong_checksum_stops_and_installs_nothing() {
+    let releases = Releases::new();
+    let asset = archive(&[("uplinker", "#!/bin/sh\ntouch /tmp/never\n")]);
+    releases.publish(ASSET, &asset);
+    stops(&releases.runner(), &[&format!("has the checksum {}", hex(&asset)), "nothing was installed"]);
+}
+
+#[test]
+fn checksums_that_do_not_name_the_binary_stop() {
+    let releases = Releases::new();
+    let good = hex(b"");
+    for text in [
+        "",
+        "<html>Sign in</html>\n",
+        &format!("{good}  x{ASSET}\n"),
+        &format!("{good}  {ASSET}\n{good}  {ASSET}\n"),
+    ] {
+        releases.publish("SHA256SUMS", text.as_bytes());
+        stops(&releases.runner(), &[&format!("has no checksum of {ASSET}")]);
+    }
+}
+
+#[test]
+fn a_release_that_is_not_there_is_built() {
+    let words = [ASSET, "is not there", "::warning", "UPLINKER_DOWNLOAD_URL"];
+    let releases = Releases::new();
+    releases.files.lock().unwrap().retain(|path, _| !path.ends_with(ASSET));
+    builds_instead(&releases.runner(), &words);
+    builds_instead(&Releases::none().runner(), &["SHA256SUMS is not there"]);
+}
+
+#[test]
+fn a_rate_limit_is_told_with_its_end() {
+    let releases = Releases::new();
+    let limit = Response::text(429, "Too many requests").with("Retry-After", "900");
+    releases.fault("SHA256SUMS", usize::MAX, Fault::Answer(limit));
+    builds_instead(
+        &releases.runner(),
+        &["too many requests", "status 429", "it can be asked again in 900 s"],
+    );
+    assert_eq!(releases.asked(), 1, "a limit is not met with more requests");
+    releases.controls.rules.clear();
+    releases.fault(ASSET, 1, Fault::Answer(Response::text(429, "Slow down").with("Retry-After", "1")));
+    releases.runner().until("Install").succeeds().says(&["installed uplinker"]);
+    releases.fault(ASSET, usize::MAX, Fault::Answer(Response::text(403, "Forbidden")));
+    builds_instead(&releases.runner(), &["status 403", "it may not be read"]);
+}
+
+#[test]
+fn without_a_network_it_is_said() {
+    let releases = Releases::new();
+    let runner = releases.runner().with("UPLINKER_DOWNLOAD_URL", "http://127.0.0.1:9");
+    builds_instead(&runner, &["http://127.0.0.1:9/", "the server cannot be reached"]);
+    releases.fault(ASSET, usize::MAX, Fault::Answer(Response::text(503, "Unavailable")));
+    builds_instead(&releases.runner(), &["status 503"]);
+}
+
+#[test]
+fn a_download_that_breaks_off_is_asked_for_again() {
+    let releases = Releases::new();
+    releases.fault(ASSET, 1, Fault::CutAnswer(40));
+    releases.runner().until("Install").succeeds().says(&["installed uplinker"]);
+    assert_eq!(releases.asked(), 3);
+    releases.fault(ASSET, usize::MAX, Fault::CutAnswer(40));
+    builds_instead(&releases.runner(), &["the download broke off"]);
+    releases.controls.rules.clear();
+    releases.fault(ASSET, usize::MAX, Fault::DropBefore);
+    builds_instead(&releases.runner(), &["the download broke off"]);
+}
+
+#[test]
+fn a_binary_that_does_not_run_here_is_built() {
+    let releases = Releases::new();
+    for program in ["#!/bin/sh\necho uplinker 9.9.9\n", "\x7fELF of another machine"] {
+        let asset = archive(&[("uplinker", program)]);
+        releases.publish(ASSET, &asset);
+        releases.publish("SHA256SUMS", format!("{}  {ASSET}\n", hex(&asset)).as_bytes());
+        builds_instead(&releases.runner(), &["does not run here"]);
+    }
+}
+
+#[test]
+fn a_redirect_does_not_leave_the_protocol() {
+    let releases = Releases::new();
+    let elsewhere = Response::text(302, "").with("Location", "file:///etc/hostname");
+    releases.fault("SHA256SUMS", usize::MAX, Fault::Answer(elsewhere));
+    builds_instead(&releases.runner(), &["cannot be had"]);
+    releases.controls.rules.clear();
+    let sums = format!("/uplinker/uplinker/releases/download/{}/SHA256SUMS", tag());
+    let sums = releases.files.lock().unwrap()[&sums].clone();
+    releases.put("/assets/sums", &sums);
+    let store = Response::text(302, "").with("Location", format!("{}/assets/sums", releases.server.url()));
+    releases.fault("SHA256SUMS", usize::MAX, Fault::Answer(store));
+    releases.runner().until("Install").succeeds().says(&["installed uplinker"]);
+}
+
+#[test]
+fn the_attestation_is_asked_where_somebody_can_tell() {
+    let ask = |runner: Runner, host: &str| {
+        let file = runner.temp("asset");
+        fs::write(&file, "bytes").unwrap();
+        let mut command = runner.command("bash");
+        command.arg(runner.action().join("scripts/action/attested")).arg(&file);
+        let done = command.args([host, "uplinker/uplinker", "v1.2.3"]).output().unwrap();
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    let gh = |end: &str| {
+        let help = "[ \"$4\" != --help ] && [ \"$3\" = --help ] && { echo '  --source-ref string'; exit 0; }";
+        format!("{help}\n[ \"$GH_HOST\" = github.com ] || exit 9\necho \"gh $*\"\n{end}")
+    };
+    let dot_com = "https://github.com";
+    let (code, said) = ask(Runner::at("main"), dot_com);
+    assert!(code == Some(0) && said.contains("there is no gh"), "{said}");
+    let (code, said) = ask(Runner::at("main").having("gh", "exit 1"), dot_com);
+    assert!(code == Some(0) && said.contains("this gh is too old"), "{said}");
+    let (code, said) = ask(Runner::at("main").having("gh", &gh("exit 1")), "https://ghes.example.com");
+    assert!(code == Some(0) && said.contains("on github.com alone"), "{said}");
+    assert_eq!(ask(Runner::at("main").having("gh", &gh("exit 0")), dot_com), (Some(0), String::new()));
+    let (code, said) = ask(Runner::at("main").having("gh", &gh("exit 1")), dot_com);
+    assert_eq!(code, Some(1), "{said}");
+    for word in [
+        "--repo uplinker/uplinker --source-ref refs/tags/v1.2.3",
+        "--signer-workflow uplinker/uplinker/.github/workflows/release.yml",
+        "::error title=uplinker::asset has no attestation of the release v1.2.3 of uplinker/uplinker; nothing was installed",
+    ] {
+        assert!(said.contains(word), "{said}");
+    }
+    let workflows = concat!(env!("CARGO_MANIFEST_DIR"), "/.github/workflows/release.yml");
+    assert!(fs::exists(workflows).unwrap(), "who signs is there");
+}
+
+#[test]
+fn an_attestation_that_is_refused_stops() {
+    let releases = Releases::new();
+    let runner = releases.runner();
+    script(
+        &runner.action().join("scripts/action/attested"),
+        "echo '::error title=uplinker::not ours'; exit 1",
+    );
+    stops(&runner, &["not ours"]);
+}
+
+// --- building ---
+
+#[test]
+fn without_rust_the_way_out_is_named() {
+    let releases = Releases::new();
+    let job = releases.runner_at("main").until("Run");
+    assert_eq!(job.failed, Some(1));
+    job.says(&["no rustup to build one; use a release, or install Rust"]);
+}
+
+#[test]
+fn a_build_is_of_the_actions_own_sources() {
+    let made = "mkdir -p \"$RUNNER_TEMP/uplinker/bin\"\nprintf '#!/bin/sh\\necho built and run with \"$@\"\\n' > \"$RUNNER_TEMP/uplinker/bin/uplinker\"\n/bin/chmod +x \"$RUNNER_TEMP/uplinker/bin/uplinker\"";
+    let runner = Releases::none().runner_at("main").having("rustup", "echo rustup \"$@\"");
+    let runner = runner.having("cargo", &format!("echo cargo \"$@\"\n{made}")).input("cache", "false");
+    let job = runner.until("Run");
+    let path = runner.action().display().to_string();
+    let rust = env!("CARGO_PKG_RUST_VERSION");
+    job.succeeds().says(&[
+        &format!("rustup toolchain install {rust} "),
+        &format!("cargo +{rust} install --locked --path {path} --root "),
+        "built and run with run",
+    ]);
+}
+
+#[test]
+fn the_key_of_the_cache_follows_the_sources() {
+    let key = |change: &dyn Fn(&std::path::Path)| {
+        let runner = Releases::none().runner_at("main");
+        change(runner.action());
+        runner.until("Install").output("install", "sources")
+    };
+    let plain = key(&|_| {});
+    assert_eq!(plain, key(&|_| {}));
+    for file in ["src/main.rs", "build.rs", "Cargo.lock", "data/linkerd.yaml"] {
+        let other = key(&|action| {
+            let path = action.join(file);
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
+        });
+        assert_ne!(plain, other, "{file}");
+    }
+}
+
+// --- Helm ---
+
+/// A machine on which the step of Helm looks for one.
+fn without_helm(releases: &Releases) -> Runner {
+    let runner = releases.runner().with("UPLINKER_HELM", "");
+    runner.with("UPLINKER_HELM_DOWNLOAD_URL", &releases.server.url())
+}
+
+#[test]
+fn a_helm_that_will_do_is_taken() {
+    let releases = Releases::new();
+    for version in ["v3.14.0", "v3.22", "v4.2.3+g1"] {
+        let job =
+            without_helm(&releases).having("helm", &format!("echo {version}")).until("Make sure of Helm");
+        job.succeeds().says(&[&format!("Helm {version} is on PATH")]);
+        assert_eq!(job.output("helm", "helm"), "");
+    }
+    let job = releases.runner().with("UPLINKER_HELM", "/opt/helm").until("Make sure of Helm");
+    assert_eq!(job.output("helm", "helm"), "/opt/helm", "the workflow's own word counts");
+}
+
+#[test]
+fn a_missing_or_old_helm_is_installed_by_its_checksum() {
+    let releases = Releases::new();
+    let asset =
+        archive(&[("linux-amd64/helm", "#!/bin/sh\necho the pinned helm\n"), ("linux-amd64/LICENSE", "")]);
+    let table = |runner: &Runner| {
+        let path = runner.action().join("scripts/action/helm.sha256");
+        let text = fs::read_to_string(&path).unwrap();
+        let line = text.lines().find(|line| line.ends_with("-linux-amd64.tar.gz")).unwrap().to_owned();
+        (path, text, line)
+    };
+    let (_, _, line) = table(&releases.runner());
+    let name = line.split_once("  ").unwrap().1.to_owned();
+    releases.put(&format!("/{name}"), &asset);
+    let stop = |runner: Runner, words: &[&str]| {
+        let job = runner.until("Run");
+        assert_eq!(job.failed, Some(1), "{}", job.log);
+        job.says(words).says(&["install Helm 3.14 or newer on the runner"]);
+        assert!(!runner.temp("uplinker/helm").exists());
+    };
+    stop(without_helm(&releases), &[&format!("has the checksum {}", hex(&asset)), "nothing was installed"]);
+    for old in ["exit 1", "echo v3.13.9", "echo v2.17.0", "echo unknown"] {
+        let runner = without_helm(&releases).having("helm", old);
+        let (path, text, line) = table(&runner);
+        fs::write(path, text.replace(&line, &format!("{}  {name}", hex(&asset)))).unwrap();
+        let job = runner.until("Make sure of Helm");
+        let place = job.succeeds().output("helm", "helm");
+        let said = runner.command(&place).output().unwrap();
+        assert_eq!(String::from_utf8(said.stdout).unwrap(), "the pinned helm\n");
+    }
+    releases.files.lock().unwrap().remove(&format!("/{name}"));
+    stop(without_helm(&releases), &["Helm cannot be had", "is not there", "UPLINKER_HELM_DOWNLOAD_URL"]);
+}
+
+#[test]
+fn every_target_of_helm_has_one_checksum() {
+    let table = include_str!("../scripts/action/helm.sha256");
+    let form =
+        Regex::new(r"^[0-9a-f]{64}  helm-v3\.[0-9]+\.[0-9]+-(linux|darwin)-(amd64|arm64)\.tar\.gz$").unwrap();
+    assert_eq!(table.lines().filter(|line| form.is_match(line)).count(), 4);
+    assert_eq!(table.lines().collect::<BTreeSet<_>>().len(), 4);
+}
+
+// --- releases ---
+
+fn done(command: &mut std::process::Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn what_is_packed_is_what_is_installed() {
+    let (releases, folder) = (Releases::none(), TempDir::new().unwrap());
+    let program = folder.path().join("built");
+    script(&program, &format!("exec \"{}\" \"$@\"", env!("CARGO_BIN_EXE_uplinker")));
+    let pack = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/release/pack");
+    done(std::process::Command::new(pack).args([
+        program.as_os_str(),
+        "x86_64-unknown-linux-musl".as_ref(),
+        folder.path().as_os_str(),
+    ]));
+    let package = fs::read(folder.path().join(ASSET)).unwrap();
+    releases.publish(ASSET, &package);
+    releases.publish("SHA256SUMS", format!("{}  {ASSET}\n", hex(&package)).as_bytes());
+    releases.runner().until("Install").succeeds().says(&["installed uplinker"]);
+
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(package.as_slice()));
+    let sizes: BTreeMap<String, u64> = archive
+        .entries()
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.path().unwrap().display().to_string(), entry.size()))
+        .filter(|(name, _)| !name.ends_with('/'))
+        .collect();
+    for name in
+        ["LICENSE", "man/uplinker.1", "man/uplinker-run.1", "man/uplinker-verify.1", "completions/_uplinker"]
+    {
+        assert!(sizes.get(name).is_some_and(|size| *size > 500), "{name}: {sizes:?}");
+    }
+    let pages = sizes.keys().filter(|name| name.starts_with("man/uplinker-")).count();
+    let help = done(std::process::Command::new(env!("CARGO_BIN_EXE_uplinker")).arg("--help"));
+    let commands = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
+    assert_eq!(pages, commands.lines().count(), "a page for each command:\n{commands}");
+}
+
+#[test]
+fn what_keeps_a_tag_from_being_a_release_is_named() {
+    let folder = TempDir::new().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    fs::create_dir_all(at("scripts/release")).unwrap();
+    for name in ["check", "notes"] {
+        let from = format!("{}/scripts/release/{name}", env!("CARGO_MANIFEST_DIR"));
+        fs::copy(from, at("scripts/release").join(name)).unwrap();
+    }
+    fs::write(at("Cargo.toml"), "[package]\nversion = \"1.2.3\"\n[other]\nversion = \"9.9.9\"\n").unwrap();
+    let log = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 1.2.3\n\n### Changed\n\n- A thing.\n\n## 1.2.30\n\n- Old.\n";
+    fs::write(at("CHANGELOG.md"), log).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut git = support::git_server::hermetic_git(folder.path());
+        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+        done(git.current_dir(folder.path()).args(who).args(arguments))
+    };
+    git(&["init", "--quiet", "--initial-branch", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message", "one"]);
+    git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let check = |tag: &str| {
+        let mut check = std::process::Command::new(at("scripts/release/check"));
+        let output = check.arg(tag).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(check("v1.2.3"), (true, String::new()));
+    let notes = done(std::process::Command::new(at("scripts/release/notes")).arg("v1.2.3"));
+    assert_eq!(notes, "### Changed\n\n- A thing.\n\n");
+    let (fine, said) = check("v1.2.4");
+    assert!(
+        !fine && said.contains("has the version 1.2.3") && said.contains("no section `## 1.2.4`"),
+        "{said}"
+    );
+    git(&["commit", "--quiet", "--allow-empty", "--message", "two"]);
+    assert_eq!(check("v1.2.3"), (false, "v1.2.3: the commit is not on main\n".to_owned()));
+}
+
+// --- the files ---
+
+#[test]
+fn a_step_runs_one_script_that_is_given_what_it_reads() {
+    let line = Regex::new(r#"^"\$GITHUB_ACTION_PATH/scripts/action/([a-z]+)"$"#).unwrap();
+    let variable = Regex::new(r"\$\{?([A-Z][A-Z0-9_]+)").unwrap();
+    let comment = Regex::new(r"(?m)^\s*#.*$").unwrap();
+    for step in steps() {
+        let Some(run) = step.get("run") else { continue };
+        let name = line.captures(run.as_str().unwrap()).unwrap()[1].to_owned();
+        let text =
+            fs::read_to_string(format!("{}/scripts/action/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let given = |name: &str| {
+            let of_job = ["UPLINKER_DOWNLOAD_URL", "UPLINKER_HELM_DOWNLOAD_URL", "UPLINKER_HELM"];
+            let of_github = name.starts_with("GITHUB_") || name.starts_with("RUNNER_");
+            of_github || of_job.contains(&name) || step["env"].get(name).is_some()
+        };
+        for found in variable.captures_iter(&comment.replace_all(&text, "")) {
+            assert!(given(&found[1]), "{name} reads {}", &found[1]);
+        }
+    }
+}
