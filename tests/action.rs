@@ -1,6 +1,8 @@
 //! The GitHub Action, step by step as GitHub runs it, against a server of releases on loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "action/releases.rs"]
+mod releases;
 #[path = "action/runner.rs"]
 mod runner;
 mod support;
@@ -8,118 +10,19 @@ mod support;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    sync::{Arc, Mutex},
 };
 
 use regex::Regex;
+use releases::{ASSET, Releases, VERSION, archive, hex, tag};
 use runner::{Runner, script, steps};
-use sha2::{Digest as _, Sha256};
 use support::{
-    controls::{Controls, Fault},
-    git_server::{GitBackend, TokenGate},
-    http::{Handler, Request, Response, Server},
+    controls::Fault,
+    http::Response,
     mesh::MESH,
     repo::BareRepo,
     scene::{PLATFORM, REPO, Scene, TOKEN},
 };
 use tempfile::TempDir;
-
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-const ASSET: &str = "uplinker-x86_64-unknown-linux-musl.tar.gz";
-
-fn tag() -> String {
-    format!("v{VERSION}")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A gzipped tar archive of programs.
-fn archive(files: &[(&str, &str)]) -> Vec<u8> {
-    let mut archive =
-        tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
-    for (name, text) in files {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(text.len() as u64);
-        header.set_mode(0o755);
-        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
-    }
-    archive.into_inner().unwrap().finish().unwrap()
-}
-
-/// A server with the repository of the action, its releases, and Helm's.
-struct Releases {
-    server: Server,
-    controls: Arc<Controls>,
-    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
-    folder: TempDir,
-}
-
-struct Pages {
-    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
-    git: GitBackend,
-}
-
-impl Handler for Pages {
-    fn handle(&self, request: &Request) -> Response {
-        if GitBackend::takes(request) {
-            return self.git.handle(request);
-        }
-        match self.files.lock().unwrap().get(&request.path) {
-            Some(body) => Response { status: 200, body: body.clone(), ..Response::default() },
-            None => Response::text(404, "Not Found"),
-        }
-    }
-}
-
-impl Releases {
-    /// A server whose release has the built program, behind a name of its own.
-    fn new() -> Self {
-        let releases = Self::none();
-        let program = format!("#!/bin/sh\nexec \"{}\" \"$@\"\n", env!("CARGO_BIN_EXE_uplinker"));
-        let asset = archive(&[("uplinker", &program), ("uplinker.1", "a page")]);
-        releases.publish(
-            "SHA256SUMS",
-            format!("{}  other.tar.gz\n{}  {ASSET}\n", hex(b""), hex(&asset)).as_bytes(),
-        );
-        releases.publish(ASSET, &asset);
-        releases
-    }
-
-    fn none() -> Self {
-        let (folder, files) = (TempDir::new().unwrap(), Arc::<Mutex<BTreeMap<String, Vec<u8>>>>::default());
-        let controls = Arc::new(Controls::default());
-        let git = GitBackend::new(folder.path(), Arc::new(TokenGate::default()));
-        let server = Server::start(Arc::new(Pages { files: Arc::clone(&files), git }), Arc::clone(&controls));
-        Self { server, controls, files, folder }
-    }
-
-    fn publish(&self, file: &str, bytes: &[u8]) {
-        self.put(&format!("/uplinker/uplinker/releases/download/{}/{file}", tag()), bytes);
-    }
-
-    fn put(&self, path: &str, bytes: &[u8]) {
-        self.files.lock().unwrap().insert(path.to_owned(), bytes.to_vec());
-    }
-
-    /// A machine that uses the release, and downloads from here.
-    fn runner(&self) -> Runner {
-        self.runner_at(&tag())
-    }
-
-    fn runner_at(&self, reference: &str) -> Runner {
-        Runner::at(reference).with("UPLINKER_DOWNLOAD_URL", &self.server.url())
-    }
-
-    fn asked(&self) -> usize {
-        self.controls.log.take().len()
-    }
-
-    fn fault(&self, file: &str, times: usize, fault: Fault) {
-        self.controls.rules.fault_nth("GET", &format!("*/{file}"), 0, times, fault);
-    }
-}
 
 /// The job goes on, and asks for a build, since the release could not be had.
 fn builds_instead(runner: &Runner, words: &[&str]) {

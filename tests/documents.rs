@@ -1,6 +1,9 @@
 //! The documents, the action, the workflow and the image say what the program does.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "documents/kubernetes.rs"]
+mod kubernetes;
+
 use std::{collections::BTreeSet, fs, path::Path};
 
 use assert_cmd::Command;
@@ -47,6 +50,7 @@ fn commands_and_flags_that_documents_name_exist() {
         "CHANGELOG.md",
         "docs/configuration.md",
         "docs/github.md",
+        "docs/kubernetes.md",
         "docs/pins.md",
         "docs/promotion.md",
         "docs/security.md",
@@ -81,6 +85,7 @@ fn flags_and_variables_that_documents_name_exist() {
         "docs/configuration.md",
         "docs/pins.md",
         "docs/github.md",
+        "docs/kubernetes.md",
         "Dockerfile",
         "action.yml",
     ];
