@@ -6,6 +6,7 @@
 use jiff::SignedDuration;
 
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Pin, PinKind, Reason, Stage},
     pipeline::{
         Error, Operator,
@@ -64,6 +65,29 @@ impl Case<'_> {
         let before =
             needs.before.into_iter().map(|before| back.complete(before)).collect::<Result<_, _>>()?;
         Ok(policy::decide(&policy, survey.catalog, &Needs { before, ..needs }, operator.now))
+    }
+
+    /// Holds a release that was merged and that the target went back from, and all before it: that was a no. Who asks for
+    /// it by name gets it.
+    pub(super) fn went_back(
+        &self,
+        release: EdgeVersion,
+        operator: &Operator<'_>,
+        landed: &dyn Landed,
+    ) -> Result<Option<Hold>, Error> {
+        let Self { survey, target, stage } = *self;
+        if operator.to.or(target.policy.to).is_some() {
+            return Ok(None);
+        }
+        let merged = landed.merges(&target.target, stage)?;
+        let highest = plan::needs(&survey.inventory, &target.target, stage, &survey.options).highest;
+        let newest = merged.into_iter().filter(|(merged, _)| *merged >= release).max();
+        // What is there of it still has not gone back; it has company that is behind.
+        let from = newest.filter(|(merged, _)| highest.is_some_and(|highest| highest < *merged));
+        Ok(from.map(|(from, pull)| {
+            let reason = HoldReason::WentBack { from, pull };
+            Hold { reason, release: Some(release), until: None }
+        }))
     }
 
     fn decide_proxies(&self, policy: &Policy, needs: &Needs, back: &LookBack<'_>) -> Result<Decision, Error> {

@@ -91,6 +91,9 @@ pub(super) fn draft(
     if let Some(verdict) = verdicts.as_ref().and_then(|verdicts| verdicts.known(&inputs)) {
         return Ok(Some(case.without_proposal(decision(verdict, stage, to))));
     }
+    if let Some(hold) = case.went_back(to, operator, landed)? {
+        return Ok(Some(case.without_proposal(held(stage, hold))));
+    }
     let (tree, renderer) = (Watched::new(&origin), Witness::new(operator.renderer));
     let rendering = Rendering::new(survey, target, &tree, &renderer);
     let clock = Clock::new(operator.now);

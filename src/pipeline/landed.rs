@@ -49,6 +49,11 @@ pub(super) trait Landed {
         Ok(None)
     }
 
+    /// Returns the releases whose pull requests for a stage were merged, with their numbers, where none is open.
+    fn merges(&self, _target: &Target, _stage: Stage) -> Result<Vec<(EdgeVersion, u64)>, Error> {
+        Ok(Vec::new())
+    }
+
     /// Returns the time; `None` where nothing tells.
     fn since(
         &self,
@@ -202,6 +207,23 @@ impl Landed for OnRemote<'_> {
         }
         let mut merged = lists.all(forge, &platform)?.iter().filter(|p| p.state == PullState::Merged);
         Ok(merged.find(goes_there).and_then(|pull| pull.closed_at))
+    }
+
+    fn merges(&self, target: &Target, stage: Stage) -> Result<Vec<(EdgeVersion, u64)>, Error> {
+        let Some(forge) = self.forge else { return Ok(Vec::new()) };
+        let branch = self.branch(&target.name, stage);
+        let mut lists = self.lists.borrow_mut();
+        let mut open = if self.is_there(&branch) { lists.open(forge, &branch, &[])? } else { Vec::new() };
+        open.retain(|pull| self.leads_to_base(pull));
+        if !open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let merged = lists.all(forge, &branch)?.iter().filter(|p| p.state == PullState::Merged);
+        let ours = |pull: &PullRequest| {
+            let marker = marker::read(&pull.body).filter(|m| m.target == target.name && m.stage == stage.name());
+            Some((marker?.release, pull.number))
+        };
+        Ok(merged.filter(|pull| self.leads_to_base(pull)).filter_map(ours).collect())
     }
 }
 

@@ -79,6 +79,12 @@ pub fn describe(hold: &Hold) -> String {
                 "{release} waits until target `{target}`, whose files this installation reads too, is there"
             )
         }
+        HoldReason::WentBack { from, pull } => {
+            format!(
+                "{release} waits until a release newer than {from} is out, or `--to {release}` asks for it: {from} was merged \
+                 with #{pull}, and the base branch went back from it"
+            )
+        }
         HoldReason::Gone => {
             "no pin has this target any more: what it had goes with another target, or is gone".to_owned()
         }

@@ -210,6 +210,13 @@ pub enum HoldReason {
         /// The other target.
         target: String,
     },
+    /// It was merged, and the base branch went back from it.
+    WentBack {
+        /// The release that it went back from, this one or a newer one.
+        from: EdgeVersion,
+        /// The pull request with which that was merged.
+        pull: u64,
+    },
     /// There is no such target any more: what it had goes with another one again, or is gone.
     Gone,
     /// The platform change has not been on the base branch for `dataPlane.after`.

@@ -122,3 +122,35 @@ fn without_the_pull_request_the_history_tells_since_when() {
     play.run().exits(0).stays_warm().prints(&[WAITS]);
     play.settles(0);
 }
+
+#[test]
+fn what_was_merged_and_reverted_is_a_no_to_that_release() {
+    let (play, _) = merged(Merge::Squash, true);
+    let back = |play: &Play, paths: &[&str]| {
+        paths.iter().for_each(|path| drop(play.replace("main", path, "2026.8.3", "2026.8.2")));
+    };
+    back(&play, &CHARTS[..1]);
+    play.run().exits(0).prints(&["default, platform: edge-26.8.2 → edge-26.8.3: opened http://"]);
+    play.scene.github.merge(REPO, 2, Merge::Commit, "ada", true);
+
+    back(&play, &CHARTS);
+    let held = "default, platform: on hold: edge-26.8.3 waits until a release newer than edge-26.8.3 is out, or \
+                `--to edge-26.8.3` asks for it: edge-26.8.3 was merged with #2, and the base branch went back from it";
+    play.run().exits(0).prints(&[held]);
+    play.settles(0);
+    assert_eq!(play.scene.github.pulls(REPO).len(), 2);
+
+    play.publish(4);
+    play.run().exits(0).prints(&["default, platform: edge-26.8.2 → edge-26.8.4: opened http://"]);
+    play.settles(0);
+}
+
+#[test]
+fn a_release_that_was_reverted_comes_again_where_it_is_asked_for_by_name() {
+    let (play, _) = merged(Merge::Rebase, true);
+    CHARTS.iter().for_each(|path| drop(play.replace("main", path, "2026.8.3", "2026.8.2")));
+    play.pass(play.scene.run().args(["--to", "edge-26.8.3"]))
+        .exits(0)
+        .prints(&["default, platform: edge-26.8.2 → edge-26.8.3: opened http://"]);
+    play.run().exits(0).prints(&["default, platform: edge-26.8.2 → edge-26.8.3: nothing to do, http://"]);
+}

@@ -26,6 +26,7 @@ fn every_hold_says_until_when_or_until_what() {
         HoldReason::Downgrade { running: edge("26.8.2") },
         HoldReason::UnknownRelease,
         HoldReason::HopUnavailable { hop: edge("25.7.6"), reason: text() },
+        HoldReason::WentBack { from: edge("26.8.3"), pull: 7 },
         HoldReason::DataPlaneWait,
         HoldReason::ControlPlaneUnknown,
         HoldReason::ControlPlaneBehind { running: edge("26.8.2") },
