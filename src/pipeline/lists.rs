@@ -12,6 +12,8 @@ use crate::{
 pub(super) struct Lists {
     all: BTreeMap<String, Vec<PullRequest>>,
     open: OpenPulls,
+    /// Whether more is open than one request lists.
+    too_many: bool,
 }
 
 // === impl Lists ===
@@ -49,7 +51,13 @@ impl Lists {
 
     /// Lists what is open of branches in one request, where the forge has such a request.
     pub fn list_open(&mut self, forge: &dyn Forge, branches: Vec<String>) -> Result<(), Error> {
-        let Some(mut open) = forge.open_pulls(&branches)? else { return Ok(()) };
+        if self.too_many {
+            return Ok(());
+        }
+        let Some(mut open) = forge.open_pulls(&branches)? else {
+            self.too_many = true;
+            return Ok(());
+        };
         let listed = |branch: String| (branch.clone(), open.remove(&branch).unwrap_or_default());
         self.open.extend(branches.into_iter().map(listed));
         Ok(())
