@@ -16,9 +16,11 @@ mod past;
 mod promotion;
 mod propose;
 mod rendering;
+mod rollback;
 mod status;
 mod survey;
 mod targets;
+mod upgrade;
 mod verdict;
 mod verify;
 mod warm;
@@ -220,8 +222,17 @@ fn not_asked(mut report: RunReport, why: &str) -> RunReport {
 
 /// Reads, decides, edits, verifies, pushes, proposes; begins again when a branch moves meanwhile.
 pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
+    starting_over(remote, operator, || pass(remote, forge, operator))
+}
+
+/// Does something again where a branch moved meanwhile, or the cache is damaged.
+fn starting_over<T>(
+    remote: &GitRemote<'_>,
+    operator: &Operator<'_>,
+    once: impl Fn() -> Result<T, Error>,
+) -> Result<T, Error> {
     for _ in 1..ATTEMPTS {
-        match pass(remote, forge, operator) {
+        match once() {
             Err(Error::Moved) => (operator.progress)("a branch moved, starting over"),
             Err(error) if error.is_of_objects() && remote.forget() => {
                 (operator.progress)("the cache is damaged, starting over");
@@ -229,7 +240,7 @@ pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -
             done => return done,
         }
     }
-    pass(remote, forge, operator)
+    once()
 }
 
 fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
@@ -266,6 +277,44 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     Ok(report)
 }
 
+/// What is to be taken back.
+#[derive(Clone, Copy, Debug)]
+pub struct RollBack<'a> {
+    /// Of which target; needed where there are several.
+    pub target: Option<&'a str>,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// Takes the last change of a target back, by a pull request: its proxies first, where they are ahead of what the control
+/// plane goes back to.
+pub fn roll_back(
+    remote: &GitRemote<'_>,
+    forge: &dyn Forge,
+    operator: &Operator<'_>,
+    wanted: RollBack<'_>,
+) -> Result<RunReport, Error> {
+    let once = || {
+        let (base, config) = Base::read(remote, operator)?;
+        remote.write_under(&config.branch.prefix)?;
+        let survey = operator.survey(base.tree(), &config)?;
+        let landed = OnRemote::new(remote, Some(forge), &base, &config);
+        let (mut draft, mut notes) =
+            rollback::first(&survey, wanted.target, &base.branch, operator, &landed)?;
+        let mut lists = landed.into_lists();
+        let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
+        match wanted.dry_run {
+            true => proposing.dry_run(&mut draft, &mut lists)?,
+            false => notes.extend(proposing.apply(&mut draft, &mut lists)?),
+        }
+        let mut report = survey.report(&base, reports(vec![draft]), None);
+        report.writes = !wanted.dry_run;
+        report.notes.extend(notes);
+        Ok(report)
+    };
+    starting_over(remote, operator, once)
+}
+
 /// Decides, plans, edits and verifies the stages of every target, platform first; with `warm`, only what is not done yet.
 /// A plan shows what would be made, so it makes all of it.
 fn draft_all(
@@ -280,7 +329,7 @@ fn draft_all(
     for target in &survey.targets {
         for stage in [Stage::Platform, Stage::DataPlane] {
             let case = Case { survey, target, stage };
-            drafts.extend(draft::draft(case, &base.branch, operator, landed, warm, &drafts)?);
+            drafts.extend(upgrade::draft(case, &base.branch, operator, landed, warm, &drafts)?);
         }
     }
     operator.renderer.misnamed().map_or(Ok(drafts), |error| Err(Error::Helm(error)))

@@ -45,6 +45,7 @@ mod bodies {
         first_pull_request,
         declined_earlier,
         promotion,
+        rollback,
         data_plane,
         rendered_manifests,
         without_helm,

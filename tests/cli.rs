@@ -5,11 +5,12 @@ use std::{fs, path::Path};
 
 use assert_cmd::Command;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "plan",
     "pins",
     "status",
+    "rollback",
     "verify",
     "releases",
     "serve",

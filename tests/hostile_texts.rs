@@ -29,6 +29,7 @@ mod hostile_texts {
         let frame = Frame {
             target,
             stage,
+            undoes: None,
             release: page::release(),
             person: false,
             newer: None,

@@ -21,6 +21,7 @@ mod lifecycle {
     mod play;
     mod promoted;
     mod restarts;
+    mod rollback;
     mod rules;
     mod settings;
     mod standing;

@@ -9,12 +9,13 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use support::{
     charts::ChartRepository,
     feed::release,
+    github::Merge,
     helm::{Bench, helm},
     manifests::{hours_ago, job, keys},
     mesh::{CONTROL_PLANE, MESH, mesh_and},
     process::{Done, Home, Run},
     repo::{ADA, BareRepo, put},
-    scene::{PLATFORM, Scene},
+    scene::{PLATFORM, REPO, Scene},
 };
 use uplinker::render::Renderer as _;
 
@@ -144,7 +145,7 @@ fn what_was_proposed_follows_from_its_charts() {
     run(&scene);
     scene.repo.set_default_branch(PLATFORM);
     let verify = || {
-        let url = scene.github.url(support::scene::REPO);
+        let url = scene.github.url(REPO);
         let run = scene
             .home
             .run(["verify", &url, "--format", "json"])
@@ -180,7 +181,7 @@ fn what_was_proposed_follows_from_its_charts() {
 #[track_caller]
 fn waits(scene: &Scene, run: Run, words: &[&str]) {
     let _ = run.done().exits(4).prints(words);
-    assert!(scene.github.pulls(support::scene::REPO).is_empty() && scene.repo.tip(PLATFORM).is_none());
+    assert!(scene.github.pulls(REPO).is_empty() && scene.repo.tip(PLATFORM).is_none());
 }
 
 #[test]
@@ -273,7 +274,7 @@ fn a_release_that_no_object_names_moves_where_its_chart_gives_something_else() {
 
     let scene = cni_alone("2026.8.3", "edge-26.8.4");
     let _ = with_helm(scene.run()).done().exits(0).prints(&["up to date at edge-26.8.4"]);
-    assert!(scene.github.pulls(support::scene::REPO).is_empty());
+    assert!(scene.github.pulls(REPO).is_empty());
 }
 
 /// Verifies a repository with these files where no host can be reached.
@@ -318,4 +319,51 @@ fn verify_names_proxies_that_are_ahead() {
     let _ = verified(&ahead, &[])
         .exits(4)
         .prints(&["apps/new.yaml:7", "ahead of the control plane, edge-26.8.2"]);
+}
+
+/// Merges the open pull request, so many seconds after the last.
+fn merge(scene: &Scene, number: u64, at: i64) {
+    scene.repo.set_clock(at);
+    scene.github.merge(REPO, number, Merge::Squash, "ada", true);
+}
+
+#[test]
+fn committed_manifests_go_back_byte_for_byte_and_keep_what_came_since() {
+    // The definitions stay out of it: those of the next release are stored otherwise.
+    let files = COMMITTED.iter().filter(|(path, _)| !path.ends_with("crds.yaml"));
+    let files: Vec<(&str, &str)> = files.map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let scene = Scene::new(&files);
+    scene.feed.serve_packages(CHARTS.packages());
+    let of_old = scene.repo.files("main");
+    run(&scene);
+    merge(&scene, 1, 1_790_000_000);
+    let viz = "mesh/linkerd-viz.yaml";
+    let text = scene.repo.read("main", viz).unwrap();
+    let since = text.replacen("replicas: 1", "replicas: 2 # by hand", 1);
+    assert_ne!(text, since);
+    scene.repo.commit("main", &ADA, "Two of them", &[put(viz, &since)]);
+
+    let back = with_helm(scene.command("rollback")).done().exits(0);
+    assert!(back.stdout.contains("Roll back Linkerd edge-26.8.3 → edge-26.8.2"), "{back}");
+    for (path, old) in &of_old {
+        let old = String::from_utf8(old.clone()).unwrap();
+        let wanted = if path == viz { old.replacen("replicas: 1", "replicas: 2 # by hand", 1) } else { old };
+        assert_eq!(scene.repo.read(PLATFORM, path).as_deref(), Some(wanted.as_str()), "{path}");
+    }
+    let body = scene.github.pull(REPO, 2).body.unwrap();
+    assert!(body.contains("This takes `edge-26.8.3` back") && body.contains("as committed"), "{body}");
+    scene.requests();
+    run(&scene);
+    assert_eq!(writes(&scene), Vec::<String>::new());
+}
+
+#[test]
+fn what_would_lose_stored_objects_is_not_taken_back() {
+    let scene = scene(&[], "edge-26.8.3");
+    run(&scene);
+    merge(&scene, 1, 1_790_000_000);
+    let back = with_helm(scene.command("rollback")).done().exits(4);
+    let words = "block crd-stored-version: mesh/linkerd-crds.yaml";
+    assert!(back.stdout.contains(words), "{back}");
+    assert_eq!(scene.github.pulls(REPO).len(), 1);
 }

@@ -79,6 +79,7 @@ fn plan(inventory: &Inventory) -> Plan {
         older: false,
         to: to.parse().expect("a release"),
         hop_towards: None,
+        undoes: None,
         published: None,
         moves,
         stays: Vec::new(),

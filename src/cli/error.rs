@@ -221,6 +221,7 @@ impl From<pipeline::Error> for Error {
             pipeline::Error::Tree(error) => error.into(),
             pipeline::Error::BaseDisagrees { .. }
             | pipeline::Error::NoBranch { .. }
+            | pipeline::Error::WhichTarget { .. }
             | pipeline::Error::Helm(_) => Self::usage(message),
             pipeline::Error::Empty { .. } => Self::failed(message).hint("push a first commit"),
             pipeline::Error::Moved => Self::temporary(message),

@@ -14,6 +14,7 @@ mod plan;
 mod releases;
 mod render;
 pub mod request;
+mod rollback;
 mod run;
 mod schema;
 mod serve;
@@ -75,6 +76,7 @@ enum Command {
     Plan(plan::PlanArgs),
     Pins(pins::PinsArgs),
     Status(status::StatusArgs),
+    Rollback(rollback::RollbackArgs),
     Verify(verify::VerifyArgs),
     Releases(releases::ReleasesArgs),
     Serve(serve::ServeArgs),
@@ -132,6 +134,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Plan(args) => plan::execute(args, context),
         Command::Pins(args) => pins::execute(args, context),
         Command::Status(args) => status::execute(args, context),
+        Command::Rollback(args) => rollback::execute(args, context),
         Command::Verify(args) => verify::execute(args, context),
         Command::Releases(args) => releases::execute(args, context),
         Command::Serve(args) => serve::execute(args, context),

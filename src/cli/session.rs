@@ -17,7 +17,7 @@ use crate::{
     helm::{Evaluate, Evaluator},
     linkerd::EdgeVersion,
     pins::Applier,
-    pipeline::{self, Operator},
+    pipeline::{self, Operator, RollBack},
     policy::{self, Needs, Policy},
     propose::{
         self,
@@ -98,6 +98,32 @@ impl<'t> Session<'t> {
 
     /// One pass that proposes.
     pub fn run(&self, request: &RunRequest, catalog: &Catalog) -> Result<RunReport, Error> {
+        self.write(request, catalog, pipeline::run)
+    }
+
+    /// Takes the last change of a target back.
+    pub fn roll_back(
+        &self,
+        request: &RunRequest,
+        catalog: &Catalog,
+        wanted: RollBack<'_>,
+    ) -> Result<RunReport, Error> {
+        self.write(request, catalog, |remote, forge, operator| {
+            pipeline::roll_back(remote, forge, operator, wanted)
+        })
+    }
+
+    /// Opens the remote and the forge that a request names, to write to them.
+    fn write(
+        &self,
+        request: &RunRequest,
+        catalog: &Catalog,
+        work: impl FnOnce(
+            &GitRemote<'_>,
+            &dyn propose::forge::Forge,
+            &Operator<'_>,
+        ) -> Result<RunReport, pipeline::Error>,
+    ) -> Result<RunReport, Error> {
         let url = match self.place(request, true)? {
             Place::Remote(url) => url,
             Place::Head(_) => return Err(no_origin(&request.repository)),
@@ -106,11 +132,11 @@ impl<'t> Session<'t> {
         match choose_forge(request, &url)? {
             Forge::Directory(folder) => {
                 let forge = DirectoryForge::new(&folder, &remote, Access::Write);
-                self.operate(request, catalog, |operator| pipeline::run(&remote, &forge, operator))
+                self.operate(request, catalog, |operator| work(&remote, &forge, operator))
             }
             Forge::Github { api, .. } => {
                 let forge = self.github(&url, &api, request.token.as_ref())?;
-                self.operate(request, catalog, |operator| pipeline::run(&remote, &forge, operator))
+                self.operate(request, catalog, |operator| work(&remote, &forge, operator))
             }
         }
     }

@@ -36,6 +36,8 @@ pub struct Replaced {
     texts: BTreeSet<(String, String)>,
     /// Entries that came, by key and text.
     added: BTreeSet<(String, String)>,
+    /// Entries that went.
+    removed: BTreeSet<(String, String)>,
 }
 
 /// Something that an edit changed and was not to.
@@ -139,16 +141,9 @@ impl Replaced {
         self.added.insert((key.to_owned(), text.to_owned()));
     }
 
-    /// Tells whether all of an entry is what was added, and a mapping around it.
-    fn is_added(&self, key: &str, value: &Value) -> bool {
-        match value {
-            Value::Scalar(scalar) => self.added.contains(&(key.to_owned(), scalar.text().into_owned())),
-            Value::Map(map) => {
-                !map.is_empty()
-                    && map.iter().all(|(key, value)| value.as_scalar().is_some() && self.is_added(key, value))
-            }
-            Value::List(_) => false,
-        }
+    /// Notes that a file has an entry less.
+    pub fn remove_entry(&mut self, key: &str, text: &str) {
+        self.removed.insert((key.to_owned(), text.to_owned()));
     }
 
     /// Returns what the text of a scalar should be now.
@@ -217,17 +212,36 @@ impl Replaced {
                 let other = |name: &str| Some(What::Field { field: below(name), texts: None });
                 let was = a.iter().find_map(|(name, value)| match b.get(name) {
                     Some(now) => self.first(value, now, &below(name), depth),
+                    None if is_all_of(&self.removed, name, value) => None,
                     None => other(name),
                 });
                 let mut new = b.iter().filter(|(name, _)| !a.contains_key(*name));
                 was.or_else(|| {
-                    new.find(|(name, value)| !self.is_added(name, value)).and_then(|(name, _)| other(name))
+                    new.find(|(name, value)| !is_all_of(&self.added, name, value))
+                        .and_then(|(name, _)| other(name))
                 })
             }
             // Kustomize and Helm take a null for an empty mapping.
             (Value::Scalar(a), Value::Map(_)) if a.is_null() => self.first(&Value::empty(), is, field, depth),
+            (Value::Map(_), Value::Scalar(b)) if b.is_null() => {
+                self.first(was, &Value::empty(), field, depth)
+            }
             _ => Some(What::Field { field: field.to_owned(), texts: None }),
         }
+    }
+}
+
+/// Tells whether all of an entry is among some entries, and a mapping around it.
+fn is_all_of(entries: &BTreeSet<(String, String)>, key: &str, value: &Value) -> bool {
+    match value {
+        Value::Scalar(scalar) => entries.contains(&(key.to_owned(), scalar.text().into_owned())),
+        Value::Map(map) => {
+            !map.is_empty()
+                && map
+                    .iter()
+                    .all(|(key, value)| value.as_scalar().is_some() && is_all_of(entries, key, value))
+        }
+        Value::List(_) => false,
     }
 }
 
@@ -429,9 +443,12 @@ mod tests {
                 "kind: Deployment\nmetadata: {{name: a}}\nspec: {{template: {{metadata: {{{annotations}}}}}}}\n"
             )
         };
-        let compared = |before: &str, after: &str| {
+        let compared = |goes: bool, before: &str, after: &str| {
             let mut replaced = Replaced::default();
-            replaced.add_entry("x/version", "edge-26.8.3");
+            match goes {
+                true => replaced.remove_entry("x/version", "edge-26.8.3"),
+                false => replaced.add_entry("x/version", "edge-26.8.3"),
+            }
             let root = "resources: [a.yaml]\n";
             let (before, after) = (workload(before), workload(after));
             let tree = [("kustomization.yaml", root), ("a.yaml", before.as_str())];
@@ -441,18 +458,21 @@ mod tests {
         };
         let comes = "annotations: {x/version: edge-26.8.3}";
         for before in ["", "annotations:", "annotations: {}"] {
-            assert_eq!(compared(before, comes), 0, "{before}");
+            assert_eq!(compared(false, before, comes), 0, "{before}");
+            assert_eq!(compared(true, comes, before), 0, "{before}");
         }
-        assert_eq!(compared("annotations: {a: b}", "annotations: {a: b, x/version: edge-26.8.3}"), 0);
+        assert_eq!(compared(false, "annotations: {a: b}", "annotations: {a: b, x/version: edge-26.8.3}"), 0);
+        assert_eq!(compared(false, comes, ""), 1, "nothing was to go");
         for other in [
             "annotations: {x/version: edge-26.8.4}",
             "annotations: {x/other: edge-26.8.3}",
             "annotations: {x/version: edge-26.8.3, a: b}",
             "annotations: {x/version: {edge-26.8.3: a}}",
         ] {
-            assert_eq!(compared("", other), 1, "{other}");
+            assert_eq!(compared(false, "", other), 1, "{other}");
+            assert_eq!(compared(true, other, ""), 1, "{other}");
         }
-        assert_eq!(compared("annotations: {a: b}", comes), 1, "nothing goes for it");
+        assert_eq!(compared(false, "annotations: {a: b}", comes), 1, "nothing goes for it");
     }
 
     #[test]

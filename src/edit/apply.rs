@@ -77,6 +77,8 @@ fn by_file<'a>(
             },
             // `render` makes such a file.
             NewText::Rendered(_) => {}
+            // Only what takes a change back has such a move, and restores its files.
+            NewText::Gone => {}
         }
     }
     Ok(files)

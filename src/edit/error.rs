@@ -88,6 +88,9 @@ pub enum Refusal {
     /// The tree has no such file; it has changed since the scan.
     #[error("the file is not in the tree, or is no regular file")]
     NoSuchFile,
+    /// What is to be taken back was changed by somebody in the meantime.
+    #[error("it cannot be taken back: {0}")]
+    Since(&'static str),
     /// The object database could not be read; not the owner's fault.
     #[error("{0}")]
     Unreadable(String),
@@ -113,6 +116,9 @@ impl Refusal {
             Self::Present { .. } => "edit its value instead",
             Self::Shared { .. } => "give it a value of its own",
             Self::Lock(_) => "run `helm dependency update`",
+            Self::Since(_) => {
+                "take this file back by hand, with `git revert` or an edit, then run again for the rest"
+            }
             Self::Unreadable(_) => "try again",
         }
     }

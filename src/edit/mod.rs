@@ -11,6 +11,7 @@ mod insert;
 mod locate;
 mod proof;
 mod replace;
+mod restore;
 mod scalar;
 mod splice;
 
@@ -22,6 +23,7 @@ pub use entry::written_end;
 pub use error::{EditError, Refusal};
 pub use insert::{NewEntry, insert, insert_all};
 pub use replace::{replace, replace_all};
+pub use restore::{Restoring, restore};
 pub use splice::{Splice, spliced};
 
 /// One edit of a text.

@@ -39,6 +39,8 @@ pub struct Frame<'a> {
     pub stage: &'a str,
     /// The release that the first box declines.
     pub release: EdgeVersion,
+    /// The release that it takes back, where it goes to an older one: the first box lets it come again.
+    pub undoes: Option<EdgeVersion>,
     /// Whether the head is a person's.
     pub person: bool,
     /// Where it is: a release newer than the one that the branch goes to.
@@ -126,7 +128,18 @@ pub fn same(one: &str, other: &str) -> bool {
 fn boxes(frame: &Frame<'_>, ticks: &Ticks) -> Result<String, BodyError> {
     let release = frame.release.to_string();
     let of = format!("{} for {} ({})", markdown::code(&release), markdown::code(frame.target), frame.stage);
-    let mut lines = vec![CheckBox::Skip(frame.release).line(&format!("Skip {of}"), ticks)];
+    let undoes = frame.undoes.map(|release| release.to_string());
+    let mut lines = vec![match frame.undoes {
+        Some(undone) => CheckBox::Again(undone).line(
+            &format!(
+                "Propose {} for {} again, once this is merged",
+                markdown::code(&undone.to_string()),
+                markdown::code(frame.target)
+            ),
+            ticks,
+        ),
+        None => CheckBox::Skip(frame.release).line(&format!("Skip {of}"), ticks),
+    }];
     match frame.person {
         true => lines.push(CheckBox::Retake.line("Hand this branch back to uplinker", ticks)),
         false => lines.push(CheckBox::Rebase.line("Apply this to the base branch as it is now", ticks)),
@@ -135,7 +148,8 @@ fn boxes(frame: &Frame<'_>, ticks: &Ticks) -> Result<String, BodyError> {
         lines.push(CheckBox::Retry.line("Ask again for labels, people and status", ticks));
     }
     let (person, keeps_history) = (frame.person, frame.keeps_history);
-    let answer = tidy(&render("answer", context! { person, keeps_history, release }, Limits::FULL.text)?);
+    let answer =
+        tidy(&render("answer", context! { person, keeps_history, release, undoes }, Limits::FULL.text)?);
     Ok(format!("{}\n{}\n\n{answer}\n{}", BOXES.0, lines.join("\n"), BOXES.1))
 }
 

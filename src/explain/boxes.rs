@@ -18,6 +18,8 @@ pub enum CheckBox {
     Rebase,
     /// Ask again for labels, people and status.
     Retry,
+    /// Propose a release again that this takes back.
+    Again(EdgeVersion),
 }
 
 /// The boxes that are ticked.
@@ -33,6 +35,7 @@ impl fmt::Display for CheckBox {
             Self::Retake => f.write_str("retake"),
             Self::Rebase => f.write_str("rebase"),
             Self::Retry => f.write_str("retry"),
+            Self::Again(release) => write!(f, "again {release}"),
         }
     }
 }
@@ -43,7 +46,11 @@ impl CheckBox {
             "retake" => Some(Self::Retake),
             "rebase" => Some(Self::Rebase),
             "retry" => Some(Self::Retry),
-            id => id.strip_prefix("skip ")?.parse().ok().map(Self::Skip),
+            id => match id.split_once(' ')? {
+                ("skip", release) => release.parse().ok().map(Self::Skip),
+                ("again", release) => release.parse().ok().map(Self::Again),
+                _ => None,
+            },
         }
     }
 
@@ -71,6 +78,11 @@ impl Ticks {
     pub fn skipped(&self) -> Option<EdgeVersion> {
         let releases = self.0.iter().filter_map(|b| if let CheckBox::Skip(r) = b { Some(*r) } else { None });
         releases.max()
+    }
+
+    /// Tells whether none asks for anything now: that a release may come again is for later.
+    pub fn ask_nothing(&self) -> bool {
+        self.0.iter().all(|tick| matches!(tick, CheckBox::Again(_)))
     }
 
     /// Returns the ticks that are new since `seen`: those were answered already.
@@ -106,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_box_is_written_as_it_is_read() {
-        for known in [CheckBox::Skip(release()), CheckBox::Retake, CheckBox::Rebase, CheckBox::Retry] {
+        let again = CheckBox::Again(release());
+        for known in [CheckBox::Skip(release()), CheckBox::Retake, CheckBox::Rebase, CheckBox::Retry, again] {
             let ticks = Ticks(BTreeSet::from([known]));
             assert_eq!(Ticks::read(&known.line("words", &ticks)), ticks);
             assert_eq!(Ticks::read(&known.line("words", &Ticks::default())), Ticks::default());

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::{
     pins::{Inventory, Pin},
-    plan::{Plan, Target},
+    plan::{Plan, Target, Undone},
     policy::Promoted,
     release::Catalog,
     render::Renderings,
@@ -37,6 +37,9 @@ pub use notices::Told;
 pub use upstream::{Item, Passed, Upstream};
 pub use verdict::{Verdict, Weight};
 pub use workloads::{Effect, Workload};
+
+/// The characters of a commit's id that tell it from others.
+const SHORT: usize = 12;
 
 /// What a content is made from.
 #[derive(Clone, Copy)]
@@ -80,6 +83,8 @@ pub struct Content {
     pub published: Option<String>,
     /// Where it has run before, where that was asked.
     pub promoted: Vec<RanBefore>,
+    /// The change that it takes back, where it goes to an older release.
+    pub undoes: Option<TakenBack>,
     /// How many pins move.
     pub pins: usize,
     /// The first line.
@@ -104,6 +109,17 @@ pub struct Content {
     pub configuration: Option<String>,
 }
 
+/// A change that is taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TakenBack {
+    /// The release that it brought.
+    pub release: String,
+    /// The day on which it came.
+    pub since: String,
+    /// The commit with which it came, shortened.
+    pub commit: String,
+}
+
 /// A target that has run the release before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RanBefore {
@@ -126,6 +142,16 @@ pub struct Statement {
     pub reason: String,
     /// What to do.
     pub hint: Option<String>,
+}
+
+// === impl TakenBack ===
+
+impl TakenBack {
+    fn of(undone: &Undone) -> Self {
+        let Undone { release, commit, since } = undone;
+        let commit = commit.to_string().chars().take(SHORT).collect();
+        Self { release: release.to_string(), since: day(*since), commit }
+    }
 }
 
 // === impl RanBefore ===
@@ -156,6 +182,7 @@ impl Content {
             hop_reason: plan.hop_towards.map(|(_, why)| why.to_owned()).unwrap_or_default(),
             published: plan.published.map(day),
             promoted: material.promoted.iter().map(RanBefore::of).collect(),
+            undoes: plan.undoes.as_ref().map(TakenBack::of),
             pins: plan.moves.len(),
             verdict: Verdict::default(),
             rows: moves::rows(plan, inventory),

@@ -51,6 +51,9 @@ pub struct Marker {
     /// Nobody needs to look at it, as far as the checks tell: it may be merged by itself where that is wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub routine: bool,
+    /// The release that it takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<EdgeVersion>,
     /// What the text was made from: where that is the same, nothing is made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
@@ -76,6 +79,7 @@ impl Marker {
             closing: false,
             declined: false,
             routine: false,
+            undoes: None,
             basis: None,
         }
     }

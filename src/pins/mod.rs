@@ -25,6 +25,7 @@ mod rendered;
 mod rivals;
 mod run;
 mod screen;
+mod stand;
 mod unknown;
 mod version_text;
 
@@ -49,6 +50,7 @@ pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
 pub use other::{Mention, mentions};
 pub use rendered::{Marks, marks};
 pub use run::scan;
+pub use stand::{Stand, Within};
 
 /// What the operator and the repository say of a scan.
 #[derive(Clone, Debug)]

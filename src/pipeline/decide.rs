@@ -11,7 +11,7 @@ use crate::{
     pipeline::{
         Error, Operator,
         case::Case,
-        landed::Landed,
+        landed::{Landed, Merged},
         promotion::{self, LookBack},
     },
     plan,
@@ -81,11 +81,13 @@ impl Case<'_> {
         }
         let merged = landed.merges(&target.target, stage)?;
         let highest = plan::needs(&survey.inventory, &target.target, stage, &survey.options).highest;
-        let newest = merged.into_iter().filter(|(merged, _)| *merged >= release).max();
-        // What is there of it still has not gone back; it has company that is behind.
-        let from = newest.filter(|(merged, _)| highest.is_some_and(|highest| highest < *merged));
-        Ok(from.map(|(from, pull)| {
-            let reason = HoldReason::WentBack { from, pull };
+        let newest = merged.into_iter().filter(|merged| merged.release >= release).max();
+        // What is there of it still has not gone back; it has company that is behind. Where nothing names a release, it was
+        // taken back on purpose.
+        let is_below = |merged: &Merged| highest.map_or(merged.undone, |highest| highest < merged.release);
+        let from = newest.filter(is_below);
+        Ok(from.map(|Merged { release: from, pull, undone }| {
+            let reason = HoldReason::WentBack { from, pull, undone };
             Hold { reason, release: Some(release), until: None }
         }))
     }

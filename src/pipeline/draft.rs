@@ -1,33 +1,23 @@
-//! What one target's stage should become: policy, plan, edit, render, verify. Nothing is written.
-
-use std::collections::BTreeSet;
+//! What one target's stage should become, once it is planned and edited: verified, and put into words. Nothing is written.
 
 use crate::{
-    config::{Fields, OnBlock, TargetConfig, Wording},
-    edit::{self},
+    config::{Fields, OnBlock, Wording},
     explain::{Basis, Content, FoundOut},
-    linkerd::EdgeVersion,
-    pins::{Inventory, Pin, Reason, Stage},
+    pins::{Inventory, Pin, Stage},
     pipeline::{
-        Error, Operator,
-        basis::{Origin, Question, Watched, Witness},
+        Error,
+        basis::{Origin, Watched, Witness},
         case::Case,
-        landed::Landed,
         rendering::Rendering,
-        verdict::Verdict,
-        warm::Warm,
     },
     plan::{self, Plan},
-    policy::{self, Decision, Hold, HoldReason, Promoted},
-    propose::{self, UpToDate, Wanted},
-    render::{NotRendered, Renderings, committed::Left},
+    policy::{self, Hold, HoldReason, Promoted},
+    propose::{self, Wanted},
+    render::Renderings,
     repo::{ChangeSet, Overlay},
-    report::{Kept, Outcome, Proposal, StageDecision, StageReport},
+    report::{Outcome, Proposal, StageDecision, StageReport},
     verify::{self, Clock, Finding, Severity, Verification},
 };
-
-/// How often a stage is planned again without a pin whose edit was refused.
-const REFUSALS: usize = 1000;
 
 /// What a stage should become, for people and for the forge.
 pub(super) struct Draft {
@@ -39,113 +29,18 @@ pub(super) struct Draft {
     pub charts: Vec<String>,
 }
 
-/// What a plan became when it was applied.
-enum Applied {
-    Done(Box<Change>),
-    Nothing,
-    Stuck(String),
-}
-
 /// A plan with what was made of it.
-struct Change {
-    plan: Plan,
-    changes: ChangeSet,
+pub(super) struct Change {
+    pub plan: Plan,
+    pub changes: ChangeSet,
     /// The inventory that was planned on: what was refused is set aside in it.
-    inventory: Inventory,
+    pub inventory: Inventory,
     /// What became of committed manifests.
-    rendered: Renderings,
-}
-
-/// Drafts one stage; nothing where the target has no pins of it. With `warm`, nothing is made where the open pull request
-/// is what it would become.
-pub(super) fn draft(
-    case: Case<'_>,
-    base: &str,
-    operator: &Operator<'_>,
-    landed: &dyn Landed,
-    warm: Option<&Warm<'_>>,
-    others: &[Draft],
-) -> Result<Option<Draft>, Error> {
-    let Case { survey, target, stage } = case;
-    if !case.has_pins() {
-        return Ok(None);
-    }
-    let (to, hop_towards, promoted) = match case.decide(operator, landed)? {
-        Decision::Hold(hold) => return Ok(Some(case.without_proposal(held(stage, hold)))),
-        Decision::Target { version, hop_towards, promoted } => (version, hop_towards, promoted),
-    };
-    if let Some(target) = goes_first(target, stage, others) {
-        let hold = Hold { reason: HoldReason::After { target }, release: Some(to), until: None };
-        return Ok(Some(case.without_proposal(held(stage, hold))));
-    }
-    let origin = Origin::of(&Question { case, to, hop_towards, promoted: &promoted }, operator);
-    let kept = match warm {
-        Some(warm) => warm.up_to_date(case, to, &origin, operator.now)?,
-        None => None,
-    };
-    if let Some(draft) = kept.and_then(|kept| case.kept(kept, to, hop_towards)) {
-        return Ok(Some(draft));
-    }
-    let verdicts = warm.zip(operator.cache).map(|(warm, cache)| warm.verdicts(cache, case));
-    let inputs = origin.inputs(&BTreeSet::new());
-    if let Some(verdict) = verdicts.as_ref().and_then(|verdicts| verdicts.known(&inputs)) {
-        return Ok(Some(case.without_proposal(decision(verdict, stage, to))));
-    }
-    if let Some(hold) = case.went_back(to, operator, landed)? {
-        return Ok(Some(case.without_proposal(held(stage, hold))));
-    }
-    let (tree, renderer) = (Watched::new(&origin), Witness::new(operator.renderer));
-    let rendering = Rendering::new(survey, target, &tree, &renderer);
-    let clock = Clock::new(operator.now);
-    let drafting = Drafting {
-        case,
-        origin: &origin,
-        tree: &tree,
-        renderer: &renderer,
-        clock: &clock,
-        rendering: &rendering,
-        promoted: &promoted,
-    };
-    let verdict = match drafting.apply(to, hop_towards) {
-        Applied::Done(change) => return drafting.finish(*change, base).map(Some),
-        Applied::Nothing => Verdict::Nothing,
-        Applied::Stuck(reason) => Verdict::Stuck(reason),
-    };
-    // Without a Helm each run is to say so in its own way.
-    let lasts = renderer.is_lasting() && operator.renderer.identity().is_some();
-    if let Some(verdicts) = verdicts.filter(|_| lasts && tree.searches().is_some_and(|all| all.is_empty())) {
-        verdicts.keep(inputs, verdict.clone());
-    }
-    Ok(Some(case.without_proposal(decision(verdict, stage, to))))
-}
-
-/// Puts a verdict into words.
-fn decision(verdict: Verdict, stage: Stage, to: EdgeVersion) -> StageDecision {
-    match verdict {
-        Verdict::Nothing => {
-            held(stage, Hold { reason: HoldReason::UpToDate, release: Some(to), until: None })
-        }
-        Verdict::Stuck(reason) => StageDecision::Unplannable { release: to, reason },
-    }
-}
-
-/// Names the target that goes before this one, where it has something to do or waits for another installation.
-fn goes_first(target: &TargetConfig, stage: Stage, others: &[Draft]) -> Option<String> {
-    let first = target.target.after.as_ref().filter(|_| stage == Stage::Platform)?;
-    let draft = others.iter().find(|d| d.report.target == *first && d.report.stage == Stage::Platform)?;
-    let is_there = match &draft.report.decision {
-        StageDecision::Hold { hold, .. } => match &hold.reason {
-            HoldReason::UpToDate | HoldReason::NothingMoves { .. } | HoldReason::OtherChannel { .. } => true,
-            HoldReason::Serves { installation, .. } => *installation == target.target.name,
-            _ => false,
-        },
-        _ => false,
-    };
-    (!is_there).then(|| first.clone())
+    pub rendered: Renderings,
 }
 
 /// Puts a hold into words.
-fn held(stage: Stage, hold: Hold) -> StageDecision {
+pub(super) fn held(stage: Stage, hold: Hold) -> StageDecision {
     let text = match stage {
         Stage::Platform => policy::describe(&hold),
         Stage::DataPlane => policy::describe_proxies(&hold),
@@ -185,61 +80,28 @@ impl Draft {
     }
 }
 
-struct Drafting<'a> {
-    case: Case<'a>,
-    origin: &'a Origin<'a>,
-    tree: &'a Watched<'a>,
-    renderer: &'a Witness<'a>,
-    clock: &'a Clock,
-    rendering: &'a Rendering<'a>,
-    promoted: &'a [Promoted],
+pub(super) struct Drafting<'a> {
+    pub case: Case<'a>,
+    pub origin: &'a Origin<'a>,
+    pub tree: &'a Watched<'a>,
+    pub renderer: &'a Witness<'a>,
+    pub clock: &'a Clock,
+    pub rendering: &'a Rendering<'a>,
+    pub promoted: &'a [Promoted],
 }
 
 // === impl Case ===
 
 impl Case<'_> {
-    /// Says what was planned when an open pull request was made that would be made again as it is.
-    fn kept(
-        &self,
-        kept: UpToDate,
-        to: EdgeVersion,
-        hop_towards: Option<(EdgeVersion, &'static str)>,
-    ) -> Option<Draft> {
-        let Self { survey, target, stage } = *self;
-        let UpToDate { pull, basis, branch, held } = kept;
-        let mut inventory = survey.inventory.clone();
-        for found in &basis.pins {
-            let pin = inventory.pins.get_mut(found.pin)?;
-            (pin.stays, pin.version) = (found.stays, found.version);
-        }
-        let (inventory, target, sources) = (&inventory, &target.target, &[]);
-        let (catalog, options) = (survey.catalog, &survey.options);
-        let request = plan::Request { inventory, target, stage, to, hop_towards, catalog, options, sources };
-        let plan = Plan { fingerprint: basis.plan, ..plan::plan(&request).ok().flatten()? };
-        let kept = Some(Kept {
-            branch,
-            base: pull.base.clone(),
-            title: propose::title_of(&self.title(&plan)),
-            draft: survey.config().pull_request.draft,
-            blocked: basis.blocked,
-        });
-        let draft = self.without_proposal(StageDecision::Propose(Box::new(plan)));
-        let outcome = Some(match held {
-            Some(held) => Outcome::LeftAlone { reason: held.to_string(), pull: Some(pull) },
-            None => Outcome::Unchanged(pull),
-        });
-        Some(Draft { report: StageReport { outcome, kept, ..draft.report }, ..draft })
-    }
-
     /// Fills the configured wording, or returns the built-in title.
-    fn title(&self, plan: &Plan) -> String {
+    pub(super) fn title(&self, plan: &Plan) -> String {
         match &self.survey.config().pull_request.title {
-            Some(wording) => fill(wording, plan),
-            None => plan::title(plan, self.survey.targets.len() > 1),
+            Some(wording) if plan.undoes.is_none() => fill(wording, plan),
+            _ => plan::title(plan, self.survey.targets.len() > 1),
         }
     }
 
-    fn without_proposal(&self, decision: StageDecision) -> Draft {
+    pub(super) fn without_proposal(&self, decision: StageDecision) -> Draft {
         Draft::undecided(&self.target.target.name, self.stage, decision)
     }
 }
@@ -247,60 +109,8 @@ impl Case<'_> {
 // === impl Drafting ===
 
 impl Drafting<'_> {
-    /// Plans, edits and renders again; what is refused is set aside, and the checks name it.
-    fn apply(&self, to: EdgeVersion, hop_towards: Option<(EdgeVersion, &'static str)>) -> Applied {
-        let Case { survey, target, stage } = self.case;
-        let mut inventory = survey.inventory.clone();
-        let sources = self.rendering.sources();
-        let at = self.rendering.at(to);
-        at.name_pins(&mut inventory);
-        for _ in 0..REFUSALS {
-            let request = plan::Request {
-                inventory: &inventory,
-                target: &target.target,
-                stage,
-                to,
-                hop_towards,
-                catalog: survey.catalog,
-                options: &survey.options,
-                sources: &sources,
-            };
-            let plan = match plan::plan(&request) {
-                Ok(Some(plan)) => plan,
-                Ok(None) => return Applied::Nothing,
-                Err(blocked) => return Applied::Stuck(blocked.to_string()),
-            };
-            let mut changes = match edit::apply(&plan, &inventory, self.tree) {
-                Ok(changes) => changes,
-                Err(error) => {
-                    let place = error.path.as_ref();
-                    if place.is_some_and(|path| plan::set_aside(&mut inventory, path, error.line)) {
-                        continue;
-                    }
-                    return Applied::Stuck(error.to_string());
-                }
-            };
-            let made = at.again(&plan, &inventory, &changes);
-            // A stage moves whole or not at all: half of it would be ahead of the rest.
-            if !made.missing.is_empty() {
-                return Applied::Stuck(waits(&plan, &inventory, &made.missing));
-            }
-            let left = |left: &Left| {
-                let why = left.given_by.as_ref().map_or(Reason::MadeByCli, |_| Reason::GivenByAnother);
-                plan::set_aside_own(&mut inventory, &left.path, &left.chart, why)
-            };
-            if made.left.iter().map(left).fold(false, |any, one| any | one) {
-                continue;
-            }
-            made.changes.into_iter().for_each(|change| changes.lay_over(change));
-            let helm = if made.renderings.is_empty() { None } else { self.rendering.helm() };
-            let rendered = Renderings { done: made.renderings, missing: Vec::new(), helm };
-            return Applied::Done(Box::new(Change { plan, changes, inventory, rendered }));
-        }
-        Applied::Stuck("too many edits were refused".to_owned())
-    }
-
-    fn finish(&self, change: Change, base: &str) -> Result<Draft, Error> {
+    /// Verifies what was made, and writes what is to be proposed.
+    pub(super) fn finish(&self, change: Change, base: &str) -> Result<Draft, Error> {
         let Case { survey, target, .. } = self.case;
         // What a second scan makes of the files that stay follows from what the first one made of them.
         let edited = Overlay::new(survey.tree, &change.changes);
@@ -312,7 +122,8 @@ impl Drafting<'_> {
         let Change { plan, changes, inventory, rendered } = change;
         let config = survey.config();
         let blocked = findings.iter().any(|f| f.severity == Severity::Block);
-        if blocked && config.on_block == OnBlock::Hold {
+        // What cannot be taken back is not proposed.
+        if blocked && (config.on_block == OnBlock::Hold || plan.undoes.is_some()) {
             let draft = self.case.without_proposal(StageDecision::Blocked(Box::new(plan)));
             return Ok(Draft { report: StageReport { changes, findings, ..draft.report }, ..draft });
         }
@@ -391,28 +202,6 @@ impl Drafting<'_> {
             clock: self.clock,
         })
     }
-}
-
-/// Says why a stage waits: of everything that could not be made again why and what to do, then what waits for it. All on
-/// one line, as a verdict is.
-fn waits(plan: &Plan, inventory: &Inventory, missing: &[NotRendered]) -> String {
-    let line = |not: &NotRendered| {
-        let (reason, hint) = (not.reason.trim_end_matches('.'), not.hint.trim_end_matches('.'));
-        let line = not.line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{} in {}{line}: {reason}; {hint}", not.chart, not.path)
-    };
-    let mut lines: Vec<String> = missing.iter().map(line).collect();
-    lines.dedup();
-    let stuck = |pin: &Pin| {
-        missing.iter().any(|not| Some(&not.chart) == pin.chart.as_ref() && not.files.contains(&pin.path))
-    };
-    let pins = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)).filter(|pin| !stuck(pin));
-    let waiting: BTreeSet<&str> = pins.map(|pin| pin.chart.as_deref().unwrap_or(pin.path.as_str())).collect();
-    if !waiting.is_empty() {
-        let names: Vec<&str> = waiting.into_iter().collect();
-        lines.push(format!("The rest of the stage waits for it: {}", names.join(", ")));
-    }
-    lines.join(". ")
 }
 
 /// Fills a wording from a plan.

@@ -37,6 +37,14 @@ pub enum Error {
         /// The repository.
         url: String,
     },
+    /// It is not told of which target something is wanted, or there is none of that name.
+    #[error("{}", which(named.as_deref(), targets))]
+    WhichTarget {
+        /// What was named.
+        named: Option<String>,
+        /// The targets that there are.
+        targets: Vec<String>,
+    },
     /// A branch moved in every attempt: the next run will do.
     #[error(
         "branches moved while this run was working, several times over; the next run begins from where they are"
@@ -57,6 +65,17 @@ pub enum Error {
     /// A template of this program is broken: a defect.
     #[error("{0}")]
     Defect(String),
+}
+
+fn which(named: Option<&str>, targets: &[String]) -> String {
+    let all = targets.join("`, `");
+    match named {
+        _ if targets.is_empty() => {
+            "no pin has a target here; `uplinker pins` lists what was found".to_owned()
+        }
+        Some(name) => format!("there is no target `{name}`; there are: `{all}`"),
+        None => format!("name the target with `--target`: `{all}`"),
+    }
 }
 
 // === impl Error ===

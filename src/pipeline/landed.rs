@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use crate::{
     config::{Config, TargetConfig},
-    explain::marker,
+    explain::{CheckBox, Ticks, marker},
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, Stage},
-    pipeline::{Base, Error, lists::Lists},
+    pipeline::{Base, Error, case::Case, lists::Lists},
     plan::{self, Target},
     policy::StatusCheck,
     propose::{
@@ -49,8 +49,13 @@ pub(super) trait Landed {
         Ok(None)
     }
 
-    /// Returns the releases whose pull requests for a stage were merged, with their numbers, where none is open.
-    fn merges(&self, _target: &Target, _stage: Stage) -> Result<Vec<(EdgeVersion, u64)>, Error> {
+    /// Tells whether a pull request is open that takes a change of a stage back.
+    fn goes_back(&self, _case: Case<'_>) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// Returns what was merged of a stage, where no pull request for it is open.
+    fn merges(&self, _target: &Target, _stage: Stage) -> Result<Vec<Merged>, Error> {
         Ok(Vec::new())
     }
 
@@ -67,6 +72,17 @@ pub(super) trait Landed {
         let times = pins(release, target, inventory).map(|pin| self.stands(pin));
         times.collect::<Result<Vec<_>, _>>().map(|times| times.into_iter().flatten().max())
     }
+}
+
+/// A pull request of ours that was merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Merged {
+    /// The release that it brought, or took back.
+    pub release: EdgeVersion,
+    /// Its number.
+    pub pull: u64,
+    /// Whether it took the release back.
+    pub undone: bool,
 }
 
 /// By the history of a clone.
@@ -209,7 +225,14 @@ impl Landed for OnRemote<'_> {
         Ok(merged.find(goes_there).and_then(|pull| pull.closed_at))
     }
 
-    fn merges(&self, target: &Target, stage: Stage) -> Result<Vec<(EdgeVersion, u64)>, Error> {
+    fn goes_back(&self, case: Case<'_>) -> Result<bool, Error> {
+        let open = self.open_of(&case.target.target.name, case.stage, &case.survey.targets)?;
+        let is_way_back =
+            |pull: &PullRequest| marker::read(&pull.body).is_some_and(|m| m.undoes.is_some() && !m.closing);
+        Ok(open.iter().any(|pull| self.leads_to_base(pull) && is_way_back(pull)))
+    }
+
+    fn merges(&self, target: &Target, stage: Stage) -> Result<Vec<Merged>, Error> {
         let Some(forge) = self.forge else { return Ok(Vec::new()) };
         let branch = self.branch(&target.name, stage);
         let mut lists = self.lists.borrow_mut();
@@ -220,10 +243,19 @@ impl Landed for OnRemote<'_> {
         }
         let merged = lists.all(forge, &branch)?.iter().filter(|p| p.state == PullState::Merged);
         let ours = |pull: &PullRequest| {
-            let marker = marker::read(&pull.body).filter(|m| m.target == target.name && m.stage == stage.name());
-            Some((marker?.release, pull.number))
+            let marker =
+                marker::read(&pull.body).filter(|m| m.target == target.name && m.stage == stage.name())?;
+            let (undone, release) = (marker.undoes.is_some(), marker.undoes.unwrap_or(marker.release));
+            let lifted = undone && Ticks::read(&pull.body).has(CheckBox::Again(release));
+            Some((Merged { release, pull: pull.number, undone }, lifted))
         };
-        Ok(merged.filter(|pull| self.leads_to_base(pull)).filter_map(ours).collect())
+        let all: Vec<(Merged, bool)> =
+            merged.filter(|pull| self.leads_to_base(pull)).filter_map(ours).collect();
+        let is_lifted = |one: &Merged| {
+            let mut lifted = all.iter().filter(|(_, lifted)| *lifted).map(|(lifted, _)| lifted);
+            lifted.any(|lifted| one.release <= lifted.release && one.pull <= lifted.pull)
+        };
+        Ok(all.iter().map(|(merged, _)| *merged).filter(|merged| !is_lifted(merged)).collect())
     }
 }
 

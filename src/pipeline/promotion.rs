@@ -48,15 +48,16 @@ pub(super) fn at(survey: &Survey<'_>, target: &TargetConfig, soak: SignedDuratio
     Before {
         target: target.target.name.clone(),
         soak,
-        running: was(&survey.inventory, &target.target, &survey.options).release,
+        running: was(&survey.inventory, &target.target, Stage::Platform, &survey.options).release,
         ran: None,
         gates: target.gates.clone(),
     }
 }
 
-fn was(inventory: &Inventory, target: &Target, options: &plan::Options) -> Was {
-    let needs = plan::needs(inventory, target, Stage::Platform, options);
-    let mine = |pin: &&Pin| pin.stage == Stage::Platform && pin.kind != PinKind::Other && target.has(pin);
+/// Returns what a target's stage was at.
+pub(super) fn was(inventory: &Inventory, target: &Target, stage: Stage, options: &plan::Options) -> Was {
+    let needs = plan::needs(inventory, target, stage, options);
+    let mine = |pin: &&Pin| pin.stage == stage && pin.kind != PinKind::Other && target.has(pin);
     let files: BTreeSet<&RepoPath> = inventory.pins.iter().filter(mine).map(|pin| &pin.path).collect();
     // All of it is at least there; where nothing of it may move, it is where that is held.
     Was { release: needs.lowest.or(needs.highest), files: files.into_iter().cloned().collect() }
@@ -90,7 +91,7 @@ impl LookBack<'_> {
         let survey = self.case.survey;
         let own = |other: &TargetConfig| other.target.name == target.target.name;
         let Some(position) = survey.targets.iter().position(own) else { return Ok(None) };
-        let now = was(&survey.inventory, &target.target, &survey.options).release;
+        let now = was(&survey.inventory, &target.target, Stage::Platform, &survey.options).release;
         let stretches = self.stretches(position, |release| Some(release) != now)?;
         Ok(stretches.last().map(|(ran, _)| ran.since))
     }
@@ -122,7 +123,11 @@ impl LookBack<'_> {
     fn were(&self, commit: CommitId) -> Result<Vec<Was>, Error> {
         let survey = self.case.survey;
         let of = |inventory: &Inventory| {
-            survey.targets.iter().map(|target| was(inventory, &target.target, &survey.options)).collect()
+            survey
+                .targets
+                .iter()
+                .map(|target| was(inventory, &target.target, Stage::Platform, &survey.options))
+                .collect()
         };
         match commit == self.landed.tip() {
             true => Ok(of(&survey.inventory)),

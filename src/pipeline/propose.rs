@@ -12,7 +12,6 @@ use crate::{
         lists::Lists,
     },
     plan::Plan,
-    policy::{HoldReason, Lack},
     propose::{
         self, Applied, CommitParts, Done, Held, Intent, ProposalContext, ProposeError, Wanted,
         forge::{Forge, ForgeError, PullRequest},
@@ -132,16 +131,7 @@ impl Proposing<'_> {
                 Some((branch, Intent::Propose(propose::Proposal { wanted: wanted.clone(), commit })))
             }
             // Without a branch of ours there is no open pull request to close, and nothing to ask for.
-            (StageDecision::Hold { hold, .. }, _)
-                if matches!(
-                    hold.reason,
-                    HoldReason::UpToDate
-                        | HoldReason::NothingMoves { .. }
-                        | HoldReason::OtherChannel { .. }
-                        | HoldReason::Gone
-                        | HoldReason::Promotion { lacks: Lack::NotRun { .. }, .. }
-                ) =>
-            {
+            (StageDecision::Hold { hold, .. }, _) if hold.reason.leaves_nothing() => {
                 base.refs.branches.contains_key(&branch).then_some((branch, Intent::Withdraw))
             }
             _ => None,

@@ -9,7 +9,7 @@ use crate::{
     pipeline::survey::Survey,
     plan::{NewText, Plan},
     render::{
-        Renderer, Renderings,
+        self, Renderer, Renderings,
         committed::{self, Committed, Recognised, Regenerate, Regenerated},
         render_uses,
     },
@@ -126,6 +126,13 @@ impl<'a> Rendering<'a> {
         let (before, after) = (&before.facts.uses, &after.facts.uses);
         let kubernetes = self.target.kubernetes.as_ref();
         render_uses(before, after, &covers, self.survey.catalog, kubernetes, self.renderer)
+    }
+
+    /// Compares what is committed with what is after a change that makes nothing again.
+    pub fn compared(&self, edited: &dyn Tree, after: &Inventory) -> Vec<render::Rendering> {
+        let mine = |file: &&RenderedFile| self.target.target.covers(&file.path);
+        let files: Vec<_> = after.facts.rendered.iter().filter(mine).cloned().collect();
+        committed::compared(&self.recognised.sets, &committed::committed(edited, &files).sets)
     }
 
     /// Returns Helm's version, where there is a Helm.

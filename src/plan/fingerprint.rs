@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::{Move, NewText, Request};
+use super::{Move, NewText, Request, Undone};
 use crate::repo::{BlobId, RepoPath};
 
 /// The version of our rules. It goes up whenever the same inputs would give another change set.
@@ -39,6 +39,18 @@ pub(super) fn fingerprint(request: &Request<'_>, moves: &[Move]) -> String {
         let digest = release.and_then(|r| r.charts.get(chart)).and_then(|c| c.digest.as_deref());
         hash.add(chart.as_bytes()).add(digest.unwrap_or_default().as_bytes());
     }
+    hash.finish()
+}
+
+/// Hashes all that decides what taking a change back comes to: its files as they are now, the change, and our rules.
+pub(super) fn back(request: &Request<'_>, moves: &[Move], undone: &Undone) -> String {
+    let mut hash = Fields::default();
+    hash.add(b"back")
+        .add(&RULES_VERSION.to_be_bytes())
+        .add(request.target.name.as_bytes())
+        .add(request.stage.name().as_bytes())
+        .add(undone.commit.to_string().as_bytes())
+        .add(inputs(request, moves).as_bytes());
     hash.finish()
 }
 

@@ -15,6 +15,7 @@ fn judged_to(build: Build, to: &str, options: &Options) -> Vec<(String, Option<S
     let text = |new: NewText| match new {
         NewText::Fixed(text) | NewText::Rendered(text) => text,
         NewText::LockDigest => "digest".to_owned(),
+        NewText::Gone => "gone".to_owned(),
     };
     moves.into_iter().map(|m| (inventory.pins[m.pin].path.to_string(), m.new.map(text), m.reason)).collect()
 }

@@ -66,6 +66,7 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
         to,
         hop_towards: request.hop_towards,
         published: request.catalog.get(to).and_then(|r| r.published),
+        undoes: None,
         fingerprint: fingerprint::fingerprint(request, &moves),
         inputs: fingerprint::inputs(request, &moves),
         moves,

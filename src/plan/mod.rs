@@ -8,6 +8,7 @@
 //! `verify` says in its first line what is missing, and `onBlock: hold` makes that no proposal at all. Only a
 //! stage in which nothing at all can be moved has no plan, and is [`PlanBlocked`].
 
+mod back;
 mod constraint;
 mod control_plane;
 mod fingerprint;
@@ -27,9 +28,10 @@ use crate::{
     linkerd::EdgeVersion,
     pins::{Deployment, Inventory, Pin, Reason, Stage},
     release::Catalog,
-    repo::{BlobId, RepoPath},
+    repo::{BlobId, CommitId, RepoPath},
 };
 
+pub use back::{Undoing, back};
 pub use constraint::{BadConstraint, Constraint};
 pub use control_plane::{ControlPlane, control_plane};
 pub use fingerprint::RULES_VERSION;
@@ -116,6 +118,8 @@ pub enum NewText {
     LockDigest,
     /// This text, in a manifest that is rendered again as a whole.
     Rendered(String),
+    /// None: what came with a change goes with it.
+    Gone,
 }
 
 /// What a plan is asked for.
@@ -156,6 +160,8 @@ pub struct Plan {
     pub hop_towards: Option<(EdgeVersion, &'static str)>,
     /// When the release was published, where known.
     pub published: Option<jiff::Timestamp>,
+    /// The change that it takes back, where it goes to an older release.
+    pub undoes: Option<Undone>,
     /// The moving pins (every [`Move::new`] is set), ordered as in the inventory.
     pub moves: Vec<Move>,
     /// The pins of the same stage that stay, with their reasons.
@@ -164,6 +170,17 @@ pub struct Plan {
     pub fingerprint: String,
     /// SHA-256 in hexadecimal over (path, base blob) of the change set.
     pub inputs: String,
+}
+
+/// A change of the base branch that is taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The release that it brought.
+    pub release: EdgeVersion,
+    /// The commit with which that was complete.
+    pub commit: CommitId,
+    /// When.
+    pub since: jiff::Timestamp,
 }
 
 /// The files of a change set in short, for texts.

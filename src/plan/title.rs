@@ -14,6 +14,9 @@ const NAMED: usize = 3;
 /// `several_targets` says whether the repository has more than one target.
 pub fn title(plan: &Plan, several_targets: bool) -> String {
     let (to, target, stage) = (plan.to, &plan.target, plan.stage.name());
+    if let Some(undone) = &plan.undoes {
+        return format!("Roll back Linkerd {} → {to} ({target}, {stage})", undone.release);
+    }
     match plan.from.as_slice() {
         [] => format!("Linkerd → {to} ({target}, {stage})"),
         [_] => format!("Linkerd {} → {to} ({target}, {stage})", origins(plan)),
@@ -48,6 +51,7 @@ mod tests {
             to: edge("edge-26.8.3"),
             hop_towards: None,
             published: None,
+            undoes: None,
             moves: Vec::new(),
             stays: Vec::new(),
             fingerprint: String::new(),

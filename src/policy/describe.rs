@@ -7,6 +7,7 @@ use std::fmt;
 use jiff::{Timestamp, tz::TimeZone};
 
 use super::{CheckState, Hold, HoldReason, Lack};
+use crate::linkerd::EdgeVersion;
 
 /// What ends the wait of proxies where no date does.
 const SINCE: &str = "it is known since when it is on the base branch, or `dataPlane.after` is 0d";
@@ -26,12 +27,7 @@ pub fn describe(hold: &Hold) -> String {
                 reasons.join(", ")
             )
         }
-        HoldReason::OtherChannel { pins: 1 } => {
-            "the only pin is not on the edge channel; move it there by hand first".to_owned()
-        }
-        HoldReason::OtherChannel { pins } => {
-            format!("all {pins} pins are on another channel than edge; move them there by hand first")
-        }
+        HoldReason::OtherChannel { pins } => of_channel(*pins),
         HoldReason::Paused { reason } => {
             format!("paused ({reason}) until `paused` is taken out of the configuration")
         }
@@ -79,12 +75,8 @@ pub fn describe(hold: &Hold) -> String {
                 "{release} waits until target `{target}`, whose files this installation reads too, is there"
             )
         }
-        HoldReason::WentBack { from, pull } => {
-            format!(
-                "{release} waits until a release newer than {from} is out, or `--to {release}` asks for it: {from} was merged \
-                 with #{pull}, and the base branch went back from it"
-            )
-        }
+        HoldReason::WentBack { from, pull, undone } => of_way_back(&release, *from, (*pull, *undone)),
+        HoldReason::NoWayBack { reason } => format!("nothing is taken back until that is settled: {reason}"),
         HoldReason::Gone => {
             "no pin has this target any more: what it had goes with another target, or is gone".to_owned()
         }
@@ -99,6 +91,23 @@ pub fn describe(hold: &Hold) -> String {
             format!("proxies wait until the control plane, now at {running}, is at {release}")
         }
     }
+}
+
+fn of_channel(pins: usize) -> String {
+    match pins {
+        1 => "the only pin is not on the edge channel; move it there by hand first".to_owned(),
+        pins => format!("all {pins} pins are on another channel than edge; move them there by hand first"),
+    }
+}
+
+fn of_way_back(release: &str, from: EdgeVersion, (pull, undone): (u64, bool)) -> String {
+    let how = match undone {
+        true => format!("#{pull} took {from} back, where a box lets it come again"),
+        false => format!("{from} was merged with #{pull}, and the base branch went back from it"),
+    };
+    format!(
+        "{release} waits until a release newer than {from} is out, or `--to {release}` asks for it: {how}"
+    )
 }
 
 fn of_promotion(release: &str, target: &str, lacks: &Lack, until: Option<Timestamp>) -> String {

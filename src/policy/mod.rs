@@ -214,8 +214,15 @@ pub enum HoldReason {
     WentBack {
         /// The release that it went back from, this one or a newer one.
         from: EdgeVersion,
-        /// The pull request with which that was merged.
+        /// The pull request with which that was merged, or taken back.
         pull: u64,
+        /// Whether that one took it back.
+        undone: bool,
+    },
+    /// The last change is to be taken back, and cannot be.
+    NoWayBack {
+        /// Why.
+        reason: String,
     },
     /// There is no such target any more: what it had goes with another one again, or is gone.
     Gone,
@@ -297,6 +304,22 @@ pub struct Freeze {
     pub to: Timestamp,
     /// Why.
     pub reason: String,
+}
+
+// === impl HoldReason ===
+
+impl HoldReason {
+    /// Tells whether it leaves nothing to propose, so that what is open for it goes; else all stays as it is.
+    pub fn leaves_nothing(&self) -> bool {
+        matches!(
+            self,
+            Self::UpToDate
+                | Self::NothingMoves { .. }
+                | Self::OtherChannel { .. }
+                | Self::Gone
+                | Self::Promotion { lacks: Lack::NotRun { .. }, .. }
+        )
+    }
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Seen {
     pub(super) fn standing(&self, tip: Option<CommitId>) -> Option<&Marker> {
         let is_of_head = |m: &&Marker| tip.is_some_and(|tip| m.head == Some(tip.to_string()));
         let marker = self.marker.as_ref().filter(is_of_head)?;
-        (!marker.closing && !marker.declined && self.ticks.0.is_empty()).then_some(marker)
+        (!marker.closing && !marker.declined && self.ticks.ask_nothing()).then_some(marker)
     }
 }
 

@@ -243,7 +243,8 @@ impl Case<'_> {
     /// There is an open pull request.
     fn open(&self, open: &Seen) -> Result<Outcome, Question> {
         let pull = Some(open.pull.number);
-        if let Some(release) = open.ticks.skipped().filter(|r| *r >= self.wanted.release) {
+        let skipped = open.ticks.skipped().filter(|r| *r >= self.wanted.release);
+        if let Some(release) = skipped.filter(|_| self.wanted.undoes.is_none()) {
             let held = Some(Held::Declined { release, pull: open.pull.number });
             return Ok(Outcome { actions: close(open, self.seen, Some(release))?, held, pull: None });
         }
@@ -283,7 +284,7 @@ impl Case<'_> {
         }
         !is_behind(marker, self.seen, self.options)
             && (&marker.fingerprint, &marker.inputs) == (&wanted.fingerprint, &wanted.inputs)
-            && marker.release == wanted.release
+            && (marker.release, marker.undoes) == (wanted.release, wanted.undoes)
             && marker.text == Some(wanted.text_hash())
             && marker.status == Some(wanted.status_hash())
             && marker.extras == wanted.extras_hash()
@@ -384,7 +385,10 @@ impl Case<'_> {
 
     /// There is no open pull request.
     fn none_open(&self) -> Result<Outcome, Question> {
-        if let Some(held) = self.declined()? {
+        // Who wants a change taken back says so each time.
+        if self.wanted.undoes.is_none()
+            && let Some(held) = self.declined()?
+        {
             return Ok(Outcome { held: Some(held), ..Outcome::default() });
         }
         let push = match self.seen.tip {
@@ -425,7 +429,9 @@ impl Case<'_> {
 
     /// A person's no to the wanted release or a newer one.
     fn declined(&self) -> Result<Option<Held>, Question> {
-        for closed in self.seen.pulls.iter().filter(|p| p.pull.state == PullState::Closed) {
+        let is_way_back = |seen: &&Seen| seen.marker.as_ref().is_some_and(|marker| marker.undoes.is_some());
+        let closed = self.seen.pulls.iter().filter(|p| p.pull.state == PullState::Closed);
+        for closed in closed.filter(|seen| !is_way_back(seen)) {
             let release = match &closed.marker {
                 Some(marker) => marker.release,
                 // Somebody emptied the body: the title still tells.

@@ -38,6 +38,8 @@ pub struct Wanted {
     pub stage: &'static str,
     /// The release.
     pub release: EdgeVersion,
+    /// The release that it takes back, where it goes to an older one.
+    pub undoes: Option<EdgeVersion>,
     /// The plan's fingerprint.
     pub fingerprint: String,
     /// The hash over (path, base blob) of the change set.
@@ -70,6 +72,7 @@ impl Wanted {
             target: plan.target.clone(),
             stage: plan.stage.name(),
             release: plan.to,
+            undoes: plan.undoes.as_ref().map(|undone| undone.release),
             fingerprint: plan.fingerprint.clone(),
             inputs: plan.inputs.clone(),
             title: title_of(&title),
@@ -87,6 +90,7 @@ impl Wanted {
             target: &self.target,
             stage: self.stage,
             release: self.release,
+            undoes: self.undoes,
             person: false,
             newer: None,
             keeps_history: history == History::Append,
@@ -97,7 +101,7 @@ impl Wanted {
     /// Returns what its marker says at the least.
     pub fn marker(&self) -> Marker {
         let sign = Marker::new(&self.target, self.stage, self.release, &self.fingerprint, &self.inputs);
-        Marker { routine: self.has(ROUTINE), basis: self.basis.clone(), ..sign }
+        Marker { routine: self.has(ROUTINE), undoes: self.undoes, basis: self.basis.clone(), ..sign }
     }
 
     /// Returns the hash that tells whether the text changed since it was written.
@@ -203,6 +207,7 @@ pub(super) fn example() -> Wanted {
         target: "default".into(),
         stage: "platform",
         release: "edge-26.8.3".parse().expect("a release"),
+        undoes: None,
         fingerprint: "f3".into(),
         inputs: "i".into(),
         title: "Linkerd → edge-26.8.3".into(),
@@ -264,6 +269,7 @@ mod tests {
             to: "edge-26.8.3".parse().expect("a release"),
             hop_towards: None,
             published: None,
+            undoes: None,
             moves: Vec::new(),
             stays: Vec::new(),
             fingerprint: "f".into(),

@@ -54,7 +54,7 @@ impl PinsReport {
                 (Some(_), Some(Some(judged))) => {
                     let new = match &judged.new {
                         Some(NewText::Fixed(text) | NewText::Rendered(text)) => Some(text.clone()),
-                        Some(NewText::LockDigest) | None => None,
+                        Some(NewText::LockDigest | NewText::Gone) | None => None,
                     };
                     (judged.new.is_some(), new, judged.reason.map(RowReason::Stays))
                 }

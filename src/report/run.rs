@@ -210,6 +210,7 @@ fn moved(report: &RunReport, moved: &Move) -> Option<String> {
     Some(match (&moved.new, moved.reason) {
         (Some(NewText::Fixed(new)), _) => format!("{place}: {} → {new}", pin.value),
         (Some(NewText::Rendered(new)), _) => format!("{place}: {} → {new}, rendered again", pin.value),
+        (Some(NewText::Gone), _) => format!("{place}: {} goes", pin.value),
         (Some(NewText::LockDigest), _) => format!("{place}: computed anew"),
         (None, Some(reason)) => format!("{place}: {} ({})", pin.value, word_of(&reason)),
         (None, None) => format!("{place}: {}", pin.value),

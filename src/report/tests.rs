@@ -83,6 +83,7 @@ fn plan() -> Plan {
         to: edge("edge-26.8.3"),
         hop_towards: None,
         published: None,
+        undoes: None,
         moves: vec![moves().remove(0)],
         stays: vec![moves().remove(1)],
         fingerprint: "f".repeat(64),

@@ -35,7 +35,11 @@ pub const CA_FILE: &str = "UPLINKER_CA_FILE";
 pub const TO: &str = "UPLINKER_TO";
 /// What makes a run end with exit code 4.
 pub const FAIL_ON: &str = "UPLINKER_FAIL_ON";
-/// Whether `plan` shows the diff.
+/// Of which target a change is taken back.
+pub const TARGET: &str = "UPLINKER_TARGET";
+/// Whether `rollback` writes nothing.
+pub const DRY_RUN: &str = "UPLINKER_DRY_RUN";
+/// Whether the diff is shown.
 pub const DIFF: &str = "UPLINKER_DIFF";
 /// Whether `plan` ends with exit code 10.
 pub const EXIT_CODE: &str = "UPLINKER_EXIT_CODE";
@@ -114,6 +118,8 @@ pub const VARIABLES: &[Variable] = &[
         "--fail-on",
         "`block`: exit code 4 also where a pull request says that it must not be merged.",
     ),
+    flag(TARGET, "--target", "The target whose last change is taken back."),
+    flag(DRY_RUN, "--dry-run", "`true`: `rollback` shows what it would propose, and writes nothing."),
     flag(DIFF, "--diff", "`true`: show the changes line by line."),
     flag(EXIT_CODE, "--exit-code", "`true`: exit code 10 where a change would be proposed."),
     flag(VERSIONCHECK_URL, "--versioncheck-url", "The feed that names the newest release."),

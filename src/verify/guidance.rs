@@ -17,7 +17,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
     let mut findings: Vec<Finding> = on_target(to, input.catalog.get(to).map(|r| &r.guidance));
     if let Some(from) = input.plan.from.first() {
-        let passed = input.catalog.releases.range(*from..to).filter(|(version, _)| *version > from);
+        let passed =
+            input.catalog.releases.range(*from..to.max(*from)).filter(|(version, _)| *version > from);
         findings.extend(on_the_way(passed.map(|(version, release)| (*version, &release.guidance))));
     }
     Checked { looked_at: format!("Linkerd's advice on the releases up to {to}"), findings }

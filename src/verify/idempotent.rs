@@ -7,10 +7,9 @@ use std::collections::HashSet;
 
 use super::{Checked, Finding, Verification, count};
 use crate::{
-    pins::{Form, Pin, PinKind},
+    pins::Pin,
     plan::{NewText, edge_of, judge},
     repo::RepoPath,
-    yaml::Route,
 };
 
 pub(super) const NAME: &str = "idempotent";
@@ -23,9 +22,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
     let again = judged.iter().filter(|m| m.new.is_some()).filter_map(|m| after.pins.get(m.pin));
     // Why these stay is told already; a second run leaves them for the same reason.
-    let stay: HashSet<_> = input.staying().map(|(pin, _)| (place(pin), pin.value.as_str())).collect();
+    let stay: HashSet<_> = input.staying().map(|(pin, _)| (pin.stand(), pin.value.as_str())).collect();
     let mut findings: Vec<Finding> = again
-        .filter(|pin| pin.stage == plan.stage && !stay.contains(&(place(pin), pin.value.as_str())))
+        .filter(|pin| pin.stage == plan.stage && !stay.contains(&(pin.stand(), pin.value.as_str())))
         .map(|pin| {
             let reason = format!("`{}` would move to {} again in a second run", pin.value, plan.to);
             Finding::block(NAME, reason).at_pin(pin).hint("edit this pin by hand, and report it")
@@ -33,11 +32,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .collect();
     let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
     let there: HashSet<_> =
-        after.pins.iter().filter(|pin| edge_of(pin) == Some(plan.to)).map(place).collect();
+        after.pins.iter().filter(|pin| edge_of(pin) == Some(plan.to)).map(Pin::stand).collect();
     // A rendered object that the release no longer has takes its file, and its pin, with it.
     let gone: HashSet<&RepoPath> =
         input.changes.files.iter().filter(|file| file.after.is_none()).map(|file| &file.path).collect();
-    for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&place(pin)) && !gone.contains(&pin.path)) {
+    for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&pin.stand()) && !gone.contains(&pin.path)) {
         let reason =
             format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
         findings.push(Finding::block(NAME, reason).at_pin(pin).hint("edit this pin by hand, and report it"));
@@ -45,32 +44,14 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("a second scan, {}", count(after.pins.len(), "pin")), findings }
 }
 
-/// What a pin keeps when it moves.
-fn place(pin: &Pin) -> Place<'_> {
-    let stands = match (pin.form, &pin.site.route) {
-        // The lines of a manifest that is rendered again are new.
-        (Form::Rendered, _) => Stands::Somewhere,
-        // An annotation that comes moves the lines below it.
-        (_, Some(route)) => Stands::At(route),
-        (_, None) => Stands::Line(pin.site.line),
-    };
-    (&pin.path, pin.kind, stands)
-}
-
-type Place<'p> = (&'p RepoPath, PinKind, Stands<'p>);
-
-/// Where in its file a pin stands.
-#[derive(PartialEq, Eq, Hash)]
-enum Stands<'p> {
-    At(&'p Route),
-    Line(usize),
-    Somewhere,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{pins::Reason, plan::testing::edge, verify::testing::*};
+    use crate::{
+        pins::{PinKind, Reason},
+        plan::testing::edge,
+        verify::testing::*,
+    };
 
     fn case() -> Case {
         Case::default().pins(|b| {

@@ -18,7 +18,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .moving()
         .filter_map(|(pin, new)| match new {
             NewText::Fixed(text) => Some((pin, pin.mirror.as_deref()?, text.as_str())),
-            NewText::LockDigest | NewText::Rendered(_) => None,
+            NewText::LockDigest | NewText::Rendered(_) | NewText::Gone => None,
         })
         .collect();
     let mut doubtful: BTreeMap<(&str, &str, &str), &Pin> = BTreeMap::new();

@@ -28,6 +28,7 @@ mod prune;
 mod rbac_growth;
 mod rendered;
 mod required_hop;
+mod restored;
 mod rivals;
 mod skew;
 mod skipped;
@@ -147,10 +148,11 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(&str, Check); 30] = [
+const CHECKS: [(&str, Check); 31] = [
     (minimal_diff::NAME, minimal_diff::check),
     (parses::NAME, parses::check),
     (idempotent::NAME, idempotent::check),
+    (restored::NAME, restored::check),
     (model_diff::NAME, model_diff::check),
     (private_key::NAME, private_key::check),
     (chart_digest::NAME, chart_digest::check),
@@ -180,13 +182,18 @@ const CHECKS: [(&str, Check); 30] = [
     (rivals::NAME, rivals::check),
 ];
 
+/// What only says something of a change that goes on to a release: one that goes back restores what stood there, in files
+/// and versions that may differ.
+const ONWARD: [&str; 4] = [minimal_diff::NAME, idempotent::NAME, version_agreement::NAME, required_hop::NAME];
+
 /// Runs every check and returns what each looked at and found.
 pub fn outcomes(input: &Verification<'_>) -> Vec<Outcome> {
     let run = |(check, run): &(&'static str, Check)| {
         let Checked { looked_at, findings } = run(input);
         Outcome { check, looked_at, findings: united(findings) }
     };
-    CHECKS.iter().map(run).collect()
+    let goes_back = input.plan.undoes.is_some();
+    CHECKS.iter().filter(|(check, _)| !goes_back || !ONWARD.contains(check)).map(run).collect()
 }
 
 /// How many places of one finding are named before the rest is counted.

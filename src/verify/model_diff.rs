@@ -26,6 +26,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let entries: Vec<RepoPath> = roots.map(|root| root.path.clone()).collect();
     let mut replaced = Replaced::default();
     for (pin, new) in input.moving() {
+        if matches!(new, NewText::Gone) {
+            let key = pin.site.route.as_ref().and_then(Route::split);
+            key.into_iter().for_each(|(_, key)| replaced.remove_entry(key, &pin.value));
+        }
         if let NewText::Fixed(text) = new {
             match (pin.form, pin.site.route.as_ref().and_then(Route::split)) {
                 (Form::Absent, Some((_, key))) => replaced.add_entry(key, text),

@@ -292,6 +292,7 @@ fn splice(inventory: &Inventory, plan: &Plan, files: &BTreeMap<String, String>) 
         let pin = &inventory.pins[entry.pin];
         let new = match entry.new.as_ref().unwrap() {
             NewText::Fixed(text) | NewText::Rendered(text) => text.clone(),
+            NewText::Gone => String::new(),
             NewText::LockDigest => format!("sha256:{}", "ab".repeat(32)),
         };
         after.get_mut(pin.path.as_str()).unwrap().replace_range(pin.site.span.clone(), &new);

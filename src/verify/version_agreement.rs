@@ -50,7 +50,7 @@ fn names(pin: &Pin, new: &NewText, to: EdgeVersion) -> bool {
             let version = text.rsplit_once([' ', '-']).map_or("", |(_, version)| version);
             text.ends_with(&to.to_string()) || EdgeVersion::from_chart(version) == Some(to)
         }
-        NewText::LockDigest => true,
+        NewText::LockDigest | NewText::Gone => true,
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::{
     files::*,
-    world::{body, committed, published, run, scene},
+    world::{CACHE, body, committed, published, received, run, scene},
 };
 use crate::support::{
     feed::Published,
-    github::{Level, Status, Token},
+    github::{Level, Merge, Status, Token},
+    helm::helm,
     repo::{ADA, put},
     scene::{PLATFORM, REPO, Scene, TOKEN},
 };
@@ -209,6 +210,18 @@ pub fn promotion() -> String {
         });
     });
     body(&scene, 1, same)
+}
+
+/// What was merged three days ago is taken back.
+pub fn rollback() -> String {
+    let files = and(flux_cluster("2026.8.4"), &[("uplinker.yaml", CONFIG)]);
+    let scene = made(&files, &releases(&["26.8.4", "26.8.5"]));
+    run(&scene, same);
+    scene.repo.set_clock(1_790_000_000);
+    scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    let back = scene.command("rollback").env("UPLINKER_HELM", helm()).env("XDG_CACHE_HOME", CACHE.path());
+    let _ = back.done().exits(0);
+    received(&scene, 2)
 }
 
 /// The control plane is at the release; the proxies follow.

@@ -35,7 +35,8 @@ pub static PACKAGES: LazyLock<Vec<Package>> = LazyLock::new(|| {
     all
 });
 
-static CACHE: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a temporary folder"));
+/// What every scene keeps.
+pub static CACHE: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a temporary folder"));
 
 fn relabelled(chart: &str, version: &str, new: &str, change: impl Fn(&str) -> String) -> Package {
     let mut files = files(chart, version);
@@ -99,6 +100,11 @@ pub fn scene(files: &[(&str, &str)], releases: &[Published]) -> Scene {
 /// Runs the program with Helm, and returns the text of the pull request with that number, with addresses and ids replaced.
 pub fn body(scene: &Scene, number: u64, change: impl FnOnce(Run) -> Run) -> String {
     run(scene, change);
+    received(scene, number)
+}
+
+/// Returns the body of a pull request as the forge received it.
+pub fn received(scene: &Scene, number: u64) -> String {
     let body = scene.github.pull(REPO, number).body.expect("a body");
     // What it was made from is another with each change of the program.
     let (text, basis) = body.split_once(",\"basis\":{\"inputs\":\"").expect("what it was made from");

@@ -309,14 +309,14 @@ def skew(facts, m, state):
         yield from expect("skew", m[4], true.get(ours - theirs, f", {ours - theirs} behind the control plane's `{names[ours]}`: Linkerd supports one."))
 
 
-@form(r"To go back, revert the merge and decline what is then proposed for `([^`]+)`(: no CRD that was rendered stores its objects in a version that the release before does not know\.|\. Whether a CRD stores its objects in another version is not known: the CRDs were not rendered\.|\. linkerd-crds does not move\.)", ORDER)
+@form(r"To go back, run `uplinker rollback` or revert the merge(: no CRD that was rendered stores its objects in a version that the release before does not know\.|\. Whether a CRD stores its objects in another version is not known: the CRDs were not rendered\.|\. linkerd-crds does not move\.) `([^`]+)` is then not proposed again\.", ORDER)
 def back(facts, m, state):
     state["back"] = True
-    yield from expect("release", m[1], facts.to)
+    yield from expect("release", m[2], facts.to)
     yield from expect("what going back does not undo", [], facts.one_way())
     crds = any(r.chart == "linkerd-crds" for r in facts.done)
-    yield from expect("CRDs were rendered", m[2].startswith(": no CRD"), crds)
-    if m[2].endswith("does not move."):
+    yield from expect("CRDs were rendered", m[1].startswith(": no CRD"), crds)
+    if m[1].endswith("does not move."):
         yield from expect("CRDs that move", [], [u.chart for u in facts.moving if u.chart == "linkerd-crds"])
 
 

@@ -97,7 +97,7 @@ def introduction(facts, m, state):
     return ()
 
 
-@form(r"To go back, revert the merge and decline what is then proposed for `([^`]+)`; (the workload restarts|the same workloads restart) again\.", RESTART)
+@form(r"To go back, run `uplinker rollback` or revert the merge; `([^`]+)` is then not proposed again, and (the workload restarts|the same workloads restart) again\.", RESTART)
 def back(facts, m, state):
     now = [e for e, _, _ in effects(facts).values()].count("restarts")
     yield from expect("release, workloads", (m[1], m[2].startswith("the workload ")), (facts.to, now == 1))

@@ -75,6 +75,7 @@ fn plan(moves: Vec<NewText>) -> Plan {
         older: false,
         to,
         hop_towards: None,
+        undoes: None,
         published: None,
         moves: moves
             .into_iter()

@@ -127,7 +127,7 @@ fn without_the_pull_request_the_history_tells_since_when() {
 fn what_was_merged_and_reverted_is_a_no_to_that_release() {
     let (play, _) = merged(Merge::Squash, true);
     let back = |play: &Play, paths: &[&str]| {
-        paths.iter().for_each(|path| drop(play.replace("main", path, "2026.8.3", "2026.8.2")));
+        paths.iter().for_each(|path| _ = play.replace("main", path, "2026.8.3", "2026.8.2"));
     };
     back(&play, &CHARTS[..1]);
     play.run().exits(0).prints(&["default, platform: edge-26.8.2 → edge-26.8.3: opened http://"]);
@@ -148,7 +148,7 @@ fn what_was_merged_and_reverted_is_a_no_to_that_release() {
 #[test]
 fn a_release_that_was_reverted_comes_again_where_it_is_asked_for_by_name() {
     let (play, _) = merged(Merge::Rebase, true);
-    CHARTS.iter().for_each(|path| drop(play.replace("main", path, "2026.8.3", "2026.8.2")));
+    CHARTS.iter().for_each(|path| _ = play.replace("main", path, "2026.8.3", "2026.8.2"));
     play.pass(play.scene.run().args(["--to", "edge-26.8.3"]))
         .exits(0)
         .prints(&["default, platform: edge-26.8.2 → edge-26.8.3: opened http://"]);

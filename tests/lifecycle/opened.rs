@@ -112,7 +112,7 @@ Linkerd has published no advice on this release, for or against.
 
 Proxies of `edge-26.8.2` keep running until their pods restart; 1 proxy pin is not moved here. They are of milestone `2.20` like the control plane, and supported through the next milestone.
 
-To go back, revert the merge and decline what is then proposed for `edge-26.8.3`. Whether a CRD stores its objects in another version is not known: the CRDs were not rendered.
+To go back, run `uplinker rollback` or revert the merge. Whether a CRD stores its objects in another version is not known: the CRDs were not rendered. `edge-26.8.3` is then not proposed again.
 
 Everything is at its default: this repository has no `uplinker.yaml`.
 

@@ -42,8 +42,8 @@ fn with(text: &str, release: &str) -> String {
     text.replace("    spec: {}", &lines)
 }
 
-#[test]
-fn only_what_asks_for_it_rolls_once_the_control_plane_works() {
+/// The control plane's pull request was merged, Flux said that it works, and that of the proxies is open.
+fn proposed() -> (Play, Files) {
     let mut files = cluster("", 2);
     for (path, text) in [("uplinker.yaml", CONFIG), ("shop/cart.yaml", ASKS), ("shop/old.yaml", SILENT)] {
         files.push((path.to_owned(), text.to_owned()));
@@ -61,6 +61,12 @@ fn only_what_asks_for_it_rolls_once_the_control_plane_works() {
     healthy(&play);
     let base = play.files("main");
     play.run().exits(0).prints(&["default, data-plane: → edge-26.8.3: opened http://"]);
+    (play, base)
+}
+
+#[test]
+fn only_what_asks_for_it_rolls_once_the_control_plane_works() {
+    let (play, base) = proposed();
     let mut expected = base.clone();
     expected.insert("shop/cart.yaml".to_owned(), with(ASKS, "edge-26.8.3").into_bytes());
     play.expect(&Expected {
@@ -88,4 +94,19 @@ fn only_what_asks_for_it_rolls_once_the_control_plane_works() {
     assert_eq!(tip["shop/cart.yaml"], with(ASKS, "edge-26.8.4").into_bytes());
     assert_eq!(tip["web.yaml"], play.files("main")["web.yaml"], "a pin that does not ask is left alone");
     play.settles(0);
+}
+
+#[test]
+fn an_annotation_that_came_goes_again_before_the_control_plane_does() {
+    let (play, base) = proposed();
+    play.scene.repo.set_clock(now() - 3600);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    let back = || play.pass(play.scene.command("rollback")).exits(0);
+    back().prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, data-plane)", "edge-26.8.3 goes"]);
+    assert_same_files(&play.files(DATA_PLANE), &base);
+    play.scene.github.merge(REPO, 3, Merge::Squash, "ada", true);
+    play.run()
+        .exits(0)
+        .prints(&["default, data-plane: on hold: edge-26.8.3 waits until a release newer than"]);
+    back().prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
 }

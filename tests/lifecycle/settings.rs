@@ -27,7 +27,7 @@ fn each_target_has_its_pull_request() {
     let (staging, production) = ("uplinker/staging/platform", "uplinker/production/platform");
     play.run()
         .exits(0)
-        .asks(&[LOOK, FETCH, &list(staging), WHO, PUSH, &opens(1), &list(production), PUSH, &opens(2)])
+        .asks(&[LOOK, FETCH, &list(staging), &list(production), WHO, PUSH, &opens(1), PUSH, &opens(2)])
         .prints(&[
             "staging, platform: edge-26.8.2 → edge-26.8.3: opened",
             "production, platform: edge-26.8.1 → edge-26.8.2: opened",
@@ -152,7 +152,7 @@ fn with_hold_a_block_proposes_nothing() {
     files.push((BROKEN.0.to_owned(), BROKEN.1.to_owned()));
     files.push(("uplinker.yaml".to_owned(), "version: 1\nonBlock: hold\n".to_owned()));
     let play = Play::with(&files);
-    play.run().exits(4).asks(&[LOOK, FETCH]).prints(&[
+    play.run().exits(4).asks(&[LOOK, FETCH, &list(PLATFORM)]).prints(&[
         "edge-26.8.2 → edge-26.8.3: not proposed, a check blocks it",
         "block skipped: broken.yaml",
     ]);

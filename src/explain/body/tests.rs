@@ -60,6 +60,7 @@ fn frame() -> Frame<'static> {
         target: "production",
         stage: "platform",
         release: "edge-26.8.3".parse().expect("a release"),
+        undoes: None,
         person: false,
         newer: None,
         keeps_history: true,

@@ -50,8 +50,11 @@ pub(super) fn rows(plan: &Plan, inventory: &Inventory) -> Vec<Row> {
         let what = chart.cloned().unwrap_or_else(|| words(pin.kind).to_owned());
         let (from, to) = match (new, edge_of(pin)) {
             // Its text is that of an annotation.
-            (NewText::Rendered(_), Some(release)) => (release.to_string(), Some(plan.to.to_string())),
+            (NewText::Rendered(_), Some(release)) if plan.undoes.is_none() => {
+                (release.to_string(), Some(plan.to.to_string()))
+            }
             (NewText::Fixed(text) | NewText::Rendered(text), _) => (pin.value.clone(), Some(text.clone())),
+            (NewText::Gone, _) => (pin.value.clone(), Some("none".to_owned())),
             (NewText::LockDigest, _) => (pin.value.chars().take(DIGEST).collect::<String>() + "…", None),
         };
         let key = (what.clone(), from.clone(), to.clone());

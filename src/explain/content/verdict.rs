@@ -37,7 +37,7 @@ pub(super) fn of(content: &Content) -> Verdict {
     let unrendered = content.stage == "platform" && content.cluster.charts.is_empty();
     let weight = if !content.blocks.is_empty() {
         Weight::Blocked
-    } else if !content.warnings.is_empty() {
+    } else if !content.warnings.is_empty() || content.undoes.is_some() {
         Weight::Attention
     } else if unrendered {
         Weight::Unrendered

@@ -9,6 +9,7 @@ mod beside;
 mod candidate;
 mod checksum;
 mod claimed;
+mod compared;
 mod edited;
 mod embedded;
 mod emit;
@@ -46,6 +47,7 @@ use crate::{
 };
 
 pub use beside::{opened_near, values_near};
+pub use compared::compared;
 pub use named::named;
 pub use own::Own;
 pub use recognise::{Recognised, committed};

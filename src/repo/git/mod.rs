@@ -15,6 +15,7 @@ mod history;
 mod http;
 mod landed;
 mod local;
+mod merge;
 mod object;
 mod ssh;
 mod store;
@@ -48,6 +49,7 @@ use crate::{
 pub use head::{LocalClone, LocalHead, open_path};
 pub use landed::Stretch;
 pub use local::check_path;
+pub use merge::merge;
 pub use ssh::SshOptions;
 pub use wire::Limits;
 

@@ -10,13 +10,7 @@ use crate::{
     helm::Template,
     linkerd::Knowledge,
     pins::Stage,
-    pipeline::{
-        Error,
-        draft::{Draft, draft},
-        landed::Landed,
-        survey::Survey,
-        targets::Aim,
-    },
+    pipeline::{Error, draft::Draft, landed::Landed, survey::Survey, targets::Aim, upgrade},
     plan::testing::path,
     policy::StatusCheck,
     propose::forge::Extras,
@@ -245,7 +239,9 @@ impl World {
         let survey = self.survey(&tree, &config)?;
         let operator = self.operator();
         let case = Case { survey: &survey, target: &survey.targets[0], stage };
-        let Some(drafted) = draft(case, "main", &operator, &Never, None, &[])? else { return Ok(None) };
+        let Some(drafted) = upgrade::draft(case, "main", &operator, &Never, None, &[])? else {
+            return Ok(None);
+        };
         let decided = drafted.report.decision.plan().map(|plan| (plan.to, plan.hop_towards));
         let same = known.zip(decided).map(|(basis, (to, hop_towards))| {
             let origin = Origin::of(&Question { case, to, hop_towards, promoted: &[] }, &operator);

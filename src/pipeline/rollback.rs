@@ -1,0 +1,238 @@
+//! The way back: what a stage should become so that its last change is taken back.
+//!
+//! In: a case, and the history of the base branch. Out: a draft, or why there is none. What was there before is read from the
+//! commit before the change; what came since is kept.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{
+    config::TargetConfig,
+    edit::{self, Restoring},
+    linkerd::EdgeVersion,
+    pins::{Inventory, Pin, PinKind, Stage},
+    pipeline::{
+        Error, Operator,
+        basis::{Origin, Question, Watched, Witness},
+        case::Case,
+        draft::{Change, Draft, Drafting, held},
+        landed::Landed,
+        past::Was,
+        promotion,
+        rendering::Rendering,
+        survey::Survey,
+    },
+    plan::{self, Undoing, Undone},
+    policy::{Hold, HoldReason},
+    render::Renderings,
+    repo::{CommitId, Overlay, RepoPath},
+    verify::Clock,
+};
+
+/// How many changes of a stage's files are looked back over.
+const CHANGES: usize = 50;
+/// What was on the base branch for no longer has not run: the commits of a rebased pull request come all at once.
+const MOMENT: SignedDuration = SignedDuration::from_secs(60);
+
+/// The last change of a stage's release.
+struct Last {
+    undone: Undone,
+    /// The release before it.
+    to: EdgeVersion,
+    /// The last commit before it.
+    before: CommitId,
+}
+
+/// Drafts what is to be taken back first of a target, with what is to be told beside it.
+pub(super) fn first(
+    survey: &Survey<'_>,
+    target: Option<&str>,
+    base: &str,
+    operator: &Operator<'_>,
+    landed: &dyn Landed,
+) -> Result<(Draft, Vec<String>), Error> {
+    let named = |one: &&TargetConfig| target.is_none_or(|name| one.target.name == name);
+    let mut found = survey.targets.iter().filter(named);
+    let (Some(target), None) = (found.next(), found.next()) else {
+        let targets = survey.targets.iter().map(|one| one.target.name.clone()).collect();
+        return Err(Error::WhichTarget { named: target.map(str::to_owned), targets });
+    };
+    let (platform, proxies) =
+        (Case { survey, target, stage: Stage::Platform }, Case { survey, target, stage: Stage::DataPlane });
+    if !platform.has_pins() {
+        return Ok((draft(proxies, base, operator, landed)?, Vec::new()));
+    }
+    let last = platform.last_change(landed)?;
+    match last.as_ref().ok().and_then(|last| platform.proxies_ahead(last.to)) {
+        Some(_) => {
+            let note =
+                "proxies go back before the control plane: once that is merged, roll back again for the rest";
+            Ok((draft(proxies, base, operator, landed)?, vec![note.to_owned()]))
+        }
+        None => Ok((draft(platform, base, operator, landed)?, Vec::new())),
+    }
+}
+
+/// Drafts what takes the last change of a stage back.
+pub(super) fn draft(
+    case: Case<'_>,
+    base: &str,
+    operator: &Operator<'_>,
+    landed: &dyn Landed,
+) -> Result<Draft, Error> {
+    let Case { survey, target, .. } = case;
+    let last = match case.last_change(landed)? {
+        Ok(last) => last,
+        Err(reason) => return Ok(case.stuck(None, reason)),
+    };
+    let to = last.to;
+    if let Some(ahead) = case.proxies_ahead(to) {
+        let reason = format!("proxies are pinned to {ahead}, and none may be ahead of the control plane");
+        return Ok(case.stuck(Some(to), reason));
+    }
+    let origin = Origin::of(&Question { case, to, hop_towards: None, promoted: &[] }, operator);
+    let (tree, renderer) = (Watched::new(&origin), Witness::new(operator.renderer));
+    let rendering = Rendering::new(survey, target, &tree, &renderer);
+    let change = match case.way_back(last, landed, &rendering)? {
+        Ok(change) => change,
+        Err(reason) => return Ok(case.stuck(Some(to), reason)),
+    };
+    let clock = Clock::new(operator.now);
+    let drafting = Drafting {
+        case,
+        origin: &origin,
+        tree: &tree,
+        renderer: &renderer,
+        clock: &clock,
+        rendering: &rendering,
+        promoted: &[],
+    };
+    drafting.finish(change, base)
+}
+
+// === impl Case ===
+
+impl Case<'_> {
+    fn stuck(&self, release: Option<EdgeVersion>, reason: String) -> Draft {
+        let hold = Hold { reason: HoldReason::NoWayBack { reason }, release, until: None };
+        self.without_proposal(held(self.stage, hold))
+    }
+
+    /// Takes a change back in the tree; says why that cannot be.
+    fn way_back(
+        &self,
+        last: Last,
+        landed: &dyn Landed,
+        rendering: &Rendering<'_>,
+    ) -> Result<Result<Change, String>, Error> {
+        let Self { survey, target, stage } = *self;
+        let (before, after) = (landed.tree(last.before)?, landed.tree(last.undone.commit)?);
+        let (earlier, then) = (survey.scan(before.as_ref())?, survey.scan(after.as_ref())?);
+        let Some(plan) = plan::back(Undoing {
+            inventory: &survey.inventory,
+            earlier: &earlier,
+            target: &target.target,
+            stage,
+            to: last.to,
+            undone: last.undone,
+            catalog: survey.catalog,
+            options: &survey.options,
+        }) else {
+            return Ok(Err("every pin has the text that it had before".to_owned()));
+        };
+        let inventories = [&survey.inventory, &earlier, &then];
+        let is_rendered = |path: &RepoPath| {
+            let made =
+                |inventory: &&Inventory| inventory.facts.rendered.iter().any(|file| file.path == *path);
+            inventories.iter().any(made)
+        };
+        let restored = edit::restore(&Restoring {
+            before: before.as_ref(),
+            after: after.as_ref(),
+            then: &then,
+            now: survey.tree,
+            inventory: &survey.inventory,
+            plan: &plan,
+            is_part: &|path| self.has_part(path, &inventories),
+            is_rendered: &is_rendered,
+        });
+        let changes = match restored {
+            Ok(changes) => changes,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let edited = Overlay::new(survey.tree, &changes);
+        let done = rendering.compared(&edited, &survey.scan(&edited)?);
+        let rendered = Renderings { done, missing: Vec::new(), helm: None };
+        Ok(Ok(Change { plan, changes, inventory: survey.inventory.clone(), rendered }))
+    }
+
+    /// Tells whether a file belongs to the stage: it has a pin of it, or was rendered with it.
+    fn has_part(&self, path: &RepoPath, inventories: &[&Inventory]) -> bool {
+        let mine = |pin: &Pin| {
+            pin.path == *path
+                && pin.stage == self.stage
+                && pin.kind != PinKind::Other
+                && self.target.target.has(pin)
+        };
+        let beside = |inventory: &Inventory| {
+            let made = |of: &RepoPath| {
+                of == path || of.folder() == path.folder() && path.name().starts_with("kustomization.")
+            };
+            self.stage == Stage::Platform && inventory.facts.rendered.iter().any(|file| made(&file.path))
+        };
+        let covers = self.target.target.covers(path);
+        inventories.iter().any(|inventory| inventory.pins.iter().any(mine) || covers && beside(inventory))
+    }
+
+    /// Names the release of proxies that the control plane would fall behind.
+    fn proxies_ahead(&self, to: EdgeVersion) -> Option<EdgeVersion> {
+        let Self { survey, target, stage } = *self;
+        let proxies = plan::needs(&survey.inventory, &target.target, Stage::DataPlane, &survey.options);
+        proxies.highest.filter(|highest| stage == Stage::Platform && *highest > to)
+    }
+
+    /// Walks back to the last change of the stage's release.
+    fn last_change(&self, landed: &dyn Landed) -> Result<Result<Last, String>, Error> {
+        let now = self.was(&self.survey.inventory);
+        let Some(release) = now.release else {
+            return Ok(Err("which release it is at is not known from its pins".to_owned()));
+        };
+        // With which commit the release came, and since when what came after a stretch is there.
+        let (mut came, mut later) = (None, Timestamp::MAX);
+        let (mut next, mut was) = (Some(landed.tip()), now);
+        for _ in 0..CHANGES {
+            let Some(last) = next else { break };
+            // Pods that had no pin before it came go where the control plane goes.
+            let at = match (was.release, came) {
+                (None, Some(_)) if self.stage == Stage::DataPlane => {
+                    let platform = Case { stage: Stage::Platform, ..*self };
+                    platform.last_change(landed)?.ok().map(|last| last.to)
+                }
+                (release, _) => release,
+            };
+            let Some(at) = at else { break };
+            let Some(stretch) = landed.stretch(last, &was.files)? else { break };
+            let first = stretch.commits.last().copied().unwrap_or(last);
+            if at == release {
+                came = Some((first, stretch.since));
+            } else if later.duration_since(stretch.since) > MOMENT {
+                let Some((commit, since)) = came else { break };
+                let undone = Undone { release, commit, since };
+                return Ok(match at < release {
+                    true => Ok(Last { undone, to: at, before: last }),
+                    false => {
+                        Err(format!("it came down to {release} from {at}: there is nothing to take back"))
+                    }
+                });
+            }
+            (later, next) = (stretch.since, stretch.before);
+            if let Some(before) = next {
+                was = self.was(&self.survey.scan(landed.tree(before)?.as_ref())?);
+            }
+        }
+        Ok(Err("the history of the base branch does not tell what it was at before".to_owned()))
+    }
+
+    fn was(&self, inventory: &Inventory) -> Was {
+        promotion::was(inventory, &self.target.target, self.stage, &self.survey.options)
+    }
+}

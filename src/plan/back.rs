@@ -1,0 +1,82 @@
+//! Step 6, plan: the plan of one target's stage that takes a change back.
+//!
+//! In: what the scan finds now, and what it found before the change. Out: a [`Plan`] in which each pin goes to the text that
+//! it had. Pure.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{Move, NewText, Options, Plan, Target, Undone, edge_of, fingerprint};
+use crate::{
+    linkerd::EdgeVersion,
+    pins::{Form, Inventory, Pin, PinKind, Reason, Stage, Stand},
+    release::Catalog,
+};
+
+/// What is to be taken back.
+#[derive(Clone, Debug)]
+pub struct Undoing<'a> {
+    /// What the scan finds now, resolved.
+    pub inventory: &'a Inventory,
+    /// What it found before the change.
+    pub earlier: &'a Inventory,
+    /// Whose pins move.
+    pub target: &'a Target,
+    /// Which of its pins.
+    pub stage: Stage,
+    /// The release that it was at.
+    pub to: EdgeVersion,
+    /// The change.
+    pub undone: Undone,
+    /// What is known of releases.
+    pub catalog: &'a Catalog,
+    /// What the configuration says of moves.
+    pub options: &'a Options,
+}
+
+/// Plans the way back; `None` where every pin has the text that it had.
+pub fn back(undoing: Undoing<'_>) -> Option<Plan> {
+    let Undoing { inventory, earlier, target, stage, to, undone, catalog, options } = undoing;
+    let earlier: HashMap<Stand<'_>, &Pin> = earlier.pins.iter().map(|pin| (pin.stand(), pin)).collect();
+    let mine = |pin: &Pin| pin.stage == stage && pin.kind != PinKind::Other && target.has(pin);
+    let all = inventory.pins.iter().enumerate().filter(|(_, pin)| mine(pin));
+    let (moves, stays): (Vec<Move>, Vec<Move>) = all
+        .map(|(at, pin)| {
+            let new = new_text(pin, earlier.get(&pin.stand()).copied());
+            let reason = new.is_none().then(|| pin.stays.unwrap_or(Reason::UpToDate));
+            Move { pin: at, new, reason }
+        })
+        .partition(|moved| moved.new.is_some());
+    if moves.is_empty() {
+        return None;
+    }
+    let pins = || moves.iter().filter_map(|moved| inventory.pins.get(moved.pin));
+    let from: BTreeSet<EdgeVersion> = pins().filter_map(edge_of).collect();
+    let request =
+        super::Request { inventory, target, stage, to, hop_towards: None, catalog, options, sources: &[] };
+    Some(Plan {
+        target: target.name.clone(),
+        stage,
+        from: from.into_iter().collect(),
+        older: false,
+        to,
+        hop_towards: None,
+        published: catalog.get(to).and_then(|release| release.published),
+        fingerprint: fingerprint::back(&request, &moves, &undone),
+        inputs: fingerprint::inputs(&request, &moves),
+        undoes: Some(undone),
+        moves,
+        stays,
+    })
+}
+
+fn new_text(pin: &Pin, earlier: Option<&Pin>) -> Option<NewText> {
+    match earlier {
+        // An object of a manifest that came with the release has nothing to go back to.
+        None if pin.form == Form::Rendered || pin.form == Form::Absent => None,
+        None => Some(NewText::Gone),
+        Some(earlier) if earlier.form == pin.form && earlier.value == pin.value => None,
+        Some(earlier) if earlier.form == Form::Absent => Some(NewText::Gone),
+        Some(earlier) if earlier.form == Form::Rendered => Some(NewText::Rendered(earlier.value.clone())),
+        Some(earlier) => Some(NewText::Fixed(earlier.value.clone())),
+    }
+}

@@ -1,0 +1,182 @@
+//! The way back: the last change of a target is taken back by a pull request, and its release does not come again.
+
+use super::play::*;
+use crate::support::{
+    github::Merge,
+    repo::{ADA, put},
+    scene::{DATA_PLANE, PLATFORM, REPO},
+};
+
+const CONFIG: &str = "version: 1\ndataPlane:\n  pins: ignore\n";
+const DAY: i64 = 24 * 3600;
+
+/// The first pull request was merged, a day after all that was there before; returns the files before that.
+fn merged(config: &str, how: Merge) -> (Play, Files) {
+    let play = Play::configured(config);
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - DAY);
+    play.commit("main", "README.md", "A mesh.\n");
+    let play = play.begun();
+    let before = play.files("main");
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second());
+    play.scene.github.merge(REPO, 1, how, "ada", true);
+    (play, before)
+}
+
+fn back(play: &Play) -> Pass {
+    play.pass(play.scene.command("rollback"))
+}
+
+#[test]
+fn a_merged_change_is_taken_back_byte_for_byte_and_does_not_come_again() {
+    for how in [Merge::Commit, Merge::Squash, Merge::Rebase] {
+        let (play, before) = merged(CONFIG, how);
+        let title = "Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)";
+        back(&play).exits(0).prints(&[title, "control-plane.yaml:12 flux-helm-release: 2026.8.3 → 2026.8.2"]);
+        let pull = play.expect(&Expected {
+            number: 2,
+            branch: PLATFORM,
+            base: "main",
+            title,
+            target: "default",
+            release: "edge-26.8.2",
+            files: &before,
+            parents: &[play.tip("main")],
+        });
+        assert_eq!(marker(&pull)["undoes"], "edge-26.8.3");
+        let body = pull.body.expect("a body");
+        for words in
+            ["This takes `edge-26.8.3` back, which came to the base branch on 20", "To keep `edge-26.8.3`"]
+        {
+            assert!(body.contains(words), "{words}\n{body}");
+        }
+
+        // A run keeps it as it is, also where there is something newer.
+        play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.2: nothing to do, http://"]);
+        play.publish(4);
+        play.settles(0);
+        play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+        play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.4: opened http://"]);
+        play.settles(0);
+    }
+}
+
+#[test]
+fn what_was_taken_back_comes_again_once_its_box_is_ticked() {
+    let (play, _) = merged(CONFIG, Merge::Squash);
+    back(&play).exits(0);
+    play.scene.github.merge(REPO, 2, Merge::Commit, "ada", true);
+    let held = "on hold: edge-26.8.3 waits until a release newer than edge-26.8.3 is out, or `--to edge-26.8.3` asks for \
+                it: #2 took edge-26.8.3 back, where a box lets it come again";
+    play.run().exits(0).prints(&[held]);
+    play.settles(0);
+    play.scene.github.tick(REPO, 2, "again edge-26.8.3");
+    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.3: opened http://"]);
+    play.settles(0);
+}
+
+#[test]
+fn what_ran_before_is_restored_and_not_what_was_there_for_a_moment() {
+    let play = Play::configured(CONFIG);
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - DAY);
+    play.commit("main", "README.md", "A mesh.\n");
+    let play = play.begun();
+    let before = play.files("main");
+    // The branch has a commit for each of two releases, which come to the base branch one after another.
+    play.publish(4);
+    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.4: updated http://"]);
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second());
+    play.scene.github.merge(REPO, 1, Merge::Rebase, "ada", true);
+    assert_eq!(play.scene.repo.parents("main").len(), 1);
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.4 → edge-26.8.2 (default, platform)"]);
+    assert_same_files(&play.files(PLATFORM), &before);
+}
+
+#[test]
+fn what_came_since_is_kept() {
+    let (play, before) = merged(CONFIG, Merge::Commit);
+    play.commit("main", "docs/notes.md", "Something else.\n");
+    // On the very line, and elsewhere in the file.
+    let comment = " # moved by pull request";
+    play.replace("main", "crds.yaml", comment, " # Linkerd");
+    play.replace("main", "control-plane.yaml", "apiVersion:", "# Ours.\napiVersion:");
+    back(&play).exits(0);
+    let mut wanted = replaced(&before, &["crds.yaml"], comment, " # Linkerd");
+    wanted = replaced(&wanted, &["control-plane.yaml"], "apiVersion:", "# Ours.\napiVersion:");
+    wanted.insert("docs/notes.md".to_owned(), b"Something else.\n".to_vec());
+    assert_same_files(&play.files(PLATFORM), &wanted);
+}
+
+#[test]
+fn what_was_changed_since_where_it_would_be_restored_is_refused() {
+    let (play, _) = merged(CONFIG, Merge::Commit);
+    // The chart's line is gone with its file.
+    play.scene.repo.commit("main", &ADA, "Move", &[put("crds.yaml", "kind: None\n")]);
+    let done = back(&play).exits(4).prints(&["nothing is taken back until that is settled: crds.yaml"]);
+    assert!(
+        done.done.stdout.contains("it cannot be taken back: the same lines have changed since"),
+        "{}",
+        done.done
+    );
+    assert_eq!(play.scene.github.pulls(REPO).len(), 1);
+}
+
+#[test]
+fn proxies_go_back_before_the_control_plane() {
+    let (play, before) = merged("version: 1\n", Merge::Squash);
+    let platform = play.files("main");
+    play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://"]);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    let note =
+        "note: proxies go back before the control plane: once that is merged, roll back again for the rest";
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, data-plane)", note]);
+    assert_same_files(&play.files(DATA_PLANE), &platform);
+    play.run().exits(0).prints(&["default, data-plane: edge-26.8.3 → edge-26.8.2: nothing to do, http://"]);
+    play.scene.github.merge(REPO, 3, Merge::Squash, "ada", true);
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
+    assert_same_files(&play.files(PLATFORM), &before);
+    play.scene.github.merge(REPO, 4, Merge::Squash, "ada", true);
+    play.run()
+        .exits(0)
+        .prints(&["default, platform: on hold: edge-26.8.3 waits", "default, data-plane: up to date"]);
+    play.settles(0);
+}
+
+#[test]
+fn a_rollback_that_is_closed_or_only_looked_at_leaves_all_as_it_is() {
+    let (play, _) = merged(CONFIG, Merge::Squash);
+    let before = play.world();
+    play.pass(play.scene.command("rollback").arg("--dry-run"))
+        .exits(0)
+        .prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
+    assert_eq!(play.world(), before);
+    back(&play).exits(0);
+    play.scene.github.close(REPO, 2, "ada");
+    play.run().exits(0).prints(&["default, platform: up to date at edge-26.8.3"]);
+    back(&play).exits(0).prints(&["Roll back Linkerd", "/pull/3\n"]);
+    play.publish(4);
+    play.scene.github.close(REPO, 3, "ada");
+    play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.4: opened http://"]);
+}
+
+#[test]
+fn an_upgrade_that_is_open_makes_room_for_the_way_back() {
+    let (play, before) = merged(CONFIG, Merge::Squash);
+    play.publish(4);
+    play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.4: opened http://"]);
+    back(&play).exits(0).prints(&["edge-26.8.3 → edge-26.8.2: updated http://"]);
+    assert_same_files(&play.files(PLATFORM), &before);
+    assert_eq!(marker(&play.pull(2))["undoes"], "edge-26.8.3");
+    play.settles(0);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.4: opened http://"]);
+}
+
+#[test]
+fn there_is_nothing_to_take_back_where_nothing_came() {
+    let play = Play::configured(CONFIG);
+    back(&play).exits(4).prints(&["the history of the base branch does not tell what it was at before"]);
+    let (play, _) = merged(CONFIG, Merge::Squash);
+    play.pass(play.scene.command("rollback").args(["--target", "staging"]))
+        .exits(2)
+        .complains(&["there is no target `staging`; there are: `default`"]);
+}
