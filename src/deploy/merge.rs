@@ -4,7 +4,7 @@
 //! that it had where it was written. What kustomize does beside the patch is done too: a key without a value goes, and items
 //! of a merged list that share a key become one, in the object as a whole.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use indexmap::IndexMap;
 
@@ -225,13 +225,17 @@ impl Merger<'_> {
         let names: Vec<&str> = used.iter().map(|at| fields[*at].as_str()).collect();
         let mut own: Vec<Value> = own.to_vec();
         let mut merged: Vec<Value> = Vec::new();
+        let mut walked: HashSet<&[String]> = HashSet::new();
         for values in &wanted {
+            let again = !walked.insert(values);
             let values: Vec<&str> = used.iter().map(|at| values[*at].as_str()).collect();
             let given = given(&names, &values);
             let mine = own.iter().position(|item| given.iter().all(|(key, value)| has(item, key, value)));
             let theirs =
                 patch.and_then(|patch| patch.iter().find(|item| given.iter().all(|(k, v)| has(item, k, v))));
-            let kept = self.walk(mine.map(|at| &own[at]), theirs, shape)?;
+            // Items that become one are walked once each, and kustomize takes a directive out of the patch where it obeys it.
+            let obeyed = theirs.filter(|_| again).map(obeyed).transpose()?;
+            let kept = self.walk(mine.map(|at| &own[at]), obeyed.as_ref().or(theirs), shape)?;
             let (mut value, in_place) = match (kept, mine) {
                 (Kept::Same, Some(at)) => (own[at].clone(), None),
                 (Kept::In(value), at) => (value, at),
@@ -404,6 +408,30 @@ fn directive_of(patch: &Value) -> Result<(Directive, Value), MergeError> {
     let mut rest = patch.clone();
     rest.remove(DIRECTIVE);
     Ok((found, rest))
+}
+
+/// Returns a part of a patch as it is once it was walked: without the directives that were obeyed.
+fn obeyed(patch: &Value) -> Result<Value, MergeError> {
+    match patch {
+        Value::Map(_) => {
+            let (directive, mut rest) = directive_of(patch)?;
+            if !matches!(directive, Directive::Delete) {
+                for (key, value) in rest.clone().entries() {
+                    rest.insert(key, obeyed(value)?);
+                }
+            }
+            Ok(rest)
+        }
+        Value::List(items) => {
+            let (directive, rest) = list_directive_of(items)?;
+            let all = rest.iter().map(|item| match directive {
+                Directive::Delete => Ok(item.clone()),
+                _ => obeyed(item),
+            });
+            Ok(Value::list(all.collect::<Result<_, _>>()?))
+        }
+        Value::Scalar(_) => Ok(patch.clone()),
+    }
 }
 
 /// Reads the directive of a list: an item that holds nothing else.
