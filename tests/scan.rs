@@ -335,6 +335,46 @@ fn texts_in_texts_and_chains_of_merges_end() {
     soon("merges", &[("values.yaml".to_owned(), format!("a0: &a0 {{linkerd: 1}}\n{chain}"))], 0);
 }
 
+/// An ApplicationSet of the control plane.
+fn set(generator: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: mesh}}\nspec:\n  generators:\n  - {generator}\n  \
+         template:\n    metadata: {{name: 'mesh-{{{{name}}}}'}}\n    spec:\n      source: {{repoURL: https://helm.linkerd.io/edge, chart: \
+         linkerd-control-plane, targetRevision: '{{{{version}}}}'}}\n      destination: {{name: '{{{{name}}}}'}}\n"
+    )
+}
+
+#[test]
+fn what_lies_over_a_bound_is_named_and_its_releases_are_listed() {
+    let list = |version: &str| format!("list: {{elements: [{{name: a, version: {version}}}]}}");
+    let nested = (0..4).fold(list("2026.8.2"), |inner, _| {
+        format!("matrix: {{generators: [{{{inner}}}, {{list: {{elements: [{{x: y}}]}}}}]}}")
+    });
+    let text = set(&format!("{nested}\n  - {}", list("2026.8.1")));
+    let found = scan(&MemoryTree::of(&[("set.yaml", text.as_bytes())]), &ScanOptions::default()).unwrap();
+    let [skip] = &found.skipped[..] else { panic!("{:?}", found.skipped) };
+    let detail = "more than 3 levels: the rest is not looked at";
+    assert_eq!((skip.reason, skip.detail.as_deref()), (SkipReason::TooLarge, Some(detail)));
+    let pins: Vec<_> = found.pins.iter().map(|pin| (pin.kind, pin.value.as_str())).collect();
+    assert_eq!(pins, [(PinKind::Other, "2026.8.2"), (PinKind::ArgoGenerator, "2026.8.1")]);
+}
+
+#[test]
+fn a_file_that_a_generator_asks_for_and_that_is_no_yaml_is_named() {
+    let text =
+        set("git: {repoURL: https://x.test/r.git, revision: HEAD, files: [{path: 'clusters/*.yaml'}]}");
+    let files = [
+        ("set.yaml", text.as_str()),
+        ("clusters/a.yaml", "name: a\nversion: 2026.8.2\n"),
+        ("clusters/b.yaml", "name: [b\nversion: 2026.8.1\n"),
+        ("clusters/c.yaml", "name: [c\n"),
+    ];
+    let files = files.map(|(path, text)| (path, text.as_bytes()));
+    let found = scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap();
+    let skipped: Vec<_> = found.skipped.iter().map(|s| (s.path.as_str(), s.reason)).collect();
+    assert_eq!(skipped, [("clusters/b.yaml", SkipReason::Syntax)]);
+}
+
 #[test]
 fn one_blob_at_very_many_paths_is_judged_once_and_not_read_for_ever() {
     let mut tree = MemoryTree::of(&[("0.txt", &[b"linkerd\n".as_slice(), &[b'x'; 1 << 20]].concat())]);

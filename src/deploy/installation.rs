@@ -22,7 +22,7 @@ use crate::repo::RepoPath;
 pub(super) use top::{Made, Top, candidates};
 
 /// Roots that are looked at.
-const ROOTS: usize = 2_000;
+pub(super) const ROOTS: usize = 2_000;
 /// Builds that are made of them, all together.
 const BUILDS: usize = 10_000;
 
@@ -112,7 +112,7 @@ pub fn installations(
 
 /// Over the bound nobody knows who reads what, and all is one.
 fn too_many(entries: &[RepoPath], of: Vec<Vec<usize>>) -> Installations {
-    let note = |path| Note::new(path, About::Bound(Bound::Objects(ROOTS)));
+    let note = |path| Note::new(path, About::Bound(Bound::Roots(ROOTS)));
     Installations { of, notes: entries.first().map(note).into_iter().collect(), ..Installations::default() }
 }
 

@@ -18,6 +18,7 @@ use super::{
     flux,
     kinds::{self, Deployer, Kind, Makes},
     kustomize,
+    note::{About, Bound, Note},
     object::Object,
     tree_chart::Charts,
     umbrella,
@@ -80,7 +81,8 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut built: Vec<Kept> = Vec::new();
     let mut from_builds: HashSet<RepoPath> = HashSet::new();
     for _ in 0..WAVES {
-        todo.truncate(ROOTS.saturating_sub(built.len()));
+        let beyond = todo.split_off(todo.len().min(ROOTS.saturating_sub(built.len())));
+        deployed.push(builder.left(&beyond, Bound::Roots(ROOTS)));
         let outer = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
         let gathered = parallel::fold(&todo, |gathered: &mut Gathered<R>, root| {
             let own = root.from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references);
@@ -104,6 +106,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             break;
         }
     }
+    deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
     let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
     for Said { facts, parts: more } in parallel::fold(&built, |said: &mut Said<R>, kept| {
         builder.hand_over(kept, &all, true, said);
@@ -312,6 +315,28 @@ impl<R: Default + Send> Builder<'_, R> {
         kept.objects.iter().for_each(|object| (self.take)(&mut said.facts, Fact::Object(object, &cluster)));
     }
 
+    /// Says of roots that they are not built.
+    fn left(&self, roots: &[Root], bound: Bound) -> R {
+        let (mut facts, mut last) = (R::default(), None);
+        for path in roots.iter().filter_map(|root| self.file(&root.what)) {
+            if last.as_ref() != Some(&path) {
+                (self.take)(&mut facts, Fact::Notes(&[Note::new(&path, About::Bound(bound))]));
+                last = Some(path);
+            }
+        }
+        facts
+    }
+
+    /// Returns the file that a root is in.
+    fn file(&self, root: &What) -> Option<RepoPath> {
+        match root {
+            What::Object(object) => Some(object.file.clone()),
+            What::Chart(release) | What::Lone(release) => Some(release.file.clone()),
+            What::Folder(folder) => kustomize::file(self.files, folder),
+            What::Objects => None,
+        }
+    }
+
     fn root(&self, root: &What, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
         match root {
             What::Folder(folder) => {
@@ -341,7 +366,9 @@ impl<R: Default + Send> Builder<'_, R> {
         let Some(kind) = kinds::of(object) else { return };
         match kind.makes {
             Makes::Roots(build) if of.is_none() => {
-                for made in &build(object, cluster, self.files).objects {
+                let build = build(object, cluster, self.files);
+                (self.take)(&mut gathered.facts.facts, Fact::Notes(&build.notes));
+                for made in &build.objects {
                     self.object(made, Some((kind.deployer, object)), cluster, gathered);
                 }
             }
@@ -388,6 +415,7 @@ impl<R: Default + Send> Builder<'_, R> {
             self.used(release, facts);
         }
         (self.take)(facts, Fact::Guards(&build.guards));
+        (self.take)(facts, Fact::Notes(&build.notes));
         self.said(&build.strays, &build.images, outer, &mut gathered.facts);
         self.said(&build.idle, &[], outer, &mut gathered.said);
         kept.objects = Vec::new();
@@ -438,6 +466,7 @@ impl<R: Default + Send> Builder<'_, R> {
     /// Hands over a chart as it is rendered.
     fn used(&self, release: &ChartRelease, facts: &mut R) {
         (self.take)(facts, Fact::Use(release));
+        (self.take)(facts, Fact::Notes(&release.notes));
         self.umbrella(release, facts);
     }
 
@@ -450,42 +479,4 @@ impl<R: Default + Send> Builder<'_, R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::deploy::testing::files;
-
-    /// A Kustomization that each time gives another one of its own folder.
-    const ENDLESS: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: again, namespace: flux-system}
-spec:
-  path: ./again
-  sourceRef: {kind: GitRepository, name: fleet}
-  postBuild: {substitute: {round: '${round}x'}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: 'round-${round}'}
-";
-
-    #[test]
-    fn roots_that_always_give_others_are_followed_so_far() {
-        let files = files(&[("again/a.yaml", ENDLESS)]);
-        let charts = Charts::new(None, &|_| false, &|_| true);
-        let entries = Entries {
-            leading: &[(RepoPath::new("again/a.yaml").unwrap(), false)],
-            written: &[],
-            folders: &[],
-            wanted: &|_| true,
-            mentions: &|object| object.kind() == "ConfigMap",
-            releases: &[],
-            objects: &[],
-            lone: &[],
-            charts: &charts,
-        };
-        let count = model(&files, &entries, &|count: &mut usize, fact| {
-            *count += usize::from(matches!(fact, Fact::Object(..)));
-        });
-        assert_eq!(count.deployed.iter().sum::<usize>(), WAVES);
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! What was not followed, and the bounds that were met: named, never silent.
 
+use std::fmt;
+
 use crate::repo::RepoPath;
 
 /// Something that a deployer does and that is not in the model, with the file that asks for it.
@@ -58,8 +60,12 @@ pub enum About {
 }
 
 /// A bound of the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bound {
+    /// Kustomizations and objects that have something deployed, in one tree.
+    Roots(usize),
+    /// Roots that come of roots, one out of the other.
+    Waves(usize),
     /// Elements of one generator.
     Elements(usize),
     /// Applications of one ApplicationSet, or objects of one ResourceSet.
@@ -80,6 +86,30 @@ pub enum Bound {
     Looks(usize),
     /// Values that one object grows to.
     Values(usize),
+}
+
+// === impl Bound ===
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (most, of) = match self {
+            Self::Roots(most) => (most, "roots of a repository"),
+            Self::Waves(most) => (most, "deployments out of one another"),
+            Self::Elements(most) => (most, "elements of a generator"),
+            Self::Objects(most) => (most, "objects of one"),
+            Self::Branches(most) => {
+                (most, "branches of a template that the repository does not decide between")
+            }
+            Self::Steps(most) => (most, "steps of a template"),
+            Self::Depth(most) => (most, "levels"),
+            Self::Bytes(most) => (most, "bytes of a text that grows"),
+            Self::Kustomizations(most) => (most, "kustomizations that one takes in"),
+            Self::Overlays(most) => (most, "kustomizations in kustomizations"),
+            Self::Looks(most) => (most, "looks at the objects of one build"),
+            Self::Values(most) => (most, "values of one object"),
+        };
+        write!(f, "more than {most} {of}: the rest is not looked at")
+    }
 }
 
 // === impl Note ===

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use super::{
     applier::says_replace,
     corpus::File,
+    is_kustomization,
     object::Object,
     origin::{Origin, Ours},
     place::Place,
-    screen::is_kustomization,
 };
 use crate::{deploy::kinds, linkerd::PROXY_VERSION, repo::RepoPath, yaml::Node};
 

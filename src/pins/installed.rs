@@ -7,12 +7,13 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{Pin, PinKind, RepoPath, Stage, context::Context};
 use crate::{
-    deploy::{self, Mark, Role, Root},
+    deploy::{self, Mark, Note, Role, Root},
     linkerd,
 };
 
-/// Puts to each pin the installations that it serves, and returns all their names, ordered, with the roots.
-pub(super) fn name(context: &Context<'_>, pins: &mut [Pin]) -> (Vec<Arc<str>>, Vec<Root>) {
+/// Puts to each pin the installations that it serves, and returns all their names, ordered, with the roots, and what was
+/// not looked at.
+pub(super) fn name(context: &Context<'_>, pins: &mut [Pin]) -> (Vec<Arc<str>>, Vec<Root>, Vec<Note>) {
     let marks: Vec<Mark> = pins.iter().map(mark).collect();
     let index = context.index;
     let ours = index.releases.iter().filter(|release| linkerd::is_chart(&release.chart));
@@ -28,7 +29,7 @@ pub(super) fn name(context: &Context<'_>, pins: &mut [Pin]) -> (Vec<Arc<str>>, V
     for (pin, of) in pins.iter_mut().zip(found.of) {
         pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();
     }
-    (names, found.roots)
+    (names, found.roots, found.notes)
 }
 
 fn mark(pin: &Pin) -> Mark {

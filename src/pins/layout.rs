@@ -130,7 +130,7 @@ impl<'i> Layout<'i> {
 
     /// Climbs from a file, or from a kustomization's own folder, which is then the first of those above.
     fn above(&self, path: &RepoPath) -> Arc<BTreeSet<&'i str>> {
-        let own = super::screen::is_kustomization(path.name())
+        let own = super::is_kustomization(path.name())
             .then(|| self.index.kustomizations.get_key_value(path.folder()));
         let start: Vec<&str> = match own {
             Some(own) => own.map(|(folder, _)| folder.as_str()).into_iter().collect(),

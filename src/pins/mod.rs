@@ -44,7 +44,7 @@ use crate::{
     yaml::{Ceilings, Route},
 };
 
-pub use crate::deploy::{Root, tree_chart::Evaluate};
+pub use crate::deploy::{Root, kustomize::is_kustomization, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
 pub use other::{Mention, mentions};
@@ -360,6 +360,8 @@ pub struct Facts {
     pub installations: Vec<Arc<str>>,
     /// The files from which what the pins are in is deployed, each with those that it reads.
     pub roots: Vec<Root>,
+    /// Whether there are more of them than are looked at, so that none is known.
+    pub rootless: bool,
     /// Text outside deployable files that would render or install an old release again.
     pub generators: Vec<Generator>,
     /// Renovate or Dependabot configurations that manage the same pins.

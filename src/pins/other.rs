@@ -6,9 +6,8 @@
 use std::{collections::HashSet, ops::Range};
 
 use super::{
-    Form, Generator, Pin, PinKind, Reason, SkipReason,
+    Form, Generator, Pin, PinKind, Reason, SkipReason, is_kustomization,
     marker::{self, TextFile},
-    screen::is_kustomization,
     version_text::{Token, releases, tokens},
 };
 use crate::repo::RepoPath;

@@ -117,8 +117,10 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
     let charted = std::mem::take(&mut claims.charts);
+    let mut beyond = std::mem::take(&mut claims.beyond);
     let mut uses = std::mem::take(&mut claims.uses).complete(&context, &named);
     context.files.forget();
+    skipped.extend(asked_for(&context, &beyond.unread, &skipped));
     deployed::pins(&context, claims, &mut found);
     skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));
     for (evaluated, files) in [(terraformed, terraform), (helmfiled, helmfiles)] {
@@ -142,9 +144,12 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         }
     }
     if options.installations {
-        (inventory.facts.installations, inventory.facts.roots) =
-            installed::name(&context, &mut inventory.pins);
+        let (installations, roots, notes) = installed::name(&context, &mut inventory.pins);
+        (inventory.facts.installations, inventory.facts.roots) = (installations, roots);
+        inventory.facts.rootless = !notes.is_empty();
+        beyond.take(&notes);
     }
+    inventory.skipped.extend(beyond.skipped());
     let appliers = appliers(&context, &inventory.facts);
     let rivals = rivals::find(&corpus, &inventory.pins);
     inventory.facts = Facts { appliers, rivals, ..inventory.facts };
@@ -313,6 +318,20 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
         _ => {}
     }
     take_markers(markers, &mut result.found);
+}
+
+/// Names files that something deployed asks for, that name a release, and that cannot be read.
+fn asked_for(context: &Context<'_>, paths: &BTreeSet<RepoPath>, told: &[Skipped]) -> Vec<Skipped> {
+    let told: HashSet<&RepoPath> = told.iter().map(|skip| &skip.path).collect();
+    let mut result = FileResult::default();
+    for entry in paths.iter().filter(|p| !told.contains(p)).filter_map(|p| context.corpus.entry(p.as_str())) {
+        if let Err(unread) = context.corpus.open(entry) {
+            let hit = Hit { entry: 0, named: true, linkerd: true };
+            unreadable(context, entry, &hit, unread, &mut result);
+        }
+    }
+    let concerns = |skip: &Skipped| !skip.versions.is_empty() || skip.reason == SkipReason::TooLarge;
+    result.skipped.into_iter().filter(concerns).collect()
 }
 
 /// Names a file that mentions Linkerd and cannot be read; its markers are read all the same.

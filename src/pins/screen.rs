@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use memchr::memmem::Finder;
 
-use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped};
+use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization};
 use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError, parallel};
 
 /// A file that may hold a pin, or tie one to its place.
@@ -114,11 +114,6 @@ pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened,
     }
     screened.irrelevant = irrelevant.into_iter().collect();
     Ok(screened)
-}
-
-/// Tells whether a file is a kustomization by its name.
-pub(super) fn is_kustomization(name: &str) -> bool {
-    matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization")
 }
 
 /// Tells by its name whether a file holds no text.

@@ -19,7 +19,7 @@ use url::Url;
 use crate::{
     explain::{Basis, Search},
     linkerd::EdgeVersion,
-    pins::{ChartUse, Pin, PinKind, Root, Site},
+    pins::{ChartUse, Pin, PinKind, Root, Site, is_kustomization},
     pipeline::{Operator, case::Case},
     plan::{self, Target},
     policy::Promoted,
@@ -31,9 +31,6 @@ use crate::{
 
 /// The program, also where it is no release: by its sources.
 const PROGRAM: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("UPLINKER_SOURCES"));
-
-/// The names under which kustomize looks for its file.
-const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// What a stage's pull request is made from, as far as that is known before it is made.
 pub(super) struct Origin<'a> {
@@ -203,7 +200,7 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
         let path = &entry.path;
         named.contains(path)
             || folders.contains(path.folder())
-            || (KUSTOMIZATIONS.contains(&path.name()) && above.contains(path.folder()))
+            || (is_kustomization(path.name()) && above.contains(path.folder()))
             || charts.iter().any(|folder| path.as_str().starts_with(folder))
             || config.path() == Some(path.as_str())
     };

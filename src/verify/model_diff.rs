@@ -42,7 +42,16 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         (TreeFiles::new(input.before, Ceilings::default()), TreeFiles::new(&edited, Ceilings::default()));
     let regenerated = Regenerated::of(input);
     let compared = deploy::compare(&before, &after, &entries, &replaced, &|object| regenerated.has(object));
-    let findings = compared.differences.into_iter().map(finding).collect();
+    let mut findings: Vec<Finding> = compared.differences.into_iter().map(finding).collect();
+    findings.extend(compared.beyond.iter().map(|(root, bound)| {
+        let reason = format!("only a part of what it deploys was compared: {bound}");
+        Finding::warn(NAME, reason).at(root, None).hint(BY_HAND)
+    }));
+    if input.inventory.facts.rootless {
+        let reason =
+            "nothing that is deployed was compared: this repository has more roots than are looked at";
+        findings.push(Finding::warn(NAME, reason).hint(BY_HAND));
+    }
     let looked_at = format!(
         "{} of {}, before and after",
         count(compared.objects, "object"),
@@ -78,6 +87,8 @@ fn finding(difference: deploy::Difference) -> Finding {
 
 const OURS: &str =
     "what builds it follows a release in a way that uplinker does not; change it by hand, or hold the pin";
+
+const BY_HAND: &str = "build it before and after this branch, and compare the two";
 
 /// What charts made again as a whole.
 struct Regenerated<'a> {
@@ -149,5 +160,19 @@ mod tests {
             .check(NAME);
         let wanted = "`HelmRelease linkerd/crds` would differ in more than its release: spec.interval would be another";
         assert!(found.len() == 1 && found[0].reason == wanted, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_not_compared_is_said() {
+        let found = Case::default()
+            .file("crds.yaml", RELEASE)
+            .pins(|build| build.chart("crds.yaml", "linkerd-crds", "2026.8.2").facts(|f| f.rootless = true))
+            .check(NAME);
+        assert!(
+            found.len() == 1
+                && found[0].severity == Severity::Warn
+                && found[0].reason.contains("nothing that"),
+            "{found:?}"
+        );
     }
 }

@@ -17,6 +17,7 @@ use crate::{
         build::Build,
         cluster::Cluster,
         files::Files,
+        kustomize as build,
         note::{About, Bound, Note},
         object::Object,
         value::{Part, Scalar, UNKNOWN, Value},
@@ -154,12 +155,11 @@ impl Source<'_> {
             .into_iter()
             .find(|key| self.value.get(key).is_some_and(|v| *v != Value::empty()));
         let has = |name: &str| RepoPath::resolve(folder, name).is_some_and(|p| self.files.has(p.as_str()));
-        let kustomization = ["kustomization.yaml", "kustomization.yml", "Kustomization"].into_iter().any(has);
         match explicit {
             Some("kustomize") => kustomize::take(self, folder, deployed),
             Some("directory") => directory::take(self, folder, deployed),
             Some(_) => deployed.charts.extend(helm::release(self, Chart::Folder(folder))),
-            None if kustomization => kustomize::take(self, folder, deployed),
+            None if build::file(self.files, folder).is_some() => kustomize::take(self, folder, deployed),
             None if has("Chart.yaml") => deployed.charts.extend(helm::release(self, Chart::Folder(folder))),
             None => directory::take(self, folder, deployed),
         }

@@ -42,7 +42,7 @@ pub(super) struct Lot {
 struct Reach {
     /// Places of which something is in what it deploys.
     exact: BTreeSet<usize>,
-    /// Places in files that it reads.
+    /// Files with places that it reads, by position.
     near: BTreeSet<usize>,
     /// Whether it deploys a control plane.
     plane: bool,
@@ -50,7 +50,9 @@ struct Reach {
 
 /// Places by file.
 struct Places<'m> {
-    by_file: HashMap<&'m str, Vec<usize>>,
+    files: BTreeMap<&'m str, usize>,
+    /// Of each file the places, ordered by their first byte, and how many bytes the longest has.
+    of: Vec<(Vec<usize>, usize)>,
     marks: &'m [Mark],
     is_plane: &'m dyn Fn(&str) -> bool,
 }
@@ -89,9 +91,12 @@ pub(super) fn lots(
     }
     // A file that is read whole tells less than a scalar that is.
     let exact: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.exact).copied().collect();
+    let is_near = |mark: &usize| !exact.contains(mark);
+    let left: Vec<Vec<usize>> =
+        places.of.iter().map(|(marks, _)| marks.iter().copied().filter(is_near).collect()).collect();
     let mut lots: Vec<Lot> = Vec::new();
     for (lot, reach) in found {
-        let near = reach.near.iter().filter(|mark| !exact.contains(mark));
+        let near = reach.near.iter().filter_map(|file| left.get(*file)).flatten();
         let marks = reach.exact.iter().chain(near).copied().collect();
         lots.push(Lot { marks, ..lot });
     }
@@ -133,35 +138,46 @@ fn walk(
 
 impl<'m> Places<'m> {
     fn new(marks: &'m [Mark], is_plane: &'m dyn Fn(&str) -> bool) -> Self {
-        let mut by_file: HashMap<&str, Vec<usize>> = HashMap::new();
+        let (mut files, mut of) = (BTreeMap::new(), Vec::<(Vec<usize>, usize)>::new());
         for (n, mark) in marks.iter().enumerate() {
-            by_file.entry(mark.path.as_str()).or_default().push(n);
+            let file = *files.entry(mark.path.as_str()).or_insert(of.len());
+            if file == of.len() {
+                of.push((Vec::new(), 0));
+            }
+            if let Some((all, longest)) = of.get_mut(file) {
+                all.push(n);
+                *longest = mark.span.len().max(*longest);
+            }
         }
-        Self { by_file, marks, is_plane }
+        let start = |n: &usize| marks.get(*n).map(|mark| mark.span.start);
+        of.iter_mut().for_each(|(all, _)| all.sort_by_key(start));
+        Self { files, of, marks, is_plane }
     }
 
-    fn in_file(&self, path: &str) -> &[usize] {
-        self.by_file.get(path).map_or(&[], Vec::as_slice)
+    /// Returns the position of a file with places.
+    fn file(&self, path: &str) -> Option<usize> {
+        self.files.get(path).copied()
     }
 
     /// Takes the places that a scalar was written at.
     fn read(&self, scalar: &Scalar, found: &mut BTreeSet<usize>) {
         for part in scalar.parts() {
             let Part::Written(origin) = part else { continue };
-            let near = self.in_file(origin.source.path.as_str());
-            let meets = |n: &&usize| {
-                let span = &self.marks[**n].span;
-                span.start < origin.span.end && origin.span.start < span.end
-            };
-            found.extend(near.iter().filter(meets));
+            let of_file = self.file(origin.source.path.as_str()).and_then(|file| self.of.get(file));
+            let Some((all, longest)) = of_file else { continue };
+            let span = |n: &usize| self.marks.get(*n).map_or(0..0, |mark| mark.span.clone());
+            let before = all.partition_point(|n| span(n).start < origin.span.end);
+            let near = all.iter().take(before).rev();
+            let near = near.take_while(|n| span(n).start + longest > origin.span.start);
+            found.extend(near.filter(|n| origin.span.start < span(n).end));
         }
     }
 
-    /// Takes the places below a folder: what a chart of the tree consists of.
+    /// Takes the files below a folder: what a chart of the tree consists of.
     fn below(&self, folder: &str, found: &mut BTreeSet<usize>) {
         let prefix = format!("{}/", folder.trim_start_matches("./").trim_end_matches('/'));
-        let inside = self.by_file.iter().filter(|(path, _)| path.starts_with(&prefix));
-        found.extend(inside.flat_map(|(_, marks)| marks));
+        let behind = self.files.range(prefix.as_str()..).take_while(|(path, _)| path.starts_with(&prefix));
+        found.extend(behind.map(|(_, file)| file));
     }
 }
 
@@ -208,8 +224,8 @@ impl Walk<'_> {
         let seat = made.away.or(seat);
         let places = self.places;
         let reach = self.reaches.entry(seat.clone()).or_default();
-        reach.near.extend(written.into_iter().flat_map(|path| places.in_file(path.as_str())));
-        reach.near.extend(watch.into_read().iter().flat_map(|path| places.in_file(path)));
+        reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
+        reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart(places, chart));
         for object in made.objects {
             if is_root(&object) {
@@ -232,7 +248,7 @@ impl Walk<'_> {
             let Some(made) = top::made(object, &cluster, &watch) else { continue };
             let reach = self.reaches.entry(made.away.or_else(|| seat.clone())).or_default();
             let places = self.places;
-            reach.near.extend(watch.into_read().iter().flat_map(|path| places.in_file(path)));
+            reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
             made.charts.iter().for_each(|chart| reach.chart(places, chart));
             object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
         }

@@ -11,7 +11,7 @@ use crate::{
         files::Files,
         flux,
         kinds::{self, Makes, is_root},
-        kustomize::{self, NAMES},
+        kustomize::{self, is_kustomization},
         note::Note,
         object::Object,
         value::Scalar,
@@ -125,7 +125,7 @@ fn destination(application: &Object) -> Option<String> {
 pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> {
     let mut all: Vec<Top> = Vec::new();
     for path in entries.iter().collect::<BTreeSet<_>>() {
-        if NAMES.contains(&path.name()) {
+        if is_kustomization(path.name()) {
             all.push(Top::Overlay(path.clone()));
         } else if MANIFESTS.iter().any(|end| path.as_str().ends_with(end))
             && let Ok(documents) = files.documents(path.as_str())

@@ -35,7 +35,7 @@ use super::{
 use crate::repo::RepoPath;
 
 pub use names::HASH;
-pub(super) use target::NAMES;
+pub use target::{NAMES, file, is_kustomization};
 
 /// Builds the kustomization of a folder (`""` is the root).
 pub fn build(files: &dyn Files, folder: &str) -> Build {

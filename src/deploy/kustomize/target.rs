@@ -25,8 +25,8 @@ use crate::{
     repo::RepoPath,
 };
 
-/// The names of a kustomization's file.
-pub(in crate::deploy) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+/// The names of a kustomization's file, in the order in which kustomize looks for them.
+pub const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// What a kustomization may say; kustomize refuses all else. Letters of either case are one to it.
 const KEYS: [&str; 34] = [
@@ -303,10 +303,20 @@ impl<'f> Builder<'f> {
     }
 }
 
+/// Tells whether a file is a kustomization by its name.
+pub fn is_kustomization(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+/// Finds the kustomization of a folder.
+pub fn file(files: &dyn Files, folder: &str) -> Option<RepoPath> {
+    let path = |name: &&str| RepoPath::resolve(folder, name).filter(|path| files.has(path.as_str()));
+    NAMES.iter().find_map(path)
+}
+
 /// Reads the kustomization of a folder, where it has one.
 pub(super) fn kustomization(files: &dyn Files, folder: &str) -> Result<Option<(Here, Value)>, Note> {
-    let path = |name: &&str| RepoPath::resolve(folder, name).filter(|path| files.has(path.as_str()));
-    let Some(path) = NAMES.iter().find_map(path) else { return Ok(None) };
+    let Some(path) = file(files, folder) else { return Ok(None) };
     let unread = |error: &FileError| About::Unread { what: path.as_str().to_owned(), why: error.to_string() };
     let documents = files.documents(path.as_str()).map_err(|error| Note::new(&path, unread(&error)))?;
     let value = documents.first().cloned().unwrap_or_else(Value::empty);

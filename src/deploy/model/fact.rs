@@ -2,8 +2,8 @@
 
 use crate::{
     deploy::{
-        chart::ChartRelease, cluster::Cluster, json_patch::Guard, kinds::Deployer, object::Object,
-        tree_chart::Rendered, value::Value,
+        chart::ChartRelease, cluster::Cluster, json_patch::Guard, kinds::Deployer, note::Note,
+        object::Object, tree_chart::Rendered, value::Value,
     },
     repo::RepoPath,
 };
@@ -51,6 +51,8 @@ pub enum Fact<'f> {
     File(&'f RepoPath),
     /// What came of a chart of the tree, beside its objects.
     Rendered(&'f Rendered),
+    /// What was not followed.
+    Notes(&'f [Note]),
 }
 
 /// Takes what is found; each thread has a result of its own.

@@ -27,6 +27,7 @@ pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> 
         claims.uses.take(context, release);
     }
     claims.objects.extend(deployed.objects);
+    claims.beyond.take_bounds(&deployed.notes);
     Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes)
 }
 
@@ -41,6 +42,7 @@ pub(in crate::pins) fn helmfile(
         take_release(context, release, PinKind::Helmfile, claims);
         claims.uses.take(context, release);
     }
+    claims.beyond.take_bounds(&deployed.notes);
     // A template that helmfile fills is read, whatever its name is.
     skipped.retain(|s| s.reason != SkipReason::HelmTemplate || !deployed.read.contains(&s.path));
     Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes)

@@ -151,7 +151,7 @@ fn detail(about: &About) -> Option<String> {
     Some(match about {
         About::Untraced(text) => format!("it renders `{text}`, and where that was written is not known"),
         About::Expression(text) => format!("`{{{{ {text} }}}}` is not followed without Helm"),
-        About::Bound(_) => "it is larger than is evaluated".to_owned(),
+        About::Bound(bound) => bound.to_string(),
         About::Refused(why) | About::Fails { why, .. } => why.clone(),
         About::Unread { what, why } => format!("{what}: {why}"),
         About::Remote(what) => format!("{what} is not in this repository"),

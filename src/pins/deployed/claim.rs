@@ -5,7 +5,7 @@
 
 use std::{cmp::Ordering, collections::BTreeSet, ops::Range};
 
-use super::{charts::Charted, uses::Uses};
+use super::{beyond::Beyond, charts::Charted, uses::Uses};
 use crate::{
     deploy::{ChartRelease, Object, Origin, Part, Scalar, json_patch::Guard, value::Via},
     linkerd::{self, PROXY_VERSION},
@@ -60,6 +60,8 @@ pub(in crate::pins) struct Claims {
     pub objects: Vec<Object>,
     /// How charts are rendered.
     pub uses: Uses,
+    /// What was not followed.
+    pub beyond: Beyond,
     /// How many of the claims are known to differ.
     settled: usize,
 }
@@ -185,6 +187,7 @@ impl Claims {
         self.local.extend(other.local);
         self.objects.extend(other.objects);
         self.uses.append(other.uses);
+        self.beyond.append(other.beyond);
     }
 
     /// Returns every place once, ordered by file and position.

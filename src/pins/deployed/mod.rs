@@ -3,6 +3,7 @@
 //! In: charts and objects whose scalars know where they were written. Out: a pin where each release of Linkerd that they
 //! read was written, in whatever file. Readers push claims; the places are looked at once, when all are gathered.
 
+mod beyond;
 mod by_file;
 mod charts;
 mod claim;

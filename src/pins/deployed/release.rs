@@ -77,7 +77,12 @@ fn kind(deployer: Deployer) -> PinKind {
 
 /// Finds the line on which an object begins, or where there is none, on which the chart is named.
 fn line(release: &ChartRelease, object: Option<&Object>) -> Option<usize> {
-    let scalars = object.map_or_else(|| vec![&release.chart], |object| object.value.scalars());
+    // Lists are long, and none comes before an object's kind and name.
+    let of_object = |object: &Object| {
+        let own = ["apiVersion", "kind"].map(|key| object.value.scalar(&[key])).into_iter().flatten();
+        own.chain(object.name()).cloned().collect()
+    };
+    let scalars: Vec<Scalar> = object.map_or_else(|| vec![release.chart.clone()], of_object);
     let first = scalars.iter().flat_map(|scalar| scalar.parts()).filter_map(|part| match part {
         Part::Written(at) if at.source.path == release.file => Some(at),
         _ => None,

@@ -84,6 +84,7 @@ pub(in crate::pins) fn roots(
         Fact::Guards(guards) => claims.guards(guards),
         Fact::File(path) => take_values_file(context, path, claims),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
+        Fact::Notes(notes) => claims.beyond.take(notes),
     });
     found.deployed.into_iter().for_each(|found| claims.append(found));
     found.written.into_iter().for_each(|found| claims.append_written(found));

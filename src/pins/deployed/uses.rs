@@ -14,8 +14,8 @@ use std::{
 use crate::{
     deploy::{About, ChartRelease, Files as _, Note, Scalar, value::UNKNOWN},
     pins::{
-        ChartUse, Reason, ValuesPart, context::Context, object::Object, origin::Ours, place::Place,
-        screen::is_kustomization,
+        ChartUse, Reason, ValuesPart, context::Context, is_kustomization, object::Object, origin::Ours,
+        place::Place,
     },
     repo::RepoPath,
     yaml,

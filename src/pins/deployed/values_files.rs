@@ -9,7 +9,7 @@ use super::{
 use crate::{
     deploy::{Files as _, Value},
     linkerd,
-    pins::{chart, context::Context, index::LocalChart, screen::is_kustomization},
+    pins::{chart, context::Context, index::LocalChart, is_kustomization},
     repo::RepoPath,
 };
 

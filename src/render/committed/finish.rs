@@ -13,6 +13,7 @@ use super::{
     write::{FileEdit, Written},
 };
 use crate::{
+    deploy::kustomize::NAMES as KUSTOMIZATIONS,
     edit::spliced,
     render::{Manifest, NotRendered, Rendering},
     repo::{Entry, FileChange, Mode, RepoPath},
@@ -127,7 +128,7 @@ fn kustomizations(request: &Regenerate<'_>, moves: &Moves<'_>) -> Vec<FileChange
     let paths = moves.added.iter().map(|arrival| &arrival.path).chain(moves.removed);
     let folders: BTreeSet<&str> = paths.flat_map(|path| above(path.folder())).collect();
     let mut changes = Vec::new();
-    for (folder, name) in folders.iter().flat_map(|f| kustomization::NAMES.map(|name| (*f, name))) {
+    for (folder, name) in folders.iter().flat_map(|f| KUSTOMIZATIONS.map(|name| (*f, name))) {
         let Some(path) = RepoPath::resolve(folder, name) else { continue };
         let Some(entry) = entry(request, &path).filter(|e| matches!(e.mode, Mode::File | Mode::Executable))
         else {

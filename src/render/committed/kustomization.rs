@@ -10,9 +10,6 @@ use crate::{
     yaml::{Node, Stream},
 };
 
-/// The names under which kustomize looks for its file.
-pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
 /// A file that comes.
 #[derive(Clone, Debug)]
 pub(super) struct Arrival {

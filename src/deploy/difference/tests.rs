@@ -1,0 +1,169 @@
+//! What an edit changes beyond its texts, on trees of a few files.
+
+use super::*;
+use crate::deploy::testing::files;
+
+const OVERLAY: &str = "resources: [release.yaml]\npatches:\n- target: {kind: HelmRelease}\n  patch: |\n    - {op: test, path: \
+                       /spec/version, value: 2026.8.2}\n    - {op: replace, path: /spec/interval, value: 1h}\n";
+const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: mesh, namespace: \
+                       linkerd}\nspec: {version: 2026.8.2, interval: 5m, other: 2026.8.2}\n";
+
+/// Compares a tree with one in which a text of some places is replaced.
+fn compared(tree: &[(&str, &str)], after: &[(&str, &str)], places: &[(&str, usize)]) -> Vec<Difference> {
+    let path = |text: &str| RepoPath::new(text).unwrap();
+    let mut replaced = Replaced::default();
+    for (file, at) in places {
+        replaced.add(&path(file), *at..at + 8, "2026.8.2", "2026.8.3");
+    }
+    let entries: Vec<RepoPath> = tree.iter().map(|(file, _)| path(file)).collect();
+    let found = compare(&files(tree), &files(after), &entries, &replaced, &|_| false);
+    assert!(found.roots > 0 && (found.objects > 0 || !found.differences.is_empty()), "{found:?}");
+    found.differences
+}
+
+fn at(text: &str, nth: usize) -> usize {
+    text.match_indices("2026.8.2").nth(nth).unwrap().0
+}
+
+fn moved(text: &str, nth: usize) -> String {
+    let mut text = text.to_owned();
+    text.replace_range(at(&text, nth)..at(&text, nth) + 8, "2026.8.3");
+    text
+}
+
+#[test]
+fn what_only_moves_its_releases_differs_in_nothing() {
+    let tree = [("kustomization.yaml", OVERLAY), ("release.yaml", RELEASE)];
+    let (overlay, release) = (moved(OVERLAY, 0), moved(RELEASE, 0));
+    let after = [("kustomization.yaml", overlay.as_str()), ("release.yaml", &release)];
+    let places = [("kustomization.yaml", at(OVERLAY, 0)), ("release.yaml", at(RELEASE, 0))];
+    assert_eq!(compared(&tree, &after, &places), []);
+}
+
+#[test]
+fn a_guard_that_is_left_behind_fails() {
+    let tree = [("kustomization.yaml", OVERLAY), ("release.yaml", RELEASE)];
+    let release = moved(RELEASE, 0);
+    let after = [("kustomization.yaml", OVERLAY), ("release.yaml", release.as_str())];
+    let found = compared(&tree, &after, &[("release.yaml", at(RELEASE, 0))]);
+    assert!(found.iter().any(|d| matches!(d.what, What::Fails(_))), "{found:?}");
+}
+
+#[test]
+fn a_failure_that_is_there_hides_no_other() {
+    let broken = "- target: {kind: HelmRelease}\n  patch: |\n    - {op: remove, path: /spec/nothing}\n";
+    let overlay = format!("{OVERLAY}{broken}");
+    let tree = [("kustomization.yaml", overlay.as_str()), ("release.yaml", RELEASE)];
+    assert_eq!(compared(&tree, &tree, &[]), [], "it fails as it did");
+    let release = moved(RELEASE, 0);
+    let after = [("kustomization.yaml", overlay.as_str()), ("release.yaml", release.as_str())];
+    let found = compared(&tree, &after, &[("release.yaml", at(RELEASE, 0))]);
+    assert!(matches!(found[..], [Difference { what: What::Fails(_), .. }]), "{found:?}");
+}
+
+#[test]
+fn a_text_that_was_not_to_move_is_named_with_its_object_and_field() {
+    let tree = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", RELEASE)];
+    let both = moved(&moved(RELEASE, 0), 0);
+    let after = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", both.as_str())];
+    let found = compared(&tree, &after, &[("release.yaml", at(RELEASE, 0))]);
+    let texts = Some(("2026.8.2".to_owned(), "2026.8.3".to_owned()));
+    let what = What::Field { field: "spec.other".to_owned(), texts };
+    let root = RepoPath::new("kustomization.yaml").unwrap();
+    assert_eq!(found, [Difference { root, object: "HelmRelease linkerd/mesh".to_owned(), what }]);
+}
+
+#[test]
+fn a_text_that_names_no_release_is_not_shown() {
+    let tree = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", RELEASE)];
+    let (moved, at) = (moved(RELEASE, 0).replace("5m", "hunter2"), at(RELEASE, 0));
+    let after = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", moved.as_str())];
+    let found = compared(&tree, &after, &[("release.yaml", at)]);
+    assert_eq!(found[0].what, What::Field { field: "spec.interval".to_owned(), texts: None });
+}
+
+#[test]
+fn what_is_taken_out_or_comes_anew_is_named() {
+    let two = format!("{RELEASE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: web}}\n");
+    let tree = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", two.as_str())];
+    let one = [("kustomization.yaml", "resources: [release.yaml]\n"), ("release.yaml", RELEASE)];
+    let gone = compared(&tree, &one, &[]);
+    assert_eq!((gone[0].object.as_str(), &gone[0].what), ("Namespace web", &What::Gone));
+    let new = compared(&one, &tree, &[]);
+    assert_eq!((new[0].object.as_str(), &new[0].what), ("Namespace web", &What::New));
+}
+
+#[test]
+fn an_entry_that_was_to_come_is_no_difference_and_any_other_is() {
+    let workload = |annotations: &str| {
+        format!(
+            "kind: Deployment\nmetadata: {{name: a}}\nspec: {{template: {{metadata: {{{annotations}}}}}}}\n"
+        )
+    };
+    let compared = |goes: bool, before: &str, after: &str| {
+        let mut replaced = Replaced::default();
+        match goes {
+            true => replaced.remove_entry("x/version", "edge-26.8.3"),
+            false => replaced.add_entry("x/version", "edge-26.8.3"),
+        }
+        let root = "resources: [a.yaml]\n";
+        let (before, after) = (workload(before), workload(after));
+        let tree = [("kustomization.yaml", root), ("a.yaml", before.as_str())];
+        let now = [("kustomization.yaml", root), ("a.yaml", after.as_str())];
+        let entries = [RepoPath::new("kustomization.yaml").unwrap()];
+        compare(&files(&tree), &files(&now), &entries, &replaced, &|_| false).differences.len()
+    };
+    let comes = "annotations: {x/version: edge-26.8.3}";
+    for before in ["", "annotations:", "annotations: {}"] {
+        assert_eq!(compared(false, before, comes), 0, "{before}");
+        assert_eq!(compared(true, comes, before), 0, "{before}");
+    }
+    assert_eq!(compared(false, "annotations: {a: b}", "annotations: {a: b, x/version: edge-26.8.3}"), 0);
+    assert_eq!(compared(false, comes, ""), 1, "nothing was to go");
+    for other in [
+        "annotations: {x/version: edge-26.8.4}",
+        "annotations: {x/other: edge-26.8.3}",
+        "annotations: {x/version: edge-26.8.3, a: b}",
+        "annotations: {x/version: {edge-26.8.3: a}}",
+    ] {
+        assert_eq!(compared(false, "", other), 1, "{other}");
+        assert_eq!(compared(true, other, ""), 1, "{other}");
+    }
+    assert_eq!(compared(false, "annotations: {a: b}", comes), 1, "nothing goes for it");
+}
+
+#[test]
+fn a_root_of_which_a_part_is_left_out_is_named() {
+    let nested = (0..4).fold("list: {elements: []}".to_owned(), |inner, _| {
+        format!("matrix: {{generators: [{{{inner}}}, {{list: {{elements: [{{x: y}}]}}}}]}}")
+    });
+    let set = format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: sets}}\nspec:\n  generators: [{{{nested}}}]\n  \
+         template: {{metadata: {{name: a}}, spec: {{}}}}\n"
+    );
+    let tree = [("set.yaml", set.as_str()), ("kustomization.yaml", "resources: [set.yaml]\n")];
+    let entries = ["set.yaml", "kustomization.yaml"].map(|path| RepoPath::new(path).unwrap());
+    let found = compare(&files(&tree), &files(&tree), &entries, &Replaced::default(), &|_| false);
+    let beyond = [(entries[0].clone(), Bound::Depth(3))];
+    assert_eq!((found.roots, found.beyond), (2, beyond.into()));
+    let many: Vec<String> = (0..=ROOTS).map(|n| format!("a{n}/kustomization.yaml")).collect();
+    let tree: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), "{}")).collect();
+    let entries: Vec<RepoPath> = many.iter().map(|path| RepoPath::new(path.as_str()).unwrap()).collect();
+    let found = compare(&files(&tree), &files(&tree), &entries, &Replaced::default(), &|_| false);
+    assert_eq!((found.roots, found.beyond.len()), (0, 1));
+}
+
+#[test]
+fn a_text_of_which_a_part_is_read_moves_by_that_part() {
+    let text = "edge-26.8.2";
+    let source = std::sync::Arc::new(crate::deploy::Source {
+        path: RepoPath::new("a.yaml").unwrap(),
+        blob: crate::repo::BlobId([0; 20]),
+        text: text.into(),
+    });
+    let mut replaced = Replaced::default();
+    replaced.add(&source.path, 0..text.len(), text, "edge-26.10.12");
+    let whole = Scalar::file(&source);
+    assert_eq!(replaced.text(&whole), "edge-26.10.12");
+    assert_eq!(replaced.text(&whole.cut(5..text.len())), "26.10.12");
+}
