@@ -5,13 +5,14 @@ use std::{fs, path::Path};
 
 use assert_cmd::Command;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "run",
     "plan",
     "pins",
     "status",
     "rollback",
     "verify",
+    "doctor",
     "releases",
     "serve",
     "init",

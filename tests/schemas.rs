@@ -39,7 +39,7 @@ fn reports() -> Vec<Value> {
     let verify =
         scene.home.run(["verify", "--format", "json"]).arg(format!("--charts-url={}", scene.feed.charts()));
     let verify = verify.env("UPLINKER_HELM", helm()).arg(scene.repo.path()).done().exits(0).json();
-    vec![pins, json("plan"), json("run"), json("run"), json("status"), verify, releases()]
+    vec![pins, json("plan"), json("run"), json("run"), json("status"), json("doctor"), verify, releases()]
 }
 
 /// Every place in a document that holds an object.

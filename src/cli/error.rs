@@ -5,11 +5,15 @@ use jiff::Timestamp;
 use crate::{
     config::{ConfigErrors, ReadError},
     pipeline,
-    propose::forge::ForgeError,
+    propose::forge::{ALLOW_ACTIONS, ForgeError},
     release::ReleaseError,
     repo::{GitError, TreeError},
     sys::{http::HttpSetup, secrets::TokenError},
 };
+
+/// What to do where the feeds are out of reach.
+pub(super) const MIRRORS: &str = "try again later; where these hosts are out of reach, name mirrors with `--charts-url`, \
+                                  `--releases-url` and `--versioncheck-url`";
 
 /// How a command ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,10 +241,7 @@ impl From<ReleaseError> for Error {
         let message = error.to_string();
         let told = match &error {
             ReleaseError::AllOff => Self::usage(message),
-            error if error.is_temporary() => Self::temporary(message).hint(
-                "try again later; where these hosts are out of reach, name mirrors with `--charts-url`, \
-                 `--releases-url` and `--versioncheck-url`",
-            ),
+            error if error.is_temporary() => Self::temporary(message).hint(MIRRORS),
             ReleaseError::NoFeed { .. } => {
                 Self::failed(message).hint("check the addresses of the feeds, or mirror them and name a file")
             }
@@ -268,9 +269,7 @@ impl From<ForgeError> for Error {
                 None => "use its new address",
             }),
             ForgeError::PullsForbidden { compare } => {
-                let setting = "turn on Settings > Actions > General > \"Allow GitHub Actions to create and approve \
-                               pull requests\", or use another token";
-                let error = Self::failed(message).hint(setting);
+                let error = Self::failed(message).hint(ALLOW_ACTIONS);
                 match compare {
                     Some(link) => error.hint(format!("the branch is there; open the pull request at {link}")),
                     None => error,

@@ -6,6 +6,7 @@
 mod args;
 mod completions;
 mod demo;
+mod doctor;
 mod error;
 mod init;
 mod man;
@@ -78,6 +79,7 @@ enum Command {
     Status(status::StatusArgs),
     Rollback(rollback::RollbackArgs),
     Verify(verify::VerifyArgs),
+    Doctor(doctor::DoctorArgs),
     Releases(releases::ReleasesArgs),
     Serve(serve::ServeArgs),
     Init(init::InitArgs),
@@ -136,6 +138,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Status(args) => status::execute(args, context),
         Command::Rollback(args) => rollback::execute(args, context),
         Command::Verify(args) => verify::execute(args, context),
+        Command::Doctor(args) => doctor::execute(args, context),
         Command::Releases(args) => releases::execute(args, context),
         Command::Serve(args) => serve::execute(args, context),
         Command::Init(args) => init::execute(&args, context),

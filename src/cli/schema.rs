@@ -40,6 +40,8 @@ enum Of {
     Releases,
     /// `status --format json`
     Status,
+    /// `doctor --format json`
+    Doctor,
 }
 
 /// Runs the command.
@@ -52,6 +54,7 @@ pub(super) fn execute(args: &SchemaArgs, context: &Context) -> Result<Exit, Erro
         Of::Verify => Some(Document::Verify),
         Of::Releases => Some(Document::Releases),
         Of::Status => Some(Document::Status),
+        Of::Doctor => Some(Document::Doctor),
     };
     let text = match (document, context.format) {
         (None, Some(Format::Markdown)) => reference::page(),

@@ -52,7 +52,7 @@ pub(super) struct Session<'t> {
 }
 
 /// Where a request's commits come from and go to.
-enum Place {
+pub(super) enum Place {
     /// A remote, by URL or by the path of a bare folder.
     Remote(String),
     /// The HEAD commit of a clone.
@@ -248,7 +248,7 @@ impl<'t> Session<'t> {
         })
     }
 
-    fn operate<T>(
+    pub(super) fn operate<T>(
         &self,
         request: &RunRequest,
         catalog: &Catalog,
@@ -287,7 +287,7 @@ impl<'t> Session<'t> {
 
     /// A path is a remote for a run, where it is a bare folder or has an `origin`; for a plan only where it is a bare
     /// folder whose proposals are named too.
-    fn place(&self, request: &RunRequest, writes: bool) -> Result<Place, Error> {
+    pub(super) fn place(&self, request: &RunRequest, writes: bool) -> Result<Place, Error> {
         let path = match &request.repository {
             Repository::Remote(url) => return Ok(Place::Remote(url.as_str().to_owned())),
             Repository::Path(path) => path,
@@ -302,13 +302,23 @@ impl<'t> Session<'t> {
         }
     }
 
-    fn remote(&self, url: &str, cache: Option<&Path>, token: Option<&Token>) -> Result<GitRemote<'_>, Error> {
+    pub(super) fn remote(
+        &self,
+        url: &str,
+        cache: Option<&Path>,
+        token: Option<&Token>,
+    ) -> Result<GitRemote<'_>, Error> {
         let cache = cache.map(|dir| dir.join("git"));
         let options = RemoteOptions { cache, token: token.map(Token::secret), ..RemoteOptions::default() };
         Ok(GitRemote::open(url, options, &self.http)?)
     }
 
-    fn github(&self, url: &str, api: &url::Url, token: Option<&Token>) -> Result<GitHub<'_>, Error> {
+    pub(super) fn github(
+        &self,
+        url: &str,
+        api: &url::Url,
+        token: Option<&Token>,
+    ) -> Result<GitHub<'_>, Error> {
         let address = Address::of(url, Some(api)).map_err(|e| Error::usage(e.to_string()))?;
         let Some(token) = token else {
             return Err(Error::usage(format!("no token for {}", address.host()))
@@ -403,7 +413,7 @@ fn no_such_path(path: &Path, error: GitError) -> Error {
 }
 
 /// A clone without `origin` says nothing of where to push.
-fn no_origin(repository: &Repository) -> Error {
+pub(super) fn no_origin(repository: &Repository) -> Error {
     Error::usage(format!(
         "`{repository}` is a clone without a remote `origin`, so there is nowhere to push to"
     ))
@@ -411,7 +421,7 @@ fn no_origin(repository: &Repository) -> Error {
 }
 
 /// A bare folder on this machine has no forge but a directory.
-fn choose_forge(request: &RunRequest, url: &str) -> Result<Forge, Error> {
+pub(super) fn choose_forge(request: &RunRequest, url: &str) -> Result<Forge, Error> {
     if let Some(folder) = request.forge.named_directory() {
         return Ok(Forge::Directory(folder.to_owned()));
     }

@@ -151,6 +151,22 @@ impl Rule {
     }
 }
 
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Signatures => "commits have to be signed",
+            Self::ForcePush => "no force-push",
+            Self::LinearHistory => "no merge commits",
+            Self::Deletion => "no branch is deleted",
+            Self::Creation => "no branch is made",
+            Self::PullRequest => "changes come through pull requests and their checks",
+            Self::Pattern => "names, messages or addresses have to match a pattern",
+            Self::PrivateAddress => "no private address is published",
+            Self::Workflow => "no workflow file changes",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 
 mod actions;
 mod diff;
+mod doctor;
 mod escape;
 mod pins;
 mod plan;
@@ -38,6 +39,7 @@ use crate::{
 };
 
 pub use actions::outputs;
+pub use doctor::{Check, DoctorReport, Health};
 pub use escape::{for_json, for_terminal, lines_for_terminal};
 pub use schema::{Document, schema};
 pub use status::{Behind, OpenPull, StatusReport, StatusRow};

@@ -7,7 +7,7 @@ use schemars::{
 };
 use serde_json::json;
 
-use super::{pins, plan, releases, status, verify};
+use super::{doctor, pins, plan, releases, status, verify};
 
 /// A report with a versioned form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum Document {
     Releases,
     /// `uplinker.status/v1`.
     Status,
+    /// `uplinker.doctor/v1`.
+    Doctor,
 }
 
 /// Returns the JSON Schema of a report as text that ends with a line break.
@@ -35,6 +37,7 @@ pub fn schema(document: Document) -> String {
         Document::Verify => ("uplinker.verify/v1", of::<verify::Document<'_>>()),
         Document::Releases => ("uplinker.releases/v1", of::<releases::Document<'_>>()),
         Document::Status => ("uplinker.status/v1", of::<status::Document<'_>>()),
+        Document::Doctor => ("uplinker.doctor/v1", of::<doctor::Document<'_>>()),
     };
     schema.insert("title".to_owned(), json!(name));
     schema.remove("description");

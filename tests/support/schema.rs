@@ -11,13 +11,14 @@ use uplinker::{
 };
 
 /// All documents with a schema, by their names.
-pub const DOCUMENTS: [(&str, Document); 6] = [
+pub const DOCUMENTS: [(&str, Document); 7] = [
     ("uplinker.pins/v1", Document::Pins),
     ("uplinker.plan/v1", Document::Plan),
     ("uplinker.run/v1", Document::Run),
     ("uplinker.verify/v1", Document::Verify),
     ("uplinker.releases/v1", Document::Releases),
     ("uplinker.status/v1", Document::Status),
+    ("uplinker.doctor/v1", Document::Doctor),
 ];
 
 /// Returns what a schema has against a document; the document names its schema itself.

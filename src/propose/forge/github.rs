@@ -9,6 +9,7 @@ mod answer;
 mod extras;
 mod identity;
 mod merging;
+mod preflight;
 mod status_checks;
 mod wire;
 
@@ -35,6 +36,7 @@ use self::{
 };
 use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
+    preflight::{Needed, Seen, Subject},
 };
 use crate::{
     policy::StatusCheck,
@@ -293,6 +295,10 @@ fn connect(http: &Http, root: &str, token: Option<&str>) -> Result<Octocrab, &'s
 }
 
 impl Forge for GitHub<'_> {
+    fn preflight(&self, needed: &Needed) -> Vec<(Subject, Seen)> {
+        self.look(needed)
+    }
+
     fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError> {
         let asked = self.asked("cannot list pull requests", "pull-requests: read");
         let query = url::form_urlencoded::Serializer::new(String::new())

@@ -5,6 +5,7 @@
 
 pub mod directory;
 pub mod github;
+pub mod preflight;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use crate::{
     policy::StatusCheck,
     repo::{Barrier, CommitId, Refs},
 };
+use preflight::{Needed, Seen, Subject};
 
 /// A pull request as a forge reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,8 +114,16 @@ pub struct Status {
     pub description: String,
 }
 
+/// Where a repository's owner lets GitHub Actions open pull requests.
+pub const ALLOW_ACTIONS: &str = "turn on Settings > Actions > General > \"Allow GitHub Actions to create and approve \
+                                 pull requests\", or use another token";
+
 /// Where pull requests live.
 pub trait Forge {
+    /// Looks at what a run will want, without writing; a forge that can tell nothing has nothing to say.
+    fn preflight(&self, _needed: &Needed) -> Vec<(Subject, Seen)> {
+        Vec::new()
+    }
     /// Lists the pull requests whose head is exactly this branch of this repository, newest first, all states.
     fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError>;
     /// Lists what is open of many branches in one request; `None` where that takes more, and for a forge that has no

@@ -150,6 +150,14 @@ impl<'h> GitRemote<'h> {
         }
     }
 
+    /// Asks whether the token may push, and writes nothing; `None` where that shows only when it is tried.
+    pub fn may_push(&self) -> Result<Option<()>, GitError> {
+        match &self.link {
+            Link::Http(server) => server.refs(Service::ReceivePack).map(|_| Some(())),
+            Link::Ssh(_) | Link::Local(_) => Ok(None),
+        }
+    }
+
     /// Returns where a branch was observed last, our own moves included; asks the remote if nothing was yet.
     pub fn tip(&self, branch: &str) -> Result<Option<CommitId>, GitError> {
         if self.observed.borrow().is_none() {

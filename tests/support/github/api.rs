@@ -7,7 +7,7 @@ use super::{
     super::http::{Request, Response},
     barriers, graph, issues, json,
     json::Urls,
-    merging, pulls,
+    merging, pulls, rules,
     state::{Level, Repo, State, Token, TokenKind},
 };
 
@@ -63,6 +63,10 @@ pub fn answer(state: &mut State, request: &Request) -> Response {
         && let Some(remaining) = &mut state.remaining
     {
         *remaining += 1;
+    }
+    // Of a classic token GitHub tells the scopes in each answer.
+    if let Some(Token { kind: TokenKind::Classic, .. }) = &call.token {
+        response = response.with("X-OAuth-Scopes", "read:user, repo");
     }
     response.user = user;
     limits(state, response)
@@ -175,6 +179,9 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
         ("GET", ["issues", n]) => issues::get(call, state, number(n)?),
         ("POST", ["issues", n, "labels"]) => issues::add_labels(call, state, number(n)?),
         ("DELETE", ["issues", n, "labels", label]) => issues::remove_label(call, state, number(n)?, label),
+        ("GET", ["labels"]) => issues::list_labels(call, state),
+        ("GET", ["rules", "branches", branch]) => rules::list(call, state, branch),
+        ("GET", ["rulesets", id]) => rules::ruleset(call, state, id),
         ("POST", ["labels"]) => issues::create_label(call, state),
         ("POST", ["issues", n, "assignees"]) => issues::add_assignees(call, state, number(n)?),
         ("GET", ["issues", n, "events"]) => issues::events(call, state, number(n)?),

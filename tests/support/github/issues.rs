@@ -36,6 +36,15 @@ pub fn get(call: &Call<'_>, state: &State, number: u64) -> Answer {
     Ok(Response::json(200, &json::issue(&call.urls, &call.name, repo, pull)))
 }
 
+/// Lists the labels of the repository.
+pub fn list_labels(call: &Call<'_>, state: &State) -> Answer {
+    call.allow(state, &EITHER_READ, "/issues/labels#list-labels-for-a-repository")?;
+    let repo = call.repo(state)?;
+    let names: Vec<String> = repo.labels.values().map(|label| label.name.clone()).collect();
+    let labels = json::labels(&call.urls, &call.name, repo, &names);
+    Ok(call.page(repo, labels.as_array().cloned().unwrap_or_default()))
+}
+
 /// Adds labels, all or none. One that the repository does not have yet is made, for which a pull request's own
 /// permission does not do.
 pub fn add_labels(call: &Call<'_>, state: &mut State, number: u64) -> Answer {

@@ -96,7 +96,9 @@ impl GitHub {
 
     /// Sets a rule up over the refs that start with a prefix.
     pub fn rule(&self, name: &str, prefix: &str, kind: Kind, form: Form) {
-        self.settings(name, |repo| repo.rules.push(Rule { prefix: prefix.to_owned(), kind, form }));
+        self.settings(name, |repo| {
+            repo.rules.push(Rule { prefix: prefix.to_owned(), kind, form, bypassed: false })
+        });
     }
 
     /// Makes labels, as somebody did before.

@@ -2,10 +2,16 @@
 //! judged by what is really sent.
 
 use git2::{Oid, Repository};
+use serde_json::json;
 
 use super::{
-    super::git_server::{Command3, Refusal},
-    state::{Level, Repo, Token, TokenKind},
+    super::{
+        git_server::{Command3, Refusal},
+        http::Response,
+    },
+    api::{Answer, Call},
+    json,
+    state::{Level, Repo, State, Token, TokenKind},
 };
 
 /// A rule over the refs that start with a prefix.
@@ -14,6 +20,8 @@ pub struct Rule {
     pub prefix: String,
     pub kind: Kind,
     pub form: Form,
+    /// Whether whoever pushes may pass it by.
+    pub bypassed: bool,
 }
 
 /// How a rule was set up, since GitHub words each differently.
@@ -83,6 +91,23 @@ impl Push<'_> {
 // === impl Rule ===
 
 impl Rule {
+    fn covers(&self, refname: &str) -> bool {
+        refname.starts_with(&self.prefix)
+    }
+
+    /// Its type in the API.
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Creation => "creation",
+            Kind::ForcePush => "non_fast_forward",
+            Kind::MergeCommits => "required_linear_history",
+            Kind::Deletion => "deletion",
+            Kind::Unsigned => "required_signatures",
+            Kind::WithoutPullRequest => "pull_request",
+            Kind::Any(_) => "commit_message_pattern",
+        }
+    }
+
     /// The sentence of a violation.
     fn violation(&self, push: &Push<'_>, repo: &Repo) -> Option<String> {
         let ruleset = self.form == Form::Ruleset;
@@ -129,6 +154,47 @@ impl Rule {
     }
 }
 
+/// The rules of rulesets that apply to a branch, which need not be there. Protected branches are not among them.
+pub fn list(call: &Call<'_>, state: &State, branch: &str) -> Answer {
+    let docs = "/repos/rules#get-rules-for-a-branch";
+    call.allow(state, &[("metadata", Level::Read)], docs)?;
+    let repo = call.repo(state)?;
+    let refname = format!("refs/heads/{branch}");
+    let applies = |(_, rule): &(usize, &Rule)| rule.form == Form::Ruleset && rule.covers(&refname);
+    let shown = |(n, rule): (usize, &Rule)| {
+        json!({
+            "type": rule.name(),
+            "ruleset_source_type": "Repository",
+            "ruleset_source": call.name,
+            "ruleset_id": n + 1,
+        })
+    };
+    let rules = repo.rules.iter().enumerate().filter(applies).map(shown).collect();
+    Ok(call.page(repo, rules))
+}
+
+/// One ruleset; each of the fake's has one rule.
+pub fn ruleset(call: &Call<'_>, state: &State, id: &str) -> Answer {
+    let docs = "/repos/rules#get-a-repository-ruleset";
+    call.allow(state, &[("metadata", Level::Read)], docs)?;
+    let missing = || json::refusal(404, "Not Found", docs);
+    let id: usize = id.parse().map_err(|_| missing())?;
+    let repo = call.repo(state)?;
+    let rule = id.checked_sub(1).and_then(|n| repo.rules.get(n)).ok_or_else(missing)?;
+    let value = json!({
+        "id": id,
+        "name": format!("ruleset {id}"),
+        "target": "branch",
+        "source_type": "Repository",
+        "source": call.name,
+        "enforcement": "active",
+        "conditions": {"ref_name": {"include": [format!("{}**", rule.prefix)], "exclude": []}},
+        "rules": [{"type": rule.name()}],
+        "current_user_can_bypass": if rule.bypassed { "always" } else { "never" },
+    });
+    Ok(Response::json(200, &value))
+}
+
 /// Judges a push.
 pub fn judge(name: &str, repo: &Repo, token: Option<&Token>, push: &Push<'_>) -> Option<Refusal> {
     by_rules(name, repo, push)
@@ -138,7 +204,7 @@ pub fn judge(name: &str, repo: &Repo, token: Option<&Token>, push: &Push<'_>) ->
 
 fn by_rules(name: &str, repo: &Repo, push: &Push<'_>) -> Option<Refusal> {
     let refname = &push.command.refname;
-    let over = repo.rules.iter().filter(|rule| refname.starts_with(&rule.prefix));
+    let over = repo.rules.iter().filter(|rule| rule.covers(refname) && !rule.bypassed);
     let broken: Vec<(Form, String)> =
         over.filter_map(|rule| Some((rule.form, rule.violation(push, repo)?))).collect();
     let sentences = |form: Form| broken.iter().filter(move |(f, _)| *f == form).map(|(_, words)| words);

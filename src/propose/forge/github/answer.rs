@@ -79,6 +79,10 @@ pub(super) struct Refused {
     pub(super) error: ForgeError,
 }
 
+/// What it takes that a label is there.
+pub(super) const MAKING_A_LABEL: &str =
+    "making one takes the permission `issues: write`; make it by hand, or give the token that permission";
+
 /// GitHub's words for a branch or a commit that it was given a moment ago.
 const BEHIND: [&str; 4] =
     ["No commit found for SHA", "No commits between", "sha can't be blank", "Head ref must be a branch"];
@@ -148,12 +152,16 @@ impl Reply {
     }
 
     /// The server's clock where it tells, since its times are by it.
-    fn now(&self) -> Timestamp {
-        let date = self.header("date").and_then(|d| jiff::fmt::rfc2822::parse(d).ok());
-        date.map_or(self.received, |z| z.timestamp())
+    pub(super) fn now(&self) -> Timestamp {
+        self.date().unwrap_or(self.received)
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    /// When it was sent, by the server's clock.
+    pub(super) fn date(&self) -> Option<Timestamp> {
+        Some(jiff::fmt::rfc2822::parse(self.header("date")?).ok()?.timestamp())
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok().map(str::trim)
     }
 
@@ -313,10 +321,7 @@ impl Known {
             Self::AlreadyOpen => passing("GitHub has one already and does not list it yet"),
             Self::TooSoon => ForgeError::RateLimited { host: asked.host.to_owned(), until: None },
             Self::NoDrafts => rejected("the repository does not support drafts"),
-            Self::NoSuchLabel => rejected(
-                "it is not in the repository, and making one takes the permission `issues: write`; make it by hand, or \
-                 give the token that permission",
-            ),
+            Self::NoSuchLabel => rejected(&format!("it is not in the repository, and {MAKING_A_LABEL}")),
             Self::HiddenTeam => rejected(
                 "the token may not see the organisation's teams; a workflow's own token never may, an App's with \
                  `members: read`",

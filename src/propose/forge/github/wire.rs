@@ -48,11 +48,13 @@ struct Side {
 #[derive(Debug, Deserialize)]
 pub(super) struct Repo {
     pub(super) full_name: String,
+    #[serde(default)]
+    pub(super) archived: bool,
 }
 
 #[derive(Debug, Deserialize)]
-struct Label {
-    name: String,
+pub(super) struct Label {
+    pub(super) name: String,
 }
 
 /// An issue, which a pull request is too.

@@ -1,0 +1,85 @@
+//! Step 10, propose: what a forge tells of a token and a repository before anything is written.
+
+use crate::{
+    propose::{History, forge::ForgeError},
+    repo::{CommitId, Rule},
+};
+
+/// What a run will want of the forge.
+#[derive(Clone, Debug)]
+pub struct Needed {
+    /// The branches that it will write.
+    pub branches: Vec<String>,
+    /// How they move.
+    pub history: History,
+    /// The labels that it may add.
+    pub labels: Vec<String>,
+    /// Whether it will ask what is said of commits.
+    pub gates: bool,
+    /// The tip of the base branch.
+    pub tip: CommitId,
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// That the repository is there, and is not archived.
+    Repository,
+    /// Who the token is, and how long it lasts.
+    Token,
+    /// What the token may do, as far as that can be told.
+    Permissions,
+    /// Pull requests.
+    PullRequests,
+    /// The status of our own commits.
+    Statuses,
+    /// What others say of commits.
+    Gates,
+    /// Labels.
+    Labels,
+    /// The rules over our branches.
+    Rules,
+    /// This machine's clock beside the forge's.
+    Clock,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub enum Seen {
+    /// It is fine.
+    Fine(String),
+    /// The rest goes on without it: what is missing, and what to do.
+    Lacking(String, String),
+    /// It shows only when it is tried: what, and what it needs.
+    Untold(String, String),
+    /// A rule covers a branch of ours; whether a run would end there.
+    Ruled {
+        /// The rule.
+        rule: Rule,
+        /// The branch.
+        branch: String,
+        /// Whether a run would end there.
+        stops: bool,
+    },
+    /// A run would end with this.
+    Failed(ForgeError),
+}
+
+// === impl Subject ===
+
+impl Subject {
+    /// Returns its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Repository => "repository",
+            Self::Token => "token",
+            Self::Permissions => "permissions",
+            Self::PullRequests => "pull-requests",
+            Self::Statuses => "statuses",
+            Self::Gates => "gates",
+            Self::Labels => "labels",
+            Self::Rules => "rules",
+            Self::Clock => "clock",
+        }
+    }
+}
