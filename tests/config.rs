@@ -4,6 +4,7 @@
 use std::{fs, path::PathBuf};
 
 use uplinker::config::{self, Config, OnBlock, ProxyPins, keys, reference, schema};
+use uplinker::policy::OnFailure;
 use uplinker::propose::{History, Options, Update};
 
 fn files(kind: &str) -> Vec<PathBuf> {
@@ -103,6 +104,7 @@ fn every_key_arrives() {
     let merges: Vec<_> = config.targets.iter().map(|t| t.merge.map(|merge| merge.after.as_hours())).collect();
     assert_eq!(merges, [Some(48), None]);
     assert!(config.targets.iter().all(|t| t.gates.proposed.len() == 1));
+    assert!(config.targets.iter().all(|t| t.gates.on_failure == OnFailure::Rollback));
     assert_eq!(config.pull_request.extras.reviewers, ["ann", "acme/mesh"]);
     assert_eq!(config.commit.author.as_ref().unwrap().email, "mesh@example.com");
     assert!(config.commit.sign_off && config.pull_request.draft);

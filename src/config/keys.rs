@@ -231,7 +231,12 @@ pub const KEYS: &[Key] = &[
         "",
         "The same of the head of a pull request, before [`merge`](#merge) merges it.",
     ),
-    later("gates.onFailure", "Going back where a gate fails."),
+    key(
+        "gates.onFailure",
+        Shape::Word(&["hold", "rollback"]),
+        "`hold`",
+        "What becomes of a release of which `gates.active` say failure: `rollback` proposes to [take it back](#gates).",
+    ),
     key("merge", Shape::Section, "", "Which pull requests are [merged by themselves](#merge)."),
     key(
         "merge.when",

@@ -86,6 +86,7 @@ pub(super) struct RawGates {
     pub active: Words,
     pub proposed: Words,
     pub timeout: Word,
+    pub on_failure: Word,
 }
 
 /// `merge`, of the file or of a target.
@@ -260,7 +261,8 @@ impl RawTarget {
 impl RawGates {
     fn read(section: &Section<'_, '_>) -> Self {
         let (active, proposed) = (section.words("active"), section.words("proposed"));
-        Self { active, proposed, timeout: section.word("timeout") }
+        let (timeout, on_failure) = (section.word("timeout"), section.word("onFailure"));
+        Self { active, proposed, timeout, on_failure }
     }
 }
 

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, tz::TimeZone};
 
 use crate::{
     plan::{Split, Target},
-    policy::{Channel, Freeze, Gates, Merge, Policy, Schedule},
+    policy::{Channel, Freeze, Gates, Merge, OnFailure, Policy, Schedule},
     propose::{History, Options, Update, forge::Extras},
     render::{DriftMode, RenderEntry},
 };
@@ -387,7 +387,12 @@ impl Conversion<'_> {
             None => under.proposed,
         };
         let timeout = self.value(&raw.timeout, "gates.timeout", values::duration);
-        Gates { active, proposed, timeout: timeout.unwrap_or(under.timeout) }
+        let on_failure = match word(&raw.on_failure) {
+            Some("rollback") => OnFailure::Rollback,
+            Some(_) => OnFailure::Hold,
+            None => under.on_failure,
+        };
+        Gates { active, proposed, timeout: timeout.unwrap_or(under.timeout), on_failure }
     }
 
     /// Puts the keys that are written over those that hold already.

@@ -118,6 +118,8 @@ pub struct TakenBack {
     pub since: String,
     /// The commit with which it came, shortened.
     pub commit: String,
+    /// What says that it does not work, and the day since when.
+    pub failure: Option<(String, String)>,
 }
 
 /// A target that has run the release before.
@@ -148,9 +150,10 @@ pub struct Statement {
 
 impl TakenBack {
     fn of(undone: &Undone) -> Self {
-        let Undone { release, commit, since } = undone;
+        let Undone { release, commit, since, failure } = undone;
+        let failure = failure.as_ref().map(|check| (check.name.clone(), day(check.at)));
         let commit = commit.to_string().chars().take(SHORT).collect();
-        Self { release: release.to_string(), since: day(*since), commit }
+        Self { release: release.to_string(), since: day(*since), commit, failure }
     }
 }
 

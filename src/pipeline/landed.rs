@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::{
     config::{Config, TargetConfig},
-    explain::{CheckBox, Ticks, marker},
+    explain::{CheckBox, Marker, Ticks, marker},
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, Stage},
     pipeline::{Base, Error, case::Case, lists::Lists},
@@ -51,6 +51,11 @@ pub(super) trait Landed {
 
     /// Tells whether a pull request is open that takes a change of a stage back.
     fn goes_back(&self, _case: Case<'_>) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// Tells whether somebody closed a pull request that would have taken a release of a stage back.
+    fn keeps(&self, _case: Case<'_>, _release: EdgeVersion) -> Result<bool, Error> {
         Ok(false)
     }
 
@@ -230,6 +235,15 @@ impl Landed for OnRemote<'_> {
         let is_way_back =
             |pull: &PullRequest| marker::read(&pull.body).is_some_and(|m| m.undoes.is_some() && !m.closing);
         Ok(open.iter().any(|pull| self.leads_to_base(pull) && is_way_back(pull)))
+    }
+
+    fn keeps(&self, case: Case<'_>, release: EdgeVersion) -> Result<bool, Error> {
+        let Some(forge) = self.forge else { return Ok(false) };
+        let branch = self.branch(&case.target.target.name, case.stage);
+        let of_release = |marker: Marker| marker.undoes == Some(release) && !marker.closing;
+        let mut lists = self.lists.borrow_mut();
+        let mut closed = lists.all(forge, &branch)?.iter().filter(|p| p.state == PullState::Closed);
+        Ok(closed.any(|pull| marker::read(&pull.body).is_some_and(of_release)))
     }
 
     fn merges(&self, target: &Target, stage: Stage) -> Result<Vec<Merged>, Error> {

@@ -26,6 +26,9 @@ const ASKED: usize = 5;
 const NEWEST: usize = 30;
 const OLDEST: usize = 10;
 
+/// A time at a release, and the commits that had it.
+type Stretch = (Ran, Vec<CommitId>);
+
 /// A look back from the tip of the base branch.
 pub(super) struct LookBack<'a> {
     pub case: Case<'a>,
@@ -88,12 +91,24 @@ impl LookBack<'_> {
 
     /// Returns since when all of a target has been at its release.
     pub fn since(&self, target: &TargetConfig) -> Result<Option<Timestamp>, Error> {
+        Ok(self.now(target)?.last().map(|(ran, _)| ran.since))
+    }
+
+    /// Returns the release that all of a target is at, with the status checks of the commits that have had it since.
+    pub fn itself(&self, target: &TargetConfig) -> Result<Option<Ran>, Error> {
+        let stretches = self.now(target)?;
+        let Some((oldest, _)) = stretches.last() else { return Ok(None) };
+        let commits = stretches.iter().flat_map(|(_, commits)| commits.iter().copied()).collect();
+        Ok(Some(Ran { checks: self.status_checks(commits)?, ..oldest.clone() }))
+    }
+
+    /// Walks back over what a target has been at since it came to its release.
+    fn now(&self, target: &TargetConfig) -> Result<Vec<Stretch>, Error> {
         let survey = self.case.survey;
         let own = |other: &TargetConfig| other.target.name == target.target.name;
-        let Some(position) = survey.targets.iter().position(own) else { return Ok(None) };
+        let Some(position) = survey.targets.iter().position(own) else { return Ok(Vec::new()) };
         let now = was(&survey.inventory, &target.target, Stage::Platform, &survey.options).release;
-        let stretches = self.stretches(position, |release| Some(release) != now)?;
-        Ok(stretches.last().map(|(ran, _)| ran.since))
+        self.stretches(position, |release| Some(release) != now)
     }
 
     /// Walks back over what a target has been at, until it is enough.
@@ -101,8 +116,8 @@ impl LookBack<'_> {
         &self,
         position: usize,
         is_enough: impl Fn(EdgeVersion) -> bool,
-    ) -> Result<Vec<(Ran, Vec<CommitId>)>, Error> {
-        let mut stretches: Vec<(Ran, Vec<CommitId>)> = Vec::new();
+    ) -> Result<Vec<Stretch>, Error> {
+        let mut stretches: Vec<Stretch> = Vec::new();
         let mut next = Some(self.landed.tip());
         for _ in 0..CHANGES {
             let Some(last) = next else { break };

@@ -17,12 +17,12 @@ use crate::{
         draft::{Change, Draft, Drafting, held},
         landed::Landed,
         past::Was,
-        promotion,
+        promotion::{self, LookBack},
         rendering::Rendering,
         survey::Survey,
     },
     plan::{self, Undoing, Undone},
-    policy::{Hold, HoldReason},
+    policy::{Hold, HoldReason, OnFailure, StatusCheck},
     render::Renderings,
     repo::{CommitId, Overlay, RepoPath},
     verify::Clock,
@@ -59,16 +59,16 @@ pub(super) fn first(
     let (platform, proxies) =
         (Case { survey, target, stage: Stage::Platform }, Case { survey, target, stage: Stage::DataPlane });
     if !platform.has_pins() {
-        return Ok((draft(proxies, base, operator, landed)?, Vec::new()));
+        return Ok((draft(proxies, base, operator, landed, None)?, Vec::new()));
     }
     let last = platform.last_change(landed)?;
     match last.as_ref().ok().and_then(|last| platform.proxies_ahead(last.to)) {
         Some(_) => {
             let note =
                 "proxies go back before the control plane: once that is merged, roll back again for the rest";
-            Ok((draft(proxies, base, operator, landed)?, vec![note.to_owned()]))
+            Ok((draft(proxies, base, operator, landed, None)?, vec![note.to_owned()]))
         }
-        None => Ok((draft(platform, base, operator, landed)?, Vec::new())),
+        None => Ok((draft(platform, base, operator, landed, None)?, Vec::new())),
     }
 }
 
@@ -78,10 +78,11 @@ pub(super) fn draft(
     base: &str,
     operator: &Operator<'_>,
     landed: &dyn Landed,
+    failure: Option<StatusCheck>,
 ) -> Result<Draft, Error> {
     let Case { survey, target, .. } = case;
     let last = match case.last_change(landed)? {
-        Ok(last) => last,
+        Ok(last) => Last { undone: Undone { failure, ..last.undone }, ..last },
         Err(reason) => return Ok(case.stuck(None, reason)),
     };
     let to = last.to;
@@ -112,6 +113,31 @@ pub(super) fn draft(
 // === impl Case ===
 
 impl Case<'_> {
+    /// Finds what says that the target's release does not work, where it is to be taken back for that in this stage, can be,
+    /// and nobody has said no.
+    pub(super) fn fails(
+        &self,
+        operator: &Operator<'_>,
+        landed: &dyn Landed,
+    ) -> Result<Option<StatusCheck>, Error> {
+        let target = self.target;
+        if target.gates.on_failure == OnFailure::Hold || target.gates.active.is_empty() {
+            return Ok(None);
+        }
+        let back = LookBack { case: *self, landed, floor: None, now: operator.now };
+        let Some(ran) = back.itself(target)? else { return Ok(None) };
+        let checks = ran.checks.unwrap_or_default();
+        let Some(failure) = target.gates.fails(ran.since, &checks, operator.now) else { return Ok(None) };
+        let platform = Case { stage: Stage::Platform, ..*self };
+        let Ok(last) = platform.last_change(landed)? else { return Ok(None) };
+        let first = match platform.proxies_ahead(last.to) {
+            Some(_) => Stage::DataPlane,
+            None => Stage::Platform,
+        };
+        let is_due = first == self.stage && !landed.keeps(*self, last.undone.release)?;
+        Ok(is_due.then_some(failure))
+    }
+
     fn stuck(&self, release: Option<EdgeVersion>, reason: String) -> Draft {
         let hold = Hold { reason: HoldReason::NoWayBack { reason }, release, until: None };
         self.without_proposal(held(self.stage, hold))
@@ -216,7 +242,7 @@ impl Case<'_> {
                 came = Some((first, stretch.since));
             } else if later.duration_since(stretch.since) > MOMENT {
                 let Some((commit, since)) = came else { break };
-                let undone = Undone { release, commit, since };
+                let undone = Undone { release, commit, since, failure: None };
                 return Ok(match at < release {
                     true => Ok(Last { undone, to: at, before: last }),
                     false => {

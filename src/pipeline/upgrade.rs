@@ -53,10 +53,17 @@ pub(super) fn draft(
         return Ok(None);
     }
     let decided = case.decide(operator, landed)?;
-    // One that takes a change back is kept as it is to be, until somebody merges or closes it.
-    let is_quiet = matches!(&decided, Decision::Hold(hold) if !hold.reason.leaves_nothing());
-    if !is_quiet && landed.goes_back(case)? {
-        return rollback::draft(case, base, operator, landed).map(Some);
+    let held_back = match &decided {
+        Decision::Hold(hold) => Some(&hold.reason),
+        Decision::Target { .. } => None,
+    };
+    if !held_back.is_some_and(HoldReason::is_pause) {
+        let failure = case.fails(operator, landed)?;
+        // One that takes a change back is kept as it is to be, until somebody merges or closes it.
+        let stays = held_back.is_some_and(|reason| !reason.leaves_nothing());
+        if failure.is_some() || !stays && landed.goes_back(case)? {
+            return rollback::draft(case, base, operator, landed, failure).map(Some);
+        }
     }
     let (to, hop_towards, promoted) = match decided {
         Decision::Hold(hold) => return Ok(Some(case.without_proposal(held(stage, hold)))),

@@ -27,6 +27,7 @@ use serde::Serialize;
 use crate::{
     linkerd::EdgeVersion,
     pins::{Deployment, Inventory, Pin, Reason, Stage},
+    policy::StatusCheck,
     release::Catalog,
     repo::{BlobId, CommitId, RepoPath},
 };
@@ -181,6 +182,8 @@ pub struct Undone {
     pub commit: CommitId,
     /// When.
     pub since: jiff::Timestamp,
+    /// What says that it does not work, where that is why.
+    pub failure: Option<StatusCheck>,
 }
 
 /// The files of a change set in short, for texts.

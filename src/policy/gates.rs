@@ -20,6 +20,18 @@ pub struct Gates {
     pub proposed: Vec<GlobMatcher>,
     /// How long nothing may be said before that is called missing.
     pub timeout: SignedDuration,
+    /// What becomes of a release that does not work.
+    pub on_failure: OnFailure,
+}
+
+/// What becomes of a release of which a gate says failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It goes no further.
+    #[default]
+    Hold,
+    /// It is proposed to take it back.
+    Rollback,
 }
 
 /// What was said in one name.
@@ -63,7 +75,12 @@ pub enum Shut {
 
 impl Default for Gates {
     fn default() -> Self {
-        Self { active: Vec::new(), proposed: Vec::new(), timeout: SignedDuration::from_hours(24) }
+        Self {
+            active: Vec::new(),
+            proposed: Vec::new(),
+            timeout: SignedDuration::from_hours(24),
+            on_failure: OnFailure::Hold,
+        }
     }
 }
 
@@ -79,6 +96,14 @@ impl Gates {
             Shut::Check(StatusCheck { name, state, at }) => (Lack::Gate { name, state, since: at }, None),
             Shut::Silent { glob, until } => (Lack::Silent { glob, since }, until),
         })
+    }
+
+    /// Returns what says of a release that it does not work, whatever becomes of it.
+    pub fn fails(&self, since: Timestamp, checks: &[StatusCheck], now: Timestamp) -> Option<StatusCheck> {
+        match shut(&self.active, self.timeout, since, checks, now)? {
+            Shut::Check(check) if check.state == CheckState::Failure => Some(check),
+            _ => None,
+        }
     }
 
     /// Says what shuts a gate for the head of a pull request that is there since a time.

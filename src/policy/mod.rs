@@ -22,7 +22,7 @@ pub use data_plane::{ControlPlane, data_plane};
 pub use decide::{decide, passed_over};
 pub use describe::{describe, describe_proxies};
 pub use eligible::missing_charts;
-pub use gates::{CheckState, Gates, StatusCheck};
+pub use gates::{CheckState, Gates, OnFailure, StatusCheck};
 pub use merge::{Merge, MergeWait};
 pub use promotion::{Before, Promoted, Ran, ran};
 
@@ -309,6 +309,11 @@ pub struct Freeze {
 // === impl HoldReason ===
 
 impl HoldReason {
+    /// Tells whether a person or the schedule wants nothing to be proposed now.
+    pub fn is_pause(&self) -> bool {
+        matches!(self, Self::Paused { .. } | Self::Frozen { .. } | Self::Schedule)
+    }
+
     /// Tells whether it leaves nothing to propose, so that what is open for it goes; else all stays as it is.
     pub fn leaves_nothing(&self) -> bool {
         matches!(

@@ -77,7 +77,7 @@ mod tests {
                 plan.moves.iter_mut().for_each(|moved| moved.new = Some(NewText::Fixed(to.into())));
                 plan.to = release(to);
                 let (commit, since) = (BlobId([1; 20]), jiff::Timestamp::UNIX_EPOCH);
-                plan.undoes = Some(Undone { release: release(from), commit, since });
+                plan.undoes = Some(Undone { release: release(from), commit, since, failure: None });
             })
     }
 

@@ -2,9 +2,9 @@
 
 use super::play::*;
 use crate::support::{
-    github::Merge,
+    github::{Level, Merge, Status, Token},
     repo::{ADA, put},
-    scene::{DATA_PLANE, PLATFORM, REPO},
+    scene::{DATA_PLANE, PLATFORM, REPO, TOKEN},
 };
 
 const CONFIG: &str = "version: 1\ndataPlane:\n  pins: ignore\n";
@@ -179,4 +179,59 @@ fn there_is_nothing_to_take_back_where_nothing_came() {
     play.pass(play.scene.command("rollback").args(["--target", "staging"]))
         .exits(2)
         .complains(&["there is no target `staging`; there are: `default`"]);
+}
+
+/// What Flux says of the commit that it applied.
+fn says(play: &Play, state: &str) {
+    let sha = play.tip("main").to_string();
+    play.scene.github.settings(REPO, |repo| {
+        repo.statuses.push(Status {
+            id: 7,
+            sha,
+            state: state.to_owned(),
+            context: "kustomization/linkerd/0c9c2e41".to_owned(),
+            description: None,
+            target_url: None,
+            creator: "flux".to_owned(),
+            at: jiff::Timestamp::now().as_second() - 60,
+        });
+    });
+}
+
+#[test]
+fn what_fails_is_proposed_to_be_taken_back_and_a_no_to_that_is_heard() {
+    let gates = "gates:\n  active: [\"kustomization/linkerd/*\"]\n  onFailure: rollback\n";
+    let (play, before) = merged(&format!("{CONFIG}{gates}"), Merge::Commit);
+    let reading = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
+    play.scene.github.token(TOKEN, reading);
+    says(&play, "pending");
+    play.run().exits(0).prints(&["default, platform: up to date at edge-26.8.3"]);
+    says(&play, "failure");
+    play.run().exits(0).prints(&["default, platform: edge-26.8.3 → edge-26.8.2: opened http://"]);
+    assert_same_files(&play.files(PLATFORM), &before);
+    let words = "what came since stays. `kustomization/linkerd/0c9c2e41` says failure since 20";
+    assert!(play.body(2).contains(words), "{}", play.body(2));
+    play.settles(0);
+
+    play.scene.github.close(REPO, 2, "ada");
+    play.run().exits(0).prints(&["default, platform: up to date at edge-26.8.3"]);
+    play.settles(0);
+    // It still goes no further, and the next one is offered.
+    play.publish(4);
+    play.run().exits(0).prints(&["default, platform: edge-26.8.3 → edge-26.8.4: opened http://"]);
+}
+
+#[test]
+fn what_was_taken_back_for_a_failure_is_not_followed_by_another_way_back() {
+    let gates = "gates:\n  active: [\"kustomization/linkerd/*\"]\n  onFailure: rollback\n";
+    let (play, _) = merged(&format!("{CONFIG}{gates}"), Merge::Squash);
+    let reading = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
+    play.scene.github.token(TOKEN, reading);
+    says(&play, "failure");
+    play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.2: opened http://"]);
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() + 3600);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    says(&play, "failure");
+    play.run().exits(0).prints(&["default, platform: on hold: edge-26.8.3 waits until a release newer"]);
+    play.settles(0);
 }
