@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use assert_cmd::Command;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "run",
     "plan",
     "pins",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 14] = [
     "doctor",
     "releases",
     "serve",
+    "repositories",
     "init",
     "schema",
     "completions",

@@ -32,6 +32,8 @@ fn reports() -> Vec<Value> {
         let run = scene.home.run(["releases", "--format", "json"]).args(scene.feed.flags());
         run.done().exits(0).json()
     };
+    let repositories =
+        scene.home.run(["repositories", "--format", "json", "https://github.com/o/n"]).done().exits(0).json();
     let pins = {
         let run = scene.home.run(["pins", "--format", "json"]).arg(scene.repo.path());
         run.done().exits(0).json()
@@ -39,7 +41,17 @@ fn reports() -> Vec<Value> {
     let verify =
         scene.home.run(["verify", "--format", "json"]).arg(format!("--charts-url={}", scene.feed.charts()));
     let verify = verify.env("UPLINKER_HELM", helm()).arg(scene.repo.path()).done().exits(0).json();
-    vec![pins, json("plan"), json("run"), json("run"), json("status"), json("doctor"), verify, releases()]
+    vec![
+        pins,
+        json("plan"),
+        json("run"),
+        json("run"),
+        json("status"),
+        json("doctor"),
+        repositories,
+        verify,
+        releases(),
+    ]
 }
 
 /// Every place in a document that holds an object.

@@ -131,6 +131,9 @@ pub(super) enum FormatArg {
     Text,
     Json,
     Markdown,
+    /// Of `repositories` alone, whose help names it
+    #[value(hide = true)]
+    Matrix,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -162,11 +165,17 @@ impl RepositoryArgs {
 impl OutputArgs {
     /// Returns the format, where one was given.
     pub(super) fn format(&self) -> Option<Format> {
-        self.format.map(|f| match f {
-            FormatArg::Text => Format::Text,
-            FormatArg::Json => Format::Json,
-            FormatArg::Markdown => Format::Markdown,
+        self.format.and_then(|f| match f {
+            FormatArg::Text => Some(Format::Text),
+            FormatArg::Json => Some(Format::Json),
+            FormatArg::Markdown => Some(Format::Markdown),
+            FormatArg::Matrix => None,
         })
+    }
+
+    /// Tells whether a matrix is asked for.
+    pub(super) fn matrix(&self) -> bool {
+        matches!(self.format, Some(FormatArg::Matrix))
     }
 
     /// Sets up the streams.

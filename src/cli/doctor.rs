@@ -60,11 +60,11 @@ pub(super) fn execute(args: DoctorArgs, context: &Context) -> Result<Exit, Error
     examination.feeds();
     examination.remote();
     context.terminal.clear();
-    let exit = examination.exit();
+    let exits: Vec<Exit> = examination.found.iter().map(|(_, exit)| *exit).collect();
     let checks = examination.found.into_iter().map(|(check, _)| check).collect();
     let report = DoctorReport::new(request.repository.to_string(), checks);
     context.print(&report.render(context.style(false)))?;
-    Ok(exit)
+    Ok(Exit::worst(&exits))
 }
 
 /// What has been looked at so far, with how a run would end by each.
@@ -91,12 +91,6 @@ impl Examination<'_> {
             Check { name: name.to_owned(), state, message, hints: error.hints.clone() },
             error.exit(),
         ));
-    }
-
-    /// How a run would end, the worst that was found first.
-    fn exit(&self) -> Exit {
-        let worst = [Exit::Failed, Exit::Usage, Exit::Temporary];
-        worst.into_iter().find(|worst| self.found.iter().any(|(_, exit)| exit == worst)).unwrap_or(Exit::Done)
     }
 
     /// Helm and the cache.

@@ -67,6 +67,13 @@ pub enum Kind {
 // === impl Exit ===
 
 impl Exit {
+    /// Returns the worst of many: what fails for good before what a person has to write anew, and that before what may
+    /// pass by itself.
+    pub fn worst(all: &[Self]) -> Self {
+        let worst = [Self::Failed, Self::Usage, Self::Blocked, Self::Temporary];
+        worst.into_iter().find(|exit| all.contains(exit)).unwrap_or(Self::Done)
+    }
+
     /// Returns the code.
     pub fn code(self) -> u8 {
         match self {

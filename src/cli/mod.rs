@@ -14,6 +14,7 @@ mod pins;
 mod plan;
 mod releases;
 mod render;
+mod repositories;
 pub mod request;
 mod rollback;
 mod run;
@@ -82,6 +83,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Releases(releases::ReleasesArgs),
     Serve(serve::ServeArgs),
+    Repositories(repositories::RepositoriesArgs),
     Init(init::InitArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
@@ -99,6 +101,8 @@ pub(crate) struct Context {
     pub actions: Actions,
     /// `--format`, where it was given.
     pub format: Option<Format>,
+    /// `--format matrix`.
+    pub matrix: bool,
 }
 
 /// Runs the program; `arguments` begin with its name.
@@ -117,6 +121,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         terminal: cli.output.terminal(&environment),
         actions: Actions::of(&environment),
         format: cli.output.format(),
+        matrix: cli.output.matrix(),
         environment,
     };
     context.terminal.install_log();
@@ -131,6 +136,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
+    if context.matrix && !matches!(command, Command::Repositories(_)) {
+        return Err(Error::usage("`--format matrix` is of `uplinker repositories` alone"));
+    }
     match command {
         Command::Run(args) => run::execute(args, context),
         Command::Plan(args) => plan::execute(args, context),
@@ -141,6 +149,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Doctor(args) => doctor::execute(args, context),
         Command::Releases(args) => releases::execute(args, context),
         Command::Serve(args) => serve::execute(args, context),
+        Command::Repositories(args) => repositories::execute(args, context),
         Command::Init(args) => init::execute(&args, context),
         Command::Schema(args) => schema::execute(&args, context),
         Command::Completions(args) => completions::execute(&args, context),

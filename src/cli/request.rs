@@ -99,6 +99,8 @@ pub struct ServeRequest {
     pub runs: Vec<RunRequest>,
     /// The time from one pass to the next.
     pub interval: Duration,
+    /// Whether there is one pass alone.
+    pub once: bool,
 }
 
 /// A throw-away repository with a release feed of its own.

@@ -42,6 +42,8 @@ enum Of {
     Status,
     /// `doctor --format json`
     Doctor,
+    /// `repositories --format json`
+    Repositories,
 }
 
 /// Runs the command.
@@ -55,6 +57,7 @@ pub(super) fn execute(args: &SchemaArgs, context: &Context) -> Result<Exit, Erro
         Of::Releases => Some(Document::Releases),
         Of::Status => Some(Document::Status),
         Of::Doctor => Some(Document::Doctor),
+        Of::Repositories => Some(Document::Repositories),
     };
     let text = match (document, context.format) {
         (None, Some(Format::Markdown)) => reference::page(),

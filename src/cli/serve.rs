@@ -2,18 +2,18 @@
 #![allow(clippy::disallowed_methods, reason = "the time is taken here")]
 
 use std::{
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use clap::Args;
+use clap::{Args, builder::BoolishValueParser};
 use jiff::Timestamp;
 
 use super::{
     Context, Error, Exit, Kind,
     args::{AccessArgs, HelmArgs, NetworkArgs},
     render,
+    repositories::ListArgs,
     request::{HelmChoice, Repository, RunRequest, ServeRequest},
     session::{self, Session},
 };
@@ -21,7 +21,7 @@ use crate::{
     config,
     release::{Catalog, Purpose},
     serve::{self, Next, Pace},
-    sys::{env, files, stop::Stop},
+    sys::{env, stop::Stop},
 };
 
 /// How many repositories are worked on at once.
@@ -37,12 +37,11 @@ const FAILURE_LASTS: Duration = Duration::from_secs(30);
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ServeArgs {
-    /// The repositories: URLs or paths
-    #[arg(value_name = "URL|PATH")]
-    repositories: Vec<String>,
-    /// A file with more of them, one a line; `#` begins a comment
-    #[arg(long, env = env::REPOS_FILE, hide_env_values = true, value_name = "FILE")]
-    repos_file: Option<PathBuf>,
+    #[command(flatten)]
+    list: ListArgs,
+    /// Make one pass over each, and end
+    #[arg(long, env = env::ONCE, hide_env_values = true, value_parser = BoolishValueParser::new(), conflicts_with = "interval")]
+    once: bool,
     /// The time from one pass to the next, such as 15m; up to a tenth more, so that many do not ask at once
     #[arg(long, env = env::INTERVAL, hide_env_values = true, value_name = "DURATION", default_value = "15m", value_parser = interval)]
     interval: Duration,
@@ -54,15 +53,14 @@ pub(super) struct ServeArgs {
     helm: HelmArgs,
 }
 
-/// The largest list that is read, in bytes.
-const MAX_LIST: u64 = 4 << 20;
-
 const EXAMPLES: &str = "\
 Examples:
   UPLINKER_TOKEN=... uplinker serve https://github.com/acme/mesh https://github.com/acme/edge
   uplinker serve --repos-file /etc/uplinker/repositories --interval 30m --token-file /run/secrets/token
+  uplinker serve --repos-file /etc/uplinker/repositories --once --shard 0/4
 
-Exit codes: 0 stopped by a signal, 1 failed, 2 usage or configuration.";
+Exit codes: 0 stopped by a signal, 1 failed, 2 usage or configuration. With --once, those of the passes that failed: 1,
+else 2, else 5; 0 where none did.";
 
 /// Runs the command.
 pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error> {
@@ -74,6 +72,9 @@ pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error>
     let stop = Stop::on_signals().map_err(failed)?;
     let feeds = SharedCatalog { session: &session, request: &request, last: Mutex::new(None) };
     let names: Vec<String> = request.runs.iter().map(|run| run.repository.to_string()).collect();
+    if request.once {
+        return Ok(all_once(&request.runs, &stop, |run| pass(run, &session, &feeds, context)));
+    }
     let minutes = request.interval.as_secs() / 60;
     let (one, many) = ("1 repository".to_owned(), format!("{} repositories", names.len()));
     let which = if names.len() == 1 { one } else { many };
@@ -81,33 +82,54 @@ pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error>
     context.terminal.note(&format!("polling {which} every {minutes} min; SIGTERM stops it"));
     let pace = Pace { interval: request.interval, workers: WORKERS };
     serve::serve(&names, pace, &stop, |n| match request.runs.get(n) {
-        Some(run) => pass(run, &session, &feeds, context),
+        Some(run) => {
+            pass(run, &session, &feeds, context).map_or_else(|error| next(&error), |()| Next::Interval)
+        }
         None => Next::Interval,
     });
     context.terminal.note("stopped");
     Ok(Exit::Done)
 }
 
-/// One pass; what happened is printed, and where nothing did, only the log says so.
-fn pass(run: &RunRequest, session: &Session<'_>, feeds: &SharedCatalog<'_>, context: &Context) -> Next {
-    let done = feeds.get().and_then(|catalog| session.run(run, &catalog));
-    context.terminal.clear();
-    match done {
-        Ok(report) if report.wrote() => match context.print(&report.render(context.style(false))) {
-            Ok(()) => Next::Interval,
-            Err(error) => failed(&error, run, context),
-        },
-        Ok(_) => {
-            tracing::info!(repository = %run.repository, "nothing to do");
-            Next::Interval
+/// One pass over each, and the worst way in which one ended.
+fn all_once(
+    runs: &[RunRequest],
+    stop: &Stop,
+    pass: impl Fn(&RunRequest) -> Result<(), Error> + Sync,
+) -> Exit {
+    let failed = Mutex::new(Vec::new());
+    serve::once(runs.len(), WORKERS, stop, |n| {
+        if let Some(error) = runs.get(n).and_then(|run| pass(run).err()) {
+            failed.lock().unwrap_or_else(PoisonError::into_inner).push(error.exit());
         }
-        Err(error) => failed(&error, run, context),
-    }
+    });
+    Exit::worst(&failed.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn failed(error: &Error, run: &RunRequest, context: &Context) -> Next {
-    context.terminal.note(&format!("{}:", run.repository));
-    context.terminal.error(&render::error(error, context.terminal.color_err()));
+/// One pass; what happened is printed, and where nothing did, only the log says so.
+fn pass(
+    run: &RunRequest,
+    session: &Session<'_>,
+    feeds: &SharedCatalog<'_>,
+    context: &Context,
+) -> Result<(), Error> {
+    let done = feeds.get().and_then(|catalog| session.run(run, &catalog));
+    context.terminal.clear();
+    let told = done.and_then(|report| match report.wrote() {
+        true => context.print(&report.render(context.style(false))),
+        false => {
+            tracing::info!(repository = %run.repository, "nothing to do");
+            Ok(())
+        }
+    });
+    told.inspect_err(|error| {
+        context.terminal.note(&format!("{}:", run.repository));
+        context.terminal.error(&render::error(error, context.terminal.color_err()));
+    })
+}
+
+/// When the next pass is, after one that failed.
+fn next(error: &Error) -> Next {
     let wait = error.retry_at.and_then(|at| Duration::try_from(at.duration_since(Timestamp::now())).ok());
     match (wait, error.kind) {
         (Some(wait), _) => Next::NotBefore(wait),
@@ -153,25 +175,12 @@ impl SharedCatalog<'_> {
 }
 
 fn request(args: ServeArgs, context: &Context) -> Result<ServeRequest, Error> {
-    let mut names = args.repositories;
-    if let Some(path) = &args.repos_file {
-        let text = files::read_text(path, MAX_LIST)
-            .map_err(|e| Error::usage(format!("cannot read {}", path.display())).because(e))?;
-        names.extend(listed(&text));
-    }
-    if names.is_empty() {
-        return Err(Error::usage("no repository is named").hint("name some, or a list with --repos-file"));
-    }
-    let run = |name: &String| {
-        let repository = Repository::parse(name)?;
+    let run = |repository: Repository| {
         let run = RunRequest::of(repository, &args.access, args.network.clone(), &context.environment)?;
         Ok(RunRequest { helm: HelmChoice::of(args.helm.clone()), ..run })
     };
-    Ok(ServeRequest { runs: names.iter().map(run).collect::<Result<_, Error>>()?, interval: args.interval })
-}
-
-fn listed(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned)
+    let runs = args.list.repositories()?.into_iter().map(run).collect::<Result<_, Error>>()?;
+    Ok(ServeRequest { runs, interval: args.interval, once: args.once })
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -187,9 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_have_comments_and_blank_lines() {
-        let names: Vec<_> = listed("# ours\n\n https://h/o/n \r\n/srv/x.git\n").collect();
-        assert_eq!(names, ["https://h/o/n", "/srv/x.git"]);
+    fn an_interval_has_a_unit_and_is_no_shorter_than_a_minute() {
         assert!(interval("0m").is_err() && interval("15").is_err());
         assert_eq!(interval("15m").unwrap(), Duration::from_secs(900));
     }

@@ -11,6 +11,7 @@ mod pins;
 mod plan;
 mod reading;
 mod releases;
+mod repositories;
 mod run;
 mod schema;
 mod status;
@@ -41,6 +42,7 @@ use crate::{
 pub use actions::outputs;
 pub use doctor::{Check, DoctorReport, Health};
 pub use escape::{for_json, for_terminal, lines_for_terminal};
+pub use repositories::RepositoriesReport;
 pub use schema::{Document, schema};
 pub use status::{Behind, OpenPull, StatusReport, StatusRow};
 pub use verify::{DriftRow, ManifestRow, OwnRow, UnprovenRow, VerifyReport};

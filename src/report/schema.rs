@@ -7,7 +7,7 @@ use schemars::{
 };
 use serde_json::json;
 
-use super::{doctor, pins, plan, releases, status, verify};
+use super::{doctor, pins, plan, releases, repositories, status, verify};
 
 /// A report with a versioned form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Document {
     Status,
     /// `uplinker.doctor/v1`.
     Doctor,
+    /// `uplinker.repositories/v1`.
+    Repositories,
 }
 
 /// Returns the JSON Schema of a report as text that ends with a line break.
@@ -38,6 +40,7 @@ pub fn schema(document: Document) -> String {
         Document::Releases => ("uplinker.releases/v1", of::<releases::Document<'_>>()),
         Document::Status => ("uplinker.status/v1", of::<status::Document<'_>>()),
         Document::Doctor => ("uplinker.doctor/v1", of::<doctor::Document<'_>>()),
+        Document::Repositories => ("uplinker.repositories/v1", of::<repositories::Document<'_>>()),
     };
     schema.insert("title".to_owned(), json!(name));
     schema.remove("description");

@@ -5,12 +5,20 @@
 #![allow(clippy::disallowed_methods, reason = "the time is taken here")]
 
 mod agenda;
+mod shard;
 
-use std::{sync::Mutex, time::Duration};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use crate::sys::stop::Stop;
 
 use agenda::Agenda;
+pub use shard::Shard;
 
 /// How the daemon paces itself.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +53,24 @@ pub fn serve(repositories: &[String], pace: Pace, stop: &Stop, pass: impl Fn(usi
     });
 }
 
+/// One pass over each repository, in the order of the list; what has not begun when `stop` is asked for is left out.
+pub fn once(repositories: usize, workers: usize, stop: &Stop, pass: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while !stop.is_asked() {
+            match next.fetch_add(1, Ordering::SeqCst) {
+                n if n < repositories => pass(n),
+                _ => return,
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers.clamp(1, repositories.max(1)) {
+            scope.spawn(work);
+        }
+    });
+}
+
 fn work(agenda: &Mutex<Agenda>, stop: &Stop, pass: &(impl Fn(usize) -> Next + Sync)) {
     let lock = || agenda.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     while !stop.is_asked() {
@@ -65,8 +91,6 @@ fn work(agenda: &Mutex<Agenda>, stop: &Stop, pass: &(impl Fn(usize) -> Next + Sy
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use super::*;
 
     #[test]
@@ -83,6 +107,22 @@ mod tests {
             Next::Interval
         });
         assert!(counts.iter().all(|c| c.load(Ordering::SeqCst) >= 3));
+    }
+
+    #[test]
+    fn once_is_once_and_ends_where_it_is_stopped() {
+        let counts: Vec<AtomicUsize> = (0..20).map(|_| AtomicUsize::new(0)).collect();
+        once(counts.len(), 4, &Stop::default(), |n| {
+            counts[n].fetch_add(1, Ordering::SeqCst);
+        });
+        assert!(counts.iter().all(|count| count.load(Ordering::SeqCst) == 1));
+        let (stop, passes) = (Stop::default(), AtomicUsize::new(0));
+        once(20, 1, &stop, |_| {
+            passes.fetch_add(1, Ordering::SeqCst);
+            stop.ask();
+        });
+        assert_eq!(passes.into_inner(), 1, "a pass that has begun is finished, and none begins");
+        once(0, 4, &Stop::default(), |_| unreachable!("there is none"));
     }
 
     #[test]

@@ -59,6 +59,10 @@ pub const NO_CACHE: &str = "UPLINKER_NO_CACHE";
 pub const HELM: &str = "UPLINKER_HELM";
 /// The list of repositories of `serve`.
 pub const REPOS_FILE: &str = "UPLINKER_REPOS_FILE";
+/// The part of that list.
+pub const SHARD: &str = "UPLINKER_SHARD";
+/// Whether `serve` makes one pass alone.
+pub const ONCE: &str = "UPLINKER_ONCE";
 /// The time between two passes of `serve`.
 pub const INTERVAL: &str = "UPLINKER_INTERVAL";
 /// Whether `init` replaces files.
@@ -130,6 +134,8 @@ pub const VARIABLES: &[Variable] = &[
     flag(NO_CACHE, "--no-cache", "`true`: cache nothing on disk."),
     flag(HELM, "--helm", "The Helm program that renders charts, or `off`."),
     flag(REPOS_FILE, "--repos-file", "The list of repositories that `serve` polls."),
+    flag(SHARD, "--shard", "The part of that list, such as `0/4`."),
+    flag(ONCE, "--once", "`true`: `serve` makes one pass over each repository, and ends."),
     flag(INTERVAL, "--interval", "The time between two passes of `serve`."),
     flag(FORCE, "--force", "`true`: `init` replaces files that are there."),
     flag(DIRECTORY, "--directory", "The folder that `demo` works in."),

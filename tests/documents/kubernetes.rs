@@ -8,7 +8,7 @@ use uplinker::sys::env;
 use super::{help, read, yaml};
 
 const FOLDER: &str = "deploy/kubernetes";
-const BASES: [&str; 3] = ["common", "cronjob", "deployment"];
+const BASES: [&str; 4] = ["common", "cronjob", "deployment", "indexed-cronjob"];
 
 /// The objects of a base, with the file of each.
 fn objects(base: &str) -> Vec<(String, Value)> {
@@ -56,7 +56,7 @@ fn every_manifest_is_in_its_base() {
             objects(base).into_iter().map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect();
         assert_eq!(there, named, "{base}");
     }
-    assert_eq!(pods().len(), 2);
+    assert_eq!(pods().len(), 3);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn pods_fit_the_image() {
             let list = of_image("UPLINKER_REPOS_FILE");
             let (folder, key) = list.rsplit_once('/').unwrap();
             assert!(mounts.contains(folder), "{path}: {list}");
-            let kustomization = yaml(&format!("{FOLDER}/deployment/kustomization.yaml"));
+            let kustomization = yaml(&format!("{}/kustomization.yaml", path.rsplit_once('/').unwrap().0));
             assert_eq!(kustomization["configMapGenerator"][0]["files"][0], key);
         }
         assert_eq!(mounts, {
@@ -105,6 +105,21 @@ fn pods_fit_the_image() {
             let mounted = pairs.iter().filter(|m| named.contains(m["name"].as_str().unwrap()));
             mounted.map(|m| m["mountPath"].as_str().unwrap()).collect()
         });
+    }
+}
+
+#[test]
+fn the_parts_of_a_list_are_all_there() {
+    let job = &objects("indexed-cronjob")[0].1["spec"]["jobTemplate"]["spec"];
+    let parts = job["completions"].as_u64().unwrap();
+    assert_eq!(job["parallelism"].as_u64(), Some(parts));
+    let arguments = texts_of(&job["template"]["spec"]["containers"][0]["args"]);
+    // Kubernetes puts the index of the pod in place of the name.
+    let shard = format!("$(JOB_COMPLETION_INDEX)/{parts}");
+    assert_eq!(arguments, ["serve", "--once", "--shard", &shard]);
+    for index in 0..parts {
+        let shard = shard.replace("$(JOB_COMPLETION_INDEX)", &index.to_string());
+        assert!(shard.parse::<uplinker::serve::Shard>().is_ok(), "{shard}");
     }
 }
 

@@ -11,7 +11,7 @@ use uplinker::{
 };
 
 /// All documents with a schema, by their names.
-pub const DOCUMENTS: [(&str, Document); 7] = [
+pub const DOCUMENTS: [(&str, Document); 8] = [
     ("uplinker.pins/v1", Document::Pins),
     ("uplinker.plan/v1", Document::Plan),
     ("uplinker.run/v1", Document::Run),
@@ -19,6 +19,7 @@ pub const DOCUMENTS: [(&str, Document); 7] = [
     ("uplinker.releases/v1", Document::Releases),
     ("uplinker.status/v1", Document::Status),
     ("uplinker.doctor/v1", Document::Doctor),
+    ("uplinker.repositories/v1", Document::Repositories),
 ];
 
 /// Returns what a schema has against a document; the document names its schema itself.
