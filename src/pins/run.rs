@@ -298,15 +298,13 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
     let markers = marker::pins(&file);
     let linkerd = hit.linkerd;
     match class {
-        Class::Prose if linkerd => {
-            result.found.pins.extend(other::pins(&file, &markers, Reason::NotDeployed))
-        }
         // A tag of the edge channel is one wherever it stands; what else names a release has to speak of Linkerd.
-        Class::Unknown => {
-            result.found.pins.extend(other::pins(&file, &markers, Reason::NotFollowed));
-        }
-        Class::Script if linkerd => {
-            result.generators.extend(other::generators(&file, &markers));
+        Class::Prose => result.found.pins.extend(other::pins(&file, &markers, Reason::NotDeployed)),
+        Class::Unknown | Class::Script => {
+            let installs = class == Class::Script && linkerd;
+            result
+                .generators
+                .extend(installs.then(|| other::generators(&file, &markers)).into_iter().flatten());
             result.found.pins.extend(other::pins(&file, &markers, Reason::NotFollowed));
         }
         Class::Terraform => result.terraform.push(entry.path.clone()),

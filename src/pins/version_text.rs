@@ -79,6 +79,10 @@ pub(super) fn judge(text: &str, expects: Expects) -> Judged {
     if !reads.is_empty() {
         return Judged::Reads(reads);
     }
+    // A variable of kustomize's: what fills it is read where it is filled.
+    if trimmed.starts_with("$(") && trimmed.ends_with(')') {
+        return Judged::Nothing;
+    }
     let start = text.len() - text.trim_start().len();
     let whole = start..start + trimmed.len();
     let found = match expects {
@@ -290,6 +294,12 @@ mod tests {
         assert_eq!(reads.len(), 2);
         assert_eq!(reads[0], VariableRead { name: "l5d".to_owned(), default: Some(9..20) });
         assert_eq!(reads[1].default, None);
+    }
+
+    #[test]
+    fn a_variable_of_kustomize_s_is_no_version() {
+        assert_eq!(judge("$(VERSION)", Expects::Edge), Judged::Nothing);
+        assert_ne!(judge("$(VERSION", Expects::Edge), Judged::Nothing);
     }
 
     #[test]

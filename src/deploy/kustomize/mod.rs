@@ -11,6 +11,7 @@ mod fields;
 mod generate;
 mod gvk;
 mod images;
+mod letters;
 mod names;
 mod patches;
 mod paths;

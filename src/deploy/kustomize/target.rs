@@ -8,7 +8,7 @@ use super::{
     charts,
     config::FIELDS,
     generate::{self, Kind},
-    names, plugins,
+    letters, names, plugins,
     resource::{Resource, text_of},
     variables::{self},
 };
@@ -319,7 +319,7 @@ pub(super) fn kustomization(files: &dyn Files, folder: &str) -> Result<Option<(H
     let Some(path) = file(files, folder) else { return Ok(None) };
     let unread = |error: &FileError| About::Unread { what: path.as_str().to_owned(), why: error.to_string() };
     let documents = files.documents(path.as_str()).map_err(|error| Note::new(&path, unread(&error)))?;
-    let value = documents.first().cloned().unwrap_or_else(Value::empty);
+    let value = letters::canonical(&documents.first().cloned().unwrap_or_else(Value::empty));
     Ok(Some((Here { folder: folder.to_owned(), path }, value)))
 }
 

@@ -1,8 +1,11 @@
-//! Resources of the Kubernetes and kubectl providers, as the objects that they make.
+//! Resources of the Kubernetes, kubectl and Argo CD providers, as the objects that they make.
 
 use hcl_edit::structure::Block;
 
-use super::scope::Scope;
+use super::{
+    argo::{self, camel},
+    scope::Scope,
+};
 use crate::{
     deploy::{object::Object, read, value::Value},
     repo::RepoPath,
@@ -24,6 +27,7 @@ const TYPES: [(&str, &str, &str); 9] = [
 /// Tells whether a type of resource makes objects that are read here.
 pub(super) fn is_known(kind: &str) -> bool {
     matches!(kind, "kubernetes_manifest" | "kubectl_manifest" | "kubernetes_annotations")
+        || argo::kind(kind).is_some()
         || typed(kind).is_some()
 }
 
@@ -43,7 +47,11 @@ pub(super) fn objects(scope: &Scope<'_>, kind: &str, block: &Block, by: Option<&
             text.and_then(|text| read::documents(text, scope.files.ceilings()).ok()).unwrap_or_default()
         }
         "kubernetes_annotations" => vec![annotated(&body)],
-        kind => typed(kind).map(|(version, kind)| object(version, kind, &body)).into_iter().collect(),
+        kind => {
+            let of_argo = argo::kind(kind).map(|kind| argo::object(kind, &body));
+            let own = || typed(kind).map(|(version, kind)| object(version, kind, &body));
+            of_argo.or_else(own).into_iter().collect()
+        }
     };
     let mut objects: Vec<Object> = values.iter().flat_map(|value| Object::all(value, file)).collect();
     objects.iter_mut().for_each(|object| object.by = by.cloned());
@@ -98,15 +106,4 @@ fn renamed(value: &Value, is_map: bool) -> Value {
         Value::List(items) => Value::list(items.iter().map(|item| renamed(item, is_map)).collect()),
         Value::Scalar(_) => value.clone(),
     }
-}
-
-fn camel(key: &str) -> String {
-    let mut parts = key.split('_');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let mut chars = part.chars();
-        out.extend(chars.next().map(|c| c.to_ascii_uppercase()));
-        out.push_str(chars.as_str());
-    }
-    out
 }

@@ -4,6 +4,7 @@
 //! arguments of modules in the tree, `for_each` and the functions that pass text on are followed; data sources, state and
 //! modules from elsewhere are known to others. Nothing is run: no provider, no backend.
 
+mod argo;
 mod eval;
 mod functions;
 mod helm;
@@ -41,6 +42,8 @@ const INSTANCES: usize = 1000;
 pub struct Terraform {
     /// The charts.
     pub charts: Vec<ChartRelease>,
+    /// The charts that defaults and files of variables would come to by themselves: others may be laid over them.
+    pub shadowed: Vec<ChartRelease>,
     /// The objects.
     pub objects: Vec<Object>,
     /// What was not followed.
@@ -77,7 +80,22 @@ pub fn terraform(files: &dyn Files) -> Terraform {
     for module in modules.iter().filter(|module| !taken.contains(&module.folder)) {
         root(files, module, &mut found);
     }
+    modules.iter().for_each(|module| shadowed(files, module, &mut found));
     found
+}
+
+/// Evaluates a module by its defaults alone, and with each file alone that always sets its variables.
+fn shadowed(files: &dyn Files, module: &Module, found: &mut Terraform) {
+    let (always, _) = inputs::variable_files(files, module);
+    for path in [None].into_iter().chain(always.iter().map(Some)) {
+        let mut inputs = Inputs::new();
+        path.iter().for_each(|path| inputs::read_inputs(files, path, &mut inputs, &mut Vec::new()));
+        let mut walk = Walk::new(files, module, None, true);
+        walk.module(module, &inputs, DEPTH);
+        let known = |chart: &ChartRelease| !found.charts.contains(chart) && !found.shadowed.contains(chart);
+        let new: Vec<ChartRelease> = walk.found.charts.into_iter().filter(known).collect();
+        found.shadowed.extend(new);
+    }
 }
 
 /// Evaluates a root by itself, and once for each file that may set its inputs.
@@ -89,14 +107,7 @@ fn root(files: &dyn Files, module: &Module, found: &mut Terraform) {
             inputs::read_inputs(files, path, &mut inputs, &mut found.notes);
         }
         for first in [true, false] {
-            let mut walk = Walk {
-                files,
-                budget: Budget::of(&module.folder),
-                calls: Cell::new(CALLS),
-                first,
-                by: by.cloned(),
-                found: Terraform::default(),
-            };
+            let mut walk = Walk::new(files, module, by, first);
             walk.module(module, &inputs, DEPTH);
             let undecided = walk.budget.undecided.get();
             found.take(walk.found);
@@ -132,7 +143,12 @@ impl Terraform {
 
 // === impl Walk ===
 
-impl Walk<'_> {
+impl<'f> Walk<'f> {
+    fn new(files: &'f dyn Files, module: &Module, by: Option<&RepoPath>, first: bool) -> Self {
+        let (budget, calls) = (Budget::of(&module.folder), Cell::new(CALLS));
+        Self { files, budget, calls, first, by: by.cloned(), found: Terraform::default() }
+    }
+
     fn module(&mut self, module: &Module, inputs: &Inputs, depth: usize) {
         for (source, block) in &module.blocks {
             let name = |n: usize| block.labels.get(n).map(|label| label.as_str()).unwrap_or_default();

@@ -26,6 +26,11 @@ pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> 
         take_release(context, release, PinKind::Terraform, claims);
         claims.uses.take(context, release);
     }
+    let mut shadowed = Claims::default();
+    for release in &deployed.shadowed {
+        take_release(context, release, PinKind::Terraform, &mut shadowed);
+    }
+    claims.append_shadowed(shadowed);
     claims.objects.extend(deployed.objects);
     claims.beyond.take_bounds(&deployed.notes);
     Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes)

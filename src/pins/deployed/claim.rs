@@ -175,6 +175,15 @@ impl Claims {
         self.append(other);
     }
 
+    /// Adds variables that others are laid over: where nothing else reads them, nothing does.
+    pub fn append_shadowed(&mut self, other: Self) {
+        let variables = other.claims.into_iter().filter(|claim| claim.spec.kind == PinKind::Variable);
+        self.claims.extend(variables.map(|mut claim| {
+            claim.spec.stays = Some(Reason::NoEffect);
+            claim
+        }));
+    }
+
     /// Adds what another has gathered.
     pub fn append(&mut self, other: Self) {
         self.claims.extend(other.claims);

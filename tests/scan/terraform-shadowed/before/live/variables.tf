@@ -1,0 +1,3 @@
+variable "mesh_version" {
+  default = "2026.8.1"
+}
