@@ -141,6 +141,7 @@ fn pods_may_do_nothing_that_they_need_not() {
             for place in [
                 &resources["requests"]["cpu"],
                 &resources["requests"]["memory"],
+                &resources["limits"]["cpu"],
                 &resources["limits"]["memory"],
             ] {
                 assert!(place.is_string(), "{path}");
