@@ -1,16 +1,15 @@
 //! The GitHub Action, step by step as GitHub runs it, against a server of releases on loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "action/publishing.rs"]
+mod publishing;
 #[path = "action/releases.rs"]
 mod releases;
 #[path = "action/runner.rs"]
 mod runner;
 mod support;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-};
+use std::{collections::BTreeSet, fs};
 
 use regex::Regex;
 use releases::{ASSET, Releases, VERSION, archive, hex, tag};
@@ -22,7 +21,6 @@ use support::{
     repo::BareRepo,
     scene::{PLATFORM, REPO, Scene, TOKEN},
 };
-use tempfile::TempDir;
 
 /// The job goes on, and asks for a build, since the release could not be had.
 fn builds_instead(runner: &Runner, words: &[&str]) {
@@ -78,11 +76,24 @@ fn a_checkout_is_verified() {
 }
 
 #[test]
+fn a_token_is_looked_at() {
+    let (releases, scene) = (Releases::new(), Scene::new(MESH));
+    let feed = &scene.feed;
+    let runner = releases.runner().with("GITHUB_SERVER_URL", &scene.github.server().url());
+    let runner = runner.with("GITHUB_API_URL", &scene.github.api()).input("command", "doctor");
+    let runner = runner.input("token", TOKEN).input("repository", REPO).input("charts-url", &feed.charts());
+    let runner = runner.input("versioncheck-url", "off").input("releases-url", &feed.releases());
+    let job = runner.until("Run");
+    job.succeeds().says(&["ok       push", "ok       rules"]);
+    assert!(scene.repo.branches().keys().all(|branch| branch == "main"), "nothing is written");
+}
+
+#[test]
 fn a_command_that_is_none_is_named() {
     let releases = Releases::new();
     let job = releases.runner().input("command", "run; curl evil").until("Run");
     assert_eq!(job.failed, Some(2), "{}", job.log);
-    job.says(&["the input `command` is run or verify"]);
+    job.says(&["the input `command` is run, doctor or verify"]);
 }
 
 // --- which release ---
@@ -378,87 +389,6 @@ fn every_target_of_helm_has_one_checksum() {
         Regex::new(r"^[0-9a-f]{64}  helm-v3\.[0-9]+\.[0-9]+-(linux|darwin)-(amd64|arm64)\.tar\.gz$").unwrap();
     assert_eq!(table.lines().filter(|line| form.is_match(line)).count(), 4);
     assert_eq!(table.lines().collect::<BTreeSet<_>>().len(), 4);
-}
-
-// --- releases ---
-
-fn done(command: &mut std::process::Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-#[test]
-fn what_is_packed_is_what_is_installed() {
-    let (releases, folder) = (Releases::none(), TempDir::new().unwrap());
-    let program = folder.path().join("built");
-    script(&program, &format!("exec \"{}\" \"$@\"", env!("CARGO_BIN_EXE_uplinker")));
-    let pack = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/release/pack");
-    done(std::process::Command::new(pack).args([
-        program.as_os_str(),
-        "x86_64-unknown-linux-musl".as_ref(),
-        folder.path().as_os_str(),
-    ]));
-    let package = fs::read(folder.path().join(ASSET)).unwrap();
-    releases.publish(ASSET, &package);
-    releases.publish("SHA256SUMS", format!("{}  {ASSET}\n", hex(&package)).as_bytes());
-    releases.runner().until("Install").succeeds().says(&["installed uplinker"]);
-
-    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(package.as_slice()));
-    let sizes: BTreeMap<String, u64> = archive
-        .entries()
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .map(|entry| (entry.path().unwrap().display().to_string(), entry.size()))
-        .filter(|(name, _)| !name.ends_with('/'))
-        .collect();
-    for name in
-        ["LICENSE", "man/uplinker.1", "man/uplinker-run.1", "man/uplinker-verify.1", "completions/_uplinker"]
-    {
-        assert!(sizes.get(name).is_some_and(|size| *size > 500), "{name}: {sizes:?}");
-    }
-    let pages = sizes.keys().filter(|name| name.starts_with("man/uplinker-")).count();
-    let help = done(std::process::Command::new(env!("CARGO_BIN_EXE_uplinker")).arg("--help"));
-    let commands = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
-    assert_eq!(pages, commands.lines().count(), "a page for each command:\n{commands}");
-}
-
-#[test]
-fn what_keeps_a_tag_from_being_a_release_is_named() {
-    let folder = TempDir::new().unwrap();
-    let at = |path: &str| folder.path().join(path);
-    fs::create_dir_all(at("scripts/release")).unwrap();
-    for name in ["check", "notes"] {
-        let from = format!("{}/scripts/release/{name}", env!("CARGO_MANIFEST_DIR"));
-        fs::copy(from, at("scripts/release").join(name)).unwrap();
-    }
-    fs::write(at("Cargo.toml"), "[package]\nversion = \"1.2.3\"\n[other]\nversion = \"9.9.9\"\n").unwrap();
-    let log = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 1.2.3\n\n### Changed\n\n- A thing.\n\n## 1.2.30\n\n- Old.\n";
-    fs::write(at("CHANGELOG.md"), log).unwrap();
-    let git = |arguments: &[&str]| {
-        let mut git = support::git_server::hermetic_git(folder.path());
-        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
-        done(git.current_dir(folder.path()).args(who).args(arguments))
-    };
-    git(&["init", "--quiet", "--initial-branch", "main"]);
-    git(&["add", "."]);
-    git(&["commit", "--quiet", "--message", "one"]);
-    git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    let check = |tag: &str| {
-        let mut check = std::process::Command::new(at("scripts/release/check"));
-        let output = check.arg(tag).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
-        (output.status.success(), String::from_utf8(output.stderr).unwrap())
-    };
-    assert_eq!(check("v1.2.3"), (true, String::new()));
-    let notes = done(std::process::Command::new(at("scripts/release/notes")).arg("v1.2.3"));
-    assert_eq!(notes, "### Changed\n\n- A thing.\n\n");
-    let (fine, said) = check("v1.2.4");
-    assert!(
-        !fine && said.contains("has the version 1.2.3") && said.contains("no section `## 1.2.4`"),
-        "{said}"
-    );
-    git(&["commit", "--quiet", "--allow-empty", "--message", "two"]);
-    assert_eq!(check("v1.2.3"), (false, "v1.2.3: the commit is not on main\n".to_owned()));
 }
 
 // --- the files ---
