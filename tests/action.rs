@@ -223,6 +223,15 @@ fn a_binary_that_does_not_run_here_is_built() {
 }
 
 #[test]
+fn nothing_is_loaded_without_tls() {
+    let releases = Releases::new();
+    for host in ["http://192.0.2.1", "http://127.0.0.1.example.com", "file:///srv", "ftp://127.0.0.1"] {
+        let runner = releases.runner().with("UPLINKER_DOWNLOAD_URL", host);
+        builds_instead(&runner, &[&format!("{host}/"), "does not begin with https://"]);
+    }
+}
+
+#[test]
 fn a_redirect_does_not_leave_the_protocol() {
     let releases = Releases::new();
     let elsewhere = Response::text(302, "").with("Location", "file:///etc/hostname");

@@ -121,6 +121,19 @@ fn a_token_that_may_not_push_is_named() {
 }
 
 #[test]
+fn without_a_token_it_is_said_what_needs_one() {
+    let scene = Scene::new(MESH);
+    let bare = |scene: &Scene| examined(scene, doctor(scene).env("UPLINKER_TOKEN", ""));
+    let done = bare(&scene).exits(1);
+    assert!(check(&done, "base-branch")[0].contains("none was given"), "{done}");
+    scene.github.settings(REPO, |repo| repo.private = false);
+    let done = bare(&scene).exits(1);
+    assert!(check(&done, "base-branch")[0].starts_with("ok: "), "{done}");
+    assert!(check(&done, "push")[0].contains("none was given"), "{done}");
+    assert!(hints(&done, "token").contains("`contents: write` and `pull-requests: write`"), "{done}");
+}
+
+#[test]
 fn each_missing_permission_is_named() {
     let scene = Scene::new(MESH);
     let with = |token: Token| {
