@@ -257,7 +257,8 @@ fn the_attestation_is_asked_where_somebody_can_tell() {
         (done.status.code(), String::from_utf8(done.stdout).unwrap())
     };
     let gh = |end: &str| {
-        let help = "[ \"$4\" != --help ] && [ \"$3\" = --help ] && { echo '  --source-ref string'; exit 0; }";
+        let help =
+            "[ \"$4\" != --help ] && [ \"$3\" = --help ] && { echo '      --cert-identity string'; exit 0; }";
         format!("{help}\n[ \"$GH_HOST\" = github.com ] || exit 9\necho \"gh $*\"\n{end}")
     };
     let dot_com = "https://github.com";
@@ -271,8 +272,8 @@ fn the_attestation_is_asked_where_somebody_can_tell() {
     let (code, said) = ask(Runner::at("main").having("gh", &gh("exit 1")), dot_com);
     assert_eq!(code, Some(1), "{said}");
     for word in [
-        "--repo uplinker/uplinker --source-ref refs/tags/v1.2.3",
-        "--signer-workflow uplinker/uplinker/.github/workflows/release.yml",
+        "--repo uplinker/uplinker --deny-self-hosted-runners ",
+        "--cert-identity https://github.com/uplinker/uplinker/.github/workflows/release.yml@refs/tags/v1.2.3",
         "::error title=uplinker::asset has no attestation of the release v1.2.3 of uplinker/uplinker; nothing was installed",
     ] {
         assert!(said.contains(word), "{said}");
