@@ -92,6 +92,19 @@ impl Case<'_> {
         }))
     }
 
+    /// Holds what is open for proxies where the control plane went back from it meanwhile: merged now, they would be ahead.
+    pub(super) fn runs_ahead(&self, landed: &dyn Landed) -> Result<Option<Hold>, Error> {
+        let Self { survey, target, stage } = *self;
+        let plane =
+            plan::control_plane(&survey.inventory, &target.target, survey.config().data_plane.control_plane);
+        let Some(running) = plane.ceiling().filter(|_| stage == Stage::DataPlane) else { return Ok(None) };
+        let ahead = landed.open_release(*self)?.filter(|open| *open > running);
+        Ok(ahead.map(|open| {
+            let reason = HoldReason::ControlPlaneWentBack { running };
+            Hold { reason, release: Some(open), until: None }
+        }))
+    }
+
     fn decide_proxies(&self, policy: &Policy, needs: &Needs, back: &LookBack<'_>) -> Result<Decision, Error> {
         let Self { survey, target, .. } = *self;
         let data_plane = &survey.config().data_plane;

@@ -49,6 +49,11 @@ pub(super) trait Landed {
         Ok(None)
     }
 
+    /// Returns the newest release that an open pull request of ours is for.
+    fn open_release(&self, _case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
+        Ok(None)
+    }
+
     /// Tells whether a pull request is open that takes a change of a stage back.
     fn goes_back(&self, _case: Case<'_>) -> Result<bool, Error> {
         Ok(false)
@@ -228,6 +233,13 @@ impl Landed for OnRemote<'_> {
         }
         let mut merged = lists.all(forge, &platform)?.iter().filter(|p| p.state == PullState::Merged);
         Ok(merged.find(goes_there).and_then(|pull| pull.closed_at))
+    }
+
+    fn open_release(&self, case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
+        let open = self.open_of(&case.target.target.name, case.stage, &case.survey.targets)?;
+        let markers =
+            open.iter().filter(|pull| self.leads_to_base(pull)).filter_map(|p| marker::read(&p.body));
+        Ok(markers.map(|marker| marker.release).max())
     }
 
     fn goes_back(&self, case: Case<'_>) -> Result<bool, Error> {

@@ -64,6 +64,9 @@ pub(super) fn draft(
         if failure.is_some() || !stays && landed.goes_back(case)? {
             return rollback::draft(case, base, operator, landed, failure).map(Some);
         }
+        if stays && let Some(hold) = case.runs_ahead(landed)? {
+            return Ok(Some(case.without_proposal(held(stage, hold))));
+        }
     }
     let (to, hop_towards, promoted) = match decided {
         Decision::Hold(hold) => return Ok(Some(case.without_proposal(held(stage, hold)))),

@@ -87,10 +87,15 @@ pub fn describe(hold: &Hold) -> String {
             "proxies wait until the control plane's release is known; `dataPlane.controlPlane` can name it"
                 .to_owned()
         }
-        HoldReason::ControlPlaneBehind { running } => {
-            format!("proxies wait until the control plane, now at {running}, is at {release}")
+        HoldReason::ControlPlaneWentBack { running } => {
+            behind(&format!("which went back to {running}"), &release)
         }
+        HoldReason::ControlPlaneBehind { running } => behind(&format!("now at {running}"), &release),
     }
+}
+
+fn behind(control_plane: &str, release: &str) -> String {
+    format!("proxies wait until the control plane, {control_plane}, is at {release}")
 }
 
 fn of_channel(pins: usize) -> String {

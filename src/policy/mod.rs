@@ -230,6 +230,11 @@ pub enum HoldReason {
     DataPlaneWait,
     /// The control plane's release is not known from this repository.
     ControlPlaneUnknown,
+    /// What is open for the proxies is for a release that the control plane went back from.
+    ControlPlaneWentBack {
+        /// Where it is.
+        running: EdgeVersion,
+    },
     /// The control plane in this repository has not reached the release yet.
     ControlPlaneBehind {
         /// Where it is.
@@ -322,6 +327,7 @@ impl HoldReason {
                 | Self::NothingMoves { .. }
                 | Self::OtherChannel { .. }
                 | Self::Gone
+                | Self::ControlPlaneWentBack { .. }
                 | Self::Promotion { lacks: Lack::NotRun { .. }, .. }
         )
     }

@@ -109,7 +109,7 @@ pub enum Held {
         /// The pull request.
         pull: u64,
     },
-    /// The open pull request has commits of a person, and there is nothing to propose any more.
+    /// The open pull request has commits of a person, and is not wanted any more.
     NothingLeft {
         /// The pull request.
         pull: u64,
@@ -231,7 +231,10 @@ impl std::fmt::Display for Held {
                 write!(f, "#{pull} is in the merge queue and stays as it is until it is merged or taken out")
             }
             Self::NothingLeft { pull } => {
-                write!(f, "#{pull} has nothing left to do but has commits of a person; merge it or close it")
+                write!(
+                    f,
+                    "#{pull} is not wanted any more but has commits of a person; take them over, and close it"
+                )
             }
         }
     }

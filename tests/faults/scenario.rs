@@ -301,7 +301,7 @@ pub const BASE_TOUCHED: Scenario = Scenario {
     ..FIRST
 };
 
-/// People moved the pins themselves, so the pull request has nothing left to do.
+/// People moved the pins themselves, so the pull request is not wanted any more.
 pub const CLOSE: Scenario = Scenario {
     config: PLAIN,
     prepare: |scene| {

@@ -174,7 +174,7 @@ fn a_persons_branch_stays_when_its_pins_were_changed_by_hand() {
     }
     play.run()
         .exits(0)
-        .prints(&["; left alone, #1 has nothing left to do but has commits of a person; merge it or"]);
+        .prints(&["; left alone, #1 is not wanted any more but has commits of a person; take them over"]);
     assert_eq!(play.tip(PLATFORM), theirs);
     assert!(play.pull(1).open);
     play.settles(0);

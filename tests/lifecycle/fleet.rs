@@ -176,7 +176,7 @@ fn a_persons_commit_on_the_branch_of_a_target_that_is_no_more_is_kept() {
     for path in CHARTS {
         play.replace("main", &format!("clusters/far/{path}"), "2025.2.3", "2026.8.2");
     }
-    play.run().exits(0).prints(&["#2 has nothing left to do but has commits of a person"]);
+    play.run().exits(0).prints(&["#2 is not wanted any more but has commits of a person"]);
     assert!(play.pull(2).open);
 }
 

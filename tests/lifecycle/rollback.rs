@@ -17,7 +17,7 @@ fn merged(config: &str, how: Merge) -> (Play, Files) {
     play.commit("main", "README.md", "A mesh.\n");
     let play = play.begun();
     let before = play.files("main");
-    play.scene.repo.set_clock(jiff::Timestamp::now().as_second());
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - DAY / 4);
     play.scene.github.merge(REPO, 1, how, "ada", true);
     (play, before)
 }
@@ -142,6 +142,30 @@ fn proxies_go_back_before_the_control_plane() {
 }
 
 #[test]
+fn proxies_that_would_be_ahead_of_where_the_control_plane_went_back_to_are_withdrawn() {
+    let gates = "version: 1\ndataPlane: {after: 0d}\ngates:\n  active: [\"kustomization/linkerd/*\"]\n";
+    let (play, _) = merged(gates, Merge::Squash);
+    let reading = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
+    play.scene.github.token(TOKEN, reading);
+    let hours = |n: i64| play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - n * 3600);
+    says(&play, "success");
+    play.publish(4);
+    play.run().exits(0).prints(&["data-plane: edge-26.8.2 → edge-26.8.3: opened http://"]);
+    hours(3);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    says(&play, "success");
+    play.run().exits(0).prints(&["data-plane: edge-26.8.2 → edge-26.8.4: updated http://"]);
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.4 → edge-26.8.3 (default, platform)"]);
+    hours(1);
+    play.scene.github.merge(REPO, 4, Merge::Squash, "ada", true);
+    says(&play, "failure");
+    let words = "default, data-plane: on hold: proxies wait until the control plane, which went back to edge-26.8.3, is at \
+                 edge-26.8.4; closed http://";
+    play.run().exits(0).prints(&[words]);
+    play.settles(0);
+}
+
+#[test]
 fn a_rollback_that_is_closed_or_only_looked_at_leaves_all_as_it_is() {
     let (play, _) = merged(CONFIG, Merge::Squash);
     let before = play.world();
@@ -229,7 +253,7 @@ fn what_was_taken_back_for_a_failure_is_not_followed_by_another_way_back() {
     play.scene.github.token(TOKEN, reading);
     says(&play, "failure");
     play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.2: opened http://"]);
-    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() + 3600);
+    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - 3600);
     play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
     says(&play, "failure");
     play.run().exits(0).prints(&["default, platform: on hold: edge-26.8.3 waits until a release newer"]);

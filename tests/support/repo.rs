@@ -309,14 +309,21 @@ impl BareRepo {
         Ok(self.write(&repo, base, (who, message), tree, &[&ours]))
     }
 
-    /// Puts each commit that `head` adds onto `base`, one by one.
+    /// Puts each commit that `head` adds onto `base`, one by one. As on GitHub, not where a merge would give something else: a
+    /// merge on the branch is left out of it, with what it changed.
     pub fn rebase(&self, base: &str, head: &str, who: &Person) -> Result<Oid, String> {
         let repo = self.open();
         let mut walk = repo.revwalk().expect("a walk");
         walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::REVERSE).expect("an order");
         walk.push(find(&repo, head).id()).expect("the head");
         walk.hide(find(&repo, base).id()).expect("the base");
-        let mut last = find(&repo, base).id();
+        let start = find(&repo, base).id();
+        let merged = merge_trees(&repo, &find(&repo, base), &find(&repo, head))?;
+        let refused = |why: &str| {
+            self.set_tip(base, start);
+            Err(format!("this branch cannot be rebased {why}"))
+        };
+        let (mut last, mut tree) = (start, find(&repo, base).tree_id());
         for id in walk.filter_map(Result::ok) {
             let commit = repo.find_commit(id).expect("a commit of the walk");
             if commit.parent_count() > 1 {
@@ -325,13 +332,13 @@ impl BareRepo {
             let onto = repo.find_commit(last).expect("the last commit");
             let mut index = repo.cherrypick_commit(&commit, &onto, 0, None).map_err(|e| e.to_string())?;
             if index.has_conflicts() {
-                return Err("this branch cannot be rebased due to conflicts".to_owned());
+                return refused("due to conflicts");
             }
-            let tree = index.write_tree_to(&repo).expect("a tree");
+            tree = index.write_tree_to(&repo).expect("a tree");
             let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
             last = self.write(&repo, base, (who, &message), tree, &[&onto]);
         }
-        Ok(last)
+        if tree == merged { Ok(last) } else { refused("safely") }
     }
 
     /// Writes a commit; `repo` is the handle that the parents came from, since libgit2 drops those of another.

@@ -31,6 +31,7 @@ fn every_hold_says_until_when_or_until_what() {
         HoldReason::NoWayBack { reason: text() },
         HoldReason::DataPlaneWait,
         HoldReason::ControlPlaneUnknown,
+        HoldReason::ControlPlaneWentBack { running: edge("26.8.2") },
         HoldReason::ControlPlaneBehind { running: edge("26.8.2") },
     ];
     for reason in reasons {
