@@ -225,7 +225,7 @@ fn an_older_server_that_knows_no_rules_leaves_them_unknown() {
     let missing = || Fault::Answer(Response::text(404, "Not Found"));
     scene.github.controls().rules.fault_nth("GET", "*/rules/branches/*", 0, usize::MAX, missing());
     let done = examined(&scene, doctor(&scene)).exits(0);
-    assert!(check(&done, "rules")[0].starts_with("unknown: "), "{done}");
+    assert!(check(&done, "rules")[0].starts_with("unknown: this server does not list the rules"), "{done}");
 }
 
 #[test]

@@ -177,6 +177,10 @@ impl GitHub<'_> {
         for branch in needed.branches.iter().take(BRANCHES) {
             let covering = match self.covering(branch) {
                 Ok(covering) => covering,
+                Err(ForgeError::NotFound(_)) => {
+                    let what = "this server does not list the rules over a branch; a push tells of them";
+                    return vec![Seen::Untold(what.to_owned(), String::new())];
+                }
                 Err(error) if error.is_refusal() => {
                     return vec![Seen::Untold(error.to_string(), String::new())];
                 }
