@@ -15,6 +15,8 @@ pub struct Build {
     pub strays: Vec<Object>,
     /// What patches say, whether their objects are here or not, and whatever is laid over it: parts of objects.
     pub idle: Vec<Object>,
+    /// Objects as they would be with the variables that others are laid over.
+    pub shadowed: Vec<Object>,
     /// The entries of `images`.
     pub images: Vec<Value>,
     /// What was not followed, and what the deployer would fail at.

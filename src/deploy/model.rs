@@ -5,9 +5,10 @@
 //! Application) are built after it. Of a build nothing is kept but what other builds may refer to.
 
 mod fact;
+mod seen;
 mod written;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::{
     argo,
@@ -22,10 +23,10 @@ use super::{
     object::Object,
     tree_chart::Charts,
     umbrella,
-    value::Value,
 };
 use crate::repo::{RepoPath, parallel};
 pub use fact::{After, Asked, Fact, Take};
+use seen::Seen;
 pub use written::Written;
 use written::deployer_of;
 
@@ -63,13 +64,16 @@ pub struct Modelled<R> {
     pub deployed: Vec<R>,
     /// As the files have it, whatever is made of it.
     pub written: Vec<R>,
+    /// As it would be with the variables that others are laid over.
+    pub shadowed: Vec<R>,
 }
 
 /// Reads all that is deployed, then what files say whether it is deployed or not.
 pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: &Take<'_, R>) -> Modelled<R> {
     let builder = Builder { files, entries, take };
     let raw = builder.raw();
-    let (mut deployed, mut written, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut deployed, mut written, mut shadowed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut parts = Vec::new();
     let mut seen = Seen::default();
     let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
     todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(Box::new(release.clone())))));
@@ -90,7 +94,8 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         });
         drop(outer);
         todo = Vec::new();
-        for Gathered { facts, said, kept, files } in gathered {
+        for Gathered { facts, said, shadowed: other, kept, files } in gathered {
+            shadowed.push(other.facts);
             from_builds.extend(files);
             deployed.push(facts.facts);
             parts.extend(facts.parts);
@@ -123,7 +128,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         parts.extend(more);
     }
     written.push(builder.over(&parts, &built, &all));
-    Modelled { deployed, written }
+    Modelled { deployed, written, shadowed }
 }
 
 /// A root, and the build that it came of.
@@ -159,6 +164,8 @@ struct Gathered<R> {
     facts: Said<R>,
     /// What patches say, whatever comes of it.
     said: Said<R>,
+    /// What variables would give that others are laid over.
+    shadowed: Said<R>,
     kept: Vec<Kept>,
     /// The files of the objects.
     files: HashSet<RepoPath>,
@@ -178,13 +185,10 @@ impl<R: Default> Default for Said<R> {
 
 impl<R: Default> Default for Gathered<R> {
     fn default() -> Self {
-        Self { facts: Said::default(), said: Said::default(), kept: Vec::new(), files: HashSet::new() }
+        let (facts, said, shadowed) = (Said::default(), Said::default(), Said::default());
+        Self { facts, said, shadowed, kept: Vec::new(), files: HashSet::new() }
     }
 }
-
-/// The roots that are known: an Application that comes of itself is built once.
-#[derive(Default)]
-struct Seen(HashMap<(RepoPath, String), Vec<Value>>);
 
 /// Who asks for the charts of a build.
 struct By<'b> {
@@ -228,25 +232,6 @@ struct Builder<'b, R> {
 impl Root {
     fn new(what: What) -> Self {
         Self { what, from: None }
-    }
-}
-
-// === impl Seen ===
-
-impl Seen {
-    fn knows(&self, root: &Object) -> bool {
-        let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
-        self.0.get(&(root.file.clone(), name)).is_some_and(|same| same.contains(&root.value))
-    }
-
-    fn is_new(&mut self, root: &Object) -> bool {
-        let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
-        let same = self.0.entry((root.file.clone(), name)).or_default();
-        let is_new = !same.contains(&root.value);
-        if is_new {
-            same.push(root.value.clone());
-        }
-        is_new
     }
 }
 
@@ -407,6 +392,7 @@ impl<R: Default + Send> Builder<'_, R> {
         {
             let cluster = Cluster::within(&kept.references, outer);
             kept.objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, &cluster)));
+            self.shadowed(&build.shadowed, &cluster, &mut gathered.shadowed);
         }
         for release in &build.charts {
             let (deployer, object) = by.asks(release);
@@ -421,6 +407,20 @@ impl<R: Default + Send> Builder<'_, R> {
         kept.objects = Vec::new();
         gathered.kept.push(kept);
         build.charts.iter().for_each(|release| self.chart(release, outer, gathered));
+    }
+
+    /// Hands over objects as nobody deploys them.
+    fn shadowed(&self, objects: &[Object], cluster: &Cluster<'_>, said: &mut Said<R>) {
+        for object in objects {
+            match kinds::asks(&object.group(), &object.kind()) {
+                true => drop(self.release(object, cluster, said)),
+                false if kinds::leads(&object.group(), &object.kind()) => {}
+                false if (self.entries.mentions)(object) => {
+                    (self.take)(&mut said.facts, Fact::Object(object, cluster));
+                }
+                false => {}
+            }
+        }
     }
 
     /// Builds a chart whose folder is in the tree.

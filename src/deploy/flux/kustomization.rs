@@ -26,11 +26,27 @@ pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
 
 /// The same of the Kustomization that a FluxInstance makes.
 pub fn instance_concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
-    object.value.text(&["spec", "sync", "path"]).is_some_and(|path| is_wanted(&path))
+    let patches = object.value.path(&["spec", "kustomize"]);
+    let speaks = |value: &Value| value.scalars().iter().any(|text| text.text().contains("inkerd"));
+    patches.is_some_and(speaks)
+        || object.value.text(&["spec", "sync", "path"]).is_some_and(|path| is_wanted(&path))
 }
 
-/// Builds the Kustomization that flux-operator makes of a FluxInstance's `spec.sync`.
+/// Builds the Kustomization that flux-operator makes of a FluxInstance's `spec.sync`, and takes what `spec.kustomize` says
+/// of Flux itself.
 pub fn flux_instance(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
+    let patches = object.value.path(&["spec", "kustomize", "patches"]);
+    let over = Value::map(patches.map(|patches| ("patches", patches.clone())));
+    let mut own = kustomize::build_over(files, &object.file, &over);
+    let synced = synced(object, cluster, files);
+    own.strays.extend(synced.strays);
+    own.idle.extend(synced.idle);
+    own.guards.extend(synced.guards);
+    own.notes.extend(synced.notes);
+    Build { strays: own.strays, idle: own.idle, guards: own.guards, notes: own.notes, ..synced }
+}
+
+fn synced(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
     let path = object.value.scalar(&["spec", "sync", "path"]).zip(object.value.get("metadata"));
     let Some((path, metadata)) = path else { return Build::default() };
     let value = Value::map([
@@ -70,10 +86,14 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     build.strays.iter_mut().for_each(|o| o.by.clone_from(&by));
     build.charts.iter_mut().for_each(|chart| chart.by.clone_from(&by));
     if let Some(variables) = Variables::of(object, cluster) {
+        let shadowed = variables.shadowed(object, cluster);
         for object in &mut build.objects {
+            let other = shadowed.as_ref().and_then(|other| other.fill(object, files, &mut Vec::new()));
             if let Some(value) = variables.fill(object, files, &mut build.notes) {
                 object.value = value;
             }
+            let other = other.filter(|value| *value != object.value);
+            build.shadowed.extend(other.map(|value| Object { value, ..object.clone() }));
         }
     }
     for part in ["labels", "annotations"] {

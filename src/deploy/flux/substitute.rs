@@ -36,19 +36,35 @@ impl Variables {
         for from in post_build.list_at("substituteFrom") {
             variables.take_from(kustomization, from, cluster);
         }
-        for (name, value) in post_build.get("substitute").into_iter().flat_map(Value::entries) {
-            if let Some(value) = value.as_scalar() {
-                variables.known.insert(name.to_owned(), one_line(value));
-            }
-        }
+        variables.take_own(post_build);
         let always = post_build.text(&["substituteStrategy"]).is_some_and(|s| s == "Always");
         (always || !variables.known.is_empty() || !variables.outside.is_empty()).then_some(variables)
+    }
+
+    /// Reads them the other way round, so that those come up that others are laid over; `None` where that changes nothing.
+    pub fn shadowed(&self, kustomization: &Object, cluster: &Cluster<'_>) -> Option<Self> {
+        let post_build = kustomization.value.path(&["spec", "postBuild"])?;
+        let mut variables = Self::default();
+        variables.take_own(post_build);
+        for from in post_build.list_at("substituteFrom").iter().rev() {
+            variables.take_from(kustomization, from, cluster);
+        }
+        let differs = |(name, value): (&String, &Scalar)| variables.known.get(name) != Some(value);
+        self.known.iter().any(differs).then_some(variables)
     }
 
     /// The variables of a Kustomization that is not in the tree.
     pub fn elsewhere() -> Self {
         let outside = vec!["a Flux Kustomization that is not in this repository".to_owned()];
         Self { known: IndexMap::new(), outside }
+    }
+
+    fn take_own(&mut self, post_build: &Value) {
+        for (name, value) in post_build.get("substitute").into_iter().flat_map(Value::entries) {
+            if let Some(value) = value.as_scalar() {
+                self.known.insert(name.to_owned(), one_line(value));
+            }
+        }
     }
 
     fn take_from(&mut self, kustomization: &Object, from: &Value, cluster: &Cluster<'_>) {

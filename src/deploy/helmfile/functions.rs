@@ -42,6 +42,8 @@ pub(super) struct Run<'f> {
     bounds: &'f Bounds,
     /// Which branch is taken where the tree does not decide.
     pub outcome: usize,
+    /// Whether values are laid over each other the other way round, so that those come up that others are laid over.
+    pub reversed: bool,
     /// How many there are.
     pub outcomes: Cell<usize>,
     /// Everything that was read.
@@ -79,10 +81,16 @@ impl<'f> Run<'f> {
             files,
             bounds,
             outcome,
+            reversed: false,
             outcomes: Cell::new(1),
             read: RefCell::default(),
             notes: RefCell::default(),
         }
+    }
+
+    /// Lays values over each other the other way round.
+    pub fn reversed(self) -> Self {
+        Self { reversed: true, ..self }
     }
 
     /// Counts a file or a release; `false` where there have been too many, which is noted.

@@ -33,6 +33,8 @@ const DEPTH: usize = 16;
 pub struct Helmfile {
     /// The charts, each once for all environments in which it is the same.
     pub charts: Vec<ChartRelease>,
+    /// The charts as they would be with the values that others are laid over.
+    pub shadowed: Vec<ChartRelease>,
     /// The files that were read.
     pub read: BTreeSet<RepoPath>,
     /// What was not followed.
@@ -51,7 +53,8 @@ pub fn is_helmfile(path: &RepoPath) -> bool {
 pub fn helmfile(files: &dyn Files) -> Helmfile {
     let all = files.below("").iter().map(|entry| &entry.path);
     let entries: Vec<&RepoPath> = all.filter(|path| is_helmfile(path) && files.has(path.as_str())).collect();
-    let bounds = Bounds::new();
+    // What others are laid over has bounds of its own, so that it takes nothing from what counts.
+    let bounds = [Bounds::new(), Bounds::new()];
     let mut found: Vec<Helmfile> = Vec::new();
     let mut takers: BTreeMap<RepoPath, BTreeSet<&RepoPath>> = BTreeMap::new();
     for entry in &entries {
@@ -75,7 +78,7 @@ pub fn helmfile(files: &dyn Files) -> Helmfile {
 }
 
 /// Evaluates one helmfile in each of its environments. Returns the helmfiles that it takes in too.
-fn entry_point(files: &dyn Files, bounds: &Bounds, path: &RepoPath) -> (Helmfile, BTreeSet<RepoPath>) {
+fn entry_point(files: &dyn Files, bounds: &[Bounds; 2], path: &RepoPath) -> (Helmfile, BTreeSet<RepoPath>) {
     let mut found = Helmfile::default();
     let (mut todo, mut done) = (vec!["default".to_owned()], BTreeSet::new());
     let mut taken = BTreeSet::new();
@@ -101,7 +104,7 @@ fn entry_point(files: &dyn Files, bounds: &Bounds, path: &RepoPath) -> (Helmfile
 
 /// Evaluates a helmfile in one environment, whatever the tree does not decide taken each way.
 fn environment(
-    (files, bounds): (&dyn Files, &Bounds),
+    (files, [bounds, spare]): (&dyn Files, &[Bounds; 2]),
     path: &RepoPath,
     name: &str,
     taken: &mut BTreeSet<RepoPath>,
@@ -110,22 +113,26 @@ fn environment(
     let mut names = BTreeSet::new();
     for outcome in 0..BRANCHES {
         let loader = Loader::new(Run::new(files, bounds, outcome), name);
-        let mut walk = Walk { loader: &loader, charts: Vec::new(), above: Vec::new() };
-        walk.file(
-            path,
-            &Parent { values: Values::new(), given: Value::empty(), inherits: Value::empty() },
-            path,
-        );
-        let charts = walk.charts;
+        let charts = charts(&loader, path);
         let outcomes = loader.run.outcomes.get();
         names.extend(loader.names.take());
         taken.extend(loader.taken.take());
-        found.take(Helmfile { charts, read: loader.run.read.take(), notes: loader.run.notes.take() });
+        let (read, notes) = (loader.run.read.take(), loader.run.notes.take());
+        found.take(Helmfile { charts, read, notes, ..Helmfile::default() });
         if outcome + 1 >= outcomes {
             break;
         }
     }
+    let run = Run::new(files, spare, 0).reversed();
+    found.shadowed = charts(&Loader::new(run, name), path);
     (found, names)
+}
+
+/// Walks over a helmfile.
+fn charts(loader: &Loader<'_>, path: &RepoPath) -> Vec<ChartRelease> {
+    let mut walk = Walk { loader, charts: Vec::new(), above: Vec::new() };
+    walk.file(path, &Parent { values: Values::new(), given: Value::empty(), inherits: Value::empty() }, path);
+    walk.charts
 }
 
 /// What a helmfile hands to one that it takes in.
@@ -153,6 +160,7 @@ impl Helmfile {
                 self.charts.push(chart);
             }
         }
+        self.shadowed.extend(other.shadowed);
         self.read.extend(other.read);
         for note in other.notes {
             if !self.notes.contains(&note) {

@@ -107,8 +107,18 @@ impl<'f> Loader<'f> {
         let mut values = inherited.clone();
         values.own = over(&values.own, given);
         for part in parts(&text) {
-            let Some(own) = self.part(path, folder, &part, &values) else { continue };
-            let whole = if base.is_some() { own } else { self.with_bases(path, folder, own, &values, given) };
+            let whole = |values: &Values| {
+                let own = self.part(path, folder, &part, values)?;
+                let alone = base.is_some();
+                Some(if alone { own } else { self.with_bases(path, folder, own, values, given) })
+            };
+            let Some(mut read) = whole(&values) else { continue };
+            // Before 1.0 a part was filled twice, and read the environment that it has itself.
+            if read.get("environments").is_some() && is_filled(path, &part.text()) {
+                let known = self.environment(path, folder, &read, &values, given);
+                read = whole(&known).unwrap_or(read);
+            }
+            let whole = read;
             let environments = whole.get("environments").into_iter().flat_map(Value::entries);
             self.names.borrow_mut().extend(environments.map(|(name, _)| name.to_owned()));
             values = self.environment(path, folder, &whole, &values, given);
@@ -177,10 +187,17 @@ impl<'f> Loader<'f> {
         let own = self.listed(entries, path, folder, &dot, strict).into_iter().fold(
             Value::empty(),
             |all, value| {
-                if fallback { over(&value, &all) } else { crate::deploy::chart::merged(&all, &value) }
+                if fallback != self.run.reversed {
+                    over(&value, &all)
+                } else {
+                    crate::deploy::chart::merged(&all, &value)
+                }
             },
         );
         let defaults = self.entries(state.list_at("values"), path, folder, &dot);
+        if self.run.reversed {
+            return Values { defaults: over(given, &own), own: over(&defaults, &before.all()) };
+        }
         Values {
             defaults: laid(&before.defaults, &defaults, false),
             own: over(&over(&before.own, &own), given),

@@ -86,5 +86,6 @@ fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, outside: boo
     let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();
     let strays = builder.strays.into_iter().map(|stray| Object { by: by.clone(), ..stray }).collect();
     let (guards, idle, images) = (builder.guards, builder.idle, builder.images);
-    Build { objects, charts, guards, strays, idle, images, notes: builder.notes.into_iter().collect() }
+    let notes = builder.notes.into_iter().collect();
+    Build { objects, charts, guards, strays, idle, images, notes, ..Build::default() }
 }

@@ -26,11 +26,7 @@ pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> 
         take_release(context, release, PinKind::Terraform, claims);
         claims.uses.take(context, release);
     }
-    let mut shadowed = Claims::default();
-    for release in &deployed.shadowed {
-        take_release(context, release, PinKind::Terraform, &mut shadowed);
-    }
-    claims.append_shadowed(shadowed);
+    take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     claims.objects.extend(deployed.objects);
     claims.beyond.take_bounds(&deployed.notes);
     Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes)
@@ -47,10 +43,18 @@ pub(in crate::pins) fn helmfile(
         take_release(context, release, PinKind::Helmfile, claims);
         claims.uses.take(context, release);
     }
+    take_shadowed(context, &deployed.shadowed, PinKind::Helmfile, claims);
     claims.beyond.take_bounds(&deployed.notes);
     // A template that helmfile fills is read, whatever its name is.
     skipped.retain(|s| s.reason != SkipReason::HelmTemplate || !deployed.read.contains(&s.path));
     Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes)
+}
+
+/// Takes variables that others are laid over.
+fn take_shadowed(context: &Context<'_>, charts: &[ChartRelease], kind: PinKind, claims: &mut Claims) {
+    let mut shadowed = Claims::default();
+    charts.iter().for_each(|release| take_release(context, release, kind, &mut shadowed));
+    claims.append_shadowed(shadowed);
 }
 
 // === impl Evaluated ===

@@ -88,6 +88,7 @@ pub(in crate::pins) fn roots(
     });
     found.deployed.into_iter().for_each(|found| claims.append(found));
     found.written.into_iter().for_each(|found| claims.append_written(found));
+    found.shadowed.into_iter().for_each(|found| claims.append_shadowed(found));
 }
 
 /// Adds a folder, and those that it lies in: a directory of manifests reads what is below it too.
