@@ -5,11 +5,11 @@
 use std::path::Path;
 
 use uplinker::{
-    edit::apply,
+    edit::{Refusal, Restoring, apply, restore},
     pins::{Form, Inventory, Reason, ScanOptions, Stage, scan},
-    plan::{Options, Plan, Proxies, Request, Target, plan},
+    plan::{Options, Plan, Proxies, Request, Target, Undoing, Undone, back, plan},
     release::Catalog,
-    repo::Tree,
+    repo::{BlobId, FileChange, Tree},
 };
 
 #[path = "support/tree.rs"]
@@ -89,4 +89,85 @@ fn only_those_that_ask_move_where_proxies_are_left_alone() {
 fn nothing_comes_where_it_is_not_asked_for() {
     let inventory = found(&folder("before"), false);
     assert!(inventory.pins.iter().all(|pin| pin.form != Form::Absent && !pin.restarts));
+}
+
+/// Takes back what made `after` of `before`, in a tree as it is now.
+fn taken_back(
+    stage: Stage,
+    before: &MemoryTree,
+    after: &MemoryTree,
+    now: &MemoryTree,
+) -> Result<Vec<FileChange>, Refusal> {
+    let (earlier, then, inventory) = (found(before, true), found(after, true), found(now, true));
+    let release = |text: &str| text.parse().unwrap();
+    let plan = back(Undoing {
+        inventory: &inventory,
+        earlier: &earlier,
+        target: &Target::default_all(),
+        stage,
+        to: release("edge-26.8.2"),
+        undone: Undone {
+            release: release("edge-26.8.3"),
+            commit: BlobId([1; 20]),
+            since: jiff::Timestamp::UNIX_EPOCH,
+            failure: None,
+        },
+        catalog: &Catalog::default(),
+        options: &Options::default(),
+    });
+    let restoring = Restoring {
+        before,
+        after,
+        then: &then,
+        now,
+        inventory: &inventory,
+        plan: &plan.unwrap(),
+        is_part: &|_| true,
+        is_rendered: &|_| false,
+    };
+    restore(&restoring).map(|changes| changes.files).map_err(|error| error.refusal)
+}
+
+/// Every file with a line more before all others.
+fn with_a_first_line(tree: &MemoryTree) -> MemoryTree {
+    let longer = |(path, text): (String, String)| (path, format!("# Ours.\n\n{text}"));
+    MemoryTree::new(tree.files().into_iter().map(longer))
+}
+
+#[test]
+fn what_came_goes_again_byte_for_byte_and_what_came_since_stays() {
+    let (before, after) = (folder("before"), folder("after"));
+    let restored = after.changed(&taken_back(Stage::DataPlane, &before, &after, &after).unwrap());
+    assert_eq!(restored.files(), before.files());
+    let now = with_a_first_line(&after);
+    let restored = now.changed(&taken_back(Stage::DataPlane, &before, &after, &now).unwrap());
+    assert_eq!(restored.files(), with_a_first_line(&before).files());
+}
+
+#[test]
+fn what_cannot_be_told_from_what_came_since_is_refused() {
+    let workload = |release: &str, more: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: a, namespace: b}}\nspec:\n  template:\n    metadata:\n      \
+             annotations: {{config.linkerd.io/proxy-version: {release}}}{more}\n    spec: {{}}\n"
+        )
+    };
+    let tree = |text: &str| MemoryTree::new([("a.yaml", text)]);
+    let (old, new) = (workload("edge-26.8.2", ""), workload("edge-26.8.3", ""));
+    let back = |now: &MemoryTree| taken_back(Stage::DataPlane, &tree(&old), &tree(&new), now);
+    // On the very line: the pin alone goes back.
+    let beside = tree(&workload("edge-26.8.3", " # ours"));
+    let restored = beside.changed(&back(&beside).unwrap());
+    assert_eq!(restored.files(), tree(&workload("edge-26.8.2", " # ours")).files());
+    // What a checksum covers is left to the tool that makes it.
+    let release = |version: &str, more: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: a, namespace: b}}\nspec:\n  chart:\n    \
+             spec:\n      chart: linkerd-crds\n      version: {version}\n{more}"
+        )
+    };
+    let (old, new) = (tree(&release("2026.8.2", "")), tree(&release("2026.8.3", "")));
+    let sealed = tree(&release("2026.8.3", "sops:\n  mac: ENC[AES256_GCM,data:x]\n  version: 3.9.0\n"));
+    let refused = taken_back(Stage::Platform, &old, &new, &sealed).unwrap_err();
+    assert!(refused.to_string().contains("encrypted"), "{refused}");
 }

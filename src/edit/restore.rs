@@ -11,6 +11,7 @@ use crate::{
     pins::{Inventory, Pin, Stand},
     plan::{NewText, Plan},
     repo::{BlobId, ChangeSet, Entry, FileChange, Mode, RepoPath, Tree, git::merge},
+    yaml::encrypted,
 };
 
 /// A change that is to be taken back.
@@ -87,6 +88,9 @@ impl Restoring<'_> {
 
     fn merged(&self, path: &RepoPath, texts: (Vec<u8>, Vec<u8>, Vec<u8>)) -> Result<Vec<u8>, EditError> {
         let (before, after, now) = texts;
+        if encrypted(&now) {
+            return Err(EditError::whole(Refusal::Since("it is encrypted, and has changed since")));
+        }
         let merged = merge(&after, &now, &before)
             .map_err(|error| EditError::whole(Refusal::Unreadable(error.to_string())))?;
         if let Some(text) = merged {

@@ -163,7 +163,7 @@ impl Case<'_> {
             catalog: survey.catalog,
             options: &survey.options,
         }) else {
-            return Ok(Err("every pin has the text that it had before".to_owned()));
+            return Ok(Err("no pin is found that had another text before".to_owned()));
         };
         let inventories = [&survey.inventory, &earlier, &then];
         let is_rendered = |path: &RepoPath| {

@@ -37,7 +37,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             None => now == Some(&pin.value),
         };
         let now = now.unwrap_or("nothing");
-        let reason = format!("`{}` would be `{now}`, which is not what it was before", pin.value);
+        let why = match moves.contains_key(&at) {
+            true => "which is not what it was before",
+            false => "though it is not of this stage and target: one commit changed both",
+        };
+        let reason = format!("`{}` would be `{now}`, {why}", pin.value);
         (!sound).then(|| Finding::block(NAME, reason).at_pin(pin).hint(HINT))
     });
     let findings = wrong.chain(one_way(input, undone)).collect();
