@@ -329,7 +329,8 @@ pub const KEYS: &[Key] = &[
         "branch.history",
         Shape::Word(&["append", "replace"]),
         "`append`",
-        "`append` adds commits and never force-pushes, `replace` keeps one commit.",
+        "`append` adds commits and never force-pushes, `replace` keeps one commit. A branch that has followed its base has a \
+         merge, which GitHub does not rebase: where nothing but rebasing is allowed, choose `replace`.",
     ),
     key(
         "branch.update",
