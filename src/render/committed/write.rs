@@ -157,20 +157,31 @@ impl Writing<'_> {
     /// Replaces Helm's text by Helm's text. How a document ends follows Helm too, but at the end of a file.
     fn replaced(&self, file: &CommittedFile, committed: &Object, new: &Object, body: &str) -> Splice {
         let document = file.manifest.document(committed);
-        let tail = |text: &str| lf(&text[text.trim_end().len()..]);
-        let is_last = |manifest: &Manifest, object: &Object| object.span.end == manifest.text.len();
-        let old = self.old.get(&new.key);
-        let inner = !is_last(&file.manifest, committed)
-            && !is_last(self.new, new)
-            && old
-                .is_some_and(|old| !is_last(self.old, old) && tail(self.old.document(old)) == tail(document));
         let end = committed.span.start + document.trim_end().len();
-        match inner {
+        match self.ends_as_helm(file, committed) && !is_last(self.new, new) {
             true => {
                 let with = format!("{body}{}", tail(self.new.document(new)));
                 Splice { span: committed.span.clone(), with: ended(&with, &file.manifest.text) }
             }
             false => Splice { span: committed.span.start..end, with: ended(body, &file.manifest.text) },
+        }
+    }
+
+    /// Tells whether a document ends in its file as Helm ends it, and not for being the last.
+    fn ends_as_helm(&self, file: &CommittedFile, committed: &Object) -> bool {
+        let document = file.manifest.document(committed);
+        let old = self.old.get(&committed.key);
+        !is_last(&file.manifest, committed)
+            && old
+                .is_some_and(|old| !is_last(self.old, old) && tail(self.old.document(old)) == tail(document))
+    }
+
+    /// Returns what parts a document that comes beside another one from the next: as Helm has it where that one is as Helm
+    /// has it, else as that one is parted.
+    fn parting(&self, file: &CommittedFile, neighbour: &Object, object: &Object) -> String {
+        match self.ends_as_helm(file, neighbour) && !is_last(self.new, object) {
+            true => tail(self.new.document(object)).replacen('\n', "", 1),
+            false => parting(&file.manifest, neighbour),
         }
     }
 
@@ -287,13 +298,13 @@ impl Writing<'_> {
                     format!(
                         "{}---\n{body}\n{}",
                         if open { "\n" } else { "" },
-                        parting(&file.manifest, neighbour)
+                        self.parting(file, neighbour, object)
                     ),
                 )
             }
             Spot::Before(_, neighbour) => {
                 let document = file.manifest.stream.documents.get(neighbour.document);
-                let parting = parting(&file.manifest, neighbour);
+                let parting = self.parting(file, neighbour, object);
                 match document.and_then(|d| d.marker()) {
                     Some(marker) => (marker.start, format!("---\n{body}\n{parting}")),
                     None => (neighbour.span.start, format!("{body}\n{parting}---\n")),
@@ -330,6 +341,15 @@ impl Sources {
             (Self::Below(above), Some(rest)) => format!("# Source: {above}{rest}"),
         }
     }
+}
+
+/// Returns the white space at the end of a document.
+fn tail(document: &str) -> String {
+    lf(&document[document.trim_end().len()..])
+}
+
+fn is_last(manifest: &Manifest, object: &Object) -> bool {
+    object.span.end == manifest.text.len()
 }
 
 /// Takes a document out, with its `---` line.
