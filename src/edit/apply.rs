@@ -73,6 +73,10 @@ fn by_file<'a>(
                 (Form::Absent, Some((mapping, key))) => {
                     moves.absent.push(NewEntry { mapping, key: key.to_owned(), value: new.clone() });
                 }
+                (Form::Absent, None) => {
+                    let route = pin.site.route.as_ref().map(Route::display).unwrap_or_default();
+                    return Err(EditError::whole(Refusal::NoSuchPlace { route }).in_file(&pin.path));
+                }
                 _ => moves.fixed.push(replacement(pin, new.clone())),
             },
             // `render` makes such a file.
