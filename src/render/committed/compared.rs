@@ -14,16 +14,17 @@ use crate::{
 pub fn compared(before: &[Committed], after: &[Committed]) -> Vec<Rendering> {
     let folder = |set: &Committed| set.path().map(|path| path.folder().to_owned());
     let other = |set: &Committed| {
-        let same = |other: &&Committed| {
-            (&other.chart, &other.namespace, folder(other)) == (&set.chart, &set.namespace, folder(set))
-        };
-        after.iter().find(same)
+        let same = |other: &&Committed| (&other.chart, &other.namespace) == (&set.chart, &set.namespace);
+        let alike = || after.iter().filter(same);
+        let beside = || alike().find(|other| folder(other) == folder(set));
+        alike().find(|other| other.path() == set.path()).or_else(beside)
     };
-    before.iter().filter_map(|set| rendering(set, other(set)?)).collect()
+    before.iter().filter_map(|set| rendering(set, other(set))).collect()
 }
 
-fn rendering(before: &Committed, after: &Committed) -> Option<Rendering> {
-    if before.blobs().eq(after.blobs()) {
+/// Compares two states of a set; of one that goes, all objects do.
+fn rendering(before: &Committed, after: Option<&Committed>) -> Option<Rendering> {
+    if after.is_some_and(|after| before.blobs().eq(after.blobs())) {
         return None;
     }
     let nothing = || serde_json::Value::Null;
@@ -32,10 +33,10 @@ fn rendering(before: &Committed, after: &Committed) -> Option<Rendering> {
         line: before.line(),
         committed: true,
         from: before.id()?,
-        to: after.id()?,
+        to: after.unwrap_or(before).id()?,
         namespace: before.namespace.clone(),
         before: before.whole()?,
-        after: after.whole()?,
+        after: after.map_or_else(|| Manifest::parse("").ok().map(Arc::new), Committed::whole)?,
         values_before: nothing(),
         values_after: nothing(),
         defaults_before: nothing(),
