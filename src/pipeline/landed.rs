@@ -1,6 +1,6 @@
 //! Since when a platform change has been on the base branch: from its pull request, else from history.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::HashMap};
 
 use jiff::Timestamp;
 
@@ -39,7 +39,7 @@ pub(super) trait Landed {
     fn stretch(&self, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, Error>;
 
     /// Returns the status checks of commits of the base branch; why they cannot be read.
-    fn status_checks(&self, commits: &[CommitId]) -> Result<Result<Vec<StatusCheck>, String>, Error>;
+    fn status_checks(&self, commits: &[CommitId]) -> Result<Said, Error>;
 
     /// Opens the tree of a commit of the base branch.
     fn tree(&self, commit: CommitId) -> Result<Box<dyn Tree>, Error>;
@@ -105,7 +105,12 @@ pub(super) struct OnRemote<'a> {
     base: &'a Base,
     config: &'a Config,
     lists: RefCell<Lists>,
+    /// What was said of commits, by what was asked.
+    said: RefCell<HashMap<Vec<CommitId>, Said>>,
 }
+
+/// Status checks, or why they cannot be read.
+type Said = Result<Vec<StatusCheck>, String>;
 
 impl Landed for InHistory<'_> {
     fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error> {
@@ -120,7 +125,7 @@ impl Landed for InHistory<'_> {
         Ok(self.0.stretch(last, files)?)
     }
 
-    fn status_checks(&self, _: &[CommitId]) -> Result<Result<Vec<StatusCheck>, String>, Error> {
+    fn status_checks(&self, _: &[CommitId]) -> Result<Said, Error> {
         Ok(Err("no forge is asked about a path".to_owned()))
     }
 
@@ -139,7 +144,7 @@ impl<'a> OnRemote<'a> {
         base: &'a Base,
         config: &'a Config,
     ) -> Self {
-        Self { remote, forge, base, config, lists: RefCell::default() }
+        Self { remote, forge, base, config, lists: RefCell::default(), said: RefCell::default() }
     }
 
     /// Returns the branch of a target's stage.
@@ -201,14 +206,19 @@ impl Landed for OnRemote<'_> {
         Ok(self.remote.stretch(&self.base.branch, last, files)?)
     }
 
-    fn status_checks(&self, commits: &[CommitId]) -> Result<Result<Vec<StatusCheck>, String>, Error> {
+    fn status_checks(&self, commits: &[CommitId]) -> Result<Said, Error> {
         let Some(forge) = self.forge else { return Ok(Err("there is no forge to ask".to_owned())) };
-        match forge.status_checks(commits) {
-            Ok(Some(checks)) => Ok(Ok(checks)),
-            Ok(None) => Ok(Err("this forge has no status checks".to_owned())),
-            Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
-            Err(error) => Err(error.into()),
+        if let Some(said) = self.said.borrow().get(commits) {
+            return Ok(said.clone());
         }
+        let said = match forge.status_checks(commits) {
+            Ok(Some(checks)) => Ok(checks),
+            Ok(None) => Err("this forge has no status checks".to_owned()),
+            Err(error) if error.is_refusal() => Err(error.to_string()),
+            Err(error) => return Err(error.into()),
+        };
+        self.said.borrow_mut().insert(commits.to_owned(), said.clone());
+        Ok(said)
     }
 
     fn tree(&self, commit: CommitId) -> Result<Box<dyn Tree>, Error> {
