@@ -26,7 +26,7 @@ use support::{
 use uplinker::{
     explain::{Marker, marker},
     linkerd::EdgeVersion,
-    pipeline::{self, Operator, RollBack},
+    pipeline::{self, Operator, Rollback},
     propose::forge::github::{Address, GitHub as Forge},
     release::{Catalog, Chart, Guidance, Release},
     render::Off,
@@ -68,6 +68,7 @@ impl Chance {
 
 /// What a person did that must not be lost.
 struct Push {
+    number: u64,
     branch: String,
     commit: Oid,
 }
@@ -254,7 +255,7 @@ impl Year {
                     let path = format!("docs/{number}-{}.md", self.now);
                     let commit = self.repo.commit(&pull.head_ref, &BEN, "Mine", &[put(&path, "mine\n")]);
                     self.github.change(REPO, number, |pull| pull.head_sha = commit);
-                    self.pushes.push(Push { branch: pull.head_ref.clone(), commit });
+                    self.pushes.push(Push { number, branch: pull.head_ref.clone(), commit });
                     self.tell(&format!("#{number}: a commit of a person"));
                 }
                 44..48 => {
@@ -334,7 +335,7 @@ impl Year {
         let done = match back {
             None => pipeline::run(&remote, &forge, &operator),
             Some(target) => {
-                let wanted = RollBack { target: Some(target), dry_run: false };
+                let wanted = Rollback { target: Some(target), dry_run: false };
                 pipeline::roll_back(&remote, &forge, &operator, wanted)
             }
         };
@@ -394,16 +395,10 @@ impl Year {
                 self.holds_of(pull, &marker);
             }
         }
-        for push in &self.pushes {
-            let there = self.repo.tip(&push.branch).is_none_or(|_| {
-                self.repo.contains(&push.branch, push.commit)
-                    || !open.iter().any(|pull| pull.head_ref == push.branch && pull.head_sha == push.commit)
-            });
-            assert!(
-                there,
-                "the commit {} of a person is lost on {}\n{}",
-                push.commit, push.branch, self.story
-            );
+        for Push { number, branch, commit } in &self.pushes {
+            let is_open = open.iter().any(|pull| pull.number == *number);
+            let lost = is_open && !self.repo.contains(branch, *commit);
+            assert!(!lost, "the commit {commit} of a person is lost in #{number}\n{}", self.story);
         }
     }
 
