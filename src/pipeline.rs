@@ -279,7 +279,7 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
 
 /// What is to be taken back.
 #[derive(Clone, Copy, Debug)]
-pub struct RollBack<'a> {
+pub struct Rollback<'a> {
     /// Of which target; needed where there are several.
     pub target: Option<&'a str>,
     /// Whether nothing is written.
@@ -292,7 +292,7 @@ pub fn roll_back(
     remote: &GitRemote<'_>,
     forge: &dyn Forge,
     operator: &Operator<'_>,
-    wanted: RollBack<'_>,
+    wanted: Rollback<'_>,
 ) -> Result<RunReport, Error> {
     let once = || {
         let (base, config) = Base::read(remote, operator)?;

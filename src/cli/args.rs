@@ -105,6 +105,17 @@ pub(super) struct ToArgs {
     pub to: Option<EdgeVersion>,
 }
 
+/// A repository, and what it is looked at with.
+#[derive(Clone, Debug, Args)]
+pub(super) struct LookArgs {
+    #[command(flatten)]
+    pub repository: RepositoryArgs,
+    #[command(flatten)]
+    pub network: NetworkArgs,
+    #[command(flatten)]
+    pub helm: HelmArgs,
+}
+
 /// What a pass is made with, whether it proposes or only says what it would propose.
 #[derive(Clone, Debug, Args)]
 pub(super) struct PassArgs {
@@ -114,11 +125,7 @@ pub(super) struct PassArgs {
     #[arg(long, value_enum, env = env::FAIL_ON, hide_env_values = true, value_name = "SEVERITY")]
     pub fail_on: Option<FailOnArg>,
     #[command(flatten)]
-    pub repository: RepositoryArgs,
-    #[command(flatten)]
-    pub network: NetworkArgs,
-    #[command(flatten)]
-    pub helm: HelmArgs,
+    pub look: LookArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{
     Context, Error, Exit, Forge,
-    args::{HelmArgs, NetworkArgs, RepositoryArgs},
+    args::LookArgs,
     error::MIRRORS,
     request::{HelmChoice, RunRequest},
     session::{self, Place, Session},
@@ -34,11 +34,7 @@ use crate::{
 #[command(after_help = EXAMPLES)]
 pub(super) struct DoctorArgs {
     #[command(flatten)]
-    repository: RepositoryArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
-    #[command(flatten)]
-    helm: HelmArgs,
+    look: LookArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -51,9 +47,8 @@ itself.";
 
 /// Runs the command.
 pub(super) fn execute(args: DoctorArgs, context: &Context) -> Result<Exit, Error> {
-    let DoctorArgs { repository, network, helm } = args;
-    let request = RunRequest::to_look(&repository, network, helm, &context.environment)?;
-    request.token.iter().for_each(|token| context.terminal.hide(token));
+    let DoctorArgs { look } = args;
+    let request = context.request(look)?;
     let session = Session::open(request.network.ca_file.as_deref(), &context.terminal)?;
     let mut examination = Examination { session: &session, request: &request, found: Vec::new() };
     examination.machine();

@@ -171,6 +171,14 @@ fn command() -> clap::Command {
 // === impl Context ===
 
 impl Context {
+    /// Makes the request of a command that looks at a repository, and keeps its token out of everything that is written
+    /// from now on.
+    fn request(&self, args: args::LookArgs) -> Result<RunRequest, Error> {
+        let request = RunRequest::to_look(args, &self.environment)?;
+        request.token.iter().for_each(|token| self.terminal.hide(token));
+        Ok(request)
+    }
+
     /// Prints a report.
     fn print(&self, text: &str) -> Result<(), Error> {
         self.terminal.data(text).map_err(|e| Error::failed("cannot write the report").because(e))

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Error,
-    args::{AccessArgs, HelmArgs, NetworkArgs, PassArgs, RepositoryArgs},
+    args::{AccessArgs, HelmArgs, LookArgs, NetworkArgs},
 };
 use crate::{
     helm::Helm,
@@ -126,19 +126,9 @@ pub struct Network {
 // === impl RunRequest ===
 
 impl RunRequest {
-    /// Makes the request of what was typed.
-    pub(super) fn new(args: PassArgs, environment: &Environment) -> Result<Self, Error> {
-        let request = Self::to_look(&args.repository, args.network, args.helm, environment)?;
-        Ok(Self { to: args.to.to, ..request })
-    }
-
     /// Makes the request of a command that only looks.
-    pub(super) fn to_look(
-        repository: &RepositoryArgs,
-        network: NetworkArgs,
-        helm: HelmArgs,
-        environment: &Environment,
-    ) -> Result<Self, Error> {
+    pub(super) fn to_look(args: LookArgs, environment: &Environment) -> Result<Self, Error> {
+        let LookArgs { repository, network, helm } = args;
         let place = Repository::of(repository.named(), environment)?;
         let request = Self::of(place, &repository.access, network, environment)?;
         Ok(Self { helm: HelmChoice::of(helm), ..request })
@@ -266,11 +256,11 @@ mod tests {
         #[derive(Parser)]
         struct Typed {
             #[command(flatten)]
-            pass: PassArgs,
+            look: LookArgs,
         }
         let named = |arguments: &[&str]| {
             let typed = Typed::parse_from([&["plan"], arguments].concat());
-            typed.pass.repository.named().map(str::to_owned)
+            typed.look.repository.named().map(str::to_owned)
         };
         assert_eq!(named(&["--repo", "a.git"]).as_deref(), Some("a.git"));
         assert_eq!(named(&["a.git"]).as_deref(), Some("a.git"));

@@ -2,15 +2,9 @@
 
 use clap::{Args, builder::BoolishValueParser};
 
-use super::{
-    Context, Error, Exit,
-    args::{HelmArgs, NetworkArgs, RepositoryArgs},
-    request::RunRequest,
-    run,
-    session::Session,
-};
+use super::{Context, Error, Exit, args::LookArgs, run, session::Session};
 use crate::{
-    pipeline::RollBack,
+    pipeline::Rollback,
     report::{RunReport, StageDecision},
     sys::env,
 };
@@ -37,11 +31,7 @@ pub(super) struct RollbackArgs {
     #[arg(long, env = env::DIFF, hide_env_values = true, value_parser = BoolishValueParser::new())]
     diff: bool,
     #[command(flatten)]
-    repository: RepositoryArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
-    #[command(flatten)]
-    helm: HelmArgs,
+    look: LookArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -54,11 +44,10 @@ Exit codes: 0 proposed, 1 failed, 2 usage or configuration, 3 no pin found, 4 it
 
 /// Runs the command.
 pub(super) fn execute(args: RollbackArgs, context: &Context) -> Result<Exit, Error> {
-    let RollbackArgs { target, dry_run, diff, repository, network, helm } = args;
-    let request = RunRequest::to_look(&repository, network, helm, &context.environment)?;
-    request.token.iter().for_each(|token| context.terminal.hide(token));
+    let RollbackArgs { target, dry_run, diff, look } = args;
+    let request = context.request(look)?;
     let session = Session::open(request.network.ca_file.as_deref(), &context.terminal)?;
-    let wanted = RollBack { target: target.as_deref(), dry_run };
+    let wanted = Rollback { target: target.as_deref(), dry_run };
     let done =
         session.catalog_for(&request).and_then(|catalog| session.roll_back(&request, &catalog, wanted));
     context.terminal.clear();

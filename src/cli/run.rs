@@ -45,9 +45,7 @@ pub(super) fn pass(request: &RunRequest, context: &Context) -> Result<RunReport,
 
 /// Makes the request of a pass, and keeps its token out of everything that is written from now on.
 pub(super) fn request(args: PassArgs, context: &Context) -> Result<RunRequest, Error> {
-    let request = RunRequest::new(args, &context.environment)?;
-    request.token.iter().for_each(|token| context.terminal.hide(token));
-    Ok(request)
+    Ok(RunRequest { to: args.to.to, ..context.request(args.look)? })
 }
 
 /// Prints the report, tells GitHub Actions, and chooses the exit code; also of a run that failed.

@@ -17,7 +17,7 @@ use crate::{
     helm::{Evaluate, Evaluator},
     linkerd::EdgeVersion,
     pins::Applier,
-    pipeline::{self, Operator, RollBack},
+    pipeline::{self, Operator, Rollback},
     policy::{self, Needs, Policy},
     propose::{
         self,
@@ -106,7 +106,7 @@ impl<'t> Session<'t> {
         &self,
         request: &RunRequest,
         catalog: &Catalog,
-        wanted: RollBack<'_>,
+        wanted: Rollback<'_>,
     ) -> Result<RunReport, Error> {
         self.write(request, catalog, |remote, forge, operator| {
             pipeline::roll_back(remote, forge, operator, wanted)

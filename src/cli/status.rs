@@ -2,12 +2,7 @@
 
 use clap::Args;
 
-use super::{
-    Context, Error, Exit,
-    args::{HelmArgs, NetworkArgs, RepositoryArgs},
-    request::RunRequest,
-    session::Session,
-};
+use super::{Context, Error, Exit, args::LookArgs, session::Session};
 
 /// Show where every target stands, and what comes next
 ///
@@ -18,11 +13,7 @@ use super::{
 #[command(after_help = EXAMPLES)]
 pub(super) struct StatusArgs {
     #[command(flatten)]
-    repository: RepositoryArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
-    #[command(flatten)]
-    helm: HelmArgs,
+    look: LookArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -35,9 +26,8 @@ Exit codes: 0 shown, 1 failed, 2 usage or configuration, 3 no pin found, 5 tempo
 
 /// Runs the command.
 pub(super) fn execute(args: StatusArgs, context: &Context) -> Result<Exit, Error> {
-    let StatusArgs { repository, network, helm } = args;
-    let request = RunRequest::to_look(&repository, network, helm, &context.environment)?;
-    request.token.iter().for_each(|token| context.terminal.hide(token));
+    let StatusArgs { look } = args;
+    let request = context.request(look)?;
     let session = Session::open(request.network.ca_file.as_deref(), &context.terminal)?;
     let done = session.catalog_for(&request).and_then(|catalog| session.status(&request, &catalog));
     context.terminal.clear();
