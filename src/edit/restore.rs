@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::{EditError, Refusal, Replacement, replace_all};
 use crate::{
-    pins::{Inventory, Pin, Stand},
+    pins::{Inventory, Pin, PinKey},
     plan::{NewText, Plan},
     repo::{BlobId, ChangeSet, Entry, FileChange, Mode, RepoPath, Tree, git::merge},
     yaml::encrypted,
@@ -104,12 +104,12 @@ impl Restoring<'_> {
 
     /// Puts the old text of each pin into the text of now, where the change was nothing but that.
     fn by_pin(&self, path: &RepoPath, [before, after, now]: [&str; 3]) -> Option<Vec<u8>> {
-        let then: HashMap<Stand<'_>, &Pin> = self.then.pins.iter().map(|pin| (pin.stand(), pin)).collect();
+        let then: HashMap<PinKey<'_>, &Pin> = self.then.pins.iter().map(|pin| (pin.key(), pin)).collect();
         let (mut of_then, mut of_now) = (Vec::new(), Vec::new());
         for entry in &self.plan.moves {
             let pin = self.inventory.pins.get(entry.pin).filter(|pin| pin.path == *path);
             let (Some(pin), Some(NewText::Fixed(new))) = (pin, &entry.new) else { continue };
-            let old = then.get(&pin.stand()).filter(|old| old.value == pin.value)?;
+            let old = then.get(&pin.key()).filter(|old| old.value == pin.value)?;
             let to_old =
                 |pin: &Pin| Replacement { site: pin.site.clone(), old: pin.value.clone(), new: new.clone() };
             of_then.push(to_old(old));

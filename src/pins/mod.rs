@@ -15,6 +15,7 @@ mod hold;
 mod image;
 mod index;
 mod installed;
+mod key;
 mod layout;
 mod marker;
 mod object;
@@ -25,7 +26,6 @@ mod rendered;
 mod rivals;
 mod run;
 mod screen;
-mod stand;
 mod unknown;
 mod version_text;
 
@@ -47,10 +47,10 @@ use crate::{
 pub use crate::deploy::{Root, kustomize::is_kustomization, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
+pub use key::{PinKey, Within};
 pub use other::{Mention, mentions};
 pub use rendered::{Marks, marks};
 pub use run::scan;
-pub use stand::{Stand, Within};
 
 /// What the operator and the repository say of a scan.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{Move, NewText, Options, Plan, Target, Undone, edge_of, fingerprint};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Form, Inventory, Pin, PinKind, Reason, Stage, Stand},
+    pins::{Form, Inventory, Pin, PinKey, PinKind, Reason, Stage},
     release::Catalog,
 };
 
@@ -36,12 +36,12 @@ pub struct Undoing<'a> {
 /// Plans the way back; `None` where every pin has the text that it had.
 pub fn back(undoing: Undoing<'_>) -> Option<Plan> {
     let Undoing { inventory, earlier, target, stage, to, undone, catalog, options } = undoing;
-    let earlier: HashMap<Stand<'_>, &Pin> = earlier.pins.iter().map(|pin| (pin.stand(), pin)).collect();
+    let earlier: HashMap<PinKey<'_>, &Pin> = earlier.pins.iter().map(|pin| (pin.key(), pin)).collect();
     let mine = |pin: &Pin| pin.stage == stage && pin.kind != PinKind::Other && target.has(pin);
     let all = inventory.pins.iter().enumerate().filter(|(_, pin)| mine(pin));
     let (moves, stays): (Vec<Move>, Vec<Move>) = all
         .map(|(at, pin)| {
-            let new = new_text(pin, earlier.get(&pin.stand()).copied());
+            let new = new_text(pin, earlier.get(&pin.key()).copied());
             let reason = new.is_none().then(|| pin.stays.unwrap_or(Reason::UpToDate));
             Move { pin: at, new, reason }
         })

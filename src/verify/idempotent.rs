@@ -22,9 +22,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
     let again = judged.iter().filter(|m| m.new.is_some()).filter_map(|m| after.pins.get(m.pin));
     // Why these stay is told already; a second run leaves them for the same reason.
-    let stay: HashSet<_> = input.staying().map(|(pin, _)| (pin.stand(), pin.value.as_str())).collect();
+    let stay: HashSet<_> = input.staying().map(|(pin, _)| (pin.key(), pin.value.as_str())).collect();
     let mut findings: Vec<Finding> = again
-        .filter(|pin| pin.stage == plan.stage && !stay.contains(&(pin.stand(), pin.value.as_str())))
+        .filter(|pin| pin.stage == plan.stage && !stay.contains(&(pin.key(), pin.value.as_str())))
         .map(|pin| {
             let reason = format!("`{}` would move to {} again in a second run", pin.value, plan.to);
             Finding::block(NAME, reason).at_pin(pin).hint("edit this pin by hand, and report it")
@@ -32,11 +32,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .collect();
     let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
     let there: HashSet<_> =
-        after.pins.iter().filter(|pin| edge_of(pin) == Some(plan.to)).map(Pin::stand).collect();
+        after.pins.iter().filter(|pin| edge_of(pin) == Some(plan.to)).map(Pin::key).collect();
     // A rendered object that the release no longer has takes its file, and its pin, with it.
     let gone: HashSet<&RepoPath> =
         input.changes.files.iter().filter(|file| file.after.is_none()).map(|file| &file.path).collect();
-    for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&pin.stand()) && !gone.contains(&pin.path)) {
+    for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&pin.key()) && !gone.contains(&pin.path)) {
         let reason =
             format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
         findings.push(Finding::block(NAME, reason).at_pin(pin).hint("edit this pin by hand, and report it"));

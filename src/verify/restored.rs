@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::{Checked, Finding, Verification, count};
 use crate::{
     linkerd::NoticeKind,
-    pins::{Form, Pin, PinKind, Stage, Stand},
+    pins::{Form, Pin, PinKey, PinKind, Stage},
     plan::{NewText, Undone},
 };
 
@@ -22,12 +22,12 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let (Some(undone), Some(after)) = (&input.plan.undoes, input.after) else {
         return Checked { looked_at: "nothing: no change is taken back".to_owned(), findings: Vec::new() };
     };
-    let there: HashMap<Stand<'_>, &Pin> =
-        after.pins.iter().filter(|pin| pin.form != Form::Absent).map(|pin| (pin.stand(), pin)).collect();
+    let there: HashMap<PinKey<'_>, &Pin> =
+        after.pins.iter().filter(|pin| pin.form != Form::Absent).map(|pin| (pin.key(), pin)).collect();
     let moves: HashMap<usize, &NewText> =
         input.plan.moves.iter().filter_map(|moved| Some((moved.pin, moved.new.as_ref()?))).collect();
     let wrong = input.inventory.pins.iter().enumerate().filter_map(|(at, pin)| {
-        let now = there.get(&pin.stand()).map(|pin| pin.value.as_str());
+        let now = there.get(&pin.key()).map(|pin| pin.value.as_str());
         let sound = match moves.get(&at) {
             Some(NewText::Gone) => now.is_none(),
             Some(NewText::Fixed(text) | NewText::Rendered(text)) => now == Some(text),

@@ -4,7 +4,7 @@ use super::{Form, Pin, PinKind};
 use crate::{repo::RepoPath, yaml::Route};
 
 /// What a pin keeps when it moves: its file, its kind, and where in the file it stands.
-pub type Stand<'p> = (&'p RepoPath, PinKind, Within<'p>);
+pub type PinKey<'p> = (&'p RepoPath, PinKind, Within<'p>);
 
 /// Where in its file a pin stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ pub enum Within<'p> {
 
 impl Pin {
     /// Returns what it keeps when it moves.
-    pub fn stand(&self) -> Stand<'_> {
+    pub fn key(&self) -> PinKey<'_> {
         let within = match (self.form, &self.site.route) {
             (Form::Rendered, _) => Within::Chart(self.chart.as_deref()),
             (_, Some(route)) => Within::At(route),
