@@ -61,14 +61,13 @@ pub(super) fn first(
     if !platform.has_pins() {
         return Ok((draft(proxies, base, operator, landed, None)?, Vec::new()));
     }
-    let last = platform.last_change(landed)?;
-    match last.as_ref().ok().and_then(|last| platform.proxies_ahead(last.to)) {
-        Some(_) => {
+    match platform.last_change(landed)? {
+        Ok(last) if platform.proxies_ahead(last.to).is_some() => {
             let note =
                 "proxies go back before the control plane: once that is merged, roll back again for the rest";
             Ok((draft(proxies, base, operator, landed, None)?, vec![note.to_owned()]))
         }
-        None => Ok((draft(platform, base, operator, landed, None)?, Vec::new())),
+        last => Ok((taken_back(platform, last, base, operator, landed)?, Vec::new())),
     }
 }
 
@@ -80,14 +79,28 @@ pub(super) fn draft(
     landed: &dyn Landed,
     failure: Option<StatusCheck>,
 ) -> Result<Draft, Error> {
+    let last = case.last_change(landed)?;
+    let last = last.map(|last| Last { undone: Undone { failure, ..last.undone }, ..last });
+    taken_back(case, last, base, operator, landed)
+}
+
+fn taken_back(
+    case: Case<'_>,
+    last: Result<Last, String>,
+    base: &str,
+    operator: &Operator<'_>,
+    landed: &dyn Landed,
+) -> Result<Draft, Error> {
     let Case { survey, target, .. } = case;
-    let last = match case.last_change(landed)? {
-        Ok(last) => Last { undone: Undone { failure, ..last.undone }, ..last },
+    let last = match last {
+        Ok(last) => last,
         Err(reason) => return Ok(case.stuck(None, reason)),
     };
     let to = last.to;
     if let Some(ahead) = case.proxies_ahead(to) {
-        let reason = format!("proxies are pinned to {ahead}, and none may be ahead of the control plane");
+        let reason = format!(
+            "proxies are pinned to {ahead}, and none may be ahead of the control plane; take them back first"
+        );
         return Ok(case.stuck(Some(to), reason));
     }
     let origin = Origin::of(&Question { case, to, hop_towards: None, promoted: &[] }, operator);

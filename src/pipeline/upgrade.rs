@@ -61,8 +61,13 @@ pub(super) fn draft(
         let failure = case.fails(operator, landed)?;
         // One that takes a change back is kept as it is to be, until somebody merges or closes it.
         let stays = held_back.is_some_and(|reason| !reason.leaves_nothing());
-        if failure.is_some() || !stays && landed.goes_back(case)? {
-            return rollback::draft(case, base, operator, landed, failure).map(Some);
+        let is_open = !stays && landed.goes_back(case)?;
+        if failure.is_some() || is_open {
+            let back = rollback::draft(case, base, operator, landed, failure)?;
+            // Where there is no way back, there may be one onward.
+            if is_open || back.wanted.is_some() || held_back.is_some() {
+                return Ok(Some(back));
+            }
         }
         if stays && let Some(hold) = case.runs_ahead(landed)? {
             return Ok(Some(case.without_proposal(held(stage, hold))));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::play::*;
 use crate::support::{
-    github::{Level, Merge, Shown, Status, Token},
+    github::{Level, Merge, Shown, Token},
     scene::{DATA_PLANE, REPO, TOKEN},
 };
 
@@ -30,26 +30,6 @@ fn moved(config: &str) -> (Play, git2::Oid) {
     (play, moves[1])
 }
 
-fn now() -> i64 {
-    jiff::Timestamp::now().as_second()
-}
-
-/// Flux's notification controller sets a status, so many minutes ago.
-fn says(play: &Play, commit: git2::Oid, context: &str, state: &str, minutes: i64) {
-    play.scene.github.settings(REPO, |repo| {
-        repo.statuses.push(Status {
-            id: 7,
-            sha: commit.to_string(),
-            state: state.to_owned(),
-            context: context.to_owned(),
-            description: Some("reconciliation succeeded".to_owned()),
-            target_url: None,
-            creator: "flux".to_owned(),
-            at: now() - 60 * minutes,
-        });
-    });
-}
-
 #[test]
 fn a_release_goes_on_where_the_deployer_said_that_it_works() {
     let (play, moved) = moved(CONFIG);
@@ -63,12 +43,12 @@ fn a_release_goes_on_where_the_deployer_said_that_it_works() {
 
     // The status is on the commit that was applied, which is a later one.
     let later = play.commit("main", "docs/notes.md", "Something else.\n");
-    says(&play, moved, "kustomization/linkerd/0c9c2e41", "failure", 90);
+    play.says_of(moved, "kustomization/linkerd/0c9c2e41", "failure", 90);
     play.run()
         .exits(0)
         .prints(&["until `kustomization/linkerd/0c9c2e41` succeeds for target `staging`: failed since 20"]);
     play.settles(0);
-    says(&play, later, "kustomization/linkerd/0c9c2e41", "success", 60);
+    play.says_of(later, "kustomization/linkerd/0c9c2e41", "success", 60);
     play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
     assert!(play.scene.repo.tip(PRODUCTION).is_some());
     let body = play.body(1);
@@ -76,7 +56,7 @@ fn a_release_goes_on_where_the_deployer_said_that_it_works() {
     assert!(body.contains("and `kustomization/*` says that it works."), "{body}");
     play.settles(0);
     // What fails later leaves what is open as it is, and says why nothing newer comes.
-    says(&play, later, "kustomization/linkerd/0c9c2e41", "failure", 1);
+    play.says_of(later, "kustomization/linkerd/0c9c2e41", "failure", 1);
     play.run().exits(0).prints(&["until `kustomization/linkerd/0c9c2e41` succeeds"]);
     assert!(play.pull(1).open);
 }
@@ -85,7 +65,7 @@ fn a_release_goes_on_where_the_deployer_said_that_it_works() {
 fn checks_and_deployments_speak_too_and_our_own_status_does_not() {
     let config = CONFIG.replace("kustomization/*", "*");
     let (play, moved) = moved(&config);
-    says(&play, moved, "uplinker/verify", "success", 60);
+    play.says_of(moved, "uplinker/verify", "success", 60);
     play.run().exits(0).prints(&["until `*` says something of target `staging`"]);
     let at = jiff::Timestamp::from_second(now() - 600).unwrap().to_string();
     let shown = |value| Shown { sha: moved.to_string(), value };
@@ -117,7 +97,7 @@ fn checks_and_deployments_speak_too_and_our_own_status_does_not() {
 fn a_thousand_contexts_are_read_page_by_page() {
     let (play, moved) = moved(CONFIG);
     for n in 0..999 {
-        says(&play, moved, &format!("ci/{n}"), "success", 60);
+        play.says_of(moved, &format!("ci/{n}"), "success", 60);
     }
     // The oldest is on the last page.
     play.scene.github.settings(REPO, |repo| {
@@ -132,7 +112,7 @@ fn a_thousand_contexts_are_read_page_by_page() {
 #[test]
 fn a_token_that_may_not_read_them_holds_and_says_what_it_lacks() {
     let (play, moved) = moved(CONFIG);
-    says(&play, moved, "kustomization/linkerd/0c9c2e41", "success", 60);
+    play.says_of(moved, "kustomization/linkerd/0c9c2e41", "success", 60);
     play.scene.github.token(TOKEN, Token::actions());
     play.run().exits(0).prints(&[
         "edge-26.8.3 waits until the gates of target `staging` can be read (",
@@ -153,6 +133,6 @@ fn proxies_wait_for_what_is_said_of_their_own_control_plane() {
         .exits(0)
         .prints(&["default, data-plane: on hold: edge-26.8.3 waits until `kustomization/*` says"]);
     assert!(play.scene.repo.tip(DATA_PLANE).is_none());
-    says(&play, play.tip("main"), "kustomization/linkerd/0c9c2e41", "success", 60);
+    play.says_of(play.tip("main"), "kustomization/linkerd/0c9c2e41", "success", 60);
     play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened"]);
 }

@@ -3,9 +3,8 @@
 use super::play::*;
 use crate::support::{
     controls::Fault,
-    github::{Level, Status, Token},
     http::Response,
-    scene::{DATA_PLANE, REPO, TOKEN},
+    scene::{DATA_PLANE, REPO},
 };
 
 const CONFIG: &str = "version: 1\ndataPlane: {after: 0d}\nmerge: {when: routine, after: 2h}\n";
@@ -13,10 +12,6 @@ const GATED: &str =
     "version: 1\ndataPlane: {after: 0d}\nmerge: {when: routine, after: 0d}\ngates:\n  proposed: [\"ci/*\"]\n";
 
 const MERGES: &str = "PUT /api/v3/repos/acme/config/pulls/1/merge";
-
-fn now() -> i64 {
-    jiff::Timestamp::now().as_second()
-}
 
 /// The proxies alone are behind, so that nothing has to be rendered: the checks find nothing to settle.
 fn routine(config: &str) -> Play {
@@ -27,8 +22,7 @@ fn routine(config: &str) -> Play {
     }
     files.push(("uplinker.yaml".to_owned(), config.to_owned()));
     let play = Play::with(&files);
-    let reading = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
-    play.scene.github.token(TOKEN, reading);
+    play.reads_gates();
     play.scene.github.set_clock(now() - 60);
     let play = play.begun();
     assert_eq!(play.pull(1).labels, ["linkerd: routine"]);
@@ -36,19 +30,7 @@ fn routine(config: &str) -> Play {
 }
 
 fn says(play: &Play, state: &str) {
-    let sha = play.tip(DATA_PLANE).to_string();
-    play.scene.github.settings(REPO, |repo| {
-        repo.statuses.push(Status {
-            id: 9,
-            sha,
-            state: state.to_owned(),
-            context: "ci/kind".to_owned(),
-            description: None,
-            target_url: None,
-            creator: "ci".to_owned(),
-            at: now() - 60,
-        });
-    });
+    play.says(DATA_PLANE, "ci/kind", state);
 }
 
 fn is_open(play: &Play) -> bool {

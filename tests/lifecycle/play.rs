@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::support::{
     controls::Entry,
-    github::{Pull, Status},
+    github::{Level, Pull, Status, Token},
     process::{Done, Run},
     repo::{ADA, put},
-    scene::{DATA_PLANE, PLATFORM, REPO, Scene},
+    scene::{DATA_PLANE, PLATFORM, REPO, Scene, TOKEN},
 };
 
 /// Reading the branches.
@@ -28,6 +28,11 @@ pub const PUSH: &str = "GET /acme/config.git/info/refs?service=git-upload-pack\n
 /// Deleting a branch.
 pub const DELETE: &str = "GET /acme/config.git/info/refs?service=git-receive-pack\n\
                           POST /acme/config.git/git-receive-pack";
+/// The time, in seconds since 1970.
+pub fn now() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
 /// Setting the status of a commit.
 pub const STATUS: &str = "POST /api/v3/repos/acme/config/statuses/[ID]";
 /// Opening a pull request.
@@ -212,7 +217,7 @@ impl Play {
         let entries = self.scene.github.controls().log.take();
         let asked = entries.iter().map(|e| without_ids(&e.line())).collect();
         let feeds = self.scene.feed.controls().log.take().iter().map(Entry::line).collect();
-        Pass { done: done.never_says(crate::support::scene::TOKEN), asked, entries, feeds }
+        Pass { done: done.never_says(TOKEN), asked, entries, feeds }
     }
 
     /// Everything on the host that a run could change.
@@ -364,6 +369,33 @@ impl Play {
     pub fn replace(&self, branch: &str, path: &str, from: &str, to: &str) -> git2::Oid {
         let files = replaced(&self.files(branch), &[path], from, to);
         self.commit(branch, path, std::str::from_utf8(&files[path]).unwrap())
+    }
+
+    /// Somebody sets a status on the tip of a branch, a minute ago.
+    pub fn says(&self, branch: &str, context: &str, state: &str) {
+        self.says_of(self.tip(branch), context, state, 1);
+    }
+
+    /// The same on a commit, so many minutes ago.
+    pub fn says_of(&self, commit: git2::Oid, context: &str, state: &str, minutes: i64) {
+        self.scene.github.settings(REPO, |repo| {
+            repo.statuses.push(Status {
+                id: 7,
+                sha: commit.to_string(),
+                state: state.to_owned(),
+                context: context.to_owned(),
+                description: Some("reconciliation succeeded".to_owned()),
+                target_url: None,
+                creator: "flux".to_owned(),
+                at: now() - 60 * minutes,
+            });
+        });
+    }
+
+    /// The token may read what is said of commits.
+    pub fn reads_gates(&self) {
+        let token = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
+        self.scene.github.token(TOKEN, token);
     }
 
     /// A release comes out.

@@ -2,8 +2,8 @@
 
 use super::play::*;
 use crate::support::{
-    github::{Level, Merge, Status, Token},
-    scene::{DATA_PLANE, REPO, TOKEN},
+    github::Merge,
+    scene::{DATA_PLANE, REPO},
 };
 
 const CONFIG: &str = "version: 1\ndataPlane:\n  pins: ignore\n  restart: opt-in\n  after: 0d\ngates:\n  active: \
@@ -15,25 +15,9 @@ const ASKS: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: ca
 const SILENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: old, namespace: shop}\nspec:\n  template:\n    \
                       metadata:\n      labels: {app: old}\n    spec: {}\n";
 
-fn now() -> i64 {
-    jiff::Timestamp::now().as_second()
-}
-
 /// What Flux's notification controller says of the commit that it applied, once the Kustomization is healthy.
 fn healthy(play: &Play) {
-    let sha = play.tip("main").to_string();
-    play.scene.github.settings(REPO, |repo| {
-        repo.statuses.push(Status {
-            id: 7,
-            sha,
-            state: "success".to_owned(),
-            context: "kustomization/linkerd/0c9c2e41".to_owned(),
-            description: Some("reconciliation succeeded".to_owned()),
-            target_url: None,
-            creator: "flux".to_owned(),
-            at: now() - 60,
-        });
-    });
+    play.says("main", "kustomization/linkerd/0c9c2e41", "success");
 }
 
 fn with(text: &str, release: &str) -> String {
@@ -49,8 +33,7 @@ fn proposed() -> (Play, Files) {
         files.push((path.to_owned(), text.to_owned()));
     }
     let play = Play::with(&files).begun();
-    let reading = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
-    play.scene.github.token(TOKEN, reading);
+    play.reads_gates();
     play.scene.repo.set_clock(now() - 7200);
     play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
     play.run()

@@ -2,22 +2,23 @@
 
 use super::play::*;
 use crate::support::{
-    github::{Level, Merge, Status, Token},
+    github::Merge,
     repo::{ADA, put},
-    scene::{DATA_PLANE, PLATFORM, REPO, TOKEN},
+    scene::{DATA_PLANE, PLATFORM, REPO},
 };
 
 const CONFIG: &str = "version: 1\ndataPlane:\n  pins: ignore\n";
+const GATES: &str = "gates:\n  active: [\"kustomization/linkerd/*\"]\n  onFailure: rollback\n";
 const DAY: i64 = 24 * 3600;
 
 /// The first pull request was merged, a day after all that was there before; returns the files before that.
 fn merged(config: &str, how: Merge) -> (Play, Files) {
     let play = Play::configured(config);
-    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - DAY);
+    play.scene.repo.set_clock(now() - DAY);
     play.commit("main", "README.md", "A mesh.\n");
     let play = play.begun();
     let before = play.files("main");
-    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - DAY / 4);
+    play.scene.repo.set_clock(now() - DAY / 4);
     play.scene.github.merge(REPO, 1, how, "ada", true);
     (play, before)
 }
@@ -77,14 +78,14 @@ fn what_was_taken_back_comes_again_once_its_box_is_ticked() {
 #[test]
 fn what_ran_before_is_restored_and_not_what_was_there_for_a_moment() {
     let play = Play::configured(CONFIG);
-    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - DAY);
+    play.scene.repo.set_clock(now() - DAY);
     play.commit("main", "README.md", "A mesh.\n");
     let play = play.begun();
     let before = play.files("main");
     // The branch has a commit for each of two releases, which come to the base branch one after another.
     play.publish(4);
     play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.4: updated http://"]);
-    play.scene.repo.set_clock(jiff::Timestamp::now().as_second());
+    play.scene.repo.set_clock(now());
     play.scene.github.merge(REPO, 1, Merge::Rebase, "ada", true);
     assert_eq!(play.scene.repo.parents("main").len(), 1);
     back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.4 → edge-26.8.2 (default, platform)"]);
@@ -145,9 +146,8 @@ fn proxies_go_back_before_the_control_plane() {
 fn proxies_that_would_be_ahead_of_where_the_control_plane_went_back_to_are_withdrawn() {
     let gates = "version: 1\ndataPlane: {after: 0d}\ngates:\n  active: [\"kustomization/linkerd/*\"]\n";
     let (play, _) = merged(gates, Merge::Squash);
-    let reading = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
-    play.scene.github.token(TOKEN, reading);
-    let hours = |n: i64| play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - n * 3600);
+    play.reads_gates();
+    let hours = |n: i64| play.scene.repo.set_clock(now() - n * 3600);
     says(&play, "success");
     play.publish(4);
     play.run().exits(0).prints(&["data-plane: edge-26.8.2 → edge-26.8.3: opened http://"]);
@@ -207,27 +207,13 @@ fn there_is_nothing_to_take_back_where_nothing_came() {
 
 /// What Flux says of the commit that it applied.
 fn says(play: &Play, state: &str) {
-    let sha = play.tip("main").to_string();
-    play.scene.github.settings(REPO, |repo| {
-        repo.statuses.push(Status {
-            id: 7,
-            sha,
-            state: state.to_owned(),
-            context: "kustomization/linkerd/0c9c2e41".to_owned(),
-            description: None,
-            target_url: None,
-            creator: "flux".to_owned(),
-            at: jiff::Timestamp::now().as_second() - 60,
-        });
-    });
+    play.says("main", "kustomization/linkerd/0c9c2e41", state);
 }
 
 #[test]
 fn what_fails_is_proposed_to_be_taken_back_and_a_no_to_that_is_heard() {
-    let gates = "gates:\n  active: [\"kustomization/linkerd/*\"]\n  onFailure: rollback\n";
-    let (play, before) = merged(&format!("{CONFIG}{gates}"), Merge::Commit);
-    let reading = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
-    play.scene.github.token(TOKEN, reading);
+    let (play, before) = merged(&format!("{CONFIG}{GATES}"), Merge::Commit);
+    play.reads_gates();
     says(&play, "pending");
     play.run().exits(0).prints(&["default, platform: up to date at edge-26.8.3"]);
     says(&play, "failure");
@@ -247,15 +233,27 @@ fn what_fails_is_proposed_to_be_taken_back_and_a_no_to_that_is_heard() {
 
 #[test]
 fn what_was_taken_back_for_a_failure_is_not_followed_by_another_way_back() {
-    let gates = "gates:\n  active: [\"kustomization/linkerd/*\"]\n  onFailure: rollback\n";
-    let (play, _) = merged(&format!("{CONFIG}{gates}"), Merge::Squash);
-    let reading = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
-    play.scene.github.token(TOKEN, reading);
+    let (play, _) = merged(&format!("{CONFIG}{GATES}"), Merge::Squash);
+    play.reads_gates();
     says(&play, "failure");
     play.run().exits(0).prints(&["edge-26.8.3 → edge-26.8.2: opened http://"]);
-    play.scene.repo.set_clock(jiff::Timestamp::now().as_second() - 3600);
+    play.scene.repo.set_clock(now() - 3600);
     play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
     says(&play, "failure");
     play.run().exits(0).prints(&["default, platform: on hold: edge-26.8.3 waits until a release newer"]);
     play.settles(0);
+}
+
+#[test]
+fn what_cannot_be_taken_back_for_a_failure_can_be_left_behind() {
+    let (play, _) = merged(&format!("{CONFIG}{GATES}"), Merge::Squash);
+    play.reads_gates();
+    // The chart's line is gone with its file.
+    play.commit("main", "crds.yaml", "kind: None\n");
+    says(&play, "failure");
+    let stuck = "default, platform: on hold: nothing is taken back until that is settled: crds.yaml";
+    play.run().exits(0).prints(&[stuck]);
+    play.settles(0);
+    play.publish(4);
+    play.run().exits(0).prints(&["default, platform: edge-26.8.3 → edge-26.8.4: opened http://"]);
 }
