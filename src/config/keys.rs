@@ -158,6 +158,12 @@ pub const KEYS: &[Key] = &[
     ),
     key("targets[].exclude", Shape::Texts(Text::Glob), "", "Files that are not its."),
     key(
+        "targets[].each",
+        Shape::Word(&["installation"]),
+        "",
+        "A [group](#targets): a target for each installation in these files, all like this one.",
+    ),
+    key(
         "targets[].kubernetes",
         Shape::Text(Text::Kubernetes),
         "",

@@ -43,10 +43,8 @@ pub use wording::{Fields, Wording};
 pub struct Config {
     /// The branch to propose against; the remote's default branch when `None`. See [`Config::base_branch`].
     pub base: Option<String>,
-    /// The targets, at least one.
+    /// The targets and groups of targets, at least one.
     pub targets: Vec<TargetConfig>,
-    /// How targets are made where they are not listed: each is like the one that stands in for them here.
-    pub split: Split,
     /// What becomes of proxy pins.
     pub data_plane: DataPlane,
     /// How committed manifests were rendered, where it cannot be found.
@@ -72,11 +70,15 @@ pub struct Config {
 pub struct TargetConfig {
     /// Its name and its paths.
     pub target: Target,
+    /// The name that the configuration has for it, or for the group that it was made of.
+    pub group: String,
+    /// Whether it is one, or a group of them.
+    pub split: Split,
     /// The repository's policy with the target's own keys over it.
     pub policy: Policy,
     /// The Kubernetes version that it runs, where configured.
     pub kubernetes: Option<semver::Version>,
-    /// The targets that go before it.
+    /// The targets, or groups of them, that go before it.
     pub after: Vec<After>,
     /// What is asked of the commits that it runs.
     pub gates: Gates,
@@ -194,7 +196,6 @@ impl Default for Config {
         Self {
             base: None,
             targets: vec![TargetConfig::default()],
-            split: Split::default(),
             data_plane: DataPlane::default(),
             render: Vec::new(),
             drift: DriftMode::Refuse,
@@ -249,7 +250,7 @@ impl Config {
 // === impl TargetConfig ===
 
 impl TargetConfig {
-    /// Returns what holds for another target that nobody configured.
+    /// Returns what holds for a target that was made of this one.
     pub fn like(&self, target: Target) -> Self {
         Self { target, ..self.clone() }
     }
@@ -259,7 +260,9 @@ impl Default for TargetConfig {
     fn default() -> Self {
         let (target, policy) = (Target::default_all(), Policy::default());
         Self {
+            group: target.name.clone(),
             target,
+            split: Split::default(),
             policy,
             kubernetes: None,
             after: Vec::new(),

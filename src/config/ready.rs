@@ -35,11 +35,6 @@ pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
     let base = to.base(raw, &branch.prefix);
     Config {
         targets: to.targets(raw),
-        split: match (&raw.targets, word(&raw.targets_word)) {
-            (Some(_), _) => Split::Listed,
-            (None, Some(_)) => Split::Each,
-            (None, None) => Split::Laggards,
-        },
         data_plane: to.data_plane(raw),
         render: to.render(raw),
         drift: match word(&raw.drift) {
@@ -281,7 +276,8 @@ impl Conversion<'_> {
         let general = self.policy(&raw.policy, general, None, "policy");
         let gates = self.gates(&raw.gates, Gates::default());
         let merge = self.merge(&raw.merge, None);
-        let general = TargetConfig { policy: general, gates, merge, ..TargetConfig::default() };
+        let split = if raw.targets_word.is_some() { Split::Each } else { Split::Laggards };
+        let general = TargetConfig { policy: general, gates, merge, split, ..TargetConfig::default() };
         let Some(targets) = &raw.targets else { return vec![general] };
         if targets.value.is_empty() {
             let hint = "remove the key: one target then has all files";
@@ -359,14 +355,17 @@ impl Conversion<'_> {
             );
         }
         let place = raw.paths.iter().flatten().next().map_or(raw.span.clone(), |p| p.span.clone());
+        let name = self.value(&raw.name, "targets[].name", values::name).unwrap_or_default();
         TargetConfig {
+            group: name.clone(),
             target: Target {
-                name: self.value(&raw.name, "targets[].name", values::name).unwrap_or_default(),
+                name,
                 paths: self.globs(&raw.paths, "targets[].paths"),
                 exclude: self.globs(&raw.exclude, "targets[].exclude"),
                 all: raw.paths.is_none(),
                 ..Target::default_all()
             },
+            split: if raw.each.is_some() { Split::Each } else { Split::Whole },
             policy: self.policy(&raw.policy, general.policy.clone(), zone, "targets[].policy"),
             kubernetes: self.value(&raw.kubernetes, "targets[].kubernetes", values::kubernetes),
             after: raw.after.iter().filter_map(|after| self.after(after)).collect(),

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::{
     config::TargetConfig,
     linkerd::EdgeVersion,
-    pins::{Inventory, Pin, PinKind, Stage},
+    pins::{Inventory, Pin, PinKind, Reason, Stage},
     pipeline::{Error, case::Case, landed::Landed, past::Was, survey::Survey},
     plan::{self, Target},
     policy::{self, Before, Ran, StatusCheck},
@@ -42,8 +42,22 @@ pub(super) struct LookBack<'a> {
 pub(super) fn before(case: Case<'_>) -> Vec<Before> {
     let Case { survey, target, stage } = case;
     let after = target.after.iter().filter(|_| stage == Stage::Platform);
-    let find = |name: &str| survey.targets.iter().find(|target| target.target.name == name);
-    after.filter_map(|after| Some(at(survey, find(&after.target)?, after.soak))).collect()
+    after
+        .flat_map(|after| members(survey, &after.target).into_iter().map(|one| at(survey, one, after.soak)))
+        .collect()
+}
+
+/// Returns the targets of a group; those of it alone that Linkerd's edge releases go to, where there are such.
+fn members<'a>(survey: &'a Survey<'_>, group: &str) -> Vec<&'a TargetConfig> {
+    let all: Vec<&TargetConfig> = survey.targets.iter().filter(|target| target.group == group).collect();
+    let runs = |target: &&TargetConfig| {
+        let counts = |pin: &Pin| {
+            pin.stage == Stage::Platform && pin.kind != PinKind::Other && pin.stays != Some(Reason::Channel)
+        };
+        survey.inventory.pins.iter().any(|pin| counts(pin) && target.target.has(pin))
+    };
+    let running: Vec<&TargetConfig> = all.iter().copied().filter(runs).collect();
+    if running.is_empty() { all } else { running }
 }
 
 /// Returns where a target is now.

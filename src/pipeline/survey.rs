@@ -11,7 +11,7 @@ use crate::{
         past::Past,
         targets::{self, Aim},
     },
-    plan::{self, Move, Proxies, Split, Target},
+    plan::{self, Move, Proxies, Target},
     policy::HoldReason,
     release::{Catalog, FeedState},
     repo::Tree,
@@ -64,20 +64,12 @@ impl<'a> Survey<'a> {
         let past = Past::default();
         let mut survey = Self { tree, catalog, inventory, options, targets, outside, config, scanning, past };
         survey.check_paths()?;
-        match config.split {
-            Split::Listed => {
-                let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
-                let assigned =
-                    plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
-                survey.outside = assigned.outside;
-            }
-            split => {
-                if let Some(like) = config.targets.first() {
-                    let Self { inventory, options, .. } = &survey;
-                    survey.targets = targets::targets(inventory, options, catalog, split, like, aim);
-                }
-            }
-        }
+        let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
+        let assigned =
+            plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
+        survey.outside = assigned.outside;
+        let Self { inventory, options, .. } = &survey;
+        survey.targets = targets::targets(inventory, options, catalog, &config.targets, aim);
         Ok(survey)
     }
 

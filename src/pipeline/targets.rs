@@ -1,4 +1,4 @@
-//! The targets of a repository that lists none.
+//! The targets of a repository that does not list each of them.
 
 use jiff::Timestamp;
 
@@ -20,18 +20,27 @@ pub(super) struct Aim {
     pub now: Option<Timestamp>,
 }
 
-/// Makes the targets, each like the one that is configured for all.
+/// Makes the targets of what is configured, each like the one that it is made of.
 pub(super) fn targets(
     inventory: &Inventory,
     options: &plan::Options,
     catalog: &Catalog,
-    split: Split,
-    like: &TargetConfig,
+    configured: &[TargetConfig],
     aim: Aim,
 ) -> Vec<TargetConfig> {
-    let wanted = wanted(inventory, options, catalog, like, aim).or_else(|| plan::newest(inventory));
-    let made = plan::split(inventory, split, wanted, &catalog.knowledge);
-    made.into_iter().map(|target| like.like(target)).collect()
+    let taken: Vec<&str> = configured.iter().map(|target| target.group.as_str()).collect();
+    let made = |like: &TargetConfig| -> Vec<TargetConfig> {
+        let to = match like.split {
+            Split::Laggards => {
+                wanted(inventory, options, catalog, like, aim).or_else(|| plan::newest(inventory))
+            }
+            Split::Whole | Split::Each => None,
+        };
+        let wanted = plan::Wanted { to, knowledge: &catalog.knowledge, taken: &taken };
+        let made = plan::split(inventory, &like.target, like.split, wanted);
+        made.into_iter().map(|target| like.like(target)).collect()
+    };
+    configured.iter().flat_map(made).collect()
 }
 
 /// Finds the release that is wanted: of what the policy says of each installation, the newest.

@@ -1,6 +1,6 @@
-//! Step 6, plan: targets that nobody configured, from the installations of the pins.
+//! Step 6, plan: targets that nobody lists one by one, from the installations of the pins.
 //!
-//! In: an inventory with its installations and the release that is wanted. Out: targets. One target is enough for what goes
+//! In: an inventory with its installations, a target or group, and the release that is wanted. Out: targets. One target is enough for what goes
 //! together. An installation that cannot go along gets a target of its own: one with a required stop before the release,
 //! one that is held, one on another channel. What several installations read goes with those that can; where one of those
 //! that read it has a stop to make first, all that share a file with it wait together, and nobody else does.
@@ -25,13 +25,24 @@ const LONGEST: usize = 48;
 /// How targets are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// As configured.
-    Listed,
+    /// One.
+    Whole,
     /// One, and one for each installation that cannot go along.
     #[default]
     Laggards,
     /// One for each installation, and one before them for what several read.
     Each,
+}
+
+/// What targets are made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The release that is wanted.
+    pub to: Option<EdgeVersion>,
+    /// What is known of releases.
+    pub knowledge: &'a Knowledge,
+    /// The names that the configuration gives.
+    pub taken: &'a [&'a str],
 }
 
 /// What each part of an inventory is: pins by the installations that they serve, and files by their pins.
@@ -59,36 +70,33 @@ struct Standing {
     still: BTreeSet<Arc<str>>,
 }
 
-/// Makes targets; at least one, the first of which has all that no other one has. `to` is the release that is wanted.
-pub fn split(
-    inventory: &Inventory,
-    how: Split,
-    to: Option<EdgeVersion>,
-    knowledge: &Knowledge,
-) -> Vec<Target> {
+/// Makes targets of one, which is the first of them where it has what no other has; at least one.
+pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'_>) -> Vec<Target> {
     let all = &inventory.facts.installations;
-    if how == Split::Listed || all.is_empty() || all.len() < 2 && how == Split::Laggards {
-        return vec![Target::default_all()];
+    if how == Split::Whole || all.is_empty() || all.len() < 2 && how == Split::Laggards {
+        return vec![whole.clone()];
     }
-    let sets: BTreeSet<Vec<Arc<str>>> = inventory.pins.iter().map(|p| p.installations.to_vec()).collect();
+    let mine: Vec<&Pin> = inventory.pins.iter().filter(|pin| whole.has(pin)).collect();
+    let sets: BTreeSet<Vec<Arc<str>>> = mine.iter().map(|pin| pin.installations.to_vec()).collect();
     let (named, of) = match how {
-        Split::Each => each(&sets),
-        _ => laggards(inventory, &sets, &standing(inventory, to, knowledge)),
+        Split::Each => each(&sets, whole, wanted.taken),
+        _ => laggards(inventory, &sets, &standing(inventory, wanted.to, wanted.knowledge)),
     };
     let mut parts = Parts { of, files: BTreeMap::new() };
-    for pin in &inventory.pins {
+    for pin in &mine {
         let part = parts.part(&pin.installations);
         parts.files.entry(pin.path.clone()).or_default().insert(part);
     }
     let parts = Arc::new(parts);
-    let used: BTreeSet<usize> = inventory.pins.iter().map(|pin| parts.part(&pin.installations)).collect();
+    let used: BTreeSet<usize> = mine.iter().map(|pin| parts.part(&pin.installations)).collect();
     let target = |(n, part): (usize, &Named)| Target {
         name: part.name.clone(),
         share: Share::Part { parts: parts.clone(), mine: n },
         after: part.after.and_then(|n| named.get(n)).map(|before| before.name.clone()),
-        ..Target::default_all()
+        ..whole.clone()
     };
-    named.iter().enumerate().filter(|(n, _)| used.contains(n)).map(target).collect()
+    let made: Vec<Target> = named.iter().enumerate().filter(|(n, _)| used.contains(n)).map(target).collect();
+    if made.is_empty() { vec![whole.clone()] } else { made }
 }
 
 /// Returns the newest release that a pin that may move names: what the others are measured by where no release is wanted.
@@ -101,14 +109,23 @@ pub fn newest(inventory: &Inventory) -> Option<EdgeVersion> {
         .max()
 }
 
-/// Parts for each installation, behind those for what several of them read.
-fn each(sets: &BTreeSet<Vec<Arc<str>>>) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, usize>) {
+/// Parts for each installation, behind those for what several of them read. Where a name is taken, or would not say whose
+/// it is, that of the group stands before it.
+fn each(
+    sets: &BTreeSet<Vec<Arc<str>>>,
+    whole: &Target,
+    taken: &[&str],
+) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, usize>) {
     let groups = tied(sets.iter().filter(|set| set.len() > 1).map(|set| set.iter().cloned().collect()));
-    let mut named = vec![Named { name: DEFAULT.to_owned(), after: None }];
+    let own = |name: &str| match whole.name == DEFAULT {
+        true => name.to_owned(),
+        false => format!("{}-{name}", whole.name),
+    };
+    let mut named = vec![Named { name: whole.name.clone(), after: None }];
     let mut of = BTreeMap::new();
     for group in &groups {
         let first = group.iter().next().map_or("", |name| name);
-        let name = if groups.len() == 1 { SHARED.to_owned() } else { format!("{SHARED}-{first}") };
+        let name = if groups.len() == 1 { own(SHARED) } else { own(&format!("{SHARED}-{first}")) };
         let several = sets.iter().filter(|set| set.len() > 1 && set.iter().any(|name| group.contains(name)));
         of.extend(several.map(|set| (set.clone(), named.len())));
         named.push(Named { name, after: None });
@@ -117,7 +134,8 @@ fn each(sets: &BTreeSet<Vec<Arc<str>>>) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, 
         let Some(name) = set.first() else { continue };
         let after = groups.iter().position(|group| group.contains(name)).map(|n| n + 1);
         of.insert(set.clone(), named.len());
-        named.push(Named { name: name.to_string(), after });
+        let name = if taken.contains(&&**name) { own(name) } else { name.to_string() };
+        named.push(Named { name, after });
     }
     (named, of)
 }
@@ -270,14 +288,17 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::testing::{Build, edge};
+    use crate::plan::testing::{Build, edge, target};
 
     const CHART: &str = "linkerd-control-plane";
 
+    fn wanted<'a>(taken: &'a [&'a str]) -> Wanted<'a> {
+        Wanted { to: Some(edge("edge-26.8.3")), knowledge: crate::linkerd::built_in(), taken }
+    }
+
     /// What each target has: its name and its files.
     fn targets(inventory: &Inventory, how: Split) -> Vec<String> {
-        let to = Some(edge("edge-26.8.3"));
-        let made = split(inventory, how, to, crate::linkerd::built_in());
+        let made = split(inventory, &Target::default_all(), how, wanted(&[]));
         let files = |target: &Target| {
             let mine = inventory.pins.iter().filter(|pin| target.has(pin)).map(|pin| pin.path.as_str());
             mine.collect::<Vec<_>>().join(" ")
@@ -379,8 +400,34 @@ mod tests {
                 "stable: stable.yaml"
             ]
         );
-        let made = split(&inventory, Split::Each, None, crate::linkerd::built_in());
+        let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&[]));
         let after: Vec<_> = made.iter().map(|target| target.after.as_deref()).collect();
         assert_eq!(after[..5], [None, None, Some("shared"), Some("shared"), None]);
+    }
+
+    #[test]
+    fn a_group_has_a_target_for_each_installation_in_its_files() {
+        let build = Build::default()
+            .chart("prod/eu.yaml", CHART, "2026.8.2")
+            .serves(&["eu"])
+            .chart("prod/us.yaml", CHART, "2026.8.2")
+            .serves(&["us"])
+            .chart("prod/base.yaml", "linkerd-crds", "2026.8.2")
+            .serves(&["eu", "us"])
+            .chart("staging/cp.yaml", CHART, "2026.8.3")
+            .serves(&["staging"])
+            .proxy("prod/team.yaml", "edge-26.8.1");
+        let inventory = build.inventory();
+        let group = |name: &str, taken: &[&str]| -> Vec<String> {
+            let whole = Target { name: name.to_owned(), ..target(name, &[name], &[]) };
+            let made = split(&inventory, &whole, Split::Each, wanted(taken));
+            assert!(made.iter().all(|one| !inventory.pins.iter().any(|pin| one.has(pin) && !whole.has(pin))));
+            made.into_iter().map(|one| one.name).collect()
+        };
+        let taken = ["prod", "staging"];
+        assert_eq!(group("prod", &taken), ["prod", "prod-shared", "eu", "us"]);
+        assert_eq!(group("prod", &["prod", "eu"]), ["prod", "prod-shared", "prod-eu", "us"]);
+        assert_eq!(group("staging", &taken), ["staging-staging"]);
+        assert_eq!(group("lab", &taken), ["lab"], "a group without a pin is one target");
     }
 }

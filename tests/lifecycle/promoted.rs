@@ -150,3 +150,35 @@ fn every_target_before_it_must_have_run_it() {
         "z, platform: on hold: edge-26.8.3 waits until target `b`, now at edge-26.8.2, has run it",
     ]);
 }
+
+#[test]
+fn a_group_goes_after_all_targets_of_another() {
+    let config = "version: 1\ndataPlane:\n  pins: ignore\ntargets:\n  - name: production\n    paths: [prod-*]\n    \
+                  each: installation\n    after: {target: staging, soak: 2d}\n  - name: staging\n    \
+                  paths: [staging-*]\n    each: installation\n";
+    let mut files: Vec<(String, String)> = ["prod-eu", "prod-us", "staging-a", "staging-b"]
+        .iter()
+        .flat_map(|name| cluster(&format!("{name}/"), 2))
+        .collect();
+    files.push(("uplinker.yaml".to_owned(), config.to_owned()));
+    let play = Play::with(&files);
+    ago(&play, 30 * DAY);
+    play.commit("main", "README.md", "Four clusters.\n");
+    ago(&play, 5 * DAY);
+    moves(&play, "staging-a", 2, 3);
+    play.run().exits(0).prints(&[
+        "staging-b, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "prod-eu, platform: on hold: edge-26.8.3 waits until target `staging-b`, now at edge-26.8.2, has run it",
+        "prod-us, platform: on hold: edge-26.8.3 waits until target `staging-b`",
+    ]);
+    play.settles(0);
+    ago(&play, 3 * DAY);
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&[
+        "prod-eu, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "prod-us, platform: edge-26.8.2 → edge-26.8.3: opened",
+    ]);
+    assert_eq!(play.scene.repo.changed("main", "uplinker/prod-eu/platform"), charts("prod-eu"));
+    assert!(play.files("uplinker/prod-us/platform").contains_key("prod-us/crds.yaml"));
+    play.settles(0);
+}
