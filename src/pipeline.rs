@@ -81,12 +81,21 @@ pub struct Operator<'a> {
 // === impl Operator ===
 
 impl<'a> Operator<'a> {
-    fn survey<'s>(&self, tree: &'s dyn Tree, config: &'s Config) -> Result<Survey<'s>, Error>
+    /// Reads a tree; without a forge, a text is written as it suits all of them.
+    fn survey<'s>(
+        &self,
+        tree: &'s dyn Tree,
+        config: &'s Config,
+        forge: Option<&dyn Forge>,
+    ) -> Result<Survey<'s>, Error>
     where
         'a: 's,
     {
         let aim = Aim { to: self.to, now: Some(self.now) };
-        Survey::new(tree, config, self.catalog, self.indexes, aim, self.renderer.evaluator())
+        let mut survey =
+            Survey::new(tree, config, self.catalog, self.indexes, aim, self.renderer.evaluator())?;
+        survey.dialect = forge.map_or(survey.dialect, Forge::dialect);
+        Ok(survey)
     }
 }
 
@@ -126,7 +135,7 @@ pub fn verify(
 pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, clone) = Base::of_head(head, repository);
     let config = config::read(base.tree())?;
-    let survey = operator.survey(base.tree(), &config)?;
+    let survey = operator.survey(base.tree(), &config, None)?;
     let drafts = draft_all(&survey, &base, operator, &InHistory(&clone), None)?;
     let report = survey.report(&base, reports(drafts), operator.to);
     Ok(not_asked(report, "of a path, the HEAD commit alone is read"))
@@ -152,7 +161,7 @@ fn plan_once(
     operator: &Operator<'_>,
 ) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
-    let survey = operator.survey(base.tree(), &config)?;
+    let survey = operator.survey(base.tree(), &config, forge)?;
     let landed = OnRemote::new(remote, forge, &base, &config);
     let mut drafts = draft_all(&survey, &base, operator, &landed, None)?;
     let mut lists = landed.into_lists();
@@ -172,7 +181,7 @@ pub fn status_head(
 ) -> Result<StatusReport, Error> {
     let (base, clone) = Base::of_head(head, repository);
     let config = config::read(base.tree())?;
-    let survey = operator.survey(base.tree(), &config)?;
+    let survey = operator.survey(base.tree(), &config, None)?;
     let landed = InHistory(&clone);
     let rows = Standing { survey: &survey, operator, landed: &landed, remote: None }.rows()?;
     Ok(standing(&base, operator, rows, Some("of a path, the HEAD commit alone is read")))
@@ -186,7 +195,7 @@ pub fn status_remote(
 ) -> Result<StatusReport, Error> {
     let once = || {
         let (base, config) = Base::read(remote, operator)?;
-        let survey = operator.survey(base.tree(), &config)?;
+        let survey = operator.survey(base.tree(), &config, forge.ok())?;
         let landed = OnRemote::new(remote, forge.ok(), &base, &config);
         let rows = Standing { survey: &survey, operator, landed: &landed, remote: Some(&landed) }.rows()?;
         Ok(standing(&base, operator, rows, forge.err()))
@@ -246,7 +255,7 @@ fn starting_over<T>(
 fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     remote.write_under(&config.branch.prefix)?;
-    let survey = operator.survey(base.tree(), &config)?;
+    let survey = operator.survey(base.tree(), &config, Some(forge))?;
     let landed = OnRemote::new(remote, Some(forge), &base, &config);
     let warm = Warm { base: &base, config: &config, remote: &landed };
     let mut drafts = draft_all(&survey, &base, operator, &landed, Some(&warm))?;
@@ -297,7 +306,7 @@ pub fn roll_back(
     let once = || {
         let (base, config) = Base::read(remote, operator)?;
         remote.write_under(&config.branch.prefix)?;
-        let survey = operator.survey(base.tree(), &config)?;
+        let survey = operator.survey(base.tree(), &config, Some(forge))?;
         let landed = OnRemote::new(remote, Some(forge), &base, &config);
         let (mut draft, mut notes) =
             rollback::first(&survey, wanted.target, &base.branch, operator, &landed)?;

@@ -12,7 +12,7 @@ mod hostile_texts {
     mod whole;
 
     use uplinker::explain::{
-        Marker, Ticks,
+        Dialect, Marker, Ticks,
         body::{self, Frame},
         marker,
     };
@@ -27,6 +27,7 @@ mod hostile_texts {
         let short = text.chars().take(99).collect::<String>();
         let sign = Marker::new(target, stage, page::release(), &short, &short);
         let frame = Frame {
+            dialect: &Dialect::COMMON,
             target,
             stage,
             undoes: None,
@@ -37,7 +38,7 @@ mod hostile_texts {
             retry: true,
         };
         let content = uplinker::explain::Content { stage: stage.into(), ..page::filled_with(text) };
-        let text = body::text(&content).expect("renders");
+        let text = body::text(&content, &Dialect::COMMON).expect("renders");
         (body::compose(&text, &frame, &Ticks::default(), &sign).expect("renders"), sign)
     }
 
@@ -114,7 +115,7 @@ mod hostile_texts {
             assert_eq!(marker::read(&body), Some(sign.clone()), "{words}");
             assert_eq!(Ticks::read(&body), Ticks::default(), "{words}");
             assert_eq!(marker::read(&body.replace('\n', "\r\n")), Some(sign), "{words}");
-            assert!(body.chars().count() <= body::LIMIT, "{words}");
+            assert!(body.chars().count() <= Dialect::COMMON.body, "{words}");
             // Without its last line, nothing in it passes for a marker.
             let (above, _) = body.trim_end().rsplit_once('\n').expect("several lines");
             assert_eq!(marker::read(above), None, "{words}");

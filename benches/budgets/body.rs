@@ -145,7 +145,7 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
             tree: &tree,
             configuration: None,
         });
-        let text = body::text(&content).expect("a text");
+        let text = body::text(&content, &uplinker::explain::Dialect::COMMON).expect("a text");
         costs.push((measure::processor_time() - start) * 1000.0);
         told = Some((content, text));
     }

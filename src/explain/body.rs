@@ -11,14 +11,12 @@ use std::sync::{
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context, value::Serde};
 
-use super::{CheckBox, Content, Marker, Ticks, markdown, marker};
+use super::{CheckBox, Content, Dialect, Marker, Ticks, markdown, marker};
 use crate::linkerd::EdgeVersion;
 use fit::{Limits, cut, length};
 
 mod fit;
 
-/// The most characters that GitHub takes in a body.
-pub const LIMIT: usize = 65_536;
 /// What is kept free for the note, the boxes and the marker.
 const FRAME: usize = 6_000;
 
@@ -33,6 +31,8 @@ pub struct BodyError(String);
 /// What stands around the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
+    /// The forge that shows it.
+    pub dialect: &'a Dialect,
     /// The target.
     pub target: &'a str,
     /// The stage.
@@ -53,20 +53,20 @@ pub struct Frame<'a> {
 
 /// Writes the text of a content as a pull request has it: what a reviewer reads, without boxes and marker. It leaves
 /// room for those.
-pub fn text(content: &Content) -> Result<String, BodyError> {
-    within(content, LIMIT - FRAME)
+pub fn text(content: &Content, dialect: &Dialect) -> Result<String, BodyError> {
+    within(content, dialect.body - FRAME, dialect)
 }
 
 /// Writes the same text with all that there is to say, however long it gets.
-pub fn whole(content: &Content) -> Result<String, BodyError> {
-    written(&Value::from(Serde(content)), &Limits::ALL)
+pub fn whole(content: &Content, dialect: &Dialect) -> Result<String, BodyError> {
+    written(&Value::from(Serde(content)), &Limits::ALL, dialect)
 }
 
 /// Writes the same text so that it needs at most so many bytes, which is the strictest way to count characters: lists
 /// and long values are shortened, the least important first, and each says by how much.
-pub fn within(content: &Content, most: usize) -> Result<String, BodyError> {
+pub fn within(content: &Content, most: usize, dialect: &Dialect) -> Result<String, BodyError> {
     let data = Value::from(Serde(content));
-    let full = written(&data, &Limits::FULL)?;
+    let full = written(&data, &Limits::FULL, dialect)?;
     if full.len() <= most {
         return Ok(full);
     }
@@ -75,7 +75,7 @@ pub fn within(content: &Content, most: usize) -> Result<String, BodyError> {
     let (mut low, mut high, mut found) = (0, steps.len(), None);
     while let Some(limits) = steps.get(low + (high - low) / 2).filter(|_| low < high) {
         let middle = low + (high - low) / 2;
-        let text = written(&data, limits)?;
+        let text = written(&data, limits, dialect)?;
         match text.len() <= most {
             true => (high, found) = (middle, Some(text)),
             false => low = middle + 1,
@@ -83,13 +83,13 @@ pub fn within(content: &Content, most: usize) -> Result<String, BodyError> {
     }
     match (found, steps.last()) {
         (Some(text), _) => Ok(text),
-        (None, last) => Ok(cut(&written(&data, last.unwrap_or(&Limits::FULL))?, most)),
+        (None, last) => Ok(cut(&written(&data, last.unwrap_or(&Limits::FULL), dialect)?, most)),
     }
 }
 
-fn written(data: &Value, limits: &Limits) -> Result<String, BodyError> {
+fn written(data: &Value, limits: &Limits, dialect: &Dialect) -> Result<String, BodyError> {
     let data = context! { limits => Value::from(Serde(limits)), ..data.clone() };
-    Ok(tidy(&render("pull_request", data, limits.text)?))
+    Ok(tidy(&render("pull_request", data, limits.text, dialect)?))
 }
 
 /// Puts text, boxes and marker together.
@@ -101,23 +101,24 @@ pub fn compose(text: &str, frame: &Frame<'_>, ticks: &Ticks, sign: &Marker) -> R
 /// Puts a note above a body that is there, and other boxes and another marker below; its text stays.
 pub fn annotate(body: &str, frame: &Frame<'_>, ticks: &Ticks, sign: &Marker) -> Result<String, BodyError> {
     let newer = frame.newer.map(|r| r.to_string());
-    let note = tidy(&render("note", context! { newer }, Limits::FULL.text)?);
+    let note = tidy(&render("note", context! { newer }, Limits::FULL.text, frame.dialect)?);
     let (above, old_boxes) = marker::strip(body).split_once(BOXES.0).unwrap_or((marker::strip(body), ""));
     let below = old_boxes.split_once(BOXES.1).map_or("", |(_, rest)| rest);
     let kept = match above.split_once(NOTE.0).and_then(|(a, rest)| Some((a, rest.split_once(NOTE.1)?.1))) {
         Some((before, after)) => format!("{}{}", before, after.trim_start()),
         None => above.to_owned(),
     };
-    let kept = cut(kept.trim(), LIMIT - FRAME);
-    let below = cut(below.trim(), LIMIT - FRAME - length(&kept));
+    let room = frame.dialect.body - FRAME;
+    let kept = cut(kept.trim(), room);
+    let below = cut(below.trim(), room.saturating_sub(length(&kept)));
     let boxes = boxes(frame, ticks)?;
     let rest = [kept.as_str(), &boxes, &below].into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>();
     Ok(format!("{}\n{note}\n{}\n\n{}\n\n{}\n", NOTE.0, NOTE.1, rest.join("\n\n"), marker::write(sign)))
 }
 
 /// Replaces the marker of a body and leaves the rest, as far as it fits.
-pub fn with_marker(body: &str, sign: &Marker) -> String {
-    format!("{}\n\n{}\n", cut(marker::strip(body), LIMIT - FRAME / 2), marker::write(sign))
+pub fn with_marker(body: &str, sign: &Marker, dialect: &Dialect) -> String {
+    format!("{}\n\n{}\n", cut(marker::strip(body), dialect.body - FRAME / 2), marker::write(sign))
 }
 
 /// Tells whether two bodies say the same: the forge and its editor change line ends.
@@ -148,31 +149,32 @@ fn boxes(frame: &Frame<'_>, ticks: &Ticks) -> Result<String, BodyError> {
         lines.push(CheckBox::Retry.line("Ask again for labels, people and status", ticks));
     }
     let (person, keeps_history) = (frame.person, frame.keeps_history);
-    let answer =
-        tidy(&render("answer", context! { person, keeps_history, release, undoes }, Limits::FULL.text)?);
+    let request = frame.dialect.request;
+    let data = context! { person, keeps_history, release, undoes, request };
+    let answer = tidy(&render("answer", data, Limits::FULL.text, frame.dialect)?);
     Ok(format!("{}\n{}\n\n{answer}\n{}", BOXES.0, lines.join("\n"), BOXES.1))
 }
 
 /// Renders a template, in which no foreign text shows more than so many characters.
-fn render(name: &str, data: Value, longest: usize) -> Result<String, BodyError> {
+fn render(name: &str, data: Value, longest: usize, dialect: &Dialect) -> Result<String, BodyError> {
     let fail = |e: minijinja::Error| BodyError(format!("{e:#}"));
     static TEMPLATES: OnceLock<Result<Environment<'static>, String>> = OnceLock::new();
     let templates = TEMPLATES.get_or_init(|| templates().map_err(|e| format!("{e:#}")));
     let templates = templates.as_ref().map_err(|reason| BodyError(reason.clone()))?;
-    let templates = counting(templates.clone(), longest);
+    let templates = counting(templates.clone(), longest, *dialect);
     templates.get_template(name).and_then(|t| t.render(data)).map_err(fail)
 }
 
 /// Gives the templates what shows and shortens: in each of them a text is escaped unless a filter made Markdown of it,
 /// and what is left out is counted.
-fn counting(mut templates: Environment<'static>, longest: usize) -> Environment<'static> {
+fn counting(mut templates: Environment<'static>, longest: usize, dialect: Dialect) -> Environment<'static> {
     let entries = Arc::new(AtomicUsize::new(0));
     let texts = Arc::new(AtomicUsize::new(0));
-    let shown = |show: fn(&str, usize) -> String| {
+    let shown = |show: fn(&str, usize, &Dialect) -> String| {
         let texts = Arc::clone(&texts);
         move |text: &str| {
             texts.fetch_add(usize::from(markdown::is_longer(text, longest)), Ordering::Relaxed);
-            show(text, longest)
+            show(text, longest, &dialect)
         }
     };
     let safe = shown(markdown::safe_to);
@@ -181,7 +183,7 @@ fn counting(mut templates: Environment<'static>, longest: usize) -> Environment<
         _ => Ok(write!(out, "{value}")?),
     });
     for (name, show) in [
-        ("code", markdown::code_to as fn(&str, usize) -> String),
+        ("code", markdown::code_to as fn(&str, usize, &Dialect) -> String),
         ("line_code", markdown::line_code_to),
         ("prose", markdown::prose_to),
         ("advice", markdown::advice_to),

@@ -3,6 +3,8 @@
 //! In: names, values, paths, reasons, notes: all untrusted. Out: Markdown that shows the same characters and does
 //! nothing: no mention, no reference, no link, no image, no HTML, no formula, nothing hidden. Pure.
 
+use super::Dialect;
+
 /// The most characters that one foreign string may show.
 const LONGEST: usize = 300;
 /// A word of hexadecimal digits that is longer than this names a commit, if there is one.
@@ -17,14 +19,14 @@ const DOCUMENTATION: &str = "https://linkerd.io/";
 
 /// Makes one foreign string harmless in running text or in a table cell; it becomes one line of bounded length.
 pub fn safe(text: &str) -> String {
-    safe_to(text, LONGEST)
+    safe_to(text, LONGEST, &Dialect::COMMON)
 }
 
-/// The same with another bound.
-pub(super) fn safe_to(text: &str, longest: usize) -> String {
+/// The same with another bound, for a forge.
+pub(super) fn safe_to(text: &str, longest: usize, dialect: &Dialect) -> String {
     match visible(text, longest) {
         text if text.is_empty() => NOTHING.to_owned(),
-        text => harmless(&text),
+        text => harmless(&text, dialect),
     }
 }
 
@@ -40,16 +42,16 @@ pub(super) fn is_longer(text: &str, longest: usize) -> bool {
 /// assert_eq!(whole("<b>@all|"), "&#60;b&#62;@&#8203;all&#124;");
 /// ```
 pub fn whole(text: &str) -> String {
-    harmless(&visible(text, usize::MAX))
+    harmless(&visible(text, usize::MAX), &Dialect::COMMON)
 }
 
 /// The same as [`safe`] for advice, in which an address of Linkerd's documentation stays a link: a reader has to open it.
 pub fn advice(text: &str) -> String {
-    advice_to(text, LONGEST)
+    advice_to(text, LONGEST, &Dialect::COMMON)
 }
 
-/// The same with another bound.
-pub(super) fn advice_to(text: &str, longest: usize) -> String {
+/// The same with another bound, for a forge.
+pub(super) fn advice_to(text: &str, longest: usize, dialect: &Dialect) -> String {
     let text = visible(text, longest);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_');
     let (mut out, mut rest) = (String::new(), text.as_str());
@@ -60,11 +62,11 @@ pub(super) fn advice_to(text: &str, longest: usize) -> String {
         if behind == "…" {
             break;
         }
-        let before = if before.is_empty() { String::new() } else { quoted(before) };
+        let before = if before.is_empty() { String::new() } else { quoted(before, dialect) };
         out.push_str(&format!("{before}<{DOCUMENTATION}{page}>"));
         rest = behind;
     }
-    if out.is_empty() || !rest.is_empty() { out + &quoted(rest) } else { out }
+    if out.is_empty() || !rest.is_empty() { out + &quoted(rest, dialect) } else { out }
 }
 
 /// The same as [`safe`] for a sentence in which what stands between two backticks is code.
@@ -74,37 +76,37 @@ pub(super) fn advice_to(text: &str, longest: usize) -> String {
 /// assert_eq!(prose("name `@crds` under <b>"), "name `@crds` under &#60;b&#62;");
 /// ```
 pub fn prose(text: &str) -> String {
-    prose_to(text, LONGEST)
+    prose_to(text, LONGEST, &Dialect::COMMON)
 }
 
-/// The same with another bound.
-pub(super) fn prose_to(text: &str, longest: usize) -> String {
-    quoted(&visible(text, longest))
+/// The same with another bound, for a forge.
+pub(super) fn prose_to(text: &str, longest: usize, dialect: &Dialect) -> String {
+    quoted(&visible(text, longest), dialect)
 }
 
 /// Shows what stands between backticks as code; a backtick without its other is text.
-fn quoted(text: &str) -> String {
+fn quoted(text: &str, dialect: &Dialect) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::with_capacity(text.len() + 16);
     for (n, part) in parts.iter().enumerate() {
         let alone = n + 1 == parts.len();
         match (n % 2 == 1, alone) {
-            (false, _) => out.push_str(&harmless(part)),
+            (false, _) => out.push_str(&harmless(part, dialect)),
             // An empty pair would begin a longer fence.
-            (true, false) if !part.trim().is_empty() => out.push_str(&code(part)),
+            (true, false) if !part.trim().is_empty() => out.push_str(&code_to(part, LONGEST, dialect)),
             (true, false) => {}
-            (true, true) => out.push_str(&harmless(&format!("`{part}"))),
+            (true, true) => out.push_str(&harmless(&format!("`{part}"), dialect)),
         }
     }
     match out.trim().is_empty() {
         // What held only empty pairs.
-        true if !text.trim().is_empty() => harmless(text),
+        true if !text.trim().is_empty() => harmless(text, dialect),
         true => NOTHING.to_owned(),
         false => out,
     }
 }
 
-fn harmless(text: &str) -> String {
+fn harmless(text: &str, dialect: &Dialect) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let chars: Vec<char> = text.chars().collect();
     let mut hash: Option<(usize, usize)> = None;
@@ -132,7 +134,11 @@ fn harmless(text: &str) -> String {
             '.' if i > 0 && chars.iter().take(i).all(char::is_ascii_digit) => entity(&mut out, c),
             '&' | '<' | '>' | '"' | '\'' | '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '{' | '}'
             | '~' | '|' | '!' | '$' | '^' => entity(&mut out, c),
+            '/' if i == 0 && dialect.commands => entity(&mut out, c),
             c => out.push(c),
+        }
+        if dialect.signs.contains(&c) && !next.is_whitespace() {
+            out.push_str("&#8203;");
         }
     }
     out
@@ -141,21 +147,21 @@ fn harmless(text: &str) -> String {
 /// Shows one foreign string as code, so that it can be copied unchanged; one that would end the code, or pass for a
 /// hidden mark of ours, is shown as text instead.
 pub fn code(text: &str) -> String {
-    code_to(text, LONGEST)
+    code_to(text, LONGEST, &Dialect::COMMON)
 }
 
-/// The same with another bound; what is over it is counted.
-pub(super) fn code_to(text: &str, longest: usize) -> String {
+/// The same with another bound, for a forge; what is over the bound is counted.
+pub(super) fn code_to(text: &str, longest: usize, dialect: &Dialect) -> String {
     // In a table a bar ends the cell, in code too.
-    coded(text, longest, &['|', '\\'])
+    coded(text, longest, &['|', '\\'], dialect)
 }
 
 /// The same where no table is.
-pub(super) fn line_code_to(text: &str, longest: usize) -> String {
-    coded(text, longest, &[])
+pub(super) fn line_code_to(text: &str, longest: usize, dialect: &Dialect) -> String {
+    coded(text, longest, &[], dialect)
 }
 
-fn coded(text: &str, longest: usize, act: &[char]) -> String {
+fn coded(text: &str, longest: usize, act: &[char], dialect: &Dialect) -> String {
     let left = if is_longer(text, longest) { text.trim().chars().count() - longest } else { 0 };
     let text = visible(text, longest);
     let acts = text.contains('`') || text.contains(act) || text.contains("<!--");
@@ -163,7 +169,7 @@ fn coded(text: &str, longest: usize, act: &[char]) -> String {
         return NOTHING.to_owned();
     }
     let shown = match acts || text.starts_with(' ') || text.ends_with(' ') {
-        true => harmless(&text),
+        true => harmless(&text, dialect),
         false => format!("`{text}`"),
     };
     match left {
@@ -172,7 +178,8 @@ fn coded(text: &str, longest: usize, act: &[char]) -> String {
     }
 }
 
-/// Makes one foreign string harmless in a commit message: one line, no mention, no reference.
+/// Makes one foreign string harmless in a commit message: one line, no mention, no reference on any forge, since a
+/// commit may be mirrored to each of them.
 pub fn plain(text: &str) -> String {
     let text = visible(text, LONGEST);
     let mut out = String::with_capacity(text.len());
@@ -189,7 +196,12 @@ pub fn plain(text: &str) -> String {
         let next = chars.get(i + 1).copied().unwrap_or(' ');
         let url = c == ':' && next == '/';
         let ticket = c == '-' && next.is_ascii_digit() && ends_with_word(&chars, i, "gh");
-        if url || ticket || (matches!(c, '@' | '#') && next.is_alphanumeric()) {
+        let refers = match c {
+            '@' | '#' => next.is_alphanumeric(),
+            '!' | '%' | '$' | '&' => next.is_ascii_digit(),
+            _ => false,
+        };
+        if url || ticket || refers {
             out.push(' ');
         }
     }
@@ -314,7 +326,7 @@ mod tests {
         assert_eq!(code("edge-26.8.3"), "`edge-26.8.3`");
         assert_eq!(code("apps/@team/#1 <b>.yaml"), "`apps/@team/#1 <b>.yaml`");
         assert_eq!(code("a`b"), "a&#96;b");
-        assert_eq!(line_code_to("data | a", 9), "`data | a`");
+        assert_eq!(line_code_to("data | a", 9, &Dialect::COMMON), "`data | a`");
         assert_eq!(code("a|b"), "a&#124;b");
         assert_eq!(code("<!-- uplinker:boxes -->"), "&#60;&#33;-- uplinker:boxes --&#62;");
         assert_eq!(code("a\nb"), "`a b`");
@@ -330,6 +342,22 @@ mod tests {
             plain("closes https://github.com/o/r/issues/1"),
             "closes https: //github.com/o/r/issues/1"
         );
+    }
+
+    #[test]
+    fn what_refers_on_one_forge_alone_is_undone_there() {
+        let other = Dialect { signs: &['!', '%', '~', '$', '&', '^'], commands: true, ..Dialect::COMMON };
+        let safe = |text: &str| safe_to(text, LONGEST, &other);
+        for (text, harmless) in [
+            ("!12 and g/p!12", "&#33;&#8203;12 and g/p&#33;&#8203;12"),
+            ("%3 ~bug $4 &5", "%&#8203;3 &#126;&#8203;bug &#36;&#8203;4 &#38;&#8203;5"),
+            ("100 % & more!", "100 % &#38; more&#33;"),
+            ("/close", "&#47;close"),
+            ("a/close", "a/close"),
+        ] {
+            assert_eq!(safe(text), harmless, "{text}");
+        }
+        assert_eq!(plain("see !12 and %3, 5 % of g/p!7"), "see ! 12 and % 3, 5 % of g/p! 7");
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Drafting<'_> {
             configuration: config.path(),
         });
         let title = self.case.title(&plan);
-        let wanted = Wanted::new(&plan, title, &content, &config.pull_request.extras);
+        let wanted = Wanted::new(&plan, &title, &content, &config.pull_request.extras, survey.dialect);
         let wanted = Wanted {
             draft: config.pull_request.draft,
             basis: self.basis(&inventory, plan.fingerprint.clone(), blocked),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     config::{Config, ProxyPins, TargetConfig},
+    explain::Dialect,
     linkerd::{self, EdgeVersion},
     pins::{self, Evaluate, Inventory, Pin, PinKind, ScanOptions},
     pipeline::{
@@ -22,6 +23,8 @@ use crate::{
 pub(super) struct Survey<'a> {
     pub tree: &'a dyn Tree,
     pub catalog: &'a Catalog,
+    /// The forge that shows what is proposed.
+    pub dialect: &'static Dialect,
     pub inventory: Inventory,
     pub options: plan::Options,
     /// The targets.
@@ -62,7 +65,9 @@ impl<'a> Survey<'a> {
         plan::resolve(&mut inventory, catalog);
         let (targets, outside) = (config.targets.clone(), Vec::new());
         let past = Past::default();
-        let mut survey = Self { tree, catalog, inventory, options, targets, outside, config, scanning, past };
+        let dialect = &Dialect::COMMON;
+        let mut survey =
+            Self { tree, catalog, dialect, inventory, options, targets, outside, config, scanning, past };
         survey.check_paths()?;
         let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
         let assigned =

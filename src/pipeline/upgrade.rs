@@ -171,7 +171,7 @@ impl Case<'_> {
         let kept = Some(Kept {
             branch,
             base: pull.base.clone(),
-            title: propose::title_of(&self.title(&plan)),
+            title: propose::title_of(&self.title(&plan), survey.dialect),
             draft: survey.config().pull_request.draft,
             blocked: basis.blocked,
         });

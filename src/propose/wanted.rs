@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::History;
 use crate::{
     explain::{
-        Basis, Content, Marker,
+        Basis, Content, Dialect, Marker,
         body::{self, BodyError, Frame},
         content::Weight,
         markdown,
@@ -24,10 +24,6 @@ pub const ROUTINE: &str = "linkerd: routine";
 pub const ATTENTION: &str = "linkerd: attention";
 /// The label of a pull request that must not be merged as it is.
 pub const BLOCKED: &str = "linkerd: blocked";
-/// The most characters of a title; GitHub takes 256.
-const LONGEST_TITLE: usize = 250;
-/// The most characters of a status's description that GitHub takes.
-const LONGEST_REASON: usize = 140;
 
 /// The pull request that should be there.
 #[derive(Clone, Debug)]
@@ -56,13 +52,21 @@ pub struct Wanted {
     pub draft: bool,
     /// What it is made from; `None` where something else had a part in it that may be another next time.
     pub basis: Option<Basis>,
+    /// The forge that shows it.
+    pub dialect: &'static Dialect,
 }
 
 // === impl Wanted ===
 
 impl Wanted {
-    /// Writes what should be there, from a content; `extras` are the configured ones.
-    pub fn new(plan: &Plan, title: String, content: &Content, extras: &Extras) -> Result<Self, BodyError> {
+    /// Writes what should be there for a forge, from a content; `extras` are the configured ones.
+    pub fn new(
+        plan: &Plan,
+        title: &str,
+        content: &Content,
+        extras: &Extras,
+        dialect: &'static Dialect,
+    ) -> Result<Self, BodyError> {
         let mut extras = extras.clone();
         let label = risk(content);
         if !extras.labels.iter().any(|l| is_same_label(l, label)) {
@@ -75,18 +79,20 @@ impl Wanted {
             undoes: plan.undoes.as_ref().map(|undone| undone.release),
             fingerprint: plan.fingerprint.clone(),
             inputs: plan.inputs.clone(),
-            title: title_of(&title),
-            text: body::text(content)?,
+            title: title_of(title, dialect),
+            text: body::text(content, dialect)?,
             extras,
-            status: Status { success: content.blocks.is_empty(), description: reason(content) },
+            status: Status { success: content.blocks.is_empty(), description: reason(content, dialect) },
             draft: false,
             basis: None,
+            dialect,
         })
     }
 
     /// Returns what stands around the text.
     pub fn frame(&self, history: History) -> Frame<'_> {
         Frame {
+            dialect: self.dialect,
             target: &self.target,
             stage: self.stage,
             release: self.release,
@@ -135,8 +141,8 @@ impl Wanted {
 }
 
 /// Returns a wording as a title that a forge takes.
-pub fn title_of(wording: &str) -> String {
-    markdown::plain(wording).chars().take(LONGEST_TITLE).collect()
+pub fn title_of(wording: &str, dialect: &Dialect) -> String {
+    markdown::plain(wording).chars().take(dialect.title).collect()
 }
 
 /// Tells whether a label is one of those by which this step tells the risk of a change.
@@ -167,7 +173,7 @@ fn risk(content: &Content) -> &'static str {
 }
 
 /// The first reason in one line that fits a status, with the number of the others.
-fn reason(content: &Content) -> String {
+fn reason(content: &Content, dialect: &Dialect) -> String {
     let (list, what) = match (content.blocks.as_slice(), content.warnings.as_slice()) {
         ([], []) => return "no check found anything to settle".to_owned(),
         ([], warnings) => (warnings, "to check"),
@@ -177,7 +183,7 @@ fn reason(content: &Content) -> String {
     let head = format!("{} {what}: ", list.len());
     // The strictest way to count.
     let length = |text: &str| text.encode_utf16().count();
-    let room = LONGEST_REASON.saturating_sub(length(&head));
+    let room = dialect.status.saturating_sub(length(&head));
     let first = markdown::plain(first);
     if length(&first) <= room {
         return head + &first;
@@ -216,6 +222,7 @@ pub(super) fn example() -> Wanted {
         status: Status { success: true, description: "fine".into() },
         draft: false,
         basis: None,
+        dialect: &Dialect::COMMON,
     }
 }
 
@@ -233,13 +240,13 @@ mod tests {
         };
         let long = format!("{}\nsecond line", "ü@me ".repeat(90));
         let content = Content { warnings: vec![say(&long), say("b")], ..Content::default() };
-        let told = reason(&content);
+        let told = reason(&content, &Dialect::COMMON);
         assert!(told.starts_with("2 to check: ü@ me ü@ me") && told.ends_with('…'), "{told}");
-        assert_eq!(told.chars().count(), LONGEST_REASON);
+        assert_eq!(told.chars().count(), Dialect::COMMON.status);
         let content = Content { warnings: vec![say(&"🚀".repeat(140))], ..Content::default() };
-        assert!((139..=140).contains(&reason(&content).encode_utf16().count()));
+        assert!((139..=140).contains(&reason(&content, &Dialect::COMMON).encode_utf16().count()));
         let content = Content { blocks: vec![say("a\u{202e}b\nc")], ..Content::default() };
-        assert_eq!(reason(&content), "1 to settle: a‹U+202E›b");
+        assert_eq!(reason(&content, &Dialect::COMMON), "1 to settle: a‹U+202E›b");
     }
 
     #[test]
@@ -277,7 +284,7 @@ mod tests {
         };
         let make = |blocks| {
             let content = Content { blocks, ..Content::default() };
-            Wanted::new(&plan, "Linkerd".into(), &content, &Extras::default()).expect("renders")
+            Wanted::new(&plan, "Linkerd", &content, &Extras::default(), &Dialect::COMMON).expect("renders")
         };
         let (blocked, fine) = (make(vec![block]), make(Vec::new()));
         assert!(blocked.blocked() && !blocked.status.success && blocked.extras.labels == [BLOCKED]);

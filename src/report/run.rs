@@ -6,7 +6,7 @@ use super::{
     plural, unread, word_of,
 };
 use crate::{
-    explain::{body, markdown},
+    explain::{Dialect, body, markdown},
     plan::{Move, NewText, Plan},
     policy::HoldReason,
     verify::{Finding, Severity},
@@ -231,8 +231,8 @@ fn page_in_markdown(proposal: &Proposal, most: usize) -> String {
     let Proposal { title, branch, base, body, content, .. } = proposal;
     let written = match most {
         0 => Ok(String::new()),
-        usize::MAX => body::whole(content),
-        most => body::within(content, most),
+        usize::MAX => body::whole(content, &Dialect::COMMON),
+        most => body::within(content, most, &Dialect::COMMON),
     };
     let text = written.as_ref().unwrap_or(body);
     let mut out = format!(

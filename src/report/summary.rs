@@ -4,7 +4,7 @@ use super::{
     RunReport,
     run::{Page, page},
 };
-use crate::explain::body;
+use crate::explain::Dialect;
 
 /// What a pull request's text needs at the least to say more than its first line.
 const LEAST: usize = 4_000;
@@ -18,11 +18,11 @@ pub(super) fn summary(report: &RunReport, diff: bool, room: usize) -> String {
     }
     let proposals = report.stages.iter().filter(|s| s.proposal.is_some()).count().max(1);
     let share = room / 2 / proposals;
-    let fair = if share < LEAST { 0 } else { share.min(body::LIMIT) };
+    let fair = if share < LEAST { 0 } else { share.min(Dialect::COMMON.body) };
     let less = [
         Page { diff: false, ..all },
-        Page { diff: false, text: body::LIMIT, ..all },
-        Page { diff: false, text: body::LIMIT, lines: 200, ..all },
+        Page { diff: false, text: Dialect::COMMON.body, ..all },
+        Page { diff: false, text: Dialect::COMMON.body, lines: 200, ..all },
         Page { diff: false, text: fair, lines: 50, ..all },
         Page { diff: false, text: 0, lines: 10, ..all },
         Page { diff: false, text: 0, lines: 3, stages: 500 },

@@ -1,12 +1,12 @@
 //! What every text must be, of whatever size.
 
 use comrak::{Arena, Options, nodes::NodeValue, parse_document};
-use uplinker::explain::{Ticks, body, marker};
+use uplinker::explain::{Dialect, Ticks, marker};
 
 /// Asserts that a pull request's body fits and has its frame.
 pub fn assert_body(body: &str) {
     // However GitHub counts: characters, UTF-16 units, or bytes.
-    assert!(body.len() <= body::LIMIT, "{} bytes", body.len());
+    assert!(body.len() <= Dialect::COMMON.body, "{} bytes", body.len());
     assert_whole(body);
     let first = body.lines().next().unwrap_or_default();
     assert!(

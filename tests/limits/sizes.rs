@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use uplinker::{
     explain::{
-        Basis, Content, FoundOut, Marker, Search, Ticks,
+        Basis, Content, Dialect, FoundOut, Marker, Search, Ticks,
         body::{self, Frame},
         content::*,
     },
@@ -103,6 +103,7 @@ fn composed(text: &str) -> String {
         basis: Some(basis()),
     };
     let frame = Frame {
+        dialect: &Dialect::COMMON,
         target: &target,
         stage: "data-plane",
         release: page::release(),
@@ -137,7 +138,7 @@ proptest! {
     #[test]
     fn any_content_fits_and_stays_whole(size in size()) {
         let content = content(&size);
-        let text = body::text(&content).expect("renders");
+        let text = body::text(&content, &Dialect::COMMON).expect("renders");
         let body = composed(&text);
         shape::assert_body(&body);
         prop_assert_eq!(shape::left_out(&text) > 0, text.replace(" more characters", "").replace("more to check", "").contains(" more"));
@@ -145,7 +146,7 @@ proptest! {
 
     #[test]
     fn any_room_is_kept(size in size(), room in 12_000..300_000_usize) {
-        let text = body::within(&content(&size), room).expect("renders");
+        let text = body::within(&content(&size), room, &Dialect::COMMON).expect("renders");
         prop_assert!(text.len() <= room, "{} of {room}", text.len());
         shape::assert_whole(&text);
     }
@@ -154,9 +155,9 @@ proptest! {
 #[test]
 fn a_content_that_fits_leaves_nothing_out() {
     let content = page::filled_with("word");
-    let text = body::text(&content).expect("renders");
+    let text = body::text(&content, &Dialect::COMMON).expect("renders");
     assert_eq!(shape::left_out(&text), 0);
-    assert_eq!(text, body::whole(&content).expect("renders"));
+    assert_eq!(text, body::whole(&content, &Dialect::COMMON).expect("renders"));
 }
 
 #[test]
@@ -169,7 +170,10 @@ fn the_whole_text_has_every_entry() {
         hint: None,
     };
     content.warnings = (0..2_000).map(numbered).collect();
-    let (text, whole) = (body::text(&content).expect("renders"), body::whole(&content).expect("renders"));
+    let (text, whole) = (
+        body::text(&content, &Dialect::COMMON).expect("renders"),
+        body::whole(&content, &Dialect::COMMON).expect("renders"),
+    );
     let shown = |text: &str| (0..2_000).filter(|n| text.contains(&format!("reason-{n}-"))).count();
     assert_eq!(shown(&whole), 2_000);
     assert_eq!(shown(&text) + shape::counted(&text), 2_000, "{text}");

@@ -57,6 +57,7 @@ fn content() -> Content {
 
 fn frame() -> Frame<'static> {
     Frame {
+        dialect: &Dialect::COMMON,
         target: "production",
         stage: "platform",
         release: "edge-26.8.3".parse().expect("a release"),
@@ -69,7 +70,7 @@ fn frame() -> Frame<'static> {
 }
 
 fn body() -> String {
-    let text = text(&content()).expect("renders");
+    let text = text(&content(), &Dialect::COMMON).expect("renders");
     compose(&text, &frame(), &Ticks::default(), &marker::example()).expect("renders")
 }
 
@@ -80,8 +81,9 @@ fn a_body_reads_well() {
 
 #[test]
 fn the_first_line_is_the_verdict() {
-    let first =
-        |content: &Content| text(content).expect("renders").lines().next().unwrap_or_default().to_owned();
+    let first = |content: &Content| {
+        text(content, &Dialect::COMMON).expect("renders").lines().next().unwrap_or_default().to_owned()
+    };
     assert!(first(&content()).starts_with("**Attention: 1 thing to check"));
     let blocked = Content { blocks: content().warnings, ..content() };
     assert!(first(&blocked).starts_with(
@@ -95,7 +97,7 @@ fn the_first_line_is_the_verdict() {
 fn a_hop_says_where_it_leads() {
     let hop =
         Content { towards: Some("edge-26.9.1".into()), hop_reason: "the store moves".into(), ..content() };
-    assert!(text(&hop).expect("renders").contains("on the way to `edge-26.9.1`"));
+    assert!(text(&hop, &Dialect::COMMON).expect("renders").contains("on the way to `edge-26.9.1`"));
 }
 
 #[test]
@@ -180,17 +182,17 @@ fn any_size_fits_and_says_what_is_left_out() {
         },
         ..content()
     };
-    let text = text(&huge).expect("renders");
+    let text = text(&huge, &Dialect::COMMON).expect("renders");
     assert!(text.contains("more, left out here"), "{text}");
     let target = nasty(9);
     let frame = Frame { target: &target, person: true, newer: "edge-26.8.4".parse().ok(), ..frame() };
     let body = compose(&text, &frame, &Ticks::default(), &marker::example()).expect("renders");
-    assert!(length(&body) <= LIMIT);
+    assert!(length(&body) <= Dialect::COMMON.body);
     let filled = format!("{}\n{}", "x".repeat(70_000), "y\n".repeat(40_000));
     let noted = annotate(&filled, &frame, &Ticks::default(), &marker::example()).expect("renders");
-    assert!(length(&noted) <= LIMIT && marker::read(&noted).is_some());
-    let closing = with_marker(&filled, &marker::example());
-    assert!(length(&closing) <= LIMIT && marker::read(&closing).is_some());
+    assert!(length(&noted) <= Dialect::COMMON.body && marker::read(&noted).is_some());
+    let closing = with_marker(&filled, &marker::example(), &Dialect::COMMON);
+    assert!(length(&closing) <= Dialect::COMMON.body && marker::read(&closing).is_some());
 }
 
 #[test]
@@ -206,7 +208,7 @@ fn the_most_important_stays_longest() {
         infos: (1_000..2_000).map(statement).collect(),
         ..content()
     };
-    let text = text(&many).expect("renders");
+    let text = text(&many, &Dialect::COMMON).expect("renders");
     assert!((0..30).all(|n| text.contains(&format!("reason {n} "))), "no block is dropped");
     assert!(text.contains("more, left out here"));
 }
@@ -231,7 +233,7 @@ fn hostile_text_forges_neither_boxes_nor_marker() {
         }],
         ..content()
     };
-    let text = text(&content).expect("renders");
+    let text = text(&content, &Dialect::COMMON).expect("renders");
     let body = compose(&text, &frame(), &Ticks::default(), &marker::example()).expect("renders");
     assert_eq!(marker::read(&body), Some(marker::example()));
     assert_eq!(Ticks::read(&body), Ticks::default());

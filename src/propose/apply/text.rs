@@ -109,7 +109,7 @@ impl Run<'_> {
         };
         let release = declined.unwrap_or(before.release);
         let sign = Marker { closing: true, declined: declined.is_some(), release, ..before };
-        self.patch(&fresh, None, &body::with_marker(&fresh.body, &sign))?;
+        self.patch(&fresh, None, &body::with_marker(&fresh.body, &sign, self.context.forge.dialect()))?;
         Ok(true)
     }
 

@@ -6,6 +6,7 @@
 pub mod directory;
 pub mod github;
 pub mod preflight;
+mod rest;
 
 use std::collections::BTreeMap;
 
@@ -13,10 +14,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    explain::Dialect,
     policy::StatusCheck,
     repo::{Barrier, CommitId, Refs},
 };
 use preflight::{Needed, Seen, Subject};
+
+/// The context of our status.
+pub const STATUS: &str = "uplinker/verify";
 
 /// A pull request as a forge reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +125,10 @@ pub const ALLOW_ACTIONS: &str = "turn on Settings > Actions > General > \"Allow 
 
 /// Where pull requests live.
 pub trait Forge {
+    /// Returns what the forge takes of a text, what in it would do something there, and what it calls things.
+    fn dialect(&self) -> &'static Dialect {
+        &Dialect::COMMON
+    }
     /// Looks at what a run will want, without writing; a forge that can tell nothing has nothing to say.
     fn preflight(&self, _needed: &Needed) -> Vec<(Subject, Seen)> {
         Vec::new()

@@ -6,8 +6,11 @@
 use backon::BlockingRetryable;
 use serde_json::{Value, json};
 
-use super::{GitHub, Method, answer::Refused, until_it_shows, wire};
-use crate::propose::forge::ForgeError;
+use super::{GitHub, wire};
+use crate::propose::forge::{
+    ForgeError,
+    rest::{Method, Refused, until_it_shows},
+};
 
 // === impl GitHub ===
 
@@ -50,7 +53,7 @@ impl GitHub<'_> {
     fn extra(&self, what: &'static str, path: &str, body: &Value) -> Result<wire::Issue, ForgeError> {
         let asked = self.asked(what, "pull-requests: write");
         // The pull request may have been opened a moment ago: where it is not found, it does not show yet.
-        let ask = || self.put(&Method::Post(body), path, &asked);
+        let ask = || self.put(Method::Post(body), path, &asked);
         let is_late = |refused: &Refused| matches!(refused.error, ForgeError::NotFound(_));
         let reply = ask.retry(until_it_shows()).when(is_late).call()?;
         // A list of labels has no people.

@@ -7,8 +7,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CONTEXT, GitHub, Method};
-use crate::{propose::forge::ForgeError, repo::CommitId};
+use super::GitHub;
+use crate::{
+    propose::forge::{ForgeError, STATUS, rest::Method},
+    repo::CommitId,
+};
 
 /// A commit status, in a list with the newest first.
 #[derive(Debug, Deserialize)]
@@ -56,7 +59,7 @@ impl GitHub<'_> {
     pub(super) fn read_verified_at(&self, id: CommitId) -> Result<Option<Timestamp>, ForgeError> {
         let asked = self.asked("cannot read the status of the commit", "statuses: read");
         let said: Vec<Said> = self.list(&self.repo(&format!("/commits/{id}/statuses")), &asked)?;
-        let ours = said.iter().filter(|said| said.context == CONTEXT);
+        let ours = said.iter().filter(|said| said.context == STATUS);
         Ok(ours.take_while(|said| said.state == "success").last().map(|said| said.created_at))
     }
 
@@ -66,7 +69,7 @@ impl GitHub<'_> {
         let path = self.repo(&format!("/pulls/{number}"));
         let pull: Mergeable = self.get(&path, &asked)?.json(&asked)?;
         let body = json!({"sha": head.to_string(), "merge_method": pull.base.repo.method()});
-        let merged = self.send(&Method::Put(&body), &format!("{path}/merge"), &asked)?;
-        self.accept(merged, &asked).map(drop).map_err(|refused| refused.error)
+        self.rest.once(Method::Put(&body), &format!("{path}/merge"), &asked)?;
+        Ok(())
     }
 }

@@ -9,17 +9,14 @@ use jiff::{SignedDuration, fmt::strtime, tz::TimeZone};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
-use super::{
-    ACTIONS, GitHub,
-    answer::{MAKING_A_LABEL, Reply},
-    wire,
-};
+use super::{ACTIONS, GitHub, answer::MAKING_A_LABEL, wire};
 use crate::{
     propose::{
         History,
         forge::{
             ALLOW_ACTIONS, Forge, ForgeError,
             preflight::{Needed, Seen, Subject},
+            rest::Reply,
         },
     },
     repo::Rule,

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CONTEXT, GitHub, PAGES};
+use super::GitHub;
 use crate::{
     policy::{CheckState, StatusCheck},
-    propose::forge::ForgeError,
+    propose::forge::{ForgeError, STATUS, rest::PAGES},
     repo::CommitId,
 };
 
@@ -118,7 +118,7 @@ impl GitHub<'_> {
             }
             open = next;
         }
-        checks.retain(|one| one.name != CONTEXT);
+        checks.retain(|one| one.name != STATUS);
         Ok(checks)
     }
 
@@ -145,7 +145,7 @@ impl GitHub<'_> {
                     host: asked.host.to_owned(),
                     permission: asked.permission.to_owned(),
                 },
-                Some("NOT_FOUND") => ForgeError::NotFound(asked.repository),
+                Some("NOT_FOUND") => ForgeError::NotFound(asked.repository.to_owned()),
                 _ => ForgeError::Rejected { what: asked.what.to_owned(), reason: problem.message },
             });
         }

@@ -1,5 +1,9 @@
 //! GitHub's refusals and limits, and what becomes of them.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
+
 use super::*;
 
 fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
@@ -15,13 +19,15 @@ fn asked() -> Asked<'static> {
         what: "cannot open a pull request",
         permission: "pull-requests: write",
         host: "github.com",
-        repository: "acme/gitops".into(),
+        forge: "GitHub",
+        repository: "acme/gitops",
     }
 }
 
 fn refused(reply: Reply) -> Refused {
     match reply.unless_broken(&asked()) {
-        Ok(reply) => reply.accept(&asked()).expect_err("an error"),
+        Ok(reply) if (300..400).contains(&reply.status) => reply.moved(&asked()),
+        Ok(reply) => super::refused(&reply, &asked()),
         Err(error) => error.into(),
     }
 }
@@ -132,11 +138,12 @@ fn a_barrier_is_no_wrong_token() {
 
 #[test]
 fn a_new_name_is_found_by_its_id() {
-    let moved = |place: &str| reply(301, &[("location", place)], "{}").moved_to();
+    let moved = |place: &str| {
+        reply(301, &[("location", place)], "{}").moved(&asked()).place.as_deref().and_then(repository_in)
+    };
     assert_eq!(moved("https://api.github.com/repositories/1267945395/pulls?state=all"), Some(1_267_945_395));
     assert_eq!(moved("https://git.corp.example/api/v3/repositories/7"), Some(7));
     assert_eq!(moved("https://api.github.com/repos/a/b"), None);
-    assert_eq!(reply(200, &[("location", "https://h/repositories/7")], "").moved_to(), None);
 }
 
 #[test]
