@@ -25,4 +25,5 @@ mod lifecycle {
     mod rules;
     mod settings;
     mod standing;
+    mod waves;
 }

@@ -71,6 +71,10 @@ pub enum Text {
     Chart,
     /// A Kubernetes namespace.
     Namespace,
+    /// A Kubernetes namespace, with wildcards.
+    Namespaces,
+    /// A label, as `key=value`.
+    Label,
     /// A file or folder of the repository.
     Path,
     /// A Kubernetes version.
@@ -211,7 +215,42 @@ pub const KEYS: &[Key] = &[
         "`opt-in` keeps the proxy annotation of pod templates with the label `config.linkerd.io/reconcile: auto` at the \
          control plane's release, and adds it where it is missing, so that their workloads roll.",
     ),
-    later("dataPlane.waves", "Restarts in waves."),
+    key(
+        "dataPlane.waves",
+        Shape::Sections,
+        "one",
+        "[Waves](#waves): parts of the proxies that move one after the other, each in a pull request of its own.",
+    ),
+    key(
+        "dataPlane.waves[].name",
+        Shape::Text(Text::Name),
+        "required",
+        "Its name, as a part of branches and titles.",
+    ),
+    key(
+        "dataPlane.waves[].paths",
+        Shape::Texts(Text::Glob),
+        "all files",
+        "The files that its pins stand in.",
+    ),
+    key(
+        "dataPlane.waves[].namespaces",
+        Shape::Texts(Text::Namespaces),
+        "all",
+        "The namespaces of its pods, with wildcards.",
+    ),
+    key(
+        "dataPlane.waves[].labels",
+        Shape::Texts(Text::Label),
+        "any",
+        "Labels that its pods have, all of them.",
+    ),
+    key(
+        "dataPlane.waves[].soak",
+        Shape::Text(Text::Duration),
+        "`0d`",
+        "How long all of it must have run a release before the next wave gets it.",
+    ),
     key(
         "gates",
         Shape::Section,
@@ -294,6 +333,7 @@ pub const KEYS: &[Key] = &[
         "`propose`",
         "What becomes of a change that a check blocks: a pull request that says so, or none.",
     ),
+    later("overview", "One issue that shows where every target stands."),
     key("pullRequest", Shape::Section, "", "How pull requests look."),
     key("pullRequest.labels", Shape::Texts(Text::Free), "", "Labels to add."),
     key(
@@ -409,6 +449,8 @@ impl Text {
             Self::Name => "a name such as `production`",
             Self::Chart => "a chart such as `linkerd-control-plane`",
             Self::Namespace => "a namespace such as `linkerd`",
+            Self::Namespaces => "a namespace such as `shop-*`",
+            Self::Label => "a label such as `tier=batch`",
             Self::Path => "the path of a file or folder",
             Self::Kubernetes => "a Kubernetes version such as `1.33`",
             Self::Account => "a user such as `octocat`, or a team such as `acme/platform`",

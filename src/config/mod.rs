@@ -25,7 +25,7 @@ use jiff::SignedDuration;
 
 use crate::{
     linkerd::EdgeVersion,
-    plan::{Split, Target},
+    plan::{Split, Target, Wave},
     policy::{Gates, Merge, Policy},
     propose::{Options, forge::Extras},
     render::{DriftMode, RenderEntry},
@@ -98,7 +98,7 @@ pub struct After {
 }
 
 /// What becomes of proxy pins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct DataPlane {
     /// Whether they move at all.
     pub pins: ProxyPins,
@@ -106,6 +106,8 @@ pub struct DataPlane {
     pub after: SignedDuration,
     /// Whether pod templates that ask for restarts by a label get the annotation that makes them roll.
     pub restarts: bool,
+    /// The parts that move one after the other, before the rest.
+    pub waves: Vec<Wave>,
     /// The release of a control plane that is not in this repository.
     pub control_plane: Option<EdgeVersion>,
 }
@@ -278,7 +280,7 @@ impl Default for TargetConfig {
 impl Default for DataPlane {
     fn default() -> Self {
         let after = SignedDuration::from_hours(24);
-        Self { pins: ProxyPins::Follow, after, restarts: false, control_plane: None }
+        Self { pins: ProxyPins::Follow, after, restarts: false, waves: Vec::new(), control_plane: None }
     }
 }
 

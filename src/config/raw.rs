@@ -28,6 +28,7 @@ pub(super) struct Raw {
     pub data_plane_pins: Word,
     pub data_plane_after: Word,
     pub data_plane_restart: Word,
+    pub waves: Vec<RawWave>,
     pub control_plane: Word,
     pub render: Vec<RawRender>,
     pub drift: Word,
@@ -102,6 +103,17 @@ pub(super) struct RawMerge {
 pub(super) struct RawAfter {
     pub span: Range<usize>,
     pub target: Word,
+    pub soak: Word,
+}
+
+/// One wave of proxies.
+#[derive(Debug)]
+pub(super) struct RawWave {
+    pub span: Range<usize>,
+    pub name: Word,
+    pub paths: Words,
+    pub namespaces: Words,
+    pub labels: Words,
     pub soak: Word,
 }
 
@@ -193,6 +205,13 @@ impl Raw {
             data_plane_pins: data_plane.word("pins"),
             data_plane_after: data_plane.word("after"),
             data_plane_restart: data_plane.word("restart"),
+            waves: data_plane
+                .sections("waves")
+                .map(|s| s.value)
+                .unwrap_or_default()
+                .iter()
+                .map(RawWave::read)
+                .collect(),
             control_plane: data_plane.word("controlPlane"),
             render: file
                 .sections("render")
@@ -277,6 +296,19 @@ impl RawMerge {
 impl RawAfter {
     fn read(section: &Section<'_, '_>) -> Self {
         Self { span: section.span(), target: section.word("target"), soak: section.word("soak") }
+    }
+}
+
+impl RawWave {
+    fn read(section: &Section<'_, '_>) -> Self {
+        Self {
+            span: section.span(),
+            name: section.word("name"),
+            paths: section.words("paths"),
+            namespaces: section.words("namespaces"),
+            labels: section.words("labels"),
+            soak: section.word("soak"),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! From the file as written to ready values: one conversion that notes every mistake and goes on.
 
-use globset::{GlobSet, GlobSetBuilder};
+mod data_plane;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
 use jiff::{SignedDuration, tz::TimeZone};
 
 use crate::{
@@ -11,8 +13,7 @@ use crate::{
 };
 
 use super::{
-    After, BranchConfig, CommitConfig, Config, DataPlane, OnBlock, ProxyPins, PullRequestConfig,
-    TargetConfig, Wording,
+    After, BranchConfig, CommitConfig, Config, OnBlock, PullRequestConfig, TargetConfig, Wording,
     error::Mistakes,
     nearest,
     raw::{Raw, RawAfter, RawFreeze, RawGates, RawMerge, RawPolicy, RawRender, RawTarget},
@@ -116,8 +117,13 @@ impl Conversion<'_> {
     }
 
     fn globs(&mut self, words: &Words, key: &str) -> GlobSet {
+        let globs = self.values(words, key, values::globs).into_iter().flatten();
+        self.glob_set(globs, words, key)
+    }
+
+    fn glob_set(&mut self, globs: impl IntoIterator<Item = Glob>, words: &Words, key: &str) -> GlobSet {
         let mut set = GlobSetBuilder::new();
-        for glob in self.values(words, key, values::globs).into_iter().flatten() {
+        for glob in globs {
             set.add(glob);
         }
         let built = set.build();
@@ -167,27 +173,6 @@ impl Conversion<'_> {
                     _ => Update::Conflict,
                 },
             },
-        }
-    }
-
-    fn data_plane(&mut self, raw: &Raw) -> DataPlane {
-        let default = DataPlane::default();
-        let pins = match word(&raw.data_plane_pins) {
-            Some("ignore") => ProxyPins::Ignore,
-            _ => ProxyPins::Follow,
-        };
-        let restarts = word(&raw.data_plane_restart) == Some("opt-in");
-        if let (ProxyPins::Ignore, false, Some(after)) = (pins, restarts, &raw.data_plane_after) {
-            let reason = "`dataPlane.after` has no effect, since `dataPlane.pins` is `ignore`";
-            self.add(after, "dataPlane.after", reason, "remove one of the two");
-        }
-        DataPlane {
-            pins,
-            restarts,
-            after: self
-                .value(&raw.data_plane_after, "dataPlane.after", values::duration)
-                .unwrap_or(default.after),
-            control_plane: self.value(&raw.control_plane, "dataPlane.controlPlane", values::edge),
         }
     }
 

@@ -72,7 +72,8 @@ fn kind(text: Text) -> &'static str {
         Text::Context => "[context](#gates)",
         Text::Name => "name",
         Text::Chart => "chart",
-        Text::Namespace => "namespace",
+        Text::Namespace | Text::Namespaces => "namespace",
+        Text::Label => "label",
         Text::Path => "path",
         Text::Kubernetes => "version",
         Text::Account => "login",
@@ -88,6 +89,8 @@ fn plural(text: Text) -> &'static str {
         Text::Account => "logins",
         Text::Context => "[contexts](#gates)",
         Text::Path => "paths",
+        Text::Namespaces => "namespaces",
+        Text::Label => "labels",
         _ => "texts",
     }
 }

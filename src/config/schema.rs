@@ -86,6 +86,7 @@ fn scalar(text: Text) -> Value {
         }
         Text::Name => "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
         Text::Namespace => "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$",
+        Text::Label => "^[^=\\s]+=[^=\\s]*$",
         Text::Author => "^[^<>]+<[^<>@]+@[^<>]+>$",
         Text::Kubernetes => return json!({"type": ["string", "number"]}),
         _ => return json!({"type": "string", "minLength": 1}),

@@ -7,7 +7,7 @@ use std::{cell::RefCell, ops::Range};
 
 use super::{
     error::Mistakes,
-    keys::{self, Key, Shape, State, Text},
+    keys::{self, KEYS, Key, Shape, State, Text},
     nearest,
 };
 use crate::yaml::{Node, Style};
@@ -158,7 +158,7 @@ impl<'r, 'a> Section<'r, 'a> {
         if let Some(near) = nearest(name, names.iter().copied()) {
             return format!("did you mean `{}`?", self.full(near));
         }
-        if let Some(elsewhere) = keys::KEYS.iter().find(|k| k.name() == name) {
+        if let Some(elsewhere) = KEYS.iter().find(|k| k.name() == name) {
             return format!("did you mean `{}`?", elsewhere.path);
         }
         let ready = keys::children(self.path).filter(|k| k.state == State::Ready);
@@ -202,11 +202,8 @@ impl<'r, 'a> Section<'r, 'a> {
         if self.shape_fault(shape, list).is_some() || !list.is_sequence() {
             return None;
         }
-        let path = match name {
-            "freeze" => "freeze[]",
-            "render" => "render[]",
-            _ => "targets[]",
-        };
+        let items = format!("{}[]", self.full(name));
+        let path = KEYS.iter().find_map(|key| key.path.get(..items.len()).filter(|path| *path == items))?;
         Some(Spanned { value: self.items(name, list, path), span: list.span() })
     }
 

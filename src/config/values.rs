@@ -238,6 +238,29 @@ pub(super) fn namespace(text: &str) -> Result<String, Fault> {
     }
 }
 
+/// Reads a namespace with wildcards.
+pub(super) fn namespaces(text: &str) -> Result<Glob, Fault> {
+    let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-*?[]{},!".contains(c);
+    match Glob::new(text) {
+        Ok(glob) if (1..=200).contains(&text.len()) && text.chars().all(letters) => Ok(glob),
+        _ => fault(format!("`{text}` is no namespace"), "write one such as `shop`, or `shop-*`"),
+    }
+}
+
+/// Reads a label, as `key=value`.
+pub(super) fn label(text: &str) -> Result<(String, String), Fault> {
+    let sound = |part: &str, more: &str| {
+        part.len() <= 317
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c) || more.contains(c))
+    };
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() && sound(key, "/") && sound(value, "") => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => fault(format!("`{text}` is no label"), "write one such as `tier=batch`"),
+    }
+}
+
 /// Reads the path of a file or folder of the repository.
 pub(super) fn path(text: &str) -> Result<RepoPath, Fault> {
     let plain = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');

@@ -3,10 +3,13 @@
 //! In: scalars with a [`Spec`]. Out: [`Pin`]s with their reasons, variables that were read, facts. A shape decides
 //! what a scalar means; this file decides whether its bytes may be touched.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::{
-    Deployment, Form, Pin, PinKind, Reason, RenderedFile, Site, Stage,
+    Deployment, Form, Home, Pin, PinKind, Reason, RenderedFile, Site, Stage,
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
 };
@@ -27,6 +30,8 @@ pub(super) struct Spec {
     pub mirror: Option<String>,
     /// Whether it is in a pod template that asks for restarts.
     pub restarts: bool,
+    /// The pods that it goes to.
+    pub home: Option<Arc<Home>>,
     /// Why the shape keeps it where it is.
     pub stays: Option<Reason>,
 }
@@ -61,8 +66,15 @@ impl Spec {
             chart: None,
             mirror: None,
             restarts: false,
+            home: None,
             stays: None,
         }
+    }
+
+    /// Says which pods it goes to.
+    pub fn at_home(mut self, home: Option<Home>) -> Self {
+        self.home = home.map(Arc::new);
+        self
     }
 
     /// Says which chart it fixes.
@@ -123,6 +135,7 @@ impl Found {
             restarts: spec.restarts,
             stays,
             installations: Default::default(),
+            homes: Vec::new(),
         });
     }
 

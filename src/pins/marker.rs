@@ -92,6 +92,7 @@ pub(super) fn text_pin(
         restarts: false,
         stays,
         installations: Default::default(),
+        homes: Vec::new(),
     }
 }
 

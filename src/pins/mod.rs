@@ -12,6 +12,7 @@ mod corpus;
 mod deployed;
 mod found;
 mod hold;
+mod home;
 mod image;
 mod index;
 mod installed;
@@ -47,6 +48,7 @@ use crate::{
 pub use crate::deploy::{Root, kustomize::is_kustomization, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
+pub use home::Home;
 pub use key::{PinKey, Within};
 pub use other::{Mention, mentions};
 pub use rendered::{Marks, marks};
@@ -67,6 +69,8 @@ pub struct ScanOptions {
     pub installations: bool,
     /// Whether pod templates that ask for restarts are pins where they have no annotation yet.
     pub restarts: bool,
+    /// Whether the homes of pods are looked for.
+    pub homes: bool,
     /// What evaluates charts of the tree; without it the plain forms of their templates are followed.
     pub helm: Option<Arc<dyn Evaluate>>,
 }
@@ -85,6 +89,7 @@ impl Default for ScanOptions {
             irrelevant: IrrelevantBlobs::default(),
             installations: true,
             restarts: false,
+            homes: false,
             helm: None,
         }
     }
@@ -134,6 +139,8 @@ pub struct Pin {
     pub stays: Option<Reason>,
     /// The installations that it serves, ordered by name; none where the repository does not tell.
     pub installations: Installations,
+    /// The pods that it goes to, where they were looked for.
+    pub homes: Vec<Arc<Home>>,
 }
 
 /// Names of installations, ordered.

@@ -137,6 +137,7 @@ fn pin(place: Place<'_>, chart: &str, node: Node<'_>, found: &mut Found) {
         chart: Some(chart.to_owned()),
         mirror: None,
         restarts: false,
+        home: None,
         stays: retired.or(other_channel),
     };
     let whole = VersionText { span: 0..text.len(), form: Form::Rendered, version: edge, stays: None };

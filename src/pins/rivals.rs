@@ -107,6 +107,7 @@ mod tests {
             restarts: false,
             stays,
             installations: Default::default(),
+            homes: Vec::new(),
         }
     }
 

@@ -125,6 +125,8 @@ fn pins(pins: &[Pin], target: &Target, hash: &mut Sha) {
             restarts,
             stays,
             installations,
+            // They say which of the waves has it, and nothing else.
+            homes: _,
         } = pin;
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);

@@ -122,11 +122,18 @@ impl Case<'_> {
         };
         let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };
         let decision = policy::data_plane(policy, needs, plane, back.now);
-        if target.gates.active.is_empty() || matches!(decision, Decision::Hold(_)) {
+        let waves = promotion::waves_before(*self);
+        if target.gates.active.is_empty() && waves.is_empty() || matches!(decision, Decision::Hold(_)) {
             return Ok(decision);
         }
-        let itself = back.complete(promotion::at(survey, target, SignedDuration::ZERO))?;
-        let plane = policy::ControlPlane { itself: Some(&itself), ..plane };
-        Ok(policy::data_plane(policy, needs, plane, back.now))
+        let itself = match target.gates.active.is_empty() {
+            true => None,
+            false => {
+                Some(back.complete(promotion::at(survey, survey.whole(target), SignedDuration::ZERO))?)
+            }
+        };
+        let plane = policy::ControlPlane { itself: itself.as_ref(), ..plane };
+        let before = waves.into_iter().map(|before| back.complete(before)).collect::<Result<_, _>>()?;
+        Ok(policy::data_plane(policy, &Needs { before, ..needs.clone() }, plane, back.now))
     }
 }

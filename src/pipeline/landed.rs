@@ -227,8 +227,8 @@ impl Landed for OnRemote<'_> {
 
     fn merged(&self, target: &Target, release: EdgeVersion) -> Result<Option<Timestamp>, Error> {
         let Some(forge) = self.forge else { return Ok(None) };
-        let branch = |stage| self.branch(&target.name, stage);
-        let (platform, proxies) = (branch(Stage::Platform), branch(Stage::DataPlane));
+        let platform = self.branch(target.whole(), Stage::Platform);
+        let proxies = self.branch(&target.name, Stage::DataPlane);
         let is_there = |branch: &String| self.is_there(branch);
         let goes_there = |pull: &&PullRequest| {
             self.leads_to_base(pull) && marker::read(&pull.body).is_some_and(|m| m.release == release)
@@ -303,6 +303,6 @@ fn pins<'i>(
 ) -> impl Iterator<Item = &'i Pin> {
     let says = move |p: &&Pin| p.chart.as_deref() == Some(CONTROL_PLANE) && plan::edge_of(p) == Some(release);
     let all: Vec<&Pin> = inventory.pins.iter().filter(says).collect();
-    let own: Vec<&Pin> = all.iter().copied().filter(|p| target.has(p)).collect();
+    let own: Vec<&Pin> = all.iter().copied().filter(|p| target.whole_has(p)).collect();
     if own.is_empty() { all } else { own }.into_iter()
 }

@@ -60,12 +60,42 @@ fn members<'a>(survey: &'a Survey<'_>, group: &str) -> Vec<&'a TargetConfig> {
     if running.is_empty() { all } else { running }
 }
 
+/// Returns the waves that go before one, and where they are now. One in which nothing may move has nothing to say.
+pub(super) fn waves_before(case: Case<'_>) -> Vec<Before> {
+    let Case { survey, target, stage } = case;
+    let Some(share) = target.target.wave.as_ref().filter(|_| stage == Stage::DataPlane) else {
+        return Vec::new();
+    };
+    let wave = |other: &TargetConfig| {
+        let position = other.target.wave.as_ref().filter(|wave| wave.of == share.of)?.mine?;
+        share.mine.is_none_or(|mine| position < mine).then(|| share.waves.get(position))?
+    };
+    let moves = |other: &TargetConfig| {
+        plan::resting(&survey.inventory, &other.target, stage, &survey.options).is_none()
+    };
+    let before = survey.targets.iter().filter_map(|other| Some((other, wave(other)?)));
+    before.filter(|(other, _)| moves(other)).map(|(other, wave)| at(survey, other, wave.soak)).collect()
+}
+
+/// Returns what a target is at: its platform, and of a wave its proxies. A pod without the annotation that it asks for is
+/// nowhere.
+fn stands(inventory: &Inventory, target: &Target, options: &plan::Options) -> Was {
+    match target.wave.as_ref().and_then(|wave| wave.mine) {
+        None => was(inventory, target, Stage::Platform, options),
+        Some(_) => {
+            let is_whole = !plan::needs(inventory, target, Stage::DataPlane, options).unnamed;
+            let was = was(inventory, target, Stage::DataPlane, options);
+            Was { release: was.release.filter(|_| is_whole), ..was }
+        }
+    }
+}
+
 /// Returns where a target is now.
 pub(super) fn at(survey: &Survey<'_>, target: &TargetConfig, soak: SignedDuration) -> Before {
     Before {
         target: target.target.name.clone(),
         soak,
-        running: was(&survey.inventory, &target.target, Stage::Platform, &survey.options).release,
+        running: stands(&survey.inventory, &target.target, &survey.options).release,
         ran: None,
         gates: target.gates.clone(),
     }
@@ -121,7 +151,7 @@ impl LookBack<'_> {
         let survey = self.case.survey;
         let own = |other: &TargetConfig| other.target.name == target.target.name;
         let Some(position) = survey.targets.iter().position(own) else { return Ok(Vec::new()) };
-        let now = was(&survey.inventory, &target.target, Stage::Platform, &survey.options).release;
+        let now = stands(&survey.inventory, &target.target, &survey.options).release;
         self.stretches(position, |release| Some(release) != now)
     }
 
@@ -152,11 +182,7 @@ impl LookBack<'_> {
     fn were(&self, commit: CommitId) -> Result<Vec<Was>, Error> {
         let survey = self.case.survey;
         let of = |inventory: &Inventory| {
-            survey
-                .targets
-                .iter()
-                .map(|target| was(inventory, &target.target, Stage::Platform, &survey.options))
-                .collect()
+            survey.targets.iter().map(|target| stands(inventory, &target.target, &survey.options)).collect()
         };
         match commit == self.landed.tip() {
             true => Ok(of(&survey.inventory)),

@@ -50,24 +50,28 @@ pub(super) fn first(
     operator: &Operator<'_>,
     landed: &dyn Landed,
 ) -> Result<(Draft, Vec<String>), Error> {
-    let named = |one: &&TargetConfig| target.is_none_or(|name| one.target.name == name);
+    let named = |one: &&TargetConfig| match target {
+        Some(name) => one.target.name == name,
+        None => one.target.whole() == one.target.name,
+    };
     let mut found = survey.targets.iter().filter(named);
     let (Some(target), None) = (found.next(), found.next()) else {
         let targets = survey.targets.iter().map(|one| one.target.name.clone()).collect();
         return Err(Error::WhichTarget { named: target.map(str::to_owned), targets });
     };
-    let (platform, proxies) =
-        (Case { survey, target, stage: Stage::Platform }, Case { survey, target, stage: Stage::DataPlane });
+    let platform = Case { survey, target, stage: Stage::Platform };
     if !platform.has_pins() {
+        let proxies = Case { stage: Stage::DataPlane, ..platform };
         return Ok((draft(proxies, base, operator, landed, None)?, Vec::new()));
     }
-    match platform.last_change(landed)? {
-        Ok(last) if platform.proxies_ahead(last.to).is_some() => {
+    let last = platform.last_change(landed)?;
+    match last.as_ref().ok().and_then(|last| platform.ahead(last.to)) {
+        Some((proxies, _)) => {
             let note =
                 "proxies go back before the control plane: once that is merged, roll back again for the rest";
             Ok((draft(proxies, base, operator, landed, None)?, vec![note.to_owned()]))
         }
-        last => Ok((taken_back(platform, last, base, operator, landed)?, Vec::new())),
+        None => Ok((taken_back(platform, last, base, operator, landed)?, Vec::new())),
     }
 }
 
@@ -97,9 +101,11 @@ fn taken_back(
         Err(reason) => return Ok(case.stuck(None, reason)),
     };
     let to = last.to;
-    if let Some(ahead) = case.proxies_ahead(to) {
+    let ahead = if case.stage == Stage::Platform { case.ahead(to) } else { None };
+    if let Some((proxies, ahead)) = ahead {
+        let name = &proxies.target.target.name;
         let reason = format!(
-            "proxies are pinned to {ahead}, and none may be ahead of the control plane; take them back first"
+            "proxies of `{name}` are pinned to {ahead}, and none may be ahead of the control plane; take them back first"
         );
         return Ok(case.stuck(Some(to), reason));
     }
@@ -138,16 +144,17 @@ impl Case<'_> {
             return Ok(None);
         }
         let back = LookBack { case: *self, landed, floor: None, now: operator.now };
-        let Some(ran) = back.itself(target)? else { return Ok(None) };
+        let platform = self.platform();
+        let Some(ran) = back.itself(platform.target)? else { return Ok(None) };
         let checks = ran.checks.unwrap_or_default();
         let Some(failure) = target.gates.fails(ran.since, &checks, operator.now) else { return Ok(None) };
-        let platform = Case { stage: Stage::Platform, ..*self };
         let Ok(last) = platform.last_change(landed)? else { return Ok(None) };
-        let first = match platform.proxies_ahead(last.to) {
-            Some(_) => Stage::DataPlane,
-            None => Stage::Platform,
+        // Proxies first, all waves of them.
+        let is_first = match self.stage {
+            Stage::Platform => platform.ahead(last.to).is_none(),
+            Stage::DataPlane => self.highest().is_some_and(|highest| highest > last.to),
         };
-        let is_due = first == self.stage && !landed.keeps(*self, last.undone.release)?;
+        let is_due = is_first && !landed.keeps(*self, last.undone.release)?;
         Ok(is_due.then_some(failure))
     }
 
@@ -222,11 +229,26 @@ impl Case<'_> {
         inventories.iter().any(|inventory| inventory.pins.iter().any(mine) || covers && beside(inventory))
     }
 
-    /// Names the release of proxies that the control plane would fall behind.
-    fn proxies_ahead(&self, to: EdgeVersion) -> Option<EdgeVersion> {
-        let Self { survey, target, stage } = *self;
-        let proxies = plan::needs(&survey.inventory, &target.target, Stage::DataPlane, &survey.options);
-        proxies.highest.filter(|highest| stage == Stage::Platform && *highest > to)
+    /// Returns the platform of the target, or of the one whose wave it is.
+    fn platform(&self) -> Self {
+        Self { target: self.survey.whole(self.target), stage: Stage::Platform, ..*self }
+    }
+
+    /// Returns the newest release of the stage.
+    fn highest(&self) -> Option<EdgeVersion> {
+        plan::needs(&self.survey.inventory, &self.target.target, self.stage, &self.survey.options).highest
+    }
+
+    /// Finds proxies of the target that a control plane at a release would fall behind, the last wave of them, and theirs.
+    fn ahead(&self, to: EdgeVersion) -> Option<(Self, EdgeVersion)> {
+        let name = &self.target.target.name;
+        let mine = self.survey.targets.iter().filter(|other| other.target.whole() == name);
+        let proxies = mine.map(|target| Self { target, stage: Stage::DataPlane, ..*self });
+        let ahead = proxies.filter_map(|one| Some((one, one.highest().filter(|highest| *highest > to)?)));
+        // What is in no wave comes first in the list, and went last.
+        let mut ahead: Vec<(Self, EdgeVersion)> = ahead.collect();
+        let rest = ahead.iter().position(|(one, _)| one.target.target.name == *name);
+        rest.map(|at| ahead.swap_remove(at)).or_else(|| ahead.pop())
     }
 
     /// Walks back to the last change of the stage's release.
@@ -243,8 +265,7 @@ impl Case<'_> {
             // Pods that had no pin before it came go where the control plane goes.
             let at = match (was.release, came) {
                 (None, Some(_)) if self.stage == Stage::DataPlane => {
-                    let platform = Case { stage: Stage::Platform, ..*self };
-                    platform.last_change(landed)?.ok().map(|last| last.to)
+                    self.platform().last_change(landed)?.ok().map(|last| last.to)
                 }
                 (release, _) => release,
             };

@@ -1,6 +1,6 @@
 //! A tree, scanned: its pins, whose they are, and how they are reported.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     config::{Config, ProxyPins, TargetConfig},
@@ -53,6 +53,7 @@ impl<'a> Survey<'a> {
             ignore: config.ignore.clone(),
             mirrors: indexes.to_vec(),
             restarts: config.data_plane.restarts,
+            homes: !config.data_plane.waves.is_empty(),
             helm,
             ..ScanOptions::default()
         };
@@ -74,7 +75,9 @@ impl<'a> Survey<'a> {
             plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
         survey.outside = assigned.outside;
         let Self { inventory, options, .. } = &survey;
-        survey.targets = targets::targets(inventory, options, catalog, &config.targets, aim);
+        let targets = targets::targets(inventory, options, catalog, &config.targets, aim);
+        survey.targets = targets::waves(targets, inventory, &config.data_plane.waves);
+        survey.check_names()?;
         Ok(survey)
     }
 
@@ -155,6 +158,23 @@ impl<'a> Survey<'a> {
                 Err(self.config.target_error(name, &reason, hint).into())
             }
         }
+    }
+
+    /// Two targets with one name would have one branch; letters of either case are one on some servers.
+    fn check_names(&self) -> Result<(), Error> {
+        let mut seen = HashSet::new();
+        let Some(twice) = self.targets.iter().find(|t| !seen.insert(t.target.name.to_lowercase())) else {
+            return Ok(());
+        };
+        let reason = format!("two targets would be called `{}`", twice.target.name);
+        let hint = "rename this one, or the wave; a group names its targets after installations, and a wave after its target";
+        Err(self.config.target_error(&twice.group, &reason, hint).into())
+    }
+
+    /// Returns the target that has the control plane: a wave's own has none.
+    pub fn whole<'t>(&'t self, target: &'t TargetConfig) -> &'t TargetConfig {
+        let name = target.target.whole();
+        self.targets.iter().find(|other| other.target.name == name).unwrap_or(target)
     }
 
     /// Counts the pins that could move and are in no target.

@@ -1,12 +1,14 @@
 //! The targets of a repository that does not list each of them.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::{
     config::TargetConfig,
     linkerd::EdgeVersion,
     pins::{Inventory, Stage},
-    plan::{self, Split, Target},
+    plan::{self, Split, Target, Wave, WaveShare},
     policy::{self, Decision},
     release::Catalog,
 };
@@ -41,6 +43,25 @@ pub(super) fn targets(
         made.into_iter().map(|target| like.like(target)).collect()
     };
     configured.iter().flat_map(made).collect()
+}
+
+/// Sets the waves of each target apart that has proxies in them.
+pub(super) fn waves(targets: Vec<TargetConfig>, inventory: &Inventory, waves: &[Wave]) -> Vec<TargetConfig> {
+    if waves.is_empty() {
+        return targets;
+    }
+    let waves: Arc<[Wave]> = waves.into();
+    let apart = |whole: TargetConfig| -> Vec<TargetConfig> {
+        let part = |mine: Option<usize>, name: String| {
+            let wave = WaveShare { of: whole.target.name.clone(), waves: waves.clone(), mine };
+            whole.like(Target { name, wave: Some(wave), ..whole.target.clone() })
+        };
+        let name = |wave: &Wave| format!("{}-{}", whole.target.name, wave.name);
+        let has = |part: &TargetConfig| inventory.pins.iter().any(|pin| part.target.has(pin));
+        let parts = waves.iter().enumerate().map(|(n, wave)| part(Some(n), name(wave))).filter(has);
+        [part(None, whole.target.name.clone())].into_iter().chain(parts).collect()
+    };
+    targets.into_iter().flat_map(apart).collect()
 }
 
 /// Finds the release that is wanted: of what the policy says of each installation, the newest.

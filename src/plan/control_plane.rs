@@ -51,7 +51,7 @@ pub fn control_plane(
     configured: Option<EdgeVersion>,
 ) -> ControlPlane {
     let of = |mine: bool| -> Vec<EdgeVersion> {
-        let pins = inventory.pins.iter().filter(|p| !mine || target.has(p));
+        let pins = inventory.pins.iter().filter(|p| !mine || target.whole_has(p));
         pins.filter(|p| says_what_runs(p)).filter_map(edge_of).collect()
     };
     sum(&of(true))

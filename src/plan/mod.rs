@@ -19,6 +19,7 @@ mod split;
 mod standing;
 mod target;
 mod title;
+mod wave;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -43,6 +44,7 @@ pub use split::{Parts, Split, Wanted, newest, split};
 pub use standing::edge_of;
 pub use target::{Assignment, Overlap, assign};
 pub use title::title;
+pub use wave::{Wave, WaveShare};
 
 /// A named set of paths that move together.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ pub struct Target {
     pub all: bool,
     /// Which of the pins in its files are its.
     pub share: Share,
+    /// Which part of the proxies it has, where they move in waves.
+    pub wave: Option<WaveShare>,
     /// The target that goes before it, since it has files that this one's installations read too.
     pub after: Option<String>,
 }

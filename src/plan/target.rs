@@ -9,7 +9,7 @@ use globset::GlobSet;
 
 use super::{Share, Target};
 use crate::{
-    pins::{Inventory, Pin},
+    pins::{Inventory, Pin, Stage},
     repo::RepoPath,
 };
 
@@ -46,6 +46,7 @@ impl Target {
             exclude: GlobSet::empty(),
             all: true,
             share: Share::All,
+            wave: None,
             after: None,
         }
     }
@@ -66,12 +67,28 @@ impl Target {
 
     /// Tells whether a pin belongs to this target.
     pub fn has(&self, pin: &Pin) -> bool {
+        self.whole_has(pin) && self.wave.as_ref().is_none_or(|wave| wave.has(pin))
+    }
+
+    /// Tells whether a pin belongs to this target, or the one whose wave it is.
+    pub fn whole_has(&self, pin: &Pin) -> bool {
         let mine = match &self.share {
             Share::All => true,
             Share::Serving(name) => pin.installations.contains(name),
             Share::Part { parts, mine } => parts.has(*mine, pin),
         };
         mine && self.covers(&pin.path)
+    }
+
+    /// Tells whether a pin is a proxy's of this target: those of its waves too, and of a wave its own.
+    pub fn has_proxy(&self, pin: &Pin) -> bool {
+        let is_wave = self.wave.as_ref().is_some_and(|wave| wave.mine.is_some());
+        pin.stage == Stage::DataPlane && if is_wave { self.has(pin) } else { self.whole_has(pin) }
+    }
+
+    /// Returns the name of the target that has the control plane: its own, but for a wave.
+    pub fn whole(&self) -> &str {
+        self.wave.as_ref().map_or(&self.name, |wave| &wave.of)
     }
 }
 

@@ -61,7 +61,7 @@ impl Build {
         let site = Site { span: 0..value.len(), line, column: 1, document: 0, route: None };
         let blob = BlobId([file.len() as u8; 20]);
         let (value, chart, mirror) = (value.to_owned(), None, None);
-        let (stays, frame, installations) = (None, None, Default::default());
+        let (stays, frame, installations, homes) = (None, None, Default::default(), Vec::new());
         self.0.pins.push(Pin {
             path,
             blob,
@@ -77,6 +77,7 @@ impl Build {
             restarts: false,
             stays,
             installations,
+            homes,
         });
         self
     }

@@ -54,6 +54,9 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
             return hold(HoldReason::DataPlaneWait, Some(version), due);
         }
     }
+    if let Some(hold) = proxies.before.iter().find_map(|before| before.waits(version, now)) {
+        return Decision::Hold(hold);
+    }
     if let Some(itself) = plane.itself
         && let Some((lacks, until)) = itself.has_run(running).and_then(|ran| itself.shut(ran, now))
     {
@@ -61,6 +64,9 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
     }
     match by_schedule(policy, now) {
         Some((reason, until)) => hold(reason, Some(version), until),
-        None => Decision::Target { version, hop_towards: None, promoted: Vec::new() },
+        None => {
+            let promoted = proxies.before.iter().filter_map(|before| before.promoted(version)).collect();
+            Decision::Target { version, hop_towards: None, promoted }
+        }
     }
 }

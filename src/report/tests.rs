@@ -37,6 +37,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         restarts: false,
         stays: None,
         installations: Default::default(),
+        homes: Vec::new(),
     }
 }
 

@@ -63,6 +63,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         restarts: false,
         stays: None,
         installations: Default::default(),
+        homes: Vec::new(),
     }
 }
 

@@ -83,7 +83,7 @@ impl Next {
     pub(super) fn of(material: &Material<'_>) -> Self {
         let Material { plan, inventory, target, findings, rendered, .. } = *material;
         let of_order = || findings.iter().filter(|f| tells(f.check));
-        let proxies = inventory.pins.iter().filter(|p| p.stage == Stage::DataPlane && target.has(p));
+        let proxies = inventory.pins.iter().filter(|p| target.has_proxy(p));
         let meshed = |stays: Option<Reason>| {
             !matches!(stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
         };

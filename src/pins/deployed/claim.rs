@@ -3,14 +3,14 @@
 //! In: scalars that something deployed reads, with what reads them. Out: each place once, by file and position.
 //! A base that a hundred clusters read is read a hundred times, so places are gathered first and looked at afterwards.
 
-use std::{cmp::Ordering, collections::BTreeSet, ops::Range};
+use std::{cmp::Ordering, collections::BTreeSet, ops::Range, sync::Arc};
 
 use super::{beyond::Beyond, charts::Charted, uses::Uses};
 use crate::{
     deploy::{ChartRelease, Object, Origin, Part, Scalar, json_patch::Guard, value::Via},
     linkerd::{self, PROXY_VERSION},
     pins::{
-        Deployment, Form, Frame, PinKind, Reason,
+        Deployment, Form, Frame, Home, PinKind, Reason,
         found::{Spec, opaque},
         version_text::{Expects, Judged, VersionText, judge},
     },
@@ -35,6 +35,8 @@ pub(super) struct Claim {
     pub text: VersionText,
     /// What its reader puts around them.
     pub frame: Option<Frame>,
+    /// The pods that it goes to, of all that read it.
+    pub homes: Vec<Arc<Home>>,
     /// Whether an object says so as its file has it, rather than as it is deployed.
     written: bool,
 }
@@ -71,7 +73,8 @@ pub(in crate::pins) struct Claims {
 impl Claim {
     fn new(at: &Origin, spec: Spec, text: VersionText) -> Self {
         let (path, blob) = (at.source.path.clone(), at.source.blob);
-        Self { path, blob, span: at.span.clone(), spec, text, frame: None, written: false }
+        let homes = Vec::from_iter(spec.home.clone());
+        Self { path, blob, span: at.span.clone(), spec, text, frame: None, homes, written: false }
     }
 
     /// Orders by place. Of several that are alike in it, what counts more comes first; then what a retired chart reads, since
@@ -98,6 +101,15 @@ impl Claim {
         let same = self.span == before.span && self.spec.kind == before.spec.kind;
         let is_known = self.rank() > before.rank() && self.span.start == before.span.start;
         (same || is_known) && self.path == before.path
+    }
+
+    /// Takes over what another one knows that is said by this one.
+    fn join(&mut self, other: &mut Self) {
+        if self.rank() == other.rank() && self.span == other.span {
+            let known = std::mem::take(&mut other.homes);
+            self.homes
+                .extend(known.into_iter().filter(|home| !self.homes.contains(home)).collect::<Vec<_>>());
+        }
     }
 
     fn stays(&self) -> Option<Reason> {
@@ -236,7 +248,13 @@ impl Claims {
 
     fn settle(&mut self) {
         self.claims.sort_by(Claim::order);
-        self.claims.dedup_by(|b, a| b.is_said(a));
+        self.claims.dedup_by(|b, a| {
+            let is_said = b.is_said(a);
+            if is_said {
+                a.join(b);
+            }
+            is_said
+        });
         self.settled = self.claims.len();
     }
 }

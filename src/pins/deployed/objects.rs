@@ -7,10 +7,10 @@ use super::{
     pods::{Injection, asks, injection, opted_out, take_asking},
 };
 use crate::{
-    deploy::{Cluster, Object},
+    deploy::{Cluster, Object, Scalar},
     linkerd::PROXY_VERSION,
     pins::{
-        Reason,
+        Home, Reason, ScanOptions,
         annotation::{self, Effect},
     },
 };
@@ -18,12 +18,12 @@ use crate::{
 /// Keys that are walked.
 const DEPTH: usize = 64;
 
-/// Takes the annotations of an object that the injector reads, and those that nobody reads; with `restarts` also the
-/// pod templates that ask for restarts and have no annotation yet.
+/// Takes the annotations of an object that the injector reads, and those that nobody reads; where that is asked for also
+/// the pod templates that ask for restarts and have no annotation yet.
 pub(in crate::pins) fn take_object(
     object: &Object,
     cluster: &Cluster<'_>,
-    restarts: bool,
+    options: &ScanOptions,
     claims: &mut Claims,
 ) {
     let kind = object.kind();
@@ -31,26 +31,33 @@ pub(in crate::pins) fn take_object(
         "Namespace" => object.name(),
         _ => object.namespace(),
     };
-    let home = namespace.map_or(Injection::Open, |name| injection(&name.text(), &object.file, cluster));
-    let mut todo = vec![(Vec::<&str>::new(), &object.value)];
-    while let Some((path, value)) = todo.pop() {
+    let name = namespace.map(Scalar::text);
+    let injected = name.as_deref().map_or(Injection::Open, |name| injection(name, &object.file, cluster));
+    let home = |labels| options.homes.then(|| Home::new(name.as_deref(), labels));
+    let mut todo = vec![(Vec::<&str>::new(), &object.value, None)];
+    while let Some((path, value, labels)) = todo.pop() {
         let annotations = || [path.as_slice(), &["annotations"]].concat();
-        if restarts && asks(value, "labels") && annotation::effect(&kind, &annotations()) == Effect::Pod {
-            take_asking(value, ("labels", "annotations"), home, claims);
+        if options.restarts
+            && asks(value, "labels")
+            && annotation::effect(&kind, &annotations()) == Effect::Pod
+        {
+            let spec = annotation::spec().at_home(home(value.get("labels")));
+            take_asking(value, ("labels", "annotations"), injected, spec, claims);
         }
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
-                Effect::Namespace | Effect::Pod => opted_out(value, home),
+                Effect::Namespace | Effect::Pod => opted_out(value, injected),
             };
-            claims.take(version, &annotation::spec().staying(stays));
+            claims.take(version, &annotation::spec().at_home(home(labels)).staying(stays));
         }
         if path.len() < DEPTH {
             // Values and patches are for other objects.
             let own = |key: &str| path.first() != Some(&"spec") || !OTHERS.contains(&key);
             let below = value.entries().filter(|(key, _)| own(key));
-            todo.extend(below.map(|(key, value)| ([path.as_slice(), &[key]].concat(), value)));
-            todo.extend(value.items().iter().map(|item| ([path.as_slice(), &["[]"]].concat(), item)));
+            let labels = value.get("labels");
+            todo.extend(below.map(|(key, value)| ([path.as_slice(), &[key]].concat(), value, labels)));
+            todo.extend(value.items().iter().map(|item| ([path.as_slice(), &["[]"]].concat(), item, None)));
         }
     }
 }

@@ -7,7 +7,7 @@ use super::claim::Claims;
 use crate::{
     deploy::{Cluster, Scalar, Value, cluster::Reference},
     linkerd::{ADMISSION, INJECT, PROXY_VERSION, RECONCILE},
-    pins::{Reason, annotation, found::Spec},
+    pins::{Reason, found::Spec},
     repo::RepoPath,
 };
 
@@ -21,11 +21,12 @@ pub(super) fn take_asking(
     value: &Value,
     (labels, annotations): (&str, &str),
     home: Injection,
+    spec: Spec,
     claims: &mut Claims,
 ) {
     let Some(label) = value.scalar(&[labels, RECONCILE]) else { return };
     let annotations = value.get(annotations).cloned().unwrap_or_else(Value::empty);
-    let spec = Spec { restarts: true, ..annotation::spec() }.staying(opted_out(&annotations, home));
+    let spec = Spec { restarts: true, ..spec }.staying(opted_out(&annotations, home));
     match annotations.scalar(&[PROXY_VERSION]) {
         Some(version) => {
             claims.take(version, &spec);

@@ -3,6 +3,8 @@
 //! In: charts as any deployer has them rendered. Out: claims, and what the deployer says of the chart's order. Which keys
 //! hold a version is `linkerd`'s to say.
 
+use std::borrow::Cow;
+
 use super::{
     charts,
     claim::Claims,
@@ -42,8 +44,8 @@ pub(in crate::pins) fn take_release(
 pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut Claims) {
     let Asked { release, deployer, object, after, cluster } = asked;
     let namespace = release.namespace.as_ref().and_then(Scalar::known);
-    let home = namespace.map_or(Injection::Open, |name| injection(&name, &release.file, cluster));
-    let Some(ours) = take(context, release, kind(*deployer), home, claims) else { return };
+    let injected = namespace.map_or(Injection::Open, |name| injection(&name, &release.file, cluster));
+    let Some(ours) = take(context, release, kind(*deployer), injected, claims) else { return };
     let is_ordered = object.is_some() || *deployer == Deployer::Kustomize;
     if let Some(line) = line(release, *object).filter(|_| is_ordered) {
         let of = |scalar: Option<&Scalar>| Some(scalar?.known()?.into_owned());
@@ -96,7 +98,7 @@ fn take(
     context: &Context<'_>,
     release: &ChartRelease,
     kind: PinKind,
-    home: Injection,
+    injected: Injection,
     claims: &mut Claims,
 ) -> Option<Ours> {
     let chart = release.chart.known();
@@ -109,7 +111,8 @@ fn take(
         }
         (None, None) => ReadBy::Other,
     };
-    let read = Read { home, ..Read::new(context, by) };
+    let namespace = release.namespace.as_ref().and_then(Scalar::known).map(Cow::into_owned);
+    let read = Read { injected, namespace, ..Read::new(context, by) };
     release.layers.iter().chain(&release.secret).for_each(|layer| take_layer(&read, layer, claims));
     let mut ignored = Claims::default();
     release.ignored.iter().for_each(|layer| take_layer(&read, layer, &mut ignored));

@@ -79,7 +79,7 @@ pub(in crate::pins) fn roots(
         Fact::Release(asked) => take_asked(context, &asked, claims),
         Fact::Use(release) => claims.uses.take(context, release),
         Fact::Umbrella(release, of) => claims.uses.umbrella(context, release, of),
-        Fact::Object(object, cluster) => take_object(object, cluster, context.options.restarts, claims),
+        Fact::Object(object, cluster) => take_object(object, cluster, context.options, claims),
         Fact::Images(images) => take_images(images, claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::File(path) => take_values_file(context, path, claims),

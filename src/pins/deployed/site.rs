@@ -104,6 +104,7 @@ fn in_scalar<'c>(
         }
         for pin in found.pins.iter_mut().skip(before) {
             pin.frame.clone_from(&claim.frame);
+            pin.homes.clone_from(&claim.homes);
             if claim.text.form == Form::Absent {
                 "(none)".clone_into(&mut pin.value);
                 beside(pin);
@@ -170,6 +171,7 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
             restarts: claim.spec.restarts,
             stays: held.or(sealed).or(claim.spec.stays).or(claim.text.stays).or(workflow),
             installations: Default::default(),
+            homes: claim.homes.clone(),
         });
     }
 }

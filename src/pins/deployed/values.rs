@@ -13,7 +13,7 @@ use crate::{
     deploy::{Scalar, Value},
     linkerd::{self, CHARTS, PROXY_VERSION, ValueLine},
     pins::{
-        PinKind, Reason, annotation,
+        Home, PinKind, Reason, ScanOptions, annotation,
         context::Context,
         found::Spec,
         image,
@@ -39,14 +39,14 @@ pub(super) enum ReadBy<'a> {
 
 /// Values, with who reads them.
 pub(super) struct Read<'a> {
-    /// Mirrors that the operator has named.
-    pub mirrors: &'a [String],
+    /// What is asked for.
+    pub options: &'a ScanOptions,
     /// The chart.
     pub by: ReadBy<'a>,
     /// Whether pods in the namespace that the chart is rendered for are injected.
-    pub home: Injection,
-    /// Whether pods that ask for restarts are looked for.
-    pub restarts: bool,
+    pub injected: Injection,
+    /// That namespace.
+    pub namespace: Option<String>,
 }
 
 // === impl Read ===
@@ -54,12 +54,7 @@ pub(super) struct Read<'a> {
 impl<'a> Read<'a> {
     /// Values of which nobody knows the namespace.
     pub fn new(context: &Context<'a>, by: ReadBy<'a>) -> Self {
-        Self {
-            mirrors: &context.options.mirrors,
-            by,
-            home: Injection::Open,
-            restarts: context.options.restarts,
-        }
+        Self { options: context.options, by, injected: Injection::Open, namespace: None }
     }
 
     /// Takes the releases in a mapping of values.
@@ -77,17 +72,21 @@ impl<'a> Read<'a> {
             }
             ReadBy::Other => {}
         }
-        self.anywhere(values, DEPTH, &known, claims);
+        self.anywhere((values, None), DEPTH, &known, claims);
     }
 
     /// Takes a single value, by its path of keys.
     pub fn take_single(&self, name: &str, value: &Scalar, claims: &mut Claims) {
         // A dot that belongs to a key is escaped: `podAnnotations.config\.linkerd\.io/proxy-version`.
         if name.replace('\\', "").ends_with(PROXY_VERSION) {
-            claims.take(value, &annotation::spec());
+            claims.take(value, &annotation::spec().at_home(self.home(None)));
         } else if let Some(spec) = self.spec(name) {
             claims.take(value, &spec);
         }
+    }
+
+    fn home(&self, labels: Option<&Value>) -> Option<Home> {
+        self.options.homes.then(|| Home::new(self.namespace.as_deref(), labels))
     }
 
     /// Says what a value at a path of keys holds; `None` where it holds no version.
@@ -105,7 +104,7 @@ impl<'a> Read<'a> {
 
     fn dependency(&self, dependency: &Dependency) -> Option<Ours> {
         // Values reach a vendored chart too, so the origin of a `file://` dependency does not matter here.
-        dependency.ours(self.mirrors).or_else(|| {
+        dependency.ours(&self.options.mirrors).or_else(|| {
             let chart = CHARTS.contains(&dependency.chart.as_str()).then(|| dependency.chart.clone())?;
             let local =
                 dependency.repository.as_deref().is_none_or(|r| r.is_empty() || r.starts_with("file:"));
@@ -113,14 +112,24 @@ impl<'a> Read<'a> {
         })
     }
 
-    /// Takes what reaches Linkerd from the values of any chart: annotations of pods, and Linkerd's images.
-    fn anywhere(&self, value: &Value, depth: usize, known: &HashSet<Place<'_>>, claims: &mut Claims) {
+    /// Takes what reaches Linkerd from the values of any chart, with the labels of pods beside them: annotations of pods,
+    /// and Linkerd's images.
+    fn anywhere(
+        &self,
+        (value, labels): (&Value, Option<&Value>),
+        depth: usize,
+        known: &HashSet<Place<'_>>,
+        claims: &mut Claims,
+    ) {
         let Some(depth) = depth.checked_sub(1) else { return };
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
-            claims.take(version, &annotation::spec().staying(opted_out(value, self.home)));
+            let spec = annotation::spec().at_home(self.home(labels));
+            claims.take(version, &spec.staying(opted_out(value, self.injected)));
         }
-        if self.restarts && asks(value, "podLabels") {
-            take_asking(value, ("podLabels", "podAnnotations"), self.home, claims);
+        let labels = value.get("podLabels");
+        if self.options.restarts && asks(value, "podLabels") {
+            let spec = annotation::spec().at_home(self.home(labels));
+            take_asking(value, ("podLabels", "podAnnotations"), self.injected, spec, claims);
         }
         split_image(value, known, claims);
         for (key, value) in value.entries() {
@@ -132,11 +141,11 @@ impl<'a> Read<'a> {
                     }
                 }
                 Some(_) => {}
-                None => self.anywhere(value, depth, known, claims),
+                None => self.anywhere((value, labels), depth, known, claims),
             }
         }
         for item in value.items() {
-            self.anywhere(item, depth, known, claims);
+            self.anywhere((item, None), depth, known, claims);
         }
     }
 }
