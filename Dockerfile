@@ -25,8 +25,12 @@ COPY --from=build --chown=65532:65532 /root-of-image/ /
 ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
     UPLINKER_CACHE_DIR=/cache \
     UPLINKER_HELM=/helm \
-    UPLINKER_REPOS_FILE=/etc/uplinker/repositories
+    UPLINKER_REPOS_FILE=/etc/uplinker/repositories \
+    UPLINKER_LISTEN=:8080
 USER 65532:65532
+EXPOSE 8080
+# Of `serve`; a container that runs another command ends before it is asked.
+HEALTHCHECK --interval=30s --timeout=6s CMD ["/uplinker", "healthcheck"]
 ENTRYPOINT ["/uplinker"]
 # The list of repositories is to be mounted at /etc/uplinker/repositories, one URL a line.
 CMD ["serve"]

@@ -45,6 +45,7 @@ use crate::{
 
 pub use base::Base;
 pub use error::Error;
+pub use status::newest;
 
 use case::Case;
 use draft::Draft;
@@ -218,7 +219,7 @@ fn standing(
         repository: base.repository.clone(),
         base: base.branch.clone(),
         base_commit: base.tip.id.to_string(),
-        newest: status::newest(operator.catalog),
+        newest: newest(operator.catalog),
         targets,
         notes: unasked.map(note).into_iter().collect(),
     }

@@ -54,6 +54,7 @@ fn commands_and_flags_that_documents_name_exist() {
         "docs/pins.md",
         "docs/promotion.md",
         "docs/security.md",
+        "docs/serve.md",
         "RELEASING.md",
     ] {
         for words in command_lines(document) {

@@ -10,7 +10,7 @@ use crate::{
     report::Format,
     sys::{
         env::{self, Environment},
-        terminal::{ColorChoice, Terminal, Verbosity},
+        terminal::{ColorChoice, LogFormat, Terminal, Verbosity},
     },
 };
 
@@ -24,6 +24,9 @@ pub(super) struct OutputArgs {
     /// When to use colours; NO_COLOR is respected
     #[arg(long, value_enum, global = true, env = env::COLOR, hide_env_values = true, default_value = "auto", value_name = "WHEN")]
     color: ColorArg,
+    /// The form of what is told on standard error: text, or one JSON object a line
+    #[arg(long, value_enum, global = true, env = env::LOG_FORMAT, hide_env_values = true, default_value = "text", value_name = "FORM")]
+    log_format: LogFormatArg,
     /// Print results and errors alone
     #[arg(short, long, global = true, env = env::QUIET, hide_env_values = true, value_parser = BoolishValueParser::new())]
     quiet: bool,
@@ -144,6 +147,12 @@ pub(super) enum FormatArg {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum LogFormatArg {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum ColorArg {
     Auto,
     Always,
@@ -198,6 +207,10 @@ impl OutputArgs {
             ColorArg::Always => ColorChoice::Always,
             ColorArg::Never => ColorChoice::Never,
         };
-        Terminal::of_process(verbosity, color, environment)
+        let log = match self.log_format {
+            LogFormatArg::Text => LogFormat::Text,
+            LogFormatArg::Json => LogFormat::Json,
+        };
+        Terminal::of_process(verbosity, log, color, environment)
     }
 }

@@ -8,6 +8,7 @@ mod completions;
 mod demo;
 mod doctor;
 mod error;
+mod healthcheck;
 mod init;
 mod man;
 mod pins;
@@ -40,7 +41,7 @@ use crate::{
 pub use error::{Error, Exit, Kind};
 pub use request::{
     Demo, Forge, ForgeSettings, Network, PinsRequest, ReleasesRequest, RemoteUrl, Repository, RunRequest,
-    ServeRequest, VerifyRequest,
+    VerifyRequest,
 };
 
 /// Keeps Linkerd current in a GitOps repository, one reviewed pull request at a time.
@@ -84,6 +85,7 @@ enum Command {
     Releases(releases::ReleasesArgs),
     Serve(serve::ServeArgs),
     Repositories(repositories::RepositoriesArgs),
+    Healthcheck(healthcheck::HealthcheckArgs),
     Init(init::InitArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
@@ -128,7 +130,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match dispatch(cli.command, &context) {
         Ok(exit) => exit,
         Err(error) => {
-            context.terminal.error(&render::error(&error, context.terminal.color_err()));
+            context.tell_error(&error);
             error.exit()
         }
     };
@@ -150,6 +152,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Releases(args) => releases::execute(args, context),
         Command::Serve(args) => serve::execute(args, context),
         Command::Repositories(args) => repositories::execute(args, context),
+        Command::Healthcheck(args) => healthcheck::execute(&args),
         Command::Init(args) => init::execute(&args, context),
         Command::Schema(args) => schema::execute(&args, context),
         Command::Completions(args) => completions::execute(&args, context),
@@ -182,6 +185,11 @@ impl Context {
     /// Prints a report.
     fn print(&self, text: &str) -> Result<(), Error> {
         self.terminal.data(text).map_err(|e| Error::failed("cannot write the report").because(e))
+    }
+
+    /// Tells the person of an error.
+    fn tell_error(&self, error: &Error) {
+        self.terminal.error(&render::error(error, self.terminal.color_err()));
     }
 
     /// Returns how reports are shown.

@@ -59,8 +59,8 @@ pub(super) fn execute(args: RepositoriesArgs, context: &Context) -> Result<Exit,
 
 impl ListArgs {
     /// Returns the repositories of the part that is ours, each once, in the order of the list.
-    pub(super) fn repositories(self) -> Result<Vec<Repository>, Error> {
-        let mut names = self.repositories;
+    pub(super) fn repositories(&self) -> Result<Vec<Repository>, Error> {
+        let mut names = self.repositories.clone();
         if let Some(path) = &self.repos_file {
             let text = files::read_text(path, MAX_LIST)
                 .map_err(|e| Error::usage(format!("cannot read {}", path.display())).because(e))?;

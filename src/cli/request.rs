@@ -4,10 +4,7 @@
 
 mod place;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use super::{
     Error,
@@ -90,17 +87,6 @@ pub struct ReleasesRequest {
     pub network: Network,
     /// The token, for a feed on its own host alone.
     pub token: Option<Token>,
-}
-
-/// Many repositories, again and again.
-#[derive(Clone, Debug)]
-pub struct ServeRequest {
-    /// One run for each repository.
-    pub runs: Vec<RunRequest>,
-    /// The time from one pass to the next.
-    pub interval: Duration,
-    /// Whether there is one pass alone.
-    pub once: bool,
 }
 
 /// A throw-away repository with a release feed of its own.

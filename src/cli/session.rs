@@ -36,7 +36,7 @@ use crate::{
     sys::{
         cache::Cache,
         git_options::{self, GitOptions},
-        http::Http,
+        http::{Http, Traffic},
         secrets::Token,
         terminal::Terminal,
     },
@@ -67,6 +67,11 @@ impl<'t> Session<'t> {
         let http = Http::new(ca_file);
         set_up_git(ca_file)?;
         Ok(Self { http: http?, terminal })
+    }
+
+    /// Returns what counts the requests of this process.
+    pub fn traffic(&self) -> Traffic {
+        self.http.traffic().clone()
     }
 
     /// Reads the feeds.

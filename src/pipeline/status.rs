@@ -29,7 +29,7 @@ pub(super) struct Standing<'a> {
 }
 
 /// Returns the newest release that is not advised against.
-pub(super) fn newest(catalog: &Catalog) -> Option<EdgeVersion> {
+pub fn newest(catalog: &Catalog) -> Option<EdgeVersion> {
     let good = |guidance: &Guidance| !matches!(guidance, Guidance::NotRecommended { .. });
     let all = catalog.releases.values().rev();
     all.filter(|release| good(&release.guidance)).map(|release| release.version).next()

@@ -42,6 +42,7 @@ use crate::{
 pub use actions::outputs;
 pub use doctor::{Check, DoctorReport, Health};
 pub use escape::{for_json, for_terminal, lines_for_terminal};
+pub use plan::DecisionOutcome;
 pub use repositories::RepositoriesReport;
 pub use schema::{Document, schema};
 pub use status::{Behind, OpenPull, StatusReport, StatusRow};
@@ -397,6 +398,15 @@ impl Outcome {
 // === impl StageDecision ===
 
 impl StageDecision {
+    /// Returns what comes of it.
+    pub fn outcome(&self) -> DecisionOutcome {
+        match self {
+            Self::Propose(_) => DecisionOutcome::Propose,
+            Self::Hold { .. } => DecisionOutcome::Hold,
+            Self::Blocked(_) | Self::Unplannable { .. } => DecisionOutcome::Blocked,
+        }
+    }
+
     /// Returns the plan, where there is one.
     pub fn plan(&self) -> Option<&Plan> {
         match self {

@@ -64,9 +64,9 @@ struct Decision<'r> {
 }
 
 /// What comes of a decision.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum DecisionOutcome {
+pub enum DecisionOutcome {
     /// A pull request.
     Propose,
     /// Nothing now.
@@ -148,11 +148,10 @@ pub(super) fn json(report: &RunReport) -> String {
 
 fn decision(stage: &StageReport) -> Decision<'_> {
     let plan = stage.decision.plan();
-    let (outcome, hold, reason) = match &stage.decision {
-        StageDecision::Propose(_) => (DecisionOutcome::Propose, None, None),
-        StageDecision::Hold { hold, text } => (DecisionOutcome::Hold, Some(hold), Some(text.as_str())),
-        StageDecision::Blocked(_) => (DecisionOutcome::Blocked, None, None),
-        StageDecision::Unplannable { reason, .. } => (DecisionOutcome::Blocked, None, Some(reason.as_str())),
+    let (hold, reason) = match &stage.decision {
+        StageDecision::Propose(_) | StageDecision::Blocked(_) => (None, None),
+        StageDecision::Hold { hold, text } => (Some(hold), Some(text.as_str())),
+        StageDecision::Unplannable { reason, .. } => (None, Some(reason.as_str())),
     };
     let release = match &stage.decision {
         StageDecision::Unplannable { release, .. } => Some(*release),
@@ -162,7 +161,7 @@ fn decision(stage: &StageReport) -> Decision<'_> {
     Decision {
         target: &stage.target,
         stage: stage.stage,
-        outcome,
+        outcome: stage.decision.outcome(),
         release,
         from: plan.map(|p| p.from.clone()).unwrap_or_default(),
         hop_towards: plan.and_then(|p| p.hop_towards).map(|(version, _)| version),

@@ -65,6 +65,8 @@ pub const SHARD: &str = "UPLINKER_SHARD";
 pub const ONCE: &str = "UPLINKER_ONCE";
 /// The time between two passes of `serve`.
 pub const INTERVAL: &str = "UPLINKER_INTERVAL";
+/// Where `serve` answers HTTP.
+pub const LISTEN: &str = "UPLINKER_LISTEN";
 /// Whether `init` replaces files.
 pub const FORCE: &str = "UPLINKER_FORCE";
 /// The folder of `demo`.
@@ -73,6 +75,8 @@ pub const DIRECTORY: &str = "UPLINKER_DIRECTORY";
 pub const FORMAT: &str = "UPLINKER_FORMAT";
 /// Colours.
 pub const COLOR: &str = "UPLINKER_COLOR";
+/// The form of the log.
+pub const LOG_FORMAT: &str = "UPLINKER_LOG_FORMAT";
 /// Less output.
 pub const QUIET: &str = "UPLINKER_QUIET";
 /// More output.
@@ -137,10 +141,12 @@ pub const VARIABLES: &[Variable] = &[
     flag(SHARD, "--shard", "The part of that list, such as `0/4`."),
     flag(ONCE, "--once", "`true`: `serve` makes one pass over each repository, and ends."),
     flag(INTERVAL, "--interval", "The time between two passes of `serve`."),
+    flag(LISTEN, "--listen", "Where `serve` answers HTTP, such as `:8080`; `healthcheck` asks there."),
     flag(FORCE, "--force", "`true`: `init` replaces files that are there."),
     flag(DIRECTORY, "--directory", "The folder that `demo` works in."),
     flag(FORMAT, "--format", "`text`, `json` or `markdown`."),
     flag(COLOR, "--color", "`auto`, `always` or `never`."),
+    flag(LOG_FORMAT, "--log-format", "`text`, or `json` for one object a line on standard error."),
     flag(QUIET, "--quiet", "`true`: print results and errors alone."),
     flag(VERBOSE, "--verbose", "How much is told, 0 to 2."),
     bare(GITHUB_TOKEN, "The token, where `UPLINKER_TOKEN` is not set."),

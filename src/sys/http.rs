@@ -12,10 +12,13 @@ use reqwest::{StatusCode, header};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
+pub use self::traffic::{Host, Traffic};
 use super::{
     cache::{Cache, Headers, Stored},
     files,
 };
+
+mod traffic;
 
 /// A file with certificate authorities is read up to this size; the system's own has a quarter of a megabyte.
 const MAX_AUTHORITIES: u64 = 16 << 20;
@@ -31,6 +34,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The client and the runtime that drives it; cheap to share by reference between threads.
 pub struct Http {
+    traffic: Traffic,
     runtime: tokio::runtime::Runtime,
     client: reqwest::Client,
     staying: reqwest::Client,
@@ -171,7 +175,12 @@ impl Http {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|e| HttpSetup(e.to_string()))?;
-        Ok(Self { runtime, client, staying })
+        Ok(Self { traffic: Traffic::default(), runtime, client, staying })
+    }
+
+    /// Returns what counts the answers; who sends requests with [`Http::staying_client`] counts them here.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
 
     /// Returns the client that follows no redirect, for requests that carry a token and may not leave their host.
@@ -250,6 +259,7 @@ impl Http {
             building = building.header(header::IF_MODIFIED_SINCE, modified);
         }
         let mut response = building.send().await.map_err(wrap)?;
+        self.traffic.count(request.url.host_str().unwrap_or_default(), response.headers());
         let status = response.status();
         if status == StatusCode::NOT_MODIFIED {
             return Ok(Answer::Unchanged);
@@ -441,6 +451,19 @@ fn refusal(status: u16) -> &'static str {
 
 fn retry_text(after: Option<Duration>) -> String {
     after.map(|after| format!(" and asks to wait {} s", after.as_secs())).unwrap_or_default()
+}
+
+/// Asks a server on this machine, by no proxy, and returns its status.
+pub fn status_of(url: &Url, within: Duration) -> Result<u16, HttpError> {
+    let broken = |error: reqwest::Error| match error.is_timeout() {
+        true => HttpError::Timeout { url: shown(url), limit: within },
+        false => HttpError::Connection { url: shown(url), reason: causes(&error.without_url()) },
+    };
+    let client = reqwest::Client::builder().no_proxy().timeout(within).build().map_err(broken)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| HttpError::Connection { url: shown(url), reason: e.to_string() })?;
+    let answer = runtime.block_on(async { client.get(url.clone()).send().await }).map_err(broken)?;
+    Ok(answer.status().as_u16())
 }
 
 #[cfg(test)]

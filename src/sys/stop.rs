@@ -1,7 +1,7 @@
 //! The wish to stop: SIGTERM and SIGINT, seen by every thread that waits.
 
 use std::{
-    sync::{Arc, Condvar, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -11,10 +11,17 @@ use signal_hook::{
     iterator::Signals,
 };
 
-/// Wakes sleepers when the program is asked to stop; clones share the wish.
+/// Wakes sleepers when the program is asked to stop, or when there is something new to do; clones share the wish.
 #[derive(Clone, Default)]
 pub struct Stop {
-    state: Arc<(Mutex<bool>, Condvar)>,
+    state: Arc<(Mutex<State>, Condvar)>,
+}
+
+#[derive(Default)]
+struct State {
+    asked: bool,
+    /// How often sleepers were woken for another reason.
+    wakes: u64,
 }
 
 // === impl Stop ===
@@ -41,24 +48,44 @@ impl Stop {
 
     /// Asks everyone who waits to stop.
     pub fn ask(&self) {
-        let (asked, wake) = &*self.state;
-        *asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        wake.notify_all();
+        self.change(|state| state.asked = true);
+    }
+
+    /// Wakes everyone who waits, to look again at what there is to do.
+    pub fn wake(&self) {
+        self.change(|state| state.wakes += 1);
     }
 
     /// Tells whether stopping was asked for.
     pub fn is_asked(&self) -> bool {
-        *self.state.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock().asked
     }
 
-    /// Sleeps until an instant; returns `true` at once when stopping is asked for.
-    pub fn sleep_until(&self, until: Instant) -> bool {
-        let (asked, wake) = &*self.state;
-        let guard = asked.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns how often sleepers were woken, to be taken before one looks at what there is to do.
+    pub fn wakes(&self) -> u64 {
+        self.lock().wakes
+    }
+
+    /// Sleeps until an instant; returns at once, with `true`, when stopping is asked for, and with `false` when sleepers were
+    /// woken since `wakes`.
+    pub fn sleep_until(&self, until: Instant, wakes: u64) -> bool {
         let wait = until.saturating_duration_since(Instant::now()).min(Duration::from_secs(86_400));
-        let (guard, _) =
-            wake.wait_timeout_while(guard, wait, |asked| !*asked).unwrap_or_else(PoisonError::into_inner);
-        *guard
+        let sleeps = |state: &mut State| !state.asked && state.wakes == wakes;
+        let (state, _) = self
+            .state
+            .1
+            .wait_timeout_while(self.lock(), wait, sleeps)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.asked
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.state.1.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,11 +96,21 @@ mod tests {
     #[test]
     fn a_sleeper_wakes_when_stopping_is_asked_for() {
         let stop = Stop::default();
-        assert!(!stop.sleep_until(Instant::now() + Duration::from_millis(5)));
+        assert!(!stop.sleep_until(Instant::now() + Duration::from_millis(5), 0));
         let other = stop.clone();
-        let sleeper = std::thread::spawn(move || other.sleep_until(Instant::now() + Duration::from_secs(60)));
+        let sleeper =
+            std::thread::spawn(move || other.sleep_until(Instant::now() + Duration::from_secs(60), 0));
         stop.ask();
         assert!(sleeper.join().unwrap());
         assert!(stop.is_asked());
+    }
+
+    #[test]
+    fn a_sleeper_misses_nothing_new() {
+        let stop = Stop::default();
+        let (wakes, start) = (stop.wakes(), Instant::now());
+        stop.wake();
+        assert!(!stop.sleep_until(start + Duration::from_secs(60), wakes));
+        assert!(start.elapsed() < Duration::from_secs(30), "it was woken before it slept");
     }
 }

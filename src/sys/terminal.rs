@@ -40,9 +40,20 @@ pub enum ColorChoice {
     Never,
 }
 
+/// The form of what is told on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line, for what collects logs.
+    Json,
+}
+
 /// The two streams of the process.
 pub struct Terminal {
     verbosity: Verbosity,
+    log: LogFormat,
     color_out: bool,
     color_err: bool,
     progress: bool,
@@ -67,7 +78,12 @@ struct LogWriter(Filter);
 
 impl Terminal {
     /// Looks at the process's streams.
-    pub fn of_process(verbosity: Verbosity, color: ColorChoice, environment: &Environment) -> Self {
+    pub fn of_process(
+        verbosity: Verbosity,
+        log: LogFormat,
+        color: ColorChoice,
+        environment: &Environment,
+    ) -> Self {
         let (no_color, dumb) = (environment.get(NO_COLOR).is_some(), environment.get(TERM) == Some("dumb"));
         let colored = |terminal: bool| match color {
             ColorChoice::Always => true,
@@ -75,11 +91,13 @@ impl Terminal {
             ColorChoice::Auto => terminal && !no_color && !dumb,
         };
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        let for_people = log == LogFormat::Text;
         Self {
             verbosity,
+            log,
             color_out: colored(out),
-            color_err: colored(err),
-            progress: err && !dumb && verbosity == Verbosity::Normal,
+            color_err: for_people && colored(err),
+            progress: for_people && err && !dumb && verbosity == Verbosity::Normal,
             line: Mutex::new(0),
             filter: Filter { runner: environment.in_actions(), ..Filter::default() },
         }
@@ -87,7 +105,10 @@ impl Terminal {
 
     /// Keeps a token out of everything that is written from now on.
     pub fn hide(&self, token: &Token) {
-        self.filter.tokens.lock().unwrap_or_else(PoisonError::into_inner).push(token.clone());
+        let mut tokens = self.filter.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if tokens.iter().all(|known| known.expose() != token.expose()) {
+            tokens.push(token.clone());
+        }
     }
 
     /// Returns a text as it may be shown elsewhere too, such as in the summary of a step.
@@ -125,15 +146,26 @@ impl Terminal {
         self.verbosity == Verbosity::Quiet
     }
 
+    /// Tells whether what is told are events for what collects logs, and no text for people.
+    pub fn logs_json(&self) -> bool {
+        self.log == LogFormat::Json
+    }
+
     /// Writes lines for the person, unless quiet.
     pub fn note(&self, text: &str) {
-        if self.verbosity > Verbosity::Quiet {
-            self.error(text);
+        match self.log {
+            LogFormat::Json => tracing::info!("{text}"),
+            LogFormat::Text if self.verbosity > Verbosity::Quiet => self.error(text),
+            LogFormat::Text => {}
         }
     }
 
     /// Writes lines for the person, however quiet.
     pub fn error(&self, text: &str) {
+        if self.logs_json() {
+            tracing::error!("{text}");
+            return;
+        }
         self.clear();
         // Nothing can be told where standard error is gone.
         let _ = writeln!(io::stderr().lock(), "{}", self.filter.pass(text));
@@ -161,23 +193,27 @@ impl Terminal {
         }
     }
 
-    /// Sends the program's own events to standard error, as far as `-v` asks for them. Events of libraries stay
-    /// out: they may carry headers.
+    /// Sends the program's own events to standard error, as far as `-v` asks for them; as JSON also what is noted. Events of
+    /// libraries stay out: they may carry headers.
     pub fn install_log(&self) {
-        let level = match self.verbosity {
-            Verbosity::Quiet | Verbosity::Normal => tracing::Level::WARN,
-            Verbosity::Verbose => tracing::Level::INFO,
-            Verbosity::Debug => tracing::Level::DEBUG,
+        let level = match (self.verbosity, self.log) {
+            (Verbosity::Debug, _) => tracing::Level::DEBUG,
+            (Verbosity::Verbose, _) | (Verbosity::Normal, LogFormat::Json) => tracing::Level::INFO,
+            (Verbosity::Quiet, _) | (Verbosity::Normal, LogFormat::Text) => tracing::Level::WARN,
         };
         let filter = self.filter.clone();
         let events = tracing_subscriber::fmt::layer()
             .with_writer(move || LogWriter(filter.clone()))
             .with_ansi(self.color_err)
-            .with_target(false)
-            .without_time();
-        let only_ours = Targets::new().with_target("uplinker", level);
+            .with_target(false);
+        let only_ours = tracing_subscriber::registry().with(Targets::new().with_target("uplinker", level));
         // A second call, as tests make it, finds the first log in place and leaves it.
-        let _ = tracing_subscriber::registry().with(only_ours).with(events).try_init();
+        let _ = match self.log {
+            LogFormat::Text => only_ours.with(events.without_time()).try_init(),
+            LogFormat::Json => {
+                only_ours.with(events.json().flatten_event(true).with_span_list(false)).try_init()
+            }
+        };
     }
 }
 

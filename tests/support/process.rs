@@ -5,8 +5,10 @@
 use std::{
     ffi::{OsStr, OsString},
     io::Read,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -35,9 +37,15 @@ pub struct Run {
 #[must_use = "a running process has to be waited for"]
 pub struct Running {
     victim: Victim,
-    stdout: Option<JoinHandle<String>>,
-    stderr: Option<JoinHandle<String>>,
+    stdout: Option<Pipe>,
+    stderr: Option<Pipe>,
     line: String,
+}
+
+/// What a process has written so far, and who reads it.
+struct Pipe {
+    text: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
 }
 
 /// What a run left behind.
@@ -160,12 +168,32 @@ impl Run {
     }
 }
 
-fn drain(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = pipe.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
+fn drain(mut pipe: impl Read + Send + 'static) -> Pipe {
+    let text = Arc::new(Mutex::new(Vec::new()));
+    let read = Arc::clone(&text);
+    let reader = std::thread::spawn(move || {
+        let mut part = [0; 4096];
+        while let Ok(length) = pipe.read(&mut part)
+            && length > 0
+        {
+            read.lock().expect("no poison").extend_from_slice(&part[..length]);
+        }
+    });
+    Pipe { text, reader }
+}
+
+// === impl Pipe ===
+
+impl Pipe {
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.text.lock().expect("no poison")).into_owned()
+    }
+
+    fn whole(self) -> String {
+        let _ = self.reader.join();
+        let text = self.text.lock().expect("no poison");
+        String::from_utf8_lossy(&text).into_owned()
+    }
 }
 
 // === impl Running ===
@@ -189,6 +217,25 @@ impl Running {
         }
     }
 
+    /// Returns what was written to standard error so far.
+    pub fn stderr(&self) -> String {
+        self.stderr.as_ref().map(Pipe::so_far).unwrap_or_default()
+    }
+
+    /// Returns where the process listens, once it has said so.
+    pub fn address(&self) -> SocketAddr {
+        let start = Instant::now();
+        loop {
+            let told = self.stderr();
+            let rest = told.split("listening on http://").nth(1).filter(|rest| rest.contains('\n'));
+            if let Some(address) = rest.and_then(|rest| rest.split(['\n', '"']).next()?.parse().ok()) {
+                return address;
+            }
+            assert!(start.elapsed() < LIMIT && self.pid().is_some(), "it does not listen\n{told}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Waits for the end; fails the test when it takes too long.
     pub fn done(mut self) -> Done {
         let (mut used, mut since) = (Duration::ZERO, Instant::now());
@@ -206,7 +253,7 @@ impl Running {
         if status.is_none() {
             self.victim.kill();
         }
-        let text = |pipe: Option<JoinHandle<String>>| pipe.and_then(|p| p.join().ok()).unwrap_or_default();
+        let text = |pipe: Option<Pipe>| pipe.map(Pipe::whole).unwrap_or_default();
         let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));
         let Some(status) = status else {
             panic!("`{}` did not end: it computed for {used:?}\n{stdout}\n{stderr}", self.line)

@@ -193,6 +193,7 @@ impl<'h> Rest<'h> {
         let broken = |reason: String| ForgeError::Temporary { host: self.host.clone(), reason };
         let etag = kept.as_ref().map(|(etag, _)| etag.as_str());
         let mut response = self.wire.send(method, path, etag).await.map_err(broken)?;
+        self.http.traffic().count(&self.host, response.headers());
         let mut body = Vec::new();
         while let Some(chunk) =
             response.chunk().await.map_err(|_| broken("the connection broke".to_owned()))?

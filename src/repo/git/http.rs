@@ -102,6 +102,7 @@ impl<'h> HttpServer<'h> {
             request = request.basic_auth(USER, Some(token.expose_secret()));
         }
         let mut response = request.send().await?;
+        self.http.traffic().count(self.url.borrow().host_str().unwrap_or_default(), response.headers());
         let text = |name: header::HeaderName| {
             response.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned)
         };

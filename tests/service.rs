@@ -1,0 +1,12 @@
+//! The daemon as those see it who ask it: probes, a Prometheus, logs.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod service {
+    pub mod daemon;
+    mod health;
+    mod limits;
+    mod lists;
+    mod logs;
+    mod metrics;
+}
+mod support;

@@ -1,0 +1,57 @@
+//! The list and the token while the daemon runs.
+
+use super::{
+    super::support::{
+        github::Token,
+        mesh::MESH,
+        process::Run,
+        scene::{LABELS, REPO, Scene, TOKEN},
+    },
+    daemon::{Daemon, until},
+};
+
+fn by_file(scene: &Scene, names: &[&str]) -> Run {
+    write(scene, names);
+    let list = scene.home.path().join("repositories");
+    let run = scene.home.run(["serve", "--interval", "1m", "--listen", "127.0.0.1:0", "--forge", "github"]);
+    run.arg("--repos-file").arg(list).args(scene.feed.flags())
+}
+
+fn write(scene: &Scene, names: &[&str]) {
+    let lines: String = names.iter().map(|name| format!("{}\n", scene.github.url(name))).collect();
+    std::fs::write(scene.home.path().join("repositories"), lines).unwrap();
+}
+
+#[test]
+fn a_list_that_changes_is_taken_over_and_a_wrong_one_is_not() {
+    let scene = Scene::new(MESH);
+    scene.github.repo("acme/second", MESH);
+    scene.github.labels("acme/second", &LABELS);
+    let daemon = Daemon::start(by_file(&scene, &[REPO]).env("UPLINKER_TOKEN", TOKEN));
+    until("the first pull request", || scene.github.pulls(REPO).len() == 1);
+    std::fs::write(scene.home.path().join("repositories"), "https://u:s3cret@h/o/n\n").unwrap();
+    until("the complaint", || daemon.running.stderr().contains("stays as it was"));
+    assert_eq!(daemon.metric("uplinker_repositories"), Some(1.0));
+    write(&scene, &["acme/second"]);
+    until("the second", || scene.github.pulls("acme/second").len() == 1);
+    assert_eq!(daemon.metric("uplinker_repositories"), Some(1.0), "the first is off the list");
+    daemon.running.terminate();
+    let done = daemon.running.done().exits(0).never_says("s3cret");
+    let _ =
+        done.complains(&["carries a user or a password", "the list of repositories changed: 1 repository"]);
+}
+
+#[test]
+fn a_token_that_is_replaced_is_used() {
+    let scene = Scene::new(MESH);
+    let file = scene.home.path().join("token");
+    std::fs::write(&file, "ghs_TheOldTokenThatIsGone0123456789").unwrap();
+    let daemon = Daemon::start(by_file(&scene, &[REPO]).arg("--token-file").arg(&file));
+    until("the refusal", || daemon.passes("failed") == 1);
+    let new = "ghs_TheNewTokenOfTheOperator0123456789";
+    scene.github.token(new, Token::actions());
+    std::fs::write(&file, new).unwrap();
+    until("the pull request", || scene.github.pulls(REPO).len() == 1);
+    daemon.running.terminate();
+    let _ = daemon.running.done().exits(0).never_says(new).never_says("TheOldToken");
+}
