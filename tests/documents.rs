@@ -87,6 +87,7 @@ fn flags_and_variables_that_documents_name_exist() {
         "docs/pins.md",
         "docs/github.md",
         "docs/kubernetes.md",
+        "docs/serve.md",
         "Dockerfile",
         "action.yml",
     ];

@@ -8,5 +8,6 @@ mod service {
     mod lists;
     mod logs;
     mod metrics;
+    mod webhooks;
 }
 mod support;

@@ -7,6 +7,8 @@ pub(super) mod listen;
 mod pass;
 
 use std::{
+    collections::BTreeSet,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
     time::{Duration, Instant},
 };
@@ -23,8 +25,8 @@ use super::{
 };
 use crate::{
     config,
-    serve::{self, Board, Daemon, Listener, Next, Served, Site},
-    sys::{env, stop::Stop},
+    serve::{self, Board, Daemon, Hooks, Listener, Next, Served, Site},
+    sys::{env, secrets::Token, stop::Stop},
 };
 use catalog::SharedCatalog;
 use list::List;
@@ -52,6 +54,10 @@ pub(super) struct ServeArgs {
     interval: Duration,
     #[command(flatten)]
     listen: ListenArgs,
+    /// A file with the secret that webhooks are set up with [default: UPLINKER_WEBHOOK_SECRET; without one, they are
+    /// not taken]
+    #[arg(long, env = env::WEBHOOK_SECRET_FILE, hide_env_values = true, value_name = "FILE")]
+    webhook_secret_file: Option<PathBuf>,
     #[command(flatten)]
     access: AccessArgs,
     #[command(flatten)]
@@ -72,7 +78,7 @@ else 2, else 5; 0 where none did.";
 
 /// Runs the command.
 pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error> {
-    let ServeArgs { list, once, interval, listen, access, network, helm } = args;
+    let ServeArgs { list, once, interval, listen, webhook_secret_file, access, network, helm } = args;
     let list = List { list, access, network, helm };
     let runs = list.read(context)?;
     let failed = |e: std::io::Error| Error::failed("cannot listen for signals").because(e);
@@ -89,15 +95,18 @@ pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error>
     if once {
         return Ok(all_once(&runs, &stop, |run| passes.make(run, false)));
     }
+    let secret = Token::of(webhook_secret_file.as_deref(), &[env::WEBHOOK_SECRET], &context.environment)?;
+    secret.iter().for_each(|secret| context.terminal.hide(secret));
     let listener = listen.bind()?;
     // The first passes are spread over a part of the interval, in which nothing else would be said.
     let (counted, minutes) = (list::counted(runs.len()), interval.as_secs() / 60);
     context.terminal.note(&format!("polling {counted} every {minutes} min; SIGTERM stops it"));
     let runs = list::by_name(runs);
     board.list(runs.keys().map(String::as_str));
-    let daemon = Daemon::new(interval, stop.clone());
+    let daemon = Arc::new(Daemon::new(interval, stop.clone()));
     daemon.set(runs);
-    let site = Site { board: Arc::clone(&board), traffic: session.traffic() };
+    let hooks = secret.map(|secret| hooks(secret, Arc::clone(&daemon))).transpose()?;
+    let site = Site { board: Arc::clone(&board), traffic: session.traffic(), hooks };
     let served = listener.map(|listener| answer(listener, site, context)).transpose()?;
     std::thread::scope(|scope| {
         scope.spawn(|| list.watch(&daemon, &board, context, &stop));
@@ -113,6 +122,19 @@ pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error>
     served.into_iter().for_each(Served::end);
     context.terminal.note("stopped");
     Ok(Exit::Done)
+}
+
+/// Opens the door for webhooks.
+fn hooks(secret: Token, daemon: Arc<Daemon<RunRequest>>) -> Result<Arc<Hooks>, Error> {
+    let wake = move |places: &BTreeSet<String>| {
+        daemon.wake(|name| serve::place(name).is_some_and(|place| places.contains(&place)))
+    };
+    let hooks = Hooks::new(secret, Box::new(wake));
+    let wrong = |reason| {
+        let error = Error::usage(format!("the secret of webhooks cannot be used: {reason}"));
+        error.hint("make one with `openssl rand -hex 32`, and set the webhook up with the same")
+    };
+    hooks.map(Arc::new).map_err(wrong)
 }
 
 /// Begins to answer HTTP, and says where.

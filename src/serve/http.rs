@@ -12,11 +12,12 @@ use std::{
 
 use axum::{
     Router,
-    extract::{Request, State},
-    http::{HeaderValue, StatusCode, header},
+    body::Bytes,
+    extract::{DefaultBodyLimit, Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{get, post},
 };
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -30,11 +31,16 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{board::Board, metrics, readiness::unready};
+use super::{
+    board::Board,
+    metrics,
+    readiness::unready,
+    webhook::{self, Hooks, Verdict},
+};
 use crate::sys::{clock::Clock, http::Traffic};
 
 /// The most connections at once; who comes later waits.
-const CONNECTIONS: usize = 256;
+const CONNECTIONS: usize = 128;
 /// The longest that a client may take to send the head of a request, also of a further one on the same connection.
 const HEAD: Duration = Duration::from_secs(10);
 /// The largest head of a request, in bytes.
@@ -53,6 +59,8 @@ pub struct Site {
     pub board: Arc<Board>,
     /// What was counted of our own requests.
     pub traffic: Traffic,
+    /// The door for webhooks, where there is a secret.
+    pub hooks: Option<Arc<Hooks>>,
 }
 
 /// An address that is listened on.
@@ -146,7 +154,9 @@ fn router(site: Site) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .route("/webhook", post(webhook))
         .fallback(|| async { StatusCode::NOT_FOUND })
+        .layer(DefaultBodyLimit::max(webhook::LARGEST))
         .layer(middleware::from_fn(guarded))
         .with_state(Arc::new(site))
 }
@@ -181,10 +191,26 @@ async fn readyz(State(site): State<Arc<Site>>) -> (StatusCode, String) {
 }
 
 async fn metrics(State(site): State<Arc<Site>>) -> Response {
-    let deliveries = std::collections::BTreeMap::new();
+    let deliveries = site.hooks.as_ref().map(|hooks| hooks.counts()).unwrap_or_default();
     let text = metrics::render(&site.board.lock(), &site.traffic.hosts(), &deliveries, Clock::System.now());
     match text {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// An answer has no words: who may know more looks at the metrics and the log.
+async fn webhook(State(site): State<Arc<Site>>, headers: HeaderMap, body: Bytes) -> StatusCode {
+    let Some(hooks) = &site.hooks else { return StatusCode::NOT_FOUND };
+    let header = |name: &str| headers.get(name)?.to_str().ok();
+    let verdict = hooks.take(header, &body);
+    tracing::debug!(?verdict, "a delivery");
+    match verdict {
+        Verdict::Taken => StatusCode::ACCEPTED,
+        Verdict::Ignored => StatusCode::NO_CONTENT,
+        Verdict::Repeated => StatusCode::CONFLICT,
+        Verdict::Unknown => StatusCode::NOT_FOUND,
+        Verdict::Unproven => StatusCode::UNAUTHORIZED,
+        Verdict::Malformed => StatusCode::BAD_REQUEST,
     }
 }

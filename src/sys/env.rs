@@ -67,6 +67,10 @@ pub const ONCE: &str = "UPLINKER_ONCE";
 pub const INTERVAL: &str = "UPLINKER_INTERVAL";
 /// Where `serve` answers HTTP.
 pub const LISTEN: &str = "UPLINKER_LISTEN";
+/// The secret of webhooks.
+pub const WEBHOOK_SECRET: &str = "UPLINKER_WEBHOOK_SECRET";
+/// The file with that secret.
+pub const WEBHOOK_SECRET_FILE: &str = "UPLINKER_WEBHOOK_SECRET_FILE";
 /// Whether `init` replaces files.
 pub const FORCE: &str = "UPLINKER_FORCE";
 /// The folder of `demo`.
@@ -142,6 +146,8 @@ pub const VARIABLES: &[Variable] = &[
     flag(ONCE, "--once", "`true`: `serve` makes one pass over each repository, and ends."),
     flag(INTERVAL, "--interval", "The time between two passes of `serve`."),
     flag(LISTEN, "--listen", "Where `serve` answers HTTP, such as `:8080`; `healthcheck` asks there."),
+    bare(WEBHOOK_SECRET, "The secret that a forge's webhooks are set up with."),
+    flag(WEBHOOK_SECRET_FILE, "--webhook-secret-file", "A file with that secret."),
     flag(FORCE, "--force", "`true`: `init` replaces files that are there."),
     flag(DIRECTORY, "--directory", "The folder that `demo` works in."),
     flag(FORMAT, "--format", "`text`, `json` or `markdown`."),

@@ -47,6 +47,15 @@ const HIDDEN: &str = "***";
 impl Token {
     /// Finds the token: the file, then `UPLINKER_TOKEN`, then `GITHUB_TOKEN`; `None` where there is none.
     pub fn find(file: Option<&Path>, environment: &Environment) -> Result<Option<Self>, TokenError> {
+        Self::of(file, &[env::TOKEN, env::GITHUB_TOKEN], environment)
+    }
+
+    /// Finds a secret: the file, then the first of these variables that is set; `None` where there is none.
+    pub fn of(
+        file: Option<&Path>,
+        variables: &[&str],
+        environment: &Environment,
+    ) -> Result<Option<Self>, TokenError> {
         if let Some(path) = file {
             let unreadable = |e: std::io::Error| TokenError::Unreadable {
                 path: path.display().to_string(),
@@ -55,7 +64,7 @@ impl Token {
             let text = files::read_text(path, MAX_BYTES).map_err(unreadable)?;
             return Self::new(&text, &path.display().to_string()).map(Some);
         }
-        let named = [env::TOKEN, env::GITHUB_TOKEN].into_iter().find_map(|n| Some((n, environment.get(n)?)));
+        let named = variables.iter().find_map(|name| Some((*name, environment.get(name)?)));
         named.map(|(name, text)| Self::new(text, name)).transpose()
     }
 

@@ -88,7 +88,7 @@ fn take(runs: Vec<RunRequest>, daemon: &Daemon<RunRequest>, board: &Board, conte
     if replaced {
         // What the old one failed at is tried at once.
         let failing = board.failing();
-        daemon.wake(|run| failing.contains(&run.repository.to_string()));
+        daemon.wake(|name| failing.contains(name));
     }
 }
 
