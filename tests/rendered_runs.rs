@@ -194,7 +194,7 @@ fn a_release_with_a_new_certificate_brings_no_key_into_git() {
 }
 
 #[test]
-fn a_change_by_hand_is_refused_by_name_or_overwritten_as_configured() {
+fn a_change_by_hand_is_refused_by_name_overwritten_or_kept_as_configured() {
     let (path, text) = &COMMITTED[1];
     let tampered = text.replacen("replicas: 1", "replicas: 7", 1);
     assert_ne!(*text, tampered);
@@ -214,6 +214,17 @@ fn a_change_by_hand_is_refused_by_name_or_overwritten_as_configured() {
         said.split(&format!("linkerd-control-plane in {path}:")).nth(1).unwrap_or_else(|| panic!("{said}"));
     let line: usize = place.split(':').next().unwrap().parse().unwrap();
     assert!(lines.contains(&line) && *lines.start() > 20, "{line} of {lines:?}: {said}");
+    let scene = made(&[("uplinker.yaml", "version: 1\ndrift: keep\n")]);
+    run(&scene);
+    let body = scene.only_pull().body.unwrap();
+    assert!(body.contains("Kept: Deployment linkerd/"), "{body}");
+    let after = scene.repo.read(PLATFORM, path).unwrap();
+    assert!(after.contains("replicas: 7") && after.contains("edge-26.8.3") && !after.contains("edge-26.8.2"));
+    let tip = scene.repo.tip(PLATFORM);
+    run(&scene);
+    assert_eq!(scene.repo.tip(PLATFORM), tip);
+    scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    let _ = with_helm(scene.run()).done().exits(0).prints(&["platform: up to date at edge-26.8.3"]);
     let scene = made(&[("uplinker.yaml", "version: 1\ndrift: overwrite\n")]);
     run(&scene);
     // Replacing it is said with object and field.

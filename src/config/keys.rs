@@ -322,10 +322,10 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "drift",
-        Shape::Word(&["refuse", "overwrite"]),
+        Shape::Word(&["refuse", "overwrite", "keep"]),
         "`refuse`",
         "What becomes of rendered manifests with changes by hand: `refuse` leaves them and names the changes, `overwrite` \
-         replaces the changes.",
+         replaces the changes, `keep` keeps them where the release does not change the same fields.",
     ),
     key(
         "onBlock",
@@ -386,9 +386,6 @@ pub const KEYS: &[Key] = &[
     ),
     key("ignore", Shape::Texts(Text::Glob), "", "Files that are not looked at."),
 ];
-
-/// Words that are planned for a key: writing one is an error that says so.
-pub const LATER_WORDS: [(&str, &str); 1] = [("drift", "keep")];
 
 /// Returns the keys directly under a section (`""` is the file).
 pub fn children(section: &str) -> impl Iterator<Item = &'static Key> {

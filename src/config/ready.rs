@@ -40,6 +40,7 @@ pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
         render: to.render(raw),
         drift: match word(&raw.drift) {
             Some("overwrite") => DriftMode::Overwrite,
+            Some("keep") => DriftMode::Keep,
             _ => DriftMode::Refuse,
         },
         on_block: match word(&raw.on_block) {

@@ -71,11 +71,6 @@ impl<'r, 'a> Section<'r, 'a> {
             Some(Key { state: State::Later, .. }) => {
                 self.wrong(key, &full, format!("`{full}` does not work in this version yet"), "remove it");
             }
-            Some(_) if value.as_str().is_some_and(|word| keys::LATER_WORDS.contains(&(&full, word))) => {
-                let word = value.as_str().unwrap_or_default();
-                let reason = format!("`{full}: {word}` does not work in this version yet");
-                self.wrong(value, &full, reason, "choose another word, or remove the key");
-            }
             Some(known) => {
                 if let Some(reason) = self.shape_fault(known.shape, value) {
                     let hint = format!("it must be {}", known.shape.expected());

@@ -27,7 +27,8 @@ pub(super) fn verify(
     let config = config::read(tree)?;
     let survey = Survey::new(tree, &config, catalog, &[], Aim::default(), renderer.evaluator())?;
     let mut report = VerifyReport::default();
-    for target in &survey.targets {
+    // A wave has nothing that its target does not have.
+    for target in survey.targets.iter().filter(|target| target.target.whole() == target.target.name) {
         let rendering = Rendering::new(&survey, target, tree, renderer);
         let proofs = rendering.proofs();
         report.manifests.extend(proofs.sets.iter().filter_map(|set| row(set, &proofs)));

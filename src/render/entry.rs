@@ -25,4 +25,6 @@ pub enum DriftMode {
     Refuse,
     /// The new rendering replaces them, and says so.
     Overwrite,
+    /// They stay in the new rendering, unless it changes the same fields.
+    Keep,
 }

@@ -55,7 +55,10 @@ fn by_keys<'v>(
     Some(Pairs { items: items.collect(), reordered: ordered && changed_places(&mut in_both) })
 }
 
-fn keyed(list: &[Value], fields: &[(&str, Option<&str>)]) -> Option<BTreeMap<Vec<(String, String)>, usize>> {
+pub(super) fn keyed(
+    list: &[Value],
+    fields: &[(&str, Option<&str>)],
+) -> Option<BTreeMap<Vec<(String, String)>, usize>> {
     let mut places = BTreeMap::new();
     for (at, item) in list.iter().enumerate() {
         let field = |(name, default): &(&str, Option<&str>)| {

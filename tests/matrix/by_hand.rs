@@ -3,6 +3,7 @@
 use crate::{
     cells::{Cell, Drift},
     support::{kustomize, manifests::documents},
+    world::{NEW, OLD},
 };
 
 /// A manifest as somebody left it.
@@ -11,6 +12,8 @@ pub struct ByHand {
     pub printed: String,
     /// Objects that no chart gives.
     pub added: Vec<&'static str>,
+    /// The newer output with the same done to it; `None` where the release changes what was changed by hand.
+    pub kept: Option<String>,
     /// The object that differs from what the chart gives, and the field; `None` for an object that only one side has.
     pub named: Option<(String, Option<String>)>,
 }
@@ -45,7 +48,11 @@ const RANDOM: [&str; 4] =
 /// Does to `printed` what the cell says; `new` is the chart's newer output.
 pub fn by_hand(cell: &Cell, printed: &str, new: &str) -> ByHand {
     let all = documents(printed);
-    let mut left = ByHand { printed: printed.to_owned(), added: Vec::new(), named: None };
+    let mut left =
+        ByHand { printed: printed.to_owned(), added: Vec::new(), kept: Some(new.to_owned()), named: None };
+    let in_new = |document: &String| {
+        documents(new).into_iter().find(|n| shown(n) == shown(document)).expect("it stays")
+    };
     let stays = |document: &String| documents(new).iter().any(|n| shown(n) == shown(document));
     let choice = choice(cell);
     match cell.drift {
@@ -63,6 +70,10 @@ pub fn by_hand(cell: &Cell, printed: &str, new: &str) -> ByHand {
             let was = line(document, start).expect("the line");
             let changed = document.replacen(was, &format!("{start}{value}"), 1);
             left.printed = replaced(printed, document, &changed);
+            let newer = in_new(document);
+            left.kept = newer
+                .contains(was)
+                .then(|| replaced(new, &newer, &newer.replacen(was, &format!("{start}{value}"), 1)));
             left.named = Some((shown(document), Some(field.to_owned())));
         }
         Drift::Removed | Drift::RemovedRandom => {
@@ -75,10 +86,23 @@ pub fn by_hand(cell: &Cell, printed: &str, new: &str) -> ByHand {
             let candidates: Vec<&String> = all.iter().filter(is_one).collect();
             let document = candidates[choice % candidates.len()];
             left.printed = replaced(printed, document, "");
+            let newer = in_new(document);
+            left.kept = (same_but_for_the_release(document, &newer)).then(|| replaced(new, &newer, ""));
             left.named = Some((shown(document), None));
         }
     }
     left
+}
+
+/// Compares two versions of an object without the release's name, and without what each rendering makes anew.
+fn same_but_for_the_release(old: &str, new: &str) -> bool {
+    let made = ["caBundle: ", "schedule: ", "checksum/"];
+    let plain = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| !made.iter().any(|made| line.contains(made)));
+        // `2026.6.3` and `edge-26.6.3` have their end in common.
+        lines.map(|line| line.replace(&OLD[2..], "").replace(&NEW[2..], "")).collect()
+    };
+    plain(old) == plain(new)
 }
 
 /// Names an object as people do: `Deployment linkerd/linkerd-destination`.

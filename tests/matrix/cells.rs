@@ -53,6 +53,7 @@ pub enum Drift {
 pub enum Mode {
     Refuse,
     Overwrite,
+    Keep,
 }
 
 pub const FORMS: [Form; 10] = [
@@ -78,7 +79,7 @@ pub const CHARTS: [&str; 6] = [
 const VALUES: [Values; 4] =
     [Values::Default, Values::HighAvailability, Values::External, Values::OwnPrometheus];
 const DRIFTS: [Drift; 5] = [Drift::None, Drift::Field, Drift::Added, Drift::Removed, Drift::RemovedRandom];
-const MODES: [Mode; 2] = [Mode::Refuse, Mode::Overwrite];
+const MODES: [Mode; 3] = [Mode::Refuse, Mode::Overwrite, Mode::Keep];
 
 /// One repository of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

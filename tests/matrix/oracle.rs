@@ -70,10 +70,17 @@ fn case(world: &World, cell: &Cell) -> Case {
     let hand = by_hand(cell, &old, &new);
 
     let mut before = lay_out(form, chart, &hand.printed, &hand.added);
-    let waits = hand.named.is_some() && cell.mode == Mode::Refuse && chart != ENDED.0;
+    let refused = match cell.mode {
+        Mode::Refuse => hand.named.is_some(),
+        Mode::Overwrite => false,
+        Mode::Keep => hand.kept.is_none(),
+    };
+    let waits = refused && chart != ENDED.0;
+    let kept = hand.kept.as_ref().filter(|_| cell.mode == Mode::Keep && chart != ENDED.0);
+    let own = kept.unwrap_or(&new);
     let mut after = match chart == ENDED.0 || waits {
         true => before.clone(),
-        false => lay_out(form, chart, &new, &hand.added),
+        false => lay_out(form, chart, own, &hand.added),
     };
     if form == Form::TwoEnvironments {
         let (old, new) = (lay_out(form, chart, &old, &[]), lay_out(form, chart, &new, &[]));
@@ -101,8 +108,10 @@ fn case(world: &World, cell: &Cell) -> Case {
 fn configuration(cell: &Cell, values: &serde_json::Value) -> Files {
     let mut files = Files::new();
     let mut config = json!({"version": 1});
-    if cell.mode == Mode::Overwrite {
-        config["drift"] = json!("overwrite");
+    match cell.mode {
+        Mode::Refuse => {}
+        Mode::Overwrite => config["drift"] = json!("overwrite"),
+        Mode::Keep => config["drift"] = json!("keep"),
     }
     let from_package = cell.chart == "linkerd-viz" && cell.values == Values::HighAvailability;
     if cell.chart != "linkerd-control-plane" && !from_package && *values != json!({}) {

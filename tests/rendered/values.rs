@@ -54,6 +54,81 @@ fn a_change_by_hand_is_named_and_refused_or_overwritten() {
 }
 
 #[test]
+fn a_change_by_hand_is_kept_where_the_release_does_not_change_the_same() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let wanted = expected(&template("linkerd-control-plane", NEW, "{}"), &text);
+    let keep = Ask { drift: DriftMode::Keep, ..Ask::default() };
+    let by_hand = |text: &str| {
+        let text = text.replace("-log-level=info", "-log-level=trace # ours").replacen(
+            "replicas: 1",
+            "replicas: 7",
+            1,
+        );
+        text.replacen("      labels:\n", "      labels:\n        team: mesh\n", 1)
+    };
+    let tree = MemoryTree::new([("a/plane.yaml", &by_hand(&text))]);
+    let kept = made(&tree, NEW, &keep);
+    assert!(kept.missing.is_empty(), "{:?}", kept.missing);
+    let whole = [("a/plane.yaml".to_owned(), unsummed(&by_hand(&wanted)))].into();
+    assert_trees(&unsummed_files(&tree.changed(&kept.changes)), &whole);
+    let notes = &kept.renderings[0].notes;
+    assert!(
+        notes.iter().any(|note| note.starts_with("Kept: Deployment") && note.contains("replicas is 7")),
+        "{notes:?}"
+    );
+
+    // What somebody took away stays away.
+    let without = |text: &str| {
+        let all = documents(text).into_iter().filter(|one| !one.contains("kind: CronJob"));
+        joined(&all.collect::<Vec<_>>())
+    };
+    let gone = without(&text);
+    assert_ne!(gone, text);
+    let tree = MemoryTree::new([("a/plane.yaml", &gone)]);
+    let kept = made(&tree, NEW, &keep);
+    assert!(kept.missing.is_empty(), "{:?}", kept.missing);
+    let whole = [("a/plane.yaml".to_owned(), unsummed(&without(&wanted)))].into();
+    assert_trees(&unsummed_files(&tree.changed(&kept.changes)), &whole);
+}
+
+#[test]
+fn what_the_release_changes_too_is_not_kept_but_named() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let keep = Ask { drift: DriftMode::Keep, ..Ask::default() };
+    let pinned = text.replacen(
+        "image: cr.l5d.io/linkerd/controller:edge-26.8.2",
+        "image: example.org/controller:mine",
+        1,
+    );
+    assert_ne!(pinned, text);
+    let tree = MemoryTree::new([("a/plane.yaml", &pinned)]);
+    let refused = made(&tree, NEW, &keep);
+    assert!(refused.changes.is_empty());
+    let not = &refused.missing[0];
+    assert!(
+        not.reason.contains("image is \"example.org/controller:mine\"")
+            && not.reason.contains("the release changes"),
+        "{}",
+        not.reason
+    );
+    assert_eq!(not.line, pinned.lines().position(|line| line.contains("controller:mine")).map(|n| n + 1));
+}
+
+#[test]
+fn a_kept_change_whose_form_cannot_be_kept_is_refused() {
+    let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
+    let at = text.find("kind: Deployment").unwrap();
+    let (before, behind) = text.split_at(at);
+    let anchored = behind
+        .replacen("linkerd.io/created-by: linkerd", "linkerd.io/created-by: &by linkerd", 1)
+        .replacen("replicas: 1", "replicas: 7", 1);
+    let tree = MemoryTree::new([("a/plane.yaml", &format!("{before}{anchored}"))]);
+    let refused = made(&tree, NEW, &Ask { drift: DriftMode::Keep, ..Ask::default() });
+    assert!(refused.changes.is_empty());
+    assert!(refused.missing[0].reason.contains("cannot be written in the form of the files"), "{refused:?}");
+}
+
+#[test]
 fn secrets_are_not_shown_and_a_half_upgrade_is_named() {
     let text = committed_text("linkerd-control-plane", "2026.8.2", "{}");
     let mut half = documents(&text);

@@ -132,6 +132,19 @@ pub(super) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// Puts keys in order and leaves nulls out: neither makes a difference to Kubernetes.
+pub(super) fn ordered(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().filter(|(_, value)| !value.is_null()).collect();
+            entries.sort_by_key(|(key, _)| *key);
+            Value::Object(entries.into_iter().map(|(key, value)| (key.clone(), ordered(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(ordered).collect(),
+        other => other.clone(),
+    }
+}
+
 /// Lists the fields in which two values differ, as deep as they can be named.
 pub(super) fn differing(a: &Value, b: &Value) -> Vec<Field> {
     let mut found = Vec::new();

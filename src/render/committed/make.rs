@@ -9,15 +9,19 @@ use super::{
     Committed, Drift, DriftMode, Refusal, Regenerate,
     candidate::defaults,
     checksum::settle,
+    field::{Field, ordered},
+    keep::{Clash, Keeping, Kept, keep},
+    nondeterministic::Nondeterministic,
     prove::{holds_key, is_printed},
     restore::Restore,
-    retain::retain,
+    retain::{Retained, retain},
     wording,
     work::{Attempt, Work, takes, unrendered, unsound},
     write::{Writing, Written},
 };
 use crate::{
     helm::key_material::private_keys,
+    linkerd::EdgeVersion,
     render::{Chart, Manifest, Object, ObjectKey, RenderError, Rendering, kubernetes},
 };
 
@@ -58,38 +62,42 @@ pub(super) fn make<'w>(
     };
     let without: BTreeSet<&ObjectKey> =
         raw.objects.iter().map(|object| &object.key).filter(|key| left_out(key)).collect();
-    let held = |key: &ObjectKey| raw.get(key).is_some_and(|o| best.groups.hold(o)) && !without.contains(key);
-    if let Some((key, field)) = retained.nowhere.iter().find(|(key, _)| held(key)) {
-        return Err(uncommitted(to, key, &field.to_string()).into());
-    }
     let unsettled = || unsound(to);
+    let Retained { manifest, nowhere } = retained;
     let kept = match &best.embedded {
-        Some(embedded) => embedded.moved(&retained.manifest).ok_or_else(unsettled)?,
-        None => retained.manifest,
+        Some(embedded) => embedded.moved(&manifest).ok_or_else(unsettled)?,
+        None => manifest,
     };
     let new = settle(&best.old, &raw, &kept, (&nondeterministic, &without), &lookup).ok_or_else(unsettled)?;
     let wanted = |object: &Object| best.groups.hold(object) && !without.contains(&object.key);
+    let keeps = request.drift == DriftMode::Keep && !best.drifts.is_empty();
+    let by_hand = keeps.then(|| by_hand(work, best, (&new, &nondeterministic), &wanted)).transpose()?;
+    let new = by_hand.as_ref().map_or(&new, |kept| &kept.new);
+    let wanted = |object: &Object| {
+        wanted(object) && by_hand.as_ref().is_none_or(|kept| !kept.without.contains(&object.key))
+    };
+    if let Some((key, field)) = nowhere.iter().find(|(key, _)| raw.get(key).is_some_and(wanted)) {
+        return Err(uncommitted(to, key, &field.to_string()).into());
+    }
+    let is_nobodys = |key: &ObjectKey| by_hand.as_ref().is_some_and(|kept| kept.changed.contains(key));
     let entries = request.tree.entries();
     let writing = Writing {
         placed: &best.placed,
         old: &best.old,
-        new: &new,
+        new,
         wanted: &wanted,
+        is_nobodys: &is_nobodys,
         taken: &|path| entries.binary_search_by(|e| e.path.cmp(path)).is_ok(),
     };
     let written = writing.write().map_err(|key| {
         (format!("{key} cannot be written in the form of the files"), "render it by hand once".to_owned())
     })?;
-    let mut notes = vec![format!("Rendered with the values of {}.", best.candidate.what)];
-    let assumed = work.kubernetes.as_deref().filter(|_| request.kube_version.is_none());
-    notes.extend(assumed.map(kubernetes::note));
+    let mut notes = notes(request, work, best);
     notes.extend(written.notes.iter().cloned());
     notes.extend(
         without.iter().map(|key| format!("{key} is not in Git as Helm gives it, and is left to its owner.")),
     );
-    let overwritten = best.drifts.iter().filter(|drift| !drift.is_own());
-    notes.extend(overwritten.map(|drift| format!("Overwritten: {drift}.")));
-    let rendering = rendering(work, best, to, (&new, &wanted), notes).ok_or_else(|| unsound(to))?;
+    let rendering = rendering(work, best, to, (new, &wanted), notes).ok_or_else(|| unsound(to))?;
     let rendering = Rendering { places: written.places.clone(), ..rendering };
     let mut known = private_keys(&rendering.before.text);
     known.extend(private_keys(&best.candidate.given(&work.from)));
@@ -101,6 +109,30 @@ pub(super) fn make<'w>(
         return Err((reason, OWN_KEY.to_owned()).into());
     }
     Ok((written, rendering))
+}
+
+/// Merges the changes by hand into the new rendering.
+fn by_hand<'w>(
+    work: &Work<'_>,
+    best: &'w Attempt,
+    (new, nondeterministic): (&Manifest, &Nondeterministic),
+    wanted: &dyn Fn(&Object) -> bool,
+) -> Result<Kept, Refusal<'w>> {
+    let untouched = |old: &Object, new: &Object| is_untouched(work, nondeterministic, [old, new]);
+    let keeping = Keeping { old: &best.old, placed: &best.placed, new, wanted, untouched: &untouched };
+    let kept = keep(&keeping).ok_or_else(|| unsound(work.to.as_ref().unwrap_or(&work.from)))?;
+    kept.map_err(|clash| clashing(work.set, best, &clash))
+}
+
+/// Says how a set was rendered, and what became of the changes by hand.
+fn notes(request: &Regenerate<'_>, work: &Work<'_>, best: &Attempt) -> Vec<String> {
+    let mut notes = vec![format!("Rendered with the values of {}.", best.candidate.what)];
+    let assumed = work.kubernetes.as_deref().filter(|_| request.kube_version.is_none());
+    notes.extend(assumed.map(kubernetes::note));
+    let done = if request.drift == DriftMode::Keep { "Kept" } else { "Overwritten" };
+    let drifts = best.drifts.iter().filter(|drift| !drift.is_own());
+    notes.extend(drifts.map(|drift| format!("{done}: {drift}.")));
+    notes
 }
 
 fn rendering(
@@ -160,6 +192,37 @@ fn refused<'w>(set: &Committed, best: &'w Attempt) -> Refusal<'w> {
             .to_owned(),
         at: best.drifts.first(),
     }
+}
+
+/// Tells whether an object is the same in both versions, but for the release's own name and what each rendering makes anew.
+fn is_untouched(work: &Work<'_>, nondeterministic: &Nondeterministic, sides: [&Object; 2]) -> bool {
+    let [old, new] = sides.map(|object| {
+        let mut value = object.value.clone();
+        let fields = nondeterministic.fields.get(&object.key).into_iter().flatten();
+        let sums =
+            nondeterministic.checksums.iter().filter(|sum| sum.object == object.key).map(|sum| &sum.field);
+        fields.chain(sums).for_each(|field| field.set(&mut value, serde_json::Value::Null));
+        ordered(&value).to_string()
+    });
+    let to = work.to.as_ref().map_or(&work.from.id.version, |to| &to.id.version);
+    let edges = EdgeVersion::from_chart(&work.from.id.version).zip(EdgeVersion::from_chart(to));
+    let renamed = edges.map(|(from, to)| old.replace(&from.to_string(), &to.to_string())).unwrap_or(old);
+    renamed.replace(&work.from.id.version, to) == new
+}
+
+/// Refuses to keep what the release changes too.
+fn clashing<'w>(set: &Committed, best: &'w Attempt, clash: &Clash) -> Refusal<'w> {
+    let Clash { key, field } = clash;
+    let at = best.drifts.iter().find(|drift| {
+        let field = field.as_ref().map(Field::to_string);
+        drift.object == *key
+            && field.zip(drift.field.as_ref()).is_none_or(|(field, drift)| drift.starts_with(&field))
+    });
+    let place = field.as_ref().map(|field| format!(" {field}")).unwrap_or_default();
+    let what = at.map(Drift::to_string).unwrap_or_else(|| key.to_string());
+    let reason = format!("{}: {what}, and the release changes {key}{place} too", set_name(set));
+    let hint = "undo the change, or put it into the values and name them in `render:`, or let `drift: overwrite` replace it";
+    Refusal { reason, hint: hint.to_owned(), at }
 }
 
 /// Refuses to overwrite where either side may be what somebody changed.

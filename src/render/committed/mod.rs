@@ -18,6 +18,7 @@ mod finish;
 mod folds;
 mod graft;
 mod items;
+mod keep;
 mod kustomization;
 mod linkerd_config;
 mod make;
@@ -231,7 +232,7 @@ impl Drift {
                 "name the values that give it in `render:`; if it is your own, take the chart's marks off it (`# Source:`, `linkerd.io/created-by`)"
             }
             false => {
-                "put the change into the values and name them in `render:`, or undo it, or let `drift: overwrite` replace it"
+                "put the change into the values and name them in `render:`, or undo it, or let `drift: keep` keep it or `drift: overwrite` replace it"
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::field::same;
+use super::field::{ordered, same};
 use crate::render::mask;
 
 /// The longest text of a value that is shown.
@@ -189,19 +189,6 @@ impl Escapes {
 /// Returns how much of two texts is the same from their begin.
 fn common(one: &str, other: &str) -> usize {
     one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
-}
-
-/// Puts keys in order and leaves nulls out: neither makes a difference to Kubernetes.
-fn ordered(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().filter(|(_, value)| !value.is_null()).collect();
-            entries.sort_by_key(|(key, _)| *key);
-            Value::Object(entries.into_iter().map(|(key, value)| (key.clone(), ordered(value))).collect())
-        }
-        Value::Array(items) => items.iter().map(ordered).collect(),
-        other => other.clone(),
-    }
 }
 
 #[cfg(test)]

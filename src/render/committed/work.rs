@@ -121,7 +121,7 @@ pub(super) fn complete(request: &Regenerate<'_>, renderer: &dyn Renderer, works:
     let mut waiting = Vec::new();
     let mut jobs: Vec<Job> = Vec::new();
     for work in works.iter_mut().filter_map(|(_, work)| work.as_mut().ok()) {
-        let written = work.is_proven() || request.drift == DriftMode::Overwrite;
+        let written = work.is_proven() || request.drift != DriftMode::Refuse;
         let (Some(to), Some(best)) = (&work.to, &mut work.best) else { continue };
         if best.new.is_empty() && written {
             jobs.extend(best.candidate.jobs(work.kubernetes.as_deref(), work.set, to));

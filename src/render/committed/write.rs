@@ -53,6 +53,8 @@ pub(super) struct Writing<'a> {
     pub(super) new: &'a Manifest,
     /// Tells whether an object is written at all.
     pub(super) wanted: &'a dyn Fn(&Object) -> bool,
+    /// Tells whether an object holds changes by hand, so that no text of Helm's is that of all of it.
+    pub(super) is_nobodys: &'a dyn Fn(&ObjectKey) -> bool,
     /// Tells whether a path is in use.
     pub(super) taken: &'a dyn Fn(&RepoPath) -> bool,
 }
@@ -137,7 +139,9 @@ impl Writing<'_> {
             None if same(&committed.value, &new.value) => Vec::new(),
             None => match grafted(file, committed, &new.value) {
                 Some(splices) => splices,
-                None if committed.item.is_some() => return Err(new.key.clone()),
+                None if committed.item.is_some() || (self.is_nobodys)(&new.key) => {
+                    return Err(new.key.clone());
+                }
                 None => {
                     written
                         .notes
@@ -169,19 +173,29 @@ impl Writing<'_> {
 
     /// Tells whether a document ends in its file as Helm ends it, and not for being the last.
     fn ends_as_helm(&self, file: &CommittedFile, committed: &Object) -> bool {
-        let document = file.manifest.document(committed);
-        let old = self.old.get(&committed.key);
-        !is_last(&file.manifest, committed)
-            && old
-                .is_some_and(|old| !is_last(self.old, old) && tail(self.old.document(old)) == tail(document))
+        !is_last(&file.manifest, committed) && self.is_parted_as_helm(file, committed)
+    }
+
+    /// Tells whether a document ends as Helm ends it before another one.
+    fn is_parted_as_helm(&self, file: &CommittedFile, committed: &Object) -> bool {
+        let end = |manifest: &Manifest, object: &Object| {
+            let document = lf(manifest.document(object));
+            let content = document.get(..content_end(&document)).unwrap_or_default().trim_end().len();
+            document.get(content..).unwrap_or_default().to_owned()
+        };
+        let old = self.old.get(&committed.key).filter(|old| !is_last(self.old, old));
+        old.is_some_and(|old| end(self.old, old) == end(&file.manifest, committed))
     }
 
     /// Returns what parts a document that comes beside another one from the next: as Helm has it where that one is as Helm
     /// has it, else as that one is parted.
     fn parting(&self, file: &CommittedFile, neighbour: &Object, object: &Object) -> String {
-        match self.ends_as_helm(file, neighbour) && !is_last(self.new, object) {
-            true => tail(self.new.document(object)).replacen('\n', "", 1),
-            false => parting(&file.manifest, neighbour),
+        let (is_last_now, is_last_then) = (is_last(&file.manifest, neighbour), is_last(self.new, object));
+        match self.is_parted_as_helm(file, neighbour) {
+            // The last one is gone, and what parted it is there still.
+            true if is_last_now && is_last_then && self.placed.files.len() == 1 => String::new(),
+            true if !is_last_now && !is_last_then => tail(self.new.document(object)).replacen('\n', "", 1),
+            _ => parting(&file.manifest, neighbour),
         }
     }
 
@@ -364,10 +378,7 @@ fn dropped(file: &CommittedFile, object: &Object) -> Splice {
 fn parting(manifest: &Manifest, object: &Object) -> String {
     let end = |object: &Object| {
         let document = lf(manifest.document(object));
-        let is_none = |line: &&str| line.trim().is_empty() || line.starts_with('#');
-        let lines: Vec<&str> = document.split_inclusive('\n').collect();
-        let parting = lines.iter().rev().take_while(|line| is_none(line)).count();
-        lines.get(lines.len() - parting..).unwrap_or_default().concat()
+        document.get(content_end(&document)..).unwrap_or_default().to_owned()
     };
     let own = end(object);
     let is_usual = || manifest.objects.iter().any(|o| o.document != object.document && end(o) == own);
@@ -375,6 +386,13 @@ fn parting(manifest: &Manifest, object: &Object) -> String {
         true => own,
         false => String::new(),
     }
+}
+
+/// Returns where the lines begin that a document ends with and that say nothing.
+fn content_end(document: &str) -> usize {
+    let is_none = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    let parting = document.split_inclusive('\n').rev().take_while(is_none).map(str::len);
+    document.len() - parting.sum::<usize>()
 }
 
 /// Returns a text with line feeds only, without those at its end.
@@ -415,7 +433,8 @@ fn whole(file: &CommittedFile, committed: &Object, new: &Object, body: String) -
     let document = file.manifest.document(committed);
     let json = document.trim_start().starts_with('{');
     let body = if json { serde_json::to_string_pretty(&new.value).unwrap_or(body) } else { body };
-    let end = committed.span.start + document.trim_end().len();
+    let content = document.get(..content_end(document)).unwrap_or_default();
+    let end = committed.span.start + content.trim_end().len();
     Splice { span: committed.span.start..end, with: ended(&body, text) }
 }
 
