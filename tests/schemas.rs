@@ -8,12 +8,15 @@ mod support;
 use serde_json::{Map, Value, json};
 use support::{
     charts::ChartRepository,
+    feed::release,
     helm::helm,
+    http::send,
     mesh::{MESH, mesh_and},
     process::Home,
-    scene::Scene,
+    scene::{REPO, Scene, TOKEN},
     schema::{DOCUMENTS, refusal},
 };
+use uplinker::report::Document;
 
 /// Real reports of each form.
 fn reports() -> Vec<Value> {
@@ -41,7 +44,7 @@ fn reports() -> Vec<Value> {
     let verify =
         scene.home.run(["verify", "--format", "json"]).arg(format!("--charts-url={}", scene.feed.charts()));
     let verify = verify.env("UPLINKER_HELM", helm()).arg(scene.repo.path()).done().exits(0).json();
-    vec![
+    let mut all = vec![
         pins,
         json("plan"),
         json("run"),
@@ -51,7 +54,31 @@ fn reports() -> Vec<Value> {
         repositories,
         verify,
         releases(),
-    ]
+    ];
+    all.extend(served(&scene));
+    all
+}
+
+/// What a daemon answers.
+fn served(scene: &Scene) -> [Value; 3] {
+    scene.github.close(REPO, 1, "ada");
+    scene.feed.publish(release("edge-26.8.4", "2026-08-22T09:00:00Z"));
+    let run = scene.home.run(["serve", "--listen", "127.0.0.1:0", "--forge", "github"]);
+    let run = run.arg(scene.github.url(REPO)).args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN);
+    let daemon = run.start();
+    let address = daemon.address();
+    let get = |path: &str| send(address, "GET", path, &[], b"").unwrap().as_json();
+    let start = std::time::Instant::now();
+    let all = loop {
+        let all = get("/api/v1/repositories");
+        if !all["repositories"][0]["status"].is_null() {
+            break all;
+        }
+        assert!(start.elapsed().as_secs() < 180, "no pass: {}", daemon.stderr());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    let one = get(&format!("/api/v1/repositories/{}", all["repositories"][0]["id"].as_str().unwrap()));
+    [all, one, get("/api/v1/events")]
 }
 
 /// Every place in a document that holds an object.
@@ -120,6 +147,22 @@ fn a_document_of_another_form_or_version_is_refused() {
     assert_eq!(refusal(&plan), None, "a run has the same fields");
     plan["decision"][0]["hold"] = json!({"reason": {"kind": "tired"}, "release": null, "until": null});
     assert!(refusal(&plan).is_some(), "the reasons of a hold are a closed list");
+}
+
+#[test]
+fn the_committed_schemas_are_fresh() {
+    for (word, document) in [
+        ("service", Document::Service),
+        ("service-repository", Document::ServiceRepository),
+        ("service-events", Document::ServiceEvents),
+    ] {
+        let path = format!("schema/{word}.schema.json");
+        let committed = std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR")));
+        assert!(
+            committed.unwrap_or_default() == uplinker::report::schema(document),
+            "{path} is stale; refresh it with:\n  cargo run --quiet -- schema {word} > {path}\n"
+        );
+    }
 }
 
 #[test]

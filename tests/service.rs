@@ -8,6 +8,7 @@ mod service {
     mod lists;
     mod logs;
     mod metrics;
+    mod pages;
     mod webhooks;
 }
 mod support;

@@ -44,6 +44,12 @@ enum Of {
     Doctor,
     /// `repositories --format json`
     Repositories,
+    /// /api/v1/repositories of `serve`
+    Service,
+    /// /api/v1/repositories/ID of `serve`
+    ServiceRepository,
+    /// /api/v1/events of `serve`
+    ServiceEvents,
 }
 
 /// Runs the command.
@@ -58,6 +64,9 @@ pub(super) fn execute(args: &SchemaArgs, context: &Context) -> Result<Exit, Erro
         Of::Status => Some(Document::Status),
         Of::Doctor => Some(Document::Doctor),
         Of::Repositories => Some(Document::Repositories),
+        Of::Service => Some(Document::Service),
+        Of::ServiceRepository => Some(Document::ServiceRepository),
+        Of::ServiceEvents => Some(Document::ServiceEvents),
     };
     let text = match (document, context.format) {
         (None, Some(Format::Markdown)) => reference::page(),

@@ -14,6 +14,7 @@ mod releases;
 mod repositories;
 mod run;
 mod schema;
+mod service;
 mod status;
 mod summary;
 mod table;
@@ -45,6 +46,9 @@ pub use escape::{for_json, for_terminal, lines_for_terminal};
 pub use plan::DecisionOutcome;
 pub use repositories::RepositoriesReport;
 pub use schema::{Document, schema};
+pub use service::{
+    Event, EventRow, EventsReport, PassRow, RepositoryRow, ServiceReport, ServiceRepositoryReport,
+};
 pub use status::{Behind, OpenPull, StatusReport, StatusRow};
 pub use verify::{DriftRow, ManifestRow, OwnRow, UnprovenRow, VerifyReport};
 

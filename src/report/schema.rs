@@ -7,7 +7,7 @@ use schemars::{
 };
 use serde_json::json;
 
-use super::{doctor, pins, plan, releases, repositories, status, verify};
+use super::{doctor, pins, plan, releases, repositories, service, status, verify};
 
 /// A report with a versioned form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,12 @@ pub enum Document {
     Doctor,
     /// `uplinker.repositories/v1`.
     Repositories,
+    /// `uplinker.service/v1`.
+    Service,
+    /// `uplinker.service-repository/v1`.
+    ServiceRepository,
+    /// `uplinker.service-events/v1`.
+    ServiceEvents,
 }
 
 /// Returns the JSON Schema of a report as text that ends with a line break.
@@ -41,6 +47,11 @@ pub fn schema(document: Document) -> String {
         Document::Status => ("uplinker.status/v1", of::<status::Document<'_>>()),
         Document::Doctor => ("uplinker.doctor/v1", of::<doctor::Document<'_>>()),
         Document::Repositories => ("uplinker.repositories/v1", of::<repositories::Document<'_>>()),
+        Document::Service => ("uplinker.service/v1", of::<service::Service<'_>>()),
+        Document::ServiceRepository => {
+            ("uplinker.service-repository/v1", of::<service::ServiceRepository<'_>>())
+        }
+        Document::ServiceEvents => ("uplinker.service-events/v1", of::<service::ServiceEvents<'_>>()),
     };
     schema.insert("title".to_owned(), json!(name));
     schema.remove("description");

@@ -148,7 +148,8 @@ impl StatusRow {
 // === impl Behind ===
 
 impl Behind {
-    fn words(&self) -> String {
+    /// Returns it in words.
+    pub fn words(&self) -> String {
         match (self.releases, self.days) {
             (0, _) => "current".to_owned(),
             (releases, None) => plural(releases, "release"),

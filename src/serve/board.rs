@@ -4,21 +4,32 @@
 //! next passes of a daemon that starts anew.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use jiff::Timestamp;
 use prometheus_client::metrics::histogram::Histogram;
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     linkerd::EdgeVersion,
-    report::{DecisionOutcome, Outcome, PinRow, RunReport, StageDecision, StageReport, StatusReport},
+    pins::Stage,
+    report::{
+        DecisionOutcome, Event, EventRow, Outcome, PassRow, PinRow, RepositoryRow, RunReport, ServiceReport,
+        ServiceRepositoryReport, StageDecision, StageReport, StatusReport,
+    },
 };
 
 /// The upper ends of the classes that passes are counted in by the seconds that they took.
 const SECONDS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
+
+/// So many events are remembered.
+const EVENTS: usize = 200;
+
+/// The longest text of an event, in characters.
+const LONGEST: usize = 500;
 
 /// What the daemon knows, shared by those who find it out and those who show it.
 pub struct Board(Mutex<Facts>);
@@ -44,6 +55,8 @@ pub(super) struct Facts {
     pub(super) durations: Histogram,
     /// What became of pull requests since the start.
     pub(super) changes: BTreeMap<&'static str, u64>,
+    /// What happened since then, oldest first.
+    pub(super) events: VecDeque<EventRow>,
 }
 
 /// What the feeds tell.
@@ -91,6 +104,17 @@ pub struct Done<'r> {
     pub status: Option<StatusReport>,
 }
 
+/// One thing that happened, as it is noted.
+#[derive(Clone, Copy)]
+struct Happened<'a> {
+    time: Timestamp,
+    event: Event,
+    text: &'a str,
+    repository: Option<&'a str>,
+    of: Option<(&'a str, Stage)>,
+    url: Option<&'a str>,
+}
+
 /// What was decided for a stage.
 #[derive(Clone, Debug)]
 pub(super) struct Decided {
@@ -116,6 +140,7 @@ impl Board {
             passes: BTreeMap::new(),
             durations: Histogram::new(SECONDS),
             changes: BTreeMap::new(),
+            events: VecDeque::new(),
         }))
     }
 
@@ -130,13 +155,24 @@ impl Board {
     /// Returns the repositories whose last pass failed.
     pub fn failing(&self) -> BTreeSet<String> {
         let facts = self.lock();
-        let failing = facts.repositories.iter().filter(|(_, known)| known.fails());
+        let failing = facts.repositories.iter().filter(|(_, known)| known.failure().is_some());
         failing.map(|(name, _)| name.clone()).collect()
     }
 
     /// Notes what the feeds told.
-    pub fn releases(&self, count: usize, newest: Option<(EdgeVersion, Option<Timestamp>)>) {
-        self.lock().releases = Some(Releases { count, newest });
+    pub fn releases(&self, now: Timestamp, count: usize, newest: Option<(EdgeVersion, Option<Timestamp>)>) {
+        let facts = &mut *self.lock();
+        let before = facts.newest();
+        facts.releases = Some(Releases { count, newest });
+        if let (Some(before), Some(newest)) = (before, facts.newest())
+            && before < newest
+        {
+            facts.happened(Happened {
+                event: Event::Released,
+                text: &newest.to_string(),
+                ..Happened::at(now)
+            });
+        }
     }
 
     /// Tells whether where the targets of a repository stand has to be looked at again after a pass: what the pass found
@@ -160,8 +196,19 @@ impl Board {
         if pass.failure.is_none() {
             facts.succeeded = Some(pass.began);
         }
-        let changed = done.iter().flat_map(|done| &done.report.stages).filter_map(change);
-        changed.for_each(|word| *facts.changes.entry(word).or_default() += 1);
+        for stage in done.iter().flat_map(|done| &done.report.stages) {
+            facts.stage_changed(repository, stage, pass.began);
+        }
+        let failed = facts.repositories.get(repository).and_then(Known::failure).is_some();
+        let turn = match &pass.failure {
+            Some(failure) if !failed => Some((Event::Failing, failure.as_str())),
+            None if failed => Some((Event::Recovered, "")),
+            _ => None,
+        };
+        if let Some((event, text)) = turn {
+            let repository = Some(repository);
+            facts.happened(Happened { event, text, repository, ..Happened::at(pass.began) });
+        }
         let basis = done.as_ref().map(|done| facts.basis(done.report));
         // It may have been taken off the list meanwhile.
         let Some(known) = facts.repositories.get_mut(repository) else { return };
@@ -189,6 +236,59 @@ impl Board {
 // === impl Facts ===
 
 impl Facts {
+    /// Returns the newest release that is not advised against.
+    pub(super) fn newest(&self) -> Option<EdgeVersion> {
+        self.releases.and_then(|releases| Some(releases.newest?.0))
+    }
+
+    /// Finds a repository by the id that its addresses have.
+    pub(super) fn find(&self, id: &str) -> Option<(&String, &Known)> {
+        self.repositories.iter().find(|(name, _)| id_of(name) == id)
+    }
+
+    /// Returns all of it, for programs.
+    pub(super) fn report(&self, ready: bool) -> ServiceReport {
+        ServiceReport {
+            started: self.started,
+            ready,
+            newest: self.newest(),
+            repositories: self.repositories.iter().map(|(name, known)| known.row(name)).collect(),
+        }
+    }
+
+    /// Returns a repository with its pins, for programs.
+    pub(super) fn repository(&self, id: &str) -> Option<ServiceRepositoryReport> {
+        let (name, known) = self.find(id)?;
+        Some(ServiceRepositoryReport { repository: known.row(name), pins: known.pins.clone() })
+    }
+
+    fn stage_changed(&mut self, repository: &str, stage: &StageReport, time: Timestamp) {
+        let event = match &stage.outcome {
+            Some(Outcome::Opened(_)) => Event::Opened,
+            Some(Outcome::Updated(_)) => Event::Updated,
+            Some(Outcome::Merged(_)) => Event::Merged,
+            Some(Outcome::Closed(_)) => Event::Closed,
+            Some(Outcome::Unchanged(_) | Outcome::LeftAlone { .. }) | None => return,
+        };
+        let Some((outcome, pull)) = stage.outcome.as_ref().and_then(|o| Some((o, o.pull()?))) else { return };
+        *self.changes.entry(outcome.word(true)).or_default() += 1;
+        self.happened(Happened {
+            event,
+            text: &pull.title,
+            repository: Some(repository),
+            of: Some((&stage.target, stage.stage)),
+            url: Some(&pull.url),
+            ..Happened::at(time)
+        });
+    }
+
+    fn happened(&mut self, what: Happened<'_>) {
+        if self.events.len() >= EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(what.row());
+    }
+
     /// What a look at where targets stand depends on, as far as a pass sees it.
     fn basis(&self, report: &RunReport) -> String {
         let newest = self.releases.and_then(|releases| releases.newest);
@@ -208,9 +308,19 @@ impl Facts {
 // === impl Known ===
 
 impl Known {
-    /// Tells whether the last pass failed.
-    pub(super) fn fails(&self) -> bool {
-        self.pass.as_ref().is_some_and(|pass| pass.failure.is_some())
+    fn row(&self, name: &str) -> RepositoryRow {
+        let pass = self.pass.as_ref().map(|pass| PassRow {
+            run: pass.run.clone(),
+            began: pass.began,
+            milliseconds: u64::try_from(pass.took.as_millis()).unwrap_or(u64::MAX),
+            failure: pass.failure.clone(),
+        });
+        RepositoryRow { id: id_of(name), name: name.to_owned(), pass, status: self.status.clone() }
+    }
+
+    /// Returns why the last pass failed, where it did.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.pass.as_ref()?.failure.as_deref()
     }
 }
 
@@ -234,11 +344,37 @@ impl Decided {
     }
 }
 
-/// What became of a pull request in this pass; `None` where nothing did.
-fn change(stage: &StageReport) -> Option<&'static str> {
-    let outcome = stage.outcome.as_ref()?;
-    let changed = !matches!(outcome, Outcome::Unchanged(_) | Outcome::LeftAlone { .. });
-    changed.then(|| outcome.word(true))
+// === impl Happened ===
+
+impl<'a> Happened<'a> {
+    fn at(time: Timestamp) -> Self {
+        Self { time, event: Event::Released, text: "", repository: None, of: None, url: None }
+    }
+
+    fn row(&self) -> EventRow {
+        let Self { time, event, text, repository, of, url } = *self;
+        let text: String = text.chars().take(LONGEST).collect();
+        let id = short(&format!("{event:?} {time} {repository:?} {of:?} {url:?} {text}"));
+        EventRow {
+            id,
+            time,
+            event,
+            repository: repository.map(str::to_owned),
+            target: of.map(|(target, _)| target.to_owned()),
+            stage: of.map(|(_, stage)| stage),
+            text,
+            url: url.map(str::to_owned),
+        }
+    }
+}
+
+/// Returns what the addresses of a repository's pages have of it.
+pub(super) fn id_of(repository: &str) -> String {
+    short(repository)
+}
+
+fn short(text: &str) -> String {
+    Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Tells whether a look has every pull request that the pass knew to be open.

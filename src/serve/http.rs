@@ -13,7 +13,7 @@ use std::{
 use axum::{
     Router,
     body::Bytes,
-    extract::{DefaultBodyLimit, Request, State},
+    extract::{DefaultBodyLimit, Path, Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
@@ -33,11 +33,14 @@ use tokio::{
 
 use super::{
     board::Board,
-    metrics,
+    metrics, page,
     readiness::unready,
     webhook::{self, Hooks, Verdict},
 };
-use crate::sys::{clock::Clock, http::Traffic};
+use crate::{
+    report::EventsReport,
+    sys::{clock::Clock, http::Traffic},
+};
 
 /// The most connections at once; who comes later waits.
 const CONNECTIONS: usize = 128;
@@ -155,6 +158,16 @@ fn router(site: Site) -> Router {
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route("/webhook", post(webhook))
+        .route("/", get(index))
+        .route("/targets/{id}/{target}", get(target))
+        .route("/events.atom", get(events))
+        .route(
+            "/style.css",
+            get(|| async { ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], page::STYLE) }),
+        )
+        .route("/api/v1/repositories", get(repositories))
+        .route("/api/v1/repositories/{id}", get(repository))
+        .route("/api/v1/events", get(api_events))
         .fallback(|| async { StatusCode::NOT_FOUND })
         .layer(DefaultBodyLimit::max(webhook::LARGEST))
         .layer(middleware::from_fn(guarded))
@@ -197,6 +210,53 @@ async fn metrics(State(site): State<Arc<Site>>) -> Response {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
+}
+
+async fn index(State(site): State<Arc<Site>>) -> Response {
+    shown("text/html; charset=utf-8", page::index(&site.board.lock(), Clock::System.now()))
+}
+
+async fn target(State(site): State<Arc<Site>>, Path((id, target)): Path<(String, String)>) -> Response {
+    match page::target(&site.board.lock(), &id, &target, Clock::System.now()) {
+        Some(page) => shown("text/html; charset=utf-8", page),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn events(State(site): State<Arc<Site>>) -> Response {
+    shown("application/atom+xml; charset=utf-8", page::events(&site.board.lock()))
+}
+
+/// A page that does not render is a defect of the program; what it lacks stands in the log.
+fn shown(kind: &'static str, page: Result<String, minijinja::Error>) -> Response {
+    match page {
+        Ok(page) => ([(header::CONTENT_TYPE, kind)], page).into_response(),
+        Err(error) => {
+            tracing::error!("cannot write a page: {error:#}; please report this");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+async fn repositories(State(site): State<Arc<Site>>) -> Response {
+    let facts = site.board.lock();
+    let report = facts.report(unready(&facts, Clock::System.now()).is_none());
+    drop(facts);
+    json(report.json())
+}
+
+async fn repository(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Response {
+    let report = site.board.lock().repository(&id);
+    report.map_or_else(|| StatusCode::NOT_FOUND.into_response(), |report| json(report.json()))
+}
+
+async fn api_events(State(site): State<Arc<Site>>) -> Response {
+    let events = site.board.lock().events.iter().rev().cloned().collect();
+    json(EventsReport { events }.json())
+}
+
+fn json(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 /// An answer has no words: who may know more looks at the metrics and the log.

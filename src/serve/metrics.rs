@@ -83,7 +83,7 @@ fn passes(sheet: &mut Sheet, facts: &Facts) {
     let last = facts.succeeded.map_or(0.0, seconds);
     let help = "When the last pass began that succeeded, over any repository; 0 before the first";
     sheet.gauge("last_success_timestamp_seconds", help, last);
-    let failing = facts.repositories.values().filter(|known| known.fails()).count();
+    let failing = facts.repositories.values().filter(|known| known.failure().is_some()).count();
     sheet.gauge("repositories_failing", "Repositories whose last pass failed", failing as f64);
     let changes =
         facts.changes.iter().map(|(change, count)| (vec![("change", (*change).to_owned())], *count));

@@ -9,6 +9,7 @@ mod agenda;
 mod board;
 mod http;
 mod metrics;
+mod page;
 mod readiness;
 mod shard;
 mod webhook;

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(seen(0), Some(Unready::Starting { passed: 0, all: 2 }));
         board.passed("a", pass(1, None), None);
         assert_eq!(seen(1), Some(Unready::Starting { passed: 1, all: 2 }));
-        board.releases(3, None);
+        board.releases(at(1), 3, None);
         assert_eq!(seen(2), None, "the feeds were read");
         board.passed("b", pass(100, Some("500")), None);
         assert_eq!(seen(181), None);

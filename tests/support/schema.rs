@@ -11,7 +11,7 @@ use uplinker::{
 };
 
 /// All documents with a schema, by their names.
-pub const DOCUMENTS: [(&str, Document); 8] = [
+pub const DOCUMENTS: [(&str, Document); 11] = [
     ("uplinker.pins/v1", Document::Pins),
     ("uplinker.plan/v1", Document::Plan),
     ("uplinker.run/v1", Document::Run),
@@ -20,6 +20,9 @@ pub const DOCUMENTS: [(&str, Document); 8] = [
     ("uplinker.status/v1", Document::Status),
     ("uplinker.doctor/v1", Document::Doctor),
     ("uplinker.repositories/v1", Document::Repositories),
+    ("uplinker.service/v1", Document::Service),
+    ("uplinker.service-repository/v1", Document::ServiceRepository),
+    ("uplinker.service-events/v1", Document::ServiceEvents),
 ];
 
 /// Returns what a schema has against a document; the document names its schema itself.

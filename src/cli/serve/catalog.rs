@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use jiff::Timestamp;
+
 use crate::{
     cli::{Error, request::Network, session::Session},
     pipeline,
@@ -48,7 +50,8 @@ impl SharedCatalog<'_> {
         if let Ok(catalog) = &catalog {
             let newest = pipeline::newest(catalog);
             let published = |version| catalog.get(version).and_then(|release| release.published);
-            self.board.releases(catalog.releases.len(), newest.map(|newest| (newest, published(newest))));
+            let newest = newest.map(|newest| (newest, published(newest)));
+            self.board.releases(Timestamp::now(), catalog.releases.len(), newest);
         }
         *last = Some((Instant::now(), catalog.clone()));
         catalog

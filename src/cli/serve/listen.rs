@@ -9,8 +9,8 @@ use crate::{cli::Error, serve::Listener, sys::env};
 /// Where the daemon answers.
 #[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct ListenArgs {
-    /// Answer HTTP here: /healthz, /readyz and /metrics. An address and a port, such as 127.0.0.1:8080; `:8080` is
-    /// every address [default: nowhere]
+    /// Answer HTTP here: a status page, /api/v1, /healthz, /readyz, /metrics. An address and a port, such as
+    /// 127.0.0.1:8080; `:8080` is every address [default: nowhere]
     #[arg(long, env = env::LISTEN, hide_env_values = true, value_name = "ADDRESS", value_parser = listen)]
     listen: Option<Addresses>,
 }

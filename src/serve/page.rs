@@ -1,0 +1,175 @@
+//! The pages: where every target stands, one target with its pins, what happened.
+//!
+//! In: what the board knows. Out: HTML and Atom. Every text may be a stranger's: hidden characters are shown by their
+//! numbers, the rest is escaped, and a link leads to a web page or nowhere.
+
+use std::sync::OnceLock;
+
+use jiff::Timestamp;
+use minijinja::{Environment, UndefinedBehavior, Value, context, escape_formatter, value::Serde};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+
+use super::{
+    board::{Facts, Known, id_of},
+    readiness::unready,
+};
+use crate::{
+    linkerd::EdgeVersion,
+    report::{EventRow, OpenPull, PinRow, StatusRow, for_terminal},
+};
+
+/// How the pages look.
+pub(super) const STYLE: &str = include_str!("../../templates/service/style.css");
+
+/// So many pins of a target are shown.
+const PINS: usize = 1000;
+
+/// What a part of a path keeps as it is.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// A repository on the first page.
+#[derive(Serialize)]
+struct Entry<'f> {
+    id: String,
+    name: &'f str,
+    failure: Option<&'f str>,
+    passed: bool,
+    rows: Vec<Row<'f>>,
+}
+
+/// A stage of a target.
+#[derive(Serialize)]
+struct Row<'f> {
+    target: &'f str,
+    stage: &'static str,
+    release: Option<EdgeVersion>,
+    since: Option<Timestamp>,
+    behind: Option<String>,
+    next: Option<EdgeVersion>,
+    waits: Option<&'f str>,
+    until: Option<Timestamp>,
+    pull: Option<&'f OpenPull>,
+}
+
+/// An event in words.
+#[derive(Serialize)]
+struct Told<'f> {
+    words: &'static str,
+    #[serde(flatten)]
+    event: &'f EventRow,
+}
+
+type Page = Result<String, minijinja::Error>;
+
+/// The first page.
+pub(super) fn index(facts: &Facts, now: Timestamp) -> Page {
+    let entries = facts.repositories.iter().map(|(name, known)| Entry {
+        id: id_of(name),
+        name,
+        failure: known.failure(),
+        passed: known.pass.is_some(),
+        rows: rows(known, |_| true),
+    });
+    let entries: Vec<Entry<'_>> = entries.collect();
+    let unready = unready(facts, now).map(|reason| reason.to_string());
+    render(
+        "index.html",
+        context! { repositories => Serde(entries), unready, newest => Serde(facts.newest()), now => Serde(now) },
+    )
+}
+
+/// The page of a target; `None` where there is none.
+pub(super) fn target(facts: &Facts, id: &str, target: &str, now: Timestamp) -> Option<Page> {
+    let (name, known) = facts.find(id)?;
+    let status = known.status.as_ref()?;
+    let rows = rows(known, |row| row.target == target);
+    if rows.is_empty() {
+        return None;
+    }
+    let its = |pin: &&PinRow| pin.target.as_deref() == Some(target);
+    let pins: Vec<&PinRow> = known.pins.iter().filter(its).take(PINS).collect();
+    let more = known.pins.iter().filter(its).count() - pins.len();
+    let about = |event: &&EventRow| {
+        event.repository.as_deref() == Some(name) && event.target.as_deref().is_none_or(|own| own == target)
+    };
+    let events: Vec<Told<'_>> = facts.events.iter().rev().filter(about).map(Told::of).collect();
+    let pass = known.pass.as_ref();
+    let milliseconds = pass.map(|pass| u64::try_from(pass.took.as_millis()).unwrap_or(u64::MAX));
+    let data = context! {
+        id, name, target, more, milliseconds,
+        newest => Serde(facts.newest()), now => Serde(now),
+        failure => known.failure(),
+        began => Serde(pass.map(|pass| pass.began)),
+        run => pass.map(|pass| pass.run.as_str()),
+        base => status.base.as_str(), base_commit => status.base_commit.get(..12), notes => Serde(&status.notes),
+        rows => Serde(rows), pins => Serde(pins), events => Serde(events),
+    };
+    Some(render("target.html", data))
+}
+
+/// What happened since the start, as Atom.
+pub(super) fn events(facts: &Facts) -> Page {
+    let updated = facts.events.back().map_or(facts.started, |event| event.time);
+    let events: Vec<Told<'_>> = facts.events.iter().rev().map(Told::of).collect();
+    render("events.xml", context! { updated => Serde(updated), events => Serde(events) })
+}
+
+fn rows(known: &Known, is_meant: impl Fn(&StatusRow) -> bool) -> Vec<Row<'_>> {
+    let all = known.status.iter().flat_map(|status| &status.targets).filter(|row| is_meant(row));
+    let shown = all.map(|row| Row {
+        target: &row.target,
+        stage: row.stage.name(),
+        release: row.release,
+        since: row.since,
+        behind: row.behind.as_ref().map(|behind| behind.words()),
+        next: row.next,
+        waits: row.waits.as_deref(),
+        until: row.until,
+        pull: row.pull_request.as_ref(),
+    });
+    shown.collect()
+}
+
+impl<'f> Told<'f> {
+    fn of(event: &'f EventRow) -> Self {
+        Self { words: event.event.words(), event }
+    }
+}
+
+fn render(name: &str, data: Value) -> Page {
+    static TEMPLATES: OnceLock<Result<Environment<'static>, minijinja::Error>> = OnceLock::new();
+    match TEMPLATES.get_or_init(templates) {
+        Ok(templates) => templates.get_template(name)?.render(data),
+        Err(error) => Err(minijinja::Error::new(error.kind(), error.to_string())),
+    }
+}
+
+fn templates() -> Result<Environment<'static>, minijinja::Error> {
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    templates.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => {
+            escape_formatter(out, state, &Value::from(for_terminal(text).as_ref()))
+        }
+        _ => escape_formatter(out, state, value),
+    });
+    templates.add_filter("time", |time: &str| match time.parse::<Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        Err(_) => time.to_owned(),
+    });
+    templates.add_filter("segment", |text: &str| utf8_percent_encode(text, SEGMENT).to_string());
+    // A forge's word for an address may be anything, such as a script.
+    templates.add_filter("web", |url: Value| {
+        url.as_str().is_some_and(|url| url.starts_with("https://") || url.starts_with("http://"))
+    });
+    for (name, source) in [
+        ("page.html", include_str!("../../templates/service/page.html")),
+        ("index.html", include_str!("../../templates/service/index.html")),
+        ("target.html", include_str!("../../templates/service/target.html")),
+        ("events.xml", include_str!("../../templates/service/events.xml")),
+    ] {
+        templates.add_template(name, source)?;
+    }
+    Ok(templates)
+}
