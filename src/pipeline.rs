@@ -12,6 +12,7 @@ mod error;
 mod landed;
 mod lists;
 mod merging;
+mod overview;
 mod past;
 mod promotion;
 mod propose;
@@ -284,6 +285,9 @@ fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> R
     let mut report = survey.report(&base, reports(drafts), operator.to);
     report.writes = true;
     report.notes.extend(notes);
+    let overview =
+        overview::Keeping { survey: &survey, base: &base, config: &config, operator, remote, forge };
+    report.notes.extend(overview.keep(&report)?);
     Ok(report)
 }
 

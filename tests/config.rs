@@ -126,7 +126,7 @@ fn a_targets_own_schedule_is_in_the_time_zone_of_the_file() {
 fn the_sample_of_every_key_has_every_key() {
     let text =
         fs::read_to_string(files("valid").iter().find(|p| p.ends_with("every-key.yaml")).unwrap()).unwrap();
-    for key in keys::KEYS.iter().filter(|k| k.state == keys::State::Ready) {
+    for key in keys::KEYS {
         assert!(text.contains(&format!("{}:", key.name())), "{} is in no sample", key.path);
     }
 }

@@ -11,8 +11,6 @@ pub struct Key {
     pub default: &'static str,
     /// What it does, for people; Markdown.
     pub meaning: &'static str,
-    /// Whether it works.
-    pub state: State,
 }
 
 /// What may be written under a key.
@@ -38,8 +36,6 @@ pub enum Shape {
     Text(Text),
     /// A list of texts.
     Texts(Text),
-    /// Anything: the key is refused before its value is looked at.
-    Any,
 }
 
 /// What a text must look like.
@@ -87,21 +83,8 @@ pub enum Text {
     Wording,
 }
 
-/// Whether a key works in this version of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It works.
-    Ready,
-    /// It is planned: writing it is an error, never a silent nothing.
-    Later,
-}
-
 const fn key(path: &'static str, shape: Shape, default: &'static str, meaning: &'static str) -> Key {
-    Key { path, shape, default, meaning, state: State::Ready }
-}
-
-const fn later(path: &'static str, meaning: &'static str) -> Key {
-    Key { path, shape: Shape::Any, default: "", meaning, state: State::Later }
+    Key { path, shape, default, meaning }
 }
 
 /// Every key, in the order of the reference page.
@@ -333,7 +316,12 @@ pub const KEYS: &[Key] = &[
         "`propose`",
         "What becomes of a change that a check blocks: a pull request that says so, or none.",
     ),
-    later("overview", "One issue that shows where every target stands."),
+    key(
+        "overview",
+        Shape::Word(&["none", "issue"]),
+        "`none`",
+        "`issue` keeps [one issue](#overview) that shows where every target stands.",
+    ),
     key("pullRequest", Shape::Section, "", "How pull requests look."),
     key("pullRequest.labels", Shape::Texts(Text::Free), "", "Labels to add."),
     key(
@@ -422,7 +410,6 @@ impl Shape {
             Self::Word(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(" or "),
             Self::Text(text) => text.expected().to_owned(),
             Self::Texts(text) => format!("a list, each item {}", text.expected()),
-            Self::Any => "anything".to_owned(),
         }
     }
 }

@@ -51,6 +51,8 @@ pub struct Config {
     pub render: Vec<RenderEntry>,
     /// What becomes of manual changes in rendered manifests.
     pub drift: DriftMode,
+    /// Whether one issue shows where every target stands.
+    pub overview: bool,
     /// What becomes of a change that must not be merged as it is.
     pub on_block: OnBlock,
     /// How pull requests look.
@@ -201,6 +203,7 @@ impl Default for Config {
             data_plane: DataPlane::default(),
             render: Vec::new(),
             drift: DriftMode::Refuse,
+            overview: false,
             on_block: OnBlock::Propose,
             pull_request: PullRequestConfig::default(),
             commit: CommitConfig::default(),

@@ -32,6 +32,7 @@ pub(super) struct Raw {
     pub control_plane: Word,
     pub render: Vec<RawRender>,
     pub drift: Word,
+    pub overview: Word,
     pub on_block: Word,
     pub labels: Words,
     pub reviewers: Words,
@@ -221,6 +222,7 @@ impl Raw {
                 .map(RawRender::read)
                 .collect(),
             drift: file.word("drift"),
+            overview: file.word("overview"),
             on_block: file.word("onBlock"),
             labels: pull_request.words("labels"),
             reviewers: pull_request.words("reviewers"),

@@ -43,6 +43,7 @@ pub(super) fn convert(raw: &Raw, mistakes: &mut Mistakes) -> Config {
             Some("keep") => DriftMode::Keep,
             _ => DriftMode::Refuse,
         },
+        overview: word(&raw.overview) == Some("issue"),
         on_block: match word(&raw.on_block) {
             Some("hold") => OnBlock::Hold,
             _ => OnBlock::Propose,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::keys::{KEYS, Shape, State, Text};
+use super::keys::{KEYS, Shape, Text};
 use crate::sys::env;
 
 /// The page around the tables.
@@ -10,25 +10,15 @@ const PAGE: &str = include_str!("../../templates/configuration.md");
 
 /// Returns the page as Markdown.
 pub fn page() -> String {
-    PAGE.replace("<!-- keys -->\n", &key_table())
-        .replace("<!-- later -->\n", &later_list())
-        .replace("<!-- variables -->\n", &variable_table())
+    PAGE.replace("<!-- keys -->\n", &key_table()).replace("<!-- variables -->\n", &variable_table())
 }
 
 fn key_table() -> String {
     let mut out = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
-    for key in KEYS.iter().filter(|k| k.state == State::Ready) {
+    for key in KEYS {
         let default = if key.default.is_empty() { "none" } else { key.default };
         // Writing to a String cannot fail.
         let _ = writeln!(out, "| `{}` | {} | {default} | {} |", key.path, value(key.shape), key.meaning);
-    }
-    out
-}
-
-fn later_list() -> String {
-    let mut out = String::new();
-    for key in KEYS.iter().filter(|k| k.state == State::Later) {
-        let _ = writeln!(out, "- `{}`: {}", key.path, key.meaning);
     }
     out
 }
@@ -54,7 +44,6 @@ fn value(shape: Shape) -> String {
         Shape::Word(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),
         Shape::Text(text) => kind(text).to_owned(),
         Shape::Texts(text) => format!("list of {}", plural(text)),
-        Shape::Any => String::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::keys::{self, Key, Shape, State, Text};
+use super::keys::{self, Key, Shape, Text};
 
 /// Where the schema is published.
 const ID: &str = "https://raw.githubusercontent.com/uplinker/uplinker/main/schema/uplinker.schema.json";
@@ -26,7 +26,7 @@ pub fn schema() -> Schema {
 }
 
 fn section(path: &str) -> Map<String, Value> {
-    let ready = || keys::children(path).filter(|k| k.state == State::Ready);
+    let ready = || keys::children(path);
     let properties: Map<String, Value> = ready().map(|k| (k.name().to_owned(), property(k))).collect();
     let required: Vec<&str> = ready().filter(|k| k.default == "required").map(Key::name).collect();
     let mut map = Map::new();
@@ -57,7 +57,6 @@ fn property(key: &Key) -> Value {
         Shape::Word(words) => object(json!({"enum": words})),
         Shape::Text(text) => object(scalar(text)),
         Shape::Texts(text) => list(scalar(text)),
-        Shape::Any => Map::new(),
     };
     map.insert("description".to_owned(), json!(key.meaning));
     if !matches!(key.default, "" | "required") {

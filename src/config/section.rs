@@ -7,7 +7,7 @@ use std::{cell::RefCell, ops::Range};
 
 use super::{
     error::Mistakes,
-    keys::{self, KEYS, Key, Shape, State, Text},
+    keys::{self, KEYS, Key, Shape, Text},
     nearest,
 };
 use crate::yaml::{Node, Style};
@@ -68,9 +68,6 @@ impl<'r, 'a> Section<'r, 'a> {
     fn check(&self, name: &str, key: Node<'a>, value: Node<'a>) {
         let full = self.full(name);
         match keys::children(self.path).find(|k| k.name() == name) {
-            Some(Key { state: State::Later, .. }) => {
-                self.wrong(key, &full, format!("`{full}` does not work in this version yet"), "remove it");
-            }
             Some(known) => {
                 if let Some(reason) = self.shape_fault(known.shape, value) {
                     let hint = format!("it must be {}", known.shape.expected());
@@ -101,7 +98,6 @@ impl<'r, 'a> Section<'r, 'a> {
         let typed = self.typed(value);
         match shape {
             _ if typed == "nothing" => Some("has no value".to_owned()),
-            Shape::Any => None,
             Shape::Section | Shape::Like(_) => (typed != "a section").then(|| format!("is {typed}")),
             Shape::SectionsOr(word) if value.as_str().is_some() => (value.as_str() != Some(word))
                 .then(|| format!("cannot be `{}`", value.as_str().unwrap_or_default())),
@@ -156,7 +152,7 @@ impl<'r, 'a> Section<'r, 'a> {
         if let Some(elsewhere) = KEYS.iter().find(|k| k.name() == name) {
             return format!("did you mean `{}`?", elsewhere.path);
         }
-        let ready = keys::children(self.path).filter(|k| k.state == State::Ready);
+        let ready = keys::children(self.path);
         format!("there are {}", ready.map(|k| format!("`{}`", k.name())).collect::<Vec<_>>().join(", "))
     }
 
@@ -229,7 +225,7 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     fn entry(&self, name: &str) -> Option<(Shape, Node<'a>)> {
-        let known = keys::children(self.path).find(|k| k.name() == name && k.state == State::Ready)?;
+        let known = keys::children(self.path).find(|k| k.name() == name)?;
         // The first of a repeated key, as that is the one whose type was checked.
         let (_, value) = self.node?.entries().find(|(k, _)| k.as_str() == Some(name))?;
         Some((known.shape, value))

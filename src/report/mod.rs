@@ -7,6 +7,7 @@ mod actions;
 mod diff;
 mod doctor;
 mod escape;
+mod overview;
 mod pins;
 mod plan;
 mod reading;
@@ -43,6 +44,7 @@ use crate::{
 pub use actions::outputs;
 pub use doctor::{Check, DoctorReport, Health};
 pub use escape::{for_json, for_terminal, lines_for_terminal};
+pub use overview::Overview;
 pub use plan::DecisionOutcome;
 pub use repositories::RepositoriesReport;
 pub use schema::{Document, schema};

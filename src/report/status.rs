@@ -103,7 +103,7 @@ impl StatusReport {
         table.text(color) + &notes.collect::<String>()
     }
 
-    fn markdown(&self) -> String {
+    pub(super) fn markdown(&self) -> String {
         let mut table = Table::new(HEAD);
         self.targets.iter().for_each(|row| table.row(row.cells(true)));
         let notes = self.notes.iter().map(|note| format!("\n- note: {}\n", markdown::whole(note)));

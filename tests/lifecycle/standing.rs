@@ -3,7 +3,11 @@
 use serde_json::Value;
 
 use super::play::*;
-use crate::support::{github::Merge, scene::REPO, schema::refusal};
+use crate::support::{
+    github::{Level, Merge, Token, board::Issue},
+    scene::{REPO, TOKEN},
+    schema::refusal,
+};
 
 const CONFIG: &str = "version: 1\ntargets:\n  - name: production\n    paths: [production]\n    after: {target: staging, soak: \
                       2d}\n  - name: staging\n    paths: [staging]\n";
@@ -88,4 +92,71 @@ fn since_is_when_all_of_it_came_there() {
 fn a_repository_without_a_pin_has_no_row() {
     let play = Play::with(&[("README.md".to_owned(), "Nothing.\n".to_owned())]);
     play.pass(play.scene.command("status")).exits(3);
+}
+
+fn overview(play: &Play) -> Option<Issue> {
+    let mut found = None;
+    play.scene.github.settings(REPO, |repo| {
+        assert!(repo.board.issues.len() <= 1, "{:#?}", repo.board);
+        found = repo.board.issues.values().next().cloned();
+    });
+    found
+}
+
+#[test]
+fn one_issue_shows_where_everything_stands_and_is_closed_while_all_is_current() {
+    let config = format!("{CONFIG}overview: issue\ndataPlane:\n  pins: ignore\n");
+    let mut files = cluster("staging/", 2);
+    files.extend(cluster("production/", 2));
+    files.push(("uplinker.yaml".to_owned(), config));
+    let play = Play::with(&files);
+    play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
+    play.run().exits(0);
+    let issue = overview(&play).unwrap();
+    assert!(issue.open && issue.labels == ["linkerd: overview"], "{issue:#?}");
+    for text in
+        ["The newest release is `edge-26.8.3`.", "| staging | platform |", "in [#1](http://", "has run it"]
+    {
+        assert!(issue.body.contains(text), "{}", issue.body);
+    }
+    // Nothing is new: it is looked for, and nothing else.
+    let writes = play.scene.github.controls().writes.count();
+    let again = play.run().exits(0);
+    assert_eq!(play.scene.github.controls().writes.count(), writes, "{:#?}", again.asked);
+    assert_eq!(again.asked.iter().filter(|line| line.contains("/issues")).count(), 1, "{:#?}", again.asked);
+    assert!(
+        !again.asked.iter().any(|line| line.contains("upload-pack") && line.starts_with("POST")),
+        "{:#?}",
+        again.asked
+    );
+    assert_eq!(overview(&play).unwrap(), issue);
+
+    play.scene.repo.set_clock(now() - 3 * 24 * 3600);
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    play.run().exits(0);
+    let second = overview(&play).unwrap();
+    assert!(second.open && second.body.contains("| production | platform | edge-26.8.2"), "{}", second.body);
+    play.scene.github.merge(REPO, 3, Merge::Squash, "ada", true);
+    play.run().exits(0);
+    let current = overview(&play).unwrap();
+    assert!(!current.open && current.body.contains("current"), "{}", current.body);
+    play.publish(4);
+    play.run().exits(0);
+    assert!(overview(&play).unwrap().open);
+}
+
+#[test]
+fn an_overview_that_cannot_be_written_is_a_note() {
+    let play = Play::configured("version: 1\noverview: issue\n");
+    play.run().exits(0).prints(&[
+        "default, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "the overview was not written",
+        "issues: read",
+    ]);
+    assert!(overview(&play).is_none());
+    play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
+    play.scene.github.settings(REPO, |repo| repo.board.enabled = false);
+    play.run()
+        .exits(0)
+        .prints(&["the overview was not written: acme/config has no issues, or the token may not see them"]);
 }

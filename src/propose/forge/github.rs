@@ -8,6 +8,7 @@ mod address;
 mod answer;
 mod extras;
 mod identity;
+mod issues;
 mod merging;
 mod preflight;
 mod status_checks;
@@ -29,6 +30,7 @@ pub use self::address::{Address, NotGitHub};
 use self::wire::{Event, Pull};
 use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, STATUS, Status,
+    issues::Issues,
     preflight::{Needed, Seen, Subject},
     rest::{Asked, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, until_it_shows},
 };
@@ -191,6 +193,10 @@ impl Forge for GitHub<'_> {
 
     fn preflight(&self, needed: &Needed) -> Vec<(Subject, Seen)> {
         self.look(needed)
+    }
+
+    fn issues(&self) -> Option<&dyn Issues> {
+        Some(self)
     }
 
     fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError> {

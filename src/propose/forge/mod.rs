@@ -5,6 +5,7 @@
 
 pub mod directory;
 pub mod github;
+pub mod issues;
 pub mod preflight;
 mod rest;
 
@@ -132,6 +133,10 @@ pub trait Forge {
     /// Looks at what a run will want, without writing; a forge that can tell nothing has nothing to say.
     fn preflight(&self, _needed: &Needed) -> Vec<(Subject, Seen)> {
         Vec::new()
+    }
+    /// Returns where issues live; `None` for a forge without them.
+    fn issues(&self) -> Option<&dyn issues::Issues> {
+        None
     }
     /// Lists the pull requests whose head is exactly this branch of this repository, newest first, all states.
     fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError>;

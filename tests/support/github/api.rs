@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     super::http::{Request, Response},
-    barriers, graph, issues, json,
+    barriers, board, graph, issues, json,
     json::Urls,
     merging, pulls, rules,
     state::{Level, Repo, State, Token, TokenKind},
@@ -176,6 +176,9 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
         ("PATCH", ["pulls", n]) => pulls::update(call, state, number(n)?),
         ("PUT", ["pulls", n, "merge"]) => merging::merge(call, state, number(n)?),
         ("POST", ["pulls", n, "requested_reviewers"]) => pulls::request_reviewers(call, state, number(n)?),
+        ("GET", ["issues"]) => board::list(call, state),
+        ("POST", ["issues"]) => board::create(call, state),
+        ("PATCH", ["issues", n]) => board::update(call, state, number(n)?),
         ("GET", ["issues", n]) => issues::get(call, state, number(n)?),
         ("POST", ["issues", n, "labels"]) => issues::add_labels(call, state, number(n)?),
         ("DELETE", ["issues", n, "labels", label]) => issues::remove_label(call, state, number(n)?, label),

@@ -5,6 +5,7 @@
 
 mod api;
 mod barriers;
+pub mod board;
 mod graph;
 mod issues;
 pub mod json;

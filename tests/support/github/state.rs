@@ -9,6 +9,7 @@ use git2::Oid;
 
 use super::{
     super::repo::{BareRepo, EPOCH},
+    board::Board,
     graph::Shown,
     rules::Rule,
 };
@@ -82,6 +83,7 @@ pub struct Repo {
     /// The labels by their names in lower case, since GitHub tells none apart by case.
     pub labels: BTreeMap<String, Label>,
     pub pulls: BTreeMap<u64, Pull>,
+    pub board: Board,
     pub statuses: Vec<Status>,
     pub checks: Vec<Shown>,
     pub deployments: Vec<Shown>,
@@ -267,8 +269,7 @@ impl State {
         let short = repo.split('/').nth(1).unwrap_or_default();
         let head_repo = format!("{}/{short}", draft.head_owner);
         let repo = self.repo_mut(repo).expect("the repository");
-        let number = repo.next_number;
-        repo.next_number += 1;
+        let number = repo.take_number();
         let pull = Pull {
             id,
             number,
@@ -363,6 +364,7 @@ impl Repo {
             teams: BTreeSet::new(),
             labels: BTreeMap::new(),
             pulls: BTreeMap::new(),
+            board: Board::default(),
             statuses: Vec::new(),
             checks: Vec::new(),
             deployments: Vec::new(),
@@ -378,6 +380,11 @@ impl Repo {
             squash_only: false,
             next_number: 1,
         }
+    }
+
+    pub fn take_number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number - 1
     }
 
     /// Lets the API show, for so many requests, what there is now.
