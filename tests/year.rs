@@ -40,7 +40,9 @@ const DAY: i64 = 24 * 3600;
 /// Each environment with the one before it, and for how many days that must have run a release.
 const ENVIRONMENTS: [(&str, Option<(&str, i64)>); 3] =
     [("dev", None), ("staging", Some(("dev", 1))), ("production", Some(("staging", 3)))];
-const CONFIG: &str = "version: 1\ndataPlane: {after: 1d}\ntargets:\n\
+/// The wave that goes before the other proxies of an environment, and for how many days it must have run a release.
+const WAVE: (&str, i64) = ("-first", 2);
+const CONFIG: &str = "version: 1\ndataPlane: {after: 1d, waves: [{name: first, namespaces: [trial], soak: 2d}]}\ntargets:\n\
   - {name: dev, paths: [dev], gates: {active: [\"kustomization/dev/*\"], onFailure: rollback}}\n\
   - {name: staging, paths: [staging], after: {target: dev, soak: 1d}, gates: {active: [\"kustomization/staging/*\"]}}\n\
   - {name: production, paths: [production], after: {target: staging, soak: 3d}}\n";
@@ -110,18 +112,21 @@ fn files() -> Vec<(String, String)> {
     let first = release_of(0);
     let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata:\n  name: linkerd-edge\n  namespace: \
                   flux-system\nspec:\n  interval: 1h\n  url: https://helm.linkerd.io/edge\n";
-    let web = format!(
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template:\n    metadata:\n      \
-         annotations:\n        config.linkerd.io/proxy-version: {first}\n    spec:\n      containers: [{{name: web, image: \
-         shop/web:1}}]\n"
-    );
+    let web = |namespace: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: {namespace}}}\nspec:\n  template:\n    \
+             metadata:\n      annotations:\n        config.linkerd.io/proxy-version: {first}\n    spec:\n      containers: \
+             [{{name: web, image: shop/web:1}}]\n"
+        )
+    };
     let mut all = vec![("uplinker.yaml".to_owned(), CONFIG.to_owned())];
     for folder in ENVIRONMENTS.iter().flat_map(|(environment, _)| folders(environment)) {
         for name in ["linkerd-crds", "linkerd-control-plane"] {
             all.push((format!("{folder}/{name}.yaml"), chart(name, &first.chart().to_string())));
         }
         all.push((format!("{folder}/source.yaml"), source.to_owned()));
-        all.push((format!("{folder}/web.yaml"), web.clone()));
+        all.push((format!("{folder}/web.yaml"), web("shop")));
+        all.push((format!("{folder}/trial.yaml"), web("trial")));
     }
     all
 }
@@ -418,18 +423,27 @@ impl Year {
                 wrong(&format!("{before} has not run it"));
             }
         }
-        if marker.stage == "data-plane" && marker.release > release_at(&self.repo, "main", target) {
+        let whole = target.strip_suffix(WAVE.0).unwrap_or(target);
+        if marker.stage == "data-plane" && marker.release > release_at(&self.repo, "main", whole) {
             wrong("its proxies would be ahead of the control plane");
+        }
+        let is_last = marker.stage == "data-plane" && whole == target && marker.undoes.is_none();
+        if is_last && !self.was(|rev| trial_at(&self.repo, rev, whole), marker.release, WAVE.1 * DAY) {
+            wrong("the wave before has not run it");
         }
     }
 
     /// Tells whether an environment came to a release long enough ago and has been there or above since.
     fn has_run(&self, environment: &str, release: EdgeVersion, soak: i64) -> bool {
+        self.was(|rev| release_at(&self.repo, rev, environment), release, soak)
+    }
+
+    fn was(&self, at: impl Fn(&str) -> EdgeVersion, release: EdgeVersion, soak: i64) -> bool {
         let git = self.repo.open();
         let mut next = Some(self.repo.tip("main").expect("main"));
         while let Some(id) = next {
             let commit = git.find_commit(id).expect("a commit");
-            match release_at(&self.repo, &id.to_string(), environment) {
+            match at(&id.to_string()) {
                 at if at < release => return false,
                 at if at == release && commit.time().seconds() <= self.now - soak => return true,
                 _ => {}
@@ -451,6 +465,19 @@ fn release_at(repo: &BareRepo, rev: &str, environment: &str) -> EdgeVersion {
         EdgeVersion::from_chart(&version)
     });
     versions.min().expect("a version")
+}
+
+/// Returns the oldest release that the proxies of an environment's wave are pinned to.
+fn trial_at(repo: &BareRepo, rev: &str, environment: &str) -> EdgeVersion {
+    let files = repo.files(rev);
+    let of_here =
+        files.iter().filter(|(path, _)| path.starts_with(environment) && path.ends_with("trial.yaml"));
+    let releases = of_here.filter_map(|(_, text)| {
+        let text = String::from_utf8_lossy(text).into_owned();
+        text.lines()
+            .find_map(|line| line.trim().strip_prefix("config.linkerd.io/proxy-version: ")?.parse().ok())
+    });
+    releases.min().expect("a release")
 }
 
 fn number(name: &str) -> Option<u64> {
