@@ -185,26 +185,31 @@ pub fn status_head(
     let config = config::read(base.tree())?;
     let survey = operator.survey(base.tree(), &config, None)?;
     let landed = InHistory(&clone);
-    let rows = Standing { survey: &survey, operator, landed: &landed, remote: None }.rows()?;
+    let rows =
+        Standing { survey: &survey, operator, landed: &landed, remote: None, history: false }.rows()?;
     Ok(standing(&base, operator, rows, Some("of a path, the HEAD commit alone is read")))
 }
 
-/// Says where every target of a remote stands. Writes nothing.
+/// Says where every target of a remote stands, with `history` also what was merged. Writes nothing.
 pub fn status_remote(
     remote: &GitRemote<'_>,
     forge: Result<&dyn Forge, &str>,
     operator: &Operator<'_>,
+    history: bool,
 ) -> Result<StatusReport, Error> {
     let once = || {
         let (base, config) = Base::read(remote, operator)?;
         let survey = operator.survey(base.tree(), &config, forge.ok())?;
         let landed = OnRemote::new(remote, forge.ok(), &base, &config);
-        let rows = Standing { survey: &survey, operator, landed: &landed, remote: Some(&landed) }.rows()?;
+        let rows =
+            Standing { survey: &survey, operator, landed: &landed, remote: Some(&landed), history }.rows()?;
         Ok(standing(&base, operator, rows, forge.err()))
     };
     match once() {
         Err(error) if Error::is_of_objects(&error) && remote.forget() => once(),
-        Err(Error::Forge(error)) if forge.is_ok() => status_remote(remote, Err(&error.to_string()), operator),
+        Err(Error::Forge(error)) if forge.is_ok() => {
+            status_remote(remote, Err(&error.to_string()), operator, history)
+        }
         done => done,
     }
 }

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use assert_cmd::Command;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "run",
     "plan",
     "pins",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 15] = [
     "releases",
     "serve",
     "repositories",
+    "healthcheck",
     "init",
     "schema",
     "completions",

@@ -155,11 +155,21 @@ impl<'t> Session<'t> {
     }
 
     /// Where every target stands.
-    pub fn status(&self, request: &RunRequest, catalog: &Catalog) -> Result<StatusReport, Error> {
+    pub fn status(
+        &self,
+        request: &RunRequest,
+        catalog: &Catalog,
+        history: bool,
+    ) -> Result<StatusReport, Error> {
         let of_head = |head: LocalHead, operator: &Operator<'_>| {
             pipeline::status_head(head, &request.repository.to_string(), operator)
         };
-        self.look(request, catalog, of_head, pipeline::status_remote)
+        let of_remote = |remote: &GitRemote<'_>,
+                         forge: Result<&dyn propose::forge::Forge, &str>,
+                         operator: &Operator<'_>| {
+            pipeline::status_remote(remote, forge, operator, history)
+        };
+        self.look(request, catalog, of_head, of_remote)
     }
 
     /// Looks at a clone, or at a remote and its forge, where that may be asked.

@@ -12,6 +12,9 @@ use super::{Context, Error, Exit, args::LookArgs, session::Session};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct StatusArgs {
+    /// Also list what was merged for each stage, newest first: one request more for each
+    #[arg(long)]
+    history: bool,
     #[command(flatten)]
     look: LookArgs,
 }
@@ -20,16 +23,17 @@ const EXAMPLES: &str = "\
 Examples:
   uplinker status                                           this folder's clone
   uplinker status https://github.com/acme/mesh-config       a remote, with its pull requests
+  uplinker status --history https://github.com/acme/mesh-config
   uplinker status --format json | jq .targets               for programs (uplinker.status/v1)
 
 Exit codes: 0 shown, 1 failed, 2 usage or configuration, 3 no pin found, 5 temporary failure outside.";
 
 /// Runs the command.
 pub(super) fn execute(args: StatusArgs, context: &Context) -> Result<Exit, Error> {
-    let StatusArgs { look } = args;
+    let StatusArgs { history, look } = args;
     let request = context.request(look)?;
     let session = Session::open(request.network.ca_file.as_deref(), &context.terminal)?;
-    let done = session.catalog_for(&request).and_then(|catalog| session.status(&request, &catalog));
+    let done = session.catalog_for(&request).and_then(|catalog| session.status(&request, &catalog, history));
     context.terminal.clear();
     let report = done?;
     context.print(&report.render(context.style(false)))?;

@@ -152,6 +152,15 @@ impl<'a> OnRemote<'a> {
         propose::branch(&self.config.branch.prefix, target, stage)
     }
 
+    /// Returns all pull requests of a target's stage that lead to the base branch, newest first.
+    pub fn all_of(&self, target: &str, stage: Stage) -> Result<Vec<PullRequest>, Error> {
+        let Some(forge) = self.forge else { return Ok(Vec::new()) };
+        let branch = self.branch(target, stage);
+        let mut lists = self.lists.borrow_mut();
+        let all = lists.all(forge, &branch)?.iter();
+        Ok(all.filter(|pull| self.leads_to_base(pull)).cloned().collect())
+    }
+
     /// Returns the open pull requests of a target's stage, none without a branch; those of all other branches of ours are
     /// listed in the same request.
     pub fn open_of(

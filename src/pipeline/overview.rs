@@ -54,7 +54,7 @@ impl Keeping<'_> {
         }
         let landed = OnRemote::new(self.remote, Some(self.forge), self.base, self.config);
         let Self { survey, operator, .. } = *self;
-        let mut rows = Standing { survey, operator, landed: &landed, remote: None }.rows()?;
+        let mut rows = Standing { survey, operator, landed: &landed, remote: None, history: false }.rows()?;
         for row in &mut rows {
             let of_row = |stage: &&StageReport| stage.target == row.target && stage.stage == row.stage;
             row.pull_request = report.stages.iter().find(of_row).and_then(open_pull);

@@ -15,8 +15,9 @@ use crate::{
     },
     plan,
     policy::{self, Decision},
+    propose::forge::{PullRequest, PullState},
     release::{Catalog, Guidance},
-    report::{Behind, OpenPull, StatusRow},
+    report::{Behind, MergedPull, OpenPull, StatusRow},
 };
 
 /// What tells where targets stand.
@@ -26,6 +27,8 @@ pub(super) struct Standing<'a> {
     pub landed: &'a dyn Landed,
     /// Where open pull requests are looked for.
     pub remote: Option<&'a OnRemote<'a>>,
+    /// Whether what was merged is listed too.
+    pub history: bool,
 }
 
 /// Returns the newest release that is not advised against.
@@ -75,7 +78,20 @@ impl Standing<'_> {
             waits,
             until: held.and_then(|hold| hold.until),
             pull_request: self.open(case)?,
+            history: self.merged(case)?,
         })
+    }
+
+    fn merged(&self, case: Case<'_>) -> Result<Vec<MergedPull>, Error> {
+        let Some(remote) = self.remote.filter(|_| self.history) else { return Ok(Vec::new()) };
+        let name = &case.target.target.name;
+        let all = remote.all_of(name, case.stage)?.into_iter().filter(|pull| pull.state == PullState::Merged);
+        let of_stage = |pull: PullRequest| {
+            let marker = marker::read(&pull.body).filter(|marker| marker.target == *name)?;
+            let PullRequest { number, url, closed_at: merged, .. } = pull;
+            Some(MergedPull { number, url, merged, release: marker.release, undoes: marker.undoes })
+        };
+        Ok(all.filter_map(of_stage).take(LISTED).collect())
     }
 
     fn open(&self, case: Case<'_>) -> Result<Option<OpenPull>, Error> {
@@ -90,6 +106,9 @@ impl Standing<'_> {
         }))
     }
 }
+
+/// The pull requests of a stage that are listed.
+const LISTED: usize = 20;
 
 /// Counts how far a release is behind the newest.
 fn behind(catalog: &Catalog, release: EdgeVersion) -> Option<Behind> {

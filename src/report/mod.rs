@@ -51,7 +51,7 @@ pub use schema::{Document, schema};
 pub use service::{
     Event, EventRow, EventsReport, PassRow, RepositoryRow, ServiceReport, ServiceRepositoryReport,
 };
-pub use status::{Behind, OpenPull, StatusReport, StatusRow};
+pub use status::{Behind, MergedPull, OpenPull, StatusReport, StatusRow};
 pub use verify::{DriftRow, ManifestRow, OwnRow, UnprovenRow, VerifyReport};
 
 /// The form of a report.

@@ -52,6 +52,8 @@ pub struct StatusRow {
     pub until: Option<Timestamp>,
     /// The open pull request.
     pub pull_request: Option<OpenPull>,
+    /// The merged ones, newest first, where they were asked for.
+    pub history: Vec<MergedPull>,
 }
 
 /// How far a release is behind another.
@@ -74,6 +76,22 @@ pub struct OpenPull {
     pub release: Option<EdgeVersion>,
 }
 
+/// A pull request that was merged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MergedPull {
+    /// Its number.
+    pub number: u64,
+    /// Its page.
+    pub url: String,
+    /// When.
+    #[schemars(with = "Option<String>")]
+    pub merged: Option<Timestamp>,
+    /// The release that it went to.
+    pub release: EdgeVersion,
+    /// The release that it took back, where it did.
+    pub undoes: Option<EdgeVersion>,
+}
+
 /// `uplinker.status/v1`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Document<'r> {
@@ -83,6 +101,7 @@ pub(super) struct Document<'r> {
 }
 
 const HEAD: [&str; 6] = ["target", "stage", "release", "since", "behind", "next"];
+const MERGED: [&str; 5] = ["target", "stage", "merged", "release", "pull request"];
 
 // === impl StatusReport ===
 
@@ -100,14 +119,47 @@ impl StatusReport {
         let mut table = Table::new(HEAD);
         self.targets.iter().for_each(|row| table.row(row.cells(false)));
         let notes = self.notes.iter().map(|note| format!("\nnote: {}\n", for_terminal(note)));
-        table.text(color) + &notes.collect::<String>()
+        let history = self.history(false).map(|table| format!("\n{}", table.text(color)));
+        table.text(color) + &history.unwrap_or_default() + &notes.collect::<String>()
     }
 
     pub(super) fn markdown(&self) -> String {
         let mut table = Table::new(HEAD);
         self.targets.iter().for_each(|row| table.row(row.cells(true)));
         let notes = self.notes.iter().map(|note| format!("\n- note: {}\n", markdown::whole(note)));
-        table.markdown() + &notes.collect::<String>()
+        let history = self.history(true).map(|table| format!("\n{}", table.markdown()));
+        table.markdown() + &history.unwrap_or_default() + &notes.collect::<String>()
+    }
+
+    /// Lists what was merged; none where nothing was asked for, or nothing is known.
+    fn history(&self, in_markdown: bool) -> Option<Table> {
+        let mut table = Table::new(MERGED);
+        let mut any = false;
+        for row in &self.targets {
+            for pull in &row.history {
+                any = true;
+                table.row(pull.cells(row, in_markdown));
+            }
+        }
+        any.then_some(table)
+    }
+}
+
+// === impl MergedPull ===
+
+impl MergedPull {
+    fn cells(&self, row: &StatusRow, in_markdown: bool) -> [String; 5] {
+        let shown = |text: String| if in_markdown { markdown::whole(&text) } else { text };
+        let release = match self.undoes {
+            Some(undone) => format!("{}, back from {undone}", self.release),
+            None => self.release.to_string(),
+        };
+        let page = match in_markdown {
+            true => format!("[#{}]({})", self.number, self.url),
+            false => self.url.clone(),
+        };
+        let merged = self.merged.map_or_else(|| "-".to_owned(), date);
+        [shown(row.target.clone()), row.stage.name().to_owned(), shown(merged), shown(release), page]
     }
 }
 

@@ -160,3 +160,31 @@ fn an_overview_that_cannot_be_written_is_a_note() {
         .exits(0)
         .prints(&["the overview was not written: acme/config has no issues, or the token may not see them"]);
 }
+
+#[test]
+fn what_was_merged_is_listed_where_it_is_asked_for() {
+    let play = environments();
+    play.run().exits(0);
+    play.scene.repo.set_clock(now() - 3 * 24 * 3600);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    play.pass(play.scene.command("rollback").args(["--target", "staging"])).exits(0);
+    play.scene.github.merge(REPO, 3, Merge::Commit, "ada", true);
+    let ask = |more: &[&str]| play.pass(play.scene.command("status").args(more)).exits(0);
+    let status = ask(&["--history", "--format", "json"]).done.json();
+    assert_eq!(refusal(&status), None);
+    let rows = row(&status, "staging", "platform")["history"].as_array().unwrap().clone();
+    let said: Vec<_> =
+        rows.iter().map(|row| (row["number"].as_u64().unwrap(), &row["release"], &row["undoes"])).collect();
+    assert_eq!(
+        said,
+        [(3, &"edge-26.8.2".into(), &"edge-26.8.3".into()), (2, &"edge-26.8.3".into(), &Value::Null)],
+        "{status:#}"
+    );
+    assert_eq!(row(&status, "production", "platform")["history"], Value::Array(Vec::new()));
+    ask(&["--history"]).prints(&[
+        "TARGET   STAGE     MERGED",
+        "edge-26.8.2, back from edge-26.8.3",
+        "/acme/config/pull/2",
+    ]);
+    assert!(!ask(&[]).done.stdout.contains("MERGED"));
+}

@@ -45,7 +45,7 @@ impl Passes<'_> {
             let report = self.session.run(run, &catalog)?;
             // What is shown is no reason to call a pass failed that did its work; the next one looks again.
             let news = shown && self.board.is_news(&name, &report);
-            let status = news.then(|| self.session.status(run, &catalog).ok()).flatten();
+            let status = news.then(|| self.session.status(run, &catalog, false).ok()).flatten();
             Ok((report, status))
         });
         self.context.terminal.clear();
