@@ -6,7 +6,7 @@ use crate::{
     config::{Config, ProxyPins, TargetConfig},
     explain::Dialect,
     linkerd::{self, EdgeVersion},
-    pins::{self, Evaluate, Inventory, Pin, PinKind, ScanOptions},
+    pins::{self, Evaluate, Inventory, Pin, PinKind, ScanOptions, Stage},
     pipeline::{
         Base, Error,
         past::Past,
@@ -101,7 +101,9 @@ impl<'a> Survey<'a> {
         let knowledge = linkerd::built_in();
         let judge = |to| -> Vec<Move> {
             let of = |t: &Target| plan::forecast(&self.inventory, t, to, knowledge, &self.options);
-            self.targets.iter().flat_map(|t| of(&t.target)).collect()
+            // What becomes of a wave's proxies hangs on the control plane of its target.
+            let whole = self.targets.iter().map(|t| &t.target).filter(|t| t.whole() == t.name);
+            whole.flat_map(|t| of(&Target { wave: None, ..t.clone() })).collect()
         };
         let judged = to.map(|to| (to, judge(to)));
         let judged = judged.as_ref().map(|(to, moves)| (*to, moves.as_slice()));
@@ -140,7 +142,13 @@ impl<'a> Survey<'a> {
             base_commit: base.tip.id.to_string(),
             writes: false,
             pins: PinsReport::new(&self.inventory, |pin| self.target_of(pin), judged),
-            notes: failed.chain(idle).chain(self.orphans()).chain(remarks).chain(rivals).collect(),
+            notes: failed
+                .chain(idle)
+                .chain(self.idle_waves())
+                .chain(self.orphans())
+                .chain(remarks)
+                .chain(rivals)
+                .collect(),
             stages,
         }
     }
@@ -185,6 +193,23 @@ impl<'a> Survey<'a> {
         Some(match movable.count() {
             0 => format!("1 pin is in no target and stays: {first}"),
             more => format!("{} pins are in no target and stay; the first is in {first}", more + 1),
+        })
+    }
+
+    /// Names the waves that no proxy is in, where there are proxies.
+    fn idle_waves(&self) -> impl Iterator<Item = String> {
+        let waves = &self.config.data_plane.waves;
+        let has = |n: usize| {
+            let mine = |target: &TargetConfig| target.target.wave.as_ref().is_some_and(|w| w.mine == Some(n));
+            self.targets.iter().any(mine)
+        };
+        let any = self.inventory.pins.iter().any(|pin| pin.stage == Stage::DataPlane);
+        let idle = waves.iter().enumerate().filter(move |(n, _)| any && !has(*n));
+        idle.map(|(_, wave)| {
+            format!(
+                "no proxy is in the wave `{}`: no pin meets what it asks for; see `uplinker pins`",
+                wave.name
+            )
         })
     }
 

@@ -1,5 +1,7 @@
 //! Waves: the proxies of a target move in parts, one after the other.
 
+use std::collections::BTreeSet;
+
 use super::play::*;
 use crate::support::{
     github::Merge,
@@ -8,7 +10,7 @@ use crate::support::{
 };
 
 const CONFIG: &str = "version: 1\ndataPlane:\n  after: 0d\n  waves:\n    - name: canary\n      namespaces: [canary-*]\n      \
-                      soak: 2d\n    - name: batch\n      labels: [tier=batch]\n      paths: [apps]\n";
+                      soak: 2d\n    - name: batch\n      labels: [tier=batch]\n      paths: [apps]\n    - name: nobody\n      namespaces: [nowhere]\n";
 const CANARY: &str = "uplinker/default-canary/data-plane";
 const BATCH: &str = "uplinker/default-batch/data-plane";
 const REST: &str = "uplinker/default/data-plane";
@@ -84,6 +86,7 @@ fn each_wave_has_a_pull_request_once_the_one_before_has_run_for_long_enough() {
         "default-canary, data-plane: edge-26.8.2 → edge-26.8.3: opened",
         "default-batch, data-plane: on hold: edge-26.8.3 waits until target `default-canary`, now at edge-26.8.2, has run it",
         "default, data-plane: on hold: edge-26.8.3 waits until target `default-canary`",
+        "no proxy is in the wave `nobody`: no pin meets what it asks for",
     ]);
     assert_eq!(moved(&play, CANARY), ["first", "only"]);
     play.settles(0);
@@ -197,4 +200,22 @@ fn pods_that_have_no_annotation_yet_hold_the_next_wave_back() {
     assert_eq!(play.scene.repo.changed("main", CANARY), ["asks.yaml"]);
     merge(&play, 1, 3 * DAY);
     play.run().exits(0).prints(&["default-batch, data-plane: edge-26.8.2 → edge-26.8.3: opened"]);
+}
+
+#[test]
+fn what_is_foretold_of_a_wave_hangs_on_the_control_plane_of_its_target() {
+    let play = behind_at(2);
+    let foretold = || {
+        let run = play.scene.home.run(["pins"]).arg(play.scene.repo.path());
+        let pins = run.args(["--to", "edge-26.8.3", "--format", "json"]).done().json()["pins"].clone();
+        let proxies = pins.as_array().unwrap().iter().filter(|pin| pin["stage"] == "data-plane").cloned();
+        proxies.collect::<Vec<_>>()
+    };
+    let moving = foretold();
+    let targets: BTreeSet<&str> = moving.iter().map(|pin| pin["target"].as_str().unwrap()).collect();
+    assert_eq!(targets, BTreeSet::from(["default", "default-batch", "default-canary"]));
+    assert!(moving.len() == 6 && moving.iter().all(|pin| pin["moves"] == true), "{moving:#?}");
+    play.replace("main", "control-plane.yaml", "# moved by pull request", "# uplinker: hold");
+    let held = foretold();
+    assert!(held.iter().all(|pin| pin["reason"] == "control-plane-behind"), "{held:#?}");
 }
