@@ -5,6 +5,9 @@
 mod support;
 
 mod lifecycle {
+    /// The forge that the requests in the assertions are for; `tests/forges.rs` runs the same on the others.
+    pub const FORGE: crate::support::flavor::Flavor = crate::support::flavor::Flavor::GitHub;
+
     mod barriers;
     mod closed;
     mod first;

@@ -53,12 +53,16 @@ pub(super) struct RepositoryArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Repository")]
 pub(super) struct AccessArgs {
-    /// Where pull requests live: `github`, or `directory:PATH` for folders of files [default: by the URL]
+    /// Where pull requests live: `github`, `gitea`, `forgejo`, or `directory:PATH` for folders of files [default: by the
+    /// URL]
     #[arg(long, env = env::FORGE, hide_env_values = true, value_name = "FORGE")]
     pub forge: Option<String>,
     /// The API of GitHub Enterprise Server [default: https://HOST/api/v3]
     #[arg(long, env = env::GITHUB_API_URL, hide_env_values = true, value_name = "URL")]
     pub github_api_url: Option<String>,
+    /// The API of the forge [default: where that forge has it on the repository's host]
+    #[arg(long, env = env::FORGE_API_URL, hide_env_values = true, value_name = "URL")]
+    pub forge_api_url: Option<String>,
     /// A file with the token [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
     #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     pub token_file: Option<PathBuf>,

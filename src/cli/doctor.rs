@@ -15,10 +15,7 @@ use crate::{
     pipeline::Base,
     propose::{
         self, ATTENTION, BLOCKED, ROUTINE,
-        forge::{
-            Forge as _,
-            preflight::{Needed, Seen},
-        },
+        forge::preflight::{Needed, Seen},
     },
     release::{Catalog, FeedState, Purpose},
     report::{Check, DoctorReport, Health},
@@ -155,8 +152,8 @@ impl Examination<'_> {
             Ok(None) => self.add("push", Health::Unknown, "shows only when it is tried", None),
             Err(error) => self.fails("push", &error.into()),
         }
-        if let Forge::Github { api, .. } = forge {
-            let forge = self.taken("token", session.github(&url, &api, request.token.as_ref()))?;
+        if let Forge::Hosted { kind, api } = forge {
+            let forge = self.taken("token", session.hosted(kind, &url, &api, request.token.as_ref()))?;
             for (subject, seen) in forge.preflight(&needed(&base, &config)) {
                 self.seen(subject.name(), seen);
             }

@@ -211,7 +211,7 @@ impl From<GitError> for Error {
             GitError::Auth { .. } => Self::failed(message)
                 .hint("set UPLINKER_TOKEN (or GITHUB_TOKEN) to a token that may write `contents` of this repository"),
             GitError::NotFound { .. } => Self::failed(message)
-                .hint("check the address; GitHub says the same of a repository that the token was not given"),
+                .hint("check the address; a forge says the same of a repository that the token was not given"),
             GitError::Temporary { .. } => Self::temporary(message).hint("try again later"),
             GitError::Address { .. } => Self::usage(message),
             GitError::Archived { .. } => Self::failed(message)
@@ -264,7 +264,7 @@ impl From<ForgeError> for Error {
             ForgeError::Auth { .. } => Self::failed(message)
                 .hint("the token is missing, wrong or expired: set UPLINKER_TOKEN to a valid one"),
             ForgeError::Permission { permission, .. } => Self::failed(message).hint(format!(
-                "give the token `{permission}`; in a workflow, under `permissions:` of the job"
+                "give the token `{permission}`; in a workflow of GitHub Actions, under `permissions:` of the job"
             )),
             ForgeError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint()),
             ForgeError::Forbidden { .. } => Self::failed(message).hint(
@@ -282,8 +282,11 @@ impl From<ForgeError> for Error {
                     None => error,
                 }
             }
+            ForgeError::PullsOff(_) => {
+                Self::failed(message).hint("turn them on in the settings of the repository, among its units or features")
+            }
             ForgeError::NotFound(_) => Self::failed(message)
-                .hint("check the address; GitHub says the same of a repository that the token was not given"),
+                .hint("check the address; a forge says the same of a repository that the token was not given"),
             ForgeError::Archived(_) => {
                 Self::failed(message).hint("remove it from the schedule, or unarchive it")
             }

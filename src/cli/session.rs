@@ -23,7 +23,7 @@ use crate::{
         self,
         forge::{
             directory::{Access, DirectoryForge},
-            github::{Address, GitHub},
+            kind::{Kind, Opening},
         },
     },
     release::{self, Catalog, FeedState, Purpose, SourceSetting, Sources},
@@ -139,9 +139,9 @@ impl<'t> Session<'t> {
                 let forge = DirectoryForge::new(&folder, &remote, Access::Write);
                 self.operate(request, catalog, |operator| work(&remote, &forge, operator))
             }
-            Forge::Github { api, .. } => {
-                let forge = self.github(&url, &api, request.token.as_ref())?;
-                self.operate(request, catalog, |operator| work(&remote, &forge, operator))
+            Forge::Hosted { kind, api } => {
+                let forge = self.hosted(kind, &url, &api, request.token.as_ref())?;
+                self.operate(request, catalog, |operator| work(&remote, forge.as_ref(), operator))
             }
         }
     }
@@ -194,8 +194,10 @@ impl<'t> Session<'t> {
         };
         match choose_forge(request, &url) {
             Ok(Forge::Directory(folder)) => ask(Ok(&DirectoryForge::new(&folder, &remote, Access::Read))),
-            Ok(Forge::Github { .. }) if request.token.is_none() => ask(Err("no token was given")),
-            Ok(Forge::Github { api, .. }) => ask(Ok(&self.github(&url, &api, request.token.as_ref())?)),
+            Ok(Forge::Hosted { .. }) if request.token.is_none() => ask(Err("no token was given")),
+            Ok(Forge::Hosted { kind, api }) => {
+                ask(Ok(self.hosted(kind, &url, &api, request.token.as_ref())?.as_ref()))
+            }
             Err(error) => ask(Err(&error.message)),
         }
     }
@@ -328,19 +330,22 @@ impl<'t> Session<'t> {
         Ok(GitRemote::open(url, options, &self.http)?)
     }
 
-    pub(super) fn github(
+    pub(super) fn hosted(
         &self,
-        url: &str,
+        kind: &Kind,
+        git_url: &str,
         api: &url::Url,
         token: Option<&Token>,
-    ) -> Result<GitHub<'_>, Error> {
-        let address = Address::of(url, Some(api)).map_err(|e| Error::usage(e.to_string()))?;
+    ) -> Result<Box<dyn propose::forge::Forge + '_>, Error> {
         let Some(token) = token else {
-            return Err(Error::usage(format!("no token for {}", address.host()))
-                .hint("set UPLINKER_TOKEN, or name a file with --token-file; it needs `contents: write` and `pull-requests: write`"));
+            let host = api.host_str().unwrap_or(kind.dialect.forge);
+            return Err(Error::usage(format!("no token for {host}")).hint(format!(
+                "set UPLINKER_TOKEN, or name a file with --token-file; it needs {}",
+                kind.needs
+            )));
         };
         let token: SecretString = token.secret();
-        Ok(GitHub::new(&self.http, address, Some(&token))?)
+        Ok((kind.open)(Opening { http: &self.http, git_url, api, token: Some(&token) })?)
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Variable {
 pub const REPO: &str = "UPLINKER_REPO";
 /// The forge.
 pub const FORGE: &str = "UPLINKER_FORGE";
+/// The API of the forge.
+pub const FORGE_API_URL: &str = "UPLINKER_FORGE_API_URL";
 /// The API of GitHub Enterprise Server.
 pub const GITHUB_API_URL: &str = "UPLINKER_GITHUB_API_URL";
 /// The token.
@@ -116,7 +118,8 @@ const fn bare(name: &'static str, meaning: &'static str) -> Variable {
 /// Every variable, in the order of the reference page.
 pub const VARIABLES: &[Variable] = &[
     flag(REPO, "--repo", "The repository: a URL, or a path."),
-    flag(FORGE, "--forge", "`github`, or `directory:PATH`."),
+    flag(FORGE, "--forge", "`github`, `gitea`, `forgejo`, or `directory:PATH`."),
+    flag(FORGE_API_URL, "--forge-api-url", "The API of the forge, where it is not where that forge has it."),
     flag(GITHUB_API_URL, "--github-api-url", "The API of GitHub Enterprise Server."),
     bare(
         TOKEN,

@@ -12,6 +12,7 @@ use uplinker::{
 use crate::support::{
     charts::{CHARTS, ChartRepository, Package, VERSIONS, files, pack},
     feed::{Feed, Published, release},
+    flavor::Flavor,
     github::{GitHub, Token},
     helm::{Bench, helm},
     process::{Home, Run, scrub},
@@ -94,7 +95,7 @@ pub fn scene(files: &[(&str, &str)], releases: &[Published]) -> Scene {
     github.labels(REPO, &LABELS);
     let feed = Feed::start(releases);
     feed.serve_packages(&PACKAGES);
-    Scene { github, feed, home: Home::new(), repo, renders: false }
+    Scene { github, feed, home: Home::new(), repo, renders: false, flavor: Flavor::GitHub }
 }
 
 /// Runs the program with Helm, and returns the text of the pull request with that number, with addresses and ids replaced.

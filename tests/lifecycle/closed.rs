@@ -78,6 +78,10 @@ fn closed_by_another_bot_is_not_a_no() {
 
 #[test]
 fn closed_since_the_base_branch_went_is_not_a_no() {
+    // Gitea moves such a pull request to the default branch.
+    if is_elsewhere() {
+        return;
+    }
     let play = Play::configured("version: 1\nbase: stable\n");
     let base = play.scene.repo.branch("stable", "main");
     play.run().exits(0).prints(&["branch: uplinker/default/platform into stable"]);

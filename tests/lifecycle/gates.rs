@@ -38,7 +38,8 @@ fn a_release_goes_on_where_the_deployer_said_that_it_works() {
          run it since 20",
         "; expected until 20",
     ]);
-    assert_eq!(pass.asked.iter().filter(|line| *line == GRAPH).count(), 1, "{:#?}", pass.asked);
+    let graphs = pass.asked.iter().filter(|line| *line == GRAPH).count();
+    assert_eq!(graphs, usize::from(!is_elsewhere()), "{:#?}", pass.asked);
     play.settles(0);
 
     // The status is on the commit that was applied, which is a later one.
@@ -63,6 +64,10 @@ fn a_release_goes_on_where_the_deployer_said_that_it_works() {
 
 #[test]
 fn checks_and_deployments_speak_too_and_our_own_status_does_not() {
+    // Check runs and deployments are GitHub's, and so are their permissions.
+    if is_elsewhere() {
+        return;
+    }
     let config = CONFIG.replace("kustomization/*", "*");
     let (play, moved) = moved(&config);
     play.says_of(moved, "uplinker/verify", "success", 60);
@@ -95,6 +100,10 @@ fn checks_and_deployments_speak_too_and_our_own_status_does_not() {
 
 #[test]
 fn a_thousand_contexts_are_read_page_by_page() {
+    // Check runs and deployments are GitHub's, and so are their permissions.
+    if is_elsewhere() {
+        return;
+    }
     let (play, moved) = moved(CONFIG);
     for n in 0..999 {
         play.says_of(moved, &format!("ci/{n}"), "success", 60);
@@ -111,6 +120,10 @@ fn a_thousand_contexts_are_read_page_by_page() {
 
 #[test]
 fn a_token_that_may_not_read_them_holds_and_says_what_it_lacks() {
+    // Check runs and deployments are GitHub's, and so are their permissions.
+    if is_elsewhere() {
+        return;
+    }
     let (play, moved) = moved(CONFIG);
     play.says_of(moved, "kustomization/linkerd/0c9c2e41", "success", 60);
     play.scene.github.token(TOKEN, Token::actions());

@@ -67,7 +67,10 @@ fn both_branches_left_behind_are_looked_at_in_one_request() {
     play.settles(0);
     assert_eq!(play.scene.repo.branches(), left, "what is left is not ours to delete");
 
-    // Where so much is open that one page does not hold it, each branch is asked about.
+    // Where so much is open that one page does not hold it, each branch is asked about; elsewhere that takes pages.
+    if is_elsewhere() {
+        return;
+    }
     play.scene.repo.branch("topic", "main");
     let head = play.commit("topic", "docs/notes.md", "Something else.\n");
     for n in 0..101 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::play::*;
+use super::{FORGE, play::*};
 use crate::support::{
     feed::release,
     repo::{ADA, BEN, put},
@@ -122,6 +122,10 @@ fn with_behind_every_move_of_the_base_is_followed() {
 
 #[test]
 fn a_base_that_moves_between_read_and_push_starts_the_run_over() {
+    // The moment is a request of GitHub's.
+    if is_elsewhere() {
+        return;
+    }
     let play = Play::new();
     let (first, repo) = (play.tip("main"), Arc::clone(&play.scene.repo));
     let files = replaced(&play.files("main"), &["crds.yaml"], "# moved by", "# taken along by");
@@ -169,9 +173,11 @@ fn update_branch_pressed_by_a_person_stays_ours() {
     // The button's merge is a new head: its status and marker are renewed, and nothing is pushed.
     let pass = play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.3: updated http://"]);
     assert!(!pass.asked.iter().any(|l| l.contains("receive-pack")), "{:#?}", pass.asked);
+    let asked: Vec<&String> = pass.asked.iter().filter(|l| l.contains("/api/")).collect();
+    let lines = [list(PLATFORM), STATUS.to_owned(), read(1), write(1)];
     assert_eq!(
-        pass.asked.iter().filter(|l| l.contains("/api/")).map(String::as_str).collect::<Vec<_>>(),
-        [list(PLATFORM).as_str(), STATUS, &read(1), &write(1)]
+        asked,
+        lines.iter().flat_map(|line| FORGE.lines(line)).collect::<Vec<_>>().iter().collect::<Vec<_>>()
     );
     let pull = play.pull(1);
     assert_eq!((pull.head_sha, play.tip(PLATFORM)), (merge, merge));

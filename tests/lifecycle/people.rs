@@ -161,6 +161,10 @@ fn the_second_box_takes_the_base_branch_in() {
 
 #[test]
 fn the_third_box_asks_again() {
+    // The moment and the words are GitHub's.
+    if is_elsewhere() {
+        return;
+    }
     let play = Play::configured("version: 1\npullRequest:\n  reviewers: [ben]\n");
     let refused = "`ben` was not asked for a review: Reviews may only be requested from collaborators.";
     play.run().exits(0).prints(&["opened http://", refused]);
@@ -246,6 +250,10 @@ fn a_close_between_our_read_and_our_write_is_a_no() {
 
 #[test]
 fn a_merge_between_our_read_and_our_push_starts_the_run_over() {
+    // The moment and the words are GitHub's.
+    if is_elsewhere() {
+        return;
+    }
     let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
     play.publish(4);
     let repo = std::sync::Arc::clone(&play.scene.repo);

@@ -8,7 +8,9 @@
 pub mod charts;
 pub mod controls;
 pub mod feed;
+pub mod flavor;
 pub mod git_server;
+pub mod gitea;
 pub mod github;
 pub mod helm;
 pub mod http;

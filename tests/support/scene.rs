@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     feed::{Feed, Published, release},
+    flavor::Flavor,
     github::{GitHub, Pull, Token},
     helm::helm,
     process::{Home, Run},
@@ -30,6 +31,8 @@ pub struct Scene {
     pub repo: Arc<BareRepo>,
     /// Whether the program is given a Helm.
     pub renders: bool,
+    /// Which forge the host is.
+    pub flavor: Flavor,
 }
 
 /// The releases of a plain scene: the pins' own, one in between, and the newest.
@@ -51,17 +54,23 @@ impl Scene {
 
     /// Sets the scene over a repository that the caller makes.
     pub fn made(make: impl FnOnce(std::path::PathBuf) -> BareRepo) -> Self {
-        let github = GitHub::start();
+        Self::on(Flavor::GitHub, make)
+    }
+
+    /// The same on another forge.
+    pub fn on(flavor: Flavor, make: impl FnOnce(std::path::PathBuf) -> BareRepo) -> Self {
+        let github = GitHub::start_as(flavor);
         let repo = github.add(REPO, make);
         github.token(TOKEN, Token::actions());
         github.labels(REPO, &LABELS);
-        Self { github, feed: Feed::start(&releases()), home: Home::new(), repo, renders: false }
+        Self { github, feed: Feed::start(&releases()), home: Home::new(), repo, renders: false, flavor }
     }
 
     /// Prepares a command on the scene's repository and feed.
     pub fn command(&self, name: &str) -> Run {
         let run = self.home.run([name, "--repo", &self.github.url(REPO)]);
-        let run = run.args(self.feed.flags()).args(["--forge", "github"]).env("UPLINKER_TOKEN", TOKEN);
+        let run =
+            run.args(self.feed.flags()).args(["--forge", self.flavor.name()]).env("UPLINKER_TOKEN", TOKEN);
         if self.renders { run.env("UPLINKER_HELM", helm()) } else { run }
     }
 

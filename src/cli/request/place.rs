@@ -6,6 +6,10 @@ use url::Url;
 
 use crate::{
     cli::{Error, args::AccessArgs},
+    propose::forge::{
+        kind::Kind,
+        kinds::{self, KINDS},
+    },
     sys::{
         env::{self, Environment},
         http::keeps_secrets,
@@ -30,29 +34,27 @@ pub struct RemoteUrl(String);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForgeSettings {
     named: Option<Named>,
-    /// `--github-api-url`.
+    /// `--forge-api-url`.
     api: Option<Url>,
-    /// The server of GitHub Actions and its API.
-    actions: Option<(Url, Option<Url>)>,
+    /// The server of the workflow, its API, and what it is by that.
+    actions: Option<(Url, Option<Url>, &'static Kind)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Named {
-    Github,
+    Kind(&'static Kind),
     Directory(PathBuf),
 }
 
 /// Where pull requests live.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forge {
-    /// GitHub, or GitHub Enterprise Server.
-    Github {
+    /// Behind an API.
+    Hosted {
+        /// Which one.
+        kind: &'static Kind,
         /// The API, without a slash at its end.
         api: Url,
-        /// The owner.
-        owner: String,
-        /// The repository's name.
-        name: String,
     },
     /// Folders of files.
     Directory(PathBuf),
@@ -149,20 +151,20 @@ impl RemoteUrl {
         }
     }
 
-    /// Returns owner and name, the last two parts of the path.
-    pub fn owner_and_name(&self) -> Option<(String, String)> {
+    /// Returns what stands before owner and name, and these, the last two parts of the path.
+    fn parts(&self) -> Option<(&str, &str, &str)> {
         let path = match self.0.split_once("://") {
             Some((_, rest)) => rest.split_once('/')?.1,
             None => self.0.split_once(':')?.1,
         };
         let path = path.trim_matches('/');
         let (rest, name) = path.strip_suffix(".git").unwrap_or(path).rsplit_once('/')?;
-        let owner = rest.rsplit('/').next()?;
+        let (before, owner) = rest.rsplit_once('/').unwrap_or(("", rest));
         let sound = |part: &str| {
             let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             !matches!(part, "" | "." | "..") && part.chars().all(letters)
         };
-        (sound(owner) && sound(name)).then(|| (owner.to_owned(), name.to_owned()))
+        (sound(owner) && sound(name)).then_some((before, owner, name))
     }
 }
 
@@ -190,69 +192,94 @@ impl ForgeSettings {
     pub(in crate::cli) fn of(args: &AccessArgs, environment: &Environment) -> Result<Self, Error> {
         let named = match args.forge.as_deref() {
             None => None,
-            Some("github") => Some(Named::Github),
-            Some(text) => match text.strip_prefix("directory:").filter(|path| !path.is_empty()) {
-                Some(path) => Some(Named::Directory(PathBuf::from(path))),
-                None => {
+            Some(text) => match (kinds::named(text), text.strip_prefix("directory:")) {
+                (Some(kind), _) => Some(Named::Kind(kind)),
+                (None, Some(path)) if !path.is_empty() => Some(Named::Directory(PathBuf::from(path))),
+                _ => {
                     return Err(Error::usage(format!("--forge: `{text}` is not known"))
-                        .hint("write `github`, or `directory:PATH`; gitlab and gitea do not work yet"));
+                        .hint(format!("write {} or `directory:PATH`", names())));
                 }
             },
         };
-        let api = args.github_api_url.as_deref().map(|text| api_url("--github-api-url", text)).transpose()?;
-        let server = environment.in_actions().then(|| environment.get(env::GITHUB_SERVER_URL)).flatten();
-        let actions = match server {
-            Some(server) => {
-                let api = environment.get(env::GITHUB_SERVER_API_URL);
-                let api = api.map(|text| api_url(env::GITHUB_SERVER_API_URL, text)).transpose()?;
-                Some((api_url(env::GITHUB_SERVER_URL, server)?, api))
+        let url = |flag: &str, text: Option<&str>| text.map(|text| api_url(flag, text)).transpose();
+        let api = url("--forge-api-url", args.forge_api_url.as_deref())?;
+        let of_github = url("--github-api-url", args.github_api_url.as_deref())?;
+        let named = match (named, &of_github) {
+            (None, Some(_)) => kinds::named("github").map(Named::Kind),
+            (Some(Named::Kind(kind)), Some(_)) if kind.name != "github" => {
+                return Err(Error::usage(format!("--github-api-url names no API of {}", kind.dialect.forge))
+                    .hint("write `--forge-api-url`, which is for every forge"));
             }
-            None => None,
+            (named, _) => named,
         };
-        Ok(Self { named, api, actions })
+        Ok(Self { named, api: api.or(of_github), actions: actions(environment)? })
     }
 
     /// Returns the folder of `--forge directory:PATH`.
     pub fn named_directory(&self) -> Option<&std::path::Path> {
         match &self.named {
             Some(Named::Directory(path)) => Some(path),
-            Some(Named::Github) | None => None,
+            Some(Named::Kind(_)) | None => None,
         }
     }
 
     /// Chooses the forge of a remote.
     pub fn choose(&self, remote: &RemoteUrl) -> Result<Forge, Error> {
         let host = remote.host();
-        let is_dot_com = host.as_deref() == Some("github.com");
-        let workflow = self.actions.as_ref().filter(|(server, _)| host_of(server) == host && host.is_some());
-        match &self.named {
+        let known = host.as_deref().and_then(kinds::at);
+        let workflow = self.actions.as_ref().filter(|(server, ..)| host_of(server) == host && host.is_some());
+        let kind = match &self.named {
             Some(Named::Directory(path)) => return Ok(Forge::Directory(path.clone())),
-            None if !is_dot_com && self.api.is_none() && workflow.is_none() => {
-                return Err(Error::usage(format!("cannot tell which forge serves {remote}")).hint(
-                    "name it with `--forge github` (GitHub Enterprise Server) or `--forge directory:PATH`",
-                ));
-            }
-            _ => {}
-        }
-        let (owner, name) = remote.owner_and_name().ok_or_else(|| {
-            Error::usage(format!("{remote} is not the address of a repository on GitHub"))
+            Some(Named::Kind(kind)) => Some(*kind),
+            None => known.map(|(kind, _)| kind).or(workflow.map(|(.., kind)| *kind)),
+        };
+        let kind = kind.ok_or_else(|| {
+            Error::usage(format!("cannot tell which forge serves {remote}")).hint(format!(
+                "name it with `--forge`: {} (each also on a server of your own) or `directory:PATH`",
+                names()
+            ))
+        })?;
+        let forge = kind.dialect.forge;
+        let (before, ..) = remote.parts().ok_or_else(|| {
+            Error::usage(format!("{remote} is not the address of a repository on {forge}"))
                 .hint("it ends with OWNER/NAME; for another remote, use `--forge directory:PATH`")
         })?;
-        let known = self.api.clone().or_else(|| workflow.and_then(|(_, api)| api.clone()));
-        let api = match (known, host) {
-            (Some(api), _) => api,
-            (None, _) if is_dot_com => api_url("GitHub", "https://api.github.com")?,
-            (None, Some(host)) => {
+        let of_workflow = workflow.filter(|(.., its)| *its == kind).and_then(|(_, api, _)| api.clone());
+        let of_host = known.filter(|(its, _)| *its == kind).map(|(_, api)| api);
+        let api = match (self.api.clone().or(of_workflow), of_host, host) {
+            (Some(api), ..) => api,
+            (None, Some(api), _) => api_url(forge, api)?,
+            (None, None, Some(host)) => {
                 let scheme = if remote.0.starts_with("http://") { "http" } else { "https" };
-                api_url("--forge", &format!("{scheme}://{host}/api/v3"))?
+                // Where repositories have two parts, what stands before them is the forge's own folder.
+                let folder =
+                    if kind.groups || before.is_empty() { String::new() } else { format!("/{before}") };
+                api_url("--forge", &format!("{scheme}://{host}{folder}{}", kind.below))?
             }
-            (None, None) => {
-                return Err(Error::usage(format!("{remote} is not on GitHub"))
-                    .hint("name the API with --github-api-url, or use `--forge directory:PATH`"));
+            (None, None, None) => {
+                return Err(Error::usage(format!("{remote} is not on {forge}"))
+                    .hint("name the API with --forge-api-url, or use `--forge directory:PATH`"));
             }
         };
-        Ok(Forge::Github { api, owner, name })
+        Ok(Forge::Hosted { kind, api })
     }
+}
+
+/// Reads where the workflow runs. Gitea and Forgejo call their variables as GitHub does; their API tells them apart.
+fn actions(environment: &Environment) -> Result<Option<(Url, Option<Url>, &'static Kind)>, Error> {
+    let server = environment.in_actions().then(|| environment.get(env::GITHUB_SERVER_URL)).flatten();
+    let Some(server) = server else { return Ok(None) };
+    let api = environment.get(env::GITHUB_SERVER_API_URL);
+    let api = api.map(|text| api_url(env::GITHUB_SERVER_API_URL, text)).transpose()?;
+    let below = |kind: &&&Kind| api.as_ref().is_some_and(|api| api.path().ends_with(kind.below));
+    let kind = KINDS.iter().find(below).copied().or(kinds::named("github"));
+    let server = api_url(env::GITHUB_SERVER_URL, server)?;
+    Ok(kind.map(|kind| (server, api, kind)))
+}
+
+/// The forges, as they are named on a command line.
+fn names() -> String {
+    KINDS.iter().map(|kind| format!("`{}`", kind.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn host_of(url: &Url) -> Option<String> {
@@ -292,6 +319,7 @@ mod tests {
         let args = AccessArgs {
             forge: forge.map(str::to_owned),
             github_api_url: api.map(str::to_owned),
+            forge_api_url: None,
             token_file: None,
         };
         ForgeSettings::of(&args, &Environment::of(variables.iter().copied()))
@@ -323,7 +351,7 @@ mod tests {
 
     #[test]
     fn owner_and_name_are_the_last_two_parts() {
-        let pair = |text: &str| remote(text).owner_and_name();
+        let pair = |text: &str| remote(text).parts().map(|(_, o, n)| (o.to_owned(), n.to_owned()));
         let expected = Some(("o".to_owned(), "n".to_owned()));
         for url in ["https://github.com/o/n", "https://github.com/o/n.git/", "git@github.com:o/n.git"] {
             assert_eq!(pair(url), expected, "{url}");
@@ -336,7 +364,7 @@ mod tests {
     #[test]
     fn the_forge_is_inferred_from_the_host() {
         let github = |settings: &ForgeSettings, url: &str| match settings.choose(&remote(url)).unwrap() {
-            Forge::Github { api, .. } => api.to_string(),
+            Forge::Hosted { api, .. } => api.to_string(),
             Forge::Directory(path) => path.display().to_string(),
         };
         let none = settings(None, None, &[]).unwrap();
@@ -353,9 +381,47 @@ mod tests {
         let folder = settings(Some("directory:/p"), None, &[]).unwrap();
         assert_eq!(github(&folder, "file:///x"), "/p");
         assert!(
-            settings(Some("gitlab"), None, &[]).is_err() && settings(Some("directory:"), None, &[]).is_err()
+            settings(Some("bitbucket"), None, &[]).is_err()
+                && settings(Some("directory:"), None, &[]).is_err()
         );
         assert!(settings(None, Some("https://u:p@h/api"), &[]).is_err());
+    }
+
+    #[test]
+    fn every_forge_is_chosen_by_its_name_or_its_host() {
+        let chosen = |settings: &ForgeSettings, url: &str| match settings.choose(&remote(url)).unwrap() {
+            Forge::Hosted { api, kind } => (kind.name, api.to_string()),
+            Forge::Directory(path) => ("directory", path.display().to_string()),
+        };
+        let none = settings(None, None, &[]).unwrap();
+        assert_eq!(
+            chosen(&none, "https://codeberg.org/o/n.git"),
+            ("forgejo", "https://codeberg.org/api/v1".into())
+        );
+        assert_eq!(chosen(&none, "git@gitea.com:o/n"), ("gitea", "https://gitea.com/api/v1".into()));
+        let named = settings(Some("gitea"), None, &[]).unwrap();
+        assert_eq!(
+            chosen(&named, "https://git.example.com/o/n"),
+            ("gitea", "https://git.example.com/api/v1".into())
+        );
+        assert_eq!(
+            chosen(&named, "https://example.com/git/o/n"),
+            ("gitea", "https://example.com/git/api/v1".into()),
+            "below a folder"
+        );
+        // A runner of Gitea's speaks as GitHub's does.
+        let inside = [
+            ("GITHUB_ACTIONS", "true"),
+            ("GITHUB_SERVER_URL", "https://git.example.com"),
+            ("GITHUB_API_URL", "https://git.example.com/api/v1"),
+        ];
+        let runner = settings(None, None, &inside).unwrap();
+        assert_eq!(
+            chosen(&runner, "https://git.example.com/o/n"),
+            ("gitea", "https://git.example.com/api/v1".into())
+        );
+        let error = settings(Some("gitea"), Some("https://h/api/v3"), &[]).unwrap_err();
+        assert!(error.message.contains("Gitea") && error.hints[0].contains("--forge-api-url"), "{error:?}");
     }
 
     #[test]
@@ -371,7 +437,9 @@ mod tests {
         assert_eq!(repository.to_string(), "https://ghes.example.com/o/n");
         let forge =
             settings(None, None, &inside).unwrap().choose(&remote("https://ghes.example.com/o/n")).unwrap();
-        assert!(matches!(forge, Forge::Github { api, .. } if api.path() == "/api/v3"));
+        assert!(
+            matches!(forge, Forge::Hosted { api, kind } if api.path() == "/api/v3" && kind.name == "github")
+        );
         assert_eq!(
             Repository::of(None, &Environment::of(inside[1..].to_vec())).unwrap(),
             Repository::Path(".".into())

@@ -19,26 +19,43 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use backon::BlockingRetryable;
 use jiff::Timestamp;
 use octocrab::Octocrab;
 use reqwest::header::{HeaderMap, HeaderName, IF_NONE_MATCH};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-pub use self::address::{Address, NotGitHub};
+pub use self::address::Address;
 use self::wire::{Event, Pull};
 use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, STATUS, Status,
     issues::Issues,
+    kind::{Kind, Opening},
     preflight::{Needed, Seen, Subject},
-    rest::{Asked, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, until_it_shows},
+    rest::{Asked, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, opened_after_all},
 };
 use crate::{
     explain::Dialect,
     policy::StatusCheck,
     repo::{CommitId, Refs, Signature},
     sys::http::Http,
+};
+
+/// GitHub, as it is chosen.
+pub const KIND: Kind = Kind {
+    name: "github",
+    dialect: &DIALECT,
+    hosts: &[("github.com", "https://api.github.com")],
+    below: "/api/v3",
+    groups: false,
+    needs: "`contents: write` and `pull-requests: write`",
+    open: |Opening { http, git_url, api, token }| {
+        let address = Address::of(git_url, Some(api)).map_err(|error| ForgeError::Rejected {
+            what: "cannot tell the repository from its address".to_owned(),
+            reason: error.to_string(),
+        })?;
+        Ok(Box::new(GitHub::new(http, address, token)?))
+    },
 };
 
 /// What GitHub takes, and what in a text does something there.
@@ -126,12 +143,6 @@ impl<'h> GitHub<'h> {
 
     fn asked(&self, what: &'static str, permission: &'static str) -> Asked<'_> {
         self.rest.asked(what, permission)
-    }
-
-    /// The open pull request from a branch to a base: what a lost answer may have made.
-    fn opened(&self, pull: &NewPull) -> Result<Option<PullRequest>, ForgeError> {
-        let open = |p: &PullRequest| p.state == PullState::Open && p.base == pull.base;
-        Ok(self.pulls(&pull.head)?.into_iter().find(open))
     }
 
     fn post_pull(&self, pull: &NewPull, draft: bool) -> Result<PullRequest, Refused> {
@@ -257,18 +268,11 @@ impl Forge for GitHub<'_> {
             Ok(opened) => return Ok(opened),
             Err(refused) => refused,
         };
-        match (refused.known, refused.error) {
-            (Some(Known::AlreadyOpen), error) => {
-                let find = || self.opened(pull).map_err(Some)?.ok_or(None);
-                let found = find.retry(until_it_shows()).when(Option::is_none).call();
-                found.map_err(|failed| failed.unwrap_or(error))
-            }
-            // The answer may be lost after it was opened.
-            (None, error @ ForgeError::Temporary { .. }) => self.opened(pull)?.ok_or(error),
-            (_, ForgeError::PullsForbidden { .. }) => {
+        match opened_after_all(self, pull, refused) {
+            Err(ForgeError::PullsForbidden { .. }) => {
                 Err(ForgeError::PullsForbidden { compare: self.compare_url(&pull.base, &pull.head) })
             }
-            (_, error) => Err(error),
+            result => result,
         }
     }
 

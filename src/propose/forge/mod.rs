@@ -3,9 +3,13 @@
 //! In: what is to become of a pull request. Out: what the forge made of it. The trait at the edge is here; one adapter a
 //! forge is named after it.
 
+mod address;
 pub mod directory;
+pub mod gitea;
 pub mod github;
 pub mod issues;
+pub mod kind;
+pub mod kinds;
 pub mod preflight;
 mod rest;
 
@@ -223,7 +227,7 @@ pub enum ForgeError {
     Permission {
         /// The host.
         host: String,
-        /// The permission, in GitHub's words, such as `pull-requests: write`.
+        /// The permission, in the forge's words, such as `pull-requests: write`.
         permission: String,
     },
     /// The token is good, and a setting of the host's owner keeps it out.
@@ -265,6 +269,9 @@ pub enum ForgeError {
     /// No such repository, or the token may not see it.
     #[error("{0}: not found, or the token may not see it")]
     NotFound(String),
+    /// The repository's setting: its owner's.
+    #[error("{0}: pull requests are turned off in this repository")]
+    PullsOff(String),
     /// The repository is archived.
     #[error("{0}: the repository is archived, so it is read-only")]
     Archived(String),

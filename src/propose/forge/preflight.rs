@@ -1,5 +1,7 @@
 //! Step 10, propose: what a forge tells of a token and a repository before anything is written.
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::{
     propose::{History, forge::ForgeError},
     repo::{CommitId, Rule},
@@ -81,5 +83,37 @@ impl Subject {
             Self::Rules => "rules",
             Self::Clock => "clock",
         }
+    }
+}
+
+/// How far two clocks may be apart, and more than an answer takes.
+const APART: SignedDuration = SignedDuration::from_mins(1);
+
+/// Our clock when an answer came beside the host's, where it tells.
+pub(super) fn clock(received: Timestamp, sent: Option<Timestamp>, host: &str) -> Option<Seen> {
+    let apart = received.duration_since(sent?);
+    let seconds = apart.as_secs().unsigned_abs();
+    Some(match apart.abs() <= APART {
+        true => Seen::Fine(format!("within a minute of {host}'s")),
+        false => Seen::Lacking(
+            format!("{seconds} s {} that of {host}", if apart.is_negative() { "behind" } else { "ahead of" }),
+            "set it: the age of releases, waits and schedules are counted by it".to_owned(),
+        ),
+    })
+}
+
+/// The labels that are there beside those that may be added.
+pub(super) fn labels(there: Result<Vec<String>, ForgeError>, needed: &Needed, hint: &str) -> Seen {
+    let there = match there {
+        Ok(there) => there,
+        Err(error) if error.is_refusal() => return Seen::Untold(error.to_string(), String::new()),
+        Err(error) => return Seen::Failed(error),
+    };
+    let is_there = |wanted: &str| there.iter().any(|name| name.eq_ignore_ascii_case(wanted));
+    let missing: Vec<String> =
+        needed.labels.iter().filter(|label| !is_there(label)).map(|label| format!("`{label}`")).collect();
+    match missing.is_empty() {
+        true => Seen::Fine("all are there".to_owned()),
+        false => Seen::Lacking(format!("not in the repository: {}", missing.join(", ")), hint.to_owned()),
     }
 }

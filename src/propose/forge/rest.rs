@@ -6,6 +6,8 @@
 //! that a renamed repository would be read and pushed to before that shows; and none leads the token to a host that
 //! nobody configured. The token is in no address, no log and no error.
 
+mod extras;
+mod plain;
 mod reply;
 
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Mutex, time::Duration};
@@ -15,8 +17,12 @@ use reqwest::header::ETAG;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub(super) use self::reply::{Asked, Known, Refused, Reply, words};
-use super::ForgeError;
+pub(super) use self::{
+    extras::{each, why},
+    plain::{Plain, Sent},
+    reply::{Asked, Known, Refused, Reply, words},
+};
+use super::{Forge, ForgeError, NewPull, PullRequest, PullState};
 use crate::sys::{clock::Clock, http::Http};
 
 /// The most pages of a list that are read.
@@ -29,6 +35,28 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The most answers that are kept for conditional requests.
 const KEPT: usize = 64;
+
+/// Finds what a lost answer may have made: the open pull request from a branch to a base. `refused` is what the forge
+/// said to opening it.
+pub(super) fn opened_after_all(
+    forge: &dyn Forge,
+    pull: &NewPull,
+    refused: Refused,
+) -> Result<PullRequest, ForgeError> {
+    let opened = || -> Result<Option<PullRequest>, ForgeError> {
+        let open = |p: &PullRequest| p.state == PullState::Open && p.base == pull.base;
+        Ok(forge.pulls(&pull.head)?.into_iter().find(open))
+    };
+    match (refused.known, refused.error) {
+        (Some(Known::AlreadyOpen), error) => {
+            let find = || opened().map_err(Some)?.ok_or(None);
+            let found = find.retry(until_it_shows()).when(Option::is_none).call();
+            found.map_err(|failed| failed.unwrap_or(error))
+        }
+        (None, error @ ForgeError::Temporary { .. }) => opened()?.ok_or(error),
+        (_, error) => Err(error),
+    }
+}
 
 /// The pauses after which a forge is asked again for what it did not show a moment ago: seven seconds in all.
 pub(super) fn until_it_shows() -> ExponentialBuilder {

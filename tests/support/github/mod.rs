@@ -21,12 +21,15 @@ use tempfile::TempDir;
 
 use self::rules::{Form, Kind, Push, Rule};
 pub use self::{
+    api::answer,
     graph::Shown,
+    merging::merged,
     people::Merge,
-    state::{Event, Level, Pull, Repo, State, Status, Token, TokenKind},
+    state::{Draft, Event, Level, Pull, Repo, State, Status, Token, TokenKind, owner_of},
 };
 use super::{
     controls::Controls,
+    flavor::Flavor,
     git_server::{Access, Command3, Gate, GitBackend, Refusal, unauthorized},
     http::{Handler, Request, Response, Server},
     record::Recorder,
@@ -43,6 +46,7 @@ pub struct GitHub {
 
 /// The handler: Git's paths go to the backend, the rest to the API.
 struct Host {
+    flavor: Flavor,
     git: GitBackend,
     state: Arc<Mutex<State>>,
 }
@@ -55,12 +59,19 @@ struct TokenDoor(Arc<Mutex<State>>);
 impl GitHub {
     /// Starts a host without repositories and tokens.
     pub fn start() -> Self {
+        Self::start_as(Flavor::GitHub)
+    }
+
+    /// The same that answers as another forge. Repositories, people and what they do are the same everywhere.
+    pub fn start_as(flavor: Flavor) -> Self {
         let home = TempDir::new().expect("a temporary folder");
         let state = Arc::new(Mutex::new(State::default()));
         let controls = Arc::new(Controls::default());
-        controls.log.record_to(Recorder { prefix: "/api/v3", below: "" });
+        if flavor == Flavor::GitHub {
+            controls.log.record_to(Recorder { prefix: "/api/v3", below: "" });
+        }
         let door = Arc::new(TokenDoor(Arc::clone(&state)));
-        let host = Host { git: GitBackend::new(home.path(), door), state: Arc::clone(&state) };
+        let host = Host { flavor, git: GitBackend::new(home.path(), door), state: Arc::clone(&state) };
         let server = Server::start(Arc::new(host), Arc::clone(&controls));
         Self { server, state, controls, home }
     }
@@ -166,7 +177,7 @@ impl Handler for Host {
         if GitBackend::takes(request) {
             return self.moved(request).unwrap_or_else(|| self.git.handle(request));
         }
-        api::answer(&mut self.state.lock().expect("no poison"), request)
+        self.flavor.answer(&mut self.state.lock().expect("no poison"), request)
     }
 
     fn is_write(&self, request: &Request) -> bool {

@@ -72,6 +72,8 @@ pub struct Repo {
     pub bare: Arc<BareRepo>,
     pub private: bool,
     pub archived: bool,
+    /// Whether pull requests are turned on.
+    pub has_pulls: bool,
     /// The setting "Allow GitHub Actions to create and approve pull requests".
     pub actions_may_open: bool,
     /// Whether the plan has draft pull requests.
@@ -358,6 +360,7 @@ impl Repo {
             bare,
             private: true,
             archived: false,
+            has_pulls: true,
             actions_may_open: true,
             drafts: true,
             collaborators: BTreeSet::new(),

@@ -2,12 +2,10 @@
 //!
 //! In: a Git URL in any of its forms. Out: the API's root, the host, owner and name. Nothing secret goes through. Pure.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use url::Url;
 
-use crate::sys::http::keeps_secrets;
-
-const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+use crate::propose::forge::address::{NoRepository, PATH, Site};
 
 /// A repository on GitHub.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,54 +17,16 @@ pub struct Address {
     name: String,
 }
 
-/// A Git URL that names no repository on GitHub: the operator's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{url}: {reason}")]
-pub struct NotGitHub {
-    url: String,
-    reason: &'static str,
-}
-
 // === impl Address ===
 
 impl Address {
     /// Reads `https://host/owner/name(.git)`, `ssh://git@host/owner/name` or `git@host:owner/name`. `api` is the
     /// root of the API where it is not where GitHub has it.
-    pub fn of(git_url: &str, api: Option<&Url>) -> Result<Self, NotGitHub> {
-        let fail = |reason| {
-            // What stands before an `@` may be a password.
-            let shown = git_url.rsplit_once('@').map_or(git_url, |(_, rest)| rest);
-            NotGitHub { url: shown.to_owned(), reason }
-        };
-        let url = match git_url.split_once("://") {
-            Some(_) => Url::parse(git_url).ok(),
-            None => git_url
-                .split_once(':')
-                .and_then(|(host, path)| Url::parse(&format!("ssh://{host}/{path}")).ok()),
-        };
-        let url = url.ok_or_else(|| fail("not the address of a repository"))?;
-        let host = url.host_str().filter(|h| !h.is_empty()).ok_or_else(|| fail("names no host"))?;
-        let (scheme, port) = match url.scheme() {
-            "https" | "http" => (url.scheme(), url.port()),
-            // The API listens where the web pages do, not where SSH does.
-            "ssh" => ("https", None),
-            _ => return Err(fail("is neither https nor ssh")),
-        };
-        if url.scheme() == "http" && !keeps_secrets(&url) {
-            return Err(fail("would send the token unencrypted; use https"));
-        }
-        let path = url.path().trim_matches('/');
-        let path = path.strip_suffix(".git").unwrap_or(path);
-        let (owner, name) = path.split_once('/').ok_or_else(|| fail("has no owner and name"))?;
-        let sound = |s: &str| {
-            let known = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-            !s.is_empty() && s != "." && s != ".." && s.bytes().all(known)
-        };
-        if !sound(owner) || !sound(name) {
-            return Err(fail("is not owner/name"));
-        }
-        let authority = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let public = matches!(host, "github.com" | "www.github.com" | "ssh.github.com");
+    pub fn of(git_url: &str, api: Option<&Url>) -> Result<Self, NoRepository> {
+        let Site { scheme, host, authority, path } = Site::of(git_url)?;
+        let pair = path.split_once('/').filter(|(_, name)| !name.contains('/'));
+        let (owner, name) = pair.ok_or_else(|| NoRepository::new(git_url, "is not owner/name"))?;
+        let public = matches!(host.as_str(), "github.com" | "www.github.com" | "ssh.github.com");
         let root = match api {
             Some(api) => api.as_str().trim_end_matches('/').to_owned(),
             None if public => "https://api.github.com".to_owned(),
@@ -74,7 +34,7 @@ impl Address {
             None => format!("{scheme}://{authority}/api/v3"),
         };
         let web = if public { "https://github.com".to_owned() } else { format!("{scheme}://{authority}") };
-        Ok(Self { api: root, web, host: host.to_owned(), owner: owner.to_owned(), name: name.to_owned() })
+        Ok(Self { api: root, web, host, owner: owner.to_owned(), name: name.to_owned() })
     }
 
     /// Returns the API's root.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{GitHub, wire};
 use crate::propose::forge::{
     ForgeError,
-    rest::{Method, Refused, until_it_shows},
+    rest::{Method, Refused, each, until_it_shows, why},
 };
 
 // === impl GitHub ===
@@ -58,36 +58,5 @@ impl GitHub<'_> {
         let reply = ask.retry(until_it_shows()).when(is_late).call()?;
         // A list of labels has no people.
         Ok(reply.json(&asked).unwrap_or_default())
-    }
-}
-
-/// Asks for all at once, and one by one where that was refused.
-fn each(
-    names: &[String],
-    ask: impl Fn(&[String]) -> Result<(), ForgeError>,
-    line: impl Fn(&str, &str) -> String,
-) -> Result<Vec<String>, ForgeError> {
-    let first = match ask(names) {
-        Ok(()) => return Ok(Vec::new()),
-        Err(error) => why(error)?,
-    };
-    if let [one] = names {
-        return Ok(vec![line(one, &first)]);
-    }
-    let mut lines = Vec::new();
-    for name in names {
-        if let Err(error) = ask(std::slice::from_ref(name)) {
-            lines.push(line(name, &why(error)?));
-        }
-    }
-    Ok(lines)
-}
-
-/// The reason of a refusal; an error where going on makes no sense.
-fn why(error: ForgeError) -> Result<String, ForgeError> {
-    match error {
-        ForgeError::Rejected { reason, .. } | ForgeError::Forbidden { reason, .. } => Ok(reason),
-        error if error.is_refusal() => Ok(error.to_string()),
-        error => Err(error),
     }
 }

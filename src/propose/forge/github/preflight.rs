@@ -15,15 +15,13 @@ use crate::{
         History,
         forge::{
             ALLOW_ACTIONS, Forge, ForgeError,
-            preflight::{Needed, Seen, Subject},
+            preflight::{Needed, Seen, Subject, clock, labels},
             rest::Reply,
         },
     },
     repo::Rule,
 };
 
-/// How far two clocks may be apart, and more than an answer takes.
-const APART: SignedDuration = SignedDuration::from_mins(1);
 /// How long before its end a token is told of.
 const ENDS_SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// The most branches whose rules are asked for, each with a request.
@@ -69,7 +67,9 @@ impl GitHub<'_> {
                 false => Seen::Fine(format!("{} is there", repo.full_name)),
             },
         )];
-        rows.extend(clock(&reply, self.address.host()).map(|seen| (Subject::Clock, seen)));
+        rows.extend(
+            clock(reply.received, reply.date(), self.address.host()).map(|seen| (Subject::Clock, seen)),
+        );
         rows.extend(self.token(&reply));
         rows.push((Subject::PullRequests, self.lists_pulls()));
         rows.push((Subject::Statuses, self.reads_statuses(needed)));
@@ -150,21 +150,9 @@ impl GitHub<'_> {
 
     fn has_labels(&self, needed: &Needed) -> Seen {
         let asked = self.asked("cannot list labels", "issues: read");
-        let there: Vec<wire::Label> = match self.list(&self.repo("/labels"), &asked) {
-            Ok(there) => there,
-            Err(error) if error.is_refusal() => return Seen::Untold(error.to_string(), String::new()),
-            Err(error) => return Seen::Failed(error),
-        };
-        let is_there = |wanted: &str| there.iter().any(|label| label.name.eq_ignore_ascii_case(wanted));
-        let missing: Vec<String> =
-            needed.labels.iter().filter(|label| !is_there(label)).map(|label| format!("`{label}`")).collect();
-        match missing.is_empty() {
-            true => Seen::Fine("all are there".to_owned()),
-            false => Seen::Lacking(
-                format!("not in the repository: {}", missing.join(", ")),
-                MAKING_A_LABEL.to_owned(),
-            ),
-        }
+        let there = self.list::<wire::Label>(&self.repo("/labels"), &asked);
+        let names = there.map(|all| all.into_iter().map(|label| label.name).collect());
+        labels(names, needed, MAKING_A_LABEL)
     }
 
     /// The rules over the branches that will be written, each told once.
@@ -250,19 +238,6 @@ fn stops(rule: Rule, history: History) -> bool {
 
 fn list(branches: &[String]) -> String {
     branches.iter().map(|branch| format!("`{branch}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// Our clock beside the host's, where it tells.
-fn clock(reply: &Reply, host: &str) -> Option<Seen> {
-    let apart = reply.received.duration_since(reply.date()?);
-    let seconds = apart.as_secs().unsigned_abs();
-    Some(match apart.abs() <= APART {
-        true => Seen::Fine(format!("within a minute of {host}'s")),
-        false => Seen::Lacking(
-            format!("{seconds} s {} that of {host}", if apart.is_negative() { "behind" } else { "ahead of" }),
-            "set it: the age of releases, waits and schedules are counted by it".to_owned(),
-        ),
-    })
 }
 
 /// When the token ends, where GitHub tells: `2026-12-01 10:00:00 UTC`, or an offset in place of `UTC`.

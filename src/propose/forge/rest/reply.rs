@@ -196,6 +196,11 @@ impl Asked<'_> {
     pub fn rejected(&self, reason: impl Into<String>) -> ForgeError {
         ForgeError::Rejected { what: self.what.to_owned(), reason: reason.into() }
     }
+
+    /// The token lacks what this needs.
+    pub fn lacks(&self) -> ForgeError {
+        ForgeError::Permission { host: self.host.to_owned(), permission: self.permission.to_owned() }
+    }
 }
 
 // === impl Known ===

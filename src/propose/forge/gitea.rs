@@ -1,0 +1,359 @@
+//! Step 10, propose: Gitea and Forgejo as a forge, by REST.
+//!
+//! In: the calls of [`Forge`]. Out: Gitea's answers in our words. Pull requests are not listed by their head there, so
+//! that lists are read newest first, up to a bound, and those of other branches left out.
+
+mod answer;
+mod extras;
+mod preflight;
+mod wire;
+
+use std::sync::OnceLock;
+
+use backon::BlockingRetryable;
+use jiff::Timestamp;
+use percent_encoding::utf8_percent_encode;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, STATUS, Status,
+    address::{Address, NoRepository, PATH},
+    kind::{Kind, Opening},
+    preflight::{Needed, Seen, Subject},
+    rest::{
+        Asked, Known, Manners, Method, PAGES, Plain, Refused, Reply, Rest, Sent, opened_after_all,
+        until_it_shows,
+    },
+};
+use crate::{
+    explain::Dialect,
+    policy::StatusCheck,
+    repo::{CommitId, Signature},
+};
+
+/// Gitea, as it is chosen.
+pub const KIND: Kind = Kind {
+    name: "gitea",
+    dialect: &Dialect {
+        forge: "Gitea",
+        // `!1` is a pull request.
+        signs: &['!'],
+        draft: Some("WIP:"),
+        // Neither a body nor a description has a bound of its own; these are more than anybody reads.
+        body: 1 << 20,
+        status: 250,
+        ..Dialect::COMMON
+    },
+    hosts: &[("gitea.com", "https://gitea.com/api/v1")],
+    below: API,
+    groups: false,
+    needs: "`write:repository`, `write:issue` for labels and people, and `read:user`",
+    open: |opening| Ok(Box::new(Gitea::new(opening, KIND.dialect)?)),
+};
+
+/// Forgejo, which answers as Gitea does.
+pub const FORGEJO: Kind = Kind {
+    name: "forgejo",
+    dialect: &Dialect { forge: "Forgejo", ..*KIND.dialect },
+    hosts: &[("codeberg.org", "https://codeberg.org/api/v1")],
+    open: |opening| Ok(Box::new(Gitea::new(opening, FORGEJO.dialect)?)),
+    ..KIND
+};
+
+/// Where the API is below the forge's root.
+const API: &str = "/api/v1";
+/// How its API is spoken to. A page has 50 entries at the most, unless a server sets another bound.
+const MANNERS: Manners = Manners { refused: answer::refused, page: ("limit", 50) };
+/// How it takes a token.
+const SENT: Sent = Sent { header: "authorization", before: "token " };
+/// What begins the title of a draft, unless a server sets it otherwise.
+const DRAFTS: [&str; 2] = ["WIP:", "[WIP]"];
+
+/// One repository on Gitea.
+pub struct Gitea<'h> {
+    rest: Rest<'h>,
+    address: Address,
+    owner: String,
+    dialect: &'static Dialect,
+    me: OnceLock<Option<Signature>>,
+}
+
+// === impl Gitea ===
+
+impl<'h> Gitea<'h> {
+    /// Connects nothing yet.
+    fn new(opening: Opening<'h, '_>, dialect: &'static Dialect) -> Result<Self, ForgeError> {
+        let Opening { http, git_url, api, token } = opening;
+        let rejected = |error: NoRepository| ForgeError::Rejected {
+            what: "cannot tell the repository from its address".to_owned(),
+            reason: error.to_string(),
+        };
+        let address = Address::of(git_url, api, API).map_err(rejected)?;
+        let pair = address.owner_and_name();
+        let (owner, _) = pair.ok_or_else(|| rejected(NoRepository::new(git_url, "is not owner/name")))?;
+        let wire = Plain::new(http, (&address.api, &address.host), token, SENT)?;
+        let rest = Rest::new(http, Box::new(wire), MANNERS, (dialect.forge, &address.host, &address.path));
+        let owner = owner.to_owned();
+        Ok(Self { rest, address, owner, dialect, me: OnceLock::new() })
+    }
+
+    fn repo(&self, rest: &str) -> String {
+        format!("/repos/{}{rest}", self.address.path)
+    }
+
+    fn get(&self, path: &str, asked: &Asked<'_>) -> Result<Reply, Refused> {
+        self.rest.get(path, asked).map_err(named)
+    }
+
+    fn put(&self, method: Method<'_>, path: &str, asked: &Asked<'_>) -> Result<Reply, Refused> {
+        self.rest.put(method, path, asked).map_err(named)
+    }
+
+    fn list<T: DeserializeOwned>(&self, path: &str, asked: &Asked<'_>) -> Result<Vec<T>, ForgeError> {
+        Ok(self.rest.list(path, asked).map_err(named)?)
+    }
+
+    fn read(&self, number: u64) -> Result<wire::Pull, ForgeError> {
+        let asked = self.rest.asked("cannot read the pull request", "read:repository");
+        let path = self.repo(&format!("/pulls/{number}"));
+        Ok(self.rest.get_soon(&path, &asked).map_err(named)?.json(&asked)?)
+    }
+
+    /// The pull requests from a branch in one state; whether all were looked at.
+    fn from_branch(&self, branch: &str, state: &str) -> Result<(Vec<wire::Pull>, bool), ForgeError> {
+        let asked = self.rest.asked("cannot list pull requests", "read:repository");
+        let mut found = Vec::new();
+        let path = self.repo(&format!("/pulls?state={state}&sort=recentupdate"));
+        let all = self.rest.each_page(&path, &asked, |page: Vec<wire::Pull>| {
+            found.extend(page.into_iter().filter(|pull| pull.is_from(branch)));
+            true
+        });
+        match all.map_err(named) {
+            Ok(all) => Ok((found, all)),
+            Err(Refused { error: ForgeError::NotFound(_), .. }) => Err(self.why_not_found(&asked)),
+            Err(refused) => Err(refused.error),
+        }
+    }
+
+    /// Gitea says the same of pull requests that are turned off as of a repository that is not there.
+    fn why_not_found(&self, asked: &Asked<'_>) -> ForgeError {
+        let repo = self.get(&self.repo(""), asked).map_err(ForgeError::from);
+        match repo.and_then(|reply| reply.json::<wire::Repo>(asked)) {
+            Ok(wire::Repo { has_pull_requests: Some(false), .. }) => {
+                ForgeError::PullsOff(self.address.path.clone())
+            }
+            Ok(_) => ForgeError::NotFound(self.address.path.clone()),
+            Err(error) => error,
+        }
+    }
+
+    fn post_pull(&self, pull: &NewPull) -> Result<PullRequest, Refused> {
+        let asked = self.rest.asked("cannot open a pull request", "write:repository");
+        let prefix = if pull.draft { DRAFTS[0] } else { "" };
+        let title = format!("{prefix} {}", pull.title);
+        let body = json!({
+            "title": title.trim_start(),
+            "body": pull.body,
+            "head": pull.head,
+            "base": pull.base,
+        });
+        let post = || match self.rest.once(Method::Post(&body), &self.repo("/pulls"), &asked).map_err(named) {
+            // The branch that was pushed a moment ago does not show yet, or pull requests are turned off.
+            Err(Refused { error: ForgeError::NotFound(_), .. }) => Err(match self.why_not_found(&asked) {
+                ForgeError::NotFound(_) => Known::Behind.refused(&asked),
+                error => error.into(),
+            }),
+            reply => reply,
+        };
+        let reply = post.retry(until_it_shows()).when(|e| e.known == Some(Known::Behind)).call()?;
+        Ok(reply.json::<wire::Pull>(&asked)?.into())
+    }
+
+    fn said(&self, commit: CommitId) -> Result<Vec<wire::Status>, ForgeError> {
+        let asked = self.rest.asked("cannot read the status of the commit", "read:repository");
+        self.list(&self.repo(&format!("/statuses/{commit}")), &asked)
+    }
+
+    /// Who the token is; nothing where the token may not ask.
+    fn who(&self) -> Result<Option<Signature>, ForgeError> {
+        let asked = self.rest.asked("cannot read the token's user", "read:user");
+        let user: wire::User = match self.rest.get("/user", &asked).map_err(ForgeError::from) {
+            Ok(reply) => reply.json(&asked)?,
+            Err(error) if error.is_refusal() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let settings = self.rest.get("/user/settings", &asked).map_err(ForgeError::from);
+        let settings = settings.and_then(|reply| reply.json::<wire::Settings>(&asked)).unwrap_or_default();
+        let fits = |c: &char| !c.is_control() && !matches!(c, '<' | '>');
+        let name: String = user.full_name.chars().filter(fits).collect();
+        let named = name.contains(char::is_alphanumeric);
+        let name = if named { name.trim().to_owned() } else { user.login.clone() };
+        let email: String = user.email.chars().filter(fits).filter(|c| !c.is_whitespace()).collect();
+        let hidden = format!("{}@noreply.{}", user.login.to_lowercase(), self.address.host);
+        let email = if settings.hide_email || !email.contains('@') { hidden } else { email };
+        Ok(Some(Signature { name, email }))
+    }
+}
+
+/// The name that a repository has now, to be told; nothing is asked or written there.
+fn named(refused: Refused) -> Refused {
+    let ForgeError::Renamed { from, to: None } = &refused.error else { return refused };
+    let to = refused.place.as_deref().and_then(answer::repository_in);
+    Refused { error: ForgeError::Renamed { from: from.clone(), to }, ..refused }
+}
+
+impl Forge for Gitea<'_> {
+    fn dialect(&self) -> &'static Dialect {
+        self.dialect
+    }
+
+    fn preflight(&self, needed: &Needed) -> Vec<(Subject, Seen)> {
+        self.look(needed)
+    }
+
+    fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError> {
+        let (mut found, all) = self.from_branch(branch, "all")?;
+        // Whatever lies behind the bound, an open one is never opened twice.
+        if !all && found.is_empty() {
+            found = self.from_branch(branch, "open")?.0;
+        }
+        let mut found: Vec<PullRequest> = found.into_iter().map(PullRequest::from).collect();
+        found.sort_by_key(|pull| std::cmp::Reverse(pull.number));
+        // Another page may have moved while it was read.
+        found.dedup_by_key(|pull| pull.number);
+        Ok(found)
+    }
+
+    fn open_pulls(&self, branches: &[String]) -> Result<Option<OpenPulls>, ForgeError> {
+        let asked = self.rest.asked("cannot list pull requests", "read:repository");
+        let reply = self.get(&self.rest.page(&self.repo("/pulls?state=open"), 1), &asked)?;
+        if reply.has_next() {
+            return Ok(None);
+        }
+        let mut open = OpenPulls::new();
+        for pull in reply.json::<Vec<wire::Pull>>(&asked)? {
+            if let Some(branch) = branches.iter().find(|branch| pull.is_from(branch)) {
+                open.entry(branch.clone()).or_default().push(pull.into());
+            }
+        }
+        Ok(Some(open))
+    }
+
+    fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {
+        Ok(self.read(number)?.into())
+    }
+
+    fn closer(&self, number: u64) -> Result<Closer, ForgeError> {
+        let asked = self.rest.asked("cannot read who closed the pull request", "read:issue");
+        let path = self.repo(&format!("/issues/{number}/timeline"));
+        let mut events: Vec<wire::Event> = Vec::new();
+        // This list names no next page, and leaves out of a page what it does not show.
+        for page in 1..=PAGES {
+            let reply = self.get(&self.rest.page(&path, page), &asked)?;
+            let more = reply.json::<Option<Vec<wire::Event>>>(&asked)?.unwrap_or_default();
+            if more.is_empty() {
+                break;
+            }
+            events.extend(more);
+        }
+        Ok(wire::closer(&events))
+    }
+
+    fn open(&self, pull: &NewPull) -> Result<PullRequest, ForgeError> {
+        match self.post_pull(pull) {
+            Ok(opened) => Ok(opened),
+            Err(refused) => opened_after_all(self, pull, refused),
+        }
+    }
+
+    fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
+        let asked = self.rest.asked("cannot change the pull request", "write:repository");
+        let mut body = Map::new();
+        if let Some(title) = &patch.title {
+            // A draft is one by its title, and stays one until a person takes that away.
+            let title = format!("{}{title}", self.read(number)?.prefix());
+            body.insert("title".to_owned(), title.into());
+        }
+        let state = patch.state.map(|s| if s == PullState::Open { "open" } else { "closed" });
+        let fields = [("body", patch.body.as_deref()), ("state", state)];
+        body.extend(fields.into_iter().filter_map(|(k, v)| Some((k.to_owned(), Value::from(v?)))));
+        self.put(Method::Patch(&Value::Object(body)), &self.repo(&format!("/pulls/{number}")), &asked)?;
+        Ok(())
+    }
+
+    fn add_labels_and_reviewers(
+        &self,
+        pull: &PullRequest,
+        extras: &Extras,
+    ) -> Result<Vec<String>, ForgeError> {
+        let mut lines = Vec::new();
+        if !extras.labels.is_empty() {
+            lines.extend(self.labels(pull.number, &extras.labels)?);
+        }
+        if !extras.reviewers.is_empty() {
+            lines.extend(self.reviewers(pull.number, &extras.reviewers)?);
+        }
+        if !extras.assignees.is_empty() {
+            lines.extend(self.assignees(pull.number, &extras.assignees)?);
+        }
+        Ok(lines)
+    }
+
+    fn unlabel(&self, number: u64, label: &str) -> Result<(), ForgeError> {
+        self.take_off(number, label)
+    }
+
+    fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError> {
+        let asked = self.rest.asked("cannot set the status", "write:repository");
+        let description: String = status.description.chars().take(self.dialect.status).collect();
+        let state = if status.success { "success" } else { "failure" };
+        let mut body = json!({"state": state, "context": STATUS, "description": description});
+        if let (Some(page), Some(fields)) = (page, body.as_object_mut()) {
+            fields.insert("target_url".to_owned(), page.into());
+        }
+        self.put(Method::Post(&body), &self.repo(&format!("/statuses/{commit}")), &asked)?;
+        Ok(())
+    }
+
+    fn status_checks(&self, commits: &[CommitId]) -> Result<Option<Vec<StatusCheck>>, ForgeError> {
+        let mut checks = Vec::new();
+        for commit in commits {
+            let newest = wire::Status::newest(self.said(*commit)?);
+            checks.extend(newest.into_iter().filter(|s| s.context != STATUS).map(wire::Status::check));
+        }
+        Ok(Some(checks))
+    }
+
+    fn verified_at(&self, commit: CommitId) -> Result<Option<Timestamp>, ForgeError> {
+        let mut ours = self.said(commit)?;
+        ours.retain(|said| said.context == STATUS);
+        ours.sort_by_key(|said| std::cmp::Reverse(said.id));
+        let since = ours.iter().take_while(|said| said.status == "success").last();
+        Ok(since.map(|said| said.created_at))
+    }
+
+    /// Sent once: whether a lost answer was a success, the next run sees.
+    fn merge(&self, number: u64, head: CommitId) -> Result<(), ForgeError> {
+        let asked = self.rest.asked("cannot merge the pull request", "write:repository");
+        let pull = self.read(number)?;
+        let method = pull.base.repo.as_ref().map_or("merge", wire::Repo::method);
+        let body = json!({"Do": method, "head_commit_id": head.to_string()});
+        let path = self.repo(&format!("/pulls/{number}/merge"));
+        self.rest.once(Method::Post(&body), &path, &asked).map_err(named)?;
+        Ok(())
+    }
+
+    fn identity(&self) -> Result<Option<Signature>, ForgeError> {
+        if let Some(me) = self.me.get() {
+            return Ok(me.clone());
+        }
+        let me = self.who()?;
+        Ok(self.me.get_or_init(|| me).clone())
+    }
+
+    fn compare_url(&self, base: &str, branch: &str) -> Option<String> {
+        let (base, branch) = (utf8_percent_encode(base, PATH), utf8_percent_encode(branch, PATH));
+        Some(format!("{}/{}/compare/{base}...{branch}", self.address.web, self.address.path))
+    }
+}

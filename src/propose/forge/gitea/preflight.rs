@@ -1,0 +1,86 @@
+//! Step 10, propose: what Gitea tells of a token and a repository before anything is written.
+//!
+//! In: what a run will want. Out: what was seen. Only reads are made; Gitea tells what the token's user may do, and what
+//! the token itself may do shows when it is tried.
+
+use super::{Gitea, wire};
+use crate::propose::forge::{
+    Forge, ForgeError,
+    preflight::{Needed, Seen, Subject, clock, labels},
+};
+
+type Row = (Subject, Seen);
+
+// === impl Gitea ===
+
+impl Gitea<'_> {
+    /// Looks at what a run will want.
+    pub(super) fn look(&self, needed: &Needed) -> Vec<Row> {
+        let asked = self.rest.asked("cannot read the repository", "read:repository");
+        let reply = match self.get(&self.repo(""), &asked).map_err(ForgeError::from) {
+            Ok(reply) => reply,
+            Err(error) => return vec![(Subject::Repository, Seen::Failed(error))],
+        };
+        let repo = match reply.json::<wire::Repo>(&asked) {
+            Ok(repo) => repo,
+            Err(error) => return vec![(Subject::Repository, Seen::Failed(error))],
+        };
+        let mut rows = vec![(
+            Subject::Repository,
+            match repo.archived {
+                true => Seen::Failed(ForgeError::Archived(repo.full_name.clone())),
+                false => Seen::Fine(format!("{} is there", repo.full_name)),
+            },
+        )];
+        rows.extend(clock(reply.received, reply.date(), asked.host).map(|seen| (Subject::Clock, seen)));
+        rows.push((Subject::Token, self.token()));
+        rows.push((
+            Subject::Permissions,
+            match repo.permissions {
+                Some(wire::Permissions { push: false }) => Seen::Failed(ForgeError::Permission {
+                    host: asked.host.to_owned(),
+                    permission: "write".to_owned(),
+                }),
+                _ => Seen::Untold(
+                    "that the token may write shows only when it is tried".to_owned(),
+                    format!("it needs {}", super::KIND.needs),
+                ),
+            },
+        ));
+        rows.push((Subject::PullRequests, self.lists_pulls(&repo)));
+        rows.push((Subject::Statuses, told(self.said(needed.tip).map(drop), "can be read")));
+        if needed.gates {
+            let read = self.status_checks(&[needed.tip]).map(drop);
+            rows.push((Subject::Gates, told(read, "what is said of commits can be read")));
+        }
+        let there = self.known_labels().map(|all| all.into_iter().map(|label| label.name).collect());
+        let hint = "making one takes the scope `write:issue`; make it by hand, or give the token that scope";
+        rows.push((Subject::Labels, labels(there, needed, hint)));
+        rows
+    }
+
+    fn token(&self) -> Seen {
+        match self.identity() {
+            Ok(Some(who)) => Seen::Fine(format!("commits are by {} <{}>", who.name, who.email)),
+            Ok(None) => Seen::Lacking(
+                "the token may not ask whose it is".to_owned(),
+                "give it the scope `read:user`, or set `commit.author`".to_owned(),
+            ),
+            Err(error) => Seen::Failed(error),
+        }
+    }
+
+    fn lists_pulls(&self, repo: &wire::Repo) -> Seen {
+        if repo.has_pull_requests == Some(false) {
+            return Seen::Failed(ForgeError::PullsOff(repo.full_name.clone()));
+        }
+        told(self.open_pulls(&[]).map(drop), "can be listed")
+    }
+}
+
+fn told(read: Result<(), ForgeError>, fine: &str) -> Seen {
+    match read {
+        Ok(()) => Seen::Fine(fine.to_owned()),
+        Err(error) => Seen::Failed(error),
+    }
+}

@@ -1,0 +1,49 @@
+//! Step 10, propose: what a forge with an API gives as data, so that it can be chosen.
+
+use secrecy::SecretString;
+use url::Url;
+
+use super::{Forge, ForgeError};
+use crate::{explain::Dialect, sys::http::Http};
+
+/// A forge with an API, as the operator chooses it.
+#[derive(Debug)]
+pub struct Kind {
+    /// As `--forge` names it.
+    pub name: &'static str,
+    /// What it takes of a text, and what it calls things.
+    pub dialect: &'static Dialect,
+    /// The hosts that are known to be it, with the root of the API there.
+    pub hosts: &'static [(&'static str, &'static str)],
+    /// Where the API is below the root of any other host.
+    pub below: &'static str,
+    /// Whether a repository may lie in groups of groups.
+    pub groups: bool,
+    /// What a token needs, in the forge's words.
+    pub needs: &'static str,
+    /// Opens one repository; no request is made yet.
+    pub open: for<'h> fn(Opening<'h, '_>) -> Result<Box<dyn Forge + 'h>, ForgeError>,
+}
+
+/// A repository on a forge.
+#[derive(Clone, Copy)]
+pub struct Opening<'h, 'a> {
+    /// What connects.
+    pub http: &'h Http,
+    /// The repository's Git address.
+    pub git_url: &'a str,
+    /// The root of the API.
+    pub api: &'a Url,
+    /// The token; none for a public repository that is only read.
+    pub token: Option<&'a SecretString>,
+}
+
+// === impl Kind ===
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Kind {}
