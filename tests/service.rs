@@ -3,6 +3,7 @@
 
 mod service {
     pub mod daemon;
+    mod fleet;
     mod health;
     mod limits;
     mod lists;

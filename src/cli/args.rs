@@ -66,6 +66,12 @@ pub(super) struct AccessArgs {
     /// A file with the token [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
     #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// The id, or the client id, of a GitHub App: its installation's tokens are used, whatever token is given
+    #[arg(long, env = env::GITHUB_APP_ID, hide_env_values = true, value_name = "ID")]
+    pub github_app_id: Option<String>,
+    /// A file with the App's private key [default: UPLINKER_GITHUB_APP_KEY]
+    #[arg(long, env = env::GITHUB_APP_KEY_FILE, hide_env_values = true, value_name = "FILE")]
+    pub github_app_key_file: Option<PathBuf>,
 }
 
 /// Where releases are learnt from, and how the network is used.

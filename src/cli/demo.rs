@@ -60,6 +60,7 @@ fn prepare(directory: Option<&Path>) -> Result<Demo, Error> {
         repository: Repository::Path(remote),
         forge: ForgeSettings::directory(directory.join("proposals")),
         token: None,
+        app: None,
         network: Network {
             feeds: Sources {
                 versioncheck: SourceSetting::File(feeds.join("version.json")),

@@ -139,7 +139,8 @@ impl Examination<'_> {
         let url = self.taken("repository", place)?;
         let forge = self.taken("forge", session::choose_forge(request, &url))?;
         let cache = request.network.cache_dir.as_deref();
-        let remote = self.taken("repository", session.remote(&url, cache, request.token.as_ref()))?;
+        let token = self.taken("token", session.token(request, &url))?;
+        let remote = self.taken("repository", session.remote(&url, cache, token.as_ref()))?;
         let no_catalog = Catalog::default();
         let base = session.operate(request, &no_catalog, |operator| Base::read(&remote, operator));
         let of_config = base.as_ref().is_err_and(|error| error.config.is_some());
@@ -153,7 +154,7 @@ impl Examination<'_> {
             Err(error) => self.fails("push", &error.into()),
         }
         if let Forge::Hosted { kind, api } = forge {
-            let forge = self.taken("token", session.hosted(kind, &url, &api, request.token.as_ref()))?;
+            let forge = self.taken("token", session.hosted(kind, &url, &api, token.as_ref()))?;
             for (subject, seen) in forge.preflight(&needed(&base, &config)) {
                 self.seen(subject.name(), seen);
             }

@@ -49,6 +49,8 @@ pub struct Error {
     pub config: Option<Box<ConfigErrors>>,
     /// When trying again makes sense, where the other side said so.
     pub retry_at: Option<Timestamp>,
+    /// Whether the other side does not know the token.
+    pub unknown_token: bool,
 }
 
 /// What an error means for the exit code.
@@ -114,6 +116,7 @@ impl Error {
             hints: Vec::new(),
             config: None,
             retry_at: None,
+            unknown_token: false,
         }
     }
 
@@ -199,7 +202,9 @@ impl From<GitError> for Error {
     fn from(error: GitError) -> Self {
         let message = error.to_string();
         match error {
-            GitError::Moved { .. } => Self::temporary(message).hint("run it again: another run or a person was quicker"),
+            GitError::Moved { .. } => {
+                Self::temporary(message).hint("run it again: another run or a person was quicker")
+            }
             GitError::Refused { rules, .. } if rules.is_empty() => Self::failed(message).hint(
                 "look for a ruleset, a protected branch or a hook that covers this branch, or set another \
                  `branch.prefix` in uplinker.yaml",
@@ -208,10 +213,13 @@ impl From<GitError> for Error {
                 rules.iter().fold(Self::failed(message), |error, rule| error.hint(rule.hint()))
             }
             GitError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint()),
-            GitError::Auth { .. } => Self::failed(message)
-                .hint("set UPLINKER_TOKEN (or GITHUB_TOKEN) to a token that may write `contents` of this repository"),
-            GitError::NotFound { .. } => Self::failed(message)
-                .hint("check the address; a forge says the same of a repository that the token was not given"),
+            GitError::Auth { .. } => {
+                let error = Self { unknown_token: true, ..Self::failed(message) };
+                error.hint("set UPLINKER_TOKEN (or GITHUB_TOKEN) to a token that may write `contents` of this repository")
+            }
+            GitError::NotFound { .. } => Self::failed(message).hint(
+                "check the address; a forge says the same of a repository that the token was not given",
+            ),
             GitError::Temporary { .. } => Self::temporary(message).hint("try again later"),
             GitError::Address { .. } => Self::usage(message),
             GitError::Archived { .. } => Self::failed(message)
@@ -261,8 +269,10 @@ impl From<ForgeError> for Error {
     fn from(error: ForgeError) -> Self {
         let message = error.to_string();
         match error {
-            ForgeError::Auth { .. } => Self::failed(message)
-                .hint("the token is missing, wrong or expired: set UPLINKER_TOKEN to a valid one"),
+            ForgeError::Auth { .. } => {
+                let error = Self { unknown_token: true, ..Self::failed(message) };
+                error.hint("the token is missing, wrong or expired: set UPLINKER_TOKEN to a valid one")
+            }
             ForgeError::Permission { permission, .. } => Self::failed(message).hint(format!(
                 "give the token `{permission}`; in a workflow of GitHub Actions, under `permissions:` of the job"
             )),

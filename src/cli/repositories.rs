@@ -60,13 +60,27 @@ pub(super) fn execute(args: RepositoriesArgs, context: &Context) -> Result<Exit,
 impl ListArgs {
     /// Returns the repositories of the part that is ours, each once, in the order of the list.
     pub(super) fn repositories(&self) -> Result<Vec<Repository>, Error> {
+        self.of(self.names()?, true)
+    }
+
+    fn names(&self) -> Result<Vec<String>, Error> {
         let mut names = self.repositories.clone();
         if let Some(path) = &self.repos_file {
             let text = files::read_text(path, MAX_LIST)
                 .map_err(|e| Error::usage(format!("cannot read {}", path.display())).because(e))?;
             names.extend(listed(&text));
         }
-        if names.is_empty() {
+        Ok(names)
+    }
+
+    /// Returns the repositories of the part that is ours among these and those on the list, which may be empty then.
+    pub(super) fn with(&self, more: Vec<String>) -> Result<Vec<Repository>, Error> {
+        let names = self.names()?.into_iter().chain(more).collect();
+        self.of(names, false)
+    }
+
+    fn of(&self, names: Vec<String>, needed: bool) -> Result<Vec<Repository>, Error> {
+        if names.is_empty() && needed {
             return Err(Error::usage("no repository is named").hint("name some, or a list with --repos-file"));
         }
         let mut all = Vec::new();

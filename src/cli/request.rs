@@ -4,7 +4,10 @@
 
 mod place;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     Error,
@@ -13,10 +16,11 @@ use super::{
 use crate::{
     helm::Helm,
     linkerd::EdgeVersion,
+    propose::forge::github::App,
     release::{SourceSetting, Sources},
     sys::{
-        env::Environment,
-        secrets::{Token, without_userinfo},
+        env::{self, Environment},
+        secrets::{self, Token, without_userinfo},
     },
 };
 
@@ -31,6 +35,8 @@ pub struct RunRequest {
     pub forge: ForgeSettings,
     /// The token for Git and the forge.
     pub token: Option<Token>,
+    /// The GitHub App that gives tokens in its place.
+    pub app: Option<Arc<App>>,
     /// The feeds and the cache.
     pub network: Network,
     /// `--to`.
@@ -131,11 +137,31 @@ impl RunRequest {
             repository,
             forge: ForgeSettings::of(access, environment)?,
             token: Token::find(access.token_file.as_deref(), environment)?,
+            app: app(access, environment)?,
             network: Network::of(network, environment)?,
             to: None,
             helm: HelmChoice::OnPath,
         })
     }
+}
+
+/// Reads the App's key, where an App is named.
+fn app(access: &AccessArgs, environment: &Environment) -> Result<Option<Arc<App>>, Error> {
+    let file = access.github_app_key_file.as_deref();
+    let hint = "`--github-app-key-file` takes the file `.pem` that GitHub made; UPLINKER_GITHUB_APP_KEY takes its text";
+    let Some(id) = &access.github_app_id else {
+        return match file {
+            Some(_) => Err(Error::usage("the key of a GitHub App is given, and not its id")
+                .hint("name it with --github-app-id")),
+            None => Ok(None),
+        };
+    };
+    let key =
+        secrets::key(file, env::GITHUB_APP_KEY, environment).map_err(|e| Error::usage(e.to_string()))?;
+    let key =
+        key.ok_or_else(|| Error::usage("the id of a GitHub App is given, and not its key").hint(hint))?;
+    let app = App::new(id, &key).map_err(|e| Error::usage(e.to_string()).hint(hint))?;
+    Ok(Some(Arc::new(app)))
 }
 
 // === impl HelmChoice ===

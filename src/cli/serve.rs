@@ -9,7 +9,7 @@ mod pass;
 use std::{
     collections::BTreeSet,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
@@ -20,11 +20,12 @@ use super::{
     Context, Error, Exit,
     args::{AccessArgs, HelmArgs, NetworkArgs},
     repositories::ListArgs,
-    request::RunRequest,
+    request::{Network, RunRequest},
     session::Session,
 };
 use crate::{
     config,
+    propose::forge::github::Pattern,
     serve::{self, Board, Daemon, Hooks, Listener, Next, Served, Site},
     sys::{env, secrets::Token, stop::Stop},
 };
@@ -46,6 +47,10 @@ const WORKERS: usize = 4;
 pub(super) struct ServeArgs {
     #[command(flatten)]
     list: ListArgs,
+    /// Also the repositories on GitHub that match, such as acme/*; asked for anew each interval. With a GitHub App those
+    /// of its installations, of which */* is all
+    #[arg(long, env = env::REPOS, hide_env_values = true, value_name = "PATTERN", value_delimiter = ',', value_parser = Pattern::parse)]
+    repos: Vec<Pattern>,
     /// Make one pass over each, and end
     #[arg(long, env = env::ONCE, hide_env_values = true, value_parser = BoolishValueParser::new(), conflicts_with = "interval")]
     once: bool,
@@ -78,13 +83,13 @@ else 2, else 5; 0 where none did.";
 
 /// Runs the command.
 pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error> {
-    let ServeArgs { list, once, interval, listen, webhook_secret_file, access, network, helm } = args;
-    let list = List { list, access, network, helm };
-    let runs = list.read(context)?;
-    let failed = |e: std::io::Error| Error::failed("cannot listen for signals").because(e);
-    let Some(first) = runs.first() else { return Ok(Exit::Done) };
-    let network = first.network.clone();
+    let ServeArgs { list, repos, once, interval, listen, webhook_secret_file, access, network, helm } = args;
     let session = Session::open(network.ca_file.as_deref(), &context.terminal)?;
+    let (found, app) = (Mutex::new(None), OnceLock::new());
+    let list = List { list, patterns: repos, lasts: interval, found, access, network, helm, app };
+    let runs = list.read(&session, context)?;
+    let failed = |e: std::io::Error| Error::failed("cannot listen for signals").because(e);
+    let network = Network::of(list.network.clone(), &context.environment)?;
     let stop = Stop::on_signals().map_err(failed)?;
     let start = Timestamp::now();
     let board = Arc::new(Board::new(start, interval));
@@ -109,7 +114,7 @@ pub(super) fn execute(args: ServeArgs, context: &Context) -> Result<Exit, Error>
     let site = Site { board: Arc::clone(&board), traffic: session.traffic(), hooks };
     let served = listener.map(|listener| answer(listener, site, context)).transpose()?;
     std::thread::scope(|scope| {
-        scope.spawn(|| list.watch(&daemon, &board, context, &stop));
+        scope.spawn(|| list.watch(&session, &daemon, (&board, context, &stop)));
         // Who probes is to know at once that no new work is taken.
         scope.spawn(|| {
             while !stop.sleep_until(Instant::now() + Duration::from_secs(3600), stop.wakes()) {}

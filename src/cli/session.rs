@@ -3,6 +3,8 @@
 //! In: ready requests. Out: reports. One session serves many requests with one client and one catalog.
 #![allow(clippy::disallowed_methods, reason = "the time is taken here, once a pass")]
 
+mod credentials;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -123,7 +125,7 @@ impl<'t> Session<'t> {
         &self,
         request: &RunRequest,
         catalog: &Catalog,
-        work: impl FnOnce(
+        work: impl Fn(
             &GitRemote<'_>,
             &dyn propose::forge::Forge,
             &Operator<'_>,
@@ -133,17 +135,19 @@ impl<'t> Session<'t> {
             Place::Remote(url) => url,
             Place::Head(_) => return Err(no_origin(&request.repository)),
         };
-        let remote = self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
-        match choose_forge(request, &url)? {
-            Forge::Directory(folder) => {
-                let forge = DirectoryForge::new(&folder, &remote, Access::Write);
-                self.operate(request, catalog, |operator| work(&remote, &forge, operator))
+        self.with_token(request, &url, |token| {
+            let remote = self.remote(&url, request.network.cache_dir.as_deref(), token)?;
+            match choose_forge(request, &url)? {
+                Forge::Directory(folder) => {
+                    let forge = DirectoryForge::new(&folder, &remote, Access::Write);
+                    self.operate(request, catalog, |operator| work(&remote, &forge, operator))
+                }
+                Forge::Hosted { kind, api } => {
+                    let forge = self.hosted(kind, &url, &api, token)?;
+                    self.operate(request, catalog, |operator| work(&remote, forge.as_ref(), operator))
+                }
             }
-            Forge::Hosted { kind, api } => {
-                let forge = self.hosted(kind, &url, &api, request.token.as_ref())?;
-                self.operate(request, catalog, |operator| work(&remote, forge.as_ref(), operator))
-            }
-        }
+        })
     }
 
     /// The same with no write.
@@ -178,7 +182,7 @@ impl<'t> Session<'t> {
         request: &RunRequest,
         catalog: &Catalog,
         of_head: impl FnOnce(LocalHead, &Operator<'_>) -> Result<T, pipeline::Error>,
-        of_remote: impl FnOnce(
+        of_remote: impl Fn(
             &GitRemote<'_>,
             Result<&dyn propose::forge::Forge, &str>,
             &Operator<'_>,
@@ -188,18 +192,18 @@ impl<'t> Session<'t> {
             Place::Head(head) => return self.operate(request, catalog, |operator| of_head(*head, operator)),
             Place::Remote(url) => url,
         };
-        let remote = self.remote(&url, request.network.cache_dir.as_deref(), request.token.as_ref())?;
-        let ask = |forge: Result<&dyn propose::forge::Forge, &str>| {
-            self.operate(request, catalog, |operator| of_remote(&remote, forge, operator))
-        };
-        match choose_forge(request, &url) {
-            Ok(Forge::Directory(folder)) => ask(Ok(&DirectoryForge::new(&folder, &remote, Access::Read))),
-            Ok(Forge::Hosted { .. }) if request.token.is_none() => ask(Err("no token was given")),
-            Ok(Forge::Hosted { kind, api }) => {
-                ask(Ok(self.hosted(kind, &url, &api, request.token.as_ref())?.as_ref()))
+        self.with_token(request, &url, |token| {
+            let remote = self.remote(&url, request.network.cache_dir.as_deref(), token)?;
+            let ask = |forge: Result<&dyn propose::forge::Forge, &str>| {
+                self.operate(request, catalog, |operator| of_remote(&remote, forge, operator))
+            };
+            match choose_forge(request, &url) {
+                Ok(Forge::Directory(folder)) => ask(Ok(&DirectoryForge::new(&folder, &remote, Access::Read))),
+                Ok(Forge::Hosted { .. }) if token.is_none() => ask(Err("no token was given")),
+                Ok(Forge::Hosted { kind, api }) => ask(Ok(self.hosted(kind, &url, &api, token)?.as_ref())),
+                Err(error) => ask(Err(&error.message)),
             }
-            Err(error) => ask(Err(&error.message)),
-        }
+        })
     }
 
     /// Every pin and every skip of a remote.

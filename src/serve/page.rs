@@ -173,3 +173,67 @@ fn templates() -> Result<Environment<'static>, minijinja::Error> {
     }
     Ok(templates)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{
+        pins::Stage,
+        report::StatusReport,
+        serve::board::{Board, Pass},
+    };
+
+    const EVIL: &str = "javascript:alert(1)//\"><script>";
+
+    fn board() -> Board {
+        let board = Board::new(Timestamp::UNIX_EPOCH, Duration::from_secs(60));
+        board.list(["https://h/o/n"]);
+        let pull = OpenPull { number: 7, url: EVIL.to_owned(), release: None };
+        let row = StatusRow {
+            target: "a/b c".to_owned(),
+            stage: Stage::Platform,
+            release: None,
+            since: None,
+            behind: None,
+            next: None,
+            waits: Some(EVIL.to_owned()),
+            until: Some(Timestamp::UNIX_EPOCH),
+            pull_request: Some(pull),
+            history: Vec::new(),
+        };
+        let status = StatusReport {
+            repository: String::new(),
+            base: EVIL.to_owned(),
+            base_commit: "0123456789abcdef".to_owned(),
+            newest: None,
+            targets: vec![row],
+            notes: vec![EVIL.to_owned()],
+        };
+        board.lock().repositories.get_mut("https://h/o/n").unwrap().status = Some(status);
+        let (began, took) = (Timestamp::UNIX_EPOCH, Duration::from_millis(3));
+        let failure = Some(EVIL.to_owned());
+        board.passed(
+            "https://h/o/n",
+            Pass { run: "r".to_owned(), began, took, failure, temporary: true },
+            None,
+        );
+        board
+    }
+
+    #[test]
+    fn an_address_that_is_no_page_is_no_link() {
+        let board = board();
+        let facts = board.lock();
+        let id = id_of("https://h/o/n");
+        let first = index(&facts, Timestamp::UNIX_EPOCH).unwrap();
+        assert!(first.contains(&format!("/targets/{id}/a%2Fb%20c")), "{first}");
+        let target = target(&facts, &id, "a/b c", Timestamp::UNIX_EPOCH).unwrap().unwrap();
+        for page in [first, target, events(&facts).unwrap()] {
+            assert!(!page.contains("href=\"javascript") && !page.contains("<script"), "{page}");
+        }
+        assert!(super::target(&facts, &id, "a", Timestamp::UNIX_EPOCH).is_none());
+        assert!(super::target(&facts, "0", "a/b c", Timestamp::UNIX_EPOCH).is_none());
+    }
+}

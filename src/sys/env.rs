@@ -31,6 +31,12 @@ pub const GITHUB_API_URL: &str = "UPLINKER_GITHUB_API_URL";
 pub const TOKEN: &str = "UPLINKER_TOKEN";
 /// The file with the token.
 pub const TOKEN_FILE: &str = "UPLINKER_TOKEN_FILE";
+/// The id of the GitHub App.
+pub const GITHUB_APP_ID: &str = "UPLINKER_GITHUB_APP_ID";
+/// Its private key.
+pub const GITHUB_APP_KEY: &str = "UPLINKER_GITHUB_APP_KEY";
+/// The file with that key.
+pub const GITHUB_APP_KEY_FILE: &str = "UPLINKER_GITHUB_APP_KEY_FILE";
 /// The file with certificate authorities.
 pub const CA_FILE: &str = "UPLINKER_CA_FILE";
 /// The release to go to.
@@ -61,6 +67,8 @@ pub const NO_CACHE: &str = "UPLINKER_NO_CACHE";
 pub const HELM: &str = "UPLINKER_HELM";
 /// The list of repositories of `serve`.
 pub const REPOS_FILE: &str = "UPLINKER_REPOS_FILE";
+/// Patterns of the repositories of `serve`.
+pub const REPOS: &str = "UPLINKER_REPOS";
 /// The part of that list.
 pub const SHARD: &str = "UPLINKER_SHARD";
 /// Whether `serve` makes one pass alone.
@@ -126,6 +134,13 @@ pub const VARIABLES: &[Variable] = &[
         "The token for Git and the forge. There is no flag, as other users of a machine can read a command line.",
     ),
     flag(TOKEN_FILE, "--token-file", "A file with the token."),
+    flag(
+        GITHUB_APP_ID,
+        "--github-app-id",
+        "The id or the client id of a GitHub App, whose tokens are used then.",
+    ),
+    bare(GITHUB_APP_KEY, "The App's private key, in PEM."),
+    flag(GITHUB_APP_KEY_FILE, "--github-app-key-file", "A file with that key."),
     flag(CA_FILE, "--ca-file", "A PEM file with further certificate authorities."),
     flag(TO, "--to", "The release to go to."),
     flag(
@@ -145,6 +160,11 @@ pub const VARIABLES: &[Variable] = &[
     flag(NO_CACHE, "--no-cache", "`true`: cache nothing on disk."),
     flag(HELM, "--helm", "The Helm program that renders charts, or `off`."),
     flag(REPOS_FILE, "--repos-file", "The list of repositories that `serve` polls."),
+    flag(
+        REPOS,
+        "--repos",
+        "Patterns of repositories that `serve` polls, such as `acme/*`, separated by commas.",
+    ),
     flag(SHARD, "--shard", "The part of that list, such as `0/4`."),
     flag(ONCE, "--once", "`true`: `serve` makes one pass over each repository, and ends."),
     flag(INTERVAL, "--interval", "The time between two passes of `serve`."),

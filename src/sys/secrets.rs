@@ -42,6 +42,20 @@ const MAX_BYTES: u64 = 16 << 10;
 /// What stands in a text in place of a secret.
 const HIDDEN: &str = "***";
 
+/// Finds a secret of several lines, such as a private key: the file, then the variable; `None` where there is neither.
+pub fn key(
+    file: Option<&Path>,
+    variable: &str,
+    environment: &Environment,
+) -> Result<Option<SecretString>, TokenError> {
+    let Some(path) = file else { return Ok(environment.get(variable).map(|text| text.to_owned().into())) };
+    let unreadable = |e: std::io::Error| TokenError::Unreadable {
+        path: path.display().to_string(),
+        reason: e.to_string(),
+    };
+    files::read_text(path, MAX_BYTES).map(|text| Some(text.into())).map_err(unreadable)
+}
+
 // === impl Token ===
 
 impl Token {

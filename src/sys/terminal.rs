@@ -50,6 +50,12 @@ pub enum LogFormat {
     Json,
 }
 
+/// So many tokens are kept out of texts, the operator's own among them, which come first.
+const TOKENS: usize = 512;
+
+/// What is never forgotten of them.
+const FIRST: usize = 8;
+
 /// The two streams of the process.
 pub struct Terminal {
     verbosity: Verbosity,
@@ -108,6 +114,10 @@ impl Terminal {
         let mut tokens = self.filter.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         if tokens.iter().all(|known| known.expose() != token.expose()) {
             tokens.push(token.clone());
+        }
+        // A daemon with an App has a new one for each installation every hour; those of days ago have ended.
+        if tokens.len() > TOKENS {
+            tokens.remove(FIRST);
         }
     }
 

@@ -17,6 +17,9 @@ use crate::{
     },
 };
 
+/// The API of github.com.
+const DOT_COM_API: &str = "https://api.github.com";
+
 /// A repository as it was named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repository {
@@ -215,6 +218,12 @@ impl ForgeSettings {
         Ok(Self { named, api: api.or(of_github), actions: actions(environment)? })
     }
 
+    /// Returns the API that lists of repositories are asked of.
+    pub fn listing_api(&self) -> String {
+        let named = self.api.as_ref().or_else(|| self.actions.as_ref().and_then(|(_, api, _)| api.as_ref()));
+        named.map_or_else(|| DOT_COM_API.to_owned(), |api| api.as_str().trim_end_matches('/').to_owned())
+    }
+
     /// Returns the folder of `--forge directory:PATH`.
     pub fn named_directory(&self) -> Option<&std::path::Path> {
         match &self.named {
@@ -321,6 +330,8 @@ mod tests {
             github_api_url: api.map(str::to_owned),
             forge_api_url: None,
             token_file: None,
+            github_app_id: None,
+            github_app_key_file: None,
         };
         ForgeSettings::of(&args, &Environment::of(variables.iter().copied()))
     }

@@ -3,7 +3,8 @@
 
 use std::{
     collections::BTreeMap,
-    sync::Arc,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -12,8 +13,10 @@ use crate::{
         Context, Error,
         args::{AccessArgs, HelmArgs, NetworkArgs},
         repositories::ListArgs,
-        request::{HelmChoice, RunRequest},
+        request::{HelmChoice, Repository, RunRequest},
+        session::Session,
     },
+    propose::forge::github::{App, Pattern},
     serve::{Board, Daemon},
     sys::stop::Stop,
 };
@@ -22,12 +25,18 @@ use crate::{
 const EVERY: Duration = Duration::from_secs(10);
 
 /// The list, and what is the same for all on it.
-#[derive(Debug)]
 pub(super) struct List {
     pub(super) list: ListArgs,
+    pub(super) patterns: Vec<Pattern>,
+    /// How long what was found by the patterns lasts.
+    pub(super) lasts: Duration,
+    /// What was found by them, and when.
+    pub(super) found: Mutex<Option<(Instant, Vec<String>)>>,
     pub(super) access: AccessArgs,
     pub(super) network: NetworkArgs,
     pub(super) helm: HelmArgs,
+    /// The App, which keeps the tokens of its installations.
+    pub(super) app: OnceLock<Option<Arc<App>>>,
 }
 
 /// What is made of the list: a request for each repository, by its name.
@@ -37,17 +46,38 @@ pub(super) type Runs = BTreeMap<String, Arc<RunRequest>>;
 
 impl List {
     /// Reads the list, and the token's file.
-    pub(super) fn read(&self, context: &Context) -> Result<Vec<RunRequest>, Error> {
-        let repositories = self.list.repositories()?;
-        let Some(first) = repositories.first() else { return Ok(Vec::new()) };
-        let run = RunRequest::of(first.clone(), &self.access, self.network.clone(), &context.environment)?;
+    pub(super) fn read(&self, session: &Session<'_>, context: &Context) -> Result<Vec<RunRequest>, Error> {
+        let nowhere = Repository::Path(PathBuf::new());
+        let run = RunRequest::of(nowhere, &self.access, self.network.clone(), &context.environment)?;
         let run = RunRequest { helm: HelmChoice::of(self.helm.clone()), ..run };
+        let app = self.app.get_or_init(|| run.app.clone()).clone();
+        let run = RunRequest { app, ..run };
         run.token.iter().for_each(|token| context.terminal.hide(token));
+        let repositories = match self.patterns.is_empty() {
+            true => self.list.repositories()?,
+            false => self.list.with(self.found(session, &run)?)?,
+        };
         Ok(repositories.into_iter().map(|repository| RunRequest { repository, ..run.clone() }).collect())
     }
 
+    /// Asks for what the patterns name, where the last answer is too old.
+    fn found(&self, session: &Session<'_>, run: &RunRequest) -> Result<Vec<String>, Error> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, names)) = found.as_ref().filter(|(asked, _)| asked.elapsed() < self.lasts) {
+            return Ok(names.clone());
+        }
+        let names = session.repositories(run, &self.patterns)?;
+        *found = Some((Instant::now(), names.clone()));
+        Ok(names)
+    }
+
     /// Reads the list again every while, until it is to stop. One that cannot be read, or is wrong, changes nothing.
-    pub(super) fn watch(&self, daemon: &Daemon<RunRequest>, board: &Board, context: &Context, stop: &Stop) {
+    pub(super) fn watch(
+        &self,
+        session: &Session<'_>,
+        daemon: &Daemon<RunRequest>,
+        (board, context, stop): (&Board, &Context, &Stop),
+    ) {
         let mut told = None;
         loop {
             let next = Instant::now() + EVERY;
@@ -57,7 +87,7 @@ impl List {
                     return;
                 }
             }
-            let error = match self.read(context) {
+            let error = match self.read(session, context) {
                 Ok(runs) => {
                     take(runs, daemon, board, context);
                     None

@@ -6,9 +6,11 @@
 
 mod address;
 mod answer;
+mod app;
 mod extras;
 mod identity;
 mod issues;
+mod listing;
 mod merging;
 mod preflight;
 mod status_checks;
@@ -25,8 +27,12 @@ use reqwest::header::{HeaderMap, HeaderName, IF_NONE_MATCH};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-pub use self::address::Address;
 use self::wire::{Event, Pull};
+pub use self::{
+    address::Address,
+    app::{App, AppError},
+    listing::{Lister, Pattern, list},
+};
 use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, STATUS, Status,
     issues::Issues,

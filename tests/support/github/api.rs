@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     super::http::{Request, Response},
-    barriers, board, graph, issues, json,
+    apps, barriers, board, graph, issues, json,
     json::Urls,
     merging, pulls, rules,
     state::{Level, Repo, State, Token, TokenKind},
@@ -39,7 +39,11 @@ pub fn answer(state: &mut State, request: &Request) -> Response {
                      User-Agent header.";
         return Response::text(403, words);
     }
+    if let Some(answer) = apps::answer(state, request, path) {
+        return limits(state, answer.unwrap_or_else(|refusal| refusal));
+    }
     let secret = request.credentials().map(|(_, secret)| secret);
+    secret.iter().for_each(|secret| state.use_up(secret));
     let token = secret.as_ref().and_then(|secret| state.tokens.get(secret)).filter(|t| !t.expired).cloned();
     if secret.is_some() && token.is_none() {
         return limits(state, json::refusal(401, "Bad credentials", ""));
@@ -132,6 +136,8 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
             return graph::answer(call, state);
         }
         ["users", login] if method == "GET" => return call.user(login),
+        ["orgs", owner, "repos"] if method == "GET" => return apps::of_organisation(call, state, owner),
+        ["installation", "repositories"] if method == "GET" => return apps::repositories(call, state),
         ["rate_limit"] if method == "GET" => {
             let core =
                 json!({"limit": 5000, "remaining": state.remaining.unwrap_or(4999), "reset": state.reset});

@@ -4,6 +4,7 @@
 //! is in `people`. Nothing here knows the program under test.
 
 mod api;
+mod apps;
 mod barriers;
 pub mod board;
 mod graph;
@@ -193,7 +194,8 @@ impl Handler for Host {
 
 impl Gate for TokenDoor {
     fn enter(&self, name: &str, access: Access, secret: Option<&str>) -> Result<String, Response> {
-        let state = self.0.lock().expect("no poison");
+        let mut state = self.0.lock().expect("no poison");
+        secret.iter().for_each(|secret| state.use_up(secret));
         let repo = state.repo(name);
         let Some(secret) = secret else {
             let open = access == Access::Read && repo.is_some_and(|repo| !repo.private);

@@ -19,6 +19,8 @@ use super::{
 pub struct State {
     pub repos: BTreeMap<String, Repo>,
     pub tokens: BTreeMap<String, Token>,
+    /// The Apps by their ids.
+    pub apps: BTreeMap<String, App>,
     /// Seconds since `EPOCH`; one more for each event.
     ticks: i64,
     ids: u64,
@@ -60,10 +62,32 @@ pub struct Token {
     /// The repositories that it sees; `None` is all.
     pub repos: Option<BTreeSet<String>>,
     pub expired: bool,
+    /// After so many more requests it is.
+    pub lasts: Option<u32>,
     /// Whether its owner has authorised it for the organisation's single sign-on.
     pub authorized: bool,
     /// The address that its owner does not want to be published.
     pub private_address: Option<String>,
+}
+
+/// A GitHub App.
+pub struct App {
+    pub slug: String,
+    /// Its public key, in PEM.
+    pub public: Vec<u8>,
+    pub installations: Vec<Installation>,
+}
+
+/// Where an App is installed.
+pub struct Installation {
+    pub id: u64,
+    /// The repositories that it was given.
+    pub repos: BTreeSet<String>,
+    /// How many requests its next token lasts for.
+    pub lasts: Option<u32>,
+    pub suspended: bool,
+    /// How many tokens were made.
+    pub made: u32,
 }
 
 /// A repository with its settings.
@@ -206,6 +230,16 @@ impl State {
     /// Sets the clock, in seconds since 1970.
     pub fn set_clock(&mut self, seconds: i64) {
         self.ticks = seconds - EPOCH;
+    }
+
+    /// Counts a request of a token; one that was made for so many ends with the last.
+    pub fn use_up(&mut self, secret: &str) {
+        let Some(token) = self.tokens.get_mut(secret) else { return };
+        match token.lasts {
+            Some(0) => token.expired = true,
+            Some(left) => token.lasts = Some(left - 1),
+            None => {}
+        }
     }
 
     /// Returns a number that nothing else has.
@@ -426,6 +460,7 @@ impl Token {
             permissions,
             repos: None,
             expired: false,
+            lasts: None,
             authorized: true,
             private_address: None,
         }

@@ -50,6 +50,9 @@ pub(super) struct Repo {
     pub(super) full_name: String,
     #[serde(default)]
     pub(super) archived: bool,
+    /// The address to clone from, where GitHub says it.
+    #[serde(default)]
+    pub(super) clone_url: String,
 }
 
 #[derive(Debug, Deserialize)]
