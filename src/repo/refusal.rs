@@ -1,7 +1,7 @@
 //! Step 3, repo: which setting stands behind a refusal.
 //!
 //! In: the words that a host sends with a refusal, over Git or over its API. Out: the setting, and the way out of it.
-//! The sentences are GitHub's own; what is not known here is told in the host's words. Pure.
+//! The sentences are GitHub's and Gitea's own; what is not known here is told in the host's words. Pure.
 
 use std::fmt;
 
@@ -95,13 +95,18 @@ impl Rule {
     /// Finds the rules that the words of a refused push tell of.
     pub fn all_of(words: &str) -> Vec<Self> {
         let known: [(&[&str], Self); 9] = [
-            (&["verified signatures"], Self::Signatures),
-            (&["force-push"], Self::ForcePush),
+            (&["verified signatures", "unverified commit"], Self::Signatures),
+            (&["force-push", "protected from force push"], Self::ForcePush),
             (&["must not contain merge commits"], Self::LinearHistory),
-            (&["Cannot delete"], Self::Deletion),
+            (&["Cannot delete", "protected from deletion"], Self::Deletion),
             (&["creations being restricted"], Self::Creation),
             (
-                &["through a pull request", "Cannot update this protected ref", "status check"],
+                &[
+                    "through a pull request",
+                    "Cannot update this protected ref",
+                    "status check",
+                    "Not allowed to push to protected branch",
+                ],
                 Self::PullRequest,
             ),
             (&["pattern"], Self::Pattern),
@@ -207,6 +212,18 @@ mod tests {
                     to this branch - Changes must be made through a pull request.";
         assert_eq!(Rule::all_of(both), [Rule::ForcePush, Rule::PullRequest]);
         assert_eq!(Rule::all_of("GH006: error: Cannot delete a protected branch"), [Rule::Deletion]);
+        for (words, rule) in [
+            ("error: Not allowed to push to protected branch uplinker/a/platform", Rule::PullRequest),
+            ("error: Not allowed to force-push to protected branch uplinker/a/platform", Rule::ForcePush),
+            (
+                "error: branch uplinker/a/platform is protected from unverified commit 1234567",
+                Rule::Signatures,
+            ),
+            ("error: branch uplinker/a/platform is protected from force push", Rule::ForcePush),
+            ("error: branch uplinker/a/platform is protected from deletion", Rule::Deletion),
+        ] {
+            assert_eq!(Rule::all_of(words), [rule], "{words}");
+        }
         assert_eq!(Rule::all_of("3 of 3 required status checks are expected."), [Rule::PullRequest]);
         assert_eq!(Rule::all_of("Ticket number missing"), []);
     }

@@ -40,7 +40,15 @@ pub struct ForgeSettings {
     /// `--forge-api-url`.
     api: Option<Url>,
     /// The server of the workflow, its API, and what it is by that.
-    actions: Option<(Url, Option<Url>, &'static Kind)>,
+    actions: Option<Workflow>,
+}
+
+/// Where a workflow runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Workflow {
+    server: Url,
+    api: Option<Url>,
+    kind: &'static Kind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,11 +244,11 @@ impl ForgeSettings {
     pub fn choose(&self, remote: &RemoteUrl) -> Result<Forge, Error> {
         let host = remote.host();
         let known = host.as_deref().and_then(kinds::at);
-        let workflow = self.actions.as_ref().filter(|(server, ..)| host_of(server) == host && host.is_some());
+        let workflow = self.actions.as_ref().filter(|at| host_of(&at.server) == host && host.is_some());
         let kind = match &self.named {
             Some(Named::Directory(path)) => return Ok(Forge::Directory(path.clone())),
             Some(Named::Kind(kind)) => Some(*kind),
-            None => known.map(|(kind, _)| kind).or(workflow.map(|(.., kind)| *kind)),
+            None => known.map(|(kind, _)| kind).or(workflow.map(|at| at.kind)),
         };
         let kind = kind.ok_or_else(|| {
             Error::usage(format!("cannot tell which forge serves {remote}")).hint(format!(
@@ -253,7 +261,7 @@ impl ForgeSettings {
             Error::usage(format!("{remote} is not the address of a repository on {forge}"))
                 .hint("it ends with OWNER/NAME; for another remote, use `--forge directory:PATH`")
         })?;
-        let of_workflow = workflow.filter(|(.., its)| *its == kind).and_then(|(_, api, _)| api.clone());
+        let of_workflow = workflow.filter(|at| at.kind == kind).and_then(|at| at.api.clone());
         let of_host = known.filter(|(its, _)| *its == kind).map(|(_, api)| api);
         let api = match (self.api.clone().or(of_workflow), of_host, host) {
             (Some(api), ..) => api,
@@ -275,7 +283,7 @@ impl ForgeSettings {
 }
 
 /// Reads where the workflow runs. Gitea and Forgejo call their variables as GitHub does; their API tells them apart.
-fn actions(environment: &Environment) -> Result<Option<(Url, Option<Url>, &'static Kind)>, Error> {
+fn actions(environment: &Environment) -> Result<Option<Workflow>, Error> {
     let server = environment.in_actions().then(|| environment.get(env::GITHUB_SERVER_URL)).flatten();
     let Some(server) = server else { return Ok(None) };
     let api = environment.get(env::GITHUB_SERVER_API_URL);
@@ -283,7 +291,7 @@ fn actions(environment: &Environment) -> Result<Option<(Url, Option<Url>, &'stat
     let below = |kind: &&&Kind| api.as_ref().is_some_and(|api| api.path().ends_with(kind.below));
     let kind = KINDS.iter().find(below).copied().or(kinds::named("github"));
     let server = api_url(env::GITHUB_SERVER_URL, server)?;
-    Ok(kind.map(|kind| (server, api, kind)))
+    Ok(kind.map(|kind| Workflow { server, api, kind }))
 }
 
 /// The forges, as they are named on a command line.

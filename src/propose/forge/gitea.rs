@@ -117,11 +117,11 @@ impl<'h> Gitea<'h> {
     fn read(&self, number: u64) -> Result<wire::Pull, ForgeError> {
         let asked = self.rest.asked("cannot read the pull request", "read:repository");
         let path = self.repo(&format!("/pulls/{number}"));
-        Ok(self.rest.get_soon(&path, &asked).map_err(named)?.json(&asked)?)
+        self.rest.get_soon(&path, &asked).map_err(named)?.json(&asked)
     }
 
     /// The pull requests from a branch in one state; whether all were looked at.
-    fn from_branch(&self, branch: &str, state: &str) -> Result<(Vec<wire::Pull>, bool), ForgeError> {
+    fn list_branch(&self, branch: &str, state: &str) -> Result<(Vec<wire::Pull>, bool), ForgeError> {
         let asked = self.rest.asked("cannot list pull requests", "read:repository");
         let mut found = Vec::new();
         let path = self.repo(&format!("/pulls?state={state}&sort=recentupdate"));
@@ -213,10 +213,10 @@ impl Forge for Gitea<'_> {
     }
 
     fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError> {
-        let (mut found, all) = self.from_branch(branch, "all")?;
+        let (mut found, all) = self.list_branch(branch, "all")?;
         // Whatever lies behind the bound, an open one is never opened twice.
         if !all && found.is_empty() {
-            found = self.from_branch(branch, "open")?.0;
+            found = self.list_branch(branch, "open")?.0;
         }
         let mut found: Vec<PullRequest> = found.into_iter().map(PullRequest::from).collect();
         found.sort_by_key(|pull| std::cmp::Reverse(pull.number));
