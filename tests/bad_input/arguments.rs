@@ -67,7 +67,7 @@ fn a_host_that_nobody_knows() {
     let url = scene.github.url("acme/config");
     let run = scene.home.run(["run", "--repo", &url]).args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN);
     let done =
-        writes_nothing(&scene, run).exits(2).complains(&["cannot tell which forge serves", "--forge github"]);
+        writes_nothing(&scene, run).exits(2).complains(&["cannot tell which forge serves", "`--forge`: `github`, `gitea`"]);
     assert!(scene.requests().is_empty(), "{done}");
 }
 
