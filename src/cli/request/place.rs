@@ -228,7 +228,7 @@ impl ForgeSettings {
 
     /// Returns the API that lists of repositories are asked of.
     pub fn listing_api(&self) -> String {
-        let named = self.api.as_ref().or_else(|| self.actions.as_ref().and_then(|(_, api, _)| api.as_ref()));
+        let named = self.api.as_ref().or_else(|| self.actions.as_ref().and_then(|at| at.api.as_ref()));
         named.map_or_else(|| DOT_COM_API.to_owned(), |api| api.as_str().trim_end_matches('/').to_owned())
     }
 
