@@ -66,8 +66,9 @@ fn a_host_that_nobody_knows() {
     let scene = mesh();
     let url = scene.github.url("acme/config");
     let run = scene.home.run(["run", "--repo", &url]).args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN);
-    let done =
-        writes_nothing(&scene, run).exits(2).complains(&["cannot tell which forge serves", "`--forge`: `github`, `gitea`"]);
+    let done = writes_nothing(&scene, run)
+        .exits(2)
+        .complains(&["cannot tell which forge serves", "`--forge`: `github`, `gitea`"]);
     assert!(scene.requests().is_empty(), "{done}");
 }
 
