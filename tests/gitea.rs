@@ -4,86 +4,31 @@
 
 mod support;
 
-use secrecy::SecretString;
 use support::{
     controls::Fault,
     flavor::Flavor,
-    github::{GitHub as Fake, Level, Token},
+    github::{Level, Token},
     http::Response,
-    repo::{ADA, put},
+    place::{Place, names, new_pull},
     scene::{PLATFORM, REPO, TOKEN},
 };
 use uplinker::{
-    propose::forge::{
-        Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status, kind::Opening,
-        kinds,
-    },
+    propose::forge::{Closer, Extras, ForgeError, NewPull, PullPatch, PullState, Status},
     repo::BlobId,
-    sys::http::Http,
 };
 
-struct Place {
-    fake: Fake,
-    http: Http,
-}
-
-// === impl Place ===
-
-impl Place {
-    fn new(token: Token) -> Self {
-        let fake = Fake::start_as(Flavor::Gitea);
-        let repo = fake.repo(REPO, &[("a.yaml", "a: 1\n")]);
-        repo.branch(PLATFORM, "main");
-        repo.commit(PLATFORM, &ADA, "Ahead", &[put("a.yaml", "a: 2\n")]);
-        fake.token(TOKEN, token);
-        fake.controls().log.take();
-        Self { fake, http: Http::new(None).expect("a client") }
-    }
-
-    fn usual() -> Self {
-        Self::new(Token::fine_grained("robot"))
-    }
-
-    fn forge(&self) -> Box<dyn Forge + '_> {
-        let kind = kinds::named("gitea").expect("a forge");
-        let api = url::Url::parse(&format!("{}/api/v1", self.fake.server().url())).expect("a URL");
-        let token = SecretString::from(TOKEN.to_owned());
-        let git_url = self.fake.url(REPO);
-        (kind.open)(Opening { http: &self.http, git_url: &git_url, api: &api, token: Some(&token) })
-            .expect("a forge")
-    }
-
-    fn requests(&self) -> Vec<String> {
-        let target = |e: &support::controls::Entry| e.line().replace(&format!("/api/v1/repos/{REPO}"), "");
-        self.fake.controls().log.take().iter().map(target).collect()
-    }
-
-    fn open(&self) -> PullRequest {
-        self.forge().open(&new(false)).expect("opened")
-    }
-
-    fn head(&self) -> BlobId {
-        commit(self.fake.pull(REPO, 1).head_sha)
-    }
-}
-
-fn commit(id: git2::Oid) -> BlobId {
-    BlobId(id.as_bytes().try_into().expect("an id"))
-}
-
-fn new(draft: bool) -> NewPull {
-    let (head, base) = (PLATFORM.into(), "main".into());
-    NewPull { title: "Linkerd".into(), body: "Body".into(), head, base, draft }
+fn usual() -> Place {
+    Place::new(Flavor::Gitea, Token::fine_grained("robot"))
 }
 
 const LIST: &str = "GET /pulls?state=all&sort=recentupdate&limit=50&page=1";
 
 #[test]
 fn a_pull_request_lives_its_life() {
-    let place = Place::usual();
+    let place = usual();
     let forge = place.forge();
     assert_eq!(forge.pulls(PLATFORM).expect("a list"), []);
-    let opened = forge.open(&new(false)).expect("opened");
+    let opened = forge.open(&new_pull()).expect("opened");
     assert_eq!((opened.number, opened.state, opened.body.as_str()), (1, PullState::Open, "Body"));
     let patch = PullPatch { title: None, body: Some("New".into()), state: None };
     forge.update(1, &patch).expect("changed");
@@ -100,9 +45,9 @@ fn a_pull_request_lives_its_life() {
 
 #[test]
 fn a_draft_keeps_its_prefix_and_shows_our_title() {
-    let place = Place::usual();
+    let place = usual();
     let forge = place.forge();
-    let opened = forge.open(&new(true)).expect("opened");
+    let opened = forge.open(&NewPull { draft: true, ..new_pull() }).expect("opened");
     assert_eq!((opened.title.as_str(), opened.draft), ("Linkerd", true));
     assert_eq!(place.fake.pull(REPO, 1).title, "WIP: Linkerd");
     let patch = PullPatch { title: Some("Other".into()), ..PullPatch::default() };
@@ -119,7 +64,7 @@ fn a_draft_keeps_its_prefix_and_shows_our_title() {
 
 #[test]
 fn labels_go_by_number_and_are_made() {
-    let place = Place::usual();
+    let place = usual();
     let pull = place.open();
     place.fake.labels(REPO, &["Team"]);
     place.requests();
@@ -144,7 +89,7 @@ fn labels_go_by_number_and_are_made() {
 
 #[test]
 fn what_is_refused_of_the_extras_is_one_line() {
-    let place = Place::usual();
+    let place = usual();
     let pull = place.open();
     place.fake.settings(REPO, |repo| {
         repo.collaborators.insert("ada".to_owned());
@@ -155,7 +100,6 @@ fn what_is_refused_of_the_extras_is_one_line() {
         "*/labels",
         Fault::Answer(Response::json(403, &serde_json::json!({"message": "no"}))),
     );
-    let names = |list: &[&str]| list.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     let extras = Extras {
         labels: names(&["x"]),
         reviewers: names(&["ada", "nobody", "acme/mesh", "acme/none", "robot"]),
@@ -181,7 +125,7 @@ fn what_is_refused_of_the_extras_is_one_line() {
 
 #[test]
 fn it_is_merged_with_the_head_that_was_looked_at_and_no_other() {
-    let place = Place::usual();
+    let place = usual();
     place.open();
     let other = BlobId([9; 20]);
     let error = place.forge().merge(1, other).expect_err("refused");
@@ -194,7 +138,7 @@ fn it_is_merged_with_the_head_that_was_looked_at_and_no_other() {
 
 #[test]
 fn statuses_and_checks_are_told_apart() {
-    let place = Place::usual();
+    let place = usual();
     place.open();
     let (forge, head) = (place.forge(), place.head());
     let say = |success| Status { success, description: "x".repeat(400) };
@@ -209,7 +153,7 @@ fn statuses_and_checks_are_told_apart() {
 
 #[test]
 fn the_last_who_closed_it_counts_on_every_page() {
-    let place = Place::usual();
+    let place = usual();
     place.open();
     for _ in 0..60 {
         place.fake.close(REPO, 1, "gitea-actions");
@@ -225,7 +169,7 @@ fn the_last_who_closed_it_counts_on_every_page() {
 
 #[test]
 fn a_fork_and_a_later_page_are_looked_at_as_they_are() {
-    let place = Place::usual();
+    let place = usual();
     let tip = git2::Oid::from_str(&place.open().head).expect("an id");
     for n in 0..70 {
         place.fake.fork_pull(REPO, "mallory", &format!("x{n}"), "main", tip);
@@ -241,9 +185,9 @@ fn a_fork_and_a_later_page_are_looked_at_as_they_are() {
 #[test]
 fn each_refusal_is_its_own_error() {
     let refused = |change: fn(&Place)| {
-        let place = Place::usual();
+        let place = usual();
         change(&place);
-        let error = place.forge().pulls(PLATFORM).err().or_else(|| place.forge().open(&new(false)).err());
+        let error = place.forge().pulls(PLATFORM).err().or_else(|| place.forge().open(&new_pull()).err());
         error.expect("refused").to_string()
     };
     let is = |change: fn(&Place), words: &str| {
@@ -272,7 +216,7 @@ fn each_refusal_is_its_own_error() {
 
 #[test]
 fn a_limit_of_a_proxy_is_told_with_its_end() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.limit(0, jiff::Timestamp::now().as_second() + 600);
     let error = place.forge().pulls(PLATFORM).expect_err("refused");
     assert!(matches!(error, ForgeError::RateLimited { until: Some(_), .. }), "{error}");
@@ -280,7 +224,7 @@ fn a_limit_of_a_proxy_is_told_with_its_end() {
 
 #[test]
 fn a_502_after_it_was_opened_is_a_success() {
-    let place = Place::usual();
+    let place = usual();
     let lost = Fault::AnswerAfter(Response::text(502, "Bad Gateway"));
     place.fake.controls().rules.fault_nth("POST", "*/pulls", 0, 1, lost);
     assert_eq!(place.open().number, 1);
@@ -292,7 +236,7 @@ fn a_502_after_it_was_opened_is_a_success() {
 
 #[test]
 fn commits_carry_the_tokens_user() {
-    let place = Place::usual();
+    let place = usual();
     let me = place.forge().identity().expect("told").expect("somebody");
     assert_eq!((me.name.as_str(), me.email.as_str()), ("robot", "robot@example.org"));
     place.fake.controls().rules.fault(

@@ -13,74 +13,22 @@ use std::time::Duration;
 use secrecy::SecretString;
 use support::{
     controls::Fault,
+    flavor::Flavor,
     github::{GitHub as Fake, Level, Merge, Token},
     http::Response,
-    repo::{ADA, put},
+    place::{Place, commit, names, new_pull},
     scene::{PLATFORM, REPO, TOKEN},
 };
 use uplinker::{
     propose::forge::{
-        Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status,
+        Closer, Extras, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status,
         github::{Address, GitHub},
     },
     repo::BlobId,
-    sys::http::Http,
 };
 
-/// A fake with one repository and a branch that is one commit ahead.
-struct Place {
-    fake: Fake,
-    http: Http,
-}
-
-// === impl Place ===
-
-impl Place {
-    fn new(token: Token) -> Self {
-        let fake = Fake::start();
-        let repo = fake.repo(REPO, &[("a.yaml", "a: 1\n")]);
-        repo.branch(PLATFORM, "main");
-        repo.commit(PLATFORM, &ADA, "Ahead", &[put("a.yaml", "a: 2\n")]);
-        fake.token(TOKEN, token);
-        fake.controls().log.take();
-        Self { fake, http: Http::new(None).expect("a client") }
-    }
-
-    fn usual() -> Self {
-        Self::new(Token::actions())
-    }
-
-    fn forge(&self) -> GitHub<'_> {
-        self.forge_with(TOKEN)
-    }
-
-    fn forge_with(&self, token: &str) -> GitHub<'_> {
-        let address = Address::of(&self.fake.url(REPO), None).expect("an address");
-        GitHub::new(&self.http, address, Some(&SecretString::from(token.to_owned()))).expect("a forge")
-    }
-
-    fn requests(&self) -> Vec<String> {
-        let target = |e: &support::controls::Entry| e.line().replace(&format!("/api/v3/repos/{REPO}"), "");
-        self.fake.controls().log.take().iter().map(target).collect()
-    }
-
-    fn fault(&self, method: &str, pattern: &str, fault: Fault) {
-        self.fake.controls().rules.fault(method, &format!("*{pattern}"), fault);
-    }
-
-    fn open(&self) -> PullRequest {
-        self.forge().open(&new()).expect("opened")
-    }
-}
-
-fn new() -> NewPull {
-    NewPull {
-        title: "Linkerd".into(),
-        body: "Body".into(),
-        head: PLATFORM.into(),
-        base: "main".into(),
-        draft: false,
-    }
+fn usual() -> Place {
+    Place::new(Flavor::GitHub, Token::actions())
 }
 
 fn list() -> String {
@@ -94,10 +42,10 @@ fn answer(status: u16, text: &str) -> Fault {
 
 #[test]
 fn a_pull_request_lives_its_life() {
-    let place = Place::usual();
+    let place = usual();
     let forge = place.forge();
     assert_eq!(forge.pulls(PLATFORM).expect("a list"), []);
-    let opened = forge.open(&new()).expect("opened");
+    let opened = forge.open(&new_pull()).expect("opened");
     assert_eq!((opened.number, opened.state, opened.body.as_str()), (1, PullState::Open, "Body"));
     let patch = PullPatch { title: Some("Other".into()), body: Some("New".into()), state: None };
     forge.update(1, &patch).expect("changed");
@@ -123,7 +71,7 @@ fn a_pull_request_lives_its_life() {
 
 #[test]
 fn merged_ones_are_told_from_closed_ones() {
-    let place = Place::usual();
+    let place = usual();
     place.open();
     place.fake.merge(REPO, 1, Merge::Squash, "ada", false);
     let merged = place.forge().pulls(PLATFORM).expect("a list").remove(0);
@@ -133,7 +81,7 @@ fn merged_ones_are_told_from_closed_ones() {
 
 #[test]
 fn only_our_own_branch_counts() {
-    let place = Place::usual();
+    let place = usual();
     let tip = git2::Oid::from_str(&place.open().head).expect("an id");
     place.fake.fork_pull(REPO, "mallory", PLATFORM, "main", tip);
     place.fake.fork_pull(REPO, "acme", "other", "main", tip);
@@ -149,7 +97,7 @@ const LARGEST: usize = 32 << 20;
 
 #[test]
 fn an_answer_is_read_up_to_its_ceiling() {
-    let place = Place::usual();
+    let place = usual();
     let padded = |bytes: usize| {
         let body = format!("[{}]", " ".repeat(bytes - 2)).into_bytes();
         Fault::Answer(
@@ -169,7 +117,7 @@ fn an_answer_is_read_up_to_its_ceiling() {
 
 #[test]
 fn long_lists_are_read_to_their_end() {
-    let place = Place::usual();
+    let place = usual();
     for _ in 0..101 {
         let number = place.fake.open_pull(REPO, "ada", PLATFORM, "main", "again");
         place.fake.close(REPO, number, "ada");
@@ -181,7 +129,7 @@ fn long_lists_are_read_to_their_end() {
 
 #[test]
 fn what_is_open_of_many_branches_is_one_request() {
-    let place = Place::usual();
+    let place = usual();
     let pull = place.open();
     let tip = git2::Oid::from_str(&pull.head).expect("an id");
     place.fake.fork_pull(REPO, "mallory", PLATFORM, "main", tip);
@@ -208,7 +156,7 @@ fn what_is_open_of_many_branches_is_one_request() {
 
 #[test]
 fn a_list_that_did_not_change_is_not_sent_again() {
-    let place = Place::usual();
+    let place = usual();
     place.open();
     let forge = place.forge();
     let first = forge.pulls(PLATFORM).expect("a list");
@@ -222,7 +170,7 @@ fn a_list_that_did_not_change_is_not_sent_again() {
 
 #[test]
 fn who_closed_it_is_told() {
-    let place = Place::usual();
+    let place = usual();
     place.open();
     place.fake.close(REPO, 1, "ada");
     assert_eq!(place.forge().closer(1).expect("told"), Closer::Person("ada".into()));
@@ -236,10 +184,10 @@ fn who_closed_it_is_told() {
 
 #[test]
 fn opening_twice_is_opening_once() {
-    let place = Place::usual();
+    let place = usual();
     let first = place.open();
     place.requests();
-    let second = place.forge().open(&new()).expect("the one that is there");
+    let second = place.forge().open(&new_pull()).expect("the one that is there");
     assert_eq!(second.number, first.number);
     assert_eq!(place.requests(), ["POST /pulls".to_owned(), list()]);
 }
@@ -251,9 +199,9 @@ fn a_502_after_it_was_opened_is_a_success() {
         Fault::DropAfter,
         Fault::CutAnswer(20),
     ] {
-        let place = Place::usual();
+        let place = usual();
         place.fault("POST", "/pulls", fault.clone());
-        assert_eq!(place.forge().open(&new()).expect("found").number, 1, "{fault:?}");
+        assert_eq!(place.forge().open(&new_pull()).expect("found").number, 1, "{fault:?}");
         assert_eq!(place.requests(), ["POST /pulls".to_owned(), list()], "{fault:?}: not sent twice");
     }
 }
@@ -261,9 +209,9 @@ fn a_502_after_it_was_opened_is_a_success() {
 #[test]
 fn a_write_that_failed_is_not_repeated() {
     for fault in [answer(502, "<html>"), answer(500, ""), Fault::DropBefore] {
-        let place = Place::usual();
+        let place = usual();
         place.fault("POST", "/pulls", fault.clone());
-        let error = place.forge().open(&new()).expect_err("not opened");
+        let error = place.forge().open(&new_pull()).expect_err("not opened");
         assert!(matches!(error, ForgeError::Temporary { .. }), "{error}");
         assert_eq!(place.fake.pulls(REPO).len(), 0);
         assert_eq!(place.fake.controls().log.count("POST", "*/pulls"), 1, "{fault:?}");
@@ -278,7 +226,7 @@ fn a_write_that_failed_is_not_repeated() {
 #[test]
 fn a_read_that_failed_is_repeated() {
     for fault in [answer(502, "<html>"), Fault::DropBefore, Fault::CutAnswer(1)] {
-        let place = Place::usual();
+        let place = usual();
         place.fake.controls().rules.fault_nth("GET", "*/pulls?*", 0, 2, fault.clone());
         assert_eq!(place.forge().pulls(PLATFORM).expect("in the end"), [], "{fault:?}");
         assert_eq!(place.requests().len(), 3);
@@ -292,47 +240,39 @@ fn a_read_that_failed_is_repeated() {
 #[test]
 fn each_missing_permission_is_named() {
     for token in [Token::actions(), Token::fine_grained("ada")] {
-        let place = Place::new(token.without("pull_requests"));
-        let error = place.forge().open(&new()).expect_err("refused").to_string();
+        let place = Place::new(Flavor::GitHub, token.without("pull_requests"));
+        let error = place.forge().open(&new_pull()).expect_err("refused").to_string();
         assert_eq!(error, "127.0.0.1: the token lacks the permission `pull-requests: write`");
     }
     let mut reader = Token::actions();
     reader.permissions.insert("pull_requests".into(), Level::Read);
-    let place = Place::new(reader);
+    let place = Place::new(Flavor::GitHub, reader);
     assert!(place.forge().pulls(PLATFORM).is_ok());
-    assert!(matches!(place.forge().open(&new()), Err(ForgeError::Permission { .. })));
+    assert!(matches!(place.forge().open(&new_pull()), Err(ForgeError::Permission { .. })));
 }
 
 #[test]
 fn a_status_that_may_not_be_set_is_a_refusal() {
-    let place = Place::usual();
+    let place = usual();
     let tip = place.open().head;
     let id = commit(&tip);
     let status = Status { success: false, description: "x".repeat(200) };
     place.forge().status(id, &status, Some("https://example.org/pull/1")).expect("set");
     let set = place.fake.statuses(REPO, git2::Oid::from_str(&tip).expect("an id")).remove(0);
     assert_eq!((set.context.as_str(), set.state.as_str()), ("uplinker/verify", "failure"));
-    let place = Place::new(Token::actions().without("statuses"));
+    let place = Place::new(Flavor::GitHub, Token::actions().without("statuses"));
     let id = commit(&place.open().head);
     let refused = place.forge().status(id, &status, None).expect_err("refused");
     assert!(refused.is_refusal() && refused.to_string().contains("`statuses: write`"), "{refused}");
-    let unknown = Place::usual().forge().status(BlobId([9; 20]), &status, None).expect_err("not pushed yet");
+    let unknown = usual().forge().status(BlobId([9; 20]), &status, None).expect_err("not pushed yet");
     assert!(matches!(unknown, ForgeError::Temporary { .. }), "{unknown}");
-}
-
-fn commit(hex: &str) -> BlobId {
-    let mut id = [0; 20];
-    for (n, byte) in id.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).expect("hexadecimal");
-    }
-    BlobId(id)
 }
 
 #[test]
 fn the_setting_that_forbids_pull_requests_is_told_with_the_way_out() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| repo.actions_may_open = false);
-    match place.forge().open(&new()) {
+    match place.forge().open(&new_pull()) {
         Err(ForgeError::PullsForbidden { compare: Some(page) }) => {
             assert!(
                 page.ends_with("/acme/config/compare/main...uplinker/default/platform?expand=1"),
@@ -346,23 +286,23 @@ fn the_setting_that_forbids_pull_requests_is_told_with_the_way_out() {
 #[test]
 fn a_workflows_own_token_leaves_checks_waiting() {
     for (token, lines) in [(Token::actions(), 1), (Token::app("uplinker"), 0), (Token::classic("ada"), 0)] {
-        let place = Place::new(token);
+        let place = Place::new(Flavor::GitHub, token);
         let forge = place.forge();
-        let opened = forge.open(&new()).expect("opened");
+        let opened = forge.open(&new_pull()).expect("opened");
         assert_eq!(forge.remarks(&opened).len(), lines);
     }
 }
 
 #[test]
 fn an_archived_or_hidden_repository_is_told() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| repo.archived = true);
-    assert!(matches!(place.forge().open(&new()), Err(ForgeError::Archived(_))));
+    assert!(matches!(place.forge().open(&new_pull()), Err(ForgeError::Archived(_))));
     let mut blind = Token::actions();
     blind.repos = Some(std::collections::BTreeSet::new());
-    let place = Place::new(blind);
+    let place = Place::new(Flavor::GitHub, blind);
     assert!(matches!(place.forge().pulls(PLATFORM), Err(ForgeError::NotFound(_))));
-    let place = Place::usual();
+    let place = usual();
     match place.forge_with("wrong").pulls(PLATFORM) {
         Err(ForgeError::Auth { reason, .. }) => assert_eq!(reason, "Bad credentials"),
         other => panic!("{other:?}"),
@@ -371,11 +311,11 @@ fn an_archived_or_hidden_repository_is_told() {
 
 #[test]
 fn a_draft_falls_back_where_there_are_none() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| repo.drafts = false);
-    let draft = NewPull { draft: true, ..new() };
+    let draft = NewPull { draft: true, ..new_pull() };
     assert!(!place.forge().open(&draft).expect("opened").draft);
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| repo.drafts = true);
     assert!(place.forge().open(&draft).expect("opened").draft);
 }
@@ -383,7 +323,7 @@ fn a_draft_falls_back_where_there_are_none() {
 #[test]
 fn one_who_is_refused_does_not_keep_the_others() {
     let token = Token::app("uplinker").having("issues", Level::Write).having("members", Level::Read);
-    let place = Place::new(token);
+    let place = Place::new(Flavor::GitHub, token);
     place.fake.settings(REPO, |repo| {
         repo.collaborators.extend(["ada".to_owned(), "ben".to_owned()]);
         repo.teams.insert("mesh".into());
@@ -411,7 +351,8 @@ fn one_who_is_refused_does_not_keep_the_others() {
 
 #[test]
 fn commits_carry_the_tokens_user() {
-    let me = |token: Token| Place::new(token).forge().identity().expect("told").expect("somebody");
+    let me =
+        |token: Token| Place::new(Flavor::GitHub, token).forge().identity().expect("told").expect("somebody");
     let actions = me(Token::actions());
     assert_eq!(actions.name, "github-actions[bot]");
     assert_eq!(actions.email, "41898282+github-actions[bot]@users.noreply.127.0.0.1");
@@ -425,7 +366,7 @@ fn commits_carry_the_tokens_user() {
 
 #[test]
 fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
-    let place = Place::usual();
+    let place = usual();
     let words = r#"{"message":"You have exceeded a secondary rate limit."}"#;
     let short = Response::text(403, words).with("Retry-After", "1");
     place.fault("POST", "/pulls", Fault::Answer(short));
@@ -449,7 +390,7 @@ fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
 
 #[test]
 fn a_limit_that_does_not_end_is_given_up() {
-    let place = Place::usual();
+    let place = usual();
     let again = Response::text(429, "{}").with("Retry-After", "0");
     place.fake.controls().rules.fault_nth("GET", "*/pulls?*", 0, 9, Fault::Answer(again));
     assert!(matches!(place.forge().pulls(PLATFORM), Err(ForgeError::RateLimited { .. })));
@@ -458,7 +399,7 @@ fn a_limit_that_does_not_end_is_given_up() {
 
 #[test]
 fn a_web_page_in_place_of_json_is_told() {
-    let place = Place::usual();
+    let place = usual();
     place.fault("GET", "/pulls?*", answer(200, "<html><body>Sign in</body></html>"));
     let error = place.forge().pulls(PLATFORM).expect_err("a page").to_string();
     assert!(error.contains("web page"), "{error}");
@@ -466,7 +407,7 @@ fn a_web_page_in_place_of_json_is_told() {
 
 #[test]
 fn the_token_is_in_no_error() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.controls().rules.fault_nth("*", "*", 0, 9, Fault::DropBefore);
     let error = place.forge().pulls(PLATFORM).expect_err("broken");
     assert!(!format!("{error} {error:?}").contains(TOKEN));
@@ -479,7 +420,7 @@ fn the_token_is_in_no_error() {
 
 #[test]
 fn a_renamed_repository_is_told_and_no_redirect_is_followed() {
-    let place = Place::usual();
+    let place = usual();
     let elsewhere = Fake::start();
     let away = elsewhere.url(REPO).replace(REPO, &format!("api/v3/repos/{REPO}/pulls"));
     for method in ["GET", "POST", "PATCH"] {
@@ -488,7 +429,7 @@ fn a_renamed_repository_is_told_and_no_redirect_is_followed() {
     }
     let forge = place.forge();
     let patch = PullPatch { title: Some("Other".into()), ..PullPatch::default() };
-    for error in [forge.pulls(PLATFORM).err(), forge.open(&new()).err(), forge.update(1, &patch).err()] {
+    for error in [forge.pulls(PLATFORM).err(), forge.open(&new_pull()).err(), forge.update(1, &patch).err()] {
         let error = error.expect("refused").to_string();
         assert_eq!(error, "acme/config was renamed or moved");
     }

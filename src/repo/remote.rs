@@ -169,3 +169,17 @@ pub enum GitError {
     #[error("git: {0}")]
     Other(String),
 }
+
+// === impl Signature ===
+
+impl Signature {
+    /// A user as an author. A profile may have what a commit's author may not.
+    pub fn of_profile(name: &str, login: &str, email: &str) -> Self {
+        let fits = |c: &char| !c.is_control() && !matches!(c, '<' | '>');
+        let name: String = name.chars().filter(fits).collect();
+        let named = name.contains(char::is_alphanumeric);
+        let name = if named { name.trim() } else { login };
+        let email = email.chars().filter(fits).filter(|c| !c.is_whitespace()).collect();
+        Self { name: name.to_owned(), email }
+    }
+}

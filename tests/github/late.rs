@@ -6,7 +6,7 @@ use super::*;
 
 /// Lets the API show, for so many requests, what there was before the branch was pushed.
 fn late(requests: u32) -> Place {
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| {
         repo.lag_for(requests);
         repo.lag.as_mut().expect("a lag").branches.remove(PLATFORM);
@@ -25,7 +25,7 @@ fn a_branch_that_shows_late_is_waited_for() {
 fn a_branch_that_does_not_show_may_show_later() {
     let place = late(9);
     let start = Instant::now();
-    let error = place.forge().open(&new()).expect_err("not seen");
+    let error = place.forge().open(&new_pull()).expect_err("not seen");
     assert!(matches!(error, ForgeError::Temporary { .. }), "{error}");
     let words = "127.0.0.1: cannot open a pull request: GitHub does not see yet what was pushed";
     assert_eq!(error.to_string(), words);
@@ -37,7 +37,7 @@ fn a_branch_that_does_not_show_may_show_later() {
 
 #[test]
 fn a_branch_that_still_shows_where_it_was_is_waited_for() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| {
         repo.lag_for(1);
         let main = repo.bare.tip("main").expect("a tip");
@@ -48,22 +48,22 @@ fn a_branch_that_still_shows_where_it_was_is_waited_for() {
 
 #[test]
 fn a_pull_request_that_is_listed_late_is_found() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| repo.lag_for(4));
     let first = place.open();
     place.requests();
     // The list of the next run is stale: it opens a second one, and is told that there is one.
     assert_eq!(place.forge().pulls(PLATFORM).expect("a list"), []);
-    assert_eq!(place.forge().open(&new()).expect("the one that is there").number, first.number);
+    assert_eq!(place.forge().open(&new_pull()).expect("the one that is there").number, first.number);
     assert_eq!(place.requests(), [list(), "POST /pulls".into(), list(), list()]);
 }
 
 #[test]
 fn a_pull_request_that_is_never_listed_may_be_later() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| repo.lag_for(99));
     place.open();
-    let error = place.forge().open(&new()).expect_err("not listed");
+    let error = place.forge().open(&new_pull()).expect_err("not listed");
     assert!(matches!(error, ForgeError::Temporary { .. }), "{error}");
     assert!(error.to_string().contains("does not list it yet"), "{error}");
     assert_eq!(place.fake.controls().log.count("POST", "*/pulls"), 2, "one for each");
@@ -71,7 +71,7 @@ fn a_pull_request_that_is_never_listed_may_be_later() {
 
 #[test]
 fn a_commit_that_shows_late_gets_its_status() {
-    let place = Place::usual();
+    let place = usual();
     let id = commit(&place.open().head);
     place.fake.settings(REPO, |repo| {
         repo.lag_for(1);
@@ -85,7 +85,7 @@ fn a_commit_that_shows_late_gets_its_status() {
 
 #[test]
 fn a_pull_request_that_is_not_found_right_after_it_was_opened_is_read_again() {
-    let place = Place::usual();
+    let place = usual();
     place.open();
     let missing = || answer(404, r#"{"message":"Not Found","status":"404"}"#);
     place.fake.controls().rules.fault_nth("GET", "*/pulls/1", 0, 2, missing());
@@ -96,16 +96,16 @@ fn a_pull_request_that_is_not_found_right_after_it_was_opened_is_read_again() {
 
 #[test]
 fn what_was_opened_too_quickly_waits() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.settings(REPO, |repo| repo.pace = Some(0));
-    let error = place.forge().open(&new()).expect_err("too quick");
+    let error = place.forge().open(&new_pull()).expect_err("too quick");
     assert!(matches!(error, ForgeError::RateLimited { until: None, .. }), "{error}");
     assert_eq!(place.requests(), ["POST /pulls"], "no second try makes it slower");
 }
 
 #[test]
 fn labels_of_a_pull_request_that_does_not_show_yet_are_added() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.labels(REPO, &["linkerd"]);
     let pull = place.open();
     let missing = || answer(404, r#"{"message":"Not Found","status":"404"}"#);

@@ -2,13 +2,9 @@
 
 use super::*;
 
-fn names(list: &[&str]) -> Vec<String> {
-    list.iter().map(ToString::to_string).collect()
-}
-
 #[test]
 fn a_label_that_cannot_be_made_is_told_and_the_others_are_added() {
-    let place = Place::usual();
+    let place = usual();
     place.fake.labels(REPO, &["Linkerd"]);
     let pull = place.open();
     let extras = Extras { labels: names(&["linkerd", "linkerd: blocked"]), ..Extras::default() };
@@ -33,7 +29,7 @@ fn a_team_that_the_token_may_not_see_keeps_nobody_else_from_being_asked() {
         (Token::fine_grained("ben"), false),
         (Token::classic("ben"), true),
     ] {
-        let place = Place::new(token.clone());
+        let place = Place::new(Flavor::GitHub, token.clone());
         place.fake.settings(REPO, |repo| {
             repo.collaborators.insert("ada".to_owned());
             repo.teams.insert("mesh".to_owned());
@@ -51,7 +47,7 @@ fn a_team_that_the_token_may_not_see_keeps_nobody_else_from_being_asked() {
 
 #[test]
 fn a_commit_takes_a_thousand_statuses() {
-    let place = Place::usual();
+    let place = usual();
     let tip = place.open().head;
     let status = Status { success: true, description: "fine".into() };
     place.forge().status(commit(&tip), &status, None).expect("set");
@@ -65,7 +61,7 @@ fn a_commit_takes_a_thousand_statuses() {
 
 #[test]
 fn a_short_page_is_not_the_last_one() {
-    let place = Place::usual();
+    let place = usual();
     for _ in 0..150 {
         let number = place.fake.open_pull(REPO, "ada", PLATFORM, "main", "again");
         place.fake.close(REPO, number, "ada");
@@ -78,7 +74,7 @@ fn a_short_page_is_not_the_last_one() {
 
 #[test]
 fn a_pull_request_of_a_deleted_fork_is_nobodys_we_know() {
-    let place = Place::usual();
+    let place = usual();
     let pull = place.open();
     let tip = git2::Oid::from_str(&pull.head).expect("an id");
     let forked = place.fake.fork_pull(REPO, "mallory", PLATFORM, "main", tip);
@@ -95,13 +91,13 @@ fn a_pull_request_of_a_deleted_fork_is_nobodys_we_know() {
 
 #[test]
 fn a_renamed_repository_is_told_by_its_new_name() {
-    let place = Place::usual();
+    let place = usual();
     place.open();
     place.fake.rename(REPO, "other/mesh");
     place.requests();
     let patch = PullPatch { title: Some("Other".into()), ..PullPatch::default() };
     let forge = place.forge();
-    for error in [forge.pulls(PLATFORM).err(), forge.update(1, &patch).err(), forge.open(&new()).err()] {
+    for error in [forge.pulls(PLATFORM).err(), forge.update(1, &patch).err(), forge.open(&new_pull()).err()] {
         assert_eq!(error.expect("refused").to_string(), "acme/config was renamed or moved to other/mesh");
     }
     assert_eq!(place.fake.pull("other/mesh", 1).title, "Linkerd", "nothing was written there");

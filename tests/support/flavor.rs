@@ -24,6 +24,14 @@ impl Flavor {
         }
     }
 
+    /// The root of a repository in the API.
+    pub fn repository(self, name: &str) -> String {
+        match self {
+            Self::GitHub => format!("/api/v3/repos/{name}"),
+            Self::Gitea => format!("/api/v1/repos/{name}"),
+        }
+    }
+
     /// Answers a request of the API.
     pub fn answer(self, state: &mut State, request: &Request) -> Response {
         match self {

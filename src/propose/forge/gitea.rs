@@ -14,15 +14,15 @@ use backon::BlockingRetryable;
 use jiff::Timestamp;
 use percent_encoding::utf8_percent_encode;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{
-    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, STATUS, Status,
+    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, STATUS, Status,
     address::{Address, NoRepository, PATH},
     kind::{Kind, Opening},
     preflight::{Needed, Seen, Subject},
     rest::{
-        Asked, Known, Manners, Method, PAGES, Plain, Refused, Reply, Rest, Sent, opened_after_all,
+        self, Asked, Known, Manners, Method, PAGES, Plain, Refused, Reply, Rest, Sent, opened_after_all,
         until_it_shows,
     },
 };
@@ -185,14 +185,9 @@ impl<'h> Gitea<'h> {
         };
         let settings = self.rest.get("/user/settings", &asked).map_err(ForgeError::from);
         let settings = settings.and_then(|reply| reply.json::<wire::Settings>(&asked)).unwrap_or_default();
-        let fits = |c: &char| !c.is_control() && !matches!(c, '<' | '>');
-        let name: String = user.full_name.chars().filter(fits).collect();
-        let named = name.contains(char::is_alphanumeric);
-        let name = if named { name.trim().to_owned() } else { user.login.clone() };
-        let email: String = user.email.chars().filter(fits).filter(|c| !c.is_whitespace()).collect();
         let hidden = format!("{}@noreply.{}", user.login.to_lowercase(), self.address.host);
-        let email = if settings.hide_email || !email.contains('@') { hidden } else { email };
-        Ok(Some(Signature { name, email }))
+        let email = if settings.hide_email || !user.email.contains('@') { hidden } else { user.email };
+        Ok(Some(Signature::of_profile(&user.full_name, &user.login, &email)))
     }
 }
 
@@ -228,16 +223,7 @@ impl Forge for Gitea<'_> {
     fn open_pulls(&self, branches: &[String]) -> Result<Option<OpenPulls>, ForgeError> {
         let asked = self.rest.asked("cannot list pull requests", "read:repository");
         let reply = self.get(&self.rest.page(&self.repo("/pulls?state=open"), 1), &asked)?;
-        if reply.has_next() {
-            return Ok(None);
-        }
-        let mut open = OpenPulls::new();
-        for pull in reply.json::<Vec<wire::Pull>>(&asked)? {
-            if let Some(branch) = branches.iter().find(|branch| pull.is_from(branch)) {
-                open.entry(branch.clone()).or_default().push(pull.into());
-            }
-        }
-        Ok(Some(open))
+        rest::by_branch(&reply, &asked, branches, wire::Pull::is_from)
     }
 
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {
@@ -269,16 +255,13 @@ impl Forge for Gitea<'_> {
 
     fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
         let asked = self.rest.asked("cannot change the pull request", "write:repository");
-        let mut body = Map::new();
-        if let Some(title) = &patch.title {
-            // A draft is one by its title, and stays one until a person takes that away.
-            let title = format!("{}{title}", self.read(number)?.prefix());
-            body.insert("title".to_owned(), title.into());
-        }
-        let state = patch.state.map(|s| if s == PullState::Open { "open" } else { "closed" });
-        let fields = [("body", patch.body.as_deref()), ("state", state)];
-        body.extend(fields.into_iter().filter_map(|(k, v)| Some((k.to_owned(), Value::from(v?)))));
-        self.put(Method::Patch(&Value::Object(body)), &self.repo(&format!("/pulls/{number}")), &asked)?;
+        // A draft is one by its title, and stays one until a person takes that away.
+        let title = match &patch.title {
+            Some(title) => Some(format!("{}{title}", rest::draft_prefix(&self.read(number)?.title, &DRAFTS))),
+            None => None,
+        };
+        let body = rest::change(patch, title.as_deref());
+        self.put(Method::Patch(&body), &self.repo(&format!("/pulls/{number}")), &asked)?;
         Ok(())
     }
 
@@ -287,17 +270,13 @@ impl Forge for Gitea<'_> {
         pull: &PullRequest,
         extras: &Extras,
     ) -> Result<Vec<String>, ForgeError> {
-        let mut lines = Vec::new();
-        if !extras.labels.is_empty() {
-            lines.extend(self.labels(pull.number, &extras.labels)?);
-        }
-        if !extras.reviewers.is_empty() {
-            lines.extend(self.reviewers(pull.number, &extras.reviewers)?);
-        }
-        if !extras.assignees.is_empty() {
-            lines.extend(self.assignees(pull.number, &extras.assignees)?);
-        }
-        Ok(lines)
+        let number = pull.number;
+        rest::add(
+            extras,
+            &|labels| self.labels(number, labels),
+            &|people| self.reviewers(number, people),
+            &|people| self.assignees(number, people),
+        )
     }
 
     fn unlabel(&self, number: u64, label: &str) -> Result<(), ForgeError> {
@@ -306,12 +285,7 @@ impl Forge for Gitea<'_> {
 
     fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError> {
         let asked = self.rest.asked("cannot set the status", "write:repository");
-        let description: String = status.description.chars().take(self.dialect.status).collect();
-        let state = if status.success { "success" } else { "failure" };
-        let mut body = json!({"state": state, "context": STATUS, "description": description});
-        if let (Some(page), Some(fields)) = (page, body.as_object_mut()) {
-            fields.insert("target_url".to_owned(), page.into());
-        }
+        let body = rest::status(status, page, self.dialect, "failure");
         self.put(Method::Post(&body), &self.repo(&format!("/statuses/{commit}")), &asked)?;
         Ok(())
     }
@@ -329,8 +303,7 @@ impl Forge for Gitea<'_> {
         let mut ours = self.said(commit)?;
         ours.retain(|said| said.context == STATUS);
         ours.sort_by_key(|said| std::cmp::Reverse(said.id));
-        let since = ours.iter().take_while(|said| said.status == "success").last();
-        Ok(since.map(|said| said.created_at))
+        Ok(rest::success_since(ours.iter().map(|said| (said.status.as_str(), said.created_at))))
     }
 
     /// Sent once: whether a lost answer was a success, the next run sees.

@@ -24,7 +24,7 @@ use std::sync::{
 use jiff::Timestamp;
 use octocrab::Octocrab;
 use reqwest::header::{HeaderMap, HeaderName, IF_NONE_MATCH};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use self::wire::{Event, Pull};
@@ -34,11 +34,11 @@ pub use self::{
     listing::{Lister, Pattern, list},
 };
 use super::{
-    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, STATUS, Status,
+    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
     issues::Issues,
     kind::{Kind, Opening},
     preflight::{Needed, Seen, Subject},
-    rest::{Asked, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, opened_after_all},
+    rest::{self, Asked, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, opened_after_all},
 };
 use crate::{
     explain::Dialect,
@@ -95,11 +95,7 @@ impl<'h> GitHub<'h> {
     pub fn new(http: &'h Http, address: Address, token: Option<&SecretString>) -> Result<Self, ForgeError> {
         let fail =
             |reason: &str| ForgeError::Auth { host: address.host().to_owned(), reason: reason.to_owned() };
-        let token = token.map(|token| token.expose_secret().trim());
-        // octocrab would panic on it.
-        if token.is_some_and(|text| text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic())) {
-            return Err(fail("it is empty or has characters that no token has"));
-        }
+        let token = token.map(|token| rest::sound(token, address.host())).transpose()?;
         let repository = address.full_name();
         let connect = |root: &str| {
             let wire = Box::new(ByOctocrab(connect(http, root, token).map_err(fail)?));
@@ -181,7 +177,7 @@ impl Wire for ByOctocrab {
                 Method::Put(body) => client._put(path, Some(body)).await,
                 Method::Delete => client._delete(path, None::<&()>).await,
             };
-            let response = response.map_err(|e| answer::without_backtrace(&e))?;
+            let response = response.map_err(|e| rest::innermost(&e))?;
             // As a response of reqwest it can be read piece by piece, up to a limit.
             Ok(reqwest::Response::from(response.map(reqwest::Body::wrap)))
         })
@@ -231,19 +227,8 @@ impl Forge for GitHub<'_> {
 
     fn open_pulls(&self, branches: &[String]) -> Result<Option<OpenPulls>, ForgeError> {
         let asked = self.asked("cannot list pull requests", "pull-requests: read");
-        let path = self.rest.page(&self.repo("/pulls?state=open"), 1);
-        let reply = self.get(&path, &asked)?;
-        if reply.has_next() {
-            return Ok(None);
-        }
-        let pulls: Vec<Pull> = reply.json(&asked)?;
-        let mut open = OpenPulls::new();
-        for pull in pulls {
-            if let Some(branch) = branches.iter().find(|branch| pull.is_from(branch)) {
-                open.entry(branch.clone()).or_default().push(pull.into());
-            }
-        }
-        Ok(Some(open))
+        let reply = self.get(&self.rest.page(&self.repo("/pulls?state=open"), 1), &asked)?;
+        rest::by_branch(&reply, &asked, branches, Pull::is_from)
     }
 
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {
@@ -284,12 +269,8 @@ impl Forge for GitHub<'_> {
 
     fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
         let asked = self.asked("cannot change the pull request", "pull-requests: write");
-        let mut body = serde_json::Map::new();
-        let state = patch.state.map(|s| if s == PullState::Open { "open" } else { "closed" });
-        let fields = [("title", patch.title.as_deref()), ("body", patch.body.as_deref()), ("state", state)];
-        body.extend(fields.into_iter().filter_map(|(k, v)| Some((k.to_owned(), Value::from(v?)))));
-        let path = self.repo(&format!("/pulls/{number}"));
-        self.put(Method::Patch(&Value::Object(body)), &path, &asked)?;
+        let body = rest::change(patch, patch.title.as_deref());
+        self.put(Method::Patch(&body), &self.repo(&format!("/pulls/{number}")), &asked)?;
         Ok(())
     }
 
@@ -298,17 +279,13 @@ impl Forge for GitHub<'_> {
         pull: &PullRequest,
         extras: &Extras,
     ) -> Result<Vec<String>, ForgeError> {
-        let mut lines = Vec::new();
-        if !extras.labels.is_empty() {
-            lines.extend(self.labels(pull.number, &extras.labels)?);
-        }
-        if !extras.reviewers.is_empty() {
-            lines.extend(self.reviewers(pull.number, &extras.reviewers)?);
-        }
-        if !extras.assignees.is_empty() {
-            lines.extend(self.assignees(pull.number, &extras.assignees)?);
-        }
-        Ok(lines)
+        let number = pull.number;
+        rest::add(
+            extras,
+            &|labels| self.labels(number, labels),
+            &|people| self.reviewers(number, people),
+            &|people| self.assignees(number, people),
+        )
     }
 
     fn unlabel(&self, number: u64, label: &str) -> Result<(), ForgeError> {
@@ -324,12 +301,7 @@ impl Forge for GitHub<'_> {
 
     fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError> {
         let asked = self.asked("cannot set the status", "statuses: write");
-        let description: String = status.description.chars().take(DIALECT.status).collect();
-        let state = if status.success { "success" } else { "failure" };
-        let mut body = json!({"state": state, "context": STATUS, "description": description});
-        if let (Some(page), Some(fields)) = (page, body.as_object_mut()) {
-            fields.insert("target_url".to_owned(), page.into());
-        }
+        let body = rest::status(status, page, &DIALECT, "failure");
         self.put(Method::Post(&body), &self.repo(&format!("/statuses/{commit}")), &asked)?;
         Ok(())
     }

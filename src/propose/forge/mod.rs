@@ -309,6 +309,25 @@ pub enum ForgeError {
     },
 }
 
+// === impl Closer ===
+
+impl Closer {
+    /// The user who closed it, where the forge tells, and whether that is a bot.
+    fn of(user: Option<(&str, bool)>) -> Self {
+        match user {
+            Some((login, true)) => Self::Bot(login.to_owned()),
+            Some((login, false)) => Self::Person(login.to_owned()),
+            None => Self::Unknown,
+        }
+    }
+
+    /// Reads a forge's events from its JSON.
+    #[cfg(test)]
+    fn told<E: serde::de::DeserializeOwned>(json: &str, closer: fn(&[E]) -> Self) -> Self {
+        closer(&serde_json::from_str::<Vec<E>>(json).expect("events"))
+    }
+}
+
 // === impl ForgeError ===
 
 impl ForgeError {

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     propose::{History, forge::ForgeError},
-    repo::{CommitId, Rule},
+    repo::{CommitId, Rule, Signature},
 };
 
 /// What a run will want of the forge.
@@ -115,5 +115,22 @@ pub(super) fn labels(there: Result<Vec<String>, ForgeError>, needed: &Needed, hi
     match missing.is_empty() {
         true => Seen::Fine("all are there".to_owned()),
         false => Seen::Lacking(format!("not in the repository: {}", missing.join(", ")), hint.to_owned()),
+    }
+}
+
+/// Who commits, where the token may ask; `hint` says what it lacks where it may not.
+pub(super) fn identified(who: Result<Option<Signature>, ForgeError>, hint: &str) -> Seen {
+    match who {
+        Ok(Some(who)) => Seen::Fine(format!("commits are by {} <{}>", who.name, who.email)),
+        Ok(None) => Seen::Lacking("the token may not ask whose it is".to_owned(), hint.to_owned()),
+        Err(error) => Seen::Failed(error),
+    }
+}
+
+/// What was read without a failure is fine.
+pub(super) fn told(read: Result<(), ForgeError>, fine: &str) -> Seen {
+    match read {
+        Ok(()) => Seen::Fine(fine.to_owned()),
+        Err(error) => Seen::Failed(error),
     }
 }

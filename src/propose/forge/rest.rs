@@ -8,6 +8,7 @@
 
 mod extras;
 mod plain;
+mod pulls;
 mod reply;
 
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Mutex, time::Duration};
@@ -18,8 +19,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(super) use self::{
-    extras::{each, why},
-    plain::{Plain, Sent},
+    extras::{add, each, why},
+    plain::{Plain, Sent, innermost, sound},
+    pulls::{by_branch, change, draft_prefix, status, success_since},
     reply::{Asked, Known, Refused, Reply, words},
 };
 use super::{Forge, ForgeError, NewPull, PullRequest, PullState};

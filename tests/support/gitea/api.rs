@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
+        front::{Page, behind, caller, parts},
         github::{Level, Repo, State, Token},
         http::{Request, Response},
     },
@@ -50,10 +51,9 @@ pub fn answer(state: &mut State, request: &Request) -> Response {
     let Some(rest) = request.path.strip_prefix("/api/v1/") else { return Response::text(404, "Not Found\n") };
     let header = request.header("authorization");
     let secret = header.and_then(|value| value.split_once(' ')).map(|(_, secret)| secret.trim().to_owned());
-    let token = secret.as_ref().and_then(|secret| state.tokens.get(secret)).filter(|t| !t.expired).cloned();
-    if header.is_some() && token.is_none() {
+    let Ok(token) = caller(state, secret.as_deref()) else {
         return refusal(401, "invalid username, password or token");
-    }
+    };
     if let Some(remaining) = &mut state.remaining {
         // A proxy before the forge, since Gitea has no limit of its own.
         let Some(left) = remaining.checked_sub(1) else {
@@ -65,8 +65,7 @@ pub fn answer(state: &mut State, request: &Request) -> Response {
     let user = token.as_ref().map(|token| token.login.clone());
     let host = request.header("host").unwrap_or("127.0.0.1");
     let mut call = Call { request, html: format!("http://{host}"), name: String::new(), token };
-    let decode = |part: &str| percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned();
-    let parts: Vec<String> = rest.split('/').map(decode).collect();
+    let parts = parts(rest);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let mut response = route(&mut call, state, &parts).unwrap_or_else(|refusal| refusal);
     response.user = user;
@@ -175,31 +174,25 @@ impl Call<'_> {
 
     /// What the old name of a repository answers, without a word in the body.
     fn moved(&self, new: &str, inner: &[&str]) -> Response {
-        let below: String = inner.iter().map(|part| format!("/{part}")).collect();
-        let query =
-            if self.request.query.is_empty() { String::new() } else { format!("?{}", self.request.query) };
-        Response::text(301, "").with("Location", format!("/api/v1/repos/{new}{below}{query}"))
+        Response::text(301, "")
+            .with("Location", format!("/api/v1/repos/{new}{}", behind(self.request, inner)))
     }
 
-    /// The page that is asked for and how many entries it has.
-    pub fn asked_page(&self) -> (usize, usize) {
-        let asked = |name: &str| self.request.query_value(name).and_then(|v| v.parse::<usize>().ok());
-        let size = asked("limit").filter(|n| *n > 0).unwrap_or(USUAL_ENTRIES).min(MOST_ENTRIES);
-        (asked("page").unwrap_or(1).max(1), size)
+    /// Cuts a list into the page that was asked for.
+    pub fn cut(&self, items: Vec<Value>) -> Page {
+        Page::of(self.request, "limit", (USUAL_ENTRIES, MOST_ENTRIES), items)
     }
 
-    /// Cuts a list into the page that was asked for, with a `Link` header.
+    /// Answers with the page that was asked for, with a `Link` header where more follow.
     pub fn page(&self, items: Vec<Value>) -> Response {
-        let (page, size) = self.asked_page();
-        let (total, last) = (items.len(), items.len().div_ceil(size).max(1));
-        let part: Vec<Value> = items.into_iter().skip((page - 1) * size).take(size).collect();
-        let response = Response::json(200, &Value::Array(part)).with("X-Total-Count", total.to_string());
-        if page >= last {
-            return response;
-        }
-        let link = |to: usize, rel: &str| {
-            format!("<{}{}?limit={size}&page={to}>; rel=\"{rel}\"", self.html, self.request.path)
-        };
-        response.with("Link", [link(page + 1, "next"), link(last, "last")].join(","))
+        let page = self.cut(items);
+        let others = page.others().into_iter().filter(|(_, rel)| matches!(*rel, "next" | "last"));
+        let size = page.size;
+        let link =
+            |(to, rel)| format!("<{}{}?limit={size}&page={to}>; rel=\"{rel}\"", self.html, self.request.path);
+        let links: Vec<String> = others.map(link).collect();
+        let response =
+            Response::json(200, &Value::Array(page.items)).with("X-Total-Count", page.total.to_string());
+        if links.is_empty() { response } else { response.with("Link", links.join(",")) }
     }
 }

@@ -132,8 +132,7 @@ pub fn timeline(call: &Call<'_>, state: &State, number: u64) -> Answer {
         }))
     };
     let all: Vec<Value> = pull.events.iter().filter_map(entry).collect();
-    let (page, size) = call.asked_page();
-    let part: Vec<Value> = all.into_iter().skip((page - 1) * size).take(size).collect();
+    let part = call.cut(all).items;
     Ok(Response::json(200, &if part.is_empty() { Value::Null } else { Value::Array(part) }))
 }
 

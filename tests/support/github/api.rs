@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    super::http::{Request, Response},
+    super::{
+        front::{Page, behind, caller, parts},
+        http::{Request, Response},
+    },
     apps, barriers, board, graph, issues, json,
     json::Urls,
     merging, pulls, rules,
@@ -44,10 +47,9 @@ pub fn answer(state: &mut State, request: &Request) -> Response {
     }
     let secret = request.credentials().map(|(_, secret)| secret);
     secret.iter().for_each(|secret| state.use_up(secret));
-    let token = secret.as_ref().and_then(|secret| state.tokens.get(secret)).filter(|t| !t.expired).cloned();
-    if secret.is_some() && token.is_none() {
+    let Ok(token) = caller(state, secret.as_deref()) else {
         return limits(state, json::refusal(401, "Bad credentials", ""));
-    }
+    };
     if let Some(spent) = spend(state, token.as_ref()) {
         return limits(state, spent);
     }
@@ -126,7 +128,7 @@ fn not_found() -> Response {
 
 fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
     let rest = call.rest.clone();
-    let parts: Vec<String> = rest.split('/').map(decode).collect();
+    let parts = parts(&rest);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let method = call.request.method.as_str();
     let inner: &[&str] = match parts.as_slice() {
@@ -198,10 +200,6 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
         ("GET", ["commits", sha, "statuses"]) => issues::statuses(call, state, sha),
         _ => Err(not_found()),
     }
-}
-
-fn decode(text: &str) -> String {
-    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 // === impl Call ===
@@ -279,10 +277,7 @@ impl Call<'_> {
 
     /// What the old name of a repository answers.
     fn moved(&self, id: u64, inner: &[&str]) -> Response {
-        let query =
-            if self.request.query.is_empty() { String::new() } else { format!("?{}", self.request.query) };
-        let below: String = inner.iter().map(|part| format!("/{part}")).collect();
-        let place = format!("{}/repositories/{id}{below}{query}", self.urls.api);
+        let place = format!("{}/repositories/{id}{}", self.urls.api, behind(self.request, inner));
         let status = if self.request.method == "GET" { 301 } else { 307 };
         let value = json!({
             "message": "Moved Permanently",
@@ -301,42 +296,17 @@ impl Call<'_> {
 
     /// Cuts a list into the page that was asked for, with GitHub's `Link` header.
     pub fn page(&self, repo: &Repo, items: Vec<Value>) -> Response {
-        let asked = |name: &str| self.request.query_value(name).and_then(|v| v.parse::<usize>().ok());
-        let size = asked("per_page").unwrap_or(30).clamp(1, 100);
-        let page = asked("page").unwrap_or(1).max(1);
-        let last = items.len().div_ceil(size).max(1);
-        let start = (page - 1).saturating_mul(size);
-        let shown = |item: &Value| !item["number"].as_u64().is_some_and(|n| repo.hidden.contains(&n));
-        let part: Vec<Value> = items.into_iter().skip(start).take(size).filter(shown).collect();
-        let response = Response::json(200, &Value::Array(part));
-        let below: String = self.rest.splitn(4, '/').nth(3).unwrap_or_default().to_owned();
-        let below = if self.rest.starts_with("repositories/") {
-            self.rest.splitn(3, '/').nth(2).unwrap_or_default().to_owned()
-        } else {
-            below
-        };
-        let link = |to: usize, rel: &str| {
-            let mut query = url::form_urlencoded::Serializer::new(String::new());
-            for (key, value) in url::form_urlencoded::parse(self.request.query.as_bytes()) {
-                if key != "page" {
-                    query.append_pair(&key, &value);
-                }
-            }
-            query.append_pair("page", &to.to_string());
-            let (api, query) = (&self.urls.api, query.finish());
+        let mut page = Page::of(self.request, "per_page", (30, 100), items);
+        page.items.retain(|item| !item["number"].as_u64().is_some_and(|n| repo.hidden.contains(&n)));
+        // Of `repos/owner/name/...`, or of the address in such a header.
+        let before = if self.rest.starts_with("repositories/") { 2 } else { 3 };
+        let below = self.rest.splitn(before + 1, '/').nth(before).unwrap_or_default();
+        let link = |(to, rel)| {
+            let (api, query) = (&self.urls.api, Page::query(self.request, to));
             format!("<{api}/repositories/{}/{below}?{query}>; rel=\"{rel}\"", repo.id)
         };
-        let mut links = Vec::new();
-        if page > 1 {
-            links.push(link(page - 1, "prev"));
-        }
-        if page < last {
-            links.push(link(page + 1, "next"));
-            links.push(link(last, "last"));
-        }
-        if page > 1 {
-            links.push(link(1, "first"));
-        }
+        let links: Vec<String> = page.others().into_iter().map(link).collect();
+        let response = Response::json(200, &Value::Array(page.items));
         if links.is_empty() { response } else { response.with("Link", links.join(", ")) }
     }
 }

@@ -6,7 +6,7 @@
 use super::{Gitea, wire};
 use crate::propose::forge::{
     Forge, ForgeError,
-    preflight::{Needed, Seen, Subject, clock, labels},
+    preflight::{Needed, Seen, Subject, clock, identified, labels, told},
 };
 
 type Row = (Subject, Seen);
@@ -33,7 +33,10 @@ impl Gitea<'_> {
             },
         )];
         rows.extend(clock(reply.received, reply.date(), asked.host).map(|seen| (Subject::Clock, seen)));
-        rows.push((Subject::Token, self.token()));
+        rows.push((
+            Subject::Token,
+            identified(self.identity(), "give it the scope `read:user`, or set `commit.author`"),
+        ));
         rows.push((
             Subject::Permissions,
             match repo.permissions {
@@ -59,28 +62,10 @@ impl Gitea<'_> {
         rows
     }
 
-    fn token(&self) -> Seen {
-        match self.identity() {
-            Ok(Some(who)) => Seen::Fine(format!("commits are by {} <{}>", who.name, who.email)),
-            Ok(None) => Seen::Lacking(
-                "the token may not ask whose it is".to_owned(),
-                "give it the scope `read:user`, or set `commit.author`".to_owned(),
-            ),
-            Err(error) => Seen::Failed(error),
-        }
-    }
-
     fn lists_pulls(&self, repo: &wire::Repo) -> Seen {
         if repo.has_pull_requests == Some(false) {
             return Seen::Failed(ForgeError::PullsOff(repo.full_name.clone()));
         }
         told(self.open_pulls(&[]).map(drop), "can be listed")
-    }
-}
-
-fn told(read: Result<(), ForgeError>, fine: &str) -> Seen {
-    match read {
-        Ok(()) => Seen::Fine(fine.to_owned()),
-        Err(error) => Seen::Failed(error),
     }
 }

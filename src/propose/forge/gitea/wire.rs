@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::DRAFTS;
 use crate::{
     policy::{CheckState, StatusCheck},
-    propose::forge::{Closer, PullRequest, PullState},
+    propose::forge::{Closer, PullRequest, PullState, rest::draft_prefix},
 };
 
 /// A pull request.
@@ -17,7 +17,7 @@ pub(super) struct Pull {
     number: u64,
     html_url: String,
     state: String,
-    title: String,
+    pub(super) title: String,
     #[serde(default)]
     body: Option<String>,
     #[serde(default)]
@@ -123,17 +123,6 @@ impl Pull {
         self.head.label == branch && self.head.repo_id == self.base.repo_id
     }
 
-    /// What makes a draft of it, as it stands before the title.
-    pub(super) fn prefix(&self) -> &str {
-        let starts = |prefix: &&&str| {
-            self.title.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-        };
-        let length = DRAFTS.iter().find(starts).map_or(0, |prefix| prefix.len());
-        let rest = self.title.get(length..).unwrap_or_default();
-        let spaces = rest.len() - rest.trim_start().len();
-        self.title.get(..length + spaces).filter(|_| length > 0).unwrap_or_default()
-    }
-
     /// Who is assigned.
     pub(super) fn assigned(&self) -> Vec<String> {
         self.assignees.iter().flatten().map(|user| user.login.clone()).collect()
@@ -147,7 +136,7 @@ impl From<Pull> for PullRequest {
             (false, "open") => PullState::Open,
             (false, _) => PullState::Closed,
         };
-        let prefix = pull.prefix().len();
+        let prefix = draft_prefix(&pull.title, &DRAFTS).len();
         Self {
             number: pull.number,
             state,
@@ -208,13 +197,8 @@ impl Status {
 /// Who closed it the last time. Gitea tells nothing of a user but the name.
 pub(super) fn closer(events: &[Event]) -> Closer {
     let last = events.iter().rev().find(|e| matches!(e.kind.as_str(), "close" | "reopen" | "merge_pull"));
-    match last.filter(|e| e.kind == "close").and_then(|e| e.user.clone()) {
-        Some(user) if user.login.ends_with("[bot]") || BOTS.contains(&user.login.as_str()) => {
-            Closer::Bot(user.login)
-        }
-        Some(user) => Closer::Person(user.login),
-        None => Closer::Unknown,
-    }
+    let login = last.filter(|e| e.kind == "close").and_then(|e| e.user.as_ref()).map(|u| u.login.as_str());
+    Closer::of(login.map(|login| (login, login.ends_with("[bot]") || BOTS.contains(&login))))
 }
 
 /// The users behind the tokens of workflows.
@@ -225,7 +209,7 @@ mod tests {
     use super::*;
 
     fn events(json: &str) -> Closer {
-        closer(&serde_json::from_str::<Vec<Event>>(json).expect("events"))
+        Closer::told(json, closer)
     }
 
     #[test]

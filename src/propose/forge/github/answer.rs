@@ -177,14 +177,5 @@ impl Refusal {
     }
 }
 
-/// octocrab's errors carry a backtrace; what people need is the innermost cause.
-pub(super) fn without_backtrace(error: &octocrab::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string().lines().next().unwrap_or_default().to_owned()
-}
-
 #[cfg(test)]
 mod tests;

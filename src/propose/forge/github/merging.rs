@@ -9,7 +9,10 @@ use serde_json::json;
 
 use super::GitHub;
 use crate::{
-    propose::forge::{ForgeError, STATUS, rest::Method},
+    propose::forge::{
+        ForgeError, STATUS,
+        rest::{Method, success_since},
+    },
     repo::CommitId,
 };
 
@@ -60,7 +63,7 @@ impl GitHub<'_> {
         let asked = self.asked("cannot read the status of the commit", "statuses: read");
         let said: Vec<Said> = self.list(&self.repo(&format!("/commits/{id}/statuses")), &asked)?;
         let ours = said.iter().filter(|said| said.context == STATUS);
-        Ok(ours.take_while(|said| said.state == "success").last().map(|said| said.created_at))
+        Ok(success_since(ours.map(|said| (said.state.as_str(), said.created_at))))
     }
 
     /// Merges a pull request. Sent once: whether a lost answer was a success, the next run sees.

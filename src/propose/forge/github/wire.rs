@@ -133,14 +133,10 @@ impl User {
         Self { login, id, name: None, kind: None }
     }
 
-    /// The identity to commit as, with the address that GitHub links to the user. A profile's name may have what a
-    /// commit's author may not.
+    /// The identity to commit as, with the address that GitHub links to the user.
     pub(super) fn signature(self, noreply: &str) -> Signature {
         let email = format!("{}+{}@{noreply}", self.id, self.login);
-        let fits = |c: &char| !c.is_control() && !matches!(c, '<' | '>');
-        let name: String = self.name.unwrap_or_default().chars().filter(fits).collect();
-        let named = name.contains(char::is_alphanumeric);
-        Signature { name: if named { name.trim().to_owned() } else { self.login }, email }
+        Signature::of_profile(&self.name.unwrap_or_default(), &self.login, &email)
     }
 
     fn is_bot(&self) -> bool {
@@ -157,11 +153,8 @@ pub(super) fn closer(events: &[Event]) -> Closer {
     if events.iter().any(base_gone) {
         return Closer::BaseGone;
     }
-    match events.iter().rev().find(|e| e.event == "closed").and_then(|e| e.actor.clone()) {
-        Some(user) if user.is_bot() => Closer::Bot(user.login),
-        Some(user) => Closer::Person(user.login),
-        None => Closer::Unknown,
-    }
+    let closed = events.iter().rev().find(|e| e.event == "closed");
+    Closer::of(closed.and_then(|e| e.actor.as_ref()).map(|user| (user.login.as_str(), user.is_bot())))
 }
 
 #[cfg(test)]
@@ -169,7 +162,7 @@ mod tests {
     use super::*;
 
     fn events(json: &str) -> Closer {
-        closer(&serde_json::from_str::<Vec<Event>>(json).expect("events"))
+        Closer::told(json, closer)
     }
 
     #[test]

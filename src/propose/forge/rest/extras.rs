@@ -2,7 +2,25 @@
 //!
 //! In: names, and how to ask. Out: one line for each that was refused; the rest is there.
 
-use crate::propose::forge::ForgeError;
+use crate::propose::forge::{Extras, ForgeError};
+
+/// Asks for one kind of them; returns one line for each that was refused.
+pub(in crate::propose::forge) type Ask<'a> = &'a dyn Fn(&[String]) -> Result<Vec<String>, ForgeError>;
+
+/// Asks for all that there is to ask for.
+pub(in crate::propose::forge) fn add(
+    extras: &Extras,
+    labels: Ask<'_>,
+    reviewers: Ask<'_>,
+    assignees: Ask<'_>,
+) -> Result<Vec<String>, ForgeError> {
+    let parts = [(&extras.labels, labels), (&extras.reviewers, reviewers), (&extras.assignees, assignees)];
+    let mut lines = Vec::new();
+    for (names, ask) in parts.into_iter().filter(|(names, _)| !names.is_empty()) {
+        lines.extend(ask(names)?);
+    }
+    Ok(lines)
+}
 
 /// Asks for all at once, and one by one where that was refused.
 pub(in crate::propose::forge) fn each(

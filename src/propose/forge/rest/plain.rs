@@ -35,13 +35,9 @@ impl<'h> Plain<'h> {
         sent: Sent,
     ) -> Result<Self, ForgeError> {
         let header = |token: &SecretString| {
-            let text = token.expose_secret().trim();
-            let sound = !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
-            let value = HeaderValue::from_str(&format!("{}{text}", sent.before)).ok().filter(|_| sound);
-            let mut value = value.ok_or_else(|| ForgeError::Auth {
-                host: host.to_owned(),
-                reason: "it is empty or has characters that no token has".to_owned(),
-            })?;
+            let text = sound(token, host)?;
+            let value = HeaderValue::from_str(&format!("{}{text}", sent.before));
+            let mut value = value.map_err(|_| unusable(host))?;
             value.set_sensitive(true);
             Ok::<_, ForgeError>((HeaderName::from_static(sent.header), value))
         };
@@ -74,8 +70,23 @@ impl Wire for Plain<'_> {
     }
 }
 
-/// What people need of an error is its first cause.
-fn innermost(error: &dyn std::error::Error) -> String {
+/// The token as it is sent: a client may panic on what no header can carry.
+pub(in crate::propose::forge) fn sound<'t>(
+    token: &'t SecretString,
+    host: &str,
+) -> Result<&'t str, ForgeError> {
+    let text = token.expose_secret().trim();
+    let is_sound = !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
+    if is_sound { Ok(text) } else { Err(unusable(host)) }
+}
+
+fn unusable(host: &str) -> ForgeError {
+    let reason = "it is empty or has characters that no token has".to_owned();
+    ForgeError::Auth { host: host.to_owned(), reason }
+}
+
+/// What people need of an error is its first cause; some carry a backtrace too.
+pub(in crate::propose::forge) fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {
         cause = next;

@@ -1,0 +1,90 @@
+//! A fake forge with one repository and a branch that is one commit ahead, and the adapter that talks to it.
+
+use secrecy::SecretString;
+use uplinker::{
+    propose::forge::{Forge, NewPull, PullRequest, kind::Opening, kinds},
+    repo::BlobId,
+    sys::http::Http,
+};
+
+use super::{
+    controls::Fault,
+    flavor::Flavor,
+    github::{GitHub as Fake, Token},
+    repo::{ADA, put},
+    scene::{PLATFORM, REPO, TOKEN},
+};
+
+/// The fake, and what connects to it.
+pub struct Place {
+    pub fake: Fake,
+    pub http: Http,
+    flavor: Flavor,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Sets it up; `token` is what the adapter's own token is.
+    pub fn new(flavor: Flavor, token: Token) -> Self {
+        let fake = Fake::start_as(flavor);
+        let repo = fake.repo(REPO, &[("a.yaml", "a: 1\n")]);
+        repo.branch(PLATFORM, "main");
+        repo.commit(PLATFORM, &ADA, "Ahead", &[put("a.yaml", "a: 2\n")]);
+        fake.token(TOKEN, token);
+        fake.controls().log.take();
+        Self { fake, http: Http::new(None).expect("a client"), flavor }
+    }
+
+    pub fn forge(&self) -> Box<dyn Forge + '_> {
+        self.forge_with(TOKEN)
+    }
+
+    /// The adapter with another token.
+    pub fn forge_with(&self, token: &str) -> Box<dyn Forge + '_> {
+        let kind = kinds::named(self.flavor.name()).expect("a forge");
+        let api = format!("{}{}", self.fake.server().url(), kind.below);
+        let api = url::Url::parse(&api).expect("a URL");
+        let token = SecretString::from(token.to_owned());
+        let git_url = self.fake.url(REPO);
+        (kind.open)(Opening { http: &self.http, git_url: &git_url, api: &api, token: Some(&token) })
+            .expect("a forge")
+    }
+
+    /// What was asked since it was last looked at, below the repository's own place in the API.
+    pub fn requests(&self) -> Vec<String> {
+        let root = self.flavor.repository(REPO);
+        self.fake.controls().log.take().iter().map(|e| e.line().replace(&root, "")).collect()
+    }
+
+    pub fn fault(&self, method: &str, pattern: &str, fault: Fault) {
+        self.fake.controls().rules.fault(method, &format!("*{pattern}"), fault);
+    }
+
+    /// Opens the pull request of the branch.
+    pub fn open(&self) -> PullRequest {
+        self.forge().open(&new_pull()).expect("opened")
+    }
+
+    /// The head of the first pull request.
+    pub fn head(&self) -> BlobId {
+        commit(&self.fake.pull(REPO, 1).head_sha.to_string())
+    }
+}
+
+/// The pull request of the branch.
+pub fn new_pull() -> NewPull {
+    let (head, base) = (PLATFORM.into(), "main".into());
+    NewPull { title: "Linkerd".into(), body: "Body".into(), head, base, draft: false }
+}
+
+/// The id of a commit.
+pub fn commit(hex: &str) -> BlobId {
+    let id = git2::Oid::from_str(hex).expect("an id");
+    BlobId(id.as_bytes().try_into().expect("an id"))
+}
+
+/// Names, as they stand in a configuration.
+pub fn names(list: &[&str]) -> Vec<String> {
+    list.iter().map(|name| (*name).to_owned()).collect()
+}
