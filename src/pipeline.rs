@@ -37,10 +37,7 @@ use crate::{
     propose::forge::Forge,
     release::Catalog,
     render::Renderer,
-    repo::{
-        GitError, Tree,
-        git::{GitRemote, LocalHead},
-    },
+    repo::{GitError, Tree, Upstream, git::LocalHead},
     report::{PinsReport, RunReport, StageReport, StatusReport, StatusRow, VerifyReport},
 };
 
@@ -146,7 +143,7 @@ pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> 
 /// Says what a run would do for a remote. Writes nothing. What is on the forge is read where there is one, and where
 /// it lets us; otherwise the report says why it was not.
 pub fn plan_remote(
-    remote: &GitRemote<'_>,
+    remote: &dyn Upstream,
     forge: Result<&dyn Forge, &str>,
     operator: &Operator<'_>,
 ) -> Result<RunReport, Error> {
@@ -158,7 +155,7 @@ pub fn plan_remote(
 }
 
 fn plan_once(
-    remote: &GitRemote<'_>,
+    remote: &dyn Upstream,
     forge: Option<&dyn Forge>,
     operator: &Operator<'_>,
 ) -> Result<RunReport, Error> {
@@ -192,7 +189,7 @@ pub fn status_head(
 
 /// Says where every target of a remote stands, with `history` also what was merged. Writes nothing.
 pub fn status_remote(
-    remote: &GitRemote<'_>,
+    remote: &dyn Upstream,
     forge: Result<&dyn Forge, &str>,
     operator: &Operator<'_>,
     history: bool,
@@ -237,13 +234,13 @@ fn not_asked(mut report: RunReport, why: &str) -> RunReport {
 }
 
 /// Reads, decides, edits, verifies, pushes, proposes; begins again when a branch moves meanwhile.
-pub fn run(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
+pub fn run(remote: &dyn Upstream, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
     starting_over(remote, operator, || pass(remote, forge, operator))
 }
 
 /// Does something again where a branch moved meanwhile, or the cache is damaged.
 fn starting_over<T>(
-    remote: &GitRemote<'_>,
+    remote: &dyn Upstream,
     operator: &Operator<'_>,
     once: impl Fn() -> Result<T, Error>,
 ) -> Result<T, Error> {
@@ -259,7 +256,7 @@ fn starting_over<T>(
     once()
 }
 
-fn pass(remote: &GitRemote<'_>, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
+fn pass(remote: &dyn Upstream, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
     let (base, config) = Base::read(remote, operator)?;
     remote.write_under(&config.branch.prefix)?;
     let survey = operator.survey(base.tree(), &config, Some(forge))?;
@@ -308,7 +305,7 @@ pub struct Rollback<'a> {
 /// Takes the last change of a target back, by a pull request: its proxies first, where they are ahead of what the control
 /// plane goes back to.
 pub fn roll_back(
-    remote: &GitRemote<'_>,
+    remote: &dyn Upstream,
     forge: &dyn Forge,
     operator: &Operator<'_>,
     wanted: Rollback<'_>,

@@ -34,7 +34,7 @@ use tempfile::TempDir;
 use uplinker::{
     repo::{
         BlobId, ChangeSet, CommitId, FileChange, GitError, Mode, NewCommit, RefUpdate, Remote, RepoPath,
-        Signature, Tree,
+        Signature, Tree, Upstream,
         git::{GitRemote, Limits, RemoteOptions, open_path},
     },
     sys::{

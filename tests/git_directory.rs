@@ -14,7 +14,7 @@ use uplinker::{
         directory::{Access, DirectoryForge},
     },
     repo::{
-        ChangeSet, FileChange, Mode, NewCommit, RefUpdate, Remote, RepoPath, Signature,
+        ChangeSet, FileChange, Mode, NewCommit, RefUpdate, Remote, RepoPath, Signature, Upstream,
         git::{GitRemote, RemoteOptions},
     },
     sys::http::Http,

@@ -31,7 +31,7 @@ use crate::{
     release::{self, Catalog, FeedState, Purpose, SourceSetting, Sources},
     render::{self, ByHelm, Renderer},
     repo::{
-        GitError, Remote, Tree,
+        GitError, Remote, Tree, Upstream,
         git::{GitRemote, LocalHead, RemoteOptions, check_path, open_path},
     },
     report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, StatusReport, VerifyReport},
@@ -126,7 +126,7 @@ impl<'t> Session<'t> {
         request: &RunRequest,
         catalog: &Catalog,
         work: impl Fn(
-            &GitRemote<'_>,
+            &dyn Upstream,
             &dyn propose::forge::Forge,
             &Operator<'_>,
         ) -> Result<RunReport, pipeline::Error>,
@@ -168,7 +168,7 @@ impl<'t> Session<'t> {
         let of_head = |head: LocalHead, operator: &Operator<'_>| {
             pipeline::status_head(head, &request.repository.to_string(), operator)
         };
-        let of_remote = |remote: &GitRemote<'_>,
+        let of_remote = |remote: &dyn Upstream,
                          forge: Result<&dyn propose::forge::Forge, &str>,
                          operator: &Operator<'_>| {
             pipeline::status_remote(remote, forge, operator, history)
@@ -183,7 +183,7 @@ impl<'t> Session<'t> {
         catalog: &Catalog,
         of_head: impl FnOnce(LocalHead, &Operator<'_>) -> Result<T, pipeline::Error>,
         of_remote: impl Fn(
-            &GitRemote<'_>,
+            &dyn Upstream,
             Result<&dyn propose::forge::Forge, &str>,
             &Operator<'_>,
         ) -> Result<T, pipeline::Error>,

@@ -4,8 +4,8 @@ use crate::{
     config::{self, Config},
     pipeline::{Error, Operator},
     repo::{
-        CommitInfo, Refs, Remote, Tree,
-        git::{GitRemote, LocalClone, LocalHead},
+        CommitInfo, Refs, Tree, Upstream,
+        git::{LocalClone, LocalHead},
     },
 };
 
@@ -29,7 +29,7 @@ impl Base {
     ///
     /// The configuration of the default branch says which branch is the base; where that is another one, the base
     /// branch's own configuration counts for everything else.
-    pub fn read(remote: &GitRemote<'_>, operator: &Operator<'_>) -> Result<(Self, Config), Error> {
+    pub fn read(remote: &dyn Upstream, operator: &Operator<'_>) -> Result<(Self, Config), Error> {
         (operator.progress)("listing branches");
         let refs = remote.refs()?;
         let default = refs.default_branch.clone().ok_or_else(|| Error::Empty { url: remote.url() })?;
@@ -68,7 +68,7 @@ impl Base {
     }
 }
 
-fn fetch(remote: &GitRemote<'_>, refs: &Refs, branch: &str) -> Result<(CommitInfo, Box<dyn Tree>), Error> {
+fn fetch(remote: &dyn Upstream, refs: &Refs, branch: &str) -> Result<(CommitInfo, Box<dyn Tree>), Error> {
     let Some(tip) = refs.branches.get(branch).copied() else {
         return Err(Error::NoBranch { url: remote.url(), branch: branch.to_owned() });
     };

@@ -16,10 +16,7 @@ use crate::{
         self,
         forge::{Forge, PullRequest, PullState},
     },
-    repo::{
-        CommitId, Remote, RepoPath, Tree,
-        git::{GitRemote, LocalClone, Stretch},
-    },
+    repo::{CommitId, RepoPath, Stretch, Tree, Upstream, git::LocalClone},
 };
 
 /// The chart whose version says which release the control plane runs.
@@ -100,7 +97,7 @@ pub(super) struct InHistory<'a>(pub &'a LocalClone);
 
 /// By the merged pull request, else by the history of the base branch.
 pub(super) struct OnRemote<'a> {
-    remote: &'a GitRemote<'a>,
+    remote: &'a dyn Upstream,
     forge: Option<&'a dyn Forge>,
     base: &'a Base,
     config: &'a Config,
@@ -139,7 +136,7 @@ impl Landed for InHistory<'_> {
 impl<'a> OnRemote<'a> {
     /// Asks nothing yet; without a forge the history alone tells.
     pub fn new(
-        remote: &'a GitRemote<'a>,
+        remote: &'a dyn Upstream,
         forge: Option<&'a dyn Forge>,
         base: &'a Base,
         config: &'a Config,

@@ -13,7 +13,7 @@ use crate::{
         Forge, ForgeError, PullState,
         issues::{Issue, Issues},
     },
-    repo::git::GitRemote,
+    repo::Upstream,
     report::{OpenPull, Outcome, Overview, RunReport, StageDecision, StageReport},
 };
 
@@ -23,7 +23,7 @@ pub(super) struct Keeping<'a> {
     pub base: &'a Base,
     pub config: &'a Config,
     pub operator: &'a Operator<'a>,
-    pub remote: &'a GitRemote<'a>,
+    pub remote: &'a dyn Upstream,
     pub forge: &'a dyn Forge,
 }
 

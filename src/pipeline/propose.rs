@@ -17,7 +17,7 @@ use crate::{
         forge::{Forge, ForgeError, PullRequest},
     },
     release::Catalog,
-    repo::{ChangeSet, git::GitRemote},
+    repo::{ChangeSet, Upstream},
     report::{Outcome, StageDecision},
 };
 
@@ -26,7 +26,7 @@ pub(super) struct Proposing<'a> {
     pub base: &'a Base,
     pub config: &'a Config,
     pub catalog: &'a Catalog,
-    pub remote: &'a GitRemote<'a>,
+    pub remote: &'a dyn Upstream,
     pub forge: &'a dyn Forge,
 }
 

@@ -22,7 +22,9 @@ pub use git::tree::{GitTree, Listing};
 pub use overlay::{Overlay, blob_id};
 pub use path::RepoPath;
 pub use refusal::{Barrier, Rule};
-pub use remote::{CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, TreeId};
+pub use remote::{
+    CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, Stretch, TreeId, Upstream,
+};
 
 /// The content of one commit, read without a working tree.
 pub trait Tree: Sync {

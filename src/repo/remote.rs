@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::repo::{Barrier, BlobId, ChangeSet, Rule, Tree};
+use crate::repo::{Barrier, BlobId, ChangeSet, RepoPath, Rule, Tree};
 
 /// The id of a commit (SHA-1).
 pub type CommitId = BlobId;
@@ -94,6 +94,43 @@ pub trait Remote {
     /// Moves a branch, only from the value that was observed. A branch that is where it was to go is a success: two
     /// runs make the same commit, and an answer can be lost after the write.
     fn push(&self, update: &RefUpdate) -> Result<(), GitError>;
+}
+
+/// Commits, one after another, with something in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// All of them, newest first; it came with the last one.
+    pub commits: Vec<CommitId>,
+    /// When it came.
+    pub since: Timestamp,
+    /// The commit before it; `None` where history begins, or is cut on the remote too.
+    pub before: Option<CommitId>,
+}
+
+/// What a whole run asks of a remote, beside what one pull request needs.
+pub trait Upstream: Remote {
+    /// Returns the address as it may be printed.
+    fn url(&self) -> String;
+    /// Sets the prefix that all branches written here must have (`branch.prefix`).
+    fn write_under(&self, prefix: &str) -> Result<(), GitError>;
+    /// Returns what changes do to a commit's tree, as `git apply` reads it.
+    fn patch(&self, onto: CommitId, changes: &ChangeSet) -> Result<String, GitError>;
+    /// Returns since when `file` has held `text` on `branch`, whose tip was fetched; `None` where it does not now.
+    fn landed(
+        &self,
+        branch: &str,
+        tip: CommitId,
+        file: &RepoPath,
+        text: &str,
+    ) -> Result<Option<Timestamp>, GitError>;
+    /// Returns the commits of `branch`, the last of them `last`, in which `files` have been as they are in that one;
+    /// `None` where that commit is not to be had.
+    fn stretch(&self, branch: &str, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, GitError>;
+    /// Throws the cache away for a reader that met a broken object. `false` where nothing is gained by that: there
+    /// is no cache, or it was thrown away before.
+    fn forget(&self) -> bool {
+        false
+    }
 }
 
 /// What can go wrong between us and a Git remote.

@@ -9,7 +9,7 @@ use git2::{ObjectType, Oid, Repository, Tree};
 use jiff::Timestamp;
 
 use crate::repo::{
-    CommitId, GitError, GitTree, RepoPath,
+    CommitId, GitError, GitTree, RepoPath, Stretch,
     git::{
         DEPTHS, GitRemote, Link, LocalClone,
         local::open_repository,
@@ -19,17 +19,6 @@ use crate::repo::{
 
 /// How many commits are read before the oldest of them is taken for an answer.
 const MAX_COMMITS: usize = 20_000;
-
-/// Commits, one after another, with something in common.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// All of them, newest first; it came with the last one.
-    pub commits: Vec<CommitId>,
-    /// When it came.
-    pub since: Timestamp,
-    /// The commit before it; `None` where history begins, or is cut on the remote too.
-    pub before: Option<CommitId>,
-}
 
 /// What the history that is here says.
 enum Walk {
@@ -42,8 +31,7 @@ enum Walk {
 // === impl GitRemote, LocalClone ===
 
 impl GitRemote<'_> {
-    /// Returns since when `file` has held `text` on `branch`, whose tip was fetched; `None` where it does not now.
-    pub fn landed(
+    pub(super) fn landed_in(
         &self,
         branch: &str,
         tip: CommitId,
@@ -54,9 +42,7 @@ impl GitRemote<'_> {
         Ok(found.map(|stretch| stretch.since))
     }
 
-    /// Returns the commits of `branch`, the last of them `last`, in which `files` have been as they are in that one;
-    /// `None` where that commit is not to be had.
-    pub fn stretch(
+    pub(super) fn stretch_in(
         &self,
         branch: &str,
         last: CommitId,

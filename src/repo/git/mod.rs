@@ -29,11 +29,13 @@ use std::{
     path::PathBuf,
 };
 
+use jiff::Timestamp;
 use secrecy::SecretString;
 
 use crate::{
     repo::{
-        ChangeSet, CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Rule, Tree,
+        ChangeSet, CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, RepoPath, Rule,
+        Stretch, Tree, Upstream,
         git::{
             address::Address,
             history::Reach,
@@ -47,7 +49,6 @@ use crate::{
 };
 
 pub use head::{LocalClone, LocalHead, open_path};
-pub use landed::Stretch;
 pub use local::check_path;
 pub use merge::merge;
 pub use ssh::SshOptions;
@@ -129,27 +130,6 @@ impl<'h> GitRemote<'h> {
         })
     }
 
-    /// Sets the prefix that all branches written here must have (`branch.prefix`).
-    pub fn write_under(&self, prefix: &str) -> Result<(), GitError> {
-        let sound = !prefix.is_empty() && git2::Reference::is_valid_name(&format!("refs/heads/{prefix}x"));
-        if !sound {
-            return Err(GitError::Other(format!(
-                "`{prefix}` cannot start a branch's name; choose another prefix"
-            )));
-        }
-        *self.prefix.borrow_mut() = prefix.to_owned();
-        Ok(())
-    }
-
-    /// Returns the address as it may be printed.
-    pub fn url(&self) -> String {
-        match &self.link {
-            Link::Http(server) => server.url(),
-            Link::Ssh(url) => url.clone(),
-            Link::Local(local) => local.shown(),
-        }
-    }
-
     /// Asks whether the token may push, and writes nothing; `None` where that shows only when it is tried.
     pub fn may_push(&self) -> Result<Option<()>, GitError> {
         match &self.link {
@@ -167,12 +147,6 @@ impl<'h> GitRemote<'h> {
         Ok(observed.as_ref().and_then(|refs| refs.branches.get(branch).copied()))
     }
 
-    /// Returns what changes do to a commit's tree, as `git apply` reads it.
-    pub fn patch(&self, onto: CommitId, changes: &ChangeSet) -> Result<String, GitError> {
-        let store = self.store();
-        write::patch(store.repo(), store.commit(onto)?.tree, changes)
-    }
-
     /// Tells whether a branch has what a head would bring: its commit, or (after a squash or a rebase) all of its
     /// changed files.
     pub fn contains(&self, branch: &str, head: CommitId) -> Result<bool, GitError> {
@@ -188,17 +162,6 @@ impl<'h> GitRemote<'h> {
             return Ok(true);
         }
         self.has_changes(branch, tip, head, &roots)
-    }
-
-    /// Throws the cache away for a reader that met a broken object. `false` where nothing is gained by that: there
-    /// is no cache, or it was thrown away before.
-    pub fn forget(&self) -> bool {
-        if !self.store().is_cache() || self.forgotten.replace(true) {
-            return false;
-        }
-        self.whole.borrow_mut().clear();
-        self.fetched.borrow_mut().clear();
-        self.store.borrow_mut().renew().is_ok()
     }
 
     fn store(&self) -> Ref<'_, Store> {
@@ -461,6 +424,55 @@ impl Remote for GitRemote<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Upstream for GitRemote<'_> {
+    fn url(&self) -> String {
+        match &self.link {
+            Link::Http(server) => server.url(),
+            Link::Ssh(url) => url.clone(),
+            Link::Local(local) => local.shown(),
+        }
+    }
+
+    fn write_under(&self, prefix: &str) -> Result<(), GitError> {
+        let sound = !prefix.is_empty() && git2::Reference::is_valid_name(&format!("refs/heads/{prefix}x"));
+        if !sound {
+            return Err(GitError::Other(format!(
+                "`{prefix}` cannot start a branch's name; choose another prefix"
+            )));
+        }
+        *self.prefix.borrow_mut() = prefix.to_owned();
+        Ok(())
+    }
+
+    fn patch(&self, onto: CommitId, changes: &ChangeSet) -> Result<String, GitError> {
+        let store = self.store();
+        write::patch(store.repo(), store.commit(onto)?.tree, changes)
+    }
+
+    fn landed(
+        &self,
+        branch: &str,
+        tip: CommitId,
+        file: &RepoPath,
+        text: &str,
+    ) -> Result<Option<Timestamp>, GitError> {
+        self.landed_in(branch, tip, file, text)
+    }
+
+    fn stretch(&self, branch: &str, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, GitError> {
+        self.stretch_in(branch, last, files)
+    }
+
+    fn forget(&self) -> bool {
+        if !self.store().is_cache() || self.forgotten.replace(true) {
+            return false;
+        }
+        self.whole.borrow_mut().clear();
+        self.fetched.borrow_mut().clear();
+        self.store.borrow_mut().renew().is_ok()
     }
 }
 

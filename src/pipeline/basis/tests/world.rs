@@ -15,7 +15,7 @@ use crate::{
     policy::StatusCheck,
     propose::forge::Extras,
     release::{Catalog, Feed, FeedState},
-    repo::{CommitId, Mode, git::Stretch},
+    repo::{CommitId, Mode, Stretch},
 };
 
 /// Valid from 2026-11-21 to 2046-11-16.
