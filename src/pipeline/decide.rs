@@ -11,6 +11,7 @@ use crate::{
     pipeline::{
         Error, Operator,
         case::Case,
+        draft::Draft,
         landed::{Landed, Merged},
         promotion::{self, LookBack},
     },
@@ -103,6 +104,31 @@ impl Case<'_> {
             let reason = HoldReason::ControlPlaneWentBack { running };
             Hold { reason, release: Some(open), until: None }
         }))
+    }
+
+    /// Holds proxies, also those of what is open, that would be ahead of a control plane which is being taken back.
+    pub(super) fn behind_the_way_back(
+        &self,
+        decided: Decision,
+        landed: &dyn Landed,
+        others: &[Draft],
+    ) -> Result<Decision, Error> {
+        let whole = self.target.target.whole();
+        let of_plane = |draft: &&Draft| draft.report.target == whole && draft.report.stage == Stage::Platform;
+        let plane = others.iter().find(of_plane).filter(|_| self.stage == Stage::DataPlane);
+        let back = plane.and_then(|draft| draft.report.decision.plan()).filter(|plan| plan.undoes.is_some());
+        let Some(to) = back.map(|plan| plan.to) else { return Ok(decided) };
+        let next = match &decided {
+            Decision::Target { version, .. } => Some(*version),
+            Decision::Hold(_) => landed.open_release(*self)?,
+        };
+        Ok(match next.filter(|next| *next > to) {
+            Some(release) => {
+                let reason = HoldReason::ControlPlaneGoesBack { to };
+                Decision::Hold(Hold { reason, release: Some(release), until: None })
+            }
+            None => decided,
+        })
     }
 
     fn decide_proxies(&self, policy: &Policy, needs: &Needs, back: &LookBack<'_>) -> Result<Decision, Error> {

@@ -102,12 +102,9 @@ fn taken_back(
     };
     let to = last.to;
     let ahead = if case.stage == Stage::Platform { case.ahead(to) } else { None };
-    if let Some((proxies, ahead)) = ahead {
-        let name = &proxies.target.target.name;
-        let reason = format!(
-            "proxies of `{name}` are pinned to {ahead}, and none may be ahead of the control plane; take them back first"
-        );
-        return Ok(case.stuck(Some(to), reason));
+    if let Some((proxies, running)) = ahead {
+        let reason = HoldReason::ProxiesAhead { target: proxies.target.target.name.clone(), running };
+        return Ok(case.without_proposal(held(case.stage, Hold { reason, release: Some(to), until: None })));
     }
     let origin = Origin::of(&Question { case, to, hop_towards: None, promoted: &[] }, operator);
     let (tree, renderer) = (Watched::new(&origin), Witness::new(operator.renderer));

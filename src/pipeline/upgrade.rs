@@ -53,6 +53,7 @@ pub(super) fn draft(
         return Ok(None);
     }
     let decided = case.decide(operator, landed)?;
+    let decided = case.behind_the_way_back(decided, landed, others)?;
     let held_back = match &decided {
         Decision::Hold(hold) => Some(&hold.reason),
         Decision::Target { .. } => None,
@@ -61,7 +62,7 @@ pub(super) fn draft(
         let failure = case.fails(operator, landed)?;
         // One that takes a change back is kept as it is to be, until somebody merges or closes it.
         let stays = held_back.is_some_and(|reason| !reason.leaves_nothing());
-        let is_open = !stays && landed.goes_back(case)?;
+        let is_open = landed.goes_back(case)?;
         if failure.is_some() || is_open {
             let back = rollback::draft(case, base, operator, landed, failure)?;
             // Where there is no way back, there may be one onward.

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use super::{
-    Decision, Hold, HoldReason, Needs, Policy, describe,
+    Decision, Hold, HoldReason, Lack, Needs, Policy, describe,
     eligible::Question,
     quiet::{by_hand, by_schedule},
 };
@@ -118,7 +118,7 @@ impl<'a> Question<'a> {
         for release in self.ahead().filter(|release| self.passed_over(release).is_none()) {
             match self.waits(release) {
                 None => return Ok(release.version),
-                // The hold that is told is the one that ends first; without any end, that of the newest.
+                // The hold that is told is the one that ends first; without any end, of the newest that came furthest.
                 Some(hold) => match &waiting {
                     Some(told) if !ends_before(&hold, told) => {}
                     _ => waiting = Some(hold),
@@ -199,7 +199,13 @@ impl<'a> Question<'a> {
 fn ends_before(one: &Hold, other: &Hold) -> bool {
     match (one.until, other.until) {
         (Some(one), Some(other)) => one < other,
+        (None, None) => !has_not_run(one) && has_not_run(other),
         (one, None) => one.is_some(),
         (None, Some(_)) => false,
     }
+}
+
+/// Tells whether a release waits until the target before has it at all.
+fn has_not_run(hold: &Hold) -> bool {
+    matches!(hold.reason, HoldReason::Promotion { lacks: Lack::NotRun { .. }, .. })
 }

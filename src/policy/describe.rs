@@ -77,6 +77,12 @@ pub fn describe(hold: &Hold) -> String {
         }
         HoldReason::WentBack { from, pull, undone } => of_way_back(&release, *from, (*pull, *undone)),
         HoldReason::NoWayBack { reason } => format!("nothing is taken back until that is settled: {reason}"),
+        HoldReason::ProxiesAhead { target, running } => {
+            format!(
+                "the control plane is not taken back until the proxies of `{target}`, which are pinned to {running}, are: \
+                 none may be ahead of it"
+            )
+        }
         HoldReason::Gone => {
             "no pin has this target any more: what it had goes with another target, or is gone".to_owned()
         }
@@ -89,6 +95,11 @@ pub fn describe(hold: &Hold) -> String {
         }
         HoldReason::ControlPlaneWentBack { running } => {
             behind(&format!("which went back to {running}"), &release)
+        }
+        HoldReason::ControlPlaneGoesBack { to } => {
+            format!(
+                "proxies wait until the pull request that takes the control plane back to {to} is merged or closed"
+            )
         }
         HoldReason::ControlPlaneBehind { running } => behind(&format!("now at {running}"), &release),
     }

@@ -224,6 +224,13 @@ pub enum HoldReason {
         /// Why.
         reason: String,
     },
+    /// The control plane's last change is to be taken back, and its proxies are ahead of where it would go.
+    ProxiesAhead {
+        /// Whose proxies.
+        target: String,
+        /// Where they are.
+        running: EdgeVersion,
+    },
     /// There is no such target any more: what it had goes with another one again, or is gone.
     Gone,
     /// The platform change has not been on the base branch for `dataPlane.after`.
@@ -234,6 +241,11 @@ pub enum HoldReason {
     ControlPlaneWentBack {
         /// Where it is.
         running: EdgeVersion,
+    },
+    /// The control plane is about to be taken back to a release before that of the proxies' next step.
+    ControlPlaneGoesBack {
+        /// Where it is to be.
+        to: EdgeVersion,
     },
     /// The control plane in this repository has not reached the release yet.
     ControlPlaneBehind {
@@ -327,7 +339,9 @@ impl HoldReason {
                 | Self::NothingMoves { .. }
                 | Self::OtherChannel { .. }
                 | Self::Gone
+                | Self::ProxiesAhead { .. }
                 | Self::ControlPlaneWentBack { .. }
+                | Self::ControlPlaneGoesBack { .. }
                 | Self::Promotion { lacks: Lack::NotRun { .. }, .. }
         )
     }

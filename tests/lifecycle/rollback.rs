@@ -166,6 +166,30 @@ fn proxies_that_would_be_ahead_of_where_the_control_plane_went_back_to_are_withd
 }
 
 #[test]
+fn while_the_control_plane_is_to_go_back_its_proxies_do_not_go_ahead() {
+    let (play, _) = merged("version: 1\ndataPlane: {after: 0d}\n", Merge::Squash);
+    play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://"]);
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
+    let words = "default, data-plane: on hold: proxies wait until the pull request that takes the control plane back to \
+                 edge-26.8.2 is merged or closed; closed http://";
+    play.run().exits(0).prints(&[words]);
+    assert!(!play.pull(2).open && play.pull(3).open);
+    play.settles(0);
+    // Nobody said no to the proxies.
+    play.scene.github.close(REPO, 3, "ada");
+    play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://"]);
+
+    // Somebody was quicker: what would leave them ahead is closed.
+    back(&play).exits(0);
+    play.scene.github.merge(REPO, 4, Merge::Squash, "ada", true);
+    let words = "default, platform: on hold: the control plane is not taken back until the proxies of `default`, which are \
+                 pinned to edge-26.8.3, are: none may be ahead of it; closed http://";
+    play.run().exits(0).prints(&[words]);
+    assert!(!play.pull(5).open);
+    play.settles(0);
+}
+
+#[test]
 fn a_rollback_that_is_closed_or_only_looked_at_leaves_all_as_it_is() {
     let (play, _) = merged(CONFIG, Merge::Squash);
     let before = play.world();

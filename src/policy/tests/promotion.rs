@@ -83,6 +83,15 @@ fn a_required_stop_must_have_been_made_there_too() {
     assert!(matches!(hold(on(&[("26.8.3", 1)])).reason, HoldReason::HopUnavailable { .. }));
 }
 
+#[test]
+fn what_came_furthest_is_told() {
+    let shut =
+        Before { gates: gates(&["kustomization/*"]), ..before("26.8.2", 0, Some(was(&[("26.8.2", 9)]))) };
+    let silent = hold(decided(vec![shut]));
+    assert_eq!(silent.release, Some(edge("26.8.2")), "26.8.3 has not come there at all: {silent}");
+    assert!(!silent.reason.leaves_nothing(), "what is open for 26.8.2 stays");
+}
+
 fn gates(globs: &[&str]) -> Gates {
     let active = globs.iter().map(|glob| globset::Glob::new(glob).unwrap().compile_matcher()).collect();
     Gates { active, ..Gates::default() }
