@@ -18,8 +18,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    pins::{Inventory, Pin},
-    plan::{Plan, Target, Undone},
+    pins::{Inventory, Pin, Stage},
+    plan::{Plan, Target, Undone, WaveShare},
     policy::Promoted,
     release::Catalog,
     render::Renderings,
@@ -83,6 +83,8 @@ pub struct Content {
     pub published: Option<String>,
     /// Where it has run before, where that was asked.
     pub promoted: Vec<RanBefore>,
+    /// Which of the waves of its target it is, where proxies move in waves.
+    pub wave: Option<Turn>,
     /// The change that it takes back, where it goes to an older release.
     pub undoes: Option<TakenBack>,
     /// How many pins move.
@@ -133,6 +135,19 @@ pub struct RanBefore {
     pub gates: Vec<String>,
 }
 
+/// A wave among those of its target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Turn {
+    /// Its name; none for what is in no wave, which comes last.
+    pub name: Option<String>,
+    /// The target.
+    pub of: String,
+    /// Its place, counted from 1.
+    pub place: usize,
+    /// How many waves there are.
+    pub waves: usize,
+}
+
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Statement {
@@ -166,6 +181,16 @@ impl RanBefore {
     }
 }
 
+// === impl Turn ===
+
+impl Turn {
+    fn of(share: &WaveShare) -> Self {
+        let name = share.mine.and_then(|n| share.waves.get(n)).map(|wave| wave.name.clone());
+        let waves = share.waves.len();
+        Self { name, of: share.of.clone(), place: share.mine.map_or(waves, |n| n) + 1, waves }
+    }
+}
+
 // === impl Content ===
 
 impl Content {
@@ -185,6 +210,7 @@ impl Content {
             hop_reason: plan.hop_towards.map(|(_, why)| why.to_owned()).unwrap_or_default(),
             published: plan.published.map(day),
             promoted: material.promoted.iter().map(RanBefore::of).collect(),
+            wave: material.target.wave.as_ref().filter(|_| plan.stage == Stage::DataPlane).map(Turn::of),
             undoes: plan.undoes.as_ref().map(TakenBack::of),
             pins: plan.moves.len(),
             verdict: Verdict::default(),

@@ -35,14 +35,14 @@ pub(super) fn is_longer(text: &str, longest: usize) -> bool {
     text.len() > longest && text.trim().chars().nth(longest).is_some()
 }
 
-/// The same for a sentence that may be as long as it is.
+/// The same for a sentence that may be as long as it is, in which what stands between two backticks is code.
 ///
 /// ```
 /// use uplinker::explain::markdown::whole;
-/// assert_eq!(whole("<b>@all|"), "&#60;b&#62;@&#8203;all&#124;");
+/// assert_eq!(whole("<b>@all| in `a`"), "&#60;b&#62;@&#8203;all&#124; in `a`");
 /// ```
 pub fn whole(text: &str) -> String {
-    harmless(&visible(text, usize::MAX), &Dialect::COMMON)
+    quoted(&visible(text, usize::MAX), &Dialect::COMMON)
 }
 
 /// The same as [`safe`] for advice, in which an address of Linkerd's documentation stays a link: a reader has to open it.

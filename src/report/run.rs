@@ -71,10 +71,16 @@ pub(super) fn page(report: &RunReport, page: Page) -> String {
         out.push_str("\nNo pin was found.\n");
     }
     for stage in report.stages.iter().take(page.stages) {
-        let title = format!("{}, {}: {}", stage.target, word_of(&stage.stage), verdict(stage, report.writes));
+        let verdict = verdict(stage, report.writes);
+        let is_held = matches!(stage.decision, StageDecision::Hold { .. });
+        let after = if is_held { held(&stage.decision).to_owned() } else { format!(": {verdict}") };
+        let title = format!("{}, {}{after}", stage.target, word_of(&stage.stage));
         out.push_str(&format!("\n### {}\n\n", markdown::whole(&title)));
         match &stage.proposal {
             Some(proposal) => out.push_str(&page_in_markdown(proposal, page.text)),
+            None if is_held => {
+                out.push_str(&format!("{}\n", markdown::whole(verdict.trim_start_matches(HELD))))
+            }
             None => {
                 // What is indented for a terminal is a list below its line on a page.
                 let line = |line: String| {
@@ -121,13 +127,24 @@ fn listed(mut lines: Vec<String>, most: usize) -> Vec<String> {
     lines
 }
 
+/// What stands before a hold that lacks something.
+const HELD: &str = "on hold: ";
+
+/// Says after a stage's name that it lacks something, which the line below tells.
+fn held(decision: &StageDecision) -> &'static str {
+    match decision {
+        StageDecision::Hold { hold, .. } if hold.reason == HoldReason::UpToDate => "",
+        _ => ": on hold",
+    }
+}
+
 /// Says in one line what a stage comes to.
 fn verdict(stage: &StageReport, writes: bool) -> String {
     let what = match &stage.decision {
         StageDecision::Propose(plan) => versions(plan),
         StageDecision::Hold { hold, text } => {
             let also = stage.outcome.as_ref().map(|o| format!("; {}", became(o, writes))).unwrap_or_default();
-            let held = if hold.reason == HoldReason::UpToDate { "" } else { "on hold: " };
+            let held = if hold.reason == HoldReason::UpToDate { "" } else { HELD };
             return format!("{held}{text}{also}");
         }
         StageDecision::Blocked(plan) => {

@@ -181,11 +181,13 @@ impl StatusRow {
             (None, None) => shown(due().unwrap_or_else(|| "-".to_owned())),
         };
         let or_dash = |text: Option<String>| shown(text.unwrap_or_else(|| "-".to_owned()));
+        // On a page a long last cell leaves the others no room, and nobody copies these.
+        let in_one = |text: String| if in_markdown { text.replace('-', "\u{2011}") } else { text };
         [
             shown(self.target.clone()),
-            self.stage.name().to_owned(),
+            in_one(self.stage.name().to_owned()),
             or_dash(self.release.map(|release| release.to_string())),
-            or_dash(self.since.map(date)),
+            self.since.map_or_else(|| or_dash(None), |since| in_one(date(since))),
             or_dash(self.behind.as_ref().map(Behind::words)),
             next,
         ]

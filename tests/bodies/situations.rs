@@ -8,6 +8,7 @@ use crate::support::{
     feed::Published,
     github::{Level, Merge, Status, Token},
     helm::helm,
+    process::scrub,
     repo::{ADA, put},
     scene::{PLATFORM, REPO, Scene, TOKEN},
 };
@@ -182,33 +183,119 @@ pub fn declined_earlier() -> String {
     body(&scene, 2, same)
 }
 
-/// Staging has run it, and Flux has said that it works there.
-pub fn promotion() -> String {
-    let config = "version: 1\ngates:\n  active: [\"kustomization/linkerd/*\"]\ntargets:\n  - {name: staging, paths: \
-                  [staging]}\n  - name: production\n    paths: [production]\n    after: {target: staging, soak: 3d}\n";
-    let below = |folder: &str, version| {
-        let files = flux_cluster(version).into_iter();
-        files.map(|(path, text)| (format!("{folder}/{path}"), text)).collect::<Files>()
-    };
-    let mut files = below("staging", "2026.8.3");
-    files.extend(below("production", "2026.8.2"));
-    let scene = made(&and(files, &[("uplinker.yaml", config)]), &releases(&["26.8.2", "26.8.3"]));
-    scene
-        .github
-        .token(TOKEN, Token::actions().having("checks", Level::Read).having("deployments", Level::Read));
-    let tip = scene.repo.tip("main").expect("main").to_string();
+/// Files below a folder of their own.
+fn below(folder: &str, files: Files) -> Files {
+    files.into_iter().map(|(path, text)| (format!("{folder}/{path}"), text)).collect()
+}
+
+/// Flux says something of the commits of the base branch, as its notification controller does.
+fn flux_says(scene: &Scene, context: &str, state: &str, description: &str, at: i64) {
+    let token = Token::actions().having("checks", Level::Read).having("deployments", Level::Read);
+    scene.github.token(TOKEN, token.having("issues", Level::Write));
+    let sha = scene.repo.tip("main").expect("main").to_string();
     scene.github.settings(REPO, |repo| {
         repo.statuses.push(Status {
             id: 7,
-            sha: tip,
-            state: "success".to_owned(),
-            context: "kustomization/linkerd/0c9c2e41".to_owned(),
-            description: Some("reconciliation succeeded".to_owned()),
+            sha,
+            state: state.to_owned(),
+            context: context.to_owned(),
+            description: Some(description.to_owned()),
             target_url: None,
             creator: "flux".to_owned(),
-            at: 1_786_000_000,
+            at,
         });
     });
+}
+
+const ENVIRONMENTS: &str = "version: 1\ngates:\n  active: [\"kustomization/linkerd/*\"]\ntargets:\n  - {name: staging, \
+                            paths: [staging]}\n  - name: production\n    paths: [production]\n    after: {target: \
+                            staging, soak: 3d}\n";
+
+/// Two environments, of which staging has had its release since the first of August.
+fn environments(config: &str, staging: &str, production: &str, releases: &[Published]) -> Scene {
+    let mut files = below("staging", flux_cluster(staging));
+    files.extend(below("production", flux_cluster(production)));
+    made(&and(files, &[("uplinker.yaml", config)]), releases)
+}
+
+/// Staging has run it, and Flux has said that it works there.
+pub fn promotion() -> String {
+    let scene = environments(ENVIRONMENTS, "2026.8.3", "2026.8.2", &releases(&["26.8.2", "26.8.3"]));
+    let said = "reconciliation succeeded";
+    flux_says(&scene, "kustomization/linkerd/0c9c2e41", "success", said, 1_786_000_000);
+    body(&scene, 1, same)
+}
+
+/// What a run leaves on the page of its workflow where staging does not work: nothing goes on to production.
+pub fn held_target() -> String {
+    let scene = environments(ENVIRONMENTS, "2026.8.3", "2026.8.2", &releases(&["26.8.2", "26.8.3"]));
+    let said =
+        "health check failed after 5m0s: timeout waiting for Deployment/linkerd/linkerd-proxy-injector";
+    flux_says(&scene, "kustomization/linkerd/0c9c2e41", "failure", said, 1_786_000_000);
+    let run = scene.command("run").args(["--format", "markdown"]);
+    let run = run.env("UPLINKER_HELM", helm()).env("XDG_CACHE_HOME", CACHE.path());
+    let page = run.done().exits(0).stdout;
+    // The first line names the repository, by an address that is another one each time.
+    scrub(page.split_once("\n\n").expect("a heading").1, &[])
+}
+
+/// One environment has something open, the next one waits for it to work, and a third is where it should be.
+pub fn overview_issue() -> String {
+    let config =
+        ENVIRONMENTS.to_owned() + "  - {name: lab, paths: [lab]}\noverview: issue\ndataPlane: {after: 1d}\n";
+    let mut files = below("staging", flux_cluster("2026.8.3"));
+    files.extend(below("production", flux_cluster("2026.8.2")));
+    files.extend(below("lab", flux_cluster("2026.8.4")));
+    let web = |release: &str| workload("Deployment", "web", release, Some(3), None);
+    let more = [
+        ("uplinker.yaml", config),
+        ("staging/apps/web.yaml", web("edge-26.8.3")),
+        ("production/apps/web.yaml", web("edge-26.8.2")),
+    ];
+    let more: Vec<(&str, &str)> = more.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let scene = made(&and(files, &more), &releases(&["26.8.2", "26.8.3", "26.8.4"]));
+    let said = "health check failed after 5m0s";
+    flux_says(&scene, "kustomization/linkerd/0c9c2e41", "failure", said, 1_786_000_000);
+    run(&scene, same);
+    let mut text = None;
+    scene
+        .github
+        .settings(REPO, |repo| text = repo.board.issues.values().next().map(|issue| issue.body.clone()));
+    let text = text.expect("an overview");
+    let (text, seen) = text.split_once("<!-- uplinker:overview ").expect("what it was written for");
+    assert_eq!(seen.trim_end().len(), 64 + " -->".len());
+    scrub(text, &[])
+}
+
+/// The proxies of the first wave have run the release for two days, and what applies them says that they work.
+pub fn wave() -> String {
+    let config = "version: 1\ngates:\n  active: [\"kustomization/apps/*\"]\ndataPlane:\n  waves:\n    - {name: canary, \
+                  namespaces: [\"canary-*\"], soak: 2d}\n    - {name: batch, labels: [tier=batch]}\ntargets:\n  - {name: \
+                  production, paths: [\"**\"]}\n";
+    let (old, new) = ("edge-26.8.4", "edge-26.8.5");
+    let batch = |name: &str, replicas: u32, strategy: Option<&str>| {
+        let text = workload("Deployment", name, old, Some(replicas), strategy);
+        text.replace(
+            &format!("app: {name}\n      annotations"),
+            &format!("app: {name}\n        tier: batch\n      annotations"),
+        )
+    };
+    let canary = workload("Deployment", "web", old, Some(2), None)
+        .replace("namespace: shop", "namespace: canary-shop");
+    let pages = [
+        ("apps/canary/web.yaml", canary.clone()),
+        ("apps/ledger/deployment.yaml", batch("ledger", 1, Some("Recreate"))),
+        ("apps/reports/deployment.yaml", batch("reports", 2, None)),
+        ("apps/web/deployment.yaml", workload("Deployment", "web", old, Some(6), None)),
+        ("uplinker.yaml", config.to_owned()),
+    ];
+    let pages: Vec<(&str, &str)> = pages.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let scene = made(&and(flux_cluster("2026.8.5"), &pages), &releases(&["26.8.4", "26.8.5"]));
+    scene.repo.set_clock(1_788_000_000);
+    let moved = canary.replace(old, new);
+    scene.repo.commit("main", &ADA, "The canary first", &[put("apps/canary/web.yaml", &moved)]);
+    let said = "reconciliation succeeded";
+    flux_says(&scene, "kustomization/apps/0c9c2e41", "success", said, 1_788_000_300);
     body(&scene, 1, same)
 }
 
