@@ -4,7 +4,7 @@
 //! knows; nothing here asks anything of the outside. Everything is bounded: connections, heads, bodies, time.
 
 use std::{
-    io,
+    fmt, io,
     net::{SocketAddr, TcpListener as StdListener},
     sync::Arc,
     time::Duration,
@@ -52,6 +52,8 @@ const HEAD_BYTES: usize = 64 << 10;
 const ANSWER: Duration = Duration::from_secs(20);
 /// The longest that requests which are going on may take once the daemon stops.
 const FAREWELL: Duration = Duration::from_secs(10);
+/// The longest that a connection lasts: a client that does not take its answers is not to keep a seat.
+const CONNECTION: Duration = Duration::from_secs(10 * 60);
 /// The threads that answer; the passes have their own.
 const THREADS: usize = 2;
 
@@ -143,8 +145,8 @@ async fn accept(listener: TcpListener, router: Router, mut stopped: watch::Recei
         let service = TowerToHyperService::new(router.clone());
         let connection = graceful.watch(server.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
-            // A client that goes away, or sends no HTTP, is its own affair.
-            let _ = connection.await;
+            // A client that goes away, sends no HTTP, or takes too long is its own affair.
+            let _ = tokio::time::timeout(CONNECTION, connection).await;
             drop(seat);
         });
     }
@@ -206,10 +208,7 @@ async fn readyz(State(site): State<Arc<Site>>) -> (StatusCode, String) {
 async fn metrics(State(site): State<Arc<Site>>) -> Response {
     let deliveries = site.hooks.as_ref().map(|hooks| hooks.counts()).unwrap_or_default();
     let text = metrics::render(&site.board.lock(), &site.traffic.hosts(), &deliveries, Clock::System.now());
-    match text {
-        Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
+    shown(metrics::CONTENT_TYPE, text)
 }
 
 async fn index(State(site): State<Arc<Site>>) -> Response {
@@ -228,7 +227,7 @@ async fn events(State(site): State<Arc<Site>>) -> Response {
 }
 
 /// A page that does not render is a defect of the program; what it lacks stands in the log.
-fn shown(kind: &'static str, page: Result<String, minijinja::Error>) -> Response {
+fn shown(kind: &'static str, page: Result<String, impl fmt::Display>) -> Response {
     match page {
         Ok(page) => ([(header::CONTENT_TYPE, kind)], page).into_response(),
         Err(error) => {

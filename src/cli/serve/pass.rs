@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "the time is taken here")]
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
@@ -41,13 +42,17 @@ impl Passes<'_> {
         let id = format!("{:x}-{number}", self.start.as_millisecond());
         let _inside = tracing::info_span!("pass", run = %id, repository = %name).entered();
         let (began, clock) = (Timestamp::now(), Instant::now());
-        let done = self.catalog.get(session::releases_token(run)).and_then(|catalog| {
+        let work = || {
+            let catalog = self.catalog.get(session::releases_token(run))?;
             let report = self.session.run(run, &catalog)?;
             // What is shown is no reason to call a pass failed that did its work; the next one looks again.
             let news = shown && self.board.is_news(&name, &report);
-            let status = news.then(|| self.session.status(run, &catalog, false).ok()).flatten();
-            Ok((report, status))
-        });
+            let looked = news.then(|| self.session.status(run, &catalog, false));
+            let unseen =
+                |error: &Error| tracing::warn!("cannot tell where the targets stand: {}", error.message);
+            Ok((report, looked.and_then(|status| status.inspect_err(unseen).ok())))
+        };
+        let done = guarded(work);
         self.context.terminal.clear();
         let told = done.as_ref().map_err(Clone::clone).and_then(|(report, _)| self.tell(report));
         let failure = told.as_ref().err();
@@ -87,6 +92,15 @@ impl Passes<'_> {
     }
 }
 
+/// Does the work of a pass. What one repository makes the program stumble over does not end the passes over the others.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    // What is shared with other passes is behind locks that each takes over as it is.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let error = Error::failed("this pass came upon a defect of uplinker");
+        Err(error.hint("please report it, with what standard error says of it"))
+    })
+}
+
 /// When the next pass is, after one that failed.
 pub(super) fn next(error: &Error) -> Next {
     let wait = error.retry_at.and_then(|at| Duration::try_from(at.duration_since(Timestamp::now())).ok());
@@ -94,5 +108,18 @@ pub(super) fn next(error: &Error) -> Next {
         (Some(wait), _) => Next::NotBefore(wait),
         (None, Kind::Temporary) => Next::Retry,
         (None, _) => Next::Interval,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defect_is_a_failure_of_its_pass_alone() {
+        let error = guarded::<()>(|| panic!("a defect")).unwrap_err();
+        assert_eq!((error.kind, error.hints.len()), (Kind::Failed, 1));
+        assert_eq!(next(&error), Next::Interval);
+        assert_eq!(guarded(|| Ok(7)).ok(), Some(7));
     }
 }
