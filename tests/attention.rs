@@ -273,7 +273,7 @@ impl World<'_> {
         assert!(matches!(stage.decision, StageDecision::Propose(_)), "{place}: {:?}", stage.decision);
         let content = &stage.proposal.as_ref().unwrap_or_else(|| panic!("{place}: no proposal")).content;
         let heavy = stage.findings.iter().filter(|f| f.severity > Severity::Info);
-        let statements = heavy.map(|f| (f.check.to_owned(), f.severity, f.reason.clone()));
+        let statements = heavy.map(|f| (f.check.to_string(), f.severity, f.reason.clone()));
         Row {
             from: from.to_owned(),
             to: to.to_owned(),

@@ -32,7 +32,7 @@ use uplinker::{
     },
     repo::git::open_path,
     report::StageDecision,
-    verify::{Finding, Severity},
+    verify::{CheckId, Finding, Severity},
 };
 
 /// The releases in which nothing may change when nothing is to.
@@ -282,7 +282,7 @@ fn named_repositories_move_whole_and_keep_what_is_their_owners() {
             other => panic!("{}: {other:?}", case.display()),
         };
         // That CRDs go is true, and a release between the two may be required.
-        let wrong = |f: &&Finding| f.severity == Severity::Block && f.check != "crd-removal";
+        let wrong = |f: &&Finding| f.severity == Severity::Block && f.check != CheckId::CrdRemoval;
         let blocks: Vec<_> = stage.findings.iter().filter(wrong).collect();
         assert!(blocks.is_empty(), "{}: {blocks:?}", case.display());
         let after = tree.changed(&stage.changes.files);

@@ -98,7 +98,7 @@ mod tests {
         pins::{PinKind, Stage},
         repo::{ChangeSet, RepoPath},
         report::{PinRow, PinsReport, StageDecision, StageReport},
-        verify::{Finding, Severity},
+        verify::{CheckId, Finding, Severity},
     };
 
     fn report(pins: usize, severity: Severity, unplannable: bool) -> RunReport {
@@ -126,7 +126,8 @@ mod tests {
             }
             false => StageDecision::Hold { hold, text: String::new() },
         };
-        let finding = Finding { check: "x", severity, place: None, reason: String::new(), hint: None };
+        let finding =
+            Finding { check: CheckId::Skew, severity, place: None, reason: String::new(), hint: None };
         let stage = StageReport {
             target: "default".to_owned(),
             stage: Stage::Platform,

@@ -16,6 +16,7 @@ mod workloads;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     pins::{Inventory, Pin, Stage},
@@ -24,7 +25,7 @@ use crate::{
     release::Catalog,
     render::Renderings,
     repo::Tree,
-    verify::{Finding, Severity},
+    verify::{CheckId, Finding, Severity},
 };
 
 pub use certificates::{Certificates, Known, Replaced};
@@ -152,7 +153,7 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Statement {
     /// The check.
-    pub check: String,
+    pub check: CheckId,
     /// `path:line`, where there is one place.
     pub place: Option<String>,
     /// What is wrong.
@@ -248,9 +249,16 @@ fn place(pin: &Pin) -> String {
     format!("{}:{}", pin.path, pin.site.line)
 }
 
-/// The word that a closed list has for JSON is the word for people too.
-fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+/// Returns the word that an entry of a closed list is in JSON, or its `kind` where it holds more, so that text and JSON
+/// never differ.
+pub(crate) fn word_of(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        Ok(Value::Object(fields)) => {
+            fields.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned()
+        }
+        _ => String::new(),
+    }
 }
 
 /// Counts with the noun in its right number.
@@ -264,9 +272,13 @@ fn statement(finding: &Finding) -> Statement {
         None => p.path.to_string(),
     };
     Statement {
-        check: finding.check.to_owned(),
+        check: finding.check,
         place: finding.place.as_ref().map(at),
-        reason: if finding.check == "guidance" { unmarked(&finding.reason) } else { finding.reason.clone() },
+        reason: if finding.check == CheckId::Guidance {
+            unmarked(&finding.reason)
+        } else {
+            finding.reason.clone()
+        },
         hint: finding.hint.clone(),
     }
 }

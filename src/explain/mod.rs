@@ -15,6 +15,7 @@ mod message;
 pub use basis::{Basis, FoundOut, Search};
 pub use boxes::{CheckBox, Ticks};
 pub use content::Content;
+pub(crate) use content::word_of;
 pub use dialect::Dialect;
 pub use marker::Marker;
 pub use message::{Message, commit_message};

@@ -246,9 +246,8 @@ impl Drafting<'_> {
 /// one line, as a verdict is.
 fn waits(plan: &Plan, inventory: &Inventory, missing: &[NotRendered]) -> String {
     let line = |not: &NotRendered| {
-        let (reason, hint) = (not.reason.trim_end_matches('.'), not.hint.trim_end_matches('.'));
         let line = not.line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{} in {}{line}: {reason}; {hint}", not.chart, not.path)
+        format!("{} in {}{line}: {}; {}", not.chart, not.path, not.cause, not.cause.hint())
     };
     let mut lines: Vec<String> = missing.iter().map(line).collect();
     lines.dedup();

@@ -120,5 +120,6 @@ fn own(own: &Own) -> OwnRow {
 }
 
 fn unproven(not: NotRendered) -> UnprovenRow {
-    UnprovenRow { path: not.path, chart: not.chart, reason: not.reason, hint: not.hint }
+    let (reason, hint) = (not.cause.to_string(), not.cause.hint().to_owned());
+    UnprovenRow { path: not.path, chart: not.chart, reason, hint }
 }

@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_status_is_one_line_that_fits_and_hides_nothing() {
         let say = |reason: &str| crate::explain::content::Statement {
-            check: "parses".into(),
+            check: crate::verify::CheckId::Parses,
             place: None,
             reason: reason.into(),
             hint: None,
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_block_shows_in_label_and_status() {
         let block = crate::explain::content::Statement {
-            check: "parses".into(),
+            check: crate::verify::CheckId::Parses,
             place: None,
             reason: "no".into(),
             hint: None,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Chart, value};
+use super::{Cause, Chart, StandIn, value};
 use crate::{
     deploy::{self, Scalar, chart::merged, go_yaml, read},
     helm::{Layer, Setting, SettingKind, key_material::has_private_key},
@@ -18,9 +18,6 @@ use crate::{
 
 /// What stands for a value from outside the tree: a text that fits as a name too.
 pub(super) const STAND_IN: &str = "uplinker-stand-in";
-
-/// The same in a report.
-const UNNAMED: &str = "any value";
 
 /// What Helm is given.
 #[derive(Clone, Debug)]
@@ -33,26 +30,17 @@ pub(super) struct Inputs {
     pub values: Value,
     /// The same as the deployers have them.
     laid: deploy::Value,
-    /// What got a stand-in, for people.
-    pub stand_ins: Vec<String>,
+    /// What got a stand-in.
+    pub stand_ins: Vec<StandIn>,
     /// What else is to be known.
     pub notes: Vec<String>,
-}
-
-/// Why a use cannot be rendered, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub reason: String,
-    pub hint: String,
-    /// Whether Helm itself refused, rather than something around it.
-    pub by_helm: bool,
 }
 
 // === impl Inputs ===
 
 impl Inputs {
     /// Collects what a use gives to a chart.
-    pub fn of(found: &ChartUse, chart: &Chart) -> Result<Self, Fault> {
+    pub fn of(found: &ChartUse, chart: &Chart) -> Result<Self, Cause> {
         let defaults = value::read(chart.defaults()).unwrap_or_default();
         let mut inputs = Self {
             layers: Vec::new(),
@@ -77,7 +65,7 @@ impl Inputs {
 
     /// Tells whether any value may be missing: a whole layer of them is not in the tree.
     pub fn lacks_values(&self) -> bool {
-        self.stand_ins.iter().any(|text| text.starts_with(UNNAMED))
+        self.stand_ins.iter().any(|one| one.target.is_none())
     }
 
     /// Returns the texts that the user gave: nothing that equals one is an invention of the chart.
@@ -89,17 +77,15 @@ impl Inputs {
         found
     }
 
-    fn part(&mut self, part: &ValuesPart, chart: &Chart, defaults: &Value) -> Result<(), Fault> {
+    fn part(&mut self, part: &ValuesPart, chart: &Chart, defaults: &Value) -> Result<(), Cause> {
         match part {
             ValuesPart::Text { text, path } => {
-                let fault =
-                    |reason: String, hint: &str| Fault { reason, hint: hint.to_owned(), by_helm: false };
                 let read = read::mapping(&Scalar::made(text), &Ceilings::default()).map_err(|error| {
-                    fault(format!("the values in {path} cannot be read: {error}."), "Correct the file.")
+                    Cause::new(format!("the values in {path} cannot be read: {error}"), "correct the file")
                 })?;
                 let deploy::Value::Map(_) = read else {
-                    let reason = format!("the values in {path} are no mapping.");
-                    return Err(fault(reason, "Write them as keys and values."));
+                    let reason = format!("the values in {path} are no mapping");
+                    return Err(Cause::new(reason, "write them as keys and values"));
                 };
                 self.laid = merged(&self.laid, &read);
                 self.layers.push(Layer(text.clone()));
@@ -108,14 +94,13 @@ impl Inputs {
                 Some(text) => self.layers.push(Layer(text.clone())),
                 None if *optional => {}
                 None => {
-                    return Err(Fault {
-                        reason: format!("the chart {} has no values file {file}.", chart.id),
-                        hint: "Name a file that the chart has, or take the name out.".to_owned(),
-                        by_helm: false,
-                    });
+                    return Err(Cause::new(
+                        format!("the chart {} has no values file {file}", chart.id),
+                        "name a file that the chart has, or take the name out",
+                    ));
                 }
             },
-            ValuesPart::Outside { what, target: None, .. } => self.note_stand_in(UNNAMED, what),
+            ValuesPart::Outside { what, target: None, .. } => self.note_stand_in(None, what),
             ValuesPart::Outside { what, target: Some(target), .. } => self.stand_in(target, what, defaults),
         }
         Ok(())
@@ -150,7 +135,7 @@ impl Inputs {
                 self.settings.push(Setting { name, value, kind: SettingKind::Text });
             }
         }
-        self.note_stand_in(target, what);
+        self.note_stand_in(Some(target), what);
     }
 
     /// Fills what the chart insists on and the tree does not say.
@@ -167,10 +152,10 @@ impl Inputs {
         missing.into_iter().for_each(|path| self.put(path, "not in this repository"));
     }
 
-    fn note_stand_in(&mut self, target: &str, what: &str) {
-        let text = format!("{target} ({what})");
-        if !self.stand_ins.contains(&text) {
-            self.stand_ins.push(text);
+    fn note_stand_in(&mut self, target: Option<&str>, what: &str) {
+        let one = StandIn { target: target.map(str::to_owned), source: what.to_owned() };
+        if !self.stand_ins.contains(&one) {
+            self.stand_ins.push(one);
         }
     }
 }

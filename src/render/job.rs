@@ -149,6 +149,21 @@ impl RenderError {
             | Self::Outside { .. } => false,
         }
     }
+
+    /// Says what to do about it, in a clause.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NoHelm(_) => "give uplinker a `helm` of 3.14 or newer, on `PATH` or by `--helm`",
+            Self::NoChart { .. } => "check the version, and the chart index that uplinker is given",
+            Self::Digest { .. } | Self::Package { .. } => {
+                "find out where this package comes from before anything of it is deployed"
+            }
+            Self::Helm { .. } => "correct the values in the repository, or name them in `render:`",
+            Self::Ceiling { .. } => "look at the chart and its values: Linkerd's stay far below this",
+            Self::Outside { temporary: true, .. } => "the next run tries again",
+            Self::Outside { temporary: false, .. } => "look at the system that uplinker runs on",
+        }
+    }
 }
 
 // === impl Off ===

@@ -4,6 +4,7 @@
 //! committed manifests in which nothing differs but what the release changed. `helm` and `charts` are the adapters:
 //! they run Helm and bring chart packages. Everything else is pure: it is given text and gives text.
 
+mod cause;
 mod charts;
 pub mod committed;
 pub mod diff;
@@ -24,11 +25,13 @@ pub mod value;
 
 use std::{
     collections::BTreeMap,
+    fmt,
     sync::{Arc, OnceLock},
 };
 
 use crate::repo::RepoPath;
 
+pub use cause::Cause;
 pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
 pub use entry::{DriftMode, RenderEntry};
 pub use field_path::{FieldPath, Segment};
@@ -65,8 +68,8 @@ pub struct Rendering {
     pub defaults_before: serde_json::Value,
     /// The new chart's defaults.
     pub defaults_after: serde_json::Value,
-    /// Values from outside the tree that were rendered with a stand-in, as `identity.issuer.tls.crtPEM (Secret linkerd-identity)`.
-    pub stand_ins: Vec<String>,
+    /// Values from outside the tree.
+    pub stand_ins: Vec<StandIn>,
     /// What a reader must know of this rendering beside that, one sentence each.
     pub notes: Vec<String>,
     /// Where each object of a committed manifest is: its file, and its line from 1; of one that comes only its file.
@@ -88,10 +91,17 @@ pub struct NotRendered {
     pub chart: String,
     /// Whether Helm makes the old version with these values and refuses the new one: so it will where it is deployed.
     pub refused: bool,
-    /// Why, one sentence.
-    pub reason: String,
-    /// What to do, one sentence.
-    pub hint: String,
+    /// Why, and what to do.
+    pub cause: Cause,
+}
+
+/// A value from outside the tree that was rendered with a stand-in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StandIn {
+    /// Where the chart takes it, as Helm's `--set` names it; `None` where it may be any value.
+    pub target: Option<String>,
+    /// What has it, such as `Secret linkerd-identity`.
+    pub source: String,
 }
 
 /// All that was rendered for one plan.
@@ -118,12 +128,11 @@ impl Renderings {
     }
 }
 
-// === impl NotRendered ===
+// === impl StandIn ===
 
-impl NotRendered {
-    /// Tells whether the chart's package was not the one that the index names ([`RenderError::Digest`]).
-    pub fn is_digest(&self) -> bool {
-        self.reason.contains(": its package has the digest ")
+impl fmt::Display for StandIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.target.as_deref().unwrap_or("any value"), self.source)
     }
 }
 

@@ -13,11 +13,8 @@ use semver::{Version, VersionReq};
 use serde_json::Value;
 
 use super::{
-    Chart, ChartId, Job, Manifest, NotRendered, RenderError, Renderer, Rendering, Renderings, Take,
-    inputs::{Fault, Inputs},
-    kubernetes,
-    normalize::normalize,
-    value,
+    Cause, Chart, ChartId, Job, Manifest, NotRendered, RenderError, Renderer, Rendering, Renderings, Take,
+    inputs::Inputs, kubernetes, normalize::normalize, value,
 };
 use crate::{helm::Template, pins::ChartUse, release::Catalog, repo::RepoPath};
 
@@ -71,8 +68,8 @@ pub fn render_uses(
     match renderer.helm() {
         Ok(version) => renderings.helm = Some(version),
         Err(error) => {
-            let fault = Fault::of(&error);
-            renderings.missing = changed.iter().map(|c| c.missing(&fault)).collect();
+            let cause = Cause::from(error);
+            renderings.missing = changed.iter().map(|c| c.missing(cause.clone())).collect();
             return renderings;
         }
     }
@@ -80,7 +77,7 @@ pub fn render_uses(
     let mut ready = Vec::new();
     for change in changed {
         let sides = change.ids(catalog).and_then(|(from, to)| {
-            let bring = |id| renderer.chart(&id).map_err(|error| Fault::of(&error));
+            let bring = |id| renderer.chart(&id).map_err(Cause::from);
             let (from, to) = (bring(from)?, bring(to)?);
             let cluster = Cluster {
                 said: kubernetes.map(ToString::to_string),
@@ -91,13 +88,13 @@ pub fn render_uses(
         });
         match sides {
             Ok((old, new)) => ready.push((change, old, new)),
-            Err(fault) => renderings.missing.push(change.missing(&fault)),
+            Err(cause) => renderings.missing.push(change.missing(cause)),
         }
     }
     let manifests = jobs.render(catalog, renderer);
     let manifest = |side: &Side| match manifests.get(side.job) {
         Some(done) => done.clone(),
-        None => Err(Fault::new("the rendering is missing.", "Report this as a mistake of uplinker.")),
+        None => Err(Cause::new("the rendering is missing", "report this as a bug")),
     };
     for (change, old, new) in &ready {
         let alike = ready.iter().filter(|(other, ..)| change.looks_like(other)).count() > 1;
@@ -110,10 +107,10 @@ pub fn render_uses(
                 done.notes.extend(alike.then_some(name));
                 renderings.done.push(done);
             }
-            Err(fault) => {
+            Err(cause) => {
                 // Values that are not in the tree may be what the new version asks for.
-                let refused = was_fine && fault.by_helm && !new.inputs.lacks_values();
-                renderings.missing.push(NotRendered { refused, ..change.missing(&fault) });
+                let refused = was_fine && cause.by_helm().is_some() && !new.inputs.lacks_values();
+                renderings.missing.push(NotRendered { refused, ..change.missing(cause) });
             }
         }
     }
@@ -155,7 +152,7 @@ fn files(found: &ChartUse) -> impl Iterator<Item = &RepoPath> {
 }
 
 /// Says which chart of the index a version means: an exact one, or for a range the newest that is in it.
-fn chart_id(found: &ChartUse, catalog: &Catalog) -> Result<ChartId, Fault> {
+fn chart_id(found: &ChartUse, catalog: &Catalog) -> Result<ChartId, Cause> {
     let written = found.version.trim();
     let plain = written.trim_start_matches(['=', 'v', ' ']);
     let name = found.chart.clone();
@@ -170,9 +167,9 @@ fn chart_id(found: &ChartUse, catalog: &Catalog) -> Result<ChartId, Fault> {
     let versions = charts.filter_map(|chart| Version::parse(&chart.version).ok());
     let newest = range.and_then(|range| versions.filter(|version| range.matches(version)).max());
     newest.map(|version| ChartId { name, version: version.to_string() }).ok_or_else(|| {
-        Fault::new(
-            format!("`{written}` does not say which version of {} is rendered.", found.chart),
-            "Write an exact version.",
+        Cause::new(
+            format!("`{written}` does not say which version of {} is rendered", found.chart),
+            "write an exact version",
         )
     })
 }
@@ -207,31 +204,24 @@ impl Changed<'_> {
         })
     }
 
-    fn ids(&self, catalog: &Catalog) -> Result<(ChartId, ChartId), Fault> {
+    fn ids(&self, catalog: &Catalog) -> Result<(ChartId, ChartId), Cause> {
         Ok((chart_id(self.before, catalog)?, chart_id(self.after, catalog)?))
     }
 
-    fn missing(&self, fault: &Fault) -> NotRendered {
+    fn missing(&self, cause: Cause) -> NotRendered {
         NotRendered {
             path: self.after.path.clone(),
             line: Some(self.after.line),
             files: Vec::new(),
             chart: self.after.chart.clone(),
             refused: false,
-            reason: fault.reason.clone(),
-            hint: fault.hint.clone(),
+            cause,
         }
     }
 
     fn rendering(&self, old: &Side, new: &Side, before: Arc<Manifest>, after: Arc<Manifest>) -> Rendering {
-        let both = |of: fn(&Inputs) -> &Vec<String>| {
-            let mut all = of(&old.inputs).clone();
-            let more = of(&new.inputs).iter().filter(|text| !of(&old.inputs).contains(text));
-            all.extend(more.cloned());
-            all
-        };
         let mut notes = self.after.notes.clone();
-        notes.extend(both(|inputs| &inputs.notes));
+        notes.extend(both(&old.inputs.notes, &new.inputs.notes));
         notes.extend(self.by());
         Rendering {
             path: self.after.path.clone(),
@@ -246,12 +236,17 @@ impl Changed<'_> {
             values_after: new.inputs.values.clone(),
             defaults_before: defaults(&old.chart),
             defaults_after: defaults(&new.chart),
-            stand_ins: both(|inputs| &inputs.stand_ins),
+            stand_ins: both(&old.inputs.stand_ins, &new.inputs.stand_ins),
             notes,
             places: Default::default(),
             difference: Default::default(),
         }
     }
+}
+
+/// Returns the entries of both, each once.
+fn both<T: Clone + PartialEq>(old: &[T], new: &[T]) -> Vec<T> {
+    old.iter().chain(new.iter().filter(|one| !old.contains(one))).cloned().collect()
 }
 
 fn defaults(chart: &Chart) -> Value {
@@ -286,7 +281,7 @@ fn namespace(found: &ChartUse) -> String {
 // === impl Jobs ===
 
 impl Jobs {
-    fn side(&mut self, found: &ChartUse, chart: Arc<Chart>, cluster: &Cluster) -> Result<Side, Fault> {
+    fn side(&mut self, found: &ChartUse, chart: Arc<Chart>, cluster: &Cluster) -> Result<Side, Cause> {
         let mut inputs = Inputs::of(found, &chart)?;
         let said = found.kube_version.as_ref().or(cluster.said.as_ref());
         if let Some(assumed) = cluster.assumed.as_ref().filter(|_| said.is_none()) {
@@ -318,47 +313,20 @@ impl Jobs {
     }
 
     /// Renders every job once.
-    fn render(&self, catalog: &Catalog, renderer: &dyn Renderer) -> Vec<Result<Arc<Manifest>, Fault>> {
+    fn render(&self, catalog: &Catalog, renderer: &dyn Renderer) -> Vec<Result<Arc<Manifest>, Cause>> {
         let texts = renderer.render(&self.list).into_iter();
         let clock = &catalog.knowledge.clock_fields;
         let read = |((text, given), job): ((Result<Arc<str>, RenderError>, _), &Job)| {
-            let text = text.map_err(|error| Fault::of(&error))?;
+            let text = text?;
             let manifest = Manifest::parse(text).and_then(|manifest| normalize(manifest, given, clock));
             manifest.map(Arc::new).map_err(|error| {
-                Fault::new(
-                    format!("what Helm made of {} cannot be read: {error}.", job.chart),
-                    "Look at what `helm template` prints with these values.",
+                Cause::new(
+                    format!("what Helm made of {} cannot be read: {error}", job.chart),
+                    "look at what `helm template` prints with these values",
                 )
             })
         };
         texts.zip(&self.given).zip(&self.list).map(read).collect()
-    }
-}
-
-// === impl Fault ===
-
-impl Fault {
-    fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { reason: reason.into(), hint: hint.into(), by_helm: false }
-    }
-
-    fn of(error: &RenderError) -> Self {
-        let hint = match error {
-            RenderError::NoHelm(_) => "Give uplinker a `helm` of 3.14 or newer.",
-            RenderError::NoChart { .. } => "Check the version, and the chart index that uplinker is given.",
-            RenderError::Digest { .. } | RenderError::Package { .. } => {
-                "Find out where this package comes from before anything of it is deployed."
-            }
-            RenderError::Helm { .. } => {
-                "Correct the values in the repository, or say with `render` where they are."
-            }
-            RenderError::Ceiling { .. } => "Look at the chart and its values: Linkerd's stay far below this.",
-            RenderError::Outside { temporary: true, .. } => "The next run tries again.",
-            RenderError::Outside { temporary: false, .. } => "Look at the system that uplinker runs on.",
-        };
-        // Helm's own words may end with a full stop.
-        let fault = Self::new(format!("{}.", error.to_string().trim_end_matches('.')), hint);
-        Self { by_helm: matches!(error, RenderError::Helm { .. }), ..fault }
     }
 }
 

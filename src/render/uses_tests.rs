@@ -7,6 +7,7 @@ use crate::{
     helm::{Layer, Setting, SettingKind},
     pins::{Parameter, ParameterKind, ValuesPart},
     release::{Chart as Indexed, Release},
+    render::StandIn,
 };
 
 /// Prints one ConfigMap that says the chart, the values and the settings, and notes what it was asked.
@@ -159,7 +160,7 @@ fn values_from_outside_get_one_text_where_the_chart_takes_one() {
     let renderings = render(&[cp("2026.8.2")], &[cp("2026.8.3")], &fake);
     let done = &renderings.done[0];
     assert_eq!(
-        done.stand_ins,
+        shown(&done.stand_ins),
         [
             "identityTrustAnchorsPEM (Secret linkerd/certs)",
             "any value (Secret linkerd/certs)",
@@ -207,7 +208,11 @@ fn parameters_are_settings_behind_all_values() {
         "a": {"b": "x,y", "c": 2}, "l": [{"m": "uplinker-stand-in"}], "n": "3", "f": "a,b"
     });
     assert_eq!(renderings.done[0].values_after, values);
-    assert_eq!(renderings.done[0].stand_ins, ["l[0].m (Secret linkerd/certs)"]);
+    assert_eq!(shown(&renderings.done[0].stand_ins), ["l[0].m (Secret linkerd/certs)"]);
+}
+
+fn shown(stand_ins: &[StandIn]) -> Vec<String> {
+    stand_ins.iter().map(StandIn::to_string).collect()
 }
 
 #[test]
@@ -255,7 +260,7 @@ fn what_cannot_be_rendered_is_named_and_the_rest_goes_on() {
     let renderings = render(&before, &after, &fake);
     assert_eq!(renderings.done.len(), 1);
     let mut told: Vec<String> =
-        renderings.missing.iter().map(|m| format!("{}: {}", m.chart, m.reason)).collect();
+        renderings.missing.iter().map(|m| format!("{}: {}", m.chart, m.cause)).collect();
     told.sort();
     assert_eq!(
         told,
@@ -267,7 +272,7 @@ fn what_cannot_be_rendered_is_named_and_the_rest_goes_on() {
     );
     let none = render(&before, &after, &Fake { no_helm: true, ..Fake::default() });
     assert_eq!((none.done.len(), none.missing.len()), (0, 4));
-    assert!(none.missing[0].reason.contains("no `helm`"));
+    assert!(none.missing[0].cause.to_string().contains("no `helm`"));
 }
 
 #[test]

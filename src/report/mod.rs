@@ -41,6 +41,7 @@ use crate::{
     verify::{Finding, Severity},
 };
 
+pub(crate) use crate::explain::word_of;
 pub use actions::outputs;
 pub use doctor::{Check, DoctorReport, Health};
 pub use escape::{for_json, for_terminal, lines_for_terminal};
@@ -436,14 +437,6 @@ impl Proposal {
 impl fmt::Display for RowReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&word_of(self))
-    }
-}
-
-/// Returns the word that an enum is in JSON, so that text and JSON never differ.
-fn word_of(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
     }
 }
 

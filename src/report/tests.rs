@@ -8,7 +8,7 @@ use crate::{
     propose::forge::PullState,
     release::{Chart, FeedState, Guidance},
     repo::{BlobId, FileChange, Mode},
-    verify::Place,
+    verify::{CheckId, Place},
 };
 
 const HOSTILE: &str = "a\u{1b}[31m|`x`<b>@all\u{202e}";
@@ -122,7 +122,7 @@ fn stage(outcome: Option<Outcome>) -> StageReport {
         decision: StageDecision::Propose(Box::new(plan())),
         changes: ChangeSet { files: vec![change] },
         findings: vec![Finding {
-            check: "stale-generator",
+            check: CheckId::StaleGenerator,
             severity: Severity::Warn,
             place: Some(Place { path: path("Makefile"), line: Some(4) }),
             reason: HOSTILE.to_owned(),

@@ -196,7 +196,10 @@ fn cells(row: &ManifestRow) -> [String; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{report::Format, verify::Place};
+    use crate::{
+        report::Format,
+        verify::{CheckId, Place},
+    };
 
     fn report() -> VerifyReport {
         let path = RepoPath::new("linkerd/crds.yaml").unwrap();
@@ -232,7 +235,7 @@ mod tests {
     fn finding(severity: Severity) -> Finding {
         let place = Place { path: RepoPath::new("a.yaml").unwrap(), line: Some(2) };
         let (reason, hint) = ("crds lag".to_owned(), Some("move them".to_owned()));
-        Finding { check: "half-done", severity, place: Some(place), reason, hint }
+        Finding { check: CheckId::HalfDone, severity, place: Some(place), reason, hint }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{
     pins::Stage,
     report::{
         DecisionOutcome, Event, EventRow, Outcome, PassRow, PinRow, RepositoryRow, RunReport, ServiceReport,
-        ServiceRepositoryReport, StageDecision, StageReport, StatusReport,
+        ServiceRepositoryReport, StageDecision, StageReport, StatusReport, word_of,
     },
 };
 
@@ -332,7 +332,6 @@ impl Decided {
             StageDecision::Hold { hold, .. } => Some(&hold.reason),
             _ => None,
         };
-        let kind = |reason| Some(serde_json::to_value(reason).ok()?.get("kind")?.as_str()?.to_owned());
         let pull = match &stage.outcome {
             Some(Outcome::LeftAlone { .. }) => Some("left-alone"),
             Some(Outcome::Opened(pull) | Outcome::Updated(pull) | Outcome::Unchanged(pull)) => {
@@ -340,7 +339,7 @@ impl Decided {
             }
             Some(Outcome::Merged(_) | Outcome::Closed(_)) | None => None,
         };
-        Self { outcome: stage.decision.outcome(), hold: hold.and_then(kind), pull }
+        Self { outcome: stage.decision.outcome(), hold: hold.map(word_of), pull }
     }
 }
 

@@ -16,7 +16,10 @@ use super::{
     board::{Decided, Facts},
     readiness::unready,
 };
-use crate::{report::StatusRow, sys::http::Host};
+use crate::{
+    report::{StatusRow, word_of},
+    sys::http::Host,
+};
 
 /// The content type of what is written here.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -99,8 +102,8 @@ fn decisions(sheet: &mut Sheet, facts: &Facts) {
         stages().filter_map(word).for_each(|word| *counts.entry(word).or_default() += 1.0);
         counts.into_iter().map(|(word, count)| (vec![(label, word)], count)).collect::<Vec<_>>()
     };
-    let word = |stage: &Decided| Some(serde_json::to_value(stage.outcome).ok()?.as_str()?.to_owned());
-    sheet.gauges("decisions", "Stages of targets, by what the last pass decided", count("decision", &word));
+    let decided = count("decision", &|stage| Some(word_of(&stage.outcome)));
+    sheet.gauges("decisions", "Stages of targets, by what the last pass decided", decided);
     let holds = count("reason", &|stage| stage.hold.clone());
     sheet.gauges("holds", "Stages of targets that wait, by the reason", holds);
     let pulls = count("state", &|stage| stage.pull.map(str::to_owned));

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Place, Severity, certificate_expiry, skew, values_stale_override};
+use super::{CheckId, Finding, Place, Severity, certificate_expiry, skew, values_stale_override};
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
     pins::{Inventory, Pin, PinKind, Reason},
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The name under which these findings are told.
-pub const NAME: &str = "half-done";
+pub const ID: CheckId = CheckId::HalfDone;
 
 const CRDS: &str = "linkerd-crds";
 const CONTROL_PLANE: &str = "linkerd-control-plane";
@@ -111,13 +111,13 @@ impl AtRest<'_> {
                 let reason =
                     format!("`{value}` chooses images that are ahead of {chart} {}", highest.chart());
                 return Some(
-                    Finding::block(NAME, reason)
+                    Finding::block(ID, reason)
                         .at_pin(pin)
                         .hint("move the chart to that release, or the value back"),
                 );
             }
             let reason = format!("`{value}` keeps images at that release under {chart} {}", lowest.chart());
-            (at < lowest).then(|| Finding::warn(NAME, reason).at_pin(pin).hint(values_stale_override::MEND))
+            (at < lowest).then(|| Finding::warn(ID, reason).at_pin(pin).hint(values_stale_override::MEND))
         };
         values.filter_map(one).collect()
     }
@@ -129,7 +129,7 @@ impl AtRest<'_> {
         let each = faults.map(|(fault, pin)| {
             let severity = if fault == skew::Fault::Ahead { Severity::Block } else { Severity::Warn };
             let finding = skew::finding(plane, fault, pin, severity);
-            Finding { check: NAME, ..finding }
+            Finding { check: ID, ..finding }
         });
         each.collect()
     }
@@ -152,10 +152,10 @@ fn disagreement(plane: &Deployed, other: &Deployed) -> Finding {
     let at = plane.version;
     let reason = format!("{chart} is of {version} and the control plane beside it of {at} ({})", plane.place);
     let finding = if chart == CRDS {
-        Finding::block(NAME, reason)
+        Finding::block(ID, reason)
             .hint("set both to one release, or hold one of them with `# uplinker: hold`")
     } else {
-        Finding::warn(NAME, reason).hint("move it with the control plane; extensions go by its release")
+        Finding::warn(ID, reason).hint("move it with the control plane; extensions go by its release")
     };
     Finding { place: Some(other.place.clone()), ..finding }
 }
@@ -261,9 +261,7 @@ mod tests {
         };
         let ahead = proxy("edge-26.8.3");
         assert_eq!(severities(&ahead), [Block]);
-        assert!(
-            ahead[0].check == NAME && ahead[0].reason.contains("ahead of the control plane, edge-26.8.2")
-        );
+        assert!(ahead[0].check == ID && ahead[0].reason.contains("ahead of the control plane, edge-26.8.2"));
         assert_eq!(severities(&proxy("edge-25.4.4")), [Warn]);
         assert_eq!(proxy("edge-26.8.1"), []);
     }

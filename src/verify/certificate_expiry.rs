@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Checked, Clock, Finding, Place, Severity, Verification, count};
+use super::{CheckId, Checked, Clock, Finding, Place, Severity, Verification, count};
 use crate::{
     helm::key_material::{Certificate, certificates},
     render::{
@@ -24,7 +24,7 @@ use crate::{
     repo::RepoPath,
 };
 
-pub(super) const NAME: &str = "certificate-expiry";
+pub(super) const ID: CheckId = CheckId::CertificateExpiry;
 
 const WARN_DAYS: i64 = 60;
 const CONTROL_PLANE: &str = "linkerd-control-plane";
@@ -131,7 +131,7 @@ fn dates(once: &BTreeMap<&Certificate, &Found>) -> Option<Finding> {
     ];
     let each = roles.iter().filter_map(|(role, name)| Some(format!("{name} until {}", first(*role)?)));
     let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| Finding::info(NAME, format!("carried over as they are: {}", each.join(", "))))
+    (!each.is_empty()).then(|| Finding::info(ID, format!("carried over as they are: {}", each.join(", "))))
 }
 
 /// Says of which certificates nothing is known here.
@@ -155,7 +155,7 @@ fn outside(renderings: &[Rendering]) -> Option<Finding> {
     let names: Vec<&str> = names.into_iter().collect();
     let reason =
         format!("kept outside of the repository, so how long they last is not known: {}", names.join(", "));
-    (!names.is_empty()).then(|| Finding::info(NAME, reason))
+    (!names.is_empty()).then(|| Finding::info(ID, reason))
 }
 
 fn expiry(clock: &Clock, found: &Found, certificate: &Certificate) -> Option<Finding> {
@@ -185,10 +185,7 @@ fn expiry(clock: &Clock, found: &Found, certificate: &Certificate) -> Option<Fin
     } else {
         return None;
     };
-    Some(placed(
-        found,
-        Finding::new(NAME, severity, format!("{} {words}", found.what)).hint(hint(found.role)),
-    ))
+    Some(placed(found, Finding::new(ID, severity, format!("{} {words}", found.what)).hint(hint(found.role))))
 }
 
 fn placed(found: &Found, finding: Finding) -> Finding {
@@ -236,7 +233,7 @@ fn found(rendering: &Rendering) -> Vec<Found> {
 }
 
 fn is_stand_in(rendering: &Rendering, path: &str) -> bool {
-    rendering.stand_ins.iter().any(|text| text.split(' ').next() == Some(path))
+    rendering.stand_ins.iter().any(|one| one.target.as_deref() == Some(path))
 }
 
 fn in_object(object: &Object) -> Vec<(String, Role, &str)> {
@@ -269,7 +266,10 @@ fn in_object(object: &Object) -> Vec<(String, Role, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        render::StandIn,
+        verify::{Severity::*, testing::*},
+    };
     use base64::{Engine, engine::general_purpose::STANDARD};
     use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
     use serde_json::json;
@@ -297,7 +297,7 @@ mod tests {
 
     /// On 2026-09-01.
     fn values(values: Value) -> Vec<Finding> {
-        heavier(rendered("", "").with_rendering(|r| r.values_after = values).check(NAME))
+        heavier(rendered("", "").with_rendering(|r| r.values_after = values).check(ID))
     }
 
     /// Leaves the line with the dates out.
@@ -327,7 +327,7 @@ mod tests {
             r.values_after =
                 json!({"identityTrustAnchorsPEM": anchors, "identity": {"issuer": {"tls": {"crtPEM": issuer}}}});
         });
-        let found = case.check(NAME);
+        let found = case.check(ID);
         assert_eq!(severities(&found), [Info]);
         let words = "carried over as they are: the trust anchor until 2034-01-09, the identity issuer until 2027-03-02";
         assert_eq!(found[0].reason, words);
@@ -417,8 +417,7 @@ mod tests {
                 STANDARD.encode(bundle.pem())
             )
         };
-        let found =
-            |text: &str| heavier(rendered("", text).with_rendering(|r| r.committed = true).check(NAME));
+        let found = |text: &str| heavier(rendered("", text).with_rendering(|r| r.committed = true).check(ID));
         assert_eq!(found(&objects(&ca)), []);
         let half = found(&objects(&other));
         assert_eq!(severities(&half), [Warn]);
@@ -456,7 +455,7 @@ mod tests {
         let case = rendered("", "").with_rendering(|r| {
             (r.to.name, r.values_after) = (CONTROL_PLANE.into(), values);
         });
-        let found = case.check(NAME);
+        let found = case.check(ID);
         assert_eq!(severities(&found), [Info]);
         assert!(
             found[0]
@@ -473,11 +472,11 @@ mod tests {
              apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
              metadata: {{name: w}}\nwebhooks: [{{name: w, clientConfig: {{caBundle: {expired}}}}}]\n"
         );
-        let committed = rendered("", &objects).with_rendering(|r| r.committed = true).check(NAME);
+        let committed = rendered("", &objects).with_rendering(|r| r.committed = true).check(ID);
         let committed = heavier(committed);
         assert_eq!(severities(&committed), [Block], "one certificate in two objects");
         assert!(committed[0].reason.starts_with("Secret tap-k8s-tls, tls.crt, expired"), "{committed:?}");
-        assert_eq!(rendered("", &objects).check(NAME), []);
+        assert_eq!(rendered("", &objects).check(ID), []);
     }
 
     #[test]
@@ -485,8 +484,9 @@ mod tests {
         let old = anchor("stand-in", (2026, 1, 1)).pem();
         let case = rendered("", "").with_rendering(|r| {
             r.values_after = json!({"identityTrustAnchorsPEM": old});
-            r.stand_ins = vec!["identityTrustAnchorsPEM (Secret linkerd/anchor)".into()];
+            let target = Some("identityTrustAnchorsPEM".into());
+            r.stand_ins = vec![StandIn { target, source: "Secret linkerd/anchor".into() }];
         });
-        assert_eq!(case.check(NAME), []);
+        assert_eq!(case.check(ID), []);
     }
 }

@@ -5,16 +5,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{linkerd::EdgeVersion, render::ChartId};
 
-pub(super) const NAME: &str = "chart-digest";
+pub(super) const ID: CheckId = CheckId::ChartDigest;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let rendered = input.rendered;
     let charts: BTreeSet<&ChartId> = rendered.done.iter().flat_map(|r| [&r.from, &r.to]).collect();
-    let forged = rendered.missing.iter().filter(|missing| missing.is_digest()).map(|missing| {
-        Finding::block(NAME, missing.reason.trim_end_matches('.')).at(&missing.path, missing.line).hint(
+    let forged = rendered.missing.iter().filter(|missing| missing.cause.is_digest()).map(|missing| {
+        Finding::block(ID, missing.cause.to_string()).at(&missing.path, missing.line).hint(
             "do not merge; find out who changed the package in the mirror, and compare it with Linkerd's own",
         )
     });
@@ -25,7 +25,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             Some(_) => confirmed += 1,
             None => findings.push(
                 Finding::warn(
-                    NAME,
+                    ID,
                     format!("no index that was read has a digest of {chart}, so its package is unproven"),
                 )
                 .hint("configure an index that gives digests"),
@@ -35,7 +35,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     if confirmed > 0 {
         let packages = count(confirmed, "chart package");
         let verb = if confirmed == 1 { "has" } else { "have" };
-        findings.push(Finding::info(NAME, format!("{packages} {verb} the digest that the index names")));
+        findings.push(Finding::info(ID, format!("{packages} {verb} the digest that the index names")));
     }
     Checked { looked_at: format!("digests of {}", count(charts.len(), "chart package")), findings }
 }
@@ -56,7 +56,7 @@ mod tests {
     fn a_package_that_is_not_the_indexs_blocks() {
         let chart = ChartId { name: "linkerd-viz".into(), version: "2026.8.3".into() };
         let error = RenderError::Digest { chart, expected: "aa".into(), found: "bb".into() };
-        let found = rendered("", "").not_rendered(&error.to_string()).check(NAME);
+        let found = rendered("", "").not_rendered(error).check(ID);
         assert_eq!(severities(&found), [Block, Info]);
         assert!(found[0].reason.contains("digest bb, the index says aa"));
     }
@@ -68,12 +68,12 @@ mod tests {
                 release.charts.values_mut().for_each(|chart| chart.digest = None);
             }
         });
-        assert_eq!(severities(&without.check(NAME)), [Warn, Warn], "before and after");
+        assert_eq!(severities(&without.check(ID)), [Warn, Warn], "before and after");
     }
 
     #[test]
     fn confirmed_digests_are_listed_and_other_failures_are_no_matter_of_digests() {
-        let found = rendered("", "").not_rendered("no helm").check(NAME);
+        let found = rendered("", "").not_rendered(RenderError::NoHelm("no helm".into())).check(ID);
         assert_eq!(severities(&found), [Info]);
         assert_eq!(found[0].reason, "2 chart packages have the digest that the index names");
     }

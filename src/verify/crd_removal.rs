@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Checked, Finding, PRINTED, Verification, count,
+    CheckId, Checked, Finding, PRINTED, Verification, count,
     prune::is_kept,
     rendered::{Compared, Deployer, argo_never_prunes, compared, deployer, looked_at},
 };
@@ -18,7 +18,7 @@ use crate::{
     yaml::{Stream, position},
 };
 
-pub(super) const NAME: &str = "crd-removal";
+pub(super) const ID: CheckId = CheckId::CrdRemoval;
 
 const KIND: &str = "CustomResourceDefinition";
 const KEEP: &str = "helm.sh/resource-policy";
@@ -55,7 +55,7 @@ fn of_one(input: &Verification<'_>, compared: &Compared<'_>, staying: &BTreeSet<
     };
     let manage = "see to it that something else manages them";
     let stay = |crds: &[&Object], why: &str, hint: &str| {
-        let finding = Finding::warn(NAME, stays(crds, why)).hint(hint);
+        let finding = Finding::warn(ID, stays(crds, why)).hint(hint);
         Some(compared.at(&crds.first()?.key, finding))
     };
     let mut findings = Vec::new();
@@ -86,7 +86,7 @@ fn deletion(from: &ChartId, deleted: &[&Object]) -> Finding {
         }
         false => "",
     };
-    Finding::block(NAME, reason).hint(format!("{}{policy}", hint(deleted)))
+    Finding::block(ID, reason).hint(format!("{}{policy}", hint(deleted)))
 }
 
 fn is_left(crd: &Object) -> bool {
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_definition_that_vanishes_blocks_and_names_what_goes_with_it() {
-        let found = rendered(&(crd("a", "") + &crd("b", "")), &crd("b", "")).check(NAME);
+        let found = rendered(&(crd("a", "") + &crd("b", "")), &crd("b", "")).check(ID);
         assert_eq!(severities(&found), [Block]);
         assert!(
             found[0].reason.ends_with(
@@ -182,42 +182,42 @@ mod tests {
     #[test]
     fn helms_policy_protects_only_from_helm() {
         let before = crd("a", KEPT);
-        let flux = rendered(&before, "").file("mesh.yaml", RELEASE).check(NAME);
+        let flux = rendered(&before, "").file("mesh.yaml", RELEASE).check(ID);
         assert_eq!(severities(&flux), [Warn]);
         assert!(flux[0].reason.contains("nothing updates them"));
-        let argo = rendered(&before, "").file("mesh.yaml", APPLICATION).check(NAME);
+        let argo = rendered(&before, "").file("mesh.yaml", APPLICATION).check(ID);
         assert_eq!(severities(&argo), [Block]);
         assert!(argo[0].hint.as_ref().unwrap().contains("binds Helm alone, not Argo CD"));
         let committed =
             rendered(&before, "").file("mesh.yaml", RELEASE).with_rendering(|r| r.committed = true);
-        assert_eq!(severities(&committed.check(NAME)), [Block]);
-        let without = rendered(&crd("a", ""), "").file("mesh.yaml", RELEASE).check(NAME);
+        assert_eq!(severities(&committed.check(ID)), [Block]);
+        let without = rendered(&crd("a", ""), "").file("mesh.yaml", RELEASE).check(ID);
         assert_eq!(severities(&without), [Block]);
     }
 
     #[test]
     fn what_the_repository_has_elsewhere_or_is_told_not_to_prune_stays() {
         let elsewhere = rendered(&crd("a", KEPT), "").file("mesh.yaml", APPLICATION);
-        let found = elsewhere.file("gateway/crds.yaml", &crd("a", "")).check(NAME);
+        let found = elsewhere.file("gateway/crds.yaml", &crd("a", "")).check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.ends_with("the repository has them in gateway/crds.yaml:2 too"), "{found:?}");
         let other =
             rendered(&crd("a", KEPT), "").file("mesh.yaml", APPLICATION).file("b.yaml", &crd("b", ""));
-        assert_eq!(severities(&other.check(NAME)), [Block], "another definition");
+        assert_eq!(severities(&other.check(ID)), [Block], "another definition");
         let options = format!("{APPLICATION}spec: {{syncPolicy: {{syncOptions: [A=b, Prune=false]}}}}\n");
-        let told = rendered(&crd("a", ""), "").file("mesh.yaml", &options).check(NAME);
+        let told = rendered(&crd("a", ""), "").file("mesh.yaml", &options).check(ID);
         assert_eq!(severities(&told), [Warn]);
         let annotated = crd("a", "kustomize.toolkit.fluxcd.io/prune: disabled");
         let committed = rendered(&annotated, "").with_rendering(|r| r.committed = true);
-        assert_eq!(severities(&committed.check(NAME)), [Warn]);
+        assert_eq!(severities(&committed.check(ID)), [Warn]);
     }
 
     #[test]
     fn definitions_that_stay_or_move_to_another_chart_pass() {
-        assert_eq!(rendered(&crd("a", ""), &crd("a", KEPT)).check(NAME), []);
+        assert_eq!(rendered(&crd("a", ""), &crd("a", KEPT)).check(ID), []);
         let handed_over = rendered(&crd("a", ""), "").rendering("", &crd("a", ""));
-        assert_eq!(handed_over.check(NAME), []);
+        assert_eq!(handed_over.check(ID), []);
         let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
-        assert_eq!(rendered(other, "").check(NAME), [], "other objects are for other checks");
+        assert_eq!(rendered(other, "").check(ID), [], "other objects are for other checks");
     }
 }

@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Checked, Finding, Verification,
+    CheckId, Checked, Finding, Verification,
     rendered::{Compared, compared, looked_at},
 };
 use crate::render::Object;
 
-pub(super) const NAME: &str = "crd-stored-version";
+pub(super) const ID: CheckId = CheckId::CrdStoredVersion;
 
 /// What a CRD says of one of its versions.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ fn findings(before: &Object, after: &Object) -> Vec<Finding> {
         match new.get(version) {
             None if was.storage => found.push(
                 Finding::block(
-                    NAME,
+                    ID,
                     format!(
                         "{name} drops {version}, in which its objects are stored; the API server refuses that"
                     ),
@@ -57,7 +57,7 @@ fn findings(before: &Object, after: &Object) -> Vec<Finding> {
             ),
             None => found.push(
                 Finding::warn(
-                    NAME,
+                    ID,
                     format!("{name} drops {version}; manifests and clients that use it are refused"),
                 )
                 .hint(format!(
@@ -65,7 +65,7 @@ fn findings(before: &Object, after: &Object) -> Vec<Finding> {
                 )),
             ),
             Some(is) if was.served && !is.served => found.push(
-                Finding::warn(NAME, format!("{name} no longer serves {version}; what uses it is refused"))
+                Finding::warn(ID, format!("{name} no longer serves {version}; what uses it is refused"))
                     .hint("move manifests and clients to a served version first"),
             ),
             Some(_) => {}
@@ -81,7 +81,7 @@ fn findings(before: &Object, after: &Object) -> Vec<Finding> {
         let reason = format!(
             "{name} stores objects as {to} instead of {from}; a release without {to} cannot read them"
         );
-        found.push(Finding::warn(NAME, reason).hint("take a backup; plan for going forward only"));
+        found.push(Finding::warn(ID, reason).hint("take a backup; plan for going forward only"));
     }
     found
 }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn found(before: &[(&str, bool, bool)], after: &[(&str, bool, bool)]) -> Vec<Finding> {
-        rendered(&crd(before), &crd(after)).check(NAME)
+        rendered(&crd(before), &crd(after)).check(ID)
     }
 
     #[test]

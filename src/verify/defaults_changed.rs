@@ -6,13 +6,13 @@
 
 use serde_json::{Map, Value};
 
-use super::{Checked, Finding, Verification, count, uncapitalised};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     linkerd,
     render::{FieldChange, FieldPath, Rendering, Segment, names_release_only},
 };
 
-pub(super) const NAME: &str = "defaults-changed";
+pub(super) const ID: CheckId = CheckId::DefaultsChanged;
 
 /// How many of one rendering are shown one by one.
 const SHOWN: usize = 20;
@@ -53,21 +53,21 @@ fn of_one(input: &Verification<'_>, rendering: &Rendering) -> Vec<Finding> {
     let more = walk.changed.len().saturating_sub(SHOWN);
     if more > 0 {
         let reason = format!("{} more of {to} change that you have not set", count(more, "default"));
-        found.push(at(Finding::warn(NAME, reason).hint("compare the two values.yaml")));
+        found.push(at(Finding::warn(ID, reason).hint("compare the two values.yaml")));
     }
     if !walk.off.is_empty() {
         let number = count(walk.off.len(), "default");
         let verb = if walk.off.len() == 1 { "changes" } else { "change" };
         let reason = format!("{to}: {number} of what you have switched off {verb}: {}", names(&walk.off));
-        found.push(at(Finding::info(NAME, reason)));
+        found.push(at(Finding::info(ID, reason)));
     }
     if !walk.gone.is_empty() {
         let number = count(walk.gone.len(), "value");
-        found.push(at(Finding::info(NAME, format!("{to} no longer has {number}: {}", names(&walk.gone)))));
+        found.push(at(Finding::info(ID, format!("{to} no longer has {number}: {}", names(&walk.gone)))));
     }
     if !walk.added.is_empty() {
         let number = count(walk.added.len(), "new value");
-        found.push(at(Finding::info(NAME, format!("{to} has {number}: {}", names(&walk.added)))));
+        found.push(at(Finding::info(ID, format!("{to} has {number}: {}", names(&walk.added)))));
     }
     found
 }
@@ -90,7 +90,13 @@ fn change(input: &Verification<'_>, rendering: &Rendering, change: &FieldChange)
     let told = notices.iter().find(|n| n.touches.as_ref().is_some_and(|t| t.unset.contains(&name)));
     let hint =
         told.map_or(hint.to_owned(), |n| format!("{hint}: {}", uncapitalised(n.text.trim_end_matches('.'))));
-    Finding::warn(NAME, reason).hint(hint)
+    Finding::warn(ID, reason).hint(hint)
+}
+
+/// A sentence as a part of another.
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Native sidecars do not wait before they exit (L2 _proxy.tpl): a value of the user's that a new default switches off.
@@ -107,7 +113,7 @@ fn ignored(rendering: &Rendering) -> Option<Finding> {
         rendering.to
     );
     let hint = "remove it, or set `proxy.nativeSidecar: false`";
-    (lost && seconds.is_some_and(|s| s > 0)).then(|| Finding::warn(NAME, reason).hint(hint))
+    (lost && seconds.is_some_and(|s| s > 0)).then(|| Finding::warn(ID, reason).hint(hint))
 }
 
 fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
@@ -203,7 +209,7 @@ mod tests {
             r.defaults_after = after;
             r.values_after = values;
         });
-        case.check(NAME)
+        case.check(ID)
     }
 
     #[test]
@@ -227,7 +233,7 @@ mod tests {
             r.defaults_after = json!({"proxy": {"nativeSidecar": true, "waitBeforeExitSeconds": 0}});
             r.values_after = json!({"proxy": {"waitBeforeExitSeconds": 10}});
         });
-        let found = case.check(NAME);
+        let found = case.check(ID);
         assert_eq!(severities(&found), [Warn, Warn]);
         assert!(found[0].hint.as_ref().unwrap().contains("native sidecars by default"), "{found:?}");
         assert!(found[1].reason.starts_with("`proxy.waitBeforeExitSeconds` has no effect"));

@@ -127,7 +127,7 @@ fn platform_then_proxies_then_nothing() {
 fn proxies_before_their_control_plane_are_blocked() {
     let (_, findings) = pass(&files(), Stage::DataPlane, "edge-26.8.3").unwrap();
     let ahead = findings.first().unwrap();
-    assert_eq!((ahead.check, ahead.severity), ("skew", Severity::Block));
+    assert_eq!((ahead.check, ahead.severity), (CheckId::Skew, Severity::Block));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_pin_that_cannot_be_edited_blocks_while_the_others_move() {
     assert_eq!(after["mesh/viz.yaml"], twice);
     assert!(after["mesh/crds.yaml"].contains("2026.8.3"));
     let blocks: Vec<_> = findings.iter().filter(|f| f.severity == Severity::Block).collect();
-    assert!(!blocks.is_empty() && blocks.iter().all(|f| f.check == "version-agreement"), "{blocks:?}");
+    assert!(!blocks.is_empty() && blocks.iter().all(|f| f.check == CheckId::VersionAgreement), "{blocks:?}");
     assert_eq!(blocks[0].place.as_ref().unwrap().path.as_str(), "mesh/viz.yaml");
 }
 
@@ -152,8 +152,8 @@ fn a_held_value_stays_and_is_named_as_keeping_images_old() {
     let (after, findings) = pass(&files, Stage::Platform, "edge-26.8.3").unwrap();
     assert!(after["mesh/cp.yaml"].contains("linkerdVersion: edge-26.8.2 # uplinker: hold"));
     let checks: Vec<_> = findings.iter().map(|f| (f.severity, f.check)).collect();
-    assert!(checks.contains(&(Severity::Warn, "values-stale-override")), "{checks:?}");
-    assert!(checks.contains(&(Severity::Info, "version-agreement")), "{checks:?}");
+    assert!(checks.contains(&(Severity::Warn, CheckId::ValuesStaleOverride)), "{checks:?}");
+    assert!(checks.contains(&(Severity::Info, CheckId::VersionAgreement)), "{checks:?}");
     assert!(findings.iter().all(|f| f.severity < Severity::Block), "{findings:?}");
 }
 
@@ -163,7 +163,7 @@ fn an_unreadable_file_with_the_old_release_blocks() {
     files.insert("mesh/broken.yaml".into(), "linkerdVersion: [edge-26.8.2\n".into());
     let (_, findings) = pass(&files, Stage::Platform, "edge-26.8.3").unwrap();
     let first = findings.first().unwrap();
-    assert_eq!((first.check, first.severity), ("skipped", Severity::Block));
+    assert_eq!((first.check, first.severity), (CheckId::Skipped, Severity::Block));
     assert_eq!(first.place.as_ref().unwrap().path.as_str(), "mesh/broken.yaml");
 }
 
@@ -174,5 +174,5 @@ fn crds_that_nobody_waits_for_are_a_warning() {
     *cp = cp.replace("  dependsOn: [{name: linkerd-crds}]\n", "");
     let (_, findings) = pass(&files, Stage::Platform, "edge-26.8.3").unwrap();
     let first = findings.first().unwrap();
-    assert_eq!((first.check, first.severity), ("order", Severity::Warn), "{findings:?}");
+    assert_eq!((first.check, first.severity), (CheckId::Order, Severity::Warn), "{findings:?}");
 }

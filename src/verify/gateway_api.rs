@@ -4,10 +4,10 @@
 //! changes on the way and a version is outside of it, or none is found in the repository: what the cluster has is then
 //! not known.
 
-use super::{Checked, Finding, PRINTED, Place, Verification};
+use super::{CheckId, Checked, Finding, PRINTED, Place, Verification};
 use crate::{linkerd::GatewayApi, pins::Stage};
 
-pub(super) const NAME: &str = "gateway-api";
+pub(super) const ID: CheckId = CheckId::GatewayApi;
 
 /// What the CRDs say of their version, and how people name a bundle of theirs.
 const BUNDLE: &str = "gateway.networking.k8s.io/bundle-version";
@@ -41,7 +41,7 @@ fn findings(input: &Verification<'_>) -> Option<Vec<Finding>> {
         let before =
             old.map_or(String::new(), |old| format!("; {from} supported {} to {}", old.from, old.to));
         let hint = format!("check the version in the cluster; see {}", new.source);
-        return Some(vec![Finding::warn(NAME, range + &before).hint(hint)]);
+        return Some(vec![Finding::warn(ID, range + &before).hint(hint)]);
     }
     let outside = found.iter().filter(|found| !is_inside(&found.version, new)).map(|found| {
         let (reason, hint) = match &found.chart {
@@ -54,7 +54,7 @@ fn findings(input: &Verification<'_>) -> Option<Vec<Finding>> {
                 "move it into that range, and have it applied before this is merged",
             ),
         };
-        let finding = Finding::warn(NAME, reason).hint(format!("{hint}; see {}", new.source));
+        let finding = Finding::warn(ID, reason).hint(format!("{hint}; see {}", new.source));
         Finding { place: Some(found.place.clone()), ..finding }
     });
     Some(outside.collect())
@@ -112,7 +112,7 @@ mod tests {
     use crate::verify::{Severity::*, testing::*};
 
     fn from(chart: &'static str) -> Vec<Finding> {
-        Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", chart)).check(NAME)
+        Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", chart)).check(ID)
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         };
         let with = |file: &str, text: &str| {
             let case = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.1.1"));
-            case.file(file, text).check(NAME)
+            case.file(file, text).check(ID)
         };
         assert_eq!(with("gw/crds.yaml", &crd("1.2.1")), []);
         assert_eq!(with("gw/crds.yaml", &crd("1.5.1")), []);
@@ -155,7 +155,7 @@ mod tests {
                    annotations: {gateway.networking.k8s.io/bundle-version: v1.1.1}\n";
         let case =
             Case::default().pins(|b| b.chart("mesh.yaml", "linkerd-viz", "2026.1.1")).rendering("", crd);
-        let found = case.check(NAME);
+        let found = case.check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.ends_with("and linkerd-viz 2026.8.3 brings 1.1.1"), "{found:?}");
         assert!(found[0].hint.as_ref().unwrap().contains("`installGatewayAPI: false`"));
@@ -164,6 +164,6 @@ mod tests {
     #[test]
     fn proxies_do_not_ask_for_it() {
         let case = Case::default().data_plane().pins(|b| b.proxy("a.yaml", "edge-26.1.1"));
-        assert_eq!(case.check(NAME), []);
+        assert_eq!(case.check(ID), []);
     }
 }

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Finding, Verification};
+use super::{CheckId, Checked, Finding, Verification};
 use crate::{linkerd::EdgeVersion, release::Guidance};
 
-pub(super) const NAME: &str = "guidance";
+pub(super) const ID: CheckId = CheckId::Guidance;
 
 const CONDITION: &str = "check whether its condition is yours";
 
@@ -28,7 +28,7 @@ fn on_target(to: EdgeVersion, guidance: Option<&Guidance>) -> Vec<Finding> {
     let finding = match guidance {
         Some(Guidance::Recommended { cautions: None, .. }) => return Vec::new(),
         Some(Guidance::Recommended { cautions: Some(note), source }) => Finding::warn(
-            NAME,
+            ID,
             format!("{to} is recommended with a caution{} ({source})", told(&sentence(note))),
         )
         .hint(CONDITION),
@@ -38,17 +38,17 @@ fn on_target(to: EdgeVersion, guidance: Option<&Guidance>) -> Vec<Finding> {
                 [] => "wait for a newer release".to_owned(),
                 names => format!("go to {} instead", names.join(" or ")),
             };
-            Finding::warn(NAME, format!("{to} is not recommended{} ({source})", told(&sentence(note))))
+            Finding::warn(ID, format!("{to} is not recommended{} ({source})", told(&sentence(note))))
                 .hint(hint)
         }
         Some(Guidance::Caution { note, source }) => {
-            Finding::warn(NAME, format!("{to} carries a caution{} ({source})", told(&sentence(note))))
+            Finding::warn(ID, format!("{to} carries a caution{} ({source})", told(&sentence(note))))
                 .hint(CONDITION)
         }
         Some(Guidance::Unknown) => {
-            Finding::info(NAME, format!("Linkerd has published no advice on {to}, for or against"))
+            Finding::info(ID, format!("Linkerd has published no advice on {to}, for or against"))
         }
-        None => Finding::info(NAME, format!("no feed that was read describes {to}")),
+        None => Finding::info(ID, format!("no feed that was read describes {to}")),
     };
     vec![finding]
 }
@@ -69,7 +69,7 @@ fn on_the_way<'g>(passed: impl Iterator<Item = (EdgeVersion, &'g Guidance)>) -> 
         let what = if versions.len() == 1 { one } else { many };
         let note = told(&note);
         let text = format!("passed on the way: {} {what}{note} ({source})", versions.join(", "));
-        Finding::info(NAME, text)
+        Finding::info(ID, text)
     });
     each.collect()
 }
@@ -108,7 +108,7 @@ mod tests {
                     catalog.releases.get_mut(&version.parse().unwrap()).unwrap().guidance = guidance;
                 }
             })
-            .check(NAME)
+            .check(ID)
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
                     catalog.releases.get_mut(&version.parse().unwrap()).unwrap().guidance = silent();
                 }
             })
-            .check(NAME);
+            .check(ID);
         assert_eq!(severities(&found), [Info, Info]);
         let words = "passed on the way: edge-26.8.2, edge-26.8.3 are not recommended (x)";
         assert!(found.iter().any(|f| f.reason == words), "{found:?}");

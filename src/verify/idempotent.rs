@@ -5,14 +5,14 @@
 
 use std::collections::HashSet;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     pins::Pin,
     plan::{NewText, edge_of, judge},
     repo::RepoPath,
 };
 
-pub(super) const NAME: &str = "idempotent";
+pub(super) const ID: CheckId = CheckId::Idempotent;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let Some(after) = input.after else {
@@ -27,7 +27,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .filter(|pin| pin.stage == plan.stage && !stay.contains(&(pin.key(), pin.value.as_str())))
         .map(|pin| {
             let reason = format!("`{}` would move to {} again in a second run", pin.value, plan.to);
-            Finding::block(NAME, reason).at_pin(pin).hint("edit this pin by hand, and report it")
+            Finding::block(ID, reason).at_pin(pin).hint("edit this pin by hand, and report it")
         })
         .collect();
     let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
@@ -39,7 +39,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     for (pin, _) in fixed.filter(|(pin, _)| !there.contains(&pin.key()) && !gone.contains(&pin.path)) {
         let reason =
             format!("`{}` was to move to {} and is not found there after the change", pin.value, plan.to);
-        findings.push(Finding::block(NAME, reason).at_pin(pin).hint("edit this pin by hand, and report it"));
+        findings.push(Finding::block(ID, reason).at_pin(pin).hint("edit this pin by hand, and report it"));
     }
     Checked { looked_at: format!("a second scan, {}", count(after.pins.len(), "pin")), findings }
 }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn pins_that_are_where_they_should_be_pass() {
-        assert_eq!(case().rescanned(|_| ()).check(NAME), [], "and the other stage is not asked");
+        assert_eq!(case().rescanned(|_| ()).check(ID), [], "and the other stage is not asked");
     }
 
     #[test]
@@ -73,7 +73,7 @@ mod tests {
                 after.pins[1].value = "2026.8.2".into();
                 after.pins[1].version = Some(edge("edge-26.8.2"));
             })
-            .check(NAME);
+            .check(ID);
         assert_eq!(found.len(), 2, "it would move, and it is not at the release: {found:?}");
         assert!(found.iter().all(|f| f.place.as_ref().unwrap().path.as_str() == "b.yaml"));
     }
@@ -85,12 +85,12 @@ mod tests {
                 .pin("viz.yaml", PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
                 .stays(Reason::Uneditable)
         });
-        assert_eq!(case.rescanned(|after| after.pins[1].stays = None).check(NAME), []);
+        assert_eq!(case.rescanned(|after| after.pins[1].stays = None).check(ID), []);
     }
 
     #[test]
     fn a_pin_that_is_no_longer_seen_is_found() {
-        let found = case().rescanned(|after| after.pins.retain(|p| p.path.as_str() != "a.yaml")).check(NAME);
+        let found = case().rescanned(|after| after.pins.retain(|p| p.path.as_str() != "a.yaml")).check(ID);
         assert!(found.len() == 1 && found[0].reason.contains("not found there"), "{found:?}");
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Checked, Finding, Severity, Verification, jobs,
+    CheckId, Checked, Finding, Severity, Verification, jobs,
     rendered::{Compared, Deployer, appliers, compared, deployer, looked_at},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     render::{FieldChange, Object, ObjectChange, ObjectKey, Rendering},
 };
 
-pub(super) const NAME: &str = "immutable-fields";
+pub(super) const ID: CheckId = CheckId::ImmutableFields;
 
 /// What makes an object a hook of Helm's, and of Argo CD's.
 const HOOK: &str = "helm.sh/hook";
@@ -98,7 +98,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         }
     }
     findings.extend(hooks.into_iter().filter_map(|(severity, hooks)| finished(severity, &hooks)));
-    findings.extend(jobs::refused(input, NAME));
+    findings.extend(jobs::refused(input, ID));
     Checked { looked_at: looked_at("fields that never change", &all), findings }
 }
 
@@ -158,10 +158,10 @@ fn finding(meets: Meets, key: &ObjectKey, fields: &str) -> Finding {
         let reason = format!(
             "{key}: {fields} cannot be changed in a cluster; Flux deletes the object and makes it anew"
         );
-        return Finding::warn(NAME, reason).hint("check that it may be gone for that while");
+        return Finding::warn(ID, reason).hint("check that it may be gone for that while");
     }
     let reason = format!("{key}: {fields} cannot be changed in a cluster; applying this is refused");
-    Finding::block(NAME, reason).hint("delete it in the cluster first, so that it is made anew")
+    Finding::block(ID, reason).hint("delete it in the cluster first, so that it is made anew")
 }
 
 /// Says once of all hooks that those of before are in the way.
@@ -181,7 +181,7 @@ fn finished(severity: Severity, hooks: &[(&Compared<'_>, &ObjectKey)]) -> Option
              `kustomize.toolkit.fluxcd.io/force: enabled` settles this for good",
         ),
     };
-    let finding = Finding::new(NAME, severity, format!("{start}: {rest}")).hint(hint);
+    let finding = Finding::new(ID, severity, format!("{start}: {rest}")).hint(hint);
     Some(first.at(key, finding))
 }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     fn found(kind: &str, before: &str, after: &str) -> Vec<Finding> {
-        rendered(&object(kind, before), &object(kind, after)).check(NAME)
+        rendered(&object(kind, before), &object(kind, after)).check(ID)
     }
 
     #[test]
@@ -272,10 +272,10 @@ mod tests {
             )
         };
         let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nversion: 2026.8.2\n";
-        assert_eq!(rendered(&job(1), &job(2)).file("mesh.yaml", release).check(NAME), []);
+        assert_eq!(rendered(&job(1), &job(2)).file("mesh.yaml", release).check(ID), []);
         let umbrella = rendered(&job(1), &job(2))
             .with_rendering(|r| r.path = crate::plan::testing::path("m/Chart.yaml"));
-        assert_eq!(umbrella.check(NAME), []);
+        assert_eq!(umbrella.check(ID), []);
     }
 
     fn applied(job: &str, by: &[(bool, bool)]) -> Vec<Finding> {
@@ -297,7 +297,7 @@ mod tests {
                 b.chart("mesh.yaml", "linkerd-viz", "2026.8.2").facts(facts)
             })
             .with_rendering(|r| r.committed = true)
-            .check(NAME)
+            .check(ID)
     }
 
     #[test]

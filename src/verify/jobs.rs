@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Verification};
+use super::{CheckId, Finding, Verification};
 use crate::{
     pins::Stage,
     repo::RepoPath,
     yaml::{Node, Step, Stream},
 };
 
-pub(super) fn refused(input: &Verification<'_>, check: &'static str) -> Vec<Finding> {
+pub(super) fn refused(input: &Verification<'_>, check: CheckId) -> Vec<Finding> {
     let mut files: BTreeMap<&RepoPath, Option<Stream>> = BTreeMap::new();
     let pins = input.moving().map(|(pin, _)| pin).filter(|pin| pin.stage == Stage::DataPlane);
     let mut findings = Vec::new();
@@ -127,7 +127,7 @@ mod tests {
                         pin.site.route = Some(crate::yaml::Route { document: 0, steps });
                     })
                 });
-            severities(&case.check("immutable-fields"))
+            severities(&case.check(CheckId::ImmutableFields))
         };
         assert_eq!(found("Job"), [Severity::Warn]);
         assert!(found("Deployment").is_empty() && found("CronJob").is_empty());

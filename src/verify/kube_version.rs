@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use semver::Version;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Form, Pin, Stage},
     plan::Constraint,
 };
 
-pub(super) const NAME: &str = "kube-version";
+pub(super) const ID: CheckId = CheckId::KubeVersion;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     if input.plan.stage == Stage::DataPlane {
@@ -50,11 +50,9 @@ fn refused(input: &Verification<'_>, charts: &BTreeSet<&str>, cluster: &Version)
                 let reason =
                     format!("{names} of {to} {verb} Kubernetes {range}, and this target runs {cluster}");
                 let hint = "upgrade the cluster first, and then `kubernetes` of the target";
-                Finding::block(NAME, reason).hint(hint)
+                Finding::block(ID, reason).hint(hint)
             }
-            Err(_) => {
-                Finding::info(NAME, format!("the kubeVersion of {names}, `{range}`, could not be read"))
-            }
+            Err(_) => Finding::info(ID, format!("the kubeVersion of {names}, `{range}`, could not be read")),
         };
         Some(placed(input, finding, charts))
     };
@@ -81,7 +79,7 @@ fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Fi
     let reason = format!("{to} needs Kubernetes {new}; {from} needed {old}");
     let hint =
         "check the cluster's version, or set `kubernetes` of the target so that this is checked for you";
-    Some(placed(input, Finding::warn(NAME, reason).hint(hint), &[chart]))
+    Some(placed(input, Finding::warn(ID, reason).hint(hint), &[chart]))
 }
 
 /// The index has the chart's own word; where it is not at hand, what is known of the release stands in.
@@ -102,14 +100,14 @@ mod tests {
 
     #[test]
     fn a_cluster_that_the_charts_accept_passes() {
-        assert_eq!(case().check(NAME), []);
-        assert_eq!(case().kubernetes("1.31.0").check(NAME), []);
-        assert_eq!(case().kubernetes("1.33.4-eks-1").check(NAME), []);
+        assert_eq!(case().check(ID), []);
+        assert_eq!(case().kubernetes("1.31.0").check(ID), []);
+        assert_eq!(case().kubernetes("1.33.4-eks-1").check(ID), []);
     }
 
     #[test]
     fn a_cluster_that_is_too_old_blocks() {
-        let found = case().kubernetes("1.30.0").check(NAME);
+        let found = case().kubernetes("1.30.0").check(ID);
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.contains("needs Kubernetes >=1.31.0-0, and this target runs 1.30.0"));
     }
@@ -119,7 +117,7 @@ mod tests {
         let two = Case::default().pins(|b| {
             b.chart("b.yaml", "linkerd-viz", "2026.8.2").chart("a.yaml", "linkerd-crds", "2026.8.2")
         });
-        let found = two.kubernetes("1.30.0").check(NAME);
+        let found = two.kubernetes("1.30.0").check(ID);
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.starts_with("linkerd-crds, linkerd-viz of edge-26.8.3 need"), "{found:?}");
         assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), "a.yaml");
@@ -128,7 +126,7 @@ mod tests {
     #[test]
     fn without_the_clusters_version_a_higher_demand_is_a_warning() {
         let from_old = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.4.1"));
-        let found = from_old.check(NAME);
+        let found = from_old.check(ID);
         assert_eq!(severities(&found), [Warn], "edge-26.5.1 raised it: {found:?}");
         assert!(found[0].reason.contains("edge-26.4.1 needed >=1.23"), "{found:?}");
     }
@@ -137,8 +135,8 @@ mod tests {
     fn a_chart_that_is_only_rendered_counts_too() {
         let proxies_only =
             || Case::default().pins(|b| b.value("a.yaml", "x", "linkerdVersion", "edge-26.8.2"));
-        assert_eq!(proxies_only().kubernetes("1.30.0").check(NAME), []);
-        let rendered = proxies_only().rendering("", "").kubernetes("1.30.0").check(NAME);
+        assert_eq!(proxies_only().kubernetes("1.30.0").check(ID), []);
+        let rendered = proxies_only().rendering("", "").kubernetes("1.30.0").check(ID);
         assert_eq!(severities(&rendered), [Block]);
         assert!(rendered[0].reason.starts_with("linkerd-viz of"));
     }
@@ -146,6 +144,6 @@ mod tests {
     #[test]
     fn proxies_are_no_charts() {
         let proxies = Case::default().data_plane().pins(|b| b.proxy("a.yaml", "edge-26.4.1"));
-        assert_eq!(proxies.kubernetes("1.20.0").check(NAME), []);
+        assert_eq!(proxies.kubernetes("1.20.0").check(ID), []);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::bytes::Regex;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     linkerd::PROXY_VERSION,
     pins::{Form, Pin},
@@ -15,7 +15,7 @@ use crate::{
     repo::{FileChange, Mode, RepoPath},
 };
 
-pub(super) const NAME: &str = "minimal-diff";
+pub(super) const ID: CheckId = CheckId::MinimalDiff;
 
 const OURS: &str = "this is a defect of uplinker; do not merge, and report it";
 
@@ -44,7 +44,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 }
 
 fn defect(path: &RepoPath, line: Option<usize>, reason: &str) -> Finding {
-    Finding::block(NAME, reason).at(path, line).hint(OURS)
+    Finding::block(ID, reason).at(path, line).hint(OURS)
 }
 
 fn file_findings(input: &Verification<'_>, file: &FileChange, pins: &[(&Pin, &NewText)]) -> Option<Finding> {
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn a_change_of_the_pins_alone_passes() {
-        assert_eq!(case().check(NAME), []);
-        assert_eq!(after("crds: \"2026.8.3\" # keep\r\ncp:   '2026.8.3'\r\n").check(NAME), [], "quotes");
+        assert_eq!(case().check(ID), []);
+        assert_eq!(after("crds: \"2026.8.3\" # keep\r\ncp:   '2026.8.3'\r\n").check(ID), [], "quotes");
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             ("crds: '2026.8.3\" # keep\r\ncp:   '2026.8.3'\r\n", 1),
             ("", 1),
         ] {
-            let found = after(text).check(NAME);
+            let found = after(text).check(ID);
             assert_eq!(severities(&found), [crate::verify::Severity::Block], "{text:?}");
             assert_eq!(found[0].place.as_ref().unwrap().line, Some(line), "{text:?}");
         }
@@ -262,13 +262,13 @@ mod tests {
             other.path = crate::plan::testing::path("b.yaml");
             changes.files.push(other);
         });
-        assert!(extra.check(NAME)[0].reason.contains("no pin of it moves"));
+        assert!(extra.check(ID)[0].reason.contains("no pin of it moves"));
         let missing = case().tamper(|changes| changes.files.clear());
-        assert!(missing.check(NAME)[0].reason.contains("is not changed"));
+        assert!(missing.check(ID)[0].reason.contains("is not changed"));
         let twice = case().tamper(|changes| changes.files.push(changes.files[0].clone()));
-        assert!(twice.check(NAME)[0].reason.contains("twice"));
+        assert!(twice.check(ID)[0].reason.contains("twice"));
         let removed = case().tamper(|changes| changes.files[0].after = None);
-        assert!(removed.check(NAME)[0].reason.contains("removed"));
+        assert!(removed.check(ID)[0].reason.contains("removed"));
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         let mode = case().tamper(|changes| changes.files[0].mode = Mode::Executable);
         let text = case().tamper(|changes| changes.files[0].before = b"other".to_vec());
         for case in [id, mode, text] {
-            assert_eq!(case.check(NAME).len(), 1);
+            assert_eq!(case.check(ID).len(), 1);
         }
     }
 
@@ -296,7 +296,7 @@ mod tests {
                     changes.files[0].after =
                         Some(format!("version: 2026.8.3\ndigest: {digest}\n").into_bytes());
                 })
-                .check(NAME)
+                .check(ID)
         };
         assert_eq!(digest(format!("sha256:{}", "a1".repeat(32))), []);
         assert_eq!(digest(format!("sha256:{}", "a1".repeat(31))).len(), 1);

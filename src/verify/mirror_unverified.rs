@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     pins::Pin,
     plan::{NewText, mirror_is_read},
 };
 
-pub(super) const NAME: &str = "mirror-unverified";
+pub(super) const ID: CheckId = CheckId::MirrorUnverified;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mirrored: Vec<(&Pin, &str, &str)> = input
@@ -28,7 +28,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let findings = doubtful.iter().map(|((mirror, chart, text), pin)| {
         let reason = format!("{chart} {text} comes from {mirror}, whose index was not read");
         let hint = format!("check that {chart} {text} is there before you merge");
-        Finding::warn(NAME, reason).at_pin(pin).hint(hint)
+        Finding::warn(ID, reason).at_pin(pin).hint(hint)
     });
     let findings = findings.collect();
     Checked { looked_at: format!("{} from mirrors", count(mirrored.len(), "moving pin")), findings }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_mirror_that_was_not_read_is_named_once_for_each_chart() {
-        let found = case().check(NAME);
+        let found = case().check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(
             found[0].reason.contains("linkerd-crds 2026.8.3 comes from oci://registry.example.com/linkerd")
@@ -65,6 +65,6 @@ mod tests {
     #[test]
     fn a_mirror_whose_index_was_read_passes() {
         let read = case().options(|options| options.indexes.push(MIRROR.to_owned()));
-        assert_eq!(read.check(NAME), []);
+        assert_eq!(read.check(ID), []);
     }
 }

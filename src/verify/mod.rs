@@ -7,6 +7,7 @@
 pub mod at_rest;
 mod certificate_expiry;
 mod chart_digest;
+mod check_id;
 mod clock;
 mod crd_removal;
 mod crd_stored_version;
@@ -58,6 +59,7 @@ use crate::{
     repo::{ChangeSet, RepoPath, Tree},
 };
 
+pub use check_id::CheckId;
 pub use clock::{Clock, Stretch};
 
 /// The largest file that is read where a check looks through the whole tree for what programs print: a bundle of definitions.
@@ -95,8 +97,8 @@ pub struct Verification<'a> {
 /// What one check saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// The check's name.
-    pub check: &'static str,
+    /// The check.
+    pub check: CheckId,
     /// What it looked at, one phrase.
     pub looked_at: String,
     /// What it found, the heaviest first.
@@ -106,8 +108,8 @@ pub struct Outcome {
 /// A verifier's statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// The check's name, such as `version-agreement`.
-    pub check: &'static str,
+    /// The check.
+    pub check: CheckId,
     /// How much it weighs.
     pub severity: Severity,
     /// Where, where it has one place.
@@ -148,49 +150,49 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(&str, Check); 31] = [
-    (minimal_diff::NAME, minimal_diff::check),
-    (parses::NAME, parses::check),
-    (idempotent::NAME, idempotent::check),
-    (restored::NAME, restored::check),
-    (model_diff::NAME, model_diff::check),
-    (private_key::NAME, private_key::check),
-    (chart_digest::NAME, chart_digest::check),
-    (not_rendered::NAME, not_rendered::check),
-    (version_agreement::NAME, version_agreement::check),
-    (required_hop::NAME, required_hop::check),
-    (kube_version::NAME, kube_version::check),
-    (gateway_api::NAME, gateway_api::check),
-    (skew::NAME, skew::check),
-    (order::NAME, order::check),
-    (crd_removal::NAME, crd_removal::check),
-    (crd_stored_version::NAME, crd_stored_version::check),
-    (prune::NAME, prune::check),
-    (immutable_fields::NAME, immutable_fields::check),
-    (rbac_growth::NAME, rbac_growth::check),
-    (webhook_failure_policy::NAME, webhook_failure_policy::check),
-    (certificate_expiry::NAME, certificate_expiry::check),
-    (values_stale_override::NAME, values_stale_override::check),
-    (values_unknown::NAME, values_unknown::check),
-    (defaults_changed::NAME, defaults_changed::check),
-    (mirror_unverified::NAME, mirror_unverified::check),
-    (vendored_chart::NAME, vendored_chart::check),
-    (stale_generator::NAME, stale_generator::check),
-    (stale_comment::NAME, stale_comment::check),
-    (guidance::NAME, guidance::check),
-    (skipped::NAME, skipped::check),
-    (rivals::NAME, rivals::check),
+const CHECKS: [(CheckId, Check); 31] = [
+    (minimal_diff::ID, minimal_diff::check),
+    (parses::ID, parses::check),
+    (idempotent::ID, idempotent::check),
+    (restored::ID, restored::check),
+    (model_diff::ID, model_diff::check),
+    (private_key::ID, private_key::check),
+    (chart_digest::ID, chart_digest::check),
+    (not_rendered::ID, not_rendered::check),
+    (version_agreement::ID, version_agreement::check),
+    (required_hop::ID, required_hop::check),
+    (kube_version::ID, kube_version::check),
+    (gateway_api::ID, gateway_api::check),
+    (skew::ID, skew::check),
+    (order::ID, order::check),
+    (crd_removal::ID, crd_removal::check),
+    (crd_stored_version::ID, crd_stored_version::check),
+    (prune::ID, prune::check),
+    (immutable_fields::ID, immutable_fields::check),
+    (rbac_growth::ID, rbac_growth::check),
+    (webhook_failure_policy::ID, webhook_failure_policy::check),
+    (certificate_expiry::ID, certificate_expiry::check),
+    (values_stale_override::ID, values_stale_override::check),
+    (values_unknown::ID, values_unknown::check),
+    (defaults_changed::ID, defaults_changed::check),
+    (mirror_unverified::ID, mirror_unverified::check),
+    (vendored_chart::ID, vendored_chart::check),
+    (stale_generator::ID, stale_generator::check),
+    (stale_comment::ID, stale_comment::check),
+    (guidance::ID, guidance::check),
+    (skipped::ID, skipped::check),
+    (rivals::ID, rivals::check),
 ];
 
 /// What only says something of a change that goes on to a release: one that goes back restores what stood there, in files
 /// and versions that may differ.
-const ONWARD: [&str; 4] = [minimal_diff::NAME, idempotent::NAME, version_agreement::NAME, required_hop::NAME];
+const ONWARD: [CheckId; 4] = [minimal_diff::ID, idempotent::ID, version_agreement::ID, required_hop::ID];
 
 /// Runs every check and returns what each looked at and found.
 pub fn outcomes(input: &Verification<'_>) -> Vec<Outcome> {
-    let run = |(check, run): &(&'static str, Check)| {
+    let run = |(check, run): &(CheckId, Check)| {
         let Checked { looked_at, findings } = run(input);
-        Outcome { check, looked_at, findings: united(findings) }
+        Outcome { check: *check, looked_at, findings: united(findings) }
     };
     let goes_back = input.plan.undoes.is_some();
     CHECKS.iter().filter(|(check, _)| !goes_back || !ONWARD.contains(check)).map(run).collect()
@@ -286,19 +288,19 @@ impl fmt::Display for Place {
 // === impl Finding ===
 
 impl Finding {
-    fn new(check: &'static str, severity: Severity, reason: impl Into<String>) -> Self {
+    fn new(check: CheckId, severity: Severity, reason: impl Into<String>) -> Self {
         Self { check, severity, place: None, reason: reason.into(), hint: None }
     }
 
-    fn block(check: &'static str, reason: impl Into<String>) -> Self {
+    fn block(check: CheckId, reason: impl Into<String>) -> Self {
         Self::new(check, Severity::Block, reason)
     }
 
-    fn warn(check: &'static str, reason: impl Into<String>) -> Self {
+    fn warn(check: CheckId, reason: impl Into<String>) -> Self {
         Self::new(check, Severity::Warn, reason)
     }
 
-    fn info(check: &'static str, reason: impl Into<String>) -> Self {
+    fn info(check: CheckId, reason: impl Into<String>) -> Self {
         Self::new(check, Severity::Info, reason)
     }
 
@@ -319,15 +321,6 @@ impl Finding {
 fn count(number: usize, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
-}
-
-/// A sentence as a part of another.
-fn uncapitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_lowercase().chain(letters).collect(),
-        None => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     deploy::{self, Object, Replaced, TreeFiles, What},
     pins::{Form, Root},
@@ -16,7 +16,7 @@ use crate::{
     yaml::{Ceilings, Route},
 };
 
-pub(super) const NAME: &str = "model-diff";
+pub(super) const ID: CheckId = CheckId::ModelDiff;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let changed: BTreeSet<&RepoPath> = input.changes.files.iter().map(|file| &file.path).collect();
@@ -45,12 +45,12 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut findings: Vec<Finding> = compared.differences.into_iter().map(finding).collect();
     findings.extend(compared.beyond.iter().map(|(root, bound)| {
         let reason = format!("only a part of what it deploys was compared: {bound}");
-        Finding::warn(NAME, reason).at(root, None).hint(BY_HAND)
+        Finding::warn(ID, reason).at(root, None).hint(BY_HAND)
     }));
     if input.inventory.facts.rootless {
         let reason =
             "nothing that is deployed was compared: this repository has more roots than are looked at";
-        findings.push(Finding::warn(NAME, reason).hint(BY_HAND));
+        findings.push(Finding::warn(ID, reason).hint(BY_HAND));
     }
     let looked_at = format!(
         "{} of {}, before and after",
@@ -82,7 +82,7 @@ fn finding(difference: deploy::Difference) -> Finding {
             (format!("`{object}` would differ in more than its release: {field} would be another"), OURS)
         }
     };
-    Finding::block(NAME, reason).at(&root, None).hint(hint)
+    Finding::block(ID, reason).at(&root, None).hint(hint)
 }
 
 const OURS: &str =
@@ -134,14 +134,14 @@ mod tests {
 
     #[test]
     fn a_release_that_moves_is_no_difference() {
-        assert_eq!(case("resources: [crds.yaml]\n").check(NAME), []);
+        assert_eq!(case("resources: [crds.yaml]\n").check(ID), []);
     }
 
     #[test]
     fn what_guards_the_old_release_blocks() {
         let guarded = "resources: [crds.yaml]\npatches:\n- target: {kind: HelmRelease}\n  patch: |\n    - {op: test, path: \
                        /spec/chart/spec/version, value: 2026.8.2}\n    - {op: replace, path: /spec/interval, value: 1h}\n";
-        let found = case(guarded).check(NAME);
+        let found = case(guarded).check(ID);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
             found[0].severity == Severity::Block && found[0].reason.contains("can be built today"),
@@ -157,7 +157,7 @@ mod tests {
                 let text = String::from_utf8(file.after.take().unwrap()).unwrap();
                 file.after = Some(text.replace("5m", "6m").into_bytes());
             })
-            .check(NAME);
+            .check(ID);
         let wanted = "`HelmRelease linkerd/crds` would differ in more than its release: spec.interval would be another";
         assert!(found.len() == 1 && found[0].reason == wanted, "{found:?}");
     }
@@ -167,7 +167,7 @@ mod tests {
         let found = Case::default()
             .file("crds.yaml", RELEASE)
             .pins(|build| build.chart("crds.yaml", "linkerd-crds", "2026.8.2").facts(|f| f.rootless = true))
-            .check(NAME);
+            .check(ID);
         assert!(
             found.len() == 1
                 && found[0].severity == Severity::Warn

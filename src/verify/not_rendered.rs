@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Finding, Verification, count, uncapitalised};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::render::NotRendered;
 
-pub(super) const NAME: &str = "not-rendered";
+pub(super) const ID: CheckId = CheckId::NotRendered;
 
 /// How many charts one line names before it counts the rest.
 const NAMED: usize = 5;
@@ -17,16 +17,16 @@ const NAMED: usize = 5;
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let rendered = input.rendered;
     let mut findings = Vec::new();
-    let mut previews: BTreeMap<(&str, &str), Vec<&NotRendered>> = BTreeMap::new();
-    for missing in rendered.missing.iter().filter(|missing| !missing.is_digest()) {
-        let (reason, hint) = (missing.reason.trim_end_matches('.'), missing.hint.trim_end_matches('.'));
-        if missing.refused {
-            let (chart, words) = reason.split_once(": helm: ").unwrap_or((&missing.chart, reason));
+    let mut previews: BTreeMap<(String, &str), Vec<&NotRendered>> = BTreeMap::new();
+    for missing in rendered.missing.iter().filter(|missing| !missing.cause.is_digest()) {
+        if let Some((chart, words)) = missing.cause.by_helm().filter(|_| missing.refused) {
+            let words = words.trim_end_matches('.');
             let reason = format!("Helm refuses {chart} with these values: {words}");
             let hint = "fix the values in this branch: what deploys them will be refused in the same words";
-            findings.push(Finding::block(NAME, reason).at(&missing.path, missing.line).hint(hint));
+            findings.push(Finding::block(ID, reason).at(&missing.path, missing.line).hint(hint));
         } else {
-            previews.entry((reason, hint)).or_default().push(missing);
+            let cause = &missing.cause;
+            previews.entry((cause.to_string(), cause.hint())).or_default().push(missing);
         }
     }
     findings.extend(previews.iter().map(|((reason, hint), charts)| preview(reason, hint, charts)));
@@ -48,32 +48,34 @@ fn preview(reason: &str, hint: &str, charts: &[&NotRendered]) -> Finding {
     };
     let names = names.join(", ");
     let text = format!("what {names}{more} would change in the cluster is not shown: {reason}");
-    Finding::info(NAME, text).hint(uncapitalised(hint))
+    Finding::info(ID, text).hint(hint)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::{ChartId, RenderError};
     use crate::verify::{Severity::*, testing::*};
 
     #[test]
     fn what_is_not_shown_is_said_once_for_each_reason() {
-        let reason = "helm could not be found.";
-        let found = rendered("", "").not_rendered(reason).check(NAME);
+        let no_helm = RenderError::NoHelm("helm could not be found".into());
+        let found = rendered("", "").not_rendered(no_helm.clone()).check(ID);
         assert_eq!(severities(&found), [Info]);
         assert!(found[0].reason.ends_with("is not shown: helm could not be found"), "{found:?}");
-        assert_eq!(found[0].hint.as_deref(), Some("fix it"));
+        assert_eq!(found[0].hint.as_deref(), Some(no_helm.hint()));
         // Of one file a chart is named once.
         let file = |n: usize| format!("mesh-{}.yaml", n.min(7));
-        let all = (0..9).fold(rendered("", ""), |case, n| case.not_rendered_in(&file(n), reason));
-        let many = all.check(NAME);
+        let all = (0..9).fold(rendered("", ""), |case, n| case.not_rendered_in(&file(n), no_helm.clone()));
+        let many = all.check(ID);
         assert!(many.len() == 1 && many[0].reason.contains(" and 3 more"), "{many:?}");
     }
 
     #[test]
     fn values_that_only_the_new_version_refuses_block() {
-        let reason = "linkerd-viz 2026.8.3: helm: prometheusUrl is needed.";
-        let found = rendered("", "").not_rendered(reason).refused().check(NAME);
+        let chart = ChartId { name: "linkerd-viz".into(), version: "2026.8.3".into() };
+        let refusal = RenderError::Helm { chart, reason: "prometheusUrl is needed.".into() };
+        let found = rendered("", "").not_rendered(refusal).refused().check(ID);
         assert_eq!(severities(&found), [Block]);
         assert_eq!(
             found[0].reason,
@@ -83,6 +85,6 @@ mod tests {
 
     #[test]
     fn where_everything_was_rendered_nothing_is_said() {
-        assert_eq!(rendered("", "").check(NAME), []);
+        assert_eq!(rendered("", "").check(ID), []);
     }
 }

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     pins::{Deployment, Stage},
     render::Rendering,
 };
 
-pub(super) const NAME: &str = "order";
+pub(super) const ID: CheckId = CheckId::Order;
 
 const CRDS: &str = "linkerd-crds";
 const CONTROL_PLANE: &str = "linkerd-control-plane";
@@ -108,7 +108,7 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
         let waits = candidates.iter().any(|d| waited_for.contains(d.name.as_str()));
         let name = candidates.first().map_or(CRDS, |d| d.name.as_str());
         let reason = format!("`{}` does not wait for `{name}`, which brings its CRDs", control_plane.name);
-        let finding = Finding::new(NAME, severity, reason).hint(format!("name `{name}` under `dependsOn`"));
+        let finding = Finding::new(ID, severity, reason).hint(format!("name `{name}` under `dependsOn`"));
         return (!waits).then(|| place(finding));
     }
     let wave = control_plane.sync_wave?;
@@ -117,7 +117,7 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
         "this control plane is in sync wave {wave} and its CRDs in wave {first}: they may come after it"
     );
     let hint = format!("give the CRDs a wave below {wave}");
-    (first >= wave).then(|| place(Finding::new(NAME, severity, reason).hint(hint)))
+    (first >= wave).then(|| place(Finding::new(ID, severity, reason).hint(hint)))
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
                     .chart("mesh/cp.yaml", CONTROL_PLANE, "2026.8.2")
                     .facts(|facts| facts.deployments = deployments)
             })
-            .check(NAME)
+            .check(ID)
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
                 })
                 .rendering(&old, &format!("{new}{after}"))
                 .with_rendering(|r| (r.from.name, r.to.name) = (CRDS.into(), CRDS.into()))
-                .check(NAME)
+                .check(ID)
         };
         assert_eq!(severities(&case("")), [Info]);
         assert_eq!(severities(&case("spec: {group: x}\n")), [Warn]);
@@ -227,6 +227,6 @@ mod tests {
                     vec![flux("mesh/crds.yaml", CRDS, &[]), flux("mesh/cp.yaml", CONTROL_PLANE, &[])];
             })
         });
-        assert_eq!(case.check(NAME), []);
+        assert_eq!(case.check(ID), []);
     }
 }

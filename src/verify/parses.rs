@@ -3,13 +3,13 @@
 //! In: the change set. Out: a `block` for a file that no longer parses, or that has another number of documents.
 //! A file that did not parse before (a text with a marker line) is not asked to.
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     repo::{FileChange, RepoPath},
     yaml::Stream,
 };
 
-pub(super) const NAME: &str = "parses";
+pub(super) const ID: CheckId = CheckId::Parses;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let files: Vec<&FileChange> =
@@ -28,7 +28,7 @@ fn finding(file: &FileChange) -> Option<Finding> {
         }
     };
     let hint = "this is a defect of uplinker; do not merge, and report it";
-    Some(Finding::block(NAME, reason).at(&file.path, None).hint(hint))
+    Some(Finding::block(ID, reason).at(&file.path, None).hint(hint))
 }
 
 /// Counts the documents of a text; `None` where it is not what its name says. YAML takes almost any line of text for a
@@ -58,7 +58,7 @@ mod tests {
             .file(file, before)
             .pins(|b| b.chart(file, "linkerd-crds", "2026.8.2"))
             .tamper(move |changes| changes.files[0].after = Some(after.into()))
-            .check(NAME)
+            .check(ID)
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     helm::key_material::{KeyId, private_keys},
     render::{Manifest, value},
     yaml::Stream,
 };
 
-pub(super) const NAME: &str = "private-key";
+pub(super) const ID: CheckId = CheckId::PrivateKey;
 
 const MEND: &str = "do not merge; take the key from cert-manager or another Secret outside Git (`externalSecret: true`, \
                     `identity.issuer.scheme: kubernetes.io/tls`)";
@@ -31,7 +31,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let new: BTreeSet<KeyId> = found.difference(&known).copied().collect();
         if !new.is_empty() {
             let reason = format!("{} would enter Git with this file", count(new.len(), "private key"));
-            findings.push(Finding::block(NAME, reason).at(&file.path, None).hint(MEND));
+            findings.push(Finding::block(ID, reason).at(&file.path, None).hint(MEND));
             told.extend(new);
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let new = new.count();
         if new > 0 {
             let reason = format!("{} would enter Git with {}", count(new, "private key"), rendering.to);
-            findings.push(Finding::block(NAME, reason).at(&rendering.path, rendering.line).hint(MEND));
+            findings.push(Finding::block(ID, reason).at(&rendering.path, rendering.line).hint(MEND));
         }
     }
     let looked_at = format!(
@@ -93,7 +93,7 @@ mod tests {
 
     fn moved_to(text: String) -> Vec<Finding> {
         let case = rendered("", "").tamper(move |changes| changes.files[0].after = Some(text.into_bytes()));
-        case.check(NAME)
+        case.check(ID)
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
             changes.files[0].before = pem.into_bytes();
             changes.files.push(other);
         });
-        assert_eq!(case.check(NAME), []);
+        assert_eq!(case.check(ID), []);
         assert_eq!(moved_to("a: edge-26.8.3\n".into()), []);
     }
 
@@ -135,9 +135,9 @@ mod tests {
             STANDARD.encode(key())
         );
         let committed = rendered("", &secret).with_rendering(|r| r.committed = true);
-        assert_eq!(severities(&committed.check(NAME)), [Block]);
+        assert_eq!(severities(&committed.check(ID)), [Block]);
         let kept = rendered(&secret, &secret).with_rendering(|r| r.committed = true);
-        assert_eq!(kept.check(NAME), []);
-        assert_eq!(rendered("", &secret).check(NAME), []);
+        assert_eq!(kept.check(ID), []);
+        assert_eq!(rendered("", &secret).check(ID), []);
     }
 }

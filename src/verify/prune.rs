@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Checked, Finding, Severity, Verification, count,
+    CheckId, Checked, Finding, Severity, Verification, count,
     rendered::{Compared, appliers, compared},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     render::{Object, ObjectKey},
 };
 
-pub(super) const NAME: &str = "prune";
+pub(super) const ID: CheckId = CheckId::Prune;
 
 /// How many objects one line names before it counts the rest.
 const NAMED: usize = 8;
@@ -58,12 +58,12 @@ fn finding(input: &Verification<'_>, compared: &Compared<'_>, gone: &[&Object]) 
     let by: BTreeSet<String> = gone.iter().flat_map(prunes).map(words).collect();
     let finding = if by.is_empty() {
         let rest = "nothing was found in the repository that prunes them, so they may stay in the cluster";
-        Finding::info(NAME, format!("{start}; {rest}"))
+        Finding::info(ID, format!("{start}; {rest}"))
     } else {
         let severity =
             if gone.iter().any(|o| takes_others(&o.key)) { Severity::Block } else { Severity::Warn };
         let by = by.into_iter().collect::<Vec<_>>().join(" and ");
-        Finding::new(NAME, severity, format!("{start}; {by} deletes them from the cluster")).hint(
+        Finding::new(ID, severity, format!("{start}; {by} deletes them from the cluster")).hint(
             "check that they may go; else annotate them with `kustomize.toolkit.fluxcd.io/prune: disabled` or \
              `argocd.argoproj.io/sync-options: Prune=false` before this is merged",
         )
@@ -122,30 +122,30 @@ mod tests {
     #[test]
     fn a_pruned_object_is_named_with_who_deletes_it() {
         for (flux, kind) in [(true, "Kustomization"), (false, "application")] {
-            let found = applied(committed(&object("Service", ""), ""), flux, true).check(NAME);
+            let found = applied(committed(&object("Service", ""), ""), flux, true).check(ID);
             assert_eq!(severities(&found), [Warn]);
             let words = format!("Service x; the {kind} `mesh` (flux.yaml:1) deletes");
             assert!(found[0].reason.contains(&words), "{}", found[0].reason);
         }
-        let namespace = applied(committed(&object("Namespace", ""), ""), true, true).check(NAME);
+        let namespace = applied(committed(&object("Namespace", ""), ""), true, true).check(ID);
         assert_eq!(severities(&namespace), [Block], "all in it goes too");
     }
 
     #[test]
     fn without_pruning_it_is_only_said() {
-        let found = applied(committed(&object("Service", ""), ""), true, false).check(NAME);
+        let found = applied(committed(&object("Service", ""), ""), true, false).check(ID);
         assert_eq!(severities(&found), [Info]);
-        assert_eq!(severities(&committed(&object("Service", ""), "").check(NAME)), [Info]);
+        assert_eq!(severities(&committed(&object("Service", ""), "").check(ID)), [Info]);
     }
 
     #[test]
     fn kept_objects_stable_manifests_and_the_cluster_itself_pass() {
         let kept = object("Service", "kustomize.toolkit.fluxcd.io/prune: disabled");
-        assert_eq!(applied(committed(&kept, ""), true, true).check(NAME), []);
+        assert_eq!(applied(committed(&kept, ""), true, true).check(ID), []);
         let kept = object("Service", "argocd.argoproj.io/sync-options: 'Replace=true, Prune=false'");
-        assert_eq!(applied(committed(&kept, ""), true, true).check(NAME), []);
+        assert_eq!(applied(committed(&kept, ""), true, true).check(ID), []);
         let same = object("Service", "");
-        assert_eq!(applied(committed(&same, &same), true, true).check(NAME), []);
-        assert_eq!(applied(rendered(&same, ""), true, true).check(NAME), [], "Helm's own removal");
+        assert_eq!(applied(committed(&same, &same), true, true).check(ID), []);
+        assert_eq!(applied(rendered(&same, ""), true, true).check(ID), [], "Helm's own removal");
     }
 }

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    Checked, Finding, Verification,
+    CheckId, Checked, Finding, Verification,
     rendered::{Compared, compared, looked_at},
 };
 use crate::render::{Object, ObjectKey};
 
-pub(super) const NAME: &str = "rbac-growth";
+pub(super) const ID: CheckId = CheckId::RbacGrowth;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 const WHOLE_CLUSTER: &str = "the whole cluster";
@@ -98,7 +98,7 @@ fn finding(subject: &str, place: &str, gained: &[&Grant]) -> Finding {
         _ => String::new(),
     };
     let reason = format!("{subject} gains in {place}: {}{more}{}", shown.join("; "), dangers(gained));
-    Finding::warn(NAME, reason).hint("check that you know what it needs this for")
+    Finding::warn(ID, reason).hint("check that you know what it needs this for")
 }
 
 fn words((group, resource, name): (&str, &str, &str), verbs: &[&str]) -> String {
@@ -313,7 +313,7 @@ mod tests {
     const PODS: &str = "{apiGroups: [''], resources: [pods], verbs: [get, list]}";
 
     fn gains(before: String, after: String) -> Vec<String> {
-        let found = rendered(&before, &after).check(NAME);
+        let found = rendered(&before, &after).check(ID);
         assert!(found.iter().all(|f| f.severity == Warn));
         found.into_iter().map(|f| f.reason).collect()
     }

@@ -3,13 +3,13 @@
 //! In: the plan's moves. Out: a `block` for a jump that is too far, and a line that says why an intermediate release
 //! comes first.
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     pins::{Pin, Reason, Stage},
     plan::edge_of,
 };
 
-pub(super) const NAME: &str = "required-hop";
+pub(super) const ID: CheckId = CheckId::RequiredHop;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let plan = input.plan;
@@ -23,7 +23,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     if let Some((wanted, why)) = plan.hop_towards {
         let reason = format!("{} comes first on the way to {wanted}, because {why}", plan.to);
         let hint = format!("merge this and let it be applied; {wanted} is proposed after it");
-        findings.push(Finding::warn(NAME, reason).hint(hint));
+        findings.push(Finding::warn(ID, reason).hint(hint));
     }
     let looked_at = format!("the steps of {} to {}", count(too_far.len(), "pin"), plan.to);
     Checked { looked_at, findings }
@@ -34,7 +34,7 @@ fn jump(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
     let hop = input.catalog.knowledge.hop(edge_of(pin)?, to)?;
     let stop = hop.via.first().map_or_else(|| "an intermediate release".to_owned(), ToString::to_string);
     let reason = format!("`{}` cannot go to {to} in one step: {}", pin.value, hop.why.text());
-    Some(Finding::block(NAME, reason).at_pin(pin).hint(format!("go to {stop} first; see {}", hop.source)))
+    Some(Finding::block(ID, reason).at_pin(pin).hint(format!("go to {stop} first; see {}", hop.source)))
 }
 
 #[cfg(test)]
@@ -48,9 +48,9 @@ mod tests {
     #[test]
     fn steps_inside_the_rules_pass() {
         let case = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2"));
-        assert_eq!(case.check(NAME), []);
+        assert_eq!(case.check(ID), []);
         let hop = Case::default().to("edge-25.9.3").pins(|b| b.chart("a.yaml", "linkerd-crds", "2024.11.8"));
-        assert_eq!(hop.check(NAME), []);
+        assert_eq!(hop.check(ID), []);
     }
 
     #[test]
@@ -58,7 +58,7 @@ mod tests {
         let case = Case::default().pins(|b| {
             b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("b.yaml", "linkerd-crds", "2024.11.8")
         });
-        let found = case.check(NAME);
+        let found = case.check(ID);
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.contains("Gateway API"), "{found:?}");
         assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), "b.yaml");
@@ -70,7 +70,7 @@ mod tests {
             .to("edge-25.9.3")
             .pins(|b| b.chart("a.yaml", "linkerd-crds", "2024.11.8"))
             .change_plan(|plan| plan.hop_towards = Some((edge("edge-26.8.3"), "of a reason")));
-        let found = case.check(NAME);
+        let found = case.check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.contains("on the way to edge-26.8.3, because of a reason"));
     }
@@ -78,6 +78,6 @@ mod tests {
     #[test]
     fn proxies_have_no_stops() {
         let case = Case::default().data_plane().pins(|b| b.proxy("a.yaml", "edge-24.11.8"));
-        assert_eq!(case.check(NAME), []);
+        assert_eq!(case.check(ID), []);
     }
 }

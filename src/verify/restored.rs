@@ -7,14 +7,14 @@
 
 use std::collections::HashMap;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     linkerd::NoticeKind,
     pins::{Form, Pin, PinKey, PinKind, Stage},
     plan::{NewText, Undone},
 };
 
-pub(super) const NAME: &str = "restored";
+pub(super) const ID: CheckId = CheckId::Restored;
 
 const HINT: &str = "take the change back by hand, and report it";
 
@@ -42,7 +42,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             false => "though it is not of this stage and target: one commit changed both",
         };
         let reason = format!("`{}` would be `{now}`, {why}", pin.value);
-        (!sound).then(|| Finding::block(NAME, reason).at_pin(pin).hint(HINT))
+        (!sound).then(|| Finding::block(ID, reason).at_pin(pin).hint(HINT))
     });
     let findings = wrong.chain(one_way(input, undone)).collect();
     Checked { looked_at: format!("the texts of {}", count(input.inventory.pins.len(), "pin")), findings }
@@ -58,7 +58,7 @@ fn one_way(input: &Verification<'_>, undone: &Undone) -> impl Iterator<Item = Fi
             notice.condition.iter().map(|condition| format!(" ({condition})")).collect::<String>();
         let reason =
             format!("going back below {} does not undo everything: {text}{condition}", notice.release);
-        Finding::warn(NAME, reason)
+        Finding::warn(ID, reason)
             .hint(format!("read {} first; going forward to a newer release may be safer", notice.source))
     })
 }
@@ -87,20 +87,20 @@ mod tests {
 
     #[test]
     fn pins_that_have_their_old_texts_pass() {
-        assert_eq!(case("2026.8.2", "2026.8.1").rescanned(|_| ()).check(NAME), []);
+        assert_eq!(case("2026.8.2", "2026.8.1").rescanned(|_| ()).check(ID), []);
     }
 
     #[test]
     fn another_text_blocks() {
         let found = case("2026.8.2", "2026.8.1").rescanned(|after| after.pins[1].value = "2026.7.4".into());
-        let found = found.check(NAME);
+        let found = found.check(ID);
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.contains("`2026.8.2` would be `2026.7.4`"), "{found:?}");
     }
 
     #[test]
     fn what_cannot_go_back_is_told() {
-        let found = case("2025.7.6", "2025.4.1").rescanned(|_| ()).check(NAME);
+        let found = case("2025.7.6", "2025.4.1").rescanned(|_| ()).check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.contains("Link resources are stored as v1alpha3"), "{found:?}");
     }

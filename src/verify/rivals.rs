@@ -2,15 +2,15 @@
 //!
 //! In: configurations of Renovate and Dependabot. Out: an `info` for each, with the rule that leaves the pins to one of the two.
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 
-pub(super) const NAME: &str = "rivals";
+pub(super) const ID: CheckId = CheckId::Rivals;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let rivals = &input.inventory.facts.rivals;
     let findings = rivals.iter().map(|rival| {
         let reason = format!("{} manages the same pins and may propose them too", rival.bot);
-        Finding::info(NAME, reason).at(&rival.path, None).hint(rival.rule.clone())
+        Finding::info(ID, reason).at(&rival.path, None).hint(rival.rule.clone())
     });
     let findings = findings.collect();
     Checked { looked_at: count(rivals.len(), "configuration of another bot"), findings }
@@ -33,9 +33,9 @@ mod tests {
             Case::default()
                 .pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2").facts(|facts| facts.rivals = rivals))
         };
-        let found = build(vec![rival]).check(NAME);
+        let found = build(vec![rival]).check(ID);
         assert_eq!(severities(&found), [Info]);
         assert_eq!(found[0].hint.as_deref(), Some("{\"enabled\": false}"));
-        assert_eq!(build(Vec::new()).check(NAME), []);
+        assert_eq!(build(Vec::new()).check(ID), []);
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
     pins::{Inventory, Pin, Reason, Stage},
@@ -16,7 +16,7 @@ use crate::{
     repo::RepoPath,
 };
 
-pub(super) const NAME: &str = "skew";
+pub(super) const ID: CheckId = CheckId::Skew;
 
 const CONTROL_PLANE: &str = "linkerd-control-plane";
 
@@ -65,7 +65,7 @@ fn leap(input: &Verification<'_>, after: &Inventory) -> Option<Finding> {
     );
     let hint = format!("stop at {} (`--to`) and restart the meshed pods there first", stop(input, old)?);
     let first = input.moving().map(|(pin, _)| pin).find(|pin| pin.chart.as_deref() == Some(CONTROL_PLANE));
-    let finding = Finding::warn(NAME, reason).hint(hint);
+    let finding = Finding::warn(ID, reason).hint(hint);
     Some(match first {
         Some(pin) => finding.at_pin(pin),
         None => finding,
@@ -156,7 +156,7 @@ pub(super) fn finding(plane: ControlPlane, fault: Fault, pin: &Pin, severity: Se
             "move this proxy first, or take the control plane there in steps of one milestone with `--to`",
         ),
     };
-    Finding::new(NAME, severity, reason).at_pin(pin).hint(hint)
+    Finding::new(ID, severity, reason).at_pin(pin).hint(hint)
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
     const CP: &str = "linkerd-control-plane";
 
     fn platform(chart: &'static str, proxy: &'static str) -> Vec<Finding> {
-        Case::default().pins(|b| b.chart("cp.yaml", CP, chart).proxy("ns.yaml", proxy)).check(NAME)
+        Case::default().pins(|b| b.chart("cp.yaml", CP, chart).proxy("ns.yaml", proxy)).check(ID)
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         let data_plane = Case::default()
             .data_plane()
             .pins(|b| b.chart("cp.yaml", CP, "2026.8.2").proxy("ns.yaml", "edge-26.6.3"));
-        let found = data_plane.check(NAME);
+        let found = data_plane.check(ID);
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.contains("ahead of the control plane, edge-26.8.2"), "{found:?}");
     }
@@ -199,12 +199,12 @@ mod tests {
         let case = Case::default()
             .data_plane()
             .pins(|b| b.chart("cp.yaml", CP, "2026.8.3").proxy("ns.yaml", "edge-26.8.2"));
-        assert_eq!(case.check(NAME), []);
+        assert_eq!(case.check(ID), []);
     }
 
     #[test]
     fn a_leap_over_a_milestone_leaves_running_proxies_behind() {
-        let alone = |chart: &'static str| Case::default().pins(|b| b.chart("cp.yaml", CP, chart)).check(NAME);
+        let alone = |chart: &'static str| Case::default().pins(|b| b.chart("cp.yaml", CP, chart)).check(ID);
         let found = alone("2025.8.3");
         assert_eq!(severities(&found), [Warn], "2.18 to 2.20");
         assert!(
@@ -213,22 +213,22 @@ mod tests {
         assert!(found[0].hint.as_ref().unwrap().starts_with("stop at edge-25.10.7 (`--to`)"), "{found:?}");
         assert_eq!(alone("2026.6.2"), [], "2.19 to 2.20");
         let crds = Case::default().pins(|b| b.chart("crds.yaml", "linkerd-crds", "2025.8.3"));
-        assert_eq!(crds.check(NAME), [], "no control plane moves");
+        assert_eq!(crds.check(ID), [], "no control plane moves");
     }
 
     #[test]
     fn what_cannot_be_told_is_not_said() {
         let unknown = Case::default().data_plane().pins(|b| b.proxy("ns.yaml", "edge-26.8.2"));
-        assert_eq!(unknown.check(NAME), []);
+        assert_eq!(unknown.check(ID), []);
         let opted_out = Case::default().pins(|b| {
             b.chart("cp.yaml", CP, "2026.6.2").proxy("ns.yaml", "edge-24.4.4").stays(Reason::OptedOut)
         });
-        assert_eq!(opted_out.check(NAME), []);
+        assert_eq!(opted_out.check(ID), []);
         let mixed = Case::default().data_plane().pins(|b| {
             b.chart("prod.yaml", CP, "2026.8.3")
                 .chart("lab.yaml", CP, "2026.9.1")
                 .proxy("ns.yaml", "edge-26.8.2")
         });
-        assert_eq!(mixed.check(NAME), []);
+        assert_eq!(mixed.check(ID), []);
     }
 }

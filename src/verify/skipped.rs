@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Form, SkipReason, Skipped, mentions},
 };
 
-pub(super) const NAME: &str = "skipped";
+pub(super) const ID: CheckId = CheckId::Skipped;
 
 /// How many files one line names before it counts the rest.
 const NAMED: usize = 5;
@@ -57,7 +57,7 @@ fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, se
     let Some(mention) = all.into_iter().find(|mention| mention.version == old) else {
         let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
         let hint = format!("where that fixes a release, set it to that of {to} by hand in this branch");
-        return Finding::new(NAME, severity, reason).at(&skipped.path, None).hint(hint);
+        return Finding::new(ID, severity, reason).at(&skipped.path, None).hint(hint);
     };
     let (new, mark) = match mention.form {
         Form::Edge => (to.to_string(), "edge"),
@@ -72,7 +72,7 @@ fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, se
         ),
     };
     let hint = format!("if that fixes a release, write `{new}` there by hand in this branch{mark}");
-    Finding::new(NAME, severity, reason).at(&skipped.path, mention.line).hint(hint)
+    Finding::new(ID, severity, reason).at(&skipped.path, mention.line).hint(hint)
 }
 
 fn text(input: &Verification<'_>, skipped: &Skipped) -> Option<String> {
@@ -97,7 +97,7 @@ fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
     };
     let text =
         format!("{number} that {verb} Linkerd, not read ({}): {}{more}", words(reason), names.join(", "));
-    Finding::info(NAME, text)
+    Finding::info(ID, text)
 }
 
 /// Says why one file or many are not read, in brackets.
@@ -125,7 +125,7 @@ mod tests {
     fn found(reason: SkipReason, versions: &'static [&str]) -> Vec<Finding> {
         Case::default()
             .pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2").skip("x.yaml", reason, versions))
-            .check(NAME)
+            .check(ID)
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
             let b = b.skip("infra/x.yaml", SkipReason::Syntax, &["edge-26.8.2"]);
             (0..7).fold(b, |b, n| b.skip(&format!("apps/t{n}.yaml"), SkipReason::HelmTemplate, &[]))
         });
-        let found = case.check(NAME);
+        let found = case.check(ID);
         assert_eq!(severities(&found), [Info]);
         assert!(found[0].reason.contains("apps/t4.yaml and 2 more"), "{}", found[0].reason);
     }

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{linkerd::EdgeVersion, pins::Pin, repo::RepoPath};
 
-pub(super) const NAME: &str = "stale-comment";
+pub(super) const ID: CheckId = CheckId::StaleComment;
 
 /// How many places the line names before it counts the rest.
 const NAMED: usize = 5;
@@ -27,8 +27,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let named: Vec<&str> = stale.iter().take(NAMED).map(String::as_str).collect();
         let lines = count(stale.len(), "changed line");
         let reason = format!("the old release is in the comment of {lines}: {}{more}", named.join(", "));
-        Finding::info(NAME, reason)
-            .hint("set it by hand in this branch, or leave it; comments are not edited")
+        Finding::info(ID, reason).hint("set it by hand in this branch, or leave it; comments are not edited")
     });
     Checked { looked_at: count(moving.len(), "changed line"), findings: finding.into_iter().collect() }
 }
@@ -58,10 +57,7 @@ mod tests {
     use crate::verify::{Severity::*, testing::*};
 
     fn found(line: &str) -> Vec<Finding> {
-        Case::default()
-            .file("a.yaml", line)
-            .pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2"))
-            .check(NAME)
+        Case::default().file("a.yaml", line).pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2")).check(ID)
     }
 
     #[test]

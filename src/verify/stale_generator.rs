@@ -3,13 +3,13 @@
 //! In: lines of Makefiles and scripts that name a release. Out: a `warn` for each that names an older one than the
 //! plan's, since a later run of it would undo this change; an `info` where it was behind before.
 
-use super::{Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Form, Generator, Stage},
 };
 
-pub(super) const NAME: &str = "stale-generator";
+pub(super) const ID: CheckId = CheckId::StaleGenerator;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     if input.plan.stage == Stage::DataPlane {
@@ -32,7 +32,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             // One that was behind already is nothing that this change brings.
             let behind = input.plan.from.first().is_some_and(|oldest| g.version < *oldest);
             let severity = if behind { Severity::Info } else { Severity::Warn };
-            Finding::new(NAME, severity, reason).at(&g.path, g.line).hint(hint)
+            Finding::new(ID, severity, reason).at(&g.path, g.line).hint(hint)
         })
         .collect();
     Checked { looked_at: count(all.len(), "line of a script or Makefile"), findings }
@@ -57,7 +57,7 @@ mod tests {
                 b.chart("a.yaml", "linkerd-crds", "2026.8.2")
                     .facts(|facts| facts.generators = vec![generator])
             })
-            .check(NAME)
+            .check(ID)
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Clock, Finding, Outcome, Severity, Verification, outcomes, verify};
+use super::{CheckId, Clock, Finding, Outcome, Severity, Verification, outcomes, verify};
 use crate::{
     pins::{Inventory, Stage},
     plan::{NewText, Options, Plan, Request, Target, plan, testing::*},
     release::Catalog,
-    render::{ChartId, Manifest, NotRendered, Rendering, Renderings},
+    render::{Cause, ChartId, Manifest, NotRendered, Rendering, Renderings},
     repo::{BlobId, ChangeSet, Entry, FileChange, Mode, RepoPath, Tree, TreeError},
 };
 
@@ -145,20 +145,19 @@ impl Case {
     }
 
     /// Adds something that could not be rendered.
-    pub fn not_rendered(self, reason: &str) -> Self {
-        self.not_rendered_in("mesh.yaml", reason)
+    pub fn not_rendered(self, cause: impl Into<Cause>) -> Self {
+        self.not_rendered_in("mesh.yaml", cause)
     }
 
     /// The same of a file.
-    pub fn not_rendered_in(mut self, file: &str, reason: &str) -> Self {
+    pub fn not_rendered_in(mut self, file: &str, cause: impl Into<Cause>) -> Self {
         self.rendered.missing.push(NotRendered {
             path: path(file),
             line: Some(1),
             chart: "linkerd-viz".into(),
             files: Vec::new(),
             refused: false,
-            reason: reason.into(),
-            hint: "Fix it.".into(),
+            cause: cause.into(),
         });
         self
     }
@@ -207,9 +206,9 @@ impl Case {
     }
 
     /// Runs one check. All others run too, so that no input makes one of them panic.
-    pub fn check(self, name: &str) -> Vec<Finding> {
+    pub fn check(self, check: CheckId) -> Vec<Finding> {
         let (all, _) = self.run();
-        all.into_iter().find(|o| o.check == name).expect("the check is registered").findings
+        all.into_iter().find(|o| o.check == check).expect("the check is registered").findings
     }
 
     /// Runs all checks.

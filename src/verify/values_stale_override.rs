@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Form, PinKind, Reason},
@@ -16,7 +16,7 @@ use crate::{
     render::Rendering,
 };
 
-pub(super) const NAME: &str = "values-stale-override";
+pub(super) const ID: CheckId = CheckId::ValuesStaleOverride;
 
 /// What to do about it, also where nothing moves.
 pub(super) const MEND: &str = "remove the value, or let it move with the chart";
@@ -39,7 +39,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             let chart = pin.chart.as_deref().filter(|chart| charts.contains(chart))?;
             let value = &pin.value;
             let reason = format!("`{value}` keeps images at that release under {chart} {}", to.chart());
-            Some(Finding::new(NAME, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(MEND))
+            Some(Finding::new(ID, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(MEND))
         })
         .collect();
     findings.extend(input.rendered.done.iter().filter(|r| r.from != r.to).flat_map(|r| proven(input, r)));
@@ -76,7 +76,7 @@ fn proven(input: &Verification<'_>, rendering: &Rendering) -> Vec<Finding> {
         let images: Vec<&str> = images.iter().copied().take(3).collect();
         let reason =
             format!("under {} these images stay at {tag}: {}, {why}", rendering.to, images.join(", "));
-        Finding::new(NAME, weight(input, *tag), reason).at(&rendering.path, rendering.line).hint(MEND)
+        Finding::new(ID, weight(input, *tag), reason).at(&rendering.path, rendering.line).hint(MEND)
     });
     each.collect()
 }
@@ -127,7 +127,7 @@ mod tests {
                     None => b,
                 }
             })
-            .check(NAME)
+            .check(ID)
     }
 
     #[test]
@@ -151,13 +151,13 @@ mod tests {
         let old = old.with_rendering(|r| {
             r.values_after = serde_json::json!({"proxy": {"image": {"version": "edge-26.8.2"}}});
         });
-        let found = old.check(NAME);
+        let found = old.check(ID);
         assert_eq!(severities(&found), [Warn]);
         let reason = "under linkerd-viz 2026.8.3 these images stay at edge-26.8.2: \
                       registry.example.com:5000/proxy:edge-26.8.2, as `proxy.image.version` says";
         assert_eq!(found[0].reason, reason);
         let new = rendered(&deployment("edge-26.8.2"), &deployment("edge-26.8.3"));
-        assert_eq!(new.check(NAME), []);
+        assert_eq!(new.check(ID), []);
     }
 
     #[test]

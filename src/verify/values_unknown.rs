@@ -8,13 +8,13 @@
 use serde_json::{Map, Value};
 use similar::get_close_matches;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     linkerd::{is_free_form, reads_undeclared, replaced_value},
     render::Rendering,
 };
 
-pub(super) const NAME: &str = "values-unknown";
+pub(super) const ID: CheckId = CheckId::ValuesUnknown;
 
 /// How many of one rendering are shown one by one.
 const SHOWN: usize = 20;
@@ -45,7 +45,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         findings.extend(new.iter().take(SHOWN).map(|unknown| finding(rendering, unknown)));
         if more > 0 {
             let reason = format!("{} more of {} that it no longer knows", count(more, "value"), rendering.to);
-            let finding = Finding::warn(NAME, reason).hint("compare them with the chart's values.yaml");
+            let finding = Finding::warn(ID, reason).hint("compare them with the chart's values.yaml");
             findings.push(finding.at(&rendering.path, rendering.line));
         }
         findings.extend((!old.is_empty()).then(|| as_before(rendering, &old)));
@@ -126,7 +126,7 @@ fn finding(rendering: &Rendering, unknown: &Unknown<'_>) -> Finding {
         shortened(path),
         rendering.to
     );
-    Finding::warn(NAME, reason).at(&rendering.path, rendering.line).hint(hint)
+    Finding::warn(ID, reason).at(&rendering.path, rendering.line).hint(hint)
 }
 
 /// Says of values which the chart did not know before either that they have no effect: nothing changes for them.
@@ -145,7 +145,7 @@ fn as_before(rendering: &Rendering, unknown: &[Unknown<'_>]) -> Finding {
         1 => format!("{names} is a value that {to} does not know, nor did {from}: it has no effect"),
         _ => format!("{names}{more} are values that {to} does not know, nor did {from}: they have no effect"),
     };
-    Finding::info(NAME, reason).at(&rendering.path, rendering.line)
+    Finding::info(ID, reason).at(&rendering.path, rendering.line)
 }
 
 /// Finds the path of a key that the chart has in one place alone: a value that is set a level too high or too low.
@@ -185,7 +185,7 @@ mod tests {
             r.defaults_after = after;
             r.defaults_before = before;
         });
-        case.check(NAME)
+        case.check(ID)
     }
 
     /// The chart before knew all that is set.

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
     pins::PinKind,
     repo::{Entry, RepoPath},
 };
 
-pub(super) const NAME: &str = "vendored-chart";
+pub(super) const ID: CheckId = CheckId::VendoredChart;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let umbrella = |kind| matches!(kind, PinKind::ChartDependency | PinKind::ChartLock);
@@ -28,7 +28,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             );
             let at = if folder.is_empty() { "." } else { folder };
             let hint = format!("run `helm dependency update {at}` on this branch and commit what it makes");
-            Finding::block(NAME, reason).at(path, None).hint(hint)
+            Finding::block(ID, reason).at(path, None).hint(hint)
         })
         .collect();
     Checked { looked_at: format!("what lies beside {}", count(charts.len(), "dependency")), findings }
@@ -65,7 +65,7 @@ mod tests {
                 .pin("mesh/Chart.yaml", PinKind::ChartDependency, "2026.8.2")
                 .of("linkerd-crds")
         });
-        files.iter().fold(case, |case, file| case.file(file, "x\n")).check(NAME)
+        files.iter().fold(case, |case, file| case.file(file, "x\n")).check(ID)
     }
 
     #[test]

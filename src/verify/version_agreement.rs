@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::{EdgeVersion, PROXY_VERSION, retired_chart},
     pins::{Form, Pin, PinKind, Reason},
     plan::{NewText, edge_of},
 };
 
-pub(super) const NAME: &str = "version-agreement";
+pub(super) const ID: CheckId = CheckId::VersionAgreement;
 
 /// How many files one line names before it counts the rest.
 const NAMED: usize = 5;
@@ -24,7 +24,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
     let wrong = input.moving().filter(|(pin, new)| !names(pin, new, to)).map(|(pin, _)| {
         let reason = format!("`{}` would move to a text that does not name {to}", pin.value);
-        Finding::block(NAME, reason)
+        Finding::block(ID, reason)
             .at_pin(pin)
             .hint("this is a defect of uplinker; do not merge, and report it")
     });
@@ -67,7 +67,7 @@ fn stay_sealed(pins: &[&Pin]) -> Option<Finding> {
     };
     let files = files.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
     let reason = format!("{number} {verb} as committed, made by `{}`: {files}{more}", first.value);
-    Some(Finding::info(NAME, reason).at_pin(first))
+    Some(Finding::info(ID, reason).at_pin(first))
 }
 
 fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Finding> {
@@ -75,7 +75,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
     if at == Some(to) {
         return None;
     }
-    let found = |severity, text: String| Finding::new(NAME, severity, text).at_pin(pin);
+    let found = |severity, text: String| Finding::new(ID, severity, text).at_pin(pin);
     let value = &pin.value;
     let finding = match reason {
         Reason::Uneditable if pin.form == Form::Absent => found(
@@ -148,7 +148,7 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
     };
     // What cannot be read may be right already.
     let severity = if at.is_some() { Severity::Block } else { Severity::Warn };
-    Finding::new(NAME, severity, text).at_pin(pin).hint(hint)
+    Finding::new(ID, severity, text).at_pin(pin).hint(hint)
 }
 
 /// Tells whether it is with this change that the other pins go beyond the chart's last release.
@@ -180,7 +180,7 @@ mod tests {
                     .chart("b.yaml", "linkerd-viz", value)
                     .stays(reason)
             })
-            .check(NAME)
+            .check(ID)
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
                     .chart("b.yaml", "linkerd-viz", "2026.8.2")
                     .chart("c.yaml", "linkerd-viz", "2026.8.3")
             });
-        assert_eq!(case.check(NAME), []);
+        assert_eq!(case.check(ID), []);
     }
 
     #[test]
@@ -222,13 +222,13 @@ mod tests {
         let ahead = Case::default().pins(|b| {
             b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("b.yaml", "linkerd-viz", "2026.9.1")
         });
-        assert_eq!(severities(&ahead.check(NAME)), [Warn]);
+        assert_eq!(severities(&ahead.check(ID)), [Warn]);
         let jaeger = Case::default().pins(|b| {
             b.chart("a.yaml", "linkerd-crds", "2026.8.2")
                 .chart("b.yaml", "linkerd-jaeger", "2025.9.4")
                 .stays(Reason::RetiredChart)
         });
-        let found = jaeger.check(NAME);
+        let found = jaeger.check(ID);
         assert!(found[0].reason.contains("linkerd-jaeger is no longer published"));
         assert_eq!(severities(&found), [Info], "it was so with the release before");
     }
@@ -241,7 +241,7 @@ mod tests {
                     .chart("b.yaml", "linkerd-jaeger", "2025.7.1")
                     .stays(Reason::RetiredChart)
             });
-            let mut found = case.check(NAME);
+            let mut found = case.check(ID);
             found.retain(|finding| finding.reason.contains("no longer published"));
             severities(&found)
         };
@@ -263,7 +263,7 @@ mod tests {
         };
         let case = Case::default()
             .pins(|b| secret(secret(b.chart("a.yaml", "linkerd-crds", "2026.8.2"), "s/x.yaml"), "s/y.yaml"));
-        let found = case.check(NAME);
+        let found = case.check(ID);
         assert_eq!(severities(&found), [Info]);
         assert_eq!(
             found[0].reason,

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    Checked, Finding, Verification,
+    CheckId, Checked, Finding, Verification,
     rendered::{Compared, compared, looked_at},
 };
 use crate::render::{Object, ObjectKey};
 
-pub(super) const NAME: &str = "webhook-failure-policy";
+pub(super) const ID: CheckId = CheckId::WebhookFailurePolicy;
 
 /// How many of one webhook's rules are named before the rest is counted.
 const NAMED: usize = 5;
@@ -71,13 +71,12 @@ fn between(before: &Object, after: &Object) -> Vec<Finding> {
 
 fn gone(name: &str) -> Finding {
     let reason = format!("the webhook {name} is gone: what it did to requests is no longer done");
-    Finding::warn(NAME, reason)
-        .hint("check that nothing relies on it; without an injector, pods get no proxy")
+    Finding::warn(ID, reason).hint("check that nothing relies on it; without an injector, pods get no proxy")
 }
 
 fn brought(key: &ObjectKey, name: &str, hook: &Value) -> Option<Finding> {
     let reason = format!("{key} brings the webhook {name}, which refuses requests while it is down");
-    (policy(hook) == "Fail").then(|| Finding::warn(NAME, reason).hint(CHECK_SERVICE))
+    (policy(hook) == "Fail").then(|| Finding::warn(ID, reason).hint(CHECK_SERVICE))
 }
 
 fn changes(name: &str, old: &Value, new: &Value) -> Vec<Finding> {
@@ -85,13 +84,13 @@ fn changes(name: &str, old: &Value, new: &Value) -> Vec<Finding> {
     match (policy(old), policy(new)) {
         ("Ignore", "Fail") => found.push(
             Finding::warn(
-                NAME,
+                ID,
                 format!("{name} goes from Ignore to Fail: requests are refused while it is down"),
             )
             .hint(CHECK_SERVICE),
         ),
         ("Fail", "Ignore") => found.push(Finding::info(
-            NAME,
+            ID,
             format!("{name} goes from Fail to Ignore: requests pass unchecked while it is down"),
         )),
         _ => {}
@@ -100,20 +99,20 @@ fn changes(name: &str, old: &Value, new: &Value) -> Vec<Finding> {
     for selector in ["namespaceSelector", "objectSelector", "matchConditions", "matchPolicy"] {
         if said(old, selector) != said(new, selector) {
             let reason = format!("{name} is called for other objects: its {selector} changes");
-            found.push(Finding::warn(NAME, reason).hint("compare which namespaces and objects it selects"));
+            found.push(Finding::warn(ID, reason).hint("compare which namespaces and objects it selects"));
         }
     }
     let seconds = |hook: &Value| hook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(10);
     if seconds(new) > seconds(old) {
         let (old, new) = (seconds(old), seconds(new));
         let reason = format!("{name} may hold a request for {new} seconds instead of {old}");
-        found.push(Finding::warn(NAME, reason).hint("check that no other limit on the way is shorter"));
+        found.push(Finding::warn(ID, reason).hint("check that no other limit on the way is shorter"));
     }
     let again = |hook: &Value| hook.get("reinvocationPolicy").and_then(Value::as_str) == Some("IfNeeded");
     if again(new) && !again(old) {
         let reason =
             format!("{name} may now be called twice for one request, when a later webhook changes it");
-        found.push(Finding::info(NAME, reason));
+        found.push(Finding::info(ID, reason));
     }
     found
 }
@@ -136,15 +135,15 @@ fn rules(name: &str, old: &Value, new: &Value) -> Option<Finding> {
     let (Some(old), Some(new)) = (reach(old), reach(new)) else {
         let same = old.get("rules") == new.get("rules");
         let reason = format!("{name} has too many rules to compare, and they change");
-        return (!same).then(|| Finding::warn(NAME, reason).hint(hint));
+        return (!same).then(|| Finding::warn(ID, reason).hint(hint));
     };
     let gained = beyond(&new, &old);
     if gained.is_empty() {
         let lost = beyond(&old, &new);
         let reason = format!("{name} is called for less: no longer for {}", listed(&lost));
-        return (!lost.is_empty()).then(|| Finding::info(NAME, reason));
+        return (!lost.is_empty()).then(|| Finding::info(ID, reason));
     }
-    Some(Finding::warn(NAME, format!("{name} is called for more: {}", listed(&gained))).hint(hint))
+    Some(Finding::warn(ID, format!("{name} is called for more: {}", listed(&gained))).hint(hint))
 }
 
 /// Says what one reach has that another has not.
@@ -231,7 +230,7 @@ mod tests {
                         resources: [pods]}]";
 
     fn found(before: &str, after: &str) -> Vec<Finding> {
-        rendered(&hook(before), &hook(after)).check(NAME)
+        rendered(&hook(before), &hook(after)).check(ID)
     }
 
     #[test]
@@ -243,7 +242,7 @@ mod tests {
             "by default"
         );
         assert_eq!(severities(&found(&BASE.replace("Ignore", "Fail"), BASE)), [Info]);
-        let new = rendered("", &hook(&BASE.replace("Ignore", "Fail"))).check(NAME);
+        let new = rendered("", &hook(&BASE.replace("Ignore", "Fail"))).check(ID);
         assert!(new[0].reason.contains("brings the webhook inject.l5d.io"));
     }
 
@@ -263,10 +262,10 @@ mod tests {
         let less = found(&BASE.replace("[CREATE]", "[CREATE, UPDATE]"), BASE);
         assert_eq!(severities(&less), [Info]);
         assert!(less[0].reason.ends_with("no longer for UPDATE pods"), "{less:?}");
-        let gone = rendered(&hook(BASE), "").check(NAME);
+        let gone = rendered(&hook(BASE), "").check(ID);
         assert_eq!(severities(&gone), [Warn]);
         assert!(gone[0].reason.starts_with("the webhook inject.l5d.io is gone"));
-        let renamed = rendered(&hook(BASE), &hook(BASE).replace("inject.l5d.io", "other.l5d.io")).check(NAME);
+        let renamed = rendered(&hook(BASE), &hook(BASE).replace("inject.l5d.io", "other.l5d.io")).check(ID);
         assert_eq!(severities(&renamed), [Warn]);
     }
 
@@ -282,6 +281,6 @@ mod tests {
         assert_eq!(severities(&found(&BASE.replace("[pods]", "['*']"), BASE)), [Info]);
         assert_eq!(found(BASE, &format!("{BASE}, timeoutSeconds: 5")), []);
         assert_eq!(found(BASE, &format!("{BASE}, clientConfig: {{caBundle: x}}")), []);
-        assert_eq!(rendered("", &hook(BASE)).check(NAME), [], "a new one that lets requests pass");
+        assert_eq!(rendered("", &hook(BASE)).check(ID), [], "a new one that lets requests pass");
     }
 }

@@ -1,6 +1,6 @@
 //! A body's content in which every text from outside is one text.
 
-use uplinker::{explain::content::*, linkerd::EdgeVersion, release::notes::Weight};
+use uplinker::{explain::content::*, linkerd::EdgeVersion, release::notes::Weight, verify::CheckId};
 
 /// The release that it goes to.
 pub fn release() -> EdgeVersion {
@@ -11,8 +11,7 @@ pub fn release() -> EdgeVersion {
 pub fn filled_with(text: &str) -> Content {
     let own = || text.to_owned();
     let some = || Some(text.to_owned());
-    let statement =
-        |check: &str| Statement { check: check.into(), place: some(), reason: own(), hint: some() };
+    let statement = |check| Statement { check, place: some(), reason: own(), hint: some() };
     let version = || release().to_string();
     Content {
         target: own(),
@@ -24,9 +23,9 @@ pub fn filled_with(text: &str) -> Content {
         published: Some("2026-08-21".into()),
         pins: 1,
         rows: vec![Row { what: own(), chart: true, from: own(), to: some(), places: vec![own()] }],
-        blocks: vec![statement("parses")],
-        warnings: vec![statement("order")],
-        infos: vec![statement("advice")],
+        blocks: vec![statement(CheckId::Parses)],
+        warnings: vec![statement(CheckId::Order)],
+        infos: vec![statement(CheckId::Guidance)],
         stays: vec![Stays { reason: "held".into(), why: "held by a comment", pins: vec![(own(), own())] }],
         cluster: cluster(text),
         upstream: upstream(text),
@@ -83,7 +82,12 @@ fn cluster(text: &str) -> Cluster {
             generated: 1,
             outside: 1,
         },
-        defaults: vec![Statement { check: "defaults".into(), place: some(), reason: own(), hint: some() }],
+        defaults: vec![Statement {
+            check: CheckId::DefaultsChanged,
+            place: some(),
+            reason: own(),
+            hint: some(),
+        }],
         missing: vec![Missing { chart: own(), place: own(), reason: own(), hint: own(), told: false }],
         uncovered: vec![own()],
         stand_ins: vec![own()],
@@ -146,7 +150,7 @@ fn next(text: &str) -> Next {
             waits_for: Some(vec![own()]),
             wave: Some(1),
         }],
-        order_notes: vec![Statement { check: "order".into(), place: some(), reason: own(), hint: some() }],
+        order_notes: vec![Statement { check: CheckId::Order, place: some(), reason: own(), hint: some() }],
         order_warned: true,
         skew: Skew { oldest: some(), milestone: some(), control_plane: some(), behind: Some(1) },
         proxy_pins: 1,

@@ -8,7 +8,7 @@ use uplinker::{
         content::*,
     },
     pins::Reason,
-    verify::Stretch,
+    verify::{CheckId, Stretch},
 };
 
 use super::{page, shape};
@@ -164,7 +164,7 @@ fn a_content_that_fits_leaves_nothing_out() {
 fn the_whole_text_has_every_entry() {
     let mut content = page::filled_with("word");
     let numbered = |n: usize| Statement {
-        check: "order".into(),
+        check: CheckId::Order,
         place: None,
         reason: format!("reason-{n}-{}", "long ".repeat(200)),
         hint: None,

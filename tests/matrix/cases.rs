@@ -5,14 +5,11 @@
 
 use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
-use uplinker::{
-    report::{PinRow, VerifyReport},
-    verify::Severity,
-};
+use uplinker::report::{PinRow, VerifyReport};
 
 use crate::{
     layout::Files,
-    repository::{Repository, all_of, applied, said, verify},
+    repository::{Repository, all_of, applied, said, untrue, verify},
     support::tree::MemoryTree,
     world::{self, NEW, OLD, World},
 };
@@ -176,10 +173,7 @@ fn check(world: &World, case: &Case, files: &Files, wrong: &mut Vec<String>) {
     for (path, text) in files.iter().filter(|(path, _)| case.stays.iter().any(|s| path.starts_with(s))) {
         wrong.extend((after.get(path) != Some(text)).then(|| format!("{path} does not stay")));
     }
-    let own = ["idempotent", "minimal-diff", "version-agreement", "parses", "private-key"];
-    let findings = plan.stages.iter().flat_map(|stage| &stage.findings);
-    let untrue = findings.filter(|f| f.severity == Severity::Block && own.contains(&f.check));
-    wrong.extend(untrue.map(|f| format!("{} blocks: {}", f.check, f.reason)));
+    wrong.extend(untrue(&plan));
     if !case.moves.is_empty() {
         moved(world, &after, wrong);
     }

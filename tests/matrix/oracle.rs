@@ -12,7 +12,7 @@ use crate::{
     by_hand::{ByHand, by_hand},
     cells::{Cell, Drift, Form, Mode, Values},
     layout::{Files, folder, lay_out, second},
-    repository::{Repository, all_of, applied, said, verify},
+    repository::{Repository, all_of, applied, said, untrue, verify},
     support::{
         kustomize,
         manifests::{differences, documents, expected, unsummed},
@@ -190,10 +190,7 @@ fn upgraded(cell: &Cell, case: &Case, report: &RunReport, wrong: &mut Vec<String
     if is_among(cell) && cell.chart != ENDED.0 && !said.contains("platform/ours") {
         wrong.push("an upgrade does not name the object that no chart gives".to_owned());
     }
-    let own = ["idempotent", "minimal-diff", "version-agreement", "parses", "private-key"];
-    let findings = report.stages.iter().flat_map(|stage| &stage.findings);
-    let untrue = findings.filter(|f| f.severity == Severity::Block && own.contains(&f.check));
-    wrong.extend(untrue.map(|f| format!("an upgrade: {} blocks: {}", f.check, f.reason)));
+    wrong.extend(untrue(report));
 }
 
 fn same(wanted: &Files, found: &Files, when: &str, wrong: &mut Vec<String>) {

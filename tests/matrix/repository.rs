@@ -10,6 +10,7 @@ use uplinker::{
     pipeline::{self, Error, Operator},
     repo::git::open_path,
     report::{Format, RunReport, StageDecision, StageReport, Style, VerifyReport},
+    verify::{CheckId, Severity},
 };
 
 use crate::{
@@ -86,4 +87,18 @@ pub fn applied(before: &Files, report: &RunReport) -> Files {
         };
     }
     files
+}
+
+/// Says which checks block that only a mistake of the program can make block here.
+pub fn untrue(report: &RunReport) -> Vec<String> {
+    let own = [
+        CheckId::Idempotent,
+        CheckId::MinimalDiff,
+        CheckId::VersionAgreement,
+        CheckId::Parses,
+        CheckId::PrivateKey,
+    ];
+    let findings = report.stages.iter().flat_map(|stage| &stage.findings);
+    let untrue = findings.filter(|f| f.severity == Severity::Block && own.contains(&f.check));
+    untrue.map(|f| format!("an upgrade: {} blocks: {}", f.check, f.reason)).collect()
 }

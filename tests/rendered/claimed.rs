@@ -187,6 +187,6 @@ fn nothing_is_overwritten_where_the_chart_that_may_give_it_cannot_be_rendered() 
         let (found, _) = again(&tree, drift, fault);
         assert!(found.changes.is_empty() && found.left.is_empty());
         let [not] = &*found.missing else { panic!("{:?}", found.missing) };
-        assert!(not.chart == VIZ && not.reason.contains(JAEGER), "{not:?}");
+        assert!(not.chart == VIZ && not.cause.to_string().contains(JAEGER), "{not:?}");
     }
 }

@@ -95,11 +95,14 @@ fn a_key_that_was_not_in_git_never_gets_there() {
         assert!(made.changes.is_empty());
         let missing = &made.missing[0];
         assert!(
-            missing.reason.contains("anew at each rendering") && missing.reason.contains("not in Git"),
+            missing.cause.to_string().contains("anew at each rendering")
+                && missing.cause.to_string().contains("not in Git"),
             "{}",
-            missing.reason
+            missing.cause
         );
-        assert!(missing.hint.contains("externalSecret") && missing.hint.contains("cert-manager"));
+        assert!(
+            missing.cause.hint().contains("externalSecret") && missing.cause.hint().contains("cert-manager")
+        );
     }
     // A Secret that its owner keeps elsewhere is not brought back.
     let without: Vec<String> = documents(&text).into_iter().filter(|d| !d.contains("kind: Secret")).collect();
@@ -171,8 +174,12 @@ fn what_would_need_a_new_key_is_refused_with_the_way_out() {
     let over = made(&tree, "2026.8.3", &Ask { drift: DriftMode::Overwrite, ..Ask::default() });
     assert!(over.changes.is_empty());
     let missing = &over.missing[0];
-    assert!(missing.reason.contains("caBundle of ValidatingWebhookConfiguration"), "{}", missing.reason);
-    assert!(missing.hint.contains("externalSecret") && missing.hint.contains("cert-manager"));
+    assert!(
+        missing.cause.to_string().contains("caBundle of ValidatingWebhookConfiguration"),
+        "{}",
+        missing.cause
+    );
+    assert!(missing.cause.hint().contains("externalSecret") && missing.cause.hint().contains("cert-manager"));
 }
 
 #[test]
@@ -192,7 +199,7 @@ fn a_key_that_a_chart_carries_in_its_templates_stays_there() {
             let made = request(&tree, NEW, &ask, |r| regenerate(r, &world.bench.helm()));
             assert!(made.changes.is_empty());
             assert!(
-                made.missing[0].reason.contains("a private key that is not in Git"),
+                made.missing[0].cause.to_string().contains("a private key that is not in Git"),
                 "{:?}",
                 made.missing
             );

@@ -110,8 +110,12 @@ fn an_object_that_says_it_was_printed_and_is_not_given_lacks_its_values() {
     for found in [made(&tree, NEW, &Ask::default()), over(&tree)] {
         assert!(found.changes.is_empty(), "half of it would stay behind");
         let not = &found.missing[0];
-        assert!(not.reason.contains("though the chart does not give it"), "{}", not.reason);
-        assert!(not.hint.starts_with("name the values that give it in `render:`"), "{}", not.hint);
+        assert!(not.cause.to_string().contains("though the chart does not give it"), "{}", not.cause);
+        assert!(
+            not.cause.hint().starts_with("name the values that give it in `render:`"),
+            "{}",
+            not.cause.hint()
+        );
     }
     // Its values may have any name, near it.
     for path in ["across.yaml", "values/two-links.json", "ops/v.yml"] {
@@ -218,9 +222,9 @@ fn an_edit_of_the_values_that_a_manifest_carries_is_not_spread() {
         let refused = made(&tree, NEW, &Ask::default()).missing.remove(0);
         let name = from.split(':').next().unwrap();
         assert!(
-            refused.reason.contains(&format!("linkerd-config data.values: {name} is ")),
+            refused.cause.to_string().contains(&format!("linkerd-config data.values: {name} is ")),
             "{}",
-            refused.reason
+            refused.cause
         );
         assert_upgraded(&tree, &over(&tree), "plane.yaml", &new);
     }
@@ -250,6 +254,10 @@ fn names_with_something_before_them_are_told_as_such() {
     let text = committed_text(PLANE, OLD, "{}").replace("\n  name: ", "\n  name: prod-");
     let tree = MemoryTree::new([("plane.yaml", &text)]);
     let refused = made(&tree, NEW, &Ask::default()).missing.remove(0);
-    assert!(refused.reason.contains("`prod-linkerd-config` for `linkerd-config`"), "{}", refused.reason);
-    assert!(refused.hint.contains("`namePrefix`"));
+    assert!(
+        refused.cause.to_string().contains("`prod-linkerd-config` for `linkerd-config`"),
+        "{}",
+        refused.cause
+    );
+    assert!(refused.cause.hint().contains("`namePrefix`"));
 }

@@ -39,7 +39,7 @@ fn a_change_by_hand_is_named_and_refused_or_overwritten() {
     }
     let refused = made(&tree, NEW, &Ask::default());
     assert!(refused.changes.is_empty());
-    let reason = &refused.missing[0].reason;
+    let reason = refused.missing[0].cause.to_string();
     assert!(
         reason.contains("-log-level=trace") && reason.contains("Deployment linkerd/linkerd-"),
         "{reason}"
@@ -106,10 +106,10 @@ fn what_the_release_changes_too_is_not_kept_but_named() {
     assert!(refused.changes.is_empty());
     let not = &refused.missing[0];
     assert!(
-        not.reason.contains("image is \"example.org/controller:mine\"")
-            && not.reason.contains("the release changes"),
+        not.cause.to_string().contains("image is \"example.org/controller:mine\"")
+            && not.cause.to_string().contains("the release changes"),
         "{}",
-        not.reason
+        not.cause
     );
     assert_eq!(not.line, pinned.lines().position(|line| line.contains("controller:mine")).map(|n| n + 1));
 }
@@ -125,7 +125,10 @@ fn a_kept_change_whose_form_cannot_be_kept_is_refused() {
     let tree = MemoryTree::new([("a/plane.yaml", &format!("{before}{anchored}"))]);
     let refused = made(&tree, NEW, &Ask { drift: DriftMode::Keep, ..Ask::default() });
     assert!(refused.changes.is_empty());
-    assert!(refused.missing[0].reason.contains("cannot be written in the form of the files"), "{refused:?}");
+    assert!(
+        refused.missing[0].cause.to_string().contains("cannot be written in the form of the files"),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -141,16 +144,20 @@ fn secrets_are_not_shown_and_a_half_upgrade_is_named() {
     let tree = MemoryTree::new([("plane.yaml", joined(&half))]);
     let refused = made(&tree, NEW, &Ask::default()).missing.remove(0);
     assert!(
-        refused.reason.contains(
+        refused.cause.to_string().contains(
             "by half (Deployment linkerd/linkerd-proxy-injector is of 2026.6.3, the rest of 2026.8.2)"
         ),
         "{}",
-        refused.reason
+        refused.cause
     );
     let secret = text.replace("type: kubernetes.io/tls\n", "type: Opaque\n");
     let tree = MemoryTree::new([("plane.yaml", &secret)]);
     let refused = made(&tree, NEW, &Ask::default()).missing.remove(0);
-    assert!(refused.reason.contains("(hidden)") && !refused.reason.contains("Opaque"), "{}", refused.reason);
+    assert!(
+        refused.cause.to_string().contains("(hidden)") && !refused.cause.to_string().contains("Opaque"),
+        "{}",
+        refused.cause
+    );
 }
 
 #[test]
@@ -207,10 +214,12 @@ fn trust_anchors_never_change_and_an_entry_must_lead_to_values() {
     };
     let entries = values("v.yaml");
     let refused = made(&tree, NEW, &Ask { entries: &entries, drift: DriftMode::Overwrite });
-    assert!(refused.changes.is_empty() && refused.missing[0].reason.contains("the `render:` entry"));
+    assert!(
+        refused.changes.is_empty() && refused.missing[0].cause.to_string().contains("the `render:` entry")
+    );
     let entries = values("none.yaml");
     let wrong = made(&tree, NEW, &Ask { entries: &entries, drift: DriftMode::Overwrite });
-    assert_eq!(wrong.missing[0].reason, "none.yaml, which `render:` names, holds no values");
+    assert_eq!(wrong.missing[0].cause.to_string(), "none.yaml, which `render:` names, holds no values");
 }
 
 #[test]
@@ -294,7 +303,7 @@ fn a_fault_of_the_machine_is_no_drift_and_a_refusal_is_told_in_helms_words() {
         let ask = Ask { drift: DriftMode::Overwrite, ..Ask::default() };
         let made = request(&tree, NEW, &ask, |r| regenerate(r, &Faulty { inner: &helm, fault }));
         assert!(made.changes.is_empty(), "nothing is overwritten with values that are only near");
-        made.missing[0].reason.clone()
+        made.missing[0].cause.to_string()
     };
     let slow = reason(&|job| {
         let fault = RenderError::Ceiling { chart: job.chart.clone(), reason: "took too long".into() };

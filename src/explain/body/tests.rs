@@ -1,11 +1,14 @@
 //! What a body says, keeps and fits into, whatever it is given.
 
 use super::*;
-use crate::explain::content::{Passed, Row, Statement, Stays, Upstream};
+use crate::{
+    explain::content::{Passed, Row, Statement, Stays, Upstream},
+    verify::CheckId,
+};
 
 fn content() -> Content {
-    let statement = |check: &str, reason: &str| Statement {
-        check: check.into(),
+    let statement = |check, reason: &str| Statement {
+        check,
         place: Some("apps/a.yaml:3".into()),
         reason: reason.into(),
         hint: Some("Move it by hand.".into()),
@@ -33,8 +36,8 @@ fn content() -> Content {
                 places: vec!["Chart.lock:7".into()],
             },
         ],
-        warnings: vec![statement("stale-generator", "the Makefile renders edge-26.8.2 again")],
-        infos: vec![statement("order", "CRDs come first")],
+        warnings: vec![statement(CheckId::StaleGenerator, "the Makefile renders edge-26.8.2 again")],
+        infos: vec![statement(CheckId::Order, "CRDs come first")],
         stays: vec![Stays {
             reason: "held".into(),
             why: "held by a comment",
@@ -139,8 +142,12 @@ fn ticks_are_carried_over() {
 #[test]
 fn any_size_fits_and_says_what_is_left_out() {
     let nasty = |n: usize| format!("@{n}#|`<b>").repeat(60);
-    let statement =
-        |n| Statement { check: nasty(n), place: Some(nasty(n)), reason: nasty(n), hint: Some(nasty(n)) };
+    let statement = |n| Statement {
+        check: CheckId::Rivals,
+        place: Some(nasty(n)),
+        reason: nasty(n),
+        hint: Some(nasty(n)),
+    };
     let many = || (0..2_000).map(statement).collect::<Vec<_>>();
     let huge = Content {
         target: nasty(0),
@@ -198,7 +205,7 @@ fn any_size_fits_and_says_what_is_left_out() {
 #[test]
 fn the_most_important_stays_longest() {
     let statement = |n: usize| Statement {
-        check: "parses".into(),
+        check: CheckId::Parses,
         place: None,
         reason: format!("reason {n} {}", "long ".repeat(50)),
         hint: None,
@@ -226,7 +233,7 @@ fn hostile_text_forges_neither_boxes_nor_marker() {
             places: vec![hostile("d")],
         }],
         warnings: vec![Statement {
-            check: "order".into(),
+            check: CheckId::Order,
             place: Some(hostile("e")),
             reason: hostile("f"),
             hint: Some(hostile("g")),

@@ -66,7 +66,7 @@ impl Certificates {
         let mut retained: BTreeMap<Vec<u8>, Known> = BTreeMap::new();
         for rendering in renderings {
             let stand_ins: BTreeSet<&str> =
-                rendering.stand_ins.iter().filter_map(|s| s.split(' ').next()).collect();
+                rendering.stand_ins.iter().filter_map(|one| one.target.as_deref()).collect();
             let (before, after) = match rendering.committed {
                 true => (in_objects(&rendering.before), in_objects(&rendering.after)),
                 false => {
@@ -179,7 +179,7 @@ fn collect<'v>(value: &'v Value, path: &mut Vec<&'v str>, held: &mut Held) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::content::testing::rendering;
+    use crate::{explain::content::testing::rendering, render::StandIn};
     use serde_json::json;
 
     fn pem() -> String {
@@ -216,7 +216,7 @@ mod tests {
         given.values_after = given.values_before.clone();
         let found = Certificates::of(std::slice::from_ref(&given));
         assert_eq!((found.retained.len(), found.generated), (1, 0));
-        given.stand_ins = vec!["crtPEM (Secret x)".to_owned()];
+        given.stand_ins = vec![StandIn { target: Some("crtPEM".to_owned()), source: "Secret x".to_owned() }];
         let found = Certificates::of(&[given]);
         assert_eq!((found.retained.len(), found.outside, found.generated), (0, 1, 0));
     }

@@ -12,7 +12,7 @@ use super::{Certificates, ChartChange, ImageChange, Material, Statement, changes
 use crate::{
     pins::{Form, PinKind, Stage},
     render::{FieldPath, Object, ObjectDiff, ObjectKey, Rendering, Topic, is_version_only, topic},
-    verify::{Finding, Severity},
+    verify::{CheckId, Finding, Severity},
 };
 
 /// What changes in the cluster.
@@ -105,17 +105,17 @@ pub struct Missing {
 /// Tells whether this section says what a check found, where it is no warning.
 pub(super) fn tells(finding: &Finding, material: &Material<'_>) -> bool {
     match finding.check {
-        "defaults-changed" | "values-unknown" | "not-rendered" => true,
+        CheckId::DefaultsChanged | CheckId::ValuesUnknown | CheckId::NotRendered => true,
         // Beside certificates that are listed with their dates.
-        "certificate-expiry" => !material.rendered.done.is_empty(),
-        "chart-digest" => is_of_packages(finding) && !material.rendered.done.is_empty(),
+        CheckId::CertificateExpiry => !material.rendered.done.is_empty(),
+        CheckId::ChartDigest => is_of_packages(finding) && !material.rendered.done.is_empty(),
         _ => false,
     }
 }
 
 /// What is said of the packages that were rendered: it has no place.
 fn is_of_packages(finding: &Finding) -> bool {
-    finding.check == "chart-digest" && finding.severity == Severity::Info && finding.place.is_none()
+    finding.check == CheckId::ChartDigest && finding.severity == Severity::Info && finding.place.is_none()
 }
 
 /// What is gathered over all renderings.
@@ -139,11 +139,7 @@ impl Cluster {
         let charts = changes::together(gathered.charts);
         let sum = |of: fn(&ChartChange) -> usize| charts.iter().map(of).sum();
         let info = material.findings.iter().filter(|f| f.severity == Severity::Info);
-        let defaults = info.filter(|f| matches!(f.check, "defaults-changed" | "values-unknown"));
-        let set = |of: fn(&Rendering) -> &Vec<String>| -> Vec<String> {
-            let all: BTreeSet<&String> = rendered.done.iter().flat_map(of).collect();
-            all.into_iter().cloned().collect()
-        };
+        let defaults = info.filter(|f| matches!(f.check, CheckId::DefaultsChanged | CheckId::ValuesUnknown));
         Self {
             objects: sum(|c| c.changed + c.added.len() + c.removed.len()),
             fields: sum(|c| c.fields),
@@ -157,8 +153,8 @@ impl Cluster {
             defaults: defaults.map(statement).collect(),
             missing: missing(material),
             uncovered: uncovered(material),
-            stand_ins: set(|r| &r.stand_ins),
-            notes: set(|r| &r.notes),
+            stand_ins: once(rendered.done.iter().flat_map(|r| &r.stand_ins)),
+            notes: once(rendered.done.iter().flat_map(|r| &r.notes)),
             packages: material
                 .findings
                 .iter()
@@ -172,7 +168,7 @@ impl Cluster {
     /// Marks what is missing and told by one of these too.
     pub(super) fn tell_apart<'s>(&mut self, statements: impl Iterator<Item = &'s Statement>) {
         let places: BTreeSet<&String> =
-            statements.filter(|s| s.check == "not-rendered").filter_map(|s| s.place.as_ref()).collect();
+            statements.filter(|s| s.check == CheckId::NotRendered).filter_map(|s| s.place.as_ref()).collect();
         for missing in &mut self.missing {
             missing.told = places.contains(&missing.place);
         }
@@ -327,12 +323,17 @@ fn restarts((chart, workloads): (String, BTreeMap<Restart, usize>)) -> Restarts 
     Restarts { chart, workloads: workloads.collect() }
 }
 
+/// Says each once, in order.
+fn once<'a, T: Ord + ToString + 'a>(all: impl Iterator<Item = &'a T>) -> Vec<String> {
+    all.collect::<BTreeSet<_>>().into_iter().map(T::to_string).collect()
+}
+
 fn missing(material: &Material<'_>) -> Vec<Missing> {
     let one = |not: &crate::render::NotRendered| Missing {
         chart: not.chart.clone(),
         place: not.line.map_or_else(|| not.path.to_string(), |line| format!("{}:{line}", not.path)),
-        reason: not.reason.trim_end_matches('.').to_owned(),
-        hint: sentence(&not.hint),
+        reason: not.cause.to_string(),
+        hint: sentence(not.cause.hint()),
         told: false,
     };
     let mut all: Vec<Missing> = material.rendered.missing.iter().map(one).collect();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{place, word};
+use super::{place, word_of};
 use crate::{
     pins::{Form, Inventory, PinKind, Reason},
     plan::{Move, NewText, Plan, edge_of},
@@ -74,7 +74,7 @@ pub(super) fn stays(moves: &[Move], inventory: &Inventory) -> Vec<Stays> {
     }
     reasons
         .into_iter()
-        .map(|(reason, pins)| Stays { reason: word(&reason), why: why(reason), pins })
+        .map(|(reason, pins)| Stays { reason: word_of(&reason), why: why(reason), pins })
         .collect()
 }
 

@@ -14,7 +14,7 @@ use crate::{
     pins::{Deployment, Form, Reason, Stage},
     plan::edge_of,
     render::Object,
-    verify::{Finding, Severity},
+    verify::{CheckId, Finding, Severity},
 };
 
 /// What makes Helm leave an object in the cluster.
@@ -72,8 +72,8 @@ pub struct Skew {
 }
 
 /// Tells whether this section says what a check found, where it is no warning.
-pub(super) fn tells(check: &str) -> bool {
-    check == "order"
+pub(super) fn tells(check: CheckId) -> bool {
+    check == CheckId::Order
 }
 
 // === impl Next ===
@@ -213,7 +213,7 @@ fn control_planes(material: &Material<'_>) -> Vec<(EdgeVersion, EdgeVersion)> {
 fn one_way(material: &Material<'_>) -> Vec<String> {
     // Not every deployer heeds the annotation; the check knows which does.
     let goes = |name: &str| {
-        let blocks = |f: &&Finding| f.check == "crd-removal" && f.severity == Severity::Block;
+        let blocks = |f: &&Finding| f.check == CheckId::CrdRemoval && f.severity == Severity::Block;
         material.findings.iter().filter(blocks).any(|f| f.reason.contains(name))
     };
     let mut all: BTreeSet<String> = BTreeSet::new();

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Material, word};
+use super::{Material, word_of};
 use crate::{
     linkerd::{EdgeVersion, Notice, Touches},
     repo::{Entry, RepoPath},
@@ -62,7 +62,7 @@ pub(super) fn of(material: &Material<'_>, from: EdgeVersion) -> (Vec<Told>, usiz
 fn tell(notice: &Notice, evidence: Option<String>) -> Told {
     Told {
         release: notice.release.to_string(),
-        kind: word(&notice.kind),
+        kind: word_of(&notice.kind),
         text: notice.text.clone(),
         condition: notice.condition.clone(),
         source: notice.source.clone(),

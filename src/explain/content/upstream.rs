@@ -16,7 +16,7 @@ use crate::{
         FeedState, Guidance, Release,
         notes::{self, Change, Weight},
     },
-    verify::{Finding, Severity},
+    verify::{CheckId, Finding, Severity},
 };
 
 /// What changed upstream.
@@ -91,7 +91,7 @@ pub struct Item {
 /// Tells whether this section says what a check found: advice on releases that it lists.
 pub(super) fn tells(finding: &Finding, material: &Material<'_>) -> bool {
     let listed = material.catalog.get(material.plan.to).is_some() && !material.plan.from.is_empty();
-    finding.check == "guidance" && finding.severity == Severity::Info && listed
+    finding.check == CheckId::Guidance && finding.severity == Severity::Info && listed
 }
 
 // === impl Upstream ===

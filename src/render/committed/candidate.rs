@@ -8,13 +8,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Committed, Regenerate, RenderEntry, beside::values_files, field::differing, linkerd_config,
+    Committed, Regenerate, RenderEntry,
+    beside::values_files,
+    field::{Field, differing},
+    linkerd_config,
     recognise::own,
 };
 use crate::{
     helm::{Layer, Setting, Template},
     pins::{ChartUse, ValuesPart},
-    render::{Chart, ChartId, Job, Take, inputs::setting, value},
+    render::{Chart, ChartId, Job, StandIn, Take, inputs::setting, value},
     repo::{RepoPath, Tree},
 };
 
@@ -158,12 +161,16 @@ impl Candidate {
     }
 
     /// Lists the keys that are rendered with a stand-in.
-    pub(super) fn stand_ins(&self, chart: &Chart) -> Vec<String> {
+    pub(super) fn stand_ins(&self, chart: &Chart) -> Vec<StandIn> {
         let mut effective = defaults(chart);
         value::overlay(&mut effective, &self.user_values(chart));
         let [one, other] = STAND_INS.map(|text| missing_keys(&effective, text).unwrap_or_default());
         let fields = differing(&one, &other);
-        fields.iter().map(|field| format!("{field} (what is committed stays)")).collect()
+        let one = |field: &Field| StandIn {
+            target: Some(field.to_string()),
+            source: "what is committed stays".into(),
+        };
+        fields.iter().map(one).collect()
     }
 
     /// Returns all texts that are given to Helm: they are in Git.

@@ -9,11 +9,11 @@ use super::{
     Committed, Left, Regenerate,
     placed::reach,
     recognise::{marks, own},
-    work::{Failure, Work, Works, complete, rendered},
+    work::{Work, Works, complete, rendered},
 };
 use crate::{
     pins::Marks,
-    render::{Manifest, Object, ObjectKey, Renderer},
+    render::{Cause, Manifest, Object, ObjectKey, Renderer},
     repo::RepoPath,
 };
 
@@ -92,7 +92,7 @@ impl<'a> Settled<'a> {
     }
 
     fn settle(&mut self, works: Works<'a>, beside: &Works<'a>) {
-        let gives = |(set, work): &(&'a Committed, Result<Work<'a>, Failure>)| {
+        let gives = |(set, work): &(&'a Committed, Result<Work<'a>, Cause>)| {
             (&*set.chart, work.as_ref().map(given).unwrap_or_default())
         };
         let all: Vec<(&str, BTreeSet<Place>)> = works.iter().chain(beside).map(gives).collect();

@@ -16,13 +16,13 @@ use super::{
     restore::Restore,
     retain::{Retained, retain},
     wording,
-    work::{Attempt, Work, takes, unrendered, unsound},
+    work::{Attempt, Work, takes, unsound},
     write::{Writing, Written},
 };
 use crate::{
     helm::key_material::private_keys,
     linkerd::EdgeVersion,
-    render::{Chart, Manifest, Object, ObjectKey, RenderError, Rendering, kubernetes},
+    render::{Cause, Chart, Manifest, Object, ObjectKey, RenderError, Rendering, kubernetes},
 };
 
 /// What to do about a key that a chart makes.
@@ -33,7 +33,7 @@ pub(super) fn make<'w>(
     request: &Regenerate<'_>,
     work: &'w Work<'_>,
 ) -> Result<(Written, Rendering), Refusal<'w>> {
-    let nothing = || ("nothing was rendered".to_owned(), "try again");
+    let nothing = || Cause::new("nothing was rendered", "try again");
     let (Some(best), Some(to)) = (&work.best, &work.to) else { return Err(nothing().into()) };
     let lost = |drift: &Drift| {
         let mut others = best.placed.others();
@@ -46,7 +46,7 @@ pub(super) fn make<'w>(
     if let Some(doubt) = work.doubt.as_ref().filter(|_| !best.drifts.is_empty()) {
         return Err(doubtful(work.set, best, doubt));
     }
-    let text = |text: &Result<Arc<str>, RenderError>| text.clone().map_err(|e| unrendered(&e));
+    let text = |text: &Result<Arc<str>, RenderError>| text.clone().map_err(Cause::from);
     let [first, second] = best.new.as_slice() else { return Err(nothing().into()) };
     let (raw, mut nondeterministic) = takes(request, to, [text(first)?, text(second)?])?;
     wording::keep(&best.reworded, &raw, &mut nondeterministic);
@@ -90,7 +90,7 @@ pub(super) fn make<'w>(
         taken: &|path| entries.binary_search_by(|e| e.path.cmp(path)).is_ok(),
     };
     let written = writing.write().map_err(|key| {
-        (format!("{key} cannot be written in the form of the files"), "render it by hand once".to_owned())
+        Cause::new(format!("{key} cannot be written in the form of the files"), "render it by hand once")
     })?;
     let mut notes = notes(request, work, best);
     notes.extend(written.notes.iter().cloned());
@@ -106,7 +106,7 @@ pub(super) fn make<'w>(
             "{} gives a private key that is not in Git, and such a one is never written to it",
             to.id
         );
-        return Err((reason, OWN_KEY.to_owned()).into());
+        return Err(Cause::new(reason, OWN_KEY).into());
     }
     Ok((written, rendering))
 }
@@ -181,17 +181,9 @@ fn refused<'w>(set: &Committed, best: &'w Attempt) -> Refusal<'w> {
     };
     let half = half.unwrap_or_default();
     let (name, values) = (set_name(set), &best.candidate.what);
-    Refusal {
-        reason: format!("{half}it is not what {name} with the values of {values} gives: {first}{more}"),
-        hint: best
-            .drifts
-            .iter()
-            .find(|d| !d.is_own())
-            .or(best.drifts.first())
-            .map_or("", Drift::hint)
-            .to_owned(),
-        at: best.drifts.first(),
-    }
+    let reason = format!("{half}it is not what {name} with the values of {values} gives: {first}{more}");
+    let telling = best.drifts.iter().find(|drift| !drift.is_own()).or(best.drifts.first());
+    Refusal { cause: Cause::new(reason, telling.map_or("", Drift::hint)), at: best.drifts.first() }
 }
 
 /// Tells whether an object is the same in both versions, but for the release's own name and what each rendering makes anew.
@@ -222,7 +214,7 @@ fn clashing<'w>(set: &Committed, best: &'w Attempt, clash: &Clash) -> Refusal<'w
     let what = at.map(Drift::to_string).unwrap_or_else(|| key.to_string());
     let reason = format!("{}: {what}, and the release changes {key}{place} too", set_name(set));
     let hint = "undo the change, or put it into the values and name them in `render:`, or let `drift: overwrite` replace it";
-    Refusal { reason, hint: hint.to_owned(), at }
+    Refusal { cause: Cause::new(reason, hint), at }
 }
 
 /// Refuses to overwrite where either side may be what somebody changed.
@@ -232,8 +224,8 @@ fn doubtful<'w>(set: &Committed, best: &'w Attempt, doubt: &str) -> Refusal<'w> 
         "{}: {first}, or the other way round ({doubt}): which of the two was changed by hand cannot be told, so nothing is overwritten",
         set_name(set)
     );
-    let hint = "name the values in `render:`, or undo the change".to_owned();
-    Refusal { reason, hint, at: best.drifts.first() }
+    let cause = Cause::new(reason, "name the values in `render:`, or undo the change");
+    Refusal { cause, at: best.drifts.first() }
 }
 
 /// Tells whether a difference is one of the trust anchors: overwriting it would cut off every proxy.
@@ -245,11 +237,11 @@ fn set_name(set: &Committed) -> String {
     format!("{} {}", set.chart, set.version.as_deref().unwrap_or("in the version around it"))
 }
 
-fn uncommitted(to: &Chart, key: &ObjectKey, field: &str) -> (String, String) {
+fn uncommitted(to: &Chart, key: &ObjectKey, field: &str) -> Cause {
     let reason = format!(
         "{} makes {field} of {key} anew at each rendering, and nothing committed holds it or says what it was: it belongs to \
          a private key, and one that is not in Git is never written to it",
         to.id
     );
-    (reason, OWN_KEY.to_owned())
+    Cause::new(reason, OWN_KEY)
 }

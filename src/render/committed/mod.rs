@@ -40,7 +40,7 @@ mod write;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use super::{DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering};
+use super::{Cause, DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering};
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
     pins::ChartUse,
@@ -159,10 +159,7 @@ pub struct Drift {
 
 /// Why a set is not made again.
 struct Refusal<'w> {
-    /// One sentence.
-    reason: String,
-    /// What to do.
-    hint: String,
+    cause: Cause,
     /// The difference that is why, where one is.
     at: Option<&'w Drift>,
 }
@@ -194,7 +191,7 @@ impl Committed {
 
     /// Says that it is not made again, at the place that is why, else at its first object.
     fn not_rendered(&self, refusal: Refusal<'_>) -> Option<NotRendered> {
-        let Refusal { reason, hint, at } = refusal;
+        let Refusal { cause, at } = refusal;
         let first = || Some((self.path()?.clone(), self.line()));
         let (path, line) = at.map(|drift| (drift.path.clone(), drift.line)).or_else(first)?;
         Some(NotRendered {
@@ -203,17 +200,16 @@ impl Committed {
             files: self.files.iter().map(|file| file.path.clone()).collect(),
             chart: self.chart.clone(),
             refused: false,
-            reason,
-            hint,
+            cause,
         })
     }
 }
 
 // === impl Refusal ===
 
-impl<S: Into<String>> From<(String, S)> for Refusal<'_> {
-    fn from((reason, hint): (String, S)) -> Self {
-        Self { reason, hint: hint.into(), at: None }
+impl From<Cause> for Refusal<'_> {
+    fn from(cause: Cause) -> Self {
+        Self { cause, at: None }
     }
 }
 

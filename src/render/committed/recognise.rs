@@ -12,7 +12,7 @@ use super::{Committed, CommittedFile};
 use crate::{
     linkerd::EdgeVersion,
     pins::{self, Marks, RenderedFile},
-    render::{Manifest, NotRendered, Object, ObjectKey},
+    render::{Cause, Manifest, NotRendered, Object, ObjectKey},
     repo::{Mode, RepoPath, Tree},
 };
 
@@ -92,8 +92,10 @@ fn unread(file: &RenderedFile, reason: String) -> NotRendered {
         files: vec![file.path.clone()],
         chart: file.chart.clone(),
         refused: false,
-        reason: format!("the file cannot be read as rendered objects: {reason}"),
-        hint: "render it again by hand, or leave the file out with `ignore`".to_owned(),
+        cause: Cause::new(
+            format!("the file cannot be read as rendered objects: {reason}"),
+            "render it again by hand, or leave the file out with `ignore`",
+        ),
     }
 }
 

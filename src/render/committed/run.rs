@@ -15,7 +15,7 @@ use super::{
     work::Work,
 };
 use crate::{
-    render::{NotRendered, Renderer},
+    render::{Cause, NotRendered, Renderer},
     repo::RepoPath,
 };
 
@@ -62,7 +62,7 @@ pub fn regenerate(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Regenera
                 }
                 Err(reason) => {
                     let hint = "render it by hand, and report this as a bug";
-                    missing.extend(set.not_rendered((reason, hint).into()));
+                    missing.extend(set.not_rendered(Cause::new(reason, hint).into()));
                 }
             },
             Err(refusal) => missing.extend(set.not_rendered(refusal)),

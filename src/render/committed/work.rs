@@ -20,7 +20,7 @@ use super::{
     wording::{self, Reworded},
 };
 use crate::{
-    render::{Chart, Job, Manifest, ObjectKey, RenderError, Renderer, kubernetes},
+    render::{Cause, Chart, Job, Manifest, ObjectKey, RenderError, Renderer, kubernetes},
     repo::RepoPath,
 };
 
@@ -40,7 +40,7 @@ pub(super) struct Work<'a> {
     /// Whether the candidates without an edit of the values that the set carries were added.
     is_varied: bool,
     /// Why a candidate could not be tried, for a reason that is not its own.
-    untried: Option<Failure>,
+    untried: Option<Cause>,
 }
 
 /// A set rendered with one candidate's values.
@@ -59,11 +59,8 @@ pub(super) struct Attempt {
     pub(super) new: Vec<Result<Arc<str>, RenderError>>,
 }
 
-/// Why something cannot be done, and what to do about it.
-pub(super) type Failure = (String, &'static str);
-
 /// Sets, each with what was made of it.
-pub(super) type Works<'a> = Vec<(&'a Committed, Result<Work<'a>, Failure>)>;
+pub(super) type Works<'a> = Vec<(&'a Committed, Result<Work<'a>, Cause>)>;
 
 /// Renders sets with their candidates until one proves or none is left; with `new`, in the version too that they are to
 /// have.
@@ -140,8 +137,8 @@ impl<'a> Work<'a> {
         renderer: &dyn Renderer,
         set: &'a Committed,
         new: bool,
-    ) -> Result<Self, Failure> {
-        renderer.helm().map_err(|e| unrendered(&e))?;
+    ) -> Result<Self, Cause> {
+        renderer.helm()?;
         let version = set.version.as_ref().ok_or_else(|| {
             let reason = match &set.other {
                 Some(other) => format!("its objects name {other}, which is no release of the edge channel"),
@@ -152,20 +149,21 @@ impl<'a> Work<'a> {
                     )
                 }
             };
-            (reason, "render it by hand once")
+            Cause::new(reason, "render it by hand once")
         })?;
         if let Some((name, given)) = renamed(set) {
             let reason = format!(
                 "its objects have other names than the chart gives (`{name}` for `{given}`), as `namePrefix` of a kustomization makes them, and by such names the parts of Linkerd do not find each other"
             );
-            return Err((reason, "commit it without `namePrefix`, or leave the files out with `ignore`"));
+            let hint = "commit it without `namePrefix`, or leave the files out with `ignore`";
+            return Err(Cause::new(reason, hint));
         }
-        let chart = |version: &str| renderer.chart(&chart_id(set, version)).map_err(|e| unrendered(&e));
+        let chart = |version: &str| renderer.chart(&chart_id(set, version)).map_err(Cause::from);
         let from = chart(version)?;
         let to = match request.to.get(&set.chart).filter(|_| new) {
             Some(to) => Some(chart(to)?),
             None if new => {
-                return Err((
+                return Err(Cause::new(
                     format!("the release has no chart {}", set.chart),
                     "see the release notes for what became of it",
                 ));
@@ -173,7 +171,7 @@ impl<'a> Work<'a> {
             None => None,
         };
         let candidates = candidates(request, set, &from).map_err(|path| {
-            (format!("{path}, which `render:` names, holds no values"), "fix the `render:` entry")
+            Cause::new(format!("{path}, which `render:` names, holds no values"), "fix the `render:` entry")
         })?;
         let oldest = || kubernetes::oldest(to.iter().chain([&from]).map(|chart| &**chart));
         let kubernetes = request.kube_version.map(str::to_owned).or_else(oldest);
@@ -205,11 +203,11 @@ impl<'a> Work<'a> {
         candidate: Candidate,
         texts: &[Result<Arc<str>, RenderError>],
         last: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Cause> {
         let refused = |error: &&RenderError| matches!(error, RenderError::Helm { .. });
         let failed = texts.iter().take(2).filter_map(|text| text.as_ref().err()).find(|e| !refused(e));
         if let Some(error) = failed {
-            self.untried.get_or_insert_with(|| unrendered(error));
+            self.untried.get_or_insert_with(|| error.clone().into());
         }
         match self.tried(request, candidate, texts) {
             Ok(attempt) => {
@@ -231,11 +229,11 @@ impl<'a> Work<'a> {
         request: &Regenerate<'_>,
         candidate: Candidate,
         texts: &[Result<Arc<str>, RenderError>],
-    ) -> Result<Attempt, Failure> {
+    ) -> Result<Attempt, Cause> {
         let text = |n: usize| match texts.get(n) {
             Some(Ok(text)) => Ok(text.clone()),
-            Some(Err(e)) => Err(unrendered(e)),
-            None => Err(("nothing was rendered".to_owned(), "try again")),
+            Some(Err(e)) => Err(e.clone().into()),
+            None => Err(Cause::new("nothing was rendered", "try again")),
         };
         let (first, mut nondeterministic) = takes(request, &self.from, [text(0)?, text(1)?])?;
         let placed = Placed::of(request.tree, self.set, &first);
@@ -293,32 +291,22 @@ pub(super) fn takes(
     request: &Regenerate<'_>,
     chart: &Chart,
     texts: [Arc<str>; 2],
-) -> Result<(Manifest, Nondeterministic), Failure> {
+) -> Result<(Manifest, Nondeterministic), Cause> {
     let [first, second] = texts.map(Manifest::parse);
-    let unread = |e| (format!("what {} renders cannot be read: {e}", chart.id), "report this as a bug");
+    let unread =
+        |e| Cause::new(format!("what {} renders cannot be read: {e}", chart.id), "report this as a bug");
     let (first, second) = (first.map_err(unread)?, second.map_err(unread)?);
     let nondeterministic = Nondeterministic::of(&first, &second, chart, &request.knowledge.clock_fields)
         .map_err(|key| {
-            (format!("{} gives {key} in one rendering and not in the next", chart.id), "render it by hand")
+            let reason = format!("{} gives {key} in one rendering and not in the next", chart.id);
+            Cause::new(reason, "render it by hand")
         })?;
     Ok((first, nondeterministic))
 }
 
-pub(super) fn unsound(chart: &Chart) -> Failure {
-    (
+pub(super) fn unsound(chart: &Chart) -> Cause {
+    Cause::new(
         format!("the committed values cannot be put back into what {} renders", chart.id),
         "render it by hand, and report this as a bug",
     )
-}
-
-pub(super) fn unrendered(error: &RenderError) -> Failure {
-    let hint = match error {
-        RenderError::NoHelm(_) => "install Helm 3.14 or newer where uplinker runs, or name it with `--helm`",
-        RenderError::NoChart { .. } => "wait for the index, or fix the mirror",
-        RenderError::Digest { .. } | RenderError::Package { .. } => "fix the mirror",
-        RenderError::Helm { .. } => "name the values in `render:`",
-        RenderError::Ceiling { .. } => "render it by hand",
-        RenderError::Outside { .. } => "try again",
-    };
-    (error.to_string(), hint)
 }

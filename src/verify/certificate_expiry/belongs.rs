@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Found, NAME, Role, placed};
+use super::{Found, ID, Role, placed};
 use crate::{
     helm::key_material::{Certificate, KeyKind, certificates},
     render::{Object, Rendering},
@@ -49,7 +49,7 @@ pub(super) fn of_all(all: &[Found]) -> Vec<Finding> {
 fn unsigned(issuer: &Found, anchors: &[&Certificate]) -> Option<Finding> {
     let reason = format!("{} is not signed by any of the trust anchors that were found", issuer.what);
     let hint = "have the issuer signed by the trust anchor, or add the anchor that signed it to the bundle";
-    let finding = Finding::warn(NAME, reason).hint(hint);
+    let finding = Finding::warn(ID, reason).hint(hint);
     is_strange(&issuer.chain, anchors).then(|| placed(issuer, finding))
 }
 
@@ -72,7 +72,7 @@ fn wrong_key(found: &Found) -> Option<Finding> {
     let wrong = found.chain.iter().take(looked_at).any(|certificate| !kinds.contains(&certificate.key));
     let reason = format!("{} has a key that is not {wanted}, and Linkerd's identity refuses it", found.what);
     let hint = format!("make a certificate with a key of {wanted}");
-    wrong.then(|| placed(found, Finding::block(NAME, reason).hint(hint)))
+    wrong.then(|| placed(found, Finding::block(ID, reason).hint(hint)))
 }
 
 /// A certificate without its bundle: the chart then prints the bundle of a certificate that it throws away.
@@ -87,7 +87,7 @@ fn of_values(rendering: &Rendering, webhook: &str) -> Option<Finding> {
                 "the value `{webhook}.crtPEM` is not signed by its `{webhook}.caBundle`, so the API server refuses it"
             );
             let strange = is_strange(&chain, &bundle.iter().collect::<Vec<_>>());
-            let finding = Finding::warn(NAME, reason)
+            let finding = Finding::warn(ID, reason)
                 .hint(format!("give the bundle that signed it in `{webhook}.caBundle`"));
             strange.then_some(finding)?
         }
@@ -97,7 +97,7 @@ fn of_values(rendering: &Rendering, webhook: &str) -> Option<Finding> {
                 "`{webhook}.crtPEM` is set without `{webhook}.caBundle`: the chart makes up another bundle at each \
                  rendering, and the API server refuses the certificate"
             );
-            Finding::warn(NAME, reason)
+            Finding::warn(ID, reason)
                 .hint(format!("set `{webhook}.caBundle` to what signed that certificate"))
         }
     };
@@ -119,7 +119,7 @@ pub(super) fn pairs(objects: &[(&Object, Place)]) -> Vec<Finding> {
             certificate.key, config.key
         );
         let hint = "commit both from one rendering, or hand them to cert-manager (`externalSecret: true`)";
-        let finding = Finding { place: Some(place.clone()), ..Finding::warn(NAME, reason).hint(hint) };
+        let finding = Finding { place: Some(place.clone()), ..Finding::warn(ID, reason).hint(hint) };
         is_strange(&chain, &bundle.iter().collect::<Vec<_>>()).then_some(finding)
     };
     PAIRS.iter().filter_map(pair).collect()
