@@ -108,12 +108,9 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         let glued = start.checked_sub(1).and_then(|n| bytes.get(n));
         let Some(word) = text.get(start..end) else { continue };
         let read = match word.parse::<EdgeVersion>() {
-            // A folder of the CLI is called `linkerd-edge-26.8.2`; another's dash makes it a name of another.
             Ok(version) if glued == Some(&b'-') => {
                 let before = text.get(..start - 1).unwrap_or_default();
-                let is_ours =
-                    ["linkerd", "linkerd2", "linkerd2-cli"].iter().any(|name| before.ends_with(name));
-                is_ours.then_some((Form::Edge, version))
+                may_stand_before(before).then_some((Form::Edge, version))
             }
             Ok(version) if !glued.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') => {
                 Some((Form::Edge, version))
@@ -127,6 +124,16 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     }
     found.sort_by_key(|t| t.span.start);
     found
+}
+
+/// Tells whether a dash and a release may follow on a text: a folder of the CLI is called `linkerd-edge-26.8.2`, a shell
+/// writes the default of a variable as `${VERSION:-edge-26.8.2}` or `${VERSION-edge-26.8.2}`; any other word before the dash
+/// makes a name of another.
+fn may_stand_before(before: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let start = before.trim_end_matches(is_name);
+    let ours = ["linkerd", "linkerd2", "linkerd2-cli"].iter().any(|name| before.ends_with(name));
+    ours || start.ends_with("${") || !before.ends_with(|c| is_name(c) || matches!(c, '.' | '-'))
 }
 
 /// Returns the releases that a text names, each once, oldest first.
@@ -309,6 +316,7 @@ mod tests {
         assert_eq!(found("We run `edge-26.8.2`, chart 2026.8.2."), ["edge-26.8.2", "2026.8.2"]);
         assert_eq!(found("linkerd-viz-2026.8.2.tgz"), ["2026.8.2"]);
         assert_eq!(found("rm ~/.linkerd2/bin/linkerd-edge-26.8.2 spark-edge-26.8.2"), ["edge-26.8.2"]);
+        assert_eq!(found("${A:-edge-26.8.2} ${A_1-edge-26.8.3} $(x-edge-26.8.4)"), ["edge-26.8.2", "edge-26.8.3"]);
         assert_eq!(found("edge-26.8.2-spark ledge-26.8.2 12026.8.2 2026.8.2.1 v2026.8.2x"), [""; 0]);
         assert_eq!(found(&format!("edge-26.8.2{} {}2026.8.2", ".".repeat(99), "0".repeat(99))), [""; 0]);
     }

@@ -265,9 +265,9 @@ fn what_cannot_be_rendered_is_named_and_the_rest_goes_on() {
     assert_eq!(
         told,
         [
-            "linkerd-crds: the chart linkerd-crds 2026.8.2 has no values file values-ha.yaml.",
-            "linkerd-multicluster: `>=1.0.0 <2.0.0` does not say which version of linkerd-multicluster is rendered.",
-            "linkerd-viz: linkerd-viz 2026.8.3: helm: a value is missing.",
+            "linkerd-crds: the chart linkerd-crds 2026.8.2 has no values file values-ha.yaml",
+            "linkerd-multicluster: `>=1.0.0 <2.0.0` does not say which version of linkerd-multicluster is rendered",
+            "linkerd-viz: linkerd-viz 2026.8.3: helm: a value is missing",
         ]
     );
     let none = render(&before, &after, &Fake { no_helm: true, ..Fake::default() });
