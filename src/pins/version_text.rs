@@ -316,7 +316,10 @@ mod tests {
         assert_eq!(found("We run `edge-26.8.2`, chart 2026.8.2."), ["edge-26.8.2", "2026.8.2"]);
         assert_eq!(found("linkerd-viz-2026.8.2.tgz"), ["2026.8.2"]);
         assert_eq!(found("rm ~/.linkerd2/bin/linkerd-edge-26.8.2 spark-edge-26.8.2"), ["edge-26.8.2"]);
-        assert_eq!(found("${A:-edge-26.8.2} ${A_1-edge-26.8.3} $(x-edge-26.8.4)"), ["edge-26.8.2", "edge-26.8.3"]);
+        assert_eq!(
+            found("${A:-edge-26.8.2} ${A_1-edge-26.8.3} $(x-edge-26.8.4)"),
+            ["edge-26.8.2", "edge-26.8.3"]
+        );
         assert_eq!(found("edge-26.8.2-spark ledge-26.8.2 12026.8.2 2026.8.2.1 v2026.8.2x"), [""; 0]);
         assert_eq!(found(&format!("edge-26.8.2{} {}2026.8.2", ".".repeat(99), "0".repeat(99))), [""; 0]);
     }

@@ -153,7 +153,7 @@ impl RenderError {
     /// Says what to do about it, in a clause.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoHelm(_) => "give uplinker a `helm` of 3.14 or newer, on `PATH` or by `--helm`",
+            Self::NoHelm(_) => "give uplinker a `helm` of 3.14 or newer",
             Self::NoChart { .. } => "check the version, and the chart index that uplinker is given",
             Self::Digest { .. } | Self::Package { .. } => {
                 "find out where this package comes from before anything of it is deployed"

@@ -333,7 +333,7 @@ fn missing(material: &Material<'_>) -> Vec<Missing> {
         chart: not.chart.clone(),
         place: not.line.map_or_else(|| not.path.to_string(), |line| format!("{}:{line}", not.path)),
         reason: not.cause.to_string(),
-        hint: sentence(not.cause.hint()),
+        hint: format!("{}.", sentence(not.cause.hint())),
         told: false,
     };
     let mut all: Vec<Missing> = material.rendered.missing.iter().map(one).collect();
