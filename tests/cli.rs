@@ -101,7 +101,7 @@ fn usage_errors() {
         ("not-a-release", &["pins", "--to", "latest"]),
         ("unknown-format", &["pins", "--format", "yaml"]),
         ("password-in-url", &["run", "--repo", "https://me:s3cret@github.com/o/n"]),
-        ("unknown-forge", &["run", "--repo", "https://github.com/o/n", "--forge", "gitlab"]),
+        ("unknown-forge", &["run", "--repo", "https://github.com/o/n", "--forge", "bitbucket"]),
         ("unknown-scheme", &["pins", "ftp://example.com/o/n"]),
         ("feed-is-no-url", &["releases", "--charts-url", "index.yaml"]),
         (

@@ -5,4 +5,6 @@
 
 #[path = "forges/gitea.rs"]
 mod gitea;
+#[path = "forges/gitlab.rs"]
+mod gitlab;
 mod support;

@@ -53,8 +53,8 @@ pub(super) struct RepositoryArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Repository")]
 pub(super) struct AccessArgs {
-    /// Where pull requests live: `github`, `gitea`, `forgejo`, or `directory:PATH` for folders of files [default: by the
-    /// URL]
+    /// Where pull requests live: `github`, `gitlab`, `gitea`, `forgejo`, or `directory:PATH` for folders of files
+    /// [default: by the URL]
     #[arg(long, env = env::FORGE, hide_env_values = true, value_name = "FORGE")]
     pub forge: Option<String>,
     /// The API of GitHub Enterprise Server [default: https://HOST/api/v3]

@@ -140,7 +140,7 @@ impl Examination<'_> {
         let forge = self.taken("forge", session::choose_forge(request, &url))?;
         let cache = request.network.cache_dir.as_deref();
         let token = self.taken("token", session.token(request, &url))?;
-        let remote = self.taken("repository", session.remote(&url, cache, token.as_ref()))?;
+        let remote = self.taken("repository", session.remote(&url, cache, token.as_ref(), Some(&forge)))?;
         let no_catalog = Catalog::default();
         let base = session.operate(request, &no_catalog, |operator| Base::read(&remote, operator));
         let of_config = base.as_ref().is_err_and(|error| error.config.is_some());

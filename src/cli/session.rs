@@ -136,8 +136,9 @@ impl<'t> Session<'t> {
             Place::Head(_) => return Err(no_origin(&request.repository)),
         };
         self.with_token(request, &url, |token| {
-            let remote = self.remote(&url, request.network.cache_dir.as_deref(), token)?;
-            match choose_forge(request, &url)? {
+            let forge = choose_forge(request, &url)?;
+            let remote = self.remote(&url, request.network.cache_dir.as_deref(), token, Some(&forge))?;
+            match forge {
                 Forge::Directory(folder) => {
                     let forge = DirectoryForge::new(&folder, &remote, Access::Write);
                     self.operate(request, catalog, |operator| work(&remote, &forge, operator))
@@ -193,11 +194,13 @@ impl<'t> Session<'t> {
             Place::Remote(url) => url,
         };
         self.with_token(request, &url, |token| {
-            let remote = self.remote(&url, request.network.cache_dir.as_deref(), token)?;
+            let forge = choose_forge(request, &url);
+            let cache = request.network.cache_dir.as_deref();
+            let remote = self.remote(&url, cache, token, forge.as_ref().ok())?;
             let ask = |forge: Result<&dyn propose::forge::Forge, &str>| {
                 self.operate(request, catalog, |operator| of_remote(&remote, forge, operator))
             };
-            match choose_forge(request, &url) {
+            match forge {
                 Ok(Forge::Directory(folder)) => ask(Ok(&DirectoryForge::new(&folder, &remote, Access::Read))),
                 Ok(Forge::Hosted { .. }) if token.is_none() => ask(Err("no token was given")),
                 Ok(Forge::Hosted { kind, api }) => ask(Ok(self.hosted(kind, &url, &api, token)?.as_ref())),
@@ -208,7 +211,7 @@ impl<'t> Session<'t> {
 
     /// Every pin and every skip of a remote.
     fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
-        let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref())?;
+        let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref(), None)?;
         list_pins(request, |helm| {
             default_branch(&remote, |tree| pipeline::pins(tree, request.to, helm.clone()))
         })
@@ -231,7 +234,7 @@ impl<'t> Session<'t> {
             Repository::Path(path) => verify(&open_path(path)?.tree)?,
             Repository::Remote(url) => {
                 let cache = request.network.cache_dir.as_deref();
-                let remote = self.remote(url.as_str(), cache, request.token.as_ref())?;
+                let remote = self.remote(url.as_str(), cache, request.token.as_ref(), None)?;
                 default_branch(&remote, verify)?
             }
         };
@@ -328,9 +331,15 @@ impl<'t> Session<'t> {
         url: &str,
         cache: Option<&Path>,
         token: Option<&Token>,
+        forge: Option<&Forge>,
     ) -> Result<GitRemote<'_>, Error> {
         let cache = cache.map(|dir| dir.join("git"));
-        let options = RemoteOptions { cache, token: token.map(Token::secret), ..RemoteOptions::default() };
+        let user = match forge {
+            Some(Forge::Hosted { kind, .. }) => Some(kind.git_user),
+            Some(Forge::Directory(_)) | None => None,
+        };
+        let token = token.map(Token::secret);
+        let options = RemoteOptions { cache, token, user, ..RemoteOptions::default() };
         Ok(GitRemote::open(url, options, &self.http)?)
     }
 

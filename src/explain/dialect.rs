@@ -30,7 +30,7 @@ impl Dialect {
     pub const COMMON: Self = Self {
         forge: "the forge",
         request: "pull request",
-        title: 250,
+        title: 248,
         body: 65_536,
         status: 140,
         signs: &[],

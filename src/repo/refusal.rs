@@ -1,7 +1,7 @@
 //! Step 3, repo: which setting stands behind a refusal.
 //!
 //! In: the words that a host sends with a refusal, over Git or over its API. Out: the setting, and the way out of it.
-//! The sentences are GitHub's and Gitea's own; what is not known here is told in the host's words. Pure.
+//! The sentences are those of GitHub, GitLab and Gitea; what is not known here is told in the host's words. Pure.
 
 use std::fmt;
 
@@ -37,6 +37,8 @@ pub enum Rule {
     Pattern,
     /// The author's address is private.
     PrivateAddress,
+    /// The author has to be a member, or the owner of the address.
+    Author,
     /// A workflow file would change.
     Workflow,
 }
@@ -94,23 +96,28 @@ impl fmt::Display for Barrier {
 impl Rule {
     /// Finds the rules that the words of a refused push tell of.
     pub fn all_of(words: &str) -> Vec<Self> {
-        let known: [(&[&str], Self); 9] = [
-            (&["verified signatures", "unverified commit"], Self::Signatures),
-            (&["force-push", "protected from force push"], Self::ForcePush),
+        let known: [(&[&str], Self); 10] = [
+            (&["verified signatures", "unverified commit", "must be signed"], Self::Signatures),
+            (&["force-push", "protected from force push", "allowed to force push"], Self::ForcePush),
             (&["must not contain merge commits"], Self::LinearHistory),
-            (&["Cannot delete", "protected from deletion"], Self::Deletion),
-            (&["creations being restricted"], Self::Creation),
+            (
+                &["Cannot delete", "protected from deletion", "allowed to delete protected branches"],
+                Self::Deletion,
+            ),
+            (&["creations being restricted", "allowed to create protected branches"], Self::Creation),
             (
                 &[
                     "through a pull request",
                     "Cannot update this protected ref",
                     "status check",
                     "Not allowed to push to protected branch",
+                    "allowed to push code to protected branches",
                 ],
                 Self::PullRequest,
             ),
             (&["pattern"], Self::Pattern),
             (&["GH007"], Self::PrivateAddress),
+            (&["is not a member of team", "one of your own verified emails"], Self::Author),
             (&["to create or update workflow"], Self::Workflow),
         ];
         let told = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
@@ -148,6 +155,10 @@ impl Rule {
                 "the author's address is private: set `commit.author` to the user's noreply address, or allow it \
                  under Settings > Emails of that user"
             }
+            Self::Author => {
+                "set `commit.author` in uplinker.yaml to the name and a verified address of the token's user, or of a \
+                 member"
+            }
             Self::Workflow => {
                 "the token may not change workflow files: give it `workflows: write`; a classic one has the scope \
                  `workflow`"
@@ -167,6 +178,7 @@ impl fmt::Display for Rule {
             Self::PullRequest => "changes come through pull requests and their checks",
             Self::Pattern => "names, messages or addresses have to match a pattern",
             Self::PrivateAddress => "no private address is published",
+            Self::Author => "commits are by members, with addresses of their own",
             Self::Workflow => "no workflow file changes",
         })
     }
@@ -221,6 +233,18 @@ mod tests {
             ),
             ("error: branch uplinker/a/platform is protected from force push", Rule::ForcePush),
             ("error: branch uplinker/a/platform is protected from deletion", Rule::Deletion),
+            (
+                "GitLab: You are not allowed to push code to protected branches on this project.",
+                Rule::PullRequest,
+            ),
+            (
+                "GitLab: You are not allowed to force push code to a protected branch on this project.",
+                Rule::ForcePush,
+            ),
+            ("GitLab: You are not allowed to create protected branches on this project.", Rule::Creation),
+            ("GitLab: Commit must be signed with a GPG key", Rule::Signatures),
+            ("GitLab: Branch name does not follow the pattern '(feature|hotfix)/*'", Rule::Pattern),
+            ("GitLab: Author 'robot@example.org' is not a member of team", Rule::Author),
         ] {
             assert_eq!(Rule::all_of(words), [rule], "{words}");
         }

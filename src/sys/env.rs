@@ -106,6 +106,14 @@ pub const GITHUB_REPOSITORY: &str = "GITHUB_REPOSITORY";
 pub const GITHUB_SERVER_URL: &str = "GITHUB_SERVER_URL";
 /// The API of that server.
 pub const GITHUB_SERVER_API_URL: &str = "GITHUB_API_URL";
+/// Set to `true` inside GitLab CI/CD.
+pub const GITLAB_CI: &str = "GITLAB_CI";
+/// The path of the job's project.
+pub const CI_PROJECT_PATH: &str = "CI_PROJECT_PATH";
+/// The server of the job.
+pub const CI_SERVER_URL: &str = "CI_SERVER_URL";
+/// The API of that server.
+pub const CI_API_V4_URL: &str = "CI_API_V4_URL";
 /// The file that takes the step's summary.
 pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The file that takes the step's outputs.
@@ -126,7 +134,7 @@ const fn bare(name: &'static str, meaning: &'static str) -> Variable {
 /// Every variable, in the order of the reference page.
 pub const VARIABLES: &[Variable] = &[
     flag(REPO, "--repo", "The repository: a URL, or a path."),
-    flag(FORGE, "--forge", "`github`, `gitea`, `forgejo`, or `directory:PATH`."),
+    flag(FORGE, "--forge", "`github`, `gitlab`, `gitea`, `forgejo`, or `directory:PATH`."),
     flag(FORGE_API_URL, "--forge-api-url", "The API of the forge, where it is not where that forge has it."),
     flag(GITHUB_API_URL, "--github-api-url", "The API of GitHub Enterprise Server."),
     bare(
@@ -185,6 +193,10 @@ pub const VARIABLES: &[Variable] = &[
     bare(GITHUB_SERVER_API_URL, "The API of that server."),
     bare(GITHUB_STEP_SUMMARY, "The file that gets the report as Markdown."),
     bare(GITHUB_OUTPUT, "The file that gets the outputs `proposed`, `url`, `release` and `exit`."),
+    bare(GITLAB_CI, "`true` inside GitLab CI/CD; the variables below count only then."),
+    bare(CI_PROJECT_PATH, "The repository, where no other is named."),
+    bare(CI_SERVER_URL, "The server of that repository."),
+    bare(CI_API_V4_URL, "The API of that server."),
     bare(NO_COLOR, "Set: no colours, unless `--color always` asks for them."),
     bare(TERM, "`dumb`: no colours and no progress."),
     bare(

@@ -52,7 +52,7 @@ fn the_first_run_opens_the_pull_request() {
     let body = pull.body.as_deref().unwrap();
     let (text, sign) = body.trim_end().rsplit_once('\n').unwrap();
     assert!(sign.starts_with("<!-- uplinker:v1 {"), "{sign}");
-    assert_eq!(text.trim_end(), BODY.trim_end());
+    assert_eq!(text.trim_end(), FORGE.words(BODY.trim_end()));
 
     let commit = play.scene.repo.open().find_commit(pull.head_sha).unwrap().author().to_owned();
     let address = match is_elsewhere() {

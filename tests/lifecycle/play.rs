@@ -459,7 +459,7 @@ impl Pass {
     pub fn sent(&self, line: &str) -> Vec<Value> {
         let line = FORGE.lines(line).pop().unwrap_or_default();
         let hits = self.entries.iter().filter(|e| without_ids(&e.line()) == line);
-        hits.map(|e| e.body.clone().unwrap_or_default()).collect()
+        hits.map(|e| FORGE.sent(&e.line(), e.body.clone().unwrap_or_default())).collect()
     }
 }
 

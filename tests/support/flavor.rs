@@ -1,8 +1,11 @@
 //! Which forge a fake host answers as.
 
+use serde_json::Value;
+
 use super::{
     gitea,
     github::{self, State},
+    gitlab,
     http::{Request, Response},
 };
 
@@ -10,6 +13,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
     GitHub,
+    GitLab,
     Gitea,
 }
 
@@ -20,6 +24,7 @@ impl Flavor {
     pub fn name(self) -> &'static str {
         match self {
             Self::GitHub => "github",
+            Self::GitLab => "gitlab",
             Self::Gitea => "gitea",
         }
     }
@@ -28,6 +33,7 @@ impl Flavor {
     pub fn repository(self, name: &str) -> String {
         match self {
             Self::GitHub => format!("/api/v3/repos/{name}"),
+            Self::GitLab => format!("/api/v4/projects/{}", name.replace('/', "%2F")),
             Self::Gitea => format!("/api/v1/repos/{name}"),
         }
     }
@@ -36,6 +42,7 @@ impl Flavor {
     pub fn answer(self, state: &mut State, request: &Request) -> Response {
         match self {
             Self::GitHub => github::answer(state, request),
+            Self::GitLab => gitlab::answer(state, request),
             Self::Gitea => gitea::answer(state, request),
         }
     }
@@ -44,7 +51,16 @@ impl Flavor {
     pub fn lines(self, line: &str) -> Vec<String> {
         match self {
             Self::GitHub => vec![line.to_owned()],
+            Self::GitLab => gitlab::lines(line),
             Self::Gitea => gitea::lines(line),
+        }
+    }
+
+    /// Returns a body that was sent with a line, in GitHub's names.
+    pub fn sent(self, line: &str, body: Value) -> Value {
+        match self {
+            Self::GitHub | Self::Gitea => body,
+            Self::GitLab => gitlab::sent(line, body),
         }
     }
 
@@ -62,6 +78,7 @@ impl Flavor {
     pub fn words(self, text: &str) -> String {
         match self {
             Self::GitHub => text.to_owned(),
+            Self::GitLab => gitlab::words(text),
             Self::Gitea => text.replace("/pull/", "/pulls/"),
         }
     }

@@ -13,6 +13,7 @@ pub mod front;
 pub mod git_server;
 pub mod gitea;
 pub mod github;
+pub mod gitlab;
 pub mod helm;
 pub mod http;
 pub mod kustomize;

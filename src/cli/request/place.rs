@@ -10,11 +10,7 @@ use crate::{
         kind::Kind,
         kinds::{self, KINDS},
     },
-    sys::{
-        env::{self, Environment},
-        http::keeps_secrets,
-        secrets::without_userinfo,
-    },
+    sys::{env::Environment, http::keeps_secrets, secrets::without_userinfo},
 };
 
 /// The API of github.com.
@@ -40,7 +36,7 @@ pub struct ForgeSettings {
     /// `--forge-api-url`.
     api: Option<Url>,
     /// The server of the workflow, its API, and what it is by that.
-    actions: Option<Workflow>,
+    workflow: Option<Workflow>,
 }
 
 /// Where a workflow runs.
@@ -79,12 +75,14 @@ impl Repository {
         if let Some(text) = named {
             return Self::parse(text);
         }
-        let workflow = environment.in_actions().then(|| environment.get(env::GITHUB_REPOSITORY)).flatten();
-        match workflow {
-            Some(name) => {
-                let server = environment.get(env::GITHUB_SERVER_URL).unwrap_or("https://github.com");
-                Self::parse(&format!("{}/{name}", server.trim_end_matches('/')))
-            }
+        let job = running_on(environment).and_then(|kind| {
+            let name = environment.get(kind.runner.repository)?;
+            let (public, _) = kind.hosts.first()?;
+            let server = environment.get(kind.runner.server).map(|server| server.trim_end_matches('/'));
+            Some(format!("{}/{name}", server.unwrap_or(&format!("https://{public}"))))
+        });
+        match job {
+            Some(url) => Self::parse(&url),
             None => Ok(Self::Path(PathBuf::from("."))),
         }
     }
@@ -223,12 +221,13 @@ impl ForgeSettings {
             }
             (named, _) => named,
         };
-        Ok(Self { named, api: api.or(of_github), actions: actions(environment)? })
+        Ok(Self { named, api: api.or(of_github), workflow: workflow(environment)? })
     }
 
     /// Returns the API that lists of repositories are asked of.
     pub fn listing_api(&self) -> String {
-        let named = self.api.as_ref().or_else(|| self.actions.as_ref().and_then(|at| at.api.as_ref()));
+        let of_workflow = self.workflow.as_ref().filter(|at| Some(at.kind) == kinds::named("github"));
+        let named = self.api.as_ref().or_else(|| of_workflow.and_then(|at| at.api.as_ref()));
         named.map_or_else(|| DOT_COM_API.to_owned(), |api| api.as_str().trim_end_matches('/').to_owned())
     }
 
@@ -244,7 +243,7 @@ impl ForgeSettings {
     pub fn choose(&self, remote: &RemoteUrl) -> Result<Forge, Error> {
         let host = remote.host();
         let known = host.as_deref().and_then(kinds::at);
-        let workflow = self.actions.as_ref().filter(|at| host_of(&at.server) == host && host.is_some());
+        let workflow = self.workflow.as_ref().filter(|at| host_of(&at.server) == host && host.is_some());
         let kind = match &self.named {
             Some(Named::Directory(path)) => return Ok(Forge::Directory(path.clone())),
             Some(Named::Kind(kind)) => Some(*kind),
@@ -282,16 +281,22 @@ impl ForgeSettings {
     }
 }
 
-/// Reads where the workflow runs. Gitea and Forgejo call their variables as GitHub does; their API tells them apart.
-fn actions(environment: &Environment) -> Result<Option<Workflow>, Error> {
-    let server = environment.in_actions().then(|| environment.get(env::GITHUB_SERVER_URL)).flatten();
-    let Some(server) = server else { return Ok(None) };
-    let api = environment.get(env::GITHUB_SERVER_API_URL);
-    let api = api.map(|text| api_url(env::GITHUB_SERVER_API_URL, text)).transpose()?;
-    let below = |kind: &&&Kind| api.as_ref().is_some_and(|api| api.path().ends_with(kind.below));
-    let kind = KINDS.iter().find(below).copied().or(kinds::named("github"));
-    let server = api_url(env::GITHUB_SERVER_URL, server)?;
-    Ok(kind.map(|kind| Workflow { server, api, kind }))
+/// The first forge that could have started this job.
+fn running_on(environment: &Environment) -> Option<&'static Kind> {
+    KINDS.iter().copied().find(|kind| environment.get(kind.runner.inside) == Some("true"))
+}
+
+/// Reads where the workflow runs. Forges that share their variables are told apart by their API.
+fn workflow(environment: &Environment) -> Result<Option<Workflow>, Error> {
+    let Some(first) = running_on(environment) else { return Ok(None) };
+    let runner = first.runner;
+    let Some(server) = environment.get(runner.server) else { return Ok(None) };
+    let api = environment.get(runner.api).map(|text| api_url(runner.api, text)).transpose()?;
+    let is_it = |kind: &&&Kind| {
+        kind.runner == runner && api.as_ref().is_some_and(|api| api.path().ends_with(kind.below))
+    };
+    let kind = KINDS.iter().find(is_it).copied().unwrap_or(first);
+    Ok(Some(Workflow { server: api_url(runner.server, server)?, api, kind }))
 }
 
 /// The forges, as they are named on a command line.
@@ -428,6 +433,16 @@ mod tests {
             ("gitea", "https://example.com/git/api/v1".into()),
             "below a folder"
         );
+        assert_eq!(
+            chosen(&none, "git@gitlab.com:acme/mesh/config.git"),
+            ("gitlab", "https://gitlab.com/api/v4".into()),
+            "in groups"
+        );
+        let named = settings(Some("gitlab"), None, &[]).unwrap();
+        assert_eq!(
+            chosen(&named, "https://git.example.com:8443/acme/mesh/eu/config.git"),
+            ("gitlab", "https://git.example.com:8443/api/v4".into())
+        );
         // A runner of Gitea's speaks as GitHub's does.
         let inside = [
             ("GITHUB_ACTIONS", "true"),
@@ -441,6 +456,24 @@ mod tests {
         );
         let error = settings(Some("gitea"), Some("https://h/api/v3"), &[]).unwrap_err();
         assert!(error.message.contains("Gitea") && error.hints[0].contains("--forge-api-url"), "{error:?}");
+    }
+
+    #[test]
+    fn a_job_of_gitlab_names_its_project_and_api() {
+        let inside = [
+            ("GITLAB_CI", "true"),
+            ("CI_PROJECT_PATH", "acme/mesh/config"),
+            ("CI_SERVER_URL", "https://git.example.com"),
+            ("CI_API_V4_URL", "https://git.example.com/api/v4"),
+        ];
+        let repository = Repository::of(None, &Environment::of(inside)).unwrap();
+        assert_eq!(repository.to_string(), "https://git.example.com/acme/mesh/config");
+        let settings = settings(None, None, &inside).unwrap();
+        let forge = settings.choose(&remote("https://git.example.com/acme/mesh/config")).unwrap();
+        assert!(
+            matches!(forge, Forge::Hosted { api, kind } if api.path() == "/api/v4" && kind.name == "gitlab")
+        );
+        assert_eq!(settings.listing_api(), DOT_COM_API, "lists are asked of GitHub");
     }
 
     #[test]

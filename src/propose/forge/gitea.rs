@@ -19,7 +19,7 @@ use serde_json::json;
 use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, STATUS, Status,
     address::{Address, NoRepository, PATH},
-    kind::{Kind, Opening},
+    kind::{ACTIONS, Kind, Opening},
     preflight::{Needed, Seen, Subject},
     rest::{
         self, Asked, Known, Manners, Method, PAGES, Plain, Refused, Reply, Rest, Sent, opened_after_all,
@@ -48,6 +48,9 @@ pub const KIND: Kind = Kind {
     hosts: &[("gitea.com", "https://gitea.com/api/v1")],
     below: API,
     groups: false,
+    // It takes any.
+    git_user: "x-access-token",
+    runner: &ACTIONS,
     needs: "`write:repository`, `write:issue` for labels and people, and `read:user`",
     open: |opening| Ok(Box::new(Gitea::new(opening, KIND.dialect)?)),
 };

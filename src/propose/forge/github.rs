@@ -36,7 +36,7 @@ pub use self::{
 use super::{
     Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
     issues::Issues,
-    kind::{Kind, Opening},
+    kind::{ACTIONS as ACTIONS_RUNNER, Kind, Opening},
     preflight::{Needed, Seen, Subject},
     rest::{self, Asked, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, opened_after_all},
 };
@@ -54,6 +54,8 @@ pub const KIND: Kind = Kind {
     hosts: &[("github.com", "https://api.github.com")],
     below: "/api/v3",
     groups: false,
+    git_user: "x-access-token",
+    runner: &ACTIONS_RUNNER,
     needs: "`contents: write` and `pull-requests: write`",
     open: |Opening { http, git_url, api, token }| {
         let address = Address::of(git_url, Some(api)).map_err(|error| ForgeError::Rejected {

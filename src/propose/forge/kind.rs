@@ -4,7 +4,10 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::{Forge, ForgeError};
-use crate::{explain::Dialect, sys::http::Http};
+use crate::{
+    explain::Dialect,
+    sys::{env, http::Http},
+};
 
 /// A forge with an API, as the operator chooses it.
 #[derive(Debug)]
@@ -19,11 +22,36 @@ pub struct Kind {
     pub below: &'static str,
     /// Whether a repository may lie in groups of groups.
     pub groups: bool,
+    /// The name that goes with a token over HTTPS, for Git.
+    pub git_user: &'static str,
+    /// How its own jobs are told where they run.
+    pub runner: &'static Runner,
     /// What a token needs, in the forge's words.
     pub needs: &'static str,
     /// Opens one repository; no request is made yet.
     pub open: for<'h> fn(Opening<'h, '_>) -> Result<Box<dyn Forge + 'h>, ForgeError>,
 }
+
+/// The variables of a forge's own jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Runner {
+    /// `true` in such a job.
+    pub inside: &'static str,
+    /// The root of the forge.
+    pub server: &'static str,
+    /// The root of its API.
+    pub api: &'static str,
+    /// The path of the repository.
+    pub repository: &'static str,
+}
+
+/// Those of GitHub Actions, which Gitea and Forgejo set as well.
+pub const ACTIONS: Runner = Runner {
+    inside: env::GITHUB_ACTIONS,
+    server: env::GITHUB_SERVER_URL,
+    api: env::GITHUB_SERVER_API_URL,
+    repository: env::GITHUB_REPOSITORY,
+};
 
 /// A repository on a forge.
 #[derive(Clone, Copy)]

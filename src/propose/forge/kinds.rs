@@ -2,10 +2,10 @@
 //!
 //! In: a name or a host. Out: a [`Kind`], which each forge gives as data. A forge is a folder and a row here.
 
-use super::{gitea, github, kind::Kind};
+use super::{gitea, github, gitlab, kind::Kind};
 
 /// All forges with an API.
-pub const KINDS: &[&Kind] = &[&github::KIND, &gitea::KIND, &gitea::FORGEJO];
+pub const KINDS: &[&Kind] = &[&github::KIND, &gitlab::KIND, &gitea::KIND, &gitea::FORGEJO];
 
 /// Finds a forge by its name.
 pub fn named(name: &str) -> Option<&'static Kind> {

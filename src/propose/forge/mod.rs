@@ -7,6 +7,7 @@ mod address;
 pub mod directory;
 pub mod gitea;
 pub mod github;
+pub mod gitlab;
 pub mod issues;
 pub mod kind;
 pub mod kinds;

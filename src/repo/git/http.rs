@@ -28,7 +28,7 @@ const MAX_REDIRECTS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(400);
 /// A read that took longer to fail is not repeated: the run's own time is bounded too.
 const QUICK: Duration = Duration::from_secs(2);
-/// GitHub's name for the user behind a token; other forges accept any.
+/// The name beside a token, where the forge is not known: most take any.
 const USER: &str = "x-access-token";
 
 /// What is asked of a Git server.
@@ -45,6 +45,7 @@ pub struct HttpServer<'h> {
     http: &'h Http,
     /// Where the repository is now; a server on the same host may have said that it was renamed.
     url: RefCell<Url>,
+    user: &'static str,
     token: Option<SecretString>,
 }
 
@@ -62,9 +63,9 @@ impl Service {
 // === impl HttpServer ===
 
 impl<'h> HttpServer<'h> {
-    /// Makes no request yet.
-    pub fn new(http: &'h Http, url: Url, token: Option<SecretString>) -> Self {
-        Self { http, url: RefCell::new(url), token }
+    /// Makes no request yet; `user` is the name that goes with the token.
+    pub fn new(http: &'h Http, url: Url, user: Option<&'static str>, token: Option<SecretString>) -> Self {
+        Self { http, url: RefCell::new(url), user: user.unwrap_or(USER), token }
     }
 
     /// Returns the address without credentials, as the server last gave it.
@@ -75,7 +76,7 @@ impl<'h> HttpServer<'h> {
     /// Returns the header that carries the token, for libgit2: sent at once, it saves the round trip that ends in 401.
     pub fn authorization(&self) -> Option<SecretString> {
         let token = self.token.as_ref()?.expose_secret();
-        let pair = base64::engine::general_purpose::STANDARD.encode(format!("{USER}:{token}"));
+        let pair = base64::engine::general_purpose::STANDARD.encode(format!("{}:{token}", self.user));
         Some(format!("Authorization: Basic {pair}").into())
     }
 
@@ -99,7 +100,7 @@ impl<'h> HttpServer<'h> {
         let url = format!("{}/info/refs?service={}", self.url(), service.name());
         let mut request = self.http.staying_client().get(url).header(header::PRAGMA, "no-cache");
         if let Some(token) = &self.token {
-            request = request.basic_auth(USER, Some(token.expose_secret()));
+            request = request.basic_auth(self.user, Some(token.expose_secret()));
         }
         let mut response = request.send().await?;
         self.http.traffic().count(self.url.borrow().host_str().unwrap_or_default(), response.headers());
@@ -280,6 +281,7 @@ mod tests {
         HttpServer::new(
             http,
             Url::parse("https://git.example.com/o/r").unwrap(),
+            None,
             Some("t0ken".to_owned().into()),
         )
     }

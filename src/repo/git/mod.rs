@@ -68,6 +68,8 @@ pub struct RemoteOptions {
     pub cache: Option<PathBuf>,
     /// The token for HTTP.
     pub token: Option<SecretString>,
+    /// The name that goes with it, where the forge wants one.
+    pub user: Option<&'static str>,
     /// Whether a token may go unencrypted to another machine.
     pub plain_http: bool,
     /// Key and known hosts for SSH.
@@ -105,11 +107,11 @@ enum Link<'h> {
 impl<'h> GitRemote<'h> {
     /// Opens a remote; no request is made yet, except that a folder of this machine must be there.
     pub fn open(url: &str, options: RemoteOptions, http: &'h Http) -> Result<Self, GitError> {
-        let RemoteOptions { cache, token, plain_http, ssh, limits } = options;
+        let RemoteOptions { cache, token, user, plain_http, ssh, limits } = options;
         let address = Address::parse(url, token.is_some(), plain_http)?;
         let name = address.shown();
         let (link, cache) = match address {
-            Address::Http(url) => (Link::Http(HttpServer::new(http, url, token)), cache),
+            Address::Http(url) => (Link::Http(HttpServer::new(http, url, user, token)), cache),
             Address::Ssh(url) => (Link::Ssh(url), cache),
             Address::Local(path) => (Link::Local(LocalRemote::open(&path)?), None),
         };

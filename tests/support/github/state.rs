@@ -302,7 +302,7 @@ impl State {
     /// Opens a pull request.
     pub fn open_pull(&mut self, repo: &str, draft: &Draft<'_>) -> u64 {
         let (id, at) = (self.new_id(), self.tick());
-        let short = repo.split('/').nth(1).unwrap_or_default();
+        let short = repo.rsplit('/').next().unwrap_or_default();
         let head_repo = format!("{}/{short}", draft.head_owner);
         let repo = self.repo_mut(repo).expect("the repository");
         let number = repo.take_number();
@@ -532,7 +532,7 @@ impl Token {
     }
 }
 
-/// Returns the owner of `owner/name`.
+/// Returns the owner of `owner/name`, or all groups before the name.
 pub fn owner_of(repo: &str) -> &str {
-    repo.split('/').next().unwrap_or_default()
+    repo.rsplit_once('/').map_or("", |(owner, _)| owner)
 }

@@ -232,7 +232,12 @@ fn stops(rule: Rule, history: History) -> bool {
     match rule {
         Rule::Signatures | Rule::Creation | Rule::PullRequest => true,
         Rule::ForcePush => history == History::Replace,
-        Rule::LinearHistory | Rule::Deletion | Rule::Pattern | Rule::PrivateAddress | Rule::Workflow => false,
+        Rule::LinearHistory
+        | Rule::Deletion
+        | Rule::Pattern
+        | Rule::PrivateAddress
+        | Rule::Author
+        | Rule::Workflow => false,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The fields that are given, as the body of a request.
-fn fields<const N: usize>(given: [(&str, Option<&str>); N]) -> Value {
+pub(in crate::propose::forge) fn fields<const N: usize>(given: [(&str, Option<&str>); N]) -> Value {
     let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
     Value::Object(given.collect::<Map<_, _>>())
 }
