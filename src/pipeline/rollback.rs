@@ -25,7 +25,8 @@ use crate::{
     policy::{Hold, HoldReason, OnFailure, StatusCheck},
     render::Renderings,
     repo::{CommitId, Overlay, RepoPath},
-    verify::Clock,
+    report::StageDecision,
+    verify::{Clock, Severity},
 };
 
 /// How many changes of a stage's files are looked back over.
@@ -86,6 +87,20 @@ pub(super) fn draft(
     let last = case.last_change(landed)?;
     let last = last.map(|last| Last { undone: Undone { failure, ..last.undone }, ..last });
     taken_back(case, last, base, operator, landed)
+}
+
+/// Closes the pull request of a way back that there is no more.
+pub(super) fn outdated(case: Case<'_>, draft: Draft) -> Draft {
+    let blocks = || draft.report.findings.iter().find(|finding| finding.severity == Severity::Block);
+    let reason = match &draft.report.decision {
+        StageDecision::Hold { hold: Hold { reason: HoldReason::NoWayBack { reason }, .. }, .. } => {
+            reason.clone()
+        }
+        StageDecision::Blocked(_) => blocks().map(|finding| finding.reason.clone()).unwrap_or_default(),
+        _ => return draft,
+    };
+    let hold = Hold { reason: HoldReason::WayBackGone { reason }, release: None, until: None };
+    case.without_proposal(held(case.stage, hold))
 }
 
 fn taken_back(

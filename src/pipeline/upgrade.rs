@@ -65,6 +65,9 @@ pub(super) fn draft(
         let is_open = landed.goes_back(case)?;
         if failure.is_some() || is_open {
             let back = rollback::draft(case, base, operator, landed, failure)?;
+            if is_open && back.wanted.is_none() {
+                return Ok(Some(rollback::outdated(case, back)));
+            }
             // Where there is no way back, there may be one onward.
             if is_open || back.wanted.is_some() || held_back.is_some() {
                 return Ok(Some(back));

@@ -64,12 +64,7 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::HopUnavailable { hop, reason } => {
             format!("{release} waits until the required stop {hop} can be taken ({reason})")
         }
-        HoldReason::Serves { installation, running, stop } => {
-            format!(
-                "{release} waits until `{installation}`, which files of this target serve too, has gone from {running} by \
-                 the required stop {stop}"
-            )
-        }
+        HoldReason::Serves { installation, running, stop } => serves(&release, installation, *running, *stop),
         HoldReason::After { target } => {
             format!(
                 "{release} waits until target `{target}`, whose files this installation reads too, is there"
@@ -77,12 +72,8 @@ pub fn describe(hold: &Hold) -> String {
         }
         HoldReason::WentBack { from, pull, undone } => of_way_back(&release, *from, (*pull, *undone)),
         HoldReason::NoWayBack { reason } => format!("nothing is taken back until that is settled: {reason}"),
-        HoldReason::ProxiesAhead { target, running } => {
-            format!(
-                "the control plane is not taken back until the proxies of `{target}`, which are pinned to {running}, are: \
-                 none may be ahead of it"
-            )
-        }
+        HoldReason::WayBackGone { reason } => way_back_gone(reason),
+        HoldReason::ProxiesAhead { target, running } => proxies_ahead(target, *running),
         HoldReason::Gone => {
             "no pin has this target any more: what it had goes with another target, or is gone".to_owned()
         }
@@ -96,13 +87,33 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::ControlPlaneWentBack { running } => {
             behind(&format!("which went back to {running}"), &release)
         }
-        HoldReason::ControlPlaneGoesBack { to } => {
-            format!(
-                "proxies wait until the pull request that takes the control plane back to {to} is merged or closed"
-            )
-        }
+        HoldReason::ControlPlaneGoesBack { to } => going_back(*to),
         HoldReason::ControlPlaneBehind { running } => behind(&format!("now at {running}"), &release),
     }
+}
+
+fn serves(release: &str, installation: &str, running: EdgeVersion, stop: EdgeVersion) -> String {
+    format!(
+        "{release} waits until `{installation}`, which files of this target serve too, has gone from {running} by the \
+         required stop {stop}"
+    )
+}
+
+fn way_back_gone(reason: &str) -> String {
+    format!("what was to be taken back cannot be any more, until that is settled: {reason}")
+}
+
+fn proxies_ahead(target: &str, running: EdgeVersion) -> String {
+    format!(
+        "the control plane is not taken back until the proxies of `{target}`, which are pinned to {running}, are: none may \
+         be ahead of it"
+    )
+}
+
+fn going_back(to: EdgeVersion) -> String {
+    format!(
+        "proxies wait until the pull request that takes the control plane back to {to} is merged or closed"
+    )
 }
 
 fn behind(control_plane: &str, release: &str) -> String {

@@ -224,6 +224,11 @@ pub enum HoldReason {
         /// Why.
         reason: String,
     },
+    /// What a pull request would take back cannot be taken back any more.
+    WayBackGone {
+        /// Why.
+        reason: String,
+    },
     /// The control plane's last change is to be taken back, and its proxies are ahead of where it would go.
     ProxiesAhead {
         /// Whose proxies.
@@ -339,6 +344,7 @@ impl HoldReason {
                 | Self::NothingMoves { .. }
                 | Self::OtherChannel { .. }
                 | Self::Gone
+                | Self::WayBackGone { .. }
                 | Self::ProxiesAhead { .. }
                 | Self::ControlPlaneWentBack { .. }
                 | Self::ControlPlaneGoesBack { .. }

@@ -190,6 +190,22 @@ fn while_the_control_plane_is_to_go_back_its_proxies_do_not_go_ahead() {
 }
 
 #[test]
+fn a_way_back_that_is_no_more_is_closed() {
+    let (play, _) = merged(CONFIG, Merge::Squash);
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
+    // Somebody went on by hand: there is another change to be taken back now.
+    for path in CHARTS {
+        play.replace("main", path, "2026.8.3", "2026.8.2");
+    }
+    let words =
+        "default, platform: on hold: what was to be taken back cannot be any more, until that is settled: ";
+    play.run().exits(0).prints(&[words, "; closed http://"]);
+    assert!(!play.pull(2).open);
+    play.run().exits(0);
+    play.settles(0);
+}
+
+#[test]
 fn a_rollback_that_is_closed_or_only_looked_at_leaves_all_as_it_is() {
     let (play, _) = merged(CONFIG, Merge::Squash);
     let before = play.world();
