@@ -18,6 +18,7 @@ mod lifecycle {
     mod merged;
     mod merging;
     mod moved;
+    mod odd;
     mod opened;
     mod people;
     mod planned;
