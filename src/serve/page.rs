@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use jiff::Timestamp;
-use minijinja::{Environment, UndefinedBehavior, Value, context, escape_formatter, value::Serde};
+use minijinja::{Environment, HtmlEscape, UndefinedBehavior, Value, context, escape_formatter, value::Serde};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
@@ -48,7 +48,6 @@ struct Row<'f> {
     behind: Option<String>,
     next: Option<EdgeVersion>,
     waits: Option<&'f str>,
-    until: Option<Timestamp>,
     pull: Option<&'f OpenPull>,
 }
 
@@ -125,7 +124,6 @@ fn rows(known: &Known, is_meant: impl Fn(&StatusRow) -> bool) -> Vec<Row<'_>> {
         behind: row.behind.as_ref().map(|behind| behind.words()),
         next: row.next,
         waits: row.waits.as_deref(),
-        until: row.until,
         pull: row.pull_request.as_ref(),
     });
     shown.collect()
@@ -145,6 +143,20 @@ fn render(name: &str, data: Value) -> Page {
     }
 }
 
+/// Shows what stands between backticks as code; a backtick without its other is text.
+fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let shown = parts.iter().enumerate().map(|(n, part)| {
+        let part = HtmlEscape(&for_terminal(part)).to_string();
+        match (n % 2 == 1, n + 1 == parts.len()) {
+            (false, _) => part,
+            (true, false) => format!("<code>{part}</code>"),
+            (true, true) => format!("`{part}"),
+        }
+    });
+    shown.collect()
+}
+
 fn templates() -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -159,6 +171,7 @@ fn templates() -> Result<Environment<'static>, minijinja::Error> {
         Err(_) => time.to_owned(),
     });
     templates.add_filter("segment", |text: &str| utf8_percent_encode(text, SEGMENT).to_string());
+    templates.add_filter("prose", |text: &str| Value::from_safe_string(prose(text)));
     // A forge's word for an address may be anything, such as a script.
     templates.add_filter("web", |url: Value| {
         url.as_str().is_some_and(|url| url.starts_with("https://") || url.starts_with("http://"))
@@ -220,6 +233,11 @@ mod tests {
             None,
         );
         board
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_nothing_else_is_more_than_text() {
+        assert_eq!(prose("waits for `a<b>` & `c"), "waits for <code>a&lt;b&gt;</code> &amp; `c");
     }
 
     #[test]
