@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod body;
+mod by_chance;
 mod clone;
 mod edit;
 mod fixture;
@@ -17,6 +18,8 @@ mod scan;
 mod support;
 mod table;
 mod warm;
+#[path = "../../tests/years/mod.rs"]
+mod years;
 
 use std::process::ExitCode;
 
@@ -29,7 +32,7 @@ pub struct Scale {
 
 type Work = fn(&Scale) -> Vec<Row>;
 
-const WORKS: [(&str, Work); 7] = [
+const WORKS: [(&str, Work); 8] = [
     ("scan", scan::rows),
     ("clone", clone::rows),
     ("edit", edit::rows),
@@ -37,6 +40,7 @@ const WORKS: [(&str, Work); 7] = [
     ("body", body::rows),
     ("warm", warm::rows),
     ("serve", warm::served),
+    ("years", by_chance::rows),
 ];
 
 // === impl Scale ===
