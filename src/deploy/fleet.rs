@@ -10,11 +10,21 @@ use super::{
 };
 use crate::repo::RepoPath;
 
+/// What a bundle says of the namespace that Fleet makes for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Namespaced<'d> {
+    /// Its name, where that is told.
+    pub name: Option<&'d Scalar>,
+    /// Its labels.
+    pub labels: Option<&'d Value>,
+    /// Its annotations.
+    pub annotations: &'d Value,
+}
+
 /// Reads a bundle; none where the document is no `fleet.yaml`, or brings no chart from elsewhere.
 pub fn releases(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<ChartRelease> {
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
-    let namespace = ["targetNamespace", "namespace", "defaultNamespace"];
-    let namespace = namespace.iter().find_map(|key| document.scalar(&[key]));
+    let namespace = namespace(document);
     let mut found: Vec<ChartRelease> =
         release(files, path, helm, namespace, String::new()).into_iter().collect();
     for (n, target) in document.list_at("targetCustomizations").iter().enumerate() {
@@ -24,6 +34,23 @@ pub fn releases(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<Cha
         found.extend(release(files, path, &both, target.scalar(&["namespace"]).or(namespace), part));
     }
     found
+}
+
+/// Reads the annotations of a bundle's namespace, and those that a target has instead (`namespaceAnnotations`).
+pub fn namespaces(document: &Value) -> Vec<Namespaced<'_>> {
+    let targets = document.list_at("targetCustomizations").iter();
+    let mut found = Vec::new();
+    for said in std::iter::once(document).chain(targets).filter(|_| is_fleet(document)) {
+        let Some(annotations) = said.get("namespaceAnnotations") else { continue };
+        let name = namespace(said).or_else(|| namespace(document));
+        let labels = said.get("namespaceLabels").or_else(|| document.get("namespaceLabels"));
+        found.push(Namespaced { name, labels, annotations });
+    }
+    found
+}
+
+fn namespace(said: &Value) -> Option<&Scalar> {
+    ["targetNamespace", "namespace", "defaultNamespace"].iter().find_map(|key| said.scalar(&[key]))
 }
 
 /// Tells a `fleet.yaml` from an object or values in a file of that name.
@@ -105,6 +132,19 @@ mod tests {
         assert_eq!(shown(text), ["linkerd-crds 2026.8.2", "linkerd-crds 2026.7.1"]);
         let values = found(text)[0].values().value;
         assert_eq!(values.text(&["linkerdVersion"]).unwrap(), "edge-26.8.1");
+    }
+
+    #[test]
+    fn a_bundle_and_its_targets_annotate_their_namespaces() {
+        let text = "defaultNamespace: shop\nnamespaceLabels: {a: b}\nnamespaceAnnotations: {x: '1'}\ntargetCustomizations:\n- name: a\n  namespace: other\n  namespaceAnnotations: {x: '2'}\n- name: b\n";
+        let tree = files(&[("fleet.yaml", text)]);
+        let documents = tree.documents("fleet.yaml").unwrap();
+        let one = |made: &Namespaced<'_>| {
+            let name = made.name.map(|name| name.text().into_owned()).unwrap_or_default();
+            format!("{name} {} {}", made.annotations.text(&["x"]).unwrap(), made.labels.is_some())
+        };
+        let found: Vec<String> = namespaces(&documents[0]).iter().map(one).collect();
+        assert_eq!(found, ["shop 1 true", "other 2 true"]);
     }
 
     #[test]

@@ -274,9 +274,10 @@ fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
             chart::dependencies(context, place, root, found);
         } else if matches!(name, "Chart.lock" | "requirements.lock") {
             chart::lock(context, place, root, found);
-        } else if matches!(name, "fleet.yaml" | "fleet.yml") && root.get("helm").is_some() {
-            deployed::fleet(context, place, claims);
         }
+    }
+    if matches!(name, "fleet.yaml" | "fleet.yml") {
+        deployed::fleet(context, place, claims);
     }
 }
 

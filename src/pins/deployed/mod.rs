@@ -18,8 +18,11 @@ mod uses;
 mod values;
 mod values_files;
 
-use super::{PinKind, Skipped, context::Context, found::Found, place::Place};
-use crate::deploy::{Files as _, fleet};
+use super::{Home, PinKind, Skipped, annotation, context::Context, found::Found, place::Place};
+use crate::{
+    deploy::{Files as _, Scalar, fleet},
+    linkerd::PROXY_VERSION,
+};
 
 pub(super) use by_file::{helmfile, terraform};
 pub(super) use charts::report as report_charts;
@@ -49,6 +52,12 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
         for release in fleet::releases(context.files, path, document) {
             take_release(context, &release, PinKind::Fleet, claims);
             claims.uses.take(context, &release);
+        }
+        for made in fleet::namespaces(document) {
+            let Some(version) = made.annotations.scalar(&[PROXY_VERSION]) else { continue };
+            let name = made.name.map(Scalar::text);
+            let home = context.options.homes.then(|| Home::new(name.as_deref(), made.labels));
+            claims.take(version, &annotation::spec().at_home(home));
         }
     }
 }
