@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    explain::marker,
+    linkerd::EdgeVersion,
     pipeline::Error,
     propose::forge::{Forge, OpenPulls, PullRequest, PullState},
 };
@@ -64,9 +66,20 @@ impl Lists {
     }
 
     /// Takes what is known of a branch, if it is enough. What is open is all that matters where nothing is wanted, and
-    /// where one that leads to the base branch is open; otherwise the closed ones matter too.
-    pub fn take(&mut self, branch: &str, base: &str, is_wanted: bool) -> Option<Vec<PullRequest>> {
-        let enough = |pulls: &Vec<PullRequest>| !is_wanted || pulls.iter().any(|p| p.base == base);
+    /// where one that leads to the base branch is open and goes no further than what is wanted; otherwise the closed ones
+    /// matter too.
+    pub fn take(
+        &mut self,
+        branch: &str,
+        base: &str,
+        wanted: Option<EdgeVersion>,
+    ) -> Option<Vec<PullRequest>> {
+        let goes_no_further = |pull: &PullRequest, wanted| {
+            pull.base == base && marker::read(&pull.body).is_none_or(|marker| marker.release <= wanted)
+        };
+        let enough = |pulls: &Vec<PullRequest>| {
+            wanted.is_none_or(|wanted| pulls.iter().any(|pull| goes_no_further(pull, wanted)))
+        };
         self.all.remove(branch).or_else(|| self.open.remove(branch).filter(enough))
     }
 }

@@ -103,10 +103,14 @@ impl Proposing<'_> {
         intent: &Intent<'_>,
         lists: &mut Lists,
     ) -> ProposalContext<'_> {
+        let wanted = match intent {
+            Intent::Propose(proposal) => Some(proposal.wanted.undoes.unwrap_or(proposal.wanted.release)),
+            Intent::Withdraw => None,
+        };
         ProposalContext {
             forge: self.forge,
             remote: self.remote,
-            known: lists.take(&branch, &self.base.branch, matches!(intent, Intent::Propose(_))),
+            known: lists.take(&branch, &self.base.branch, wanted),
             branch,
             base: self.base.branch.clone(),
             target: draft.report.target.clone(),

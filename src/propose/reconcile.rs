@@ -270,9 +270,21 @@ impl Case<'_> {
             let held = Some(Held::PersonsBranch { pull: open.pull.number });
             return Ok(Outcome { actions: self.note(open), held, pull });
         }
+        // One that would go down, since its release goes no further, stops at what somebody said no to.
+        if self.goes_down(open)
+            && let Some(held) = self.declined()?
+        {
+            return Ok(Outcome { actions: close(open, self.seen, None)?, held: Some(held), pull: None });
+        }
         let retake = retake && head.ownership == Ownership::Person;
         let push = if retake { Some(self.grow(tip, None, true)) } else { self.push(tip, open, head) };
         Ok(Outcome { actions: self.update(open, push), held: None, pull })
+    }
+
+    /// Tells whether an open upgrade is to become one to an older release.
+    fn goes_down(&self, open: &Seen) -> bool {
+        let was = open.marker.as_ref().filter(|marker| marker.undoes.is_none());
+        self.wanted.undoes.is_none() && was.is_some_and(|marker| marker.release > self.wanted.release)
     }
 
     /// Nothing is to be done, as far as the marker tells.

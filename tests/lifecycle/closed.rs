@@ -208,3 +208,24 @@ fn somebody_elses_pull_request_from_a_fork_is_not_ours() {
     play.expect_platform(2, 3, &play.files("main"), &[play.tip("main")]);
     play.settles(0);
 }
+
+#[test]
+fn an_open_pull_request_does_not_go_down_to_what_was_declined() {
+    let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
+    play.scene.github.close(REPO, 1, "ada");
+    play.publish(4);
+    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.4: opened http://"]);
+    play.commit(
+        "main",
+        "uplinker.yaml",
+        "version: 1\ndataPlane:\n  pins: ignore\npolicy:\n  skip: [edge-26.8.4]\n",
+    );
+    play.run()
+        .exits(0)
+        .prints(&["left alone, edge-26.8.3 was declined in #1; the next release will be offered"]);
+    assert!(!play.pull(2).open && play.scene.repo.tip(PLATFORM).is_none());
+    play.settles(0);
+    // That it was closed is nobody's no.
+    play.commit("main", "uplinker.yaml", "version: 1\ndataPlane:\n  pins: ignore\n");
+    play.run().exits(0).prints(&["edge-26.8.2 → edge-26.8.4: opened http://"]);
+}
