@@ -16,8 +16,15 @@ use support::{
     scene::{PLATFORM, REPO, TOKEN},
 };
 use uplinker::{
-    propose::forge::{
-        Closer, Extras, ForgeError, NewPull, PullPatch, PullState, Status, kind::Opening, kinds,
+    propose::{
+        History,
+        forge::{
+            Closer, Extras, ForgeError, NewPull, PullPatch, PullState, Status,
+            issues::Issue,
+            kind::Opening,
+            kinds,
+            preflight::{Needed, Seen, Subject},
+        },
     },
     repo::BlobId,
     sys::http::Http,
@@ -338,6 +345,94 @@ fn commits_carry_the_tokens_user() {
     token.permissions.remove("metadata");
     place.fake.token(TOKEN, token);
     assert_eq!(place.forge().identity().expect("told"), None);
+}
+
+#[test]
+fn one_issue_is_found_by_its_label_and_kept() {
+    let place = usual();
+    let forge = place.forge();
+    let issues = forge.issues().expect("GitLab has issues");
+    assert_eq!(issues.labelled().expect("a list"), []);
+    let opened = issues.open_issue("Linkerd", "Body").expect("opened");
+    assert_eq!((opened.number, opened.open, opened.body.as_str()), (1, true, "Body"));
+    issues.update_issue(&Issue { open: false, body: "New".into(), ..opened }).expect("changed");
+    let all = issues.labelled().expect("a list");
+    assert_eq!(all, [Issue { number: 1, open: false, body: "New".into() }]);
+}
+
+/// What is looked at, as `subject: what was seen`.
+fn looked_at(place: &Place, history: History) -> Vec<String> {
+    let needed = Needed {
+        branches: vec![PLATFORM.to_owned()],
+        history,
+        labels: names(&["linkerd: routine"]),
+        gates: true,
+        tip: place.head(),
+    };
+    let row = |(subject, seen): (Subject, Seen)| {
+        let said = match seen {
+            Seen::Fine(what) => format!("fine, {what}"),
+            Seen::Lacking(what, _) => format!("lacking, {what}"),
+            Seen::Untold(what, _) => format!("untold, {what}"),
+            Seen::Ruled { rule, stops, .. } => format!("rule, {rule}, stops: {stops}"),
+            Seen::Failed(error) => format!("failed, {error}"),
+        };
+        format!("{}: {said}", subject.name())
+    };
+    place.forge().preflight(&needed).into_iter().map(row).filter(|row| !row.starts_with("clock")).collect()
+}
+
+#[test]
+fn what_a_run_will_want_is_looked_at_without_writing() {
+    let place = usual();
+    place.open();
+    place.requests();
+    assert_eq!(
+        looked_at(&place, History::Append),
+        [
+            "repository: fine, acme/config is there",
+            "token: fine, commits are by robot <robot@example.org>",
+            "permissions: fine, the scope `api`, until 2099-01-31",
+            "permissions: fine, the role Developer, or one above",
+            "pull-requests: fine, can be listed",
+            "statuses: fine, can be read",
+            "gates: fine, what is said of commits can be read",
+            "labels: lacking, not in the repository: `linkerd: routine`",
+        ]
+    );
+    assert!(place.requests().iter().all(|line| line.starts_with("GET ")));
+    place.fake.ruleset(REPO, "refs/heads/uplinker/", "GitLab: You are not allowed to push code");
+    let rules = |history| looked_at(&place, history).split_off(8);
+    let push = "rules: rule, changes come through pull requests and their checks, stops: true";
+    assert_eq!(rules(History::Append), [push]);
+    assert_eq!(rules(History::Replace), [push, "rules: rule, no force-push, stops: true"]);
+    let soon = r#"{"scopes":["api"],"expires_at":"2026-01-31"}"#;
+    place.fault("GET", "/personal_access_tokens/self", Fault::Answer(Response::text(200, soon)));
+    assert_eq!(looked_at(&place, History::Append)[2], "permissions: lacking, the token ends on 2026-01-31");
+}
+
+#[test]
+fn what_is_missing_is_named_before_anything_is_written() {
+    let seen = |token: Token| {
+        let place = usual();
+        place.open();
+        place.fake.token(TOKEN, token);
+        looked_at(&place, History::Append)
+    };
+    let robot = || Token::fine_grained("robot");
+    let lacks =
+        |what: &str| format!("permissions: failed, 127.0.0.1: the token lacks the permission `{what}`");
+    assert!(seen(robot().having("contents", Level::Read)).contains(&lacks("the role Developer")));
+    assert!(seen(robot().having("pull_requests", Level::Read)).contains(&lacks("api")));
+    let nobody = seen(robot().without("metadata"));
+    assert!(nobody.contains(&"token: lacking, the token may not ask whose it is".to_owned()), "{nobody:?}");
+    let place = usual();
+    place.open();
+    place.fake.settings(REPO, |repo| repo.archived = true);
+    assert_eq!(
+        looked_at(&place, History::Append)[0],
+        "repository: failed, acme/config: the repository is archived, so it is read-only"
+    );
 }
 
 #[test]

@@ -11,10 +11,13 @@ mod hostile_texts {
     mod reading;
     mod whole;
 
-    use uplinker::explain::{
-        Dialect, Marker, Ticks,
-        body::{self, Frame},
-        marker,
+    use uplinker::{
+        explain::{
+            Dialect, Marker, Ticks,
+            body::{self, Frame},
+            marker,
+        },
+        propose::forge::kinds,
     };
 
     fn finished(text: &str) -> (String, Marker) {
@@ -22,12 +25,16 @@ mod hostile_texts {
     }
 
     fn finished_as(stage: &str, text: &str) -> (String, Marker) {
+        finished_on(&Dialect::COMMON, stage, text)
+    }
+
+    fn finished_on(dialect: &Dialect, stage: &str, text: &str) -> (String, Marker) {
         // Names of targets are short by rule.
         let target: &str = &text.chars().take(99).collect::<String>();
         let short = text.chars().take(99).collect::<String>();
         let sign = Marker::new(target, stage, page::release(), &short, &short);
         let frame = Frame {
-            dialect: &Dialect::COMMON,
+            dialect,
             target,
             stage,
             undoes: None,
@@ -38,7 +45,7 @@ mod hostile_texts {
             retry: true,
         };
         let content = uplinker::explain::Content { stage: stage.into(), ..page::filled_with(text) };
-        let text = body::text(&content, &Dialect::COMMON).expect("renders");
+        let text = body::text(&content, dialect).expect("renders");
         (body::compose(&text, &frame, &Ticks::default(), &sign).expect("renders"), sign)
     }
 
@@ -104,6 +111,38 @@ mod hostile_texts {
             let (body, _) = finished(&text);
             let effects = reading::effects(&body);
             assert!(effects.is_empty(), "{} has {effects:?}", reading::escaped(&text));
+        }
+    }
+
+    #[test]
+    fn no_text_refers_or_commands_on_gitlab() {
+        let gitlab = kinds::named("gitlab").expect("a forge").dialect;
+        let of_gitlab = [
+            "/close",
+            "/merge\n/approve",
+            "fine\n\n/label ~bug",
+            "!1",
+            "acme/mesh!12",
+            "%3",
+            "~bug",
+            "~\"a b\"",
+            "$4",
+            "&5",
+            "&#33;1",
+            "[vulnerability:1]",
+            "*iteration:\"a\"",
+            "^alert#1",
+        ];
+        for text in of_gitlab {
+            assert!(!reading::on_gitlab(text).is_empty(), "the reader sees {text}");
+        }
+        for text in corpus::texts().into_iter().chain(of_gitlab.map(str::to_owned)) {
+            for stage in ["platform", "data-plane"] {
+                let (body, _) = finished_on(gitlab, stage, &text);
+                let mut effects = reading::effects(&body);
+                effects.extend(reading::on_gitlab(&body));
+                assert!(effects.is_empty(), "{} has {effects:?}", reading::escaped(&text));
+            }
         }
     }
 

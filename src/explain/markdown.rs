@@ -137,7 +137,9 @@ fn harmless(text: &str, dialect: &Dialect) -> String {
             '/' if i == 0 && dialect.commands => entity(&mut out, c),
             c => out.push(c),
         }
-        if dialect.signs.contains(&c) && !next.is_whitespace() {
+        // What follows the text may be a name too.
+        let ends = i + 1 == chars.len();
+        if dialect.signs.contains(&c) && (ends || !next.is_whitespace()) {
             out.push_str("&#8203;");
         }
     }
@@ -351,7 +353,7 @@ mod tests {
         for (text, harmless) in [
             ("!12 and g/p!12", "&#33;&#8203;12 and g/p&#33;&#8203;12"),
             ("%3 ~bug $4 &5", "%&#8203;3 &#126;&#8203;bug &#36;&#8203;4 &#38;&#8203;5"),
-            ("100 % & more!", "100 % &#38; more&#33;"),
+            ("100 % & more!", "100 % &#38; more&#33;&#8203;"),
             ("/close", "&#47;close"),
             ("a/close", "a/close"),
         ] {

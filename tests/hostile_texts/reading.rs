@@ -52,8 +52,8 @@ fn tags(html: &str) -> Vec<String> {
     tags
 }
 
-/// Returns what the shown words would do or hide.
-pub fn effects(body: &str) -> Vec<String> {
+/// Returns the words that are shown, and the marks of ours in code among them.
+fn shown(body: &str) -> (String, Vec<String>) {
     let arena = Arena::new();
     let root = parse_document(&arena, body, &options());
     let mut shown = String::new();
@@ -75,7 +75,39 @@ pub fn effects(body: &str) -> Vec<String> {
             _ => shown.push('\n'),
         }
     }
-    let mut found = foreign_marks;
+    (shown, foreign_marks)
+}
+
+/// Returns what refers or commands on GitLab alone.
+pub fn on_gitlab(body: &str) -> Vec<String> {
+    let (shown, _) = shown(body);
+    let refers = |rest: &str| {
+        let mut chars = rest.chars();
+        let (sign, next) = (chars.next().unwrap_or(' '), chars.next().unwrap_or(' '));
+        match sign {
+            '!' | '&' | '$' => next.is_ascii_digit(),
+            '%' | '~' => next.is_alphanumeric() || next == '"',
+            '^' => rest.starts_with("^alert#"),
+            '*' => rest.starts_with("*iteration:"),
+            '[' => ["[vulnerability:", "[epic:", "[issue:"].iter().any(|kind| rest.starts_with(kind)),
+            _ => false,
+        }
+    };
+    let mut found: Vec<String> = shown
+        .char_indices()
+        .map(|(at, _)| &shown[at..])
+        .filter(|rest| refers(rest))
+        .map(|rest| rest.chars().take(30).collect())
+        .collect();
+    // Commands are looked for in the text as it was sent.
+    let command = |line: &&str| line.strip_prefix('/').is_some_and(|r| r.starts_with(char::is_alphabetic));
+    found.extend(body.lines().filter(command).map(str::to_owned));
+    found
+}
+
+/// Returns what the shown words would do or hide.
+pub fn effects(body: &str) -> Vec<String> {
+    let (shown, mut found) = shown(body);
     let chars: Vec<char> = shown.chars().collect();
     for (n, c) in chars.iter().enumerate() {
         let rest: String = chars.iter().skip(n).take(40).collect();

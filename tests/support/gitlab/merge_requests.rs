@@ -129,6 +129,15 @@ fn listed(body: &Value, name: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
+/// Refuses to open one again beside another one that is open.
+fn is_alone(call: &Call<'_>, state: &State, pull: &Pull) -> Result<(), Response> {
+    let other = |p: &&Pull| p.open && p.head_ref == pull.head_ref && p.base_ref == pull.base_ref;
+    let Some(other) = call.repo(state)?.pulls.values().find(other) else { return Ok(()) };
+    let words =
+        format!("Another open merge request already exists for this source branch: !{}", other.number);
+    Err(Response::json(409, &json!({"message": [words]})))
+}
+
 /// Changes a merge request; the labels that are missing are made.
 pub fn update(call: &Call<'_>, state: &mut State, number: u64) -> Answer {
     let token = call.developer()?;
@@ -162,15 +171,7 @@ pub fn update(call: &Call<'_>, state: &mut State, number: u64) -> Answer {
         Some(_) => return Err(wrong("state_event does not have a valid value")),
     };
     if event == Some("reopened") {
-        let repo = call.repo(state)?;
-        let other = |p: &Pull| p.open && p.head_ref == pull.head_ref && p.base_ref == pull.base_ref;
-        if let Some(other) = repo.pulls.values().find(|p| other(p)) {
-            let words = format!(
-                "Another open merge request already exists for this source branch: !{}",
-                other.number
-            );
-            return Err(Response::json(409, &json!({"message": [words]})));
-        }
+        is_alone(call, state, &pull)?;
     }
     for label in listed(&body, "add_labels") {
         let known = call.repo(state)?.labels.values().any(|known| known.name == label);
