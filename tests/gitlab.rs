@@ -295,7 +295,7 @@ fn each_refusal_is_its_own_error() {
     );
     is(
         |p| p.fake.token(TOKEN, Token::fine_grained("robot").having("contents", Level::Read)),
-        "the token lacks the permission `the scope `api` and the role Developer in the project`",
+        "the token lacks the permission `api, as Developer`",
     );
     is(
         |p| p.fake.token(TOKEN, Token::fine_grained("robot").only("acme/other")),

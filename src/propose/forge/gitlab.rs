@@ -108,7 +108,7 @@ impl<'h> GitLab<'h> {
     }
 
     fn asked(&self, what: &'static str) -> Asked<'_> {
-        self.rest.asked(what, KIND.needs)
+        self.rest.asked(what, "api, as Developer")
     }
 
     fn at(&self, below: &str) -> String {
