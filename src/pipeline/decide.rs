@@ -80,7 +80,7 @@ impl Case<'_> {
         if operator.to.or(target.policy.to).is_some() {
             return Ok(None);
         }
-        let merged = landed.merges(&target.target, stage)?;
+        let merged = landed.merges(&target.target, stage, release)?;
         let highest = plan::needs(&survey.inventory, &target.target, stage, &survey.options).highest;
         let newest = merged.into_iter().filter(|merged| merged.release >= release).max();
         // What is there of it still has not gone back; it has company that is behind. Where nothing names a release, it was

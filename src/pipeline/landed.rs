@@ -9,7 +9,11 @@ use crate::{
     explain::{CheckBox, Marker, Ticks, marker},
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, Stage},
-    pipeline::{Base, Error, case::Case, lists::Lists},
+    pipeline::{
+        Base, Error,
+        case::Case,
+        lists::{Lists, goes_no_further},
+    },
     plan::{self, Target},
     policy::StatusCheck,
     propose::{
@@ -61,8 +65,9 @@ pub(super) trait Landed {
         Ok(false)
     }
 
-    /// Returns what was merged of a stage, where no pull request for it is open.
-    fn merges(&self, _target: &Target, _stage: Stage) -> Result<Vec<Merged>, Error> {
+    /// Returns what was merged of a stage, where no pull request is open that goes on to a release: one for a newer release
+    /// would have to go down to it.
+    fn merges(&self, _target: &Target, _stage: Stage, _release: EdgeVersion) -> Result<Vec<Merged>, Error> {
         Ok(Vec::new())
     }
 
@@ -274,13 +279,12 @@ impl Landed for OnRemote<'_> {
         Ok(closed.any(|pull| marker::read(&pull.body).is_some_and(of_release)))
     }
 
-    fn merges(&self, target: &Target, stage: Stage) -> Result<Vec<Merged>, Error> {
+    fn merges(&self, target: &Target, stage: Stage, release: EdgeVersion) -> Result<Vec<Merged>, Error> {
         let Some(forge) = self.forge else { return Ok(Vec::new()) };
         let branch = self.branch(&target.name, stage);
         let mut lists = self.lists.borrow_mut();
-        let mut open = if self.is_there(&branch) { lists.open(forge, &branch, &[])? } else { Vec::new() };
-        open.retain(|pull| self.leads_to_base(pull));
-        if !open.is_empty() {
+        let open = if self.is_there(&branch) { lists.open(forge, &branch, &[])? } else { Vec::new() };
+        if open.iter().any(|pull| self.leads_to_base(pull) && goes_no_further(pull, release)) {
             return Ok(Vec::new());
         }
         let merged = lists.all(forge, &branch)?.iter().filter(|p| p.state == PullState::Merged);

@@ -74,12 +74,15 @@ impl Lists {
         base: &str,
         wanted: Option<EdgeVersion>,
     ) -> Option<Vec<PullRequest>> {
-        let goes_no_further = |pull: &PullRequest, wanted| {
-            pull.base == base && marker::read(&pull.body).is_none_or(|marker| marker.release <= wanted)
-        };
         let enough = |pulls: &Vec<PullRequest>| {
-            wanted.is_none_or(|wanted| pulls.iter().any(|pull| goes_no_further(pull, wanted)))
+            let counts = |wanted| pulls.iter().any(|pull| pull.base == base && goes_no_further(pull, wanted));
+            wanted.is_none_or(counts)
         };
         self.all.remove(branch).or_else(|| self.open.remove(branch).filter(enough))
     }
+}
+
+/// Tells whether a pull request is for a release or an older one, as far as its marker tells.
+pub(super) fn goes_no_further(pull: &PullRequest, release: EdgeVersion) -> bool {
+    marker::read(&pull.body).is_none_or(|marker| marker.release <= release)
 }

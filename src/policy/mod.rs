@@ -344,6 +344,7 @@ impl HoldReason {
                 | Self::NothingMoves { .. }
                 | Self::OtherChannel { .. }
                 | Self::Gone
+                | Self::WentBack { .. }
                 | Self::WayBackGone { .. }
                 | Self::ProxiesAhead { .. }
                 | Self::ControlPlaneWentBack { .. }

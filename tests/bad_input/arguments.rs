@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use uplinker::propose::forge::kinds::KINDS;
+
 use crate::{
     mesh,
     support::{
@@ -66,9 +68,8 @@ fn a_host_that_nobody_knows() {
     let scene = mesh();
     let url = scene.github.url("acme/config");
     let run = scene.home.run(["run", "--repo", &url]).args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN);
-    let done = writes_nothing(&scene, run)
-        .exits(2)
-        .complains(&["cannot tell which forge serves", "`--forge`: `github`, `gitea`"]);
+    let done = writes_nothing(&scene, run).exits(2).complains(&["cannot tell which forge serves"]);
+    let done = KINDS.iter().fold(done, |done, kind| done.complains(&[&format!("`{}`", kind.name)]));
     assert!(scene.requests().is_empty(), "{done}");
 }
 

@@ -9,9 +9,11 @@ use crate::support::{
 
 const WAITS: &str = "default, data-plane: on hold: the control plane's edge-26.8.3 is to prove itself first";
 
+const CONFIG: &str = "version: 1\ndataPlane:\n  pins: ignore\n";
+
 /// The first pull request was merged; proxies stay out of it.
 fn merged(how: Merge, delete_branch: bool) -> (Play, git2::Oid) {
-    let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
+    let play = Play::configured(CONFIG).begun();
     let ours = play.tip(PLATFORM);
     play.scene.github.merge(REPO, 1, how, "ada", delete_branch);
     (play, ours)
@@ -146,6 +148,14 @@ fn what_was_merged_and_reverted_is_a_no_to_that_release() {
     play.publish(4);
     play.run().exits(0).prints(&["default, platform: edge-26.8.2 → edge-26.8.4: opened http://"]);
     play.settles(0);
+
+    // An open one does not go down to it either.
+    play.commit("main", "uplinker.yaml", &format!("{CONFIG}policy:\n  skip: [edge-26.8.4]\n"));
+    play.run().exits(0).prints(&[held]);
+    assert!(!play.pull(3).open && play.scene.repo.tip(PLATFORM).is_none());
+    play.settles(0);
+    play.commit("main", "uplinker.yaml", CONFIG);
+    play.run().exits(0).prints(&["default, platform: edge-26.8.2 → edge-26.8.4: opened http://"]);
 }
 
 #[test]
