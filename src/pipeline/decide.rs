@@ -16,7 +16,7 @@ use crate::{
         promotion::{self, LookBack},
     },
     plan,
-    policy::{self, Decision, Hold, HoldReason, Needs, Policy},
+    policy::{self, Decision, Hold, HoldReason, Lack, Needs, Policy},
     report::RowReason,
 };
 
@@ -93,17 +93,26 @@ impl Case<'_> {
         }))
     }
 
-    /// Holds what is open for proxies where the control plane went back from it meanwhile: merged now, they would be ahead.
+    /// Holds what is open where that which goes first went back from it meanwhile: the control plane of proxies, a wave, a
+    /// target.
     pub(super) fn runs_ahead(&self, landed: &dyn Landed) -> Result<Option<Hold>, Error> {
         let Self { survey, target, stage } = *self;
         let plane =
             plan::control_plane(&survey.inventory, &target.target, survey.config().data_plane.control_plane);
-        let Some(running) = plane.ceiling().filter(|_| stage == Stage::DataPlane) else { return Ok(None) };
-        let ahead = landed.open_release(*self)?.filter(|open| *open > running);
-        Ok(ahead.map(|open| {
-            let reason = HoldReason::ControlPlaneWentBack { running };
-            Hold { reason, release: Some(open), until: None }
-        }))
+        let plane = plane.ceiling().filter(|_| stage == Stage::DataPlane);
+        let plane = plane.map(|running| (running, HoldReason::ControlPlaneWentBack { running }));
+        let before = promotion::before(*self).into_iter().chain(promotion::waves_before(*self));
+        let before = before.filter_map(|before| {
+            let lacks = Lack::NotRun { running: before.running };
+            Some((before.running?, HoldReason::Promotion { target: before.target, lacks }))
+        });
+        let first: Vec<(EdgeVersion, HoldReason)> = plane.into_iter().chain(before).collect();
+        if first.is_empty() {
+            return Ok(None);
+        }
+        let Some(open) = landed.open_release(*self)? else { return Ok(None) };
+        let ahead = first.into_iter().find(|(running, _)| open > *running);
+        Ok(ahead.map(|(_, reason)| Hold { reason, release: Some(open), until: None }))
     }
 
     /// Holds proxies, also those of what is open, that would be ahead of a control plane which is being taken back.

@@ -136,6 +136,21 @@ fn an_open_pull_request_is_withdrawn_where_the_release_is_gone_back_from() {
 }
 
 #[test]
+fn an_open_pull_request_is_withdrawn_though_an_older_release_is_to_go_on_later() {
+    let play = environments(1, 1);
+    ago(&play, 3 * DAY);
+    moves(&play, "staging", 1, 3);
+    play.run().exits(0).prints(&["production, platform: edge-26.8.1 → edge-26.8.3: opened"]);
+    ago(&play, HOUR);
+    moves(&play, "staging", 3, 2);
+    play.run().exits(0).prints(&[
+        "production, platform: on hold: edge-26.8.3 waits until target `staging`, now at edge-26.8.2, has run it",
+    ]);
+    assert!(!play.pull(1).open && play.scene.repo.tip(PRODUCTION).is_none());
+    play.settles(0);
+}
+
+#[test]
 fn every_target_before_it_must_have_run_it() {
     let mut files = cluster("a/", 3);
     files.extend(cluster("b/", 2));
