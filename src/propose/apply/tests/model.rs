@@ -171,9 +171,11 @@ impl World {
         if files.insert(path.into(), text.into()).as_deref() == Some(text) {
             return;
         }
+        // What the base branch has, with the same bytes, cannot be lost here.
+        let is_all_on_base = info.parents.get(1).is_some_and(|base| files == self.files(*base));
         let id = self.add(files, &info.parents, &info.message);
         // Who takes a change of their own back leaves nothing of theirs.
-        if !self.written.borrow().contains(&self.info(id).tree) {
+        if !is_all_on_base && !self.written.borrow().contains(&self.info(id).tree) {
             self.persons.borrow_mut().insert(id);
         }
         self.set(BRANCH, Some(id));
