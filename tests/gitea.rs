@@ -9,7 +9,7 @@ use support::{
     flavor::Flavor,
     github::{Level, Token},
     http::Response,
-    place::{Place, names, new_pull},
+    place::{Place, REFUSED_BY_ALL, is_refused, names, new_pull},
     scene::{PLATFORM, REPO, TOKEN},
 };
 use uplinker::{
@@ -184,33 +184,19 @@ fn a_fork_and_a_later_page_are_looked_at_as_they_are() {
 
 #[test]
 fn each_refusal_is_its_own_error() {
-    let refused = |change: fn(&Place)| {
-        let place = usual();
-        change(&place);
-        let error = place.forge().pulls(PLATFORM).err().or_else(|| place.forge().open(&new_pull()).err());
-        error.expect("refused").to_string()
-    };
-    let is = |change: fn(&Place), words: &str| {
-        let said = refused(change);
-        assert!(said.contains(words), "{said}");
-    };
-    is(
-        |p| p.fake.settings(REPO, |repo| repo.has_pulls = false),
-        "acme/config: pull requests are turned off in this repository",
-    );
-    is(|p| p.fake.settings(REPO, |repo| repo.archived = true), "acme/config: the repository is archived");
-    is(|p| p.fake.rename(REPO, "other/mesh"), "acme/config was renamed or moved to other/mesh");
-    is(
-        |p| p.fake.token(TOKEN, Token::fine_grained("robot").expired()),
-        "the token was refused: invalid username",
-    );
-    is(
-        |p| p.fake.token(TOKEN, Token::fine_grained("robot").having("pull_requests", Level::Read)),
-        "the token lacks the permission `write:repository`",
-    );
-    is(
-        |p| p.fake.token(TOKEN, Token::fine_grained("robot").only("acme/other")),
-        "acme/config: not found, or the token may not see it",
+    is_refused(usual, &REFUSED_BY_ALL);
+    is_refused(
+        usual,
+        &[
+            (
+                |p| p.fake.token(TOKEN, Token::fine_grained("robot").expired()),
+                "the token was refused: invalid username",
+            ),
+            (
+                |p| p.fake.token(TOKEN, Token::fine_grained("robot").having("pull_requests", Level::Read)),
+                "the token lacks the permission `write:repository`",
+            ),
+        ],
     );
 }
 

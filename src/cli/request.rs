@@ -2,7 +2,8 @@
 //!
 //! In: arguments and the environment as values. Out: requests for the pipeline. Only the token's file is read.
 
-mod place;
+mod forge;
+mod remote;
 
 use std::{
     path::{Path, PathBuf},
@@ -24,7 +25,8 @@ use crate::{
     },
 };
 
-pub use place::{Forge, ForgeSettings, RemoteUrl, Repository};
+pub use forge::{Forge, ForgeSettings};
+pub use remote::{RemoteUrl, Repository};
 
 /// One pass: read, decide, edit, verify, and, unless it is a plan, push and propose.
 #[derive(Clone, Debug)]

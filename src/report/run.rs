@@ -71,17 +71,22 @@ pub(super) fn page(report: &RunReport, page: Page) -> String {
         out.push_str("\nNo pin was found.\n");
     }
     for stage in report.stages.iter().take(page.stages) {
-        let verdict = verdict(stage, report.writes);
-        let is_held = matches!(stage.decision, StageDecision::Hold { .. });
-        let after = if is_held { held(&stage.decision).to_owned() } else { format!(": {verdict}") };
+        // A hold is a sentence, so it stands below the title.
+        let (after, held) = match &stage.decision {
+            StageDecision::Hold { hold, text } if hold.reason == HoldReason::UpToDate => {
+                (String::new(), Some(held(stage, text, report.writes)))
+            }
+            StageDecision::Hold { text, .. } => {
+                (": on hold".to_owned(), Some(held(stage, text, report.writes)))
+            }
+            _ => (format!(": {}", verdict(stage, report.writes)), None),
+        };
         let title = format!("{}, {}{after}", stage.target, word_of(&stage.stage));
         out.push_str(&format!("\n### {}\n\n", markdown::whole(&title)));
-        match &stage.proposal {
-            Some(proposal) => out.push_str(&page_in_markdown(proposal, page.text)),
-            None if is_held => {
-                out.push_str(&format!("{}\n", markdown::whole(verdict.trim_start_matches(HELD))))
-            }
-            None => {
+        match (&stage.proposal, held) {
+            (Some(proposal), _) => out.push_str(&page_in_markdown(proposal, page.text)),
+            (None, Some(text)) => out.push_str(&format!("{}\n", markdown::whole(&text))),
+            (None, None) => {
                 // What is indented for a terminal is a list below its line on a page.
                 let line = |line: String| {
                     let indent = if line.starts_with(' ') { "  " } else { "" };
@@ -127,15 +132,10 @@ fn listed(mut lines: Vec<String>, most: usize) -> Vec<String> {
     lines
 }
 
-/// What stands before a hold that lacks something.
-const HELD: &str = "on hold: ";
-
-/// Says after a stage's name that it lacks something, which the line below tells.
-fn held(decision: &StageDecision) -> &'static str {
-    match decision {
-        StageDecision::Hold { hold, .. } if hold.reason == HoldReason::UpToDate => "",
-        _ => ": on hold",
-    }
+/// Says why a stage is held, and what became of its pull request.
+fn held(stage: &StageReport, text: &str, writes: bool) -> String {
+    let also = stage.outcome.as_ref().map(|o| format!("; {}", became(o, writes))).unwrap_or_default();
+    format!("{text}{also}")
 }
 
 /// Says in one line what a stage comes to.
@@ -143,9 +143,8 @@ fn verdict(stage: &StageReport, writes: bool) -> String {
     let what = match &stage.decision {
         StageDecision::Propose(plan) => versions(plan),
         StageDecision::Hold { hold, text } => {
-            let also = stage.outcome.as_ref().map(|o| format!("; {}", became(o, writes))).unwrap_or_default();
-            let held = if hold.reason == HoldReason::UpToDate { "" } else { HELD };
-            return format!("{held}{text}{also}");
+            let held = held(stage, text, writes);
+            return if hold.reason == HoldReason::UpToDate { held } else { format!("on hold: {held}") };
         }
         StageDecision::Blocked(plan) => {
             return format!("{}: not proposed, a check blocks it", versions(plan));

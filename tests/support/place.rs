@@ -66,11 +66,41 @@ impl Place {
         self.forge().open(&new_pull()).expect("opened")
     }
 
+    /// What listing says, else opening.
+    pub fn refusal(&self) -> String {
+        let error = self.forge().pulls(PLATFORM).err().or_else(|| self.forge().open(&new_pull()).err());
+        error.expect("refused").to_string()
+    }
+
     /// The head of the first pull request.
     pub fn head(&self) -> BlobId {
         commit(&self.fake.pull(REPO, 1).head_sha.to_string())
     }
 }
+
+/// Holds that each change of a place is refused in its words.
+pub fn is_refused(usual: fn() -> Place, rows: &[(fn(&Place), &str)]) {
+    for (change, words) in rows {
+        let place = usual();
+        change(&place);
+        let said = place.refusal();
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+/// What every forge refuses in the same words.
+pub const REFUSED_BY_ALL: [(fn(&Place), &str); 4] = [
+    (
+        |p| p.fake.settings(REPO, |repo| repo.has_pulls = false),
+        "acme/config: pull requests are turned off in this repository",
+    ),
+    (|p| p.fake.settings(REPO, |repo| repo.archived = true), "acme/config: the repository is archived"),
+    (|p| p.fake.rename(REPO, "other/mesh"), "acme/config was renamed or moved to other/mesh"),
+    (
+        |p| p.fake.token(TOKEN, Token::fine_grained("robot").only("acme/other")),
+        "acme/config: not found, or the token may not see it",
+    ),
+];
 
 /// The pull request of the branch.
 pub fn new_pull() -> NewPull {

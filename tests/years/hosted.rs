@@ -39,8 +39,8 @@ use crate::support::{
 
 /// What a process of its own is told.
 const TOLD: &str = "UPLINKER_YEAR_PASS";
-/// Its test, which does nothing else.
-const ALONE: &str = "a_pass_that_is_killed";
+/// The test of hosted years, which begins with [`alone`].
+pub const TEST: &str = "the_rules_hold_at_every_step_of_a_hosted_year";
 
 pub struct Hosted {
     github: GitHub,
@@ -69,12 +69,13 @@ fn oid(id: CommitId) -> Oid {
     Oid::from_bytes(&id.0).expect("20 bytes")
 }
 
-/// Makes the pass that this process was started for; without one there is nothing to do.
-pub fn alone() {
-    let Ok(told) = env::var(TOLD) else { return };
+/// Makes the pass that this process was started for, if it was started for one: a killed pass needs a process to kill.
+pub fn alone() -> bool {
+    let Ok(told) = env::var(TOLD) else { return false };
     let told: Told = serde_json::from_str(&told).expect("what is to be done");
     let http = Http::new(None).expect("a client");
     told.make(&http).expect("a pass");
+    true
 }
 
 // === impl Told ===
@@ -127,7 +128,7 @@ impl Hosted {
         let words = self.home.path().join("words");
         let file = File::create(&words).expect("a file");
         let child = Command::new(env::current_exe().expect("this test"))
-            .args(["--exact", ALONE, "--ignored", "--nocapture"])
+            .args(["--exact", TEST, "--nocapture"])
             .env(TOLD, serde_json::to_string(told).expect("JSON"))
             .stdin(Stdio::null())
             .stdout(file.try_clone().expect("a file"))

@@ -14,37 +14,26 @@ use std::{
 use jiff::Timestamp;
 use uplinker::{
     policy::{CheckState, StatusCheck},
-    propose::forge::{
-        Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
-    },
-    repo::{
-        BlobId, ChangeSet, CommitId, CommitInfo, Entry, GitError, Mode, NewCommit, RefUpdate, Refs, Remote,
-        RepoPath, Signature, Stretch, Tree, TreeError, TreeId, Upstream, blob_id, git,
-    },
+    propose::forge::{Closer, PullRequest, PullState},
+    repo::{BlobId, CommitId, CommitInfo, TreeId, blob_id},
     report::RunReport,
 };
 
+use self::tree::{Snapshot, Texts, three_way};
 use super::{
     fleet,
     place::{End, Files, Pass, Place, Pull},
 };
 use crate::support::{github::Merge, repo::EPOCH};
 
+mod forge;
+mod remote;
+mod tree;
+
 const BASE: &str = "main";
 
 /// The program's end.
 struct Killed;
-
-/// A tree of files, with its listing.
-struct Snapshot {
-    files: Files2,
-    entries: Vec<Entry>,
-    blobs: HashMap<BlobId, Arc<Vec<u8>>>,
-}
-
-type Files2 = BTreeMap<String, Arc<Vec<u8>>>;
-
-struct TreeOf(Arc<Snapshot>);
 
 /// A pull request with what the API does not show in it.
 struct Kept {
@@ -68,33 +57,6 @@ pub struct Memory {
     asked: RefCell<Vec<String>>,
 }
 
-// === impl Tree ===
-
-impl Snapshot {
-    fn of(files: Files2) -> (TreeId, Self) {
-        let entry = |(path, text): (&String, &Arc<Vec<u8>>)| Entry {
-            path: RepoPath::new(path.clone()).expect("a path"),
-            id: blob_id(text),
-            mode: Mode::File,
-        };
-        let entries: Vec<Entry> = files.iter().map(entry).collect();
-        let blobs = entries.iter().map(|entry| entry.id).zip(files.values().cloned()).collect();
-        let listing: String = entries.iter().map(|entry| format!("{} {}\n", entry.id, entry.path)).collect();
-        (blob_id(listing.as_bytes()), Self { files, entries, blobs })
-    }
-}
-
-impl Tree for TreeOf {
-    fn entries(&self) -> &[Entry] {
-        &self.0.entries
-    }
-
-    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        let text = self.0.blobs.get(&id);
-        text.map(|text| text.to_vec()).ok_or_else(|| TreeError::new(id, "there is no such blob"))
-    }
-}
-
 // === impl Memory ===
 
 impl Memory {
@@ -108,7 +70,7 @@ impl Memory {
         memory
     }
 
-    fn add(&self, files: Files2, parents: &[CommitId], message: &str, time: i64) -> CommitId {
+    fn add(&self, files: Texts, parents: &[CommitId], message: &str, time: i64) -> CommitId {
         let (tree, snapshot) = Snapshot::of(files);
         self.trees.borrow_mut().entry(tree).or_insert_with(|| Arc::new(snapshot));
         self.of_tree(tree, parents, message, time)
@@ -152,7 +114,7 @@ impl Memory {
     }
 
     /// Merges two commits file by file, and within a file as Git does.
-    fn merged(&self, ours: CommitId, theirs: CommitId) -> Option<Files2> {
+    fn merged(&self, ours: CommitId, theirs: CommitId) -> Option<Texts> {
         let common = self.ancestors(ours);
         let order = |id: &CommitId| self.commits.borrow()[id].0;
         let base = self.ancestors(theirs).into_iter().filter(|id| common.contains(id)).max_by_key(order)?;
@@ -208,22 +170,6 @@ impl Memory {
             (kept.pull.state, kept.pull.closed_at, kept.closer, kept.queued) = (state, time, closer, false);
         });
     }
-}
-
-fn three_way(base: &Files2, ours: &Files2, theirs: &Files2) -> Option<Files2> {
-    let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
-    let mut merged = Files2::new();
-    for path in paths {
-        let (base, ours, theirs) = (base.get(path), ours.get(path), theirs.get(path));
-        let text = match (base, ours, theirs) {
-            _ if ours == theirs || base == theirs => ours.cloned(),
-            _ if base == ours => theirs.cloned(),
-            (Some(base), Some(ours), Some(theirs)) => Some(Arc::new(git::merge(base, ours, theirs).ok()??)),
-            _ => return None,
-        };
-        merged.extend(text.map(|text| (path.clone(), text)));
-    }
-    Some(merged)
 }
 
 impl Place for Memory {
@@ -400,223 +346,4 @@ impl Place for Memory {
 fn id(hex: &str) -> CommitId {
     let byte = |n: usize| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).expect("hexadecimal");
     BlobId(std::array::from_fn(byte))
-}
-
-impl Remote for Memory {
-    fn refs(&self) -> Result<Refs, GitError> {
-        Ok(Refs { default_branch: Some(BASE.to_owned()), branches: self.branches.borrow().clone() })
-    }
-
-    fn fetch(&self, branches: &[(&str, CommitId)]) -> Result<(), GitError> {
-        match branches.iter().find(|(branch, id)| self.branches.borrow().get(*branch) != Some(id)) {
-            Some((branch, _)) => Err(GitError::Moved { branch: (*branch).to_owned() }),
-            None => Ok(()),
-        }
-    }
-
-    fn commit(&self, id: CommitId) -> Result<CommitInfo, GitError> {
-        Ok(self.info(id))
-    }
-
-    fn tree(&self, id: CommitId) -> Result<Box<dyn Tree>, GitError> {
-        Ok(Box::new(TreeOf(self.snapshot(id))))
-    }
-
-    fn is_ancestor(&self, ancestor: CommitId, _: &str, descendant: CommitId) -> Result<bool, GitError> {
-        Ok(self.ancestors(descendant).contains(&ancestor))
-    }
-
-    fn write(&self, commit: &NewCommit<'_>) -> Result<CommitId, GitError> {
-        let mut files = self.snapshot(commit.onto).files.clone();
-        for change in &commit.changes.files {
-            let path = change.path.to_string();
-            assert_eq!(files.get(&path).map(|text| blob_id(text)), change.before_id, "{path} is another one");
-            match &change.after {
-                Some(text) => files.insert(path, Arc::new(text.clone())),
-                None => files.remove(&path),
-            };
-        }
-        let (tree, snapshot) = Snapshot::of(files);
-        self.trees.borrow_mut().entry(tree).or_insert_with(|| Arc::new(snapshot));
-        let message = format!("{}\nUplinker-Tree: {tree}\n", commit.message.trim_end());
-        Ok(self.of_tree(tree, &commit.parents, &message, commit.date.as_second()))
-    }
-
-    fn push(&self, update: &RefUpdate) -> Result<(), GitError> {
-        assert!(update.branch.starts_with("uplinker/"), "{update:?}");
-        if self.tip(&update.branch) != update.old {
-            return Err(GitError::Moved { branch: update.branch.clone() });
-        }
-        self.write(format!("push {}", update.branch), || self.set(&update.branch, update.new));
-        Ok(())
-    }
-}
-
-impl Upstream for Memory {
-    fn url(&self) -> String {
-        "https://forge.example/acme/config.git".to_owned()
-    }
-
-    fn write_under(&self, _: &str) -> Result<(), GitError> {
-        Ok(())
-    }
-
-    fn patch(&self, _: CommitId, _: &ChangeSet) -> Result<String, GitError> {
-        Err(GitError::Other("this forge asks for no patch".to_owned()))
-    }
-
-    fn landed(
-        &self,
-        _: &str,
-        tip: CommitId,
-        file: &RepoPath,
-        text: &str,
-    ) -> Result<Option<Timestamp>, GitError> {
-        let holds = |commit: &CommitInfo| {
-            let snapshot = &self.trees.borrow()[&commit.tree];
-            let found = snapshot.files.get(file.as_str());
-            found.is_some_and(|found| String::from_utf8_lossy(found).contains(text))
-        };
-        Ok(self.stretch_of(tip, &holds).map(|stretch| stretch.since))
-    }
-
-    fn stretch(&self, _: &str, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, GitError> {
-        let trees = self.trees.borrow();
-        let wanted = &trees[&self.info(last).tree].files;
-        let same = |commit: &CommitInfo| {
-            let there = &trees[&commit.tree].files;
-            files.iter().all(|file| there.get(file.as_str()) == wanted.get(file.as_str()))
-        };
-        Ok(self.stretch_of(last, &same))
-    }
-}
-
-impl Memory {
-    /// The commits by first parents for which something holds.
-    fn stretch_of(&self, last: CommitId, holds: &dyn Fn(&CommitInfo) -> bool) -> Option<Stretch> {
-        let (mut commits, mut since, mut next) = (Vec::new(), None, Some(last));
-        while let Some(id) = next {
-            let commit = self.info(id);
-            if !holds(&commit) {
-                break;
-            }
-            commits.push(id);
-            since = Some(commit.time);
-            next = commit.parents.first().copied();
-        }
-        Some(Stretch { commits, since: since?, before: next })
-    }
-}
-
-impl Forge for Memory {
-    fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError> {
-        let pulls = self.pulls.borrow();
-        Ok(pulls.iter().rev().filter(|kept| kept.branch == branch).map(|kept| kept.pull.clone()).collect())
-    }
-
-    fn open_pulls(&self, branches: &[String]) -> Result<Option<OpenPulls>, ForgeError> {
-        let mut open = OpenPulls::new();
-        for kept in self.pulls.borrow().iter().filter(|kept| kept.pull.state == PullState::Open) {
-            if branches.contains(&kept.branch) {
-                open.entry(kept.branch.clone()).or_default().push(kept.pull.clone());
-            }
-        }
-        Ok(Some(open))
-    }
-
-    fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {
-        Ok(self.change(number, |kept| kept.pull.clone()))
-    }
-
-    fn closer(&self, number: u64) -> Result<Closer, ForgeError> {
-        Ok(self.change(number, |kept| kept.closer.clone()))
-    }
-
-    fn is_queued(&self, pull: &PullRequest, _: &Refs) -> bool {
-        self.change(pull.number, |kept| kept.queued)
-    }
-
-    fn open(&self, new: &NewPull) -> Result<PullRequest, ForgeError> {
-        let is_open = |kept: &Kept| kept.branch == new.head && kept.pull.state == PullState::Open;
-        if self.pulls.borrow().iter().any(is_open) {
-            let reason = format!("A pull request already exists for {}.", new.head);
-            return Err(ForgeError::Rejected { what: "cannot open the pull request".to_owned(), reason });
-        }
-        let number = self.pulls.borrow().len() as u64 + 1;
-        let pull = PullRequest {
-            number,
-            url: format!("https://forge.example/acme/config/pull/{number}"),
-            state: PullState::Open,
-            title: new.title.clone(),
-            body: new.body.clone(),
-            head: self.at(&new.head).to_string(),
-            base: new.base.clone(),
-            closed_at: None,
-            labels: Vec::new(),
-            draft: false,
-        };
-        let kept =
-            Kept { pull: pull.clone(), branch: new.head.clone(), queued: false, closer: Closer::Unknown };
-        self.write(format!("open {}", new.head), || self.pulls.borrow_mut().push(kept));
-        Ok(pull)
-    }
-
-    fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
-        self.write(format!("update #{number}"), || {
-            self.change(number, |kept| {
-                kept.pull.title = patch.title.clone().unwrap_or_else(|| kept.pull.title.clone());
-                kept.pull.body = patch.body.clone().unwrap_or_else(|| kept.pull.body.clone());
-            });
-            if patch.state == Some(PullState::Closed)
-                && self.change(number, |kept| kept.pull.state) == PullState::Open
-            {
-                self.close_as(number, PullState::Closed, Closer::Bot("uplinker".to_owned()));
-            }
-        });
-        Ok(())
-    }
-
-    fn add_labels_and_reviewers(
-        &self,
-        pull: &PullRequest,
-        extras: &Extras,
-    ) -> Result<Vec<String>, ForgeError> {
-        self.write(format!("label #{}", pull.number), || {
-            self.change(pull.number, |kept| {
-                let new = extras.labels.iter().filter(|label| !kept.pull.labels.contains(label));
-                let new: Vec<String> = new.cloned().collect();
-                kept.pull.labels.extend(new);
-            });
-        });
-        Ok(Vec::new())
-    }
-
-    fn unlabel(&self, number: u64, label: &str) -> Result<(), ForgeError> {
-        self.write(format!("unlabel #{number}"), || {
-            self.change(number, |kept| kept.pull.labels.retain(|own| own != label));
-        });
-        Ok(())
-    }
-
-    fn status(&self, commit: CommitId, _: &Status, _: Option<&str>) -> Result<(), ForgeError> {
-        self.write(format!("status {commit}"), || ());
-        Ok(())
-    }
-
-    fn status_checks(&self, commits: &[CommitId]) -> Result<Option<Vec<StatusCheck>>, ForgeError> {
-        // The last word of each name on each commit.
-        let mut last = BTreeMap::new();
-        for (commit, check) in self.checks.borrow().iter().filter(|(commit, _)| commits.contains(commit)) {
-            last.insert((*commit, check.name.clone()), check.clone());
-        }
-        Ok(Some(last.into_values().collect()))
-    }
-
-    fn identity(&self) -> Result<Option<Signature>, ForgeError> {
-        Ok(None)
-    }
-
-    fn compare_url(&self, _: &str, _: &str) -> Option<String> {
-        None
-    }
 }

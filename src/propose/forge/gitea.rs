@@ -8,8 +8,6 @@ mod extras;
 mod preflight;
 mod wire;
 
-use std::sync::OnceLock;
-
 use backon::BlockingRetryable;
 use jiff::Timestamp;
 use percent_encoding::utf8_percent_encode;
@@ -22,8 +20,8 @@ use super::{
     kind::{ACTIONS, Kind, Opening},
     preflight::{Needed, Seen, Subject},
     rest::{
-        self, Asked, Known, Manners, Method, PAGES, Plain, Refused, Reply, Rest, Sent, opened_after_all,
-        until_it_shows,
+        self, Asked, AskedOnce, Known, Manners, Method, PAGES, Plain, Refused, Reply, Rest, Sent,
+        opened_after_all, until_it_shows,
     },
 };
 use crate::{
@@ -79,7 +77,7 @@ pub struct Gitea<'h> {
     address: Address,
     owner: String,
     dialect: &'static Dialect,
-    me: OnceLock<Option<Signature>>,
+    me: AskedOnce<Option<Signature>>,
 }
 
 // === impl Gitea ===
@@ -98,7 +96,7 @@ impl<'h> Gitea<'h> {
         let wire = Plain::new(http, (&address.api, &address.host), token, SENT)?;
         let rest = Rest::new(http, Box::new(wire), MANNERS, (dialect.forge, &address.host, &address.path));
         let owner = owner.to_owned();
-        Ok(Self { rest, address, owner, dialect, me: OnceLock::new() })
+        Ok(Self { rest, address, owner, dialect, me: AskedOnce::new() })
     }
 
     fn repo(&self, rest: &str) -> String {
@@ -250,10 +248,7 @@ impl Forge for Gitea<'_> {
     }
 
     fn open(&self, pull: &NewPull) -> Result<PullRequest, ForgeError> {
-        match self.post_pull(pull) {
-            Ok(opened) => Ok(opened),
-            Err(refused) => opened_after_all(self, pull, refused),
-        }
+        opened_after_all(self, pull, self.post_pull(pull))
     }
 
     fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
@@ -321,11 +316,7 @@ impl Forge for Gitea<'_> {
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {
-        if let Some(me) = self.me.get() {
-            return Ok(me.clone());
-        }
-        let me = self.who()?;
-        Ok(self.me.get_or_init(|| me).clone())
+        self.me.or_ask(|| self.who())
     }
 
     fn compare_url(&self, base: &str, branch: &str) -> Option<String> {

@@ -16,10 +16,7 @@ mod preflight;
 mod status_checks;
 mod wire;
 
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use octocrab::Octocrab;
@@ -38,7 +35,9 @@ use super::{
     issues::Issues,
     kind::{ACTIONS as ACTIONS_RUNNER, Kind, Opening},
     preflight::{Needed, Seen, Subject},
-    rest::{self, Asked, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, opened_after_all},
+    rest::{
+        self, Asked, AskedOnce, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, opened_after_all,
+    },
 };
 use crate::{
     explain::Dialect,
@@ -82,7 +81,7 @@ pub struct GitHub<'h> {
     /// GraphQL has a root of its own on an Enterprise Server.
     graph: Rest<'h>,
     address: Address,
-    me: OnceLock<Signature>,
+    me: AskedOnce<Signature>,
     /// Whether a pull request was opened with the workflow's own token.
     by_actions: AtomicBool,
 }
@@ -104,7 +103,7 @@ impl<'h> GitHub<'h> {
             Ok::<_, ForgeError>(Rest::new(http, wire, MANNERS, (DIALECT.forge, address.host(), &repository)))
         };
         let (rest, graph) = (connect(address.api())?, connect(address.graphql())?);
-        Ok(Self { rest, graph, address, me: OnceLock::new(), by_actions: AtomicBool::default() })
+        Ok(Self { rest, graph, address, me: AskedOnce::new(), by_actions: AtomicBool::default() })
     }
 
     fn repo(&self, rest: &str) -> String {
@@ -257,11 +256,7 @@ impl Forge for GitHub<'_> {
             Err(Refused { known: Some(Known::NoDrafts), .. }) => self.post_pull(pull, false),
             result => result,
         };
-        let refused = match result {
-            Ok(opened) => return Ok(opened),
-            Err(refused) => refused,
-        };
-        match opened_after_all(self, pull, refused) {
+        match opened_after_all(self, pull, result) {
             Err(ForgeError::PullsForbidden { .. }) => {
                 Err(ForgeError::PullsForbidden { compare: self.compare_url(&pull.base, &pull.head) })
             }
@@ -321,11 +316,7 @@ impl Forge for GitHub<'_> {
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {
-        if let Some(me) = self.me.get() {
-            return Ok(Some(me.clone()));
-        }
-        let me = self.who()?;
-        Ok(Some(self.me.get_or_init(|| me).clone()))
+        self.me.or_ask(|| self.who()).map(Some)
     }
 
     fn remarks(&self, _: &PullRequest) -> Vec<String> {

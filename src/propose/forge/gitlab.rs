@@ -11,8 +11,6 @@ mod preflight;
 mod statuses;
 mod wire;
 
-use std::sync::OnceLock;
-
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 use secrecy::ExposeSecret;
@@ -24,7 +22,7 @@ use super::{
     issues::Issues,
     kind::{Kind, Opening, Runner},
     preflight::{Needed, Seen, Subject},
-    rest::{self, Asked, Manners, Method, Plain, Refused, Reply, Rest, Sent, opened_after_all},
+    rest::{self, Asked, AskedOnce, Manners, Method, Plain, Refused, Reply, Rest, Sent, opened_after_all},
 };
 use crate::{
     explain::Dialect,
@@ -81,7 +79,7 @@ pub struct GitLab<'h> {
     address: Address,
     /// Its place in the API: the path with all its groups, as one part.
     project: String,
-    me: OnceLock<Option<Signature>>,
+    me: AskedOnce<Option<Signature>>,
 }
 
 // === impl GitLab ===
@@ -104,7 +102,7 @@ impl<'h> GitLab<'h> {
         let wire = Plain::new(http, (&address.api, &address.host), token, SENT)?;
         let rest = Rest::new(http, Box::new(wire), MANNERS, (forge, &address.host, &address.path));
         let project = format!("/projects/{}", encoded(&address.path));
-        Ok(Self { rest, address, project, me: OnceLock::new() })
+        Ok(Self { rest, address, project, me: AskedOnce::new() })
     }
 
     fn asked(&self, what: &'static str) -> Asked<'_> {
@@ -242,10 +240,7 @@ impl Forge for GitLab<'_> {
     }
 
     fn open(&self, pull: &NewPull) -> Result<PullRequest, ForgeError> {
-        match self.post_pull(pull) {
-            Ok(opened) => Ok(opened),
-            Err(refused) => opened_after_all(self, pull, refused),
-        }
+        opened_after_all(self, pull, self.post_pull(pull))
     }
 
     fn update(&self, number: u64, patch: &PullPatch) -> Result<(), ForgeError> {
@@ -300,11 +295,7 @@ impl Forge for GitLab<'_> {
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {
-        if let Some(me) = self.me.get() {
-            return Ok(me.clone());
-        }
-        let me = self.who()?;
-        Ok(self.me.get_or_init(|| me).clone())
+        self.me.or_ask(|| self.who())
     }
 
     fn compare_url(&self, base: &str, branch: &str) -> Option<String> {

@@ -11,7 +11,13 @@ mod plain;
 mod pulls;
 mod reply;
 
-use std::{collections::HashMap, future::Future, pin::Pin, sync::Mutex, time::Duration};
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::Pin,
+    sync::{Mutex, OnceLock},
+    time::Duration,
+};
 
 use backon::{BlockingRetryable, ExponentialBuilder};
 use reqwest::header::ETAG;
@@ -38,13 +44,36 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The most answers that are kept for conditional requests.
 const KEPT: usize = 64;
 
-/// Finds what a lost answer may have made: the open pull request from a branch to a base. `refused` is what the forge
-/// said to opening it.
+/// What is asked of a forge once.
+#[derive(Debug)]
+pub(super) struct AskedOnce<T>(OnceLock<T>);
+
+impl<T: Clone> AskedOnce<T> {
+    /// Nothing, yet.
+    pub(super) fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Returns what is known, or asks; a failure is not kept.
+    pub(super) fn or_ask(&self, ask: impl FnOnce() -> Result<T, ForgeError>) -> Result<T, ForgeError> {
+        if let Some(known) = self.0.get() {
+            return Ok(known.clone());
+        }
+        let answer = ask()?;
+        Ok(self.0.get_or_init(|| answer).clone())
+    }
+}
+
+/// Returns what opening came to, or what a lost answer may have made: the open pull request from the branch to the base.
 pub(super) fn opened_after_all(
     forge: &dyn Forge,
     pull: &NewPull,
-    refused: Refused,
+    result: Result<PullRequest, Refused>,
 ) -> Result<PullRequest, ForgeError> {
+    let refused = match result {
+        Ok(opened) => return Ok(opened),
+        Err(refused) => refused,
+    };
     let opened = || -> Result<Option<PullRequest>, ForgeError> {
         let open = |p: &PullRequest| p.state == PullState::Open && p.base == pull.base;
         Ok(forge.pulls(&pull.head)?.into_iter().find(open))

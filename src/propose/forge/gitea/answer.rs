@@ -46,17 +46,10 @@ pub(super) fn repository_in(place: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
 
     fn error(status: u16, body: &str) -> Refused {
-        let reply = Reply {
-            status,
-            headers: reqwest::header::HeaderMap::new(),
-            body: body.as_bytes().to_vec(),
-            received: Timestamp::UNIX_EPOCH,
-        };
+        let reply = Reply::of(status, &[], body);
         let asked = Asked {
             what: "cannot open a pull request",
             permission: "write:repository",

@@ -65,17 +65,10 @@ pub(super) fn project_in(place: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
 
     fn error(status: u16, body: &str) -> Refused {
-        let reply = Reply {
-            status,
-            headers: reqwest::header::HeaderMap::new(),
-            body: body.as_bytes().to_vec(),
-            received: Timestamp::UNIX_EPOCH,
-        };
+        let reply = Reply::of(status, &[], body);
         let asked = Asked {
             what: "cannot open a merge request",
             permission: "Developer",

@@ -71,6 +71,16 @@ pub(in crate::propose::forge) struct Refused {
 // === impl Reply ===
 
 impl Reply {
+    /// An answer of the beginning of time.
+    #[cfg(test)]
+    pub fn of(status: u16, headers: &[(&'static str, &str)], body: &str) -> Self {
+        let header = |(name, value): &(&'static str, &str)| {
+            (reqwest::header::HeaderName::from_static(name), value.parse().expect("a header"))
+        };
+        let headers = headers.iter().map(header).collect();
+        Self { status, headers, body: body.as_bytes().to_vec(), received: Timestamp::UNIX_EPOCH }
+    }
+
     /// Reads the body as JSON.
     pub fn json<T: DeserializeOwned>(&self, asked: &Asked<'_>) -> Result<T, ForgeError> {
         serde_json::from_slice(&self.body).map_err(|e| ForgeError::Rejected {

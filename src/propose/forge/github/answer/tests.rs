@@ -2,17 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use super::*;
-
-fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
-    let header = |(name, value): &(&'static str, &str)| {
-        (reqwest::header::HeaderName::from_static(name), value.parse().expect("a header"))
-    };
-    let headers = headers.iter().map(header).collect();
-    Reply { status, headers, body: body.as_bytes().to_vec(), received: Timestamp::UNIX_EPOCH }
-}
 
 fn asked() -> Asked<'static> {
     Asked {
@@ -33,7 +23,7 @@ fn refused(reply: Reply) -> Refused {
 }
 
 fn error(status: u16, headers: &[(&'static str, &str)], body: &str) -> ForgeError {
-    let reply = reply(status, headers, body);
+    let reply = Reply::of(status, headers, body);
     refused(reply).error
 }
 
@@ -99,7 +89,7 @@ fn an_error_tells_nothing_hidden_and_not_too_much() {
 
 #[test]
 fn what_can_be_done_about_is_known_by_githubs_words() {
-    let known = |status, body: &str| refused(reply(status, &[], body)).known;
+    let known = |status, body: &str| refused(Reply::of(status, &[], body)).known;
     let of = |errors: &str| known(422, &format!(r#"{{"message":"Validation Failed","errors":{errors}}}"#));
     for (errors, expected) in [
         (r#"[{"resource":"PullRequest","field":"head","code":"invalid"}]"#, Some(Known::Behind)),
@@ -139,7 +129,7 @@ fn a_barrier_is_no_wrong_token() {
 #[test]
 fn a_new_name_is_found_by_its_id() {
     let moved = |place: &str| {
-        reply(301, &[("location", place)], "{}").moved(&asked()).place.as_deref().and_then(repository_in)
+        Reply::of(301, &[("location", place)], "{}").moved(&asked()).place.as_deref().and_then(repository_in)
     };
     assert_eq!(moved("https://api.github.com/repositories/1267945395/pulls?state=all"), Some(1_267_945_395));
     assert_eq!(moved("https://git.corp.example/api/v3/repositories/7"), Some(7));
@@ -148,16 +138,16 @@ fn a_new_name_is_found_by_its_id() {
 
 #[test]
 fn the_links_say_whether_a_list_goes_on() {
-    let next = |link: &str| reply(200, &[("link", link)], "[]").has_next();
+    let next = |link: &str| Reply::of(200, &[("link", link)], "[]").has_next();
     assert!(next(r#"<https://h/x?page=1>; rel="prev", <https://h/x?page=3>; rel="next""#));
     assert!(!next(r#"<https://h/x?page=1>; rel="prev", <https://h/x?page=1>; rel="first""#));
-    assert!(!reply(200, &[], "[]").has_next());
+    assert!(!Reply::of(200, &[], "[]").has_next());
 }
 
 #[test]
 fn rate_limits_say_how_long() {
     let wait =
-        |status, headers: &[(&'static str, &str)], body: &str| reply(status, headers, body).rate_limit();
+        |status, headers: &[(&'static str, &str)], body: &str| Reply::of(status, headers, body).rate_limit();
     let date = ("date", "Tue, 25 Aug 2026 00:00:00 GMT");
     let primary = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1787616030"), date];
     let words = r#"{"message":"API rate limit exceeded for user ID 1."}"#;
@@ -180,7 +170,7 @@ fn rate_limits_say_how_long() {
         None
     );
     assert_eq!(wait(200, &[("x-ratelimit-remaining", "0")], "[]"), None);
-    let until = match reply(403, &primary, words).limited("github.com") {
+    let until = match Reply::of(403, &primary, words).limited("github.com") {
         ForgeError::RateLimited { until, .. } => until,
         other => panic!("{other}"),
     };
@@ -190,8 +180,8 @@ fn rate_limits_say_how_long() {
 #[test]
 fn what_is_not_json_is_told() {
     let page =
-        reply(200, &[], "  <!DOCTYPE html>").json::<Vec<u8>>(&asked()).expect_err("an error").to_string();
+        Reply::of(200, &[], "  <!DOCTYPE html>").json::<Vec<u8>>(&asked()).expect_err("an error").to_string();
     assert!(page.contains("web page"), "{page}");
-    let other = reply(200, &[], "{}").json::<Vec<u8>>(&asked()).expect_err("an error").to_string();
+    let other = Reply::of(200, &[], "{}").json::<Vec<u8>>(&asked()).expect_err("an error").to_string();
     assert!(other.contains("something else than expected"), "{other}");
 }
