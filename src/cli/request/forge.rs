@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::remote::RemoteUrl;
+use super::remote::{RemoteUrl, host_of, running_on};
 use crate::{
     cli::{Error, args::AccessArgs},
     propose::forge::{
@@ -147,11 +147,6 @@ impl ForgeSettings {
     }
 }
 
-/// The first forge that could have started this job.
-pub(super) fn running_on(environment: &Environment) -> Option<&'static Kind> {
-    KINDS.iter().copied().find(|kind| environment.get(kind.runner.inside) == Some("true"))
-}
-
 /// Reads where the workflow runs. Forges that share their variables are told apart by their API.
 fn workflow(environment: &Environment) -> Result<Option<Workflow>, Error> {
     let Some(first) = running_on(environment) else { return Ok(None) };
@@ -168,12 +163,6 @@ fn workflow(environment: &Environment) -> Result<Option<Workflow>, Error> {
 /// The forges, as they are named on a command line.
 fn names() -> String {
     KINDS.iter().map(|kind| format!("`{}`", kind.name)).collect::<Vec<_>>().join(", ")
-}
-
-/// The host of an address, with a port that is not the scheme's own.
-pub(super) fn host_of(url: &Url) -> Option<String> {
-    let port = url.port().map(|p| format!(":{p}")).unwrap_or_default();
-    url.host_str().filter(|host| !host.is_empty()).map(|host| format!("{host}{port}"))
 }
 
 fn api_url(what: &str, text: &str) -> Result<Url, Error> {

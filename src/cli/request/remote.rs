@@ -4,9 +4,9 @@ use std::{fmt, path::PathBuf};
 
 use url::Url;
 
-use super::forge::{host_of, running_on};
 use crate::{
     cli::Error,
+    propose::forge::{kind::Kind, kinds::KINDS},
     sys::{env::Environment, secrets::without_userinfo},
 };
 
@@ -143,6 +143,17 @@ impl fmt::Debug for RemoteUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RemoteUrl({})", self.0)
     }
+}
+
+/// The host of an address, with a port that is not the scheme's own.
+pub(super) fn host_of(url: &Url) -> Option<String> {
+    let port = url.port().map(|p| format!(":{p}")).unwrap_or_default();
+    url.host_str().filter(|host| !host.is_empty()).map(|host| format!("{host}{port}"))
+}
+
+/// The first forge that could have started this job.
+pub(super) fn running_on(environment: &Environment) -> Option<&'static Kind> {
+    KINDS.iter().copied().find(|kind| environment.get(kind.runner.inside) == Some("true"))
 }
 
 #[cfg(test)]
