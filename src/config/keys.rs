@@ -151,6 +151,12 @@ pub const KEYS: &[Key] = &[
         "A [group](#targets): a target for each installation in these files, all like this one.",
     ),
     key(
+        "targets[].labels",
+        Shape::Texts(Text::Label),
+        "any",
+        "The [installations](#targets) that it has: those with all of these labels, as `key=value`.",
+    ),
+    key(
         "targets[].kubernetes",
         Shape::Text(Text::Kubernetes),
         "",

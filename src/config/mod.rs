@@ -74,6 +74,8 @@ pub struct TargetConfig {
     pub target: Target,
     /// The name that the configuration has for it, or for the group that it was made of.
     pub group: String,
+    /// The labels of the installations that it has; of any where there are none.
+    pub labels: Vec<(String, String)>,
     /// Whether it is one, or a group of them.
     pub split: Split,
     /// The repository's policy with the target's own keys over it.
@@ -88,6 +90,8 @@ pub struct TargetConfig {
     pub merge: Option<Merge>,
     /// Where it stands in the file, for messages.
     span: Range<usize>,
+    /// Where its labels stand.
+    labels_at: Range<usize>,
 }
 
 /// A target that goes before another.
@@ -234,9 +238,25 @@ impl Config {
 
     /// Returns an error about one target, such as files that it shares with another, at its place in the file.
     pub fn target_error(&self, target: &str, reason: &str, hint: &str) -> ConfigErrors {
-        let span = self.targets.iter().find(|t| t.target.name == target).map_or(0..0, |t| t.span.clone());
+        self.error_at(target, "targets[].paths", |target| &target.span, reason, hint)
+    }
+
+    /// Returns an error about the labels of a target, at their place in the file.
+    pub fn labels_error(&self, target: &str, reason: &str, hint: &str) -> ConfigErrors {
+        self.error_at(target, "targets[].labels", |target| &target.labels_at, reason, hint)
+    }
+
+    fn error_at(
+        &self,
+        target: &str,
+        key: &str,
+        at: impl Fn(&TargetConfig) -> &Range<usize>,
+        reason: &str,
+        hint: &str,
+    ) -> ConfigErrors {
+        let span = self.targets.iter().find(|t| t.target.name == target).map_or(0..0, |t| at(t).clone());
         let mut mistakes = error::Mistakes::default();
-        mistakes.add(span, "targets[].paths", reason, hint);
+        mistakes.add(span, key, reason, hint);
         mistakes.into_errors(self.path().unwrap_or(PATHS[0]), self.text())
     }
 
@@ -267,6 +287,7 @@ impl Default for TargetConfig {
         Self {
             group: target.name.clone(),
             target,
+            labels: Vec::new(),
             split: Split::default(),
             policy,
             kubernetes: None,
@@ -274,6 +295,7 @@ impl Default for TargetConfig {
             gates: Gates::default(),
             merge: None,
             span: 0..0,
+            labels_at: 0..0,
         }
     }
 }

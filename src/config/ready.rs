@@ -324,10 +324,10 @@ impl Conversion<'_> {
             }
             names.push(folded);
         }
-        if target.paths.is_none() && count > 1 {
+        if target.paths.is_none() && target.labels.is_none() && count > 1 {
             let reason =
                 format!("target {} has no `paths`, so it has all files, and there are other targets", n + 1);
-            self.mistakes.add(target.span.clone(), "targets[].paths", reason, "add `paths:`");
+            self.mistakes.add(target.span.clone(), "targets[].paths", reason, "add `paths:`, or `labels:`");
         }
     }
 
@@ -341,7 +341,14 @@ impl Conversion<'_> {
                 hint,
             );
         }
-        let place = raw.paths.iter().flatten().next().map_or(raw.span.clone(), |p| p.span.clone());
+        if raw.labels.as_ref().is_some_and(Vec::is_empty) {
+            let hint = "remove the key, or name a label";
+            let reason = "`labels` is empty, so the target has every installation";
+            self.mistakes.add(raw.span.clone(), "targets[].labels", reason, hint);
+        }
+        let place = |words: &Words| words.iter().flatten().next().map(|word| word.span.clone());
+        let labels_at = place(&raw.labels).unwrap_or(raw.span.clone());
+        let span = place(&raw.paths).unwrap_or(labels_at.clone());
         let name = self.value(&raw.name, "targets[].name", values::name).unwrap_or_default();
         TargetConfig {
             group: name.clone(),
@@ -352,13 +359,15 @@ impl Conversion<'_> {
                 all: raw.paths.is_none(),
                 ..Target::default_all()
             },
+            labels: self.values(&raw.labels, "targets[].labels", values::label),
             split: if raw.each.is_some() { Split::Each } else { Split::Whole },
             policy: self.policy(&raw.policy, general.policy.clone(), zone, "targets[].policy"),
             kubernetes: self.value(&raw.kubernetes, "targets[].kubernetes", values::kubernetes),
             after: raw.after.iter().filter_map(|after| self.after(after)).collect(),
             gates: self.gates(&raw.gates, general.gates.clone()),
             merge: self.merge(&raw.merge, general.merge),
-            span: place,
+            span,
+            labels_at,
         }
     }
 

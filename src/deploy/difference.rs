@@ -121,6 +121,7 @@ pub fn compare(
 fn key(top: &Top, replaced: &Replaced) -> String {
     match top {
         Top::Overlay(path) => path.to_string(),
+        Top::Bundle(bundle) => format!("{} {}", bundle.file, bundle.target.as_deref().unwrap_or_default()),
         Top::Object(object) => format!("{} {}", object.file, called(object, replaced)),
     }
 }

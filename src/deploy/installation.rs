@@ -16,6 +16,7 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     files::Files,
     note::{About, Bound, Note},
+    object::Labels,
 };
 use crate::repo::RepoPath;
 
@@ -73,6 +74,8 @@ pub enum Role {
 pub struct Installations {
     /// Their names, ordered.
     pub names: Vec<String>,
+    /// For each of them the labels of the objects that lead to its control plane, and those by which its cluster was chosen.
+    pub labels: Vec<Labels>,
     /// For each place those that it serves, by position in `names`, ordered; none where the tree does not tell.
     pub of: Vec<Vec<usize>>,
     /// The files with roots that read a place, those too that another root takes in.
@@ -104,6 +107,7 @@ pub fn installations(
     }
     Installations {
         names: order.iter().map(|group| named[*group].clone()).collect(),
+        labels: order.iter().map(|group| groups[*group].labels()).collect(),
         of: of.into_iter().map(|all| all.into_iter().collect()).collect(),
         roots,
         notes: Vec::new(),

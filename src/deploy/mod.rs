@@ -30,6 +30,7 @@ mod oracle;
 mod origins;
 pub mod read;
 pub mod schema;
+pub mod selector;
 pub mod strvals;
 pub mod terraform;
 #[cfg(test)]
@@ -47,5 +48,5 @@ pub use files::{FileError, Files, TreeFiles};
 pub use installation::{Installations, Mark, Role, Root, installations};
 pub use kinds::Deployer;
 pub use note::{About, Bound, Note};
-pub use object::Object;
+pub use object::{Labels, Object};
 pub use value::{Map, Origin, Part, Scalar, Source, Value};

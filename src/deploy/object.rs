@@ -1,12 +1,15 @@
 //! Kubernetes objects, as a deployer hands them to the cluster.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::value::{Scalar, Value};
 use crate::repo::RepoPath;
 
 /// Lists nest no deeper than this in any cluster.
 const LISTS: usize = 8;
+
+/// Labels: keys with their values.
+pub type Labels = BTreeSet<(String, String)>;
 
 /// One Kubernetes object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,16 +21,23 @@ pub struct Object {
     /// The file of the outermost that took it in: a kustomization, a Flux Kustomization, an Application. `None` for an
     /// object that is as its file has it.
     pub by: Option<RepoPath>,
+    /// The labels by which its cluster was chosen.
+    pub chosen_by: Labels,
 }
 
 // === impl Object ===
 
 impl Object {
+    /// Takes a mapping as an object that somebody has deployed.
+    pub fn new(value: Value, file: RepoPath, by: Option<RepoPath>) -> Self {
+        Self { value, file, by, chosen_by: Labels::new() }
+    }
+
     /// Reads a document as objects: those inside a `List` or a bare sequence each by itself; what has no `kind` is none.
     pub fn all(document: &Value, file: &RepoPath) -> Vec<Self> {
         let mut found = Vec::new();
         collect(document, LISTS, &mut |value| {
-            found.push(Self { value: value.clone(), file: file.clone(), by: None });
+            found.push(Self::new(value.clone(), file.clone(), None));
         });
         found
     }
@@ -72,10 +82,25 @@ impl Object {
         self.value.scalar(&["metadata", "labels", key])
     }
 
+    /// Returns its labels, and those by which its cluster was chosen, as far as the tree tells them.
+    pub fn labels(&self) -> Labels {
+        let own = self.value.path(&["metadata", "labels"]).into_iter().flat_map(labels_of);
+        own.chain(self.chosen_by.iter().cloned()).collect()
+    }
+
     /// Tells whether the object is of that group and kind, of whatever version.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.kind() == kind && self.group() == group
     }
+}
+
+/// Reads a mapping of labels, without those whose value the tree does not tell.
+pub(super) fn labels_of(mapping: &Value) -> impl Iterator<Item = (String, String)> {
+    let known = |(key, value): (&str, &Value)| {
+        let value = value.as_scalar().filter(|value| value.unknown_to().is_none())?;
+        Some((key.to_owned(), value.text().into_owned()))
+    };
+    mapping.entries().filter_map(known)
 }
 
 /// Cuts `apiVersion` into group and version.

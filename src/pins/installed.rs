@@ -5,22 +5,29 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Pin, PinKind, RepoPath, Stage, context::Context};
+use super::{Facts, Pin, PinKind, RepoPath, Stage, context::Context};
 use crate::{
-    deploy::{self, Mark, Note, Role, Root},
+    deploy::{self, Mark, Note, Role},
     linkerd,
 };
 
-/// Puts to each pin the installations that it serves, and returns all their names, ordered, with the roots, and what was
-/// not looked at.
-pub(super) fn name(context: &Context<'_>, pins: &mut [Pin]) -> (Vec<Arc<str>>, Vec<Root>, Vec<Note>) {
+/// Puts to each pin the installations that it serves, and to the facts all that is known of them; returns what was not
+/// looked at.
+pub(super) fn name(context: &Context<'_>, pins: &mut [Pin], facts: &mut Facts) -> Vec<Note> {
     let marks: Vec<Mark> = pins.iter().map(mark).collect();
     let index = context.index;
     let ours = index.releases.iter().filter(|release| linkerd::is_chart(&release.chart));
     let makers = || index.makers.iter().chain(ours.clone().map(|release| &release.path));
+    let bundles = pins.iter().filter(|pin| pin.kind == PinKind::Fleet).map(|pin| &pin.path);
     let kustomizations = index.kustomizations.values().map(|kustomization| &kustomization.path);
-    let roots: HashSet<&RepoPath> =
-        index.roots.iter().map(|root| &root.path).chain(makers()).chain(kustomizations).collect();
+    let roots: HashSet<&RepoPath> = index
+        .roots
+        .iter()
+        .map(|root| &root.path)
+        .chain(makers())
+        .chain(kustomizations)
+        .chain(bundles)
+        .collect();
     let from = pins.iter().map(|pin| &pin.path).chain(makers()).cloned();
     let entries: Vec<RepoPath> =
         context.layout.outwards(from).into_iter().filter(|path| roots.contains(path)).collect();
@@ -29,7 +36,9 @@ pub(super) fn name(context: &Context<'_>, pins: &mut [Pin]) -> (Vec<Arc<str>>, V
     for (pin, of) in pins.iter_mut().zip(found.of) {
         pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();
     }
-    (names, found.roots, found.notes)
+    facts.labels = names.iter().cloned().zip(found.labels).collect();
+    (facts.installations, facts.roots, facts.rootless) = (names, found.roots, !found.notes.is_empty());
+    found.notes
 }
 
 fn mark(pin: &Pin) -> Mark {

@@ -45,7 +45,7 @@ use crate::{
     yaml::{Ceilings, Route},
 };
 
-pub use crate::deploy::{Root, kustomize::is_kustomization, tree_chart::Evaluate};
+pub use crate::deploy::{Labels, Root, kustomize::is_kustomization, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
 pub use home::Home;
@@ -365,6 +365,8 @@ pub struct Facts {
     pub deployments: Vec<Deployment>,
     /// The installations, ordered by name.
     pub installations: Vec<Arc<str>>,
+    /// The labels of each installation.
+    pub labels: BTreeMap<Arc<str>, Labels>,
     /// The files from which what the pins are in is deployed, each with those that it reads.
     pub roots: Vec<Root>,
     /// Whether there are more of them than are looked at, so that none is known.
@@ -438,6 +440,7 @@ impl Inventory {
     /// releases, and no pin from one installation to another.
     pub fn take_installations(&mut self, before: &Self) {
         self.facts.installations.clone_from(&before.facts.installations);
+        self.facts.labels.clone_from(&before.facts.labels);
         let mut from = 0;
         for own in self.pins.chunk_by_mut(|a, b| a.path == b.path) {
             let Some(path) = own.first().map(|pin| pin.path.clone()) else { continue };

@@ -144,10 +144,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         }
     }
     if options.installations {
-        let (installations, roots, notes) = installed::name(&context, &mut inventory.pins);
-        (inventory.facts.installations, inventory.facts.roots) = (installations, roots);
-        inventory.facts.rootless = !notes.is_empty();
-        beyond.take(&notes);
+        beyond.take(&installed::name(&context, &mut inventory.pins, &mut inventory.facts));
     }
     inventory.skipped.extend(beyond.skipped());
     let appliers = appliers(&context, &inventory.facts);

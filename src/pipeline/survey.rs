@@ -10,7 +10,7 @@ use crate::{
     pipeline::{
         Base, Error,
         past::Past,
-        targets::{self, Aim},
+        targets::{self, Aim, Unlabelled},
     },
     plan::{self, Move, Proxies, Target},
     policy::HoldReason,
@@ -70,12 +70,14 @@ impl<'a> Survey<'a> {
         let mut survey =
             Self { tree, catalog, dialect, inventory, options, targets, outside, config, scanning, past };
         survey.check_paths()?;
-        let targets: Vec<Target> = config.targets.iter().map(|t| t.target.clone()).collect();
+        let configured = targets::labelled(&survey.inventory, &config.targets)
+            .map_err(|Unlabelled { target, reason, hint }| config.labels_error(&target, &reason, &hint))?;
+        let targets: Vec<Target> = configured.iter().map(|t| t.target.clone()).collect();
         let assigned =
             plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
         survey.outside = assigned.outside;
         let Self { inventory, options, .. } = &survey;
-        let targets = targets::targets(inventory, options, catalog, &config.targets, aim);
+        let targets = targets::targets(inventory, options, catalog, &configured, aim);
         survey.targets = targets::waves(targets, inventory, &config.data_plane.waves);
         survey.check_names()?;
         Ok(survey)
@@ -228,7 +230,11 @@ impl<'a> Survey<'a> {
     fn overlap(&self, overlap: &plan::Overlap) -> Error {
         let last = overlap.files.first().and_then(|(_, names)| names.last()).map_or("", String::as_str);
         self.config
-            .target_error(last, &overlap.to_string(), "narrow `paths`, or name the files in `exclude`")
+            .target_error(
+                last,
+                &overlap.to_string(),
+                "narrow `paths` or `labels`, or name the files in `exclude`",
+            )
             .into()
     }
 }

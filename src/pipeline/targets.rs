@@ -1,17 +1,20 @@
 //! The targets of a repository that does not list each of them.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use jiff::Timestamp;
 
 use crate::{
-    config::TargetConfig,
+    config::{TargetConfig, nearest},
     linkerd::EdgeVersion,
     pins::{Inventory, Stage},
     plan::{self, Split, Target, Wave, WaveShare},
     policy::{self, Decision},
     release::Catalog,
 };
+
+/// Labels that a hint names before it counts the rest.
+const NAMED: usize = 10;
 
 /// What is known of where everything is to go.
 #[derive(Clone, Copy, Default)]
@@ -20,6 +23,57 @@ pub(super) struct Aim {
     pub to: Option<EdgeVersion>,
     /// The time, where the policy may be asked.
     pub now: Option<Timestamp>,
+}
+
+/// An entry whose labels no installation has.
+pub(super) struct Unlabelled {
+    /// Its name.
+    pub target: String,
+    /// What fits none.
+    pub reason: String,
+    /// What would.
+    pub hint: String,
+}
+
+/// Gives each entry with labels the installations that have all of them.
+pub(super) fn labelled(
+    inventory: &Inventory,
+    configured: &[TargetConfig],
+) -> Result<Vec<TargetConfig>, Unlabelled> {
+    let narrowed = |entry: &TargetConfig| {
+        if entry.labels.is_empty() {
+            return Ok(entry.clone());
+        }
+        let labels = inventory.facts.labels.iter();
+        let fits = labels.filter(|(_, has)| entry.labels.iter().all(|label| has.contains(label)));
+        let fits: BTreeSet<Arc<str>> = fits.map(|(name, _)| name.clone()).collect();
+        match fits.is_empty() {
+            true => Err(unlabelled(inventory, entry)),
+            false => Ok(entry.like(plan::narrowed(inventory, &entry.target, &fits))),
+        }
+    };
+    configured.iter().map(narrowed).collect()
+}
+
+fn unlabelled(inventory: &Inventory, entry: &TargetConfig) -> Unlabelled {
+    let all: BTreeSet<&(String, String)> = inventory.facts.labels.values().flatten().collect();
+    let text = |(key, value): &(String, String)| format!("{key}={value}");
+    let known: Vec<String> = all.iter().map(|label| text(label)).collect();
+    let unknown = entry.labels.iter().find(|label| !all.contains(label)).map(text);
+    let near = unknown.as_deref().and_then(|name| nearest(name, known.iter().map(String::as_str)));
+    let reason = match &unknown {
+        Some(label) => format!("no installation has the label `{label}`"),
+        None => "no installation has all of these labels".to_owned(),
+    };
+    let hint = match (near, known.len().checked_sub(NAMED)) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, _) if known.is_empty() => "none has a label here: name `paths`".to_owned(),
+        (None, Some(more)) if more > 0 => {
+            format!("they have {}, and {more} more", known.get(..NAMED).unwrap_or_default().join(", "))
+        }
+        (None, _) => format!("they have {}", known.join(", ")),
+    };
+    Unlabelled { target: entry.target.name.clone(), reason, hint }
 }
 
 /// Makes the targets of what is configured, each like the one that it is made of.

@@ -40,7 +40,7 @@ pub use fingerprint::RULES_VERSION;
 pub use judge::{forecast, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};
 pub use needs::{mirror_is_read, needs, resting};
-pub use split::{Parts, Split, Wanted, newest, split};
+pub use split::{Parts, Split, Wanted, narrowed, newest, split};
 pub use standing::edge_of;
 pub use target::{Assignment, Overlap, assign};
 pub use title::title;

@@ -99,6 +99,21 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
     if made.is_empty() { vec![whole.clone()] } else { made }
 }
 
+/// Narrows a target to the pins that serve some of these installations, and none but these.
+pub fn narrowed(inventory: &Inventory, whole: &Target, installations: &BTreeSet<Arc<str>>) -> Target {
+    const MINE: usize = REST + 1;
+    let serves = |pin: &&Pin| {
+        let mut all = pin.installations.iter();
+        !pin.installations.is_empty() && all.all(|name| installations.contains(name)) && whole.has(pin)
+    };
+    let mut parts = Parts::default();
+    for pin in inventory.pins.iter().filter(serves) {
+        parts.of.insert(pin.installations.to_vec(), MINE);
+        parts.files.entry(pin.path.clone()).or_default().insert(MINE);
+    }
+    Target { share: Share::Part { parts: Arc::new(parts), mine: MINE }, ..whole.clone() }
+}
+
 /// Returns the newest release that a pin that may move names: what the others are measured by where no release is wanted.
 pub fn newest(inventory: &Inventory) -> Option<EdgeVersion> {
     inventory
@@ -403,6 +418,43 @@ mod tests {
         let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&[]));
         let after: Vec<_> = made.iter().map(|target| target.after.as_deref()).collect();
         assert_eq!(after[..5], [None, None, Some("shared"), Some("shared"), None]);
+    }
+
+    #[test]
+    fn a_narrowed_target_has_what_serves_its_installations_and_nobody_else() {
+        let inventory = Build::default()
+            .chart("set.yaml", CHART, "2026.8.2")
+            .serves(&["eu"])
+            .chart("set.yaml", CHART, "2026.8.3")
+            .serves(&["lab"])
+            .chart("base.yaml", "linkerd-crds", "2026.8.2")
+            .serves(&["eu", "lab"])
+            .chart("both.yaml", "linkerd-crds", "2026.8.2")
+            .serves(&["eu", "us"])
+            .chart("us.yaml", CHART, "2026.8.2")
+            .serves(&["us"])
+            .proxy("team.yaml", "edge-26.8.1")
+            .inventory();
+        let of = |names: &[&str]| {
+            let names = names.iter().map(|name| Arc::from(*name)).collect();
+            narrowed(&inventory, &Target::default_all(), &names)
+        };
+        let (prod, lab) = (of(&["eu", "us"]), of(&["lab"]));
+        let files = |target: &Target| -> Vec<String> {
+            let mine = inventory.pins.iter().filter(|pin| target.has(pin));
+            mine.map(|pin| format!("{} {}", pin.path, pin.value)).collect()
+        };
+        assert_eq!(files(&prod), ["both.yaml 2026.8.2", "set.yaml 2026.8.2", "us.yaml 2026.8.2"]);
+        assert_eq!(files(&lab), ["set.yaml 2026.8.3"]);
+        // One file of both is no overlap; what serves both is in neither.
+        let assigned = crate::plan::assign(&inventory, &[prod.clone(), lab]).unwrap();
+        let outside: Vec<&str> = assigned.outside.iter().map(|n| inventory.pins[*n].path.as_str()).collect();
+        assert_eq!(outside, ["base.yaml", "team.yaml"]);
+        assert!(crate::plan::assign(&inventory, &[prod.clone(), Target::default_all()]).is_err());
+        let each =
+            split(&inventory, &Target { name: "prod".to_owned(), ..prod }, Split::Each, wanted(&["prod"]));
+        let names: Vec<&str> = each.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["prod-shared", "eu", "us"]);
     }
 
     #[test]

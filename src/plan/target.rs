@@ -3,13 +3,17 @@
 //! In: targets and an inventory. Out: its [`Assignment`]. A file in two
 //! targets would be changed by two pull requests, so an overlap is an error and never a choice.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use globset::GlobSet;
 
 use super::{Share, Target};
 use crate::{
-    pins::{Inventory, Pin, Stage},
+    pins::{Inventory, Pin, Skipped, Stage},
     repo::RepoPath,
 };
 
@@ -92,33 +96,39 @@ impl Target {
     }
 }
 
-/// Gives each pin to the one target that covers its file. Files that were skipped are checked for overlap too.
+/// Gives each pin to the one target that has it. Files that were skipped are checked for overlap too, as far as they are
+/// anybody's: of those that have no pin, nobody knows which installation they serve.
 pub fn assign(inventory: &Inventory, targets: &[Target]) -> Result<Assignment, Overlap> {
-    let mut claims: BTreeMap<&RepoPath, Vec<usize>> = BTreeMap::new();
-    let files = inventory.pins.iter().map(|p| &p.path).chain(inventory.skipped.iter().map(|s| &s.path));
-    for path in files {
-        claims.entry(path).or_insert_with(|| {
-            let covering = targets.iter().enumerate().filter(|(_, target)| target.covers(path));
-            covering.map(|(n, _)| n).collect()
-        });
+    let mut twice: BTreeMap<&RepoPath, BTreeSet<usize>> = BTreeMap::new();
+    let mut claim = |path, by: Vec<usize>| {
+        if by.len() > 1 {
+            twice.entry(path).or_default().extend(by.iter().copied());
+        }
+        by.first().copied()
+    };
+    let having = |has: &dyn Fn(&Target) -> bool| -> Vec<usize> {
+        targets.iter().enumerate().filter(|(_, target)| has(target)).map(|(n, _)| n).collect()
+    };
+    let of = inventory.pins.iter().map(|pin| claim(&pin.path, having(&|target| target.has(pin))));
+    let of: Vec<Option<usize>> = of.collect();
+    for Skipped { path, .. } in &inventory.skipped {
+        claim(path, having(&|target| matches!(target.share, Share::All) && target.covers(path)));
     }
-    let names = |by: &[usize]| by.iter().filter_map(|n| targets.get(*n)).map(|t| t.name.clone()).collect();
-    let claimed_twice = claims.iter().filter(|(_, by)| by.len() > 1);
-    let files: Vec<_> = claimed_twice.map(|(path, by)| ((*path).clone(), names(by))).collect();
+    let name = |n: &usize| targets.get(*n).map(|target| target.name.clone());
+    let named = |by: BTreeSet<usize>| by.iter().filter_map(name).collect();
+    let files: Vec<_> = twice.into_iter().map(|(path, by)| (path.clone(), named(by))).collect();
     if !files.is_empty() {
         return Err(Overlap { files });
     }
-    let of = |path: &RepoPath| claims.get(path).and_then(|by| by.first().copied());
-    let targets: Vec<Option<usize>> = inventory.pins.iter().map(|pin| of(&pin.path)).collect();
-    let outside = targets.iter().enumerate().filter(|(_, t)| t.is_none()).map(|(n, _)| n).collect();
-    Ok(Assignment { targets, outside })
+    let outside = of.iter().enumerate().filter(|(_, t)| t.is_none()).map(|(n, _)| n).collect();
+    Ok(Assignment { targets: of, outside })
 }
 
 // === impl Overlap ===
 
 impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a file may belong to one target only; narrow `paths`, or use `exclude`:")?;
+        f.write_str("a file may belong to one target only; narrow `paths` or `labels`, or use `exclude`:")?;
         for (path, targets) in self.files.iter().take(NAMED) {
             write!(f, "\n  {path}: {}", targets.join(", "))?;
         }

@@ -197,3 +197,84 @@ fn a_group_goes_after_all_targets_of_another() {
     assert!(play.files("uplinker/prod-us/platform").contains_key("prod-us/crds.yaml"));
     play.settles(0);
 }
+
+const BY_LABEL: &str = "version: 1\ndataPlane:\n  pins: ignore\ntargets:\n  - name: production\n    labels: [env=prod]\n    each: \
+                        installation\n    after: {target: staging, soak: 2d}\n  - name: staging\n    labels: [env=staging]\n    each: \
+                        installation\n";
+
+#[test]
+fn a_group_by_label_goes_after_another_wherever_its_clusters_lie() {
+    let clusters = [("frankfurt", "prod"), ("lab", "staging"), ("ohio", "prod")];
+    let mut files: Vec<(String, String)> = Vec::new();
+    for (name, env) in clusters {
+        files.extend(cluster(&format!("{name}/"), 2));
+        let root = format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: {name}\n  namespace: flux-system\n  \
+             labels: {{env: {env}}}\nspec:\n  interval: 10m\n  path: ./{name}\n  prune: true\n  sourceRef: {{kind: GitRepository, name: \
+             flux-system}}\n"
+        );
+        files.push((format!("roots/{name}.yaml"), root));
+    }
+    files.push(("uplinker.yaml".to_owned(), BY_LABEL.to_owned()));
+    let play = Play::with(&files);
+    ago(&play, 30 * DAY);
+    play.commit("main", "README.md", "Three clusters.\n");
+    play.run().exits(0).prints(&[
+        "lab, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "frankfurt, platform: on hold: edge-26.8.3 waits until target `lab`, now at edge-26.8.2, has run it",
+        "ohio, platform: on hold: edge-26.8.3 waits until target `lab`",
+    ]);
+    play.settles(0);
+    ago(&play, 3 * DAY);
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&[
+        "frankfurt, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "ohio, platform: edge-26.8.2 → edge-26.8.3: opened",
+    ]);
+    assert_eq!(play.scene.repo.changed("main", "uplinker/ohio/platform"), charts("ohio"));
+    play.settles(0);
+}
+
+#[test]
+fn groups_by_label_share_a_file_and_move_one_after_the_other() {
+    let set = |chart: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: {chart}, namespace: argocd}}\nspec:\n  \
+             generators:\n    - clusters: {{selector: {{matchLabels: {{env: staging}}}}, values: {{version: 2026.8.1}}}}\n    - clusters: \
+             {{selector: {{matchLabels: {{env: prod}}}}, values: {{version: 2026.8.2}}}}\n  template:\n    metadata: {{name: \
+             '{chart}-{{{{name}}}}'}}\n    spec:\n      project: default\n      destination: {{server: '{{{{server}}}}', namespace: \
+             linkerd}}\n      source: {{repoURL: https://helm.linkerd.io/edge, chart: {chart}, targetRevision: '{{{{values.version}}}}'}}\n"
+        )
+    };
+    let text = [set("linkerd-crds"), set("linkerd-control-plane")].join("---\n");
+    let (file, config) = ("mesh.yaml".to_owned(), ("uplinker.yaml".to_owned(), BY_LABEL.to_owned()));
+    let play = Play::with(&[(file, text.clone()), config]);
+    ago(&play, 30 * DAY);
+    play.commit("main", "README.md", "Two environments.\n");
+    ago(&play, 3 * DAY);
+    let text = text.replace("2026.8.1", "2026.8.3");
+    play.commit("main", "mesh.yaml", &text);
+    play.run().exits(0).prints(&[
+        "mesh-prod, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "mesh-staging, platform: up to date at edge-26.8.3",
+    ]);
+    let proposed = play.files("uplinker/mesh-prod/platform");
+    assert_eq!(String::from_utf8_lossy(&proposed["mesh.yaml"]), text.replace("2026.8.2", "2026.8.3"));
+    play.settles(0);
+}
+
+#[test]
+fn a_label_that_no_installation_has_is_told_with_those_that_are_there() {
+    let mut files = cluster("a/", 2);
+    let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, labels: {env: production}}\nspec: \
+                {path: ./a, sourceRef: {kind: GitRepository, name: a}}\n";
+    files.push(("root.yaml".to_owned(), root.to_owned()));
+    for (label, hint) in
+        [("env=prodution", "did you mean `env=production`?"), ("region=eu", "they have env=production")]
+    {
+        let config = format!("version: 1\ntargets:\n  - {{name: prod, labels: [{label}]}}\n");
+        let play = Play::with(&[files.clone(), vec![("uplinker.yaml".to_owned(), config)]].concat());
+        let told = format!("no installation has the label `{label}`");
+        play.run().exits(2).complains(&[&told, "uplinker.yaml:3:27", hint]);
+    }
+}

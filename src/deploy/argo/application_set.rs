@@ -72,9 +72,8 @@ impl Template<'_> {
         }
         let by = element.file.clone().or_else(|| self.object.by.clone());
         made.extend(own.into_iter().map(|value| Object {
-            value,
-            file: self.object.file.clone(),
-            by: by.clone(),
+            chosen_by: element.chosen_by.clone(),
+            ..Object::new(value, self.object.file.clone(), by.clone())
         }));
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::{
     deploy::{
         go_template::printed,
+        object::Labels,
         typed::{Typed, typed},
         value::{Scalar, Value, Via},
     },
@@ -23,6 +24,8 @@ pub(super) struct Element {
     pub open: Option<Arc<str>>,
     /// The file that it stands in, where that is not the ApplicationSet's own.
     pub file: Option<RepoPath>,
+    /// The labels by which its cluster was chosen.
+    pub chosen_by: Labels,
 }
 
 // === impl Element ===
@@ -30,12 +33,12 @@ pub(super) struct Element {
 impl Element {
     /// Parameters that the tree has.
     pub fn known(parameters: Value) -> Self {
-        Self { parameters, open: None, file: None }
+        Self { parameters, open: None, file: None, chosen_by: Labels::new() }
     }
 
     /// Parameters that somebody else has.
     pub fn unknown(who: &str) -> Self {
-        Self { parameters: Value::empty(), open: Some(who.into()), file: None }
+        Self { open: Some(who.into()), ..Self::known(Value::empty()) }
     }
 
     /// Puts together what two generators give, with these parameters.
@@ -44,6 +47,7 @@ impl Element {
             parameters,
             open: self.open.clone().or_else(|| other.open.clone()),
             file: self.file.clone().or_else(|| other.file.clone()),
+            chosen_by: self.chosen_by.union(&other.chosen_by).cloned().collect(),
         }
     }
 }

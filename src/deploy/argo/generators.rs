@@ -7,14 +7,14 @@ use super::{
     ELEMENTS,
     element::{Element, completed, flat, of_generator, overridden, shown},
     fill::Language,
-    git, selector,
+    git,
 };
 use crate::deploy::{
     cluster::Cluster,
     files::Files,
     go_template::Stop,
     note::{About, Bound},
-    read,
+    read, selector,
     typed::typed,
     value::{Scalar, Value},
 };
@@ -187,10 +187,12 @@ impl<'a> Reader<'a> {
             for key in ["name", "nameNormalized", "server", "project"] {
                 parameters.insert(key, Value::Scalar(Scalar::unknown(&who)));
             }
-            found.push(Element { parameters, open: None, file: Some(secret.file.clone()) });
+            let (file, chosen_by) = (Some(secret.file.clone()), secret.labels());
+            found.push(Element { file, chosen_by, ..Element::known(parameters) });
         }
         if found.is_empty() {
-            found.push(Element::unknown("the Secret of a cluster that Argo CD knows"));
+            let one = Element::unknown("the Secret of a cluster that Argo CD knows");
+            found.push(Element { chosen_by: selector::asked(selector), ..one });
         }
         found
     }

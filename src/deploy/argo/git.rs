@@ -120,7 +120,7 @@ fn of_file(content: &Value, path: &RepoPath, go: bool, prefix: &str) -> Element 
     }
     let named = [("filename", path.name().to_owned()), ("filenameNormalized", normalized(path.name()))];
     add_path(&mut parameters, folder, &named, go, prefix);
-    Element { parameters, open: None, file: Some(path.clone()) }
+    Element { file: Some(path.clone()), ..Element::known(parameters) }
 }
 
 fn folder_parameters(path: &str, go: bool, prefix: &str) -> Element {

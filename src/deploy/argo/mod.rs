@@ -14,7 +14,6 @@ mod git;
 mod helm;
 mod kustomize;
 mod patch;
-mod selector;
 mod source;
 #[cfg(test)]
 mod tests;

@@ -218,7 +218,7 @@ impl Maker<'_> {
     }
 
     fn take(&mut self, value: Value, outcome: usize) {
-        let object = Object { value, file: self.object.file.clone(), by: self.object.by.clone() };
+        let object = Object::new(value, self.object.file.clone(), self.object.by.clone());
         let is_off =
             object.annotation("fluxcd.controlplane.io/reconcile").is_some_and(|s| s.text() == "disabled");
         let text = |s: Option<&Scalar>| s.map(|s| s.text().into_owned());

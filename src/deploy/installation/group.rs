@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::{Mark, Role, reach::Lot};
+use crate::deploy::object::Labels;
 
 /// Of more clusters side by side, what nobody reads is said to serve none.
 const BESIDE: usize = 200;
@@ -98,6 +99,11 @@ impl Group {
     fn of(lots: Vec<Lot>) -> Self {
         let marks = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
         Self { lots, marks }
+    }
+
+    /// Returns the labels of what leads to its control plane.
+    pub fn labels(&self) -> Labels {
+        self.lots.iter().flat_map(|lot| &lot.labels).cloned().collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
-    BUILDS, Mark,
+    BUILDS, Mark, Role,
     top::{self, Id, Made, Top},
     watch::Watch,
 };
@@ -13,7 +13,7 @@ use crate::{
         cluster::Cluster,
         files::Files,
         kinds::is_root,
-        object::Object,
+        object::{Labels, Object},
         value::{Part, Scalar, Value},
     },
     repo::RepoPath,
@@ -35,6 +35,8 @@ pub(super) struct Lot {
     pub marks: BTreeSet<usize>,
     /// Whether a chart of a control plane is among what it deploys.
     pub plane: bool,
+    /// The labels of what leads to a control plane.
+    pub labels: Labels,
 }
 
 /// What a root reads of one cluster's.
@@ -46,6 +48,17 @@ struct Reach {
     near: BTreeSet<usize>,
     /// Whether it deploys a control plane.
     plane: bool,
+    /// The labels of what leads to it.
+    labels: Labels,
+}
+
+/// How an object came about.
+#[derive(Clone, Default)]
+struct Way {
+    /// The cluster that it goes to.
+    seat: Seat,
+    /// The labels of what led to it.
+    labels: Labels,
 }
 
 /// Places by file.
@@ -64,7 +77,7 @@ struct Walk<'w> {
     builds: usize,
     reaches: BTreeMap<Seat, Reach>,
     /// The objects of the cluster that others look up: sources, ConfigMaps, releases.
-    kept: Vec<(Object, Seat)>,
+    kept: Vec<(Object, Way)>,
     /// Whether a text is filled in from an object of the cluster.
     fills: bool,
 }
@@ -85,8 +98,8 @@ pub(super) fn lots(
         for (away, reach) in reaches {
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
-            let plane = reach.plane;
-            found.push((Lot { away, files, folder, marks: BTreeSet::new(), plane }, reach));
+            let (plane, labels) = (reach.plane, reach.labels.clone());
+            found.push((Lot { away, files, folder, marks: BTreeSet::new(), plane, labels }, reach));
         }
     }
     // A file that is read whole tells less than a scalar that is.
@@ -173,6 +186,13 @@ impl<'m> Places<'m> {
         }
     }
 
+    /// Tells whether the place of a control plane is among what was reached.
+    fn plane(&self, reach: &Reach) -> bool {
+        let near = reach.near.iter().filter_map(|file| self.of.get(*file)).flat_map(|(marks, _)| marks);
+        let mut marks = reach.exact.iter().chain(near).filter_map(|mark| self.marks.get(*mark));
+        marks.any(|mark| mark.role == Role::ControlPlane)
+    }
+
     /// Takes the files below a folder: what a chart of the tree consists of.
     fn below(&self, folder: &str, found: &mut BTreeSet<usize>) {
         let prefix = format!("{}/", folder.trim_start_matches("./").trim_end_matches('/'));
@@ -186,72 +206,101 @@ impl<'m> Places<'m> {
 impl Walk<'_> {
     /// Builds a root and all roots that come out of it; `None` over the bound.
     fn from(&mut self, top: &Top, cluster: &Cluster<'_>) -> Option<()> {
-        let mut seen: HashMap<Id, Vec<Value>> = HashMap::new();
-        let mut todo: VecDeque<(Object, Seat)> = VecDeque::new();
+        let mut seen: HashMap<Id, Vec<(Value, Labels)>> = HashMap::new();
+        let mut todo: VecDeque<(Object, Way)> = VecDeque::new();
         let watch = Watch::new(self.files);
         let made = top.made(cluster, &watch);
         if let Top::Object(object) = top {
-            seen.entry(top::id(object)).or_default().push(object.value.clone());
+            let own = (object.value.clone(), object.chosen_by.clone());
+            seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
         }
-        self.take(made, None, [top.file()], watch, &mut todo);
-        while let Some((object, seat)) = todo.pop_front() {
+        let way = Way { seat: None, labels: top.labels() };
+        self.take(made, way, [top.file()], watch, &mut todo);
+        while let Some((object, way)) = todo.pop_front() {
             // What one set makes for several clusters may have one name; what takes itself in is the same again.
             let same = seen.entry(top::id(&object)).or_default();
-            if same.contains(&object.value) {
+            let own = (object.value.clone(), object.chosen_by.clone());
+            if same.contains(&own) {
                 continue;
             }
-            same.push(object.value.clone());
+            same.push(own);
             self.builds = self.builds.checked_sub(1)?;
             self.fills |= fills(&object);
             let watch = Watch::new(self.files);
             if let Some(made) = top::made(&object, cluster, &watch) {
-                self.take(made, seat, [&object.file].into_iter().chain(&object.by), watch, &mut todo);
+                let way = way.on(&object);
+                self.take(made, way, [&object.file].into_iter().chain(&object.by), watch, &mut todo);
             }
         }
         Some(())
     }
 
-    /// Takes what came out of a root in the cluster `seat`, which was written in these files.
+    /// Takes what came out of a root on a way, which was written in these files.
     fn take<'p>(
         &mut self,
         made: Made,
-        seat: Seat,
+        way: Way,
         written: impl IntoIterator<Item = &'p RepoPath>,
         watch: Watch<'_>,
-        todo: &mut VecDeque<(Object, Seat)>,
+        todo: &mut VecDeque<(Object, Way)>,
     ) {
-        let seat = made.away.or(seat);
+        let way = Way { seat: made.away.or(way.seat), ..way };
         let places = self.places;
-        let reach = self.reaches.entry(seat.clone()).or_default();
+        let mut reach = Reach::default();
         reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart(places, chart));
         for object in made.objects {
             if is_root(&object) {
-                todo.push_back((object, seat.clone()));
+                todo.push_back((object, way.clone()));
                 continue;
             }
             object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
             if is_looked_up(&object) {
-                self.kept.push((object, seat.clone()));
+                self.kept.push((object, way.clone()));
             }
         }
+        self.join(reach, way);
     }
 
     /// Reads the charts of releases, whose sources and values are other objects of the cluster.
     fn releases(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         let cluster = Cluster::new(kept.iter().map(|(object, _)| object));
-        for (object, seat) in &kept {
+        for (object, way) in &kept {
             let watch = Watch::new(self.files);
             let Some(made) = top::made(object, &cluster, &watch) else { continue };
-            let reach = self.reaches.entry(made.away.or_else(|| seat.clone())).or_default();
+            let way = way.clone().on(object);
             let places = self.places;
+            let mut reach = Reach::default();
             reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
             made.charts.iter().for_each(|chart| reach.chart(places, chart));
             object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
+            self.join(reach, Way { seat: made.away.or(way.seat), ..way });
         }
+    }
+
+    /// Puts what was reached on a way to what its cluster has; what led to a control plane says what that is called.
+    fn join(&mut self, found: Reach, way: Way) {
+        let leads = found.plane || self.places.plane(&found);
+        let reach = self.reaches.entry(way.seat).or_default();
+        reach.exact.extend(found.exact);
+        reach.near.extend(found.near);
+        reach.plane |= found.plane;
+        if leads {
+            reach.labels.extend(way.labels);
+        }
+    }
+}
+
+// === impl Way ===
+
+impl Way {
+    /// Goes on by an object.
+    fn on(mut self, object: &Object) -> Self {
+        self.labels.extend(object.labels());
+        self
     }
 }
 

@@ -5,9 +5,8 @@ use crate::deploy::testing::files;
 
 const PLANE: &str = "linkerd-control-plane";
 
-/// Marks every version in a tree: the word `plane@` is the control plane's, `part@` of something beside it.
-fn found(tree: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
-    let files = files(tree);
+/// Marks every version in a tree: a control plane's, one of something beside it, a proxy's.
+fn marks(tree: &[(&str, &str)]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for (path, text) in tree {
         for (at, _) in text.match_indices("20") {
@@ -20,9 +19,21 @@ fn found(tree: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
             marks.push(Mark { unit: path.to_string(), path, span: at..at + 8, role });
         }
     }
+    marks
+}
+
+/// Finds the installations of the places in a tree.
+fn all(tree: &[(&str, &str)], marks: &[Mark]) -> Installations {
+    let files = files(tree);
     let entries: Vec<RepoPath> = files.below("").iter().map(|entry| entry.path.clone()).collect();
-    let all = installations(&files, &entries, &marks, &|chart| chart == PLANE);
+    let all = installations(&files, &entries, marks, &|chart| chart == PLANE);
     assert_eq!(all.notes, []);
+    all
+}
+
+fn found(tree: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
+    let marks = marks(tree);
+    let all = all(tree, &marks);
     let row = |(mark, of): (&Mark, &Vec<usize>)| {
         (format!("{} {}", mark.path, mark.span.start), of.iter().map(|n| all.names[*n].clone()).collect())
     };
@@ -40,6 +51,14 @@ fn by_file(tree: &[(&str, &str)]) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The labels of each installation.
+fn labels(tree: &[(&str, &str)]) -> Vec<String> {
+    let all = all(tree, &marks(tree));
+    let text =
+        |labels: &Labels| labels.iter().map(|(key, value)| format!(" {key}={value}")).collect::<String>();
+    all.names.iter().zip(&all.labels).map(|(name, labels)| format!("{name}:{}", text(labels))).collect()
 }
 
 fn release(chart: &str) -> String {
@@ -224,4 +243,72 @@ fn an_installation_is_called_what_a_branch_can_be() {
         assert!(git2::Branch::name_is_valid(&name).unwrap(), "{name}");
         assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)), "{name}");
     }
+}
+
+/// Puts labels to the first object of a text.
+fn labelled(text: &str, labels: &str) -> String {
+    text.replacen("metadata: {", &format!("metadata: {{labels: {{{labels}}}, "), 1)
+}
+
+#[test]
+fn an_installation_has_the_labels_of_what_leads_to_its_control_plane() {
+    let plane = labelled(&release(PLANE), "part: mesh");
+    let a = labelled(&flux("mesh", "./mesh/a"), "env: staging");
+    let b = labelled(&flux("mesh", "./mesh/b"), "env: prod, region: eu");
+    let (root, apps) =
+        (flux("flux-system", "./clusters/a"), labelled(&flux("apps", "./apps/a"), "team: shop"));
+    let tree = [
+        ("apps/a/namespace.yaml", "proxy: 2026.8.2\n"),
+        ("clusters/a/apps.yaml", apps.as_str()),
+        ("clusters/a/flux-system/gotk-sync.yaml", &root),
+        ("clusters/a/mesh.yaml", &a),
+        ("clusters/b/mesh.yaml", &b),
+        ("mesh/a/plane.yaml", &plane),
+        ("mesh/b/plane.yaml", &plane),
+    ];
+    assert_eq!(labels(&tree), ["a: env=staging part=mesh", "b: env=prod part=mesh region=eu"]);
+    let manifest = "kind: ConfigMap\nmetadata: {name: linkerd-control-plane}\ndata: {version: 2026.8.2}\n";
+    let rendered = [
+        ("clusters/a/mesh.yaml", a.as_str()),
+        ("clusters/b/mesh.yaml", &b),
+        ("mesh/a/all.yaml", manifest),
+        ("mesh/b/all.yaml", manifest),
+    ];
+    assert_eq!(
+        labels(&rendered),
+        ["a: env=staging", "b: env=prod region=eu"],
+        "what was rendered is deployed too"
+    );
+}
+
+#[test]
+fn clusters_that_argo_cd_chooses_by_different_labels_are_told_apart_and_have_them() {
+    let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: mesh, namespace: argocd}\nspec:\n  \
+               generators:\n  - clusters: {selector: {matchLabels: {env: staging}}, values: {version: 2026.8.3}}\n  - clusters: \
+               {selector: {matchExpressions: [{key: env, operator: In, values: [prod]}]}, values: {version: 2026.8.2}}\n  \
+               template:\n    metadata: {name: 'mesh-{{name}}', labels: {part: mesh}}\n    spec:\n      destination: {server: \
+               '{{server}}'}\n      source: {repoURL: https://helm.linkerd.io/edge, chart: linkerd-control-plane, targetRevision: \
+               '{{values.version}}'}\n";
+    let tree = [("argo/mesh.yaml", set)];
+    assert_eq!(labels(&tree), ["mesh-prod: env=prod part=mesh", "mesh-staging: env=staging part=mesh"]);
+    let of: Vec<Vec<String>> = found(&tree).into_iter().map(|(_, names)| names).collect();
+    assert_eq!(of, [["mesh-staging"], ["mesh-prod"]]);
+    // The same version in both is one place for each.
+    let same = set.replace("2026.8.2", "2026.8.3");
+    assert_eq!(labels(&[("argo/mesh.yaml", &same)]).len(), 2);
+}
+
+#[test]
+fn clusters_to_which_fleet_gives_a_version_of_their_own_are_told_apart() {
+    let bundle = |chart: &str| {
+        format!(
+            "helm: {{repo: https://helm.linkerd.io/edge, chart: {chart}, version: 2026.8.3}}\ntargetCustomizations:\n- name: prod\n  \
+             clusterSelector: {{matchLabels: {{env: prod}}}}\n  helm: {{version: 2026.8.2}}\n"
+        )
+    };
+    let (plane, crds) = (bundle(PLANE), bundle("linkerd-crds"));
+    let tree = [("crds/fleet.yaml", crds.as_str()), ("plane/fleet.yaml", &plane)];
+    assert_eq!(labels(&tree), ["others:", "prod: env=prod"]);
+    let of: Vec<Vec<String>> = found(&tree).into_iter().map(|(_, names)| names).collect();
+    assert_eq!(of, [["others"], ["prod"], ["others"], ["prod"]]);
 }

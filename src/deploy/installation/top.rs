@@ -9,11 +9,11 @@ use crate::{
         chart::ChartRelease,
         cluster::Cluster,
         files::Files,
-        flux,
+        fleet, flux,
         kinds::{self, Makes, is_root},
         kustomize::{self, is_kustomization},
         note::Note,
-        object::Object,
+        object::{Labels, Object},
         value::Scalar,
     },
     repo::RepoPath,
@@ -32,6 +32,8 @@ pub(in crate::deploy) enum Top {
     Object(Box<Object>),
     /// A kustomization: its file.
     Overlay(RepoPath),
+    /// A bundle of Fleet's.
+    Bundle(Box<fleet::Bundle>),
 }
 
 /// What a root comes to.
@@ -58,6 +60,16 @@ impl Top {
         match self {
             Self::Object(object) => &object.file,
             Self::Overlay(path) => path,
+            Self::Bundle(bundle) => &bundle.file,
+        }
+    }
+
+    /// Returns the labels of what it deploys to, and its own.
+    pub fn labels(&self) -> Labels {
+        match self {
+            Self::Object(object) => object.labels(),
+            Self::Overlay(_) => Labels::new(),
+            Self::Bundle(bundle) => bundle.labels.clone(),
         }
     }
 
@@ -69,7 +81,7 @@ impl Top {
                 let inside = format!("{}/.x", path.trim_start_matches('/'));
                 RepoPath::resolve("", &inside).map(|p| p.folder().to_owned())
             }
-            Self::Object(_) => None,
+            Self::Object(_) | Self::Bundle(_) => None,
             Self::Overlay(path) => Some(path.folder().to_owned()),
         }
     }
@@ -79,6 +91,10 @@ impl Top {
         match self {
             Self::Object(object) => made(object, cluster, files).unwrap_or_default(),
             Self::Overlay(path) => of_build(kustomize::build(files, path.folder()), None),
+            Self::Bundle(bundle) => {
+                let fleet::Bundle { releases, target, .. } = &**bundle;
+                Made { charts: releases.clone(), away: target.clone(), ..Made::default() }
+            }
         }
     }
 }
@@ -110,12 +126,14 @@ fn of_build(build: Build, away: Option<String>) -> Made {
 }
 
 /// Names the destination of an Application; the cluster of Argo CD itself has no name here. What the tree does not name
-/// is known by the object that asks for it.
+/// is known by the object that asks for it, and the labels by which it chooses.
 fn destination(application: &Object) -> Option<String> {
     let of = |key: &str| application.value.scalar(&["spec", "destination", key]);
     let said = of("name").or(of("server")).filter(|s| !s.text().is_empty())?;
     if said.unknown_to().is_some() {
-        return Some(application.file.name().split('.').next().unwrap_or_default().to_owned());
+        let stem = application.file.name().split('.').next().unwrap_or_default();
+        let chosen_by = application.chosen_by.iter().map(|(_, value)| value.as_str());
+        return Some([stem].into_iter().chain(chosen_by).collect::<Vec<_>>().join("-"));
     }
     let text = said.text();
     (!OWN.contains(&text.trim_end_matches('/'))).then(|| text.into_owned())
@@ -132,6 +150,8 @@ pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> 
         {
             let objects = documents.iter().flat_map(|document| Object::all(document, path));
             all.extend(objects.filter(is_root).map(|object| Top::Object(Box::new(object))));
+            let bundles = documents.iter().flat_map(|document| fleet::bundles(files, path, document));
+            all.extend(bundles.map(|bundle| Top::Bundle(Box::new(bundle))));
         }
         if all.len() > ROOTS {
             return None;
@@ -149,13 +169,14 @@ pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) ->
         .iter()
         .map(|top| match top {
             Top::Object(object) => Some(id(object)),
-            Top::Overlay(_) => None,
+            Top::Overlay(_) | Top::Bundle(_) => None,
         })
         .collect();
     for (n, (top, id)) in all.iter().zip(&ids).enumerate() {
-        match id {
-            Some(id) => objects.entry((&id.0, &id.1)).or_default().push((id.clone(), n)),
-            None => drop(overlays.insert(top.file().as_str(), n)),
+        match (top, id) {
+            (_, Some(id)) => objects.entry((&id.0, &id.1)).or_default().push((id.clone(), n)),
+            (Top::Overlay(path), None) => drop(overlays.insert(path.as_str(), n)),
+            (Top::Object(_) | Top::Bundle(_), None) => {}
         }
     }
     let mut inner: BTreeSet<usize> = BTreeSet::new();

@@ -80,7 +80,7 @@ fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, outside: boo
     let by = Some(path.clone());
     let object = |mut resource: resource::Resource| {
         generate::decode(&mut resource);
-        Object { value: resource.value, file: resource.file, by: by.clone() }
+        Object::new(resource.value, resource.file, by.clone())
     };
     let objects = layer.resources.into_iter().map(object).collect();
     let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();

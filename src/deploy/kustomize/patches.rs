@@ -89,7 +89,7 @@ impl<'v> Patch<'v> {
             let (kind, name) = (text_of(target.get("kind")), text_of(target.get("name")));
             self.no_target(builder, here, layer, &format!("{kind} {name}"), || said.clone());
         }
-        builder.idle.push(Object { value: said, file: here.path.clone(), by: None });
+        builder.idle.push(Object::new(said, here.path.clone(), None));
         for at in selected {
             let resource = &mut layer.resources[at];
             if self.remembers {
@@ -139,7 +139,7 @@ impl<'v> Patch<'v> {
                 }
             };
             let Some(selected) = selected else { continue };
-            builder.idle.push(Object { value: patch.clone(), file: here.path.clone(), by: None });
+            builder.idle.push(Object::new(patch.clone(), here.path.clone(), None));
             if selected.is_empty() {
                 let what =
                     format!("{} {}", text_of(patch.get("kind")), text_of(patch.path(&["metadata", "name"])));
@@ -205,7 +205,7 @@ impl<'v> Patch<'v> {
         value: impl FnOnce() -> Value,
     ) {
         if layer.outside {
-            builder.strays.push(Object { value: value(), file: here.path.clone(), by: None });
+            builder.strays.push(Object::new(value(), here.path.clone(), None));
         } else if self.target.is_none() {
             // A target may mean nothing; kustomize does not mind.
             builder.note(here, About::NoTarget(format!("{}: {what}", self.name)));

@@ -98,7 +98,7 @@ fn stray_annotations(builder: &mut Builder<'_>, here: &Here, layer: &Layer, anno
     let mut value = metadata.clone();
     value.insert("spec", Value::map([("template", metadata)]));
     let said = if layer.outside { &mut builder.strays } else { &mut builder.idle };
-    said.push(Object { value, file: here.path.clone(), by: None });
+    said.push(Object::new(value, here.path.clone(), None));
 }
 
 fn replicas(
@@ -144,7 +144,7 @@ fn image(
     builder.images.push(entry.clone());
     if !found && layer.outside {
         let value = image.container(entry);
-        builder.strays.push(Object { value, file: here.path.clone(), by: None });
+        builder.strays.push(Object::new(value, here.path.clone(), None));
     }
 }
 

@@ -88,11 +88,9 @@ impl<R: Default + Send> Builder<'_, R> {
             let wanted = Reference { group, kind: "HelmRelease", name: &name, namespace, from: &part.file };
             let of_chart = part.value.path(&["spec", "chart"]).is_some();
             let whole = if of_chart { &with_chart } else { &whole };
-            let object = whole.find(wanted).map(|whole| Object {
-                value: merged(&whole.value, &part.value),
-                file: part.file.clone(),
-                by: None,
-            });
+            let object = whole
+                .find(wanted)
+                .map(|whole| Object::new(merged(&whole.value, &part.value), part.file.clone(), None));
             let release = match &object {
                 Some(object) => flux::helm_release(object, all, self.files),
                 None => flux::part(part, all, self.files),

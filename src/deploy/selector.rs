@@ -1,11 +1,26 @@
 //! Label selectors over labels and over the parameters of generators.
 
-use crate::deploy::value::Value;
+use super::{
+    object::{Labels, labels_of},
+    value::Value,
+};
+
+/// Returns the labels that whatever fits a selector has.
+pub fn asked(selector: &Value) -> Labels {
+    let only = |expression: &Value| {
+        let is_in = expression.text(&["operator"]).is_some_and(|operator| operator == "In");
+        let [Value::Scalar(only)] = expression.list_at("values") else { return None };
+        let is_told = is_in && only.unknown_to().is_none();
+        Some((expression.text(&["key"])?.into_owned(), only.text().into_owned())).filter(|_| is_told)
+    };
+    let listed = selector.list_at("matchExpressions").iter().filter_map(only);
+    selector.get("matchLabels").into_iter().flat_map(labels_of).chain(listed).collect()
+}
 
 /// Tells whether what `get` gives fits a selector; `None` where the tree does not say it.
 ///
 /// `get` gives the text under a key, `Some(None)` where there is none, and `None` where that is not known.
-pub(super) fn fits(selector: &Value, get: &dyn Fn(&str) -> Option<Option<String>>) -> Option<bool> {
+pub fn fits(selector: &Value, get: &dyn Fn(&str) -> Option<Option<String>>) -> Option<bool> {
     let mut known = true;
     let labels = selector.get("matchLabels").into_iter().flat_map(Value::entries);
     for (key, wanted) in labels {
