@@ -225,6 +225,8 @@ impl From<GitError> for Error {
             GitError::Archived { .. } => Self::failed(message)
                 .hint("unarchive the repository, or take it out of the list of repositories"),
             GitError::Empty { .. } => Self::failed(message).hint("push a first commit"),
+            GitError::Shallow { .. } => Self::failed(message)
+                .hint("run `git fetch --unshallow` there, or name the repository that it was cloned from"),
             GitError::Other(_) => Self::failed(message),
         }
     }

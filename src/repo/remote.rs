@@ -202,6 +202,12 @@ pub enum GitError {
         /// The repository.
         url: String,
     },
+    /// The remote is a shallow clone: libgit2 neither reads one from a server nor writes to one. Its owner fetches the rest.
+    #[error("{url}: it is a shallow clone, whose history is cut")]
+    Shallow {
+        /// The remote, without credentials.
+        url: String,
+    },
     /// Anything else: the local repository, the disk, a defect.
     #[error("git: {0}")]
     Other(String),

@@ -115,6 +115,21 @@ fn a_repository_whose_history_was_cut_says_what_it_does_not_tell() {
 }
 
 #[test]
+fn a_remote_that_is_a_shallow_clone_is_told_and_how_to_mend_it() {
+    let play = Play::new();
+    let (path, tip) = (play.scene.repo.path().to_owned(), play.tip("main"));
+    std::fs::write(path.join("shallow"), format!("{tip}\n")).unwrap();
+    let told = ["it is a shallow clone, whose history is cut", "hint: run `git fetch --unshallow` there"];
+    let _ = play.run().exits(1).complains(&told);
+    // Of a folder all is read that is there; what it would take to write is not.
+    let proposals = tempfile::TempDir::new().unwrap();
+    let forge = format!("directory:{}", proposals.path().display());
+    let run = play.scene.home.run(["run", "--forge", &forge, "--repo"]).arg(&path);
+    let _ = run.args(play.scene.feed.flags()).done().exits(1).complains(&told);
+    assert_eq!(play.scene.repo.branches().len(), 1);
+}
+
+#[test]
 fn a_target_that_is_renamed_while_its_pull_request_is_open_gets_another_one() {
     let play = environments(CONFIG, now() - 3 * DAY);
     play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);

@@ -14,6 +14,9 @@ pub enum Malformed {
     /// The repository uses SHA-256 object ids.
     #[error("the repository uses SHA-256 object ids, which are not supported")]
     Sha256,
+    /// Its history is cut, which libgit2 takes for a broken answer.
+    #[error("the repository is a shallow clone")]
+    Shallow,
     /// The body ends early or breaks the format.
     #[error("the answer is not a list of branches: {0}")]
     Format(&'static str),
@@ -48,7 +51,10 @@ pub fn parse(service: &str, body: &[u8]) -> Result<Refs, Malformed> {
         if std::mem::take(&mut first) {
             read_capabilities(line.get(name_end + 1..).unwrap_or_default(), &mut head)?;
         }
-        if line.starts_with(b"shallow ") || line.starts_with(b"version ") {
+        if line.starts_with(b"shallow ") {
+            return Err(Malformed::Shallow);
+        }
+        if line.starts_with(b"version ") {
             continue;
         }
         let (id, name) = read_ref(line.get(..name_end).unwrap_or_default())?;

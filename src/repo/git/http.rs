@@ -145,6 +145,7 @@ impl<'h> HttpServer<'h> {
         advertisement::parse(service.name(), &answer.body).map_err(|malformed| match malformed {
             advertisement::Malformed::Said(words) => self.temporary(printable(&words, 200)),
             advertisement::Malformed::Sha256 => self.address(&malformed.to_string()),
+            advertisement::Malformed::Shallow => GitError::Shallow { url: self.url() },
             advertisement::Malformed::Format(_) => self.temporary(malformed.to_string()),
         })
     }

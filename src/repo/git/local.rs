@@ -147,6 +147,9 @@ impl LocalRemote {
 
     /// Writes what the remote lacks as one pack, before any ref names it.
     fn send_objects(&self, store: &Store, new: CommitId) -> Result<(), GitError> {
+        if self.repo.is_shallow() {
+            return Err(GitError::Shallow { url: self.shown() });
+        }
         let send = || -> Result<(), git2::Error> {
             let mut walk = store.repo().revwalk()?;
             walk.push(git2::Oid::from_bytes(&new.0)?)?;
