@@ -235,7 +235,18 @@ fn not_asked(mut report: RunReport, why: &str) -> RunReport {
 
 /// Reads, decides, edits, verifies, pushes, proposes; begins again when a branch moves meanwhile.
 pub fn run(remote: &dyn Upstream, forge: &dyn Forge, operator: &Operator<'_>) -> Result<RunReport, Error> {
-    starting_over(remote, operator, || pass(remote, forge, operator))
+    let once = || {
+        let report = pass(remote, forge, operator)?;
+        let closed: Vec<String> = rollback::closed(&report).collect();
+        if closed.is_empty() {
+            return Ok(report);
+        }
+        // Where to go on to is asked again without what was closed.
+        let mut report = pass(remote, forge, operator)?;
+        report.notes.extend(closed);
+        Ok(report)
+    };
+    starting_over(remote, operator, once)
 }
 
 /// Does something again where a branch moved meanwhile, or the cache is damaged.

@@ -93,9 +93,9 @@ impl Case<'_> {
         }))
     }
 
-    /// Holds what is open where that which goes first went back from it meanwhile: the control plane of proxies, a wave, a
-    /// target.
-    pub(super) fn runs_ahead(&self, landed: &dyn Landed) -> Result<Option<Hold>, Error> {
+    /// Holds what is open where there is nothing left of it to propose, since the base branch has come there otherwise, or where
+    /// that which goes first went back from it meanwhile: the control plane of proxies, a wave, a target.
+    pub(super) fn is_outrun(&self, landed: &dyn Landed) -> Result<Option<Hold>, Error> {
         let Self { survey, target, stage } = *self;
         let plane =
             plan::control_plane(&survey.inventory, &target.target, survey.config().data_plane.control_plane);
@@ -107,10 +107,11 @@ impl Case<'_> {
             Some((before.running?, HoldReason::Promotion { target: before.target, lacks }))
         });
         let first: Vec<(EdgeVersion, HoldReason)> = plane.into_iter().chain(before).collect();
-        if first.is_empty() {
-            return Ok(None);
-        }
         let Some(open) = landed.open_release(*self)? else { return Ok(None) };
+        let lowest = plan::needs(&survey.inventory, &target.target, stage, &survey.options).lowest;
+        if lowest.is_some_and(|lowest| lowest >= open) {
+            return Ok(Some(Hold { reason: HoldReason::UpToDate, release: Some(open), until: None }));
+        }
         let ahead = first.into_iter().find(|(running, _)| open > *running);
         Ok(ahead.map(|(_, reason)| Hold { reason, release: Some(open), until: None }))
     }

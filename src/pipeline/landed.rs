@@ -50,6 +50,17 @@ pub(super) trait Landed {
         Ok(None)
     }
 
+    /// Returns when the pull request was merged that brought a release which a stage has had since the date of a commit; `None`
+    /// where there is none to know of. What a forge merges as it is has the date at which we made it.
+    fn brought(
+        &self,
+        _of: (&Target, Stage),
+        _release: EdgeVersion,
+        _since: Timestamp,
+    ) -> Result<Option<Timestamp>, Error> {
+        Ok(None)
+    }
+
     /// Returns the newest release that an open pull request of ours is for.
     fn open_release(&self, _case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
         Ok(None)
@@ -254,6 +265,22 @@ impl Landed for OnRemote<'_> {
         }
         let mut merged = lists.all(forge, &platform)?.iter().filter(|p| p.state == PullState::Merged);
         Ok(merged.find(goes_there).and_then(|pull| pull.closed_at))
+    }
+
+    fn brought(
+        &self,
+        (target, stage): (&Target, Stage),
+        release: EdgeVersion,
+        since: Timestamp,
+    ) -> Result<Option<Timestamp>, Error> {
+        let Some(forge) = self.forge else { return Ok(None) };
+        let mut lists = self.lists.borrow_mut();
+        let merged = lists.all(forge, &self.branch(&target.name, stage))?.iter().filter(|pull| {
+            let brings = |m: Marker| m.release == release && m.undoes.is_none();
+            let is_merged = pull.state == PullState::Merged && self.leads_to_base(pull);
+            is_merged && marker::read(&pull.body).is_some_and(brings)
+        });
+        Ok(merged.filter_map(|pull| pull.closed_at).filter(|at| *at >= since).min())
     }
 
     fn open_release(&self, case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {

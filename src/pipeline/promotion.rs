@@ -15,7 +15,7 @@ use crate::{
     pipeline::{Error, case::Case, landed::Landed, past::Was, survey::Survey},
     plan::{self, Target},
     policy::{self, Before, Ran, StatusCheck},
-    repo::{CommitId, RepoPath},
+    repo::{self, CommitId, RepoPath},
 };
 
 /// How many changes of a target are looked back over.
@@ -171,11 +171,30 @@ impl LookBack<'_> {
                 break;
             }
             let Some(stretch) = self.landed.stretch(last, files)? else { break };
-            let ran = Ran { release: *release, since: stretch.since, checks: Ok(Vec::new()) };
+            let ran = Ran {
+                release: *release,
+                since: self.dated(position, *release, &stretch)?,
+                checks: Ok(Vec::new()),
+            };
             stretches.push((ran, stretch.commits));
             next = stretch.before;
         }
         Ok(stretches)
+    }
+
+    /// Returns since when a target has been at a release. A commit of ours has the date of what it was made of, the release and
+    /// the commit under it: where it was merged as it is, its pull request knows when.
+    fn dated(&self, position: usize, release: EdgeVersion, came: &repo::Stretch) -> Result<Timestamp, Error> {
+        let survey = self.case.survey;
+        let published = survey.catalog.get(release).and_then(|release| release.published);
+        let is_made_then = came.older.max(published).is_some_and(|made| came.since == made);
+        let Some(target) = survey.targets.get(position).filter(|_| is_made_then) else {
+            return Ok(came.since);
+        };
+        let is_wave = target.target.wave.as_ref().is_some_and(|wave| wave.mine.is_some());
+        let stage = if is_wave { Stage::DataPlane } else { Stage::Platform };
+        let merged = self.landed.brought((&target.target, stage), release, came.since)?;
+        Ok(merged.unwrap_or(came.since))
     }
 
     /// Says what all targets were at a commit.

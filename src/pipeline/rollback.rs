@@ -25,7 +25,7 @@ use crate::{
     policy::{Hold, HoldReason, OnFailure, StatusCheck},
     render::Renderings,
     repo::{CommitId, Overlay, RepoPath},
-    report::StageDecision,
+    report::{Outcome, RunReport, StageDecision},
     verify::{Clock, Severity},
 };
 
@@ -101,6 +101,18 @@ pub(super) fn outdated(case: Case<'_>, draft: Draft) -> Draft {
     };
     let hold = Hold { reason: HoldReason::WayBackGone { reason }, release: None, until: None };
     case.without_proposal(held(case.stage, hold))
+}
+
+/// Names the pull requests that were closed since there is no way back any more.
+pub(super) fn closed(report: &RunReport) -> impl Iterator<Item = String> {
+    report.stages.iter().filter_map(|stage| match (&stage.decision, &stage.outcome) {
+        (StageDecision::Hold { hold, text }, Some(Outcome::Closed(pull)))
+            if matches!(hold.reason, HoldReason::WayBackGone { .. }) =>
+        {
+            Some(format!("{}, {}: {} was closed: {text}", stage.target, stage.stage.name(), pull.url))
+        }
+        _ => None,
+    })
 }
 
 fn taken_back(

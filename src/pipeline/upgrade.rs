@@ -73,7 +73,7 @@ pub(super) fn draft(
                 return Ok(Some(back));
             }
         }
-        if stays && let Some(hold) = case.runs_ahead(landed)? {
+        if stays && let Some(hold) = case.is_outrun(landed)? {
             return Ok(Some(case.without_proposal(held(stage, hold))));
         }
     }

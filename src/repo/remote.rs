@@ -103,6 +103,8 @@ pub struct Stretch {
     pub commits: Vec<CommitId>,
     /// When it came.
     pub since: Timestamp,
+    /// When the commit before it came, where there is one.
+    pub older: Option<Timestamp>,
     /// The commit before it; `None` where history begins, or is cut on the remote too.
     pub before: Option<CommitId>,
 }

@@ -34,6 +34,13 @@ fn moves(play: &Play, folder: &str, from: u32, to: u32) {
     }
 }
 
+/// Staging's pull request is merged as it is: nobody makes a commit, the base branch moves to ours.
+fn forwards(play: &Play, seconds_ago: i64) {
+    play.scene.github.set_clock(jiff::Timestamp::now().as_second() - seconds_ago);
+    play.scene.repo.set_tip("main", play.tip(STAGING));
+    assert!(play.scene.github.pull(REPO, 1).merged_at.is_some());
+}
+
 fn charts(folder: &str) -> Vec<String> {
     CHARTS.iter().map(|path| format!("{folder}/{path}")).collect()
 }
@@ -147,6 +154,39 @@ fn an_open_pull_request_is_withdrawn_though_an_older_release_is_to_go_on_later()
         "production, platform: on hold: edge-26.8.3 waits until target `staging`, now at edge-26.8.2, has run it",
     ]);
     assert!(!play.pull(1).open && play.scene.repo.tip(PRODUCTION).is_none());
+    play.settles(0);
+}
+
+#[test]
+fn what_was_merged_as_it_is_has_been_there_since_the_merge() {
+    let play = environments(2, 2);
+    play.run().exits(0).prints(&["staging, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+    forwards(&play, HOUR);
+    play.run().exits(0).prints(&[
+        "production, platform: on hold: edge-26.8.3 waits until 20",
+        " UTC: target `staging` has run it since 20",
+    ]);
+    play.settles(0);
+    let play = environments(2, 2);
+    play.run().exits(0).prints(&["staging, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+    forwards(&play, 3 * DAY);
+    play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+    play.settles(0);
+}
+
+#[test]
+fn what_came_by_hand_is_not_proposed_any_more_while_a_newer_one_waits() {
+    let play = environments(2, 2);
+    ago(&play, 3 * DAY);
+    moves(&play, "staging", 2, 3);
+    play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+    play.publish(4);
+    ago(&play, HOUR);
+    moves(&play, "staging", 3, 4);
+    moves(&play, "production", 2, 3);
+    play.run().exits(0).prints(&["production, platform: up to date at edge-26.8.3; nothing to do until a newer release is out; closed http://"]);
+    assert!(!play.pull(1).open && play.scene.repo.tip(PRODUCTION).is_none());
+    play.run().exits(0).prints(&["production, platform: on hold: edge-26.8.4 waits until 20"]);
     play.settles(0);
 }
 

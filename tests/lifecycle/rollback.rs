@@ -122,6 +122,22 @@ fn what_was_changed_since_where_it_would_be_restored_is_refused() {
 }
 
 #[test]
+fn a_way_back_that_somebody_went_by_hand_is_closed_and_the_same_run_goes_on() {
+    let (play, _) = merged(CONFIG, Merge::Commit);
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
+    play.publish(4);
+    for file in ["crds.yaml", "control-plane.yaml"] {
+        play.replace("main", file, "2026.8.3", "2026.8.2");
+    }
+    play.run().exits(0).prints(&[
+        "edge-26.8.2 → edge-26.8.4: opened http://",
+        "/pull/2 was closed: what was to be taken back cannot be any more, until that is settled: ",
+    ]);
+    assert!(!play.pull(2).open && play.pull(3).open);
+    play.settles(0);
+}
+
+#[test]
 fn proxies_go_back_before_the_control_plane() {
     let (play, before) = merged("version: 1\n", Merge::Squash);
     let platform = play.files("main");
@@ -197,11 +213,11 @@ fn a_way_back_that_is_no_more_is_closed() {
     for path in CHARTS {
         play.replace("main", path, "2026.8.3", "2026.8.2");
     }
-    let words =
-        "default, platform: on hold: what was to be taken back cannot be any more, until that is settled: ";
-    play.run().exits(0).prints(&[words, "; closed http://"]);
+    play.run().exits(0).prints(&[
+        "default, platform: on hold: edge-26.8.3 waits until a release newer than edge-26.8.3 is out",
+        "/pull/2 was closed: what was to be taken back cannot be any more, until that is settled: ",
+    ]);
     assert!(!play.pull(2).open);
-    play.run().exits(0);
     play.settles(0);
 }
 

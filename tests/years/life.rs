@@ -12,7 +12,7 @@ use uplinker::{
     explain::{Marker, marker},
     linkerd::EdgeVersion,
     repo::CommitId,
-    report::RunReport,
+    report::{RunReport, StageDecision},
 };
 
 use super::{
@@ -127,8 +127,12 @@ impl<P: Place> Year<P> {
         for stage in &report.stages {
             let outcome = stage.outcome.as_ref().map(|outcome| format!("{outcome:?}")).unwrap_or_default();
             let outcome: String = outcome.chars().take_while(|c| !matches!(c, '(' | '{')).collect();
+            let why = match &stage.decision {
+                StageDecision::Hold { text, .. } => text.as_str(),
+                _ => "",
+            };
             if !matches!(outcome.trim(), "" | "Unchanged") {
-                self.tell(&format!("  {}, {}: {outcome}", stage.target, stage.stage.name()));
+                self.tell(&format!("  {}, {}: {outcome} {why}", stage.target, stage.stage.name()));
             }
         }
         let at = ENVIRONMENTS.map(|(environment, _)| {

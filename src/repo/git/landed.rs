@@ -117,11 +117,15 @@ fn walk(repo: &Repository, last: CommitId, belongs: Belongs<'_>) -> Result<Walk,
         let Some(commit) = find_commit(repo, current)? else { return Ok(Walk::Cut(stretch)) };
         let tree = repo.find_tree(oid(commit.tree)?).map_err(|e| other(&e))?;
         if !belongs(repo, &tree) {
-            return Ok(Walk::Known(stretch.map(|stretch| Stretch { before: Some(current), ..stretch })));
+            return Ok(Walk::Known(stretch.map(|stretch| Stretch {
+                older: Some(commit.time),
+                before: Some(current),
+                ..stretch
+            })));
         }
         let mut commits = stretch.map(|stretch| stretch.commits).unwrap_or_default();
         commits.push(current);
-        stretch = Some(Stretch { commits, since: commit.time, before: None });
+        stretch = Some(Stretch { commits, since: commit.time, older: None, before: None });
         next = commit.parents.first().copied();
     }
     Ok(Walk::Known(stretch))

@@ -116,6 +116,6 @@ impl Memory {
             since = Some(commit.time);
             next = commit.parents.first().copied();
         }
-        Some(Stretch { commits, since: since?, before: next })
+        Some(Stretch { commits, since: since?, older: next.map(|id| self.info(id).time), before: next })
     }
 }
