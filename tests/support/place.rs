@@ -78,8 +78,11 @@ impl Place {
     }
 }
 
+/// A change of a place, and the words in which it refuses then.
+pub type Refused = (fn(&Place), &'static str);
+
 /// Holds that each change of a place is refused in its words.
-pub fn is_refused(usual: fn() -> Place, rows: &[(fn(&Place), &str)]) {
+pub fn is_refused(usual: fn() -> Place, rows: &[Refused]) {
     for (change, words) in rows {
         let place = usual();
         change(&place);
@@ -89,7 +92,7 @@ pub fn is_refused(usual: fn() -> Place, rows: &[(fn(&Place), &str)]) {
 }
 
 /// What every forge refuses in the same words.
-pub const REFUSED_BY_ALL: [(fn(&Place), &str); 4] = [
+pub const REFUSED_BY_ALL: [Refused; 4] = [
     (
         |p| p.fake.settings(REPO, |repo| repo.has_pulls = false),
         "acme/config: pull requests are turned off in this repository",
