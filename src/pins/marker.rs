@@ -11,7 +11,10 @@ use super::{
     hold,
     version_text::{Token, tokens},
 };
-use crate::repo::{BlobId, RepoPath};
+use crate::{
+    linkerd::EdgeVersion,
+    repo::{BlobId, RepoPath},
+};
 
 /// What starts a comment in one language or another.
 const SIGNS: [&str; 6] = ["#", "//", "<!--", "/*", ";", "--"];
@@ -74,7 +77,7 @@ pub(super) fn text_pin(
     kind: PinKind,
     span: Range<usize>,
     (line, column): (usize, usize),
-    token: &Token,
+    (form, version): (Form, Option<EdgeVersion>),
     stays: Option<Reason>,
 ) -> Pin {
     Pin {
@@ -85,9 +88,9 @@ pub(super) fn text_pin(
         kind,
         chart: None,
         mirror: None,
-        form: token.form,
+        form,
         frame: None,
-        version: Some(token.version),
+        version,
         stage: Stage::Platform,
         restarts: false,
         stays,
@@ -103,7 +106,7 @@ fn pin(file: &TextFile<'_>, start: usize, place: (usize, usize), token: &Token, 
         .then_some(Reason::Held)
         .or(file.sealed.then_some(Reason::Encrypted))
         .or(workflow.then_some(Reason::NeedsWorkflowsScope));
-    text_pin(file, PinKind::Marker, span, place, token, stays)
+    text_pin(file, PinKind::Marker, span, place, (token.form, Some(token.version)), stays)
 }
 
 /// Finds the pieces of a line that comments mark, each with the form that its comment asks for. A piece reaches from

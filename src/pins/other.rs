@@ -8,7 +8,7 @@ use std::{collections::HashSet, ops::Range};
 use super::{
     Form, Generator, Pin, PinKind, Reason, SkipReason, is_kustomization,
     marker::{self, TextFile},
-    version_text::{Token, releases, tokens},
+    version_text::{Token, of_other_channel, releases, tokens},
 };
 use crate::repo::RepoPath;
 use crate::{deploy::helmfile::is_helmfile, linkerd::EdgeVersion};
@@ -127,13 +127,21 @@ fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str
             return;
         }
         let is_new = |t: &Token| (t.form == Form::Edge || near(number)) && !taken(start + t.span.start);
-        if let Some(token) = tokens(line).into_iter().find(is_new) {
-            let span = start + token.span.start..start + token.span.end;
-            let column = line.get(..token.span.start).map_or(1, |l| l.chars().count() + 1);
-            let at = (number, column);
-            let reason = reason(line.get(..token.span.start).unwrap_or_default());
-            found.push(marker::text_pin(file, PinKind::Other, span, at, &token, Some(reason)));
-        }
+        let token = tokens(line).into_iter().find(is_new);
+        let other = || of_other_channel(line).filter(|span| near(number) && !taken(start + span.start));
+        let (place, what, reason) = match (token, other) {
+            (Some(Token { span, form, version }), _) => {
+                let reason = reason(line.get(..span.start).unwrap_or_default());
+                (span, (form, Some(version)), reason)
+            }
+            (None, other) => match other() {
+                Some(span) => (span, (Form::Opaque, None), Reason::Channel),
+                None => return,
+            },
+        };
+        let column = line.get(..place.start).map_or(1, |l| l.chars().count() + 1);
+        let span = start + place.start..start + place.end;
+        found.push(marker::text_pin(file, PinKind::Other, span, (number, column), what, Some(reason)));
     });
     found
 }
@@ -282,6 +290,22 @@ mod tests {
         assert_eq!(lines(&history.replace("## 2026.8.2", "## edge-26.8.2")), [1]);
         assert_eq!(lines("helm upgrade \\\n  linkerd-crds \\\n  --version 2026.8.2\n"), [3]);
         assert_eq!(lines("- linkerd\n\n\n\n- 2026.8.2\n"), [5]);
+    }
+
+    #[test]
+    fn a_release_of_another_channel_is_told_near_linkerd_s_name() {
+        let path = RepoPath::new("versions.py").unwrap();
+        let found = |text: &str| {
+            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            let told = |p: Pin| (p.site.line, p.site.column, p.value, p.version.is_some(), p.stays);
+            in_code(&file, Vec::new()).into_iter().map(told).collect::<Vec<_>>()
+        };
+        let stable = |line, column| (line, column, "stable-2.14.10".to_owned(), false, Some(Reason::Channel));
+        assert_eq!(found("linkerd = 'stable-2.14.10'\n"), [stable(1, 12)]);
+        assert_eq!(found("ansible = 'stable-2.14.10'\n"), []);
+        let both = found("linkerd: stable-2.14.10 -> edge-26.8.2\n");
+        assert_eq!(both[0].2, "edge-26.8.2", "one a line, and what may move goes first");
+        assert_eq!(both.len(), 1);
     }
 
     #[test]

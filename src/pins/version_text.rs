@@ -63,6 +63,9 @@ pub(super) struct Token {
     pub version: EdgeVersion,
 }
 
+/// How the releases of Linkerd's other channels begin.
+const CHANNELS: [&str; 2] = ["stable-", "enterprise-"];
+
 /// The longest word that is looked at: `edge-26.8.2` with much around it.
 const LONGEST: usize = 64;
 
@@ -124,6 +127,22 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     }
     found.sort_by_key(|t| t.span.start);
     found
+}
+
+/// Finds the first release of another channel in a line: `stable-2.14.10`, `enterprise-2.18.1`, each standing alone.
+pub(super) fn of_other_channel(line: &str) -> Option<Range<usize>> {
+    CHANNELS.iter().flat_map(|channel| line.match_indices(channel)).find_map(|(start, channel)| {
+        let end = token_end(line.as_bytes(), start);
+        let mut numbers = line.get(start + channel.len()..end)?.split(['.', '-']);
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let is_release = numbers.next() == Some("2") && numbers.next().is_some_and(is_number);
+        let before = line.get(..start)?;
+        let stands = match before.strip_suffix('-') {
+            Some(before) => may_stand_before(before),
+            None => !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'),
+        };
+        (is_release && stands).then_some(start..end)
+    })
 }
 
 /// Tells whether a dash and a release may follow on a text: a folder of the CLI is called `linkerd-edge-26.8.2`, a shell
@@ -325,9 +344,29 @@ mod tests {
     }
 
     #[test]
+    fn releases_of_other_channels_stand_alone_in_text() {
+        let found = |line: &str| of_other_channel(line).map(|span| line[span].to_owned());
+        for (line, name) in [
+            ("image: gcr.io/linkerd-io/web:stable-2.8.1", "stable-2.8.1"),
+            ("rm ~/.linkerd2/bin/linkerd-stable-2.10.0 > /dev/null", "stable-2.10.0"),
+            ("  ref: stable-2.14.x", "stable-2.14.x"),
+            ("We were on enterprise-2.18.1-1.", "enterprise-2.18.1-1"),
+            ("not unstable-2.1.0, stable-2.9.4", "stable-2.9.4"),
+        ] {
+            assert_eq!(found(line).as_deref(), Some(name), "{line}");
+        }
+        for line in
+            ["linkerd2-stable-chart", "stable-3.1.0", "stable-2", "x_stable-2.1.0", "spark-stable-2.1.0"]
+        {
+            assert_eq!(found(line), None, "{line}");
+        }
+    }
+
+    #[test]
     fn a_text_of_beginnings_alone_takes_no_time() {
         let begun = on_processor();
         assert_eq!(tokens(&"20".repeat(1 << 20)), []);
+        assert_eq!(of_other_channel(&"stable-2".repeat(1 << 18)), None);
         assert_eq!(variable_reads(&"${a".repeat(1 << 20)).len(), READS);
         assert_eq!(variable_reads(&"${".repeat(1 << 20)), []);
         let taken = on_processor() - begun;

@@ -15,7 +15,7 @@ use crate::deploy::{
     chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, layered, merged},
     cluster::{Cluster, Reference},
     files::Files,
-    kustomize::{self, HASH, NAMES},
+    kustomize::{self, HASH},
     note::{About, Note},
     object::Object,
     value::{Scalar, Value, Via},
@@ -106,7 +106,7 @@ pub fn post_rendered(object: &Object, files: &dyn Files) -> Build {
 
 /// Fills a HelmRelease that nobody in the tree applies: whoever does may substitute variables. `None` where it has none.
 pub fn unapplied(object: &Object, files: &dyn Files) -> Option<Object> {
-    let is_applied = object.by.as_ref().is_some_and(|by| !NAMES.contains(&by.name()));
+    let is_applied = object.by.as_ref().is_some_and(|by| !kustomize::is_kustomization(by.name()));
     if is_applied {
         return None;
     }

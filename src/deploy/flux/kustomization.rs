@@ -141,10 +141,9 @@ fn generated(files: &dyn Files, folder: &str) -> Value {
         }
         let below = path.get(prefix..).unwrap_or_default();
         // The outermost folder on the way that has a kustomization of its own.
-        let own = below.match_indices('/').map(|(at, _)| &below[..at]).find(|sub| {
-            let at = |name: &str| RepoPath::resolve(folder, &format!("{sub}/{name}"));
-            NAMES.iter().any(|name| at(name).is_some_and(|p| files.has(p.as_str())))
-        });
+        let has_own =
+            |sub: &&str| kustomize::file(files, path.get(..prefix + sub.len()).unwrap_or_default()).is_some();
+        let own = below.match_indices('/').map(|(at, _)| &below[..at]).find(has_own);
         if let Some(sub) = own {
             resources.push(Value::made(&format!("./{sub}")));
             inside = Some(format!("{}/", path.get(..prefix + sub.len()).unwrap_or_default()));
