@@ -297,7 +297,8 @@ impl<R: Default + Send> Builder<'_, R> {
             let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
             release.iter().for_each(|release| self.used(release, &mut said.facts));
         }
-        kept.objects.iter().for_each(|object| (self.take)(&mut said.facts, Fact::Object(object, &cluster)));
+        let objects = kept.releases.iter().chain(&kept.objects);
+        objects.for_each(|object| (self.take)(&mut said.facts, Fact::Object(object, &cluster)));
     }
 
     /// Says of roots that they are not built.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::value::{Part, Scalar, Value};
+use super::value::{Cutter, Part, Scalar, Value};
 use crate::yaml::{Ceilings, Node, SourceMap, Stream, Style, YamlError};
 
 /// The most values that one text may unfold to through its aliases.
@@ -33,7 +33,7 @@ pub enum ReadError {
 pub fn documents(text: &Scalar, ceilings: &Ceilings) -> Result<Vec<Value>, ReadError> {
     let whole = text.text();
     let stream = Stream::parse_within(&whole, ceilings)?;
-    let mut reader = Reader { text, whole: &whole, left: CEILING };
+    let mut reader = Reader { text: Cutter::new(text), whole: &whole, left: CEILING };
     stream.roots().map(|root| reader.value(root, DEPTH).ok_or(ReadError::Unfolds)).collect()
 }
 
@@ -48,7 +48,7 @@ pub fn mapping(text: &Scalar, ceilings: &Ceilings) -> Result<Value, ReadError> {
 
 struct Reader<'a> {
     /// What is read, in parts, and as one text.
-    text: &'a Scalar,
+    text: Cutter<'a>,
     whole: &'a str,
     /// How many values may still come.
     left: usize,

@@ -153,3 +153,29 @@ fn value_bytes(text: &str, node: Node<'_>, part: Range<usize>) -> Option<Range<u
     };
     Some(start + part.start..start + part.end)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        repo::{BlobId, RepoPath},
+        yaml::Ceilings,
+    };
+
+    #[test]
+    fn texts_in_texts_are_walked_so_deep_and_no_deeper() {
+        fn depth(place: Place<'_>) -> usize {
+            let text = place.stream.roots().find_map(|root| root.get("a"));
+            text.and_then(|text| place.inside(text, depth)).map_or(0, |below| below + 1)
+        }
+        let put = |inner: String, _| format!("a: |\n{}", inner.replace("a: ", "  a: ").replace("v", "  v"));
+        let nested = |levels| (0..levels).fold("a: v\n".to_owned(), put);
+        let walked = |levels| {
+            let path = RepoPath::new("a.yaml").unwrap();
+            let text = nested(levels);
+            depth(Place::of(&File::parse(path, BlobId([0; 20]), text, &Ceilings::default()).unwrap()))
+        };
+        assert_eq!([1, NESTED].map(walked), [2, NESTED]);
+        assert_eq!(walked(50), NESTED);
+    }
+}

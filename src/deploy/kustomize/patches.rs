@@ -1,5 +1,7 @@
 //! Patches: strategic merge or JSON, in files or inline, with or without a target.
 
+use std::sync::Arc;
+
 use super::{
     builder::{Builder, Here, Layer},
     generate::is_inline,
@@ -7,6 +9,7 @@ use super::{
     selector::Selector,
 };
 use crate::deploy::{
+    files::FileError,
     json_patch, merge,
     note::About,
     object::Object,
@@ -22,7 +25,7 @@ const ITEMS: usize = 50;
 /// A patch as a kustomization has it.
 pub(super) struct Patch<'v> {
     /// Its documents.
-    documents: Vec<Value>,
+    documents: Arc<[Value]>,
     target: Option<&'v Value>,
     /// What it is called, for people.
     name: String,
@@ -219,27 +222,30 @@ fn documents(
     here: &Here,
     inline: Option<&Scalar>,
     path: Option<&Value>,
-) -> Option<(Vec<Value>, String)> {
+) -> Option<(Arc<[Value]>, String)> {
     let name = path
         .map_or_else(|| "an inline patch".to_owned(), |path| format!("the patch {}", text_of(Some(path))));
-    let text = match (inline, path) {
-        (Some(text), None) => text.clone(),
-        (None, Some(path)) => Scalar::file(&builder.file(here, &text_of(Some(path)))?),
+    let (is_broken, read) = match (inline, path) {
+        (Some(text), None) => {
+            let read = read::documents(text, builder.files.ceilings());
+            (is_broken_json(&text.text()), read.map(Arc::from).map_err(FileError::from))
+        }
+        (None, Some(path)) => {
+            let path = text_of(Some(path));
+            let file = builder.file(here, &path)?;
+            (is_broken_json(&file.text), builder.try_documents(here, &path))
+        }
         _ => {
             builder.fails(here, &name, "it needs either a path or a text");
             return None;
         }
     };
-    if is_broken_json(&text.text()) {
+    if is_broken {
         builder.fails(here, &name, "what begins with `[` must be JSON");
     }
-    match read::documents(&text, builder.files.ceilings()) {
-        Ok(documents) => Some((documents, name)),
-        Err(error) => {
-            builder.fails(here, &name, &error.to_string());
-            None
-        }
-    }
+    read.map_err(|error| builder.fails(here, &name, &error.to_string()))
+        .ok()
+        .map(|documents| (documents, name))
 }
 
 /// Kustomize takes for JSON what begins as a list in JSON does, and other YAML in flow style is none.

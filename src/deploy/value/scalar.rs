@@ -71,6 +71,50 @@ enum Parts {
     Many(Arc<[Part]>),
 }
 
+/// A text of which many pieces are cut: it knows where each part begins.
+pub struct Cutter<'s> {
+    scalar: &'s Scalar,
+    starts: Vec<usize>,
+}
+
+// === impl Cutter ===
+
+impl<'s> Cutter<'s> {
+    /// Looks where the parts of a text begin.
+    pub fn new(scalar: &'s Scalar) -> Self {
+        let starts = scalar.parts().iter().scan(0, |end, part| {
+            let start = *end;
+            *end += part.len();
+            Some(start)
+        });
+        Self { scalar, starts: starts.collect() }
+    }
+
+    /// Cuts as [`Scalar::cut`] does.
+    pub fn cut(&self, range: Range<usize>) -> Scalar {
+        let first = self.starts.partition_point(|start| *start <= range.start).saturating_sub(1);
+        let at = self.starts.get(first).copied().unwrap_or_default();
+        Scalar::of(cut(self.scalar.parts().get(first..).unwrap_or_default(), at, range), self.scalar.plain)
+    }
+}
+
+/// Cuts bytes out of the text of parts of which the first one begins at `at`.
+fn cut(parts: &[Part], mut at: usize, range: Range<usize>) -> Vec<Part> {
+    let mut found = Vec::new();
+    for part in parts.iter() {
+        if at >= range.end {
+            break;
+        }
+        let end = at + part.len();
+        let (from, to) = (range.start.max(at), range.end.min(end));
+        if from < to {
+            found.push(part.cut(from - at..to - at));
+        }
+        at = end;
+    }
+    found
+}
+
 // === impl Origin ===
 
 impl Origin {
@@ -214,17 +258,7 @@ impl Scalar {
 
     /// Cuts bytes out of the text.
     pub fn cut(&self, range: Range<usize>) -> Self {
-        let mut at = 0;
-        let mut parts = Vec::new();
-        for part in self.parts() {
-            let end = at + part.len();
-            let (from, to) = (range.start.max(at), range.end.min(end));
-            if from < to {
-                parts.push(part.cut(from - at..to - at));
-            }
-            at = end;
-        }
-        Self::of(parts, self.plain)
+        Self::of(cut(self.parts(), 0, range), self.plain)
     }
 
     /// Puts a text behind this one.

@@ -3,7 +3,7 @@
 //! In: claims, ordered. Out: pins, in YAML and JSON with the way to the node, elsewhere by their bytes alone. Each file
 //! is opened once, and of each text inside a scalar only what is asked for.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use super::claim::Claim;
 use crate::{
@@ -80,11 +80,17 @@ fn in_scalar<'c>(
     group: &[Wanted<'c>],
     found: &mut Found,
 ) -> Vec<&'c Claim> {
-    let all = || group.iter().map(|(claim, _)| *claim).collect();
     // What a template stands in is a part of the text around it.
-    let Some(map) = SourceMap::of(place.text, node).filter(|_| !place.is_covered(node)) else { return all() };
-    let parts: Vec<Wanted<'c>> =
-        group.iter().filter_map(|(claim, span)| Some((*claim, map.in_value(span.clone())?))).collect();
+    let Some(map) = SourceMap::of(place.text, node).filter(|_| !place.is_covered(node)) else {
+        return group.iter().map(|(claim, _)| *claim).collect();
+    };
+    let (mut parts, mut left): (Vec<Wanted<'c>>, _) = (Vec::new(), Vec::new());
+    for (claim, span) in group {
+        match map.in_value(span.clone()) {
+            Some(part) => parts.push((*claim, part)),
+            None => left.push(*claim),
+        }
+    }
     let value = node.as_str().unwrap_or_default();
     // A scalar alone is no text inside a text.
     let is_part = |(_, part): &Wanted<'_>| part.len() < value.trim().len() && value.contains([':', '{', '[']);
@@ -94,8 +100,11 @@ fn in_scalar<'c>(
             is_text.then(|| in_yaml(inner, &parts, found))
         })
     });
-    let own: Vec<&Claim> = inside.flatten().flatten().unwrap_or_else(all);
-    for (claim, part) in parts.iter().filter(|(claim, _)| own.iter().any(|own| std::ptr::eq(*own, *claim))) {
+    // What the inner text does not hold; all where there is none.
+    let own: Option<HashSet<*const Claim>> =
+        inside.flatten().flatten().map(|own| own.into_iter().map(std::ptr::from_ref).collect());
+    let is_own = |claim: &Claim| own.as_ref().is_none_or(|own| own.contains(&std::ptr::from_ref(claim)));
+    for (claim, part) in parts.iter().filter(|(claim, _)| is_own(claim)) {
         let before = found.pins.len();
         found.version(place, node, &claim.spec, VersionText { span: part.clone(), ..claim.text.clone() });
         // Of a key that is written twice, readers differ in which value they take.
@@ -114,8 +123,7 @@ fn in_scalar<'c>(
             }
         }
     }
-    let is_left = |claim: &&Claim| !parts.iter().any(|(part, _)| std::ptr::eq(*part, *claim));
-    group.iter().map(|(claim, _)| *claim).filter(is_left).collect()
+    left
 }
 
 /// Puts a pin that is not there yet where it belongs: among the annotations that go with the label that asks for it.
