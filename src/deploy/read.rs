@@ -126,6 +126,7 @@ mod tests {
     use crate::{
         deploy::value::Source,
         repo::{BlobId, RepoPath},
+        sys::clock::on_processor,
     };
 
     fn file(text: &str) -> Scalar {
@@ -158,6 +159,19 @@ mod tests {
         assert_eq!(value.text(&["i"]).unwrap(), "j k\n");
         let inner = mapping(value.scalar(&["d"]).unwrap(), &Ceilings::default()).unwrap();
         assert_eq!(written(inner.scalar(&["g"]).unwrap()), [(at("h\ni"), "h")]);
+    }
+
+    #[test]
+    fn a_text_of_very_many_parts_is_read_in_time() {
+        let lines: String = (0..20_000).map(|n| format!("  - {{a: v{n}, b: w{n}}}\n")).collect();
+        let outer = one(&format!("text: |\n{lines}"));
+        let text = outer.scalar(&["text"]).unwrap();
+        assert!(text.parts().len() >= 20_000, "each line stands in the file by itself");
+        let begun = on_processor();
+        let inner = documents(text, &Ceilings::default()).unwrap();
+        let taken = on_processor() - begun;
+        assert_eq!(written(inner[0].items()[19_999].scalar(&["b"]).unwrap())[0].1, "w19999");
+        assert!(taken.as_secs() < 20, "{taken:?}");
     }
 
     #[test]
