@@ -198,7 +198,7 @@ mod tests {
         serve::board::{Board, Pass},
     };
 
-    const EVIL: &str = "javascript:alert(1)//\"><script>";
+    const EVIL: &str = "javascript:alert(1)//\"><script>\u{202e}\u{1b}[2J";
 
     fn board() -> Board {
         let board = Board::new(Timestamp::UNIX_EPOCH, Duration::from_secs(60));
@@ -250,6 +250,7 @@ mod tests {
         let target = target(&facts, &id, "a/b c", Timestamp::UNIX_EPOCH).unwrap().unwrap();
         for page in [first, target, events(&facts).unwrap()] {
             assert!(!page.contains("href=\"javascript") && !page.contains("<script"), "{page}");
+            assert!(!page.contains(['\u{202e}', '\u{1b}']), "{page:?}");
         }
         assert!(super::target(&facts, &id, "a", Timestamp::UNIX_EPOCH).is_none());
         assert!(super::target(&facts, "0", "a/b c", Timestamp::UNIX_EPOCH).is_none());

@@ -143,6 +143,12 @@ fn one_issue_shows_where_everything_stands_and_is_closed_while_all_is_current() 
     play.publish(4);
     play.run().exits(0);
     assert!(overview(&play).unwrap().open);
+    // Nothing is open, and something waits.
+    play.scene.repo.set_clock(now());
+    play.scene.github.merge(REPO, 4, Merge::Squash, "ada", true);
+    play.run().exits(0);
+    let waiting = overview(&play).unwrap();
+    assert!(waiting.open && !waiting.body.contains("in [#"), "{}", waiting.body);
 }
 
 #[test]

@@ -112,6 +112,16 @@ fn what_the_release_changes_too_is_not_kept_but_named() {
         not.cause
     );
     assert_eq!(not.line, pinned.lines().position(|line| line.contains("controller:mine")).map(|n| n + 1));
+
+    let away = |document: &String| name(document) == "deployment-linkerd-destination";
+    let all = documents(&text);
+    let left: Vec<_> = all.iter().filter(|one| !away(one)).cloned().collect();
+    assert_eq!(left.len() + 1, all.len());
+    let refused = made(&MemoryTree::new([("a/plane.yaml", joined(&left))]), NEW, &keep);
+    assert!(refused.changes.is_empty());
+    let cause = refused.missing[0].cause.to_string();
+    let wanted = "the release changes Deployment linkerd/linkerd-destination too";
+    assert!(cause.contains(wanted), "{cause}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::{
     fs,
     net::{TcpListener, TcpStream},
-    os::unix::fs::PermissionsExt as _,
+    os::unix::{fs::PermissionsExt as _, net::UnixStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -48,7 +48,8 @@ impl SshServer {
             .spawn()
             .expect("ssh-agent (Debian: openssh-client)");
         let started = Self { server, agent, port, user, folder };
-        wait(|| started.agent_socket().exists());
+        // The socket is there before anybody listens on it.
+        wait(|| UnixStream::connect(started.agent_socket()).is_ok());
         let added =
             Command::new("ssh-add").arg("-q").arg(at("key")).env("SSH_AUTH_SOCK", at("agent")).status();
         assert!(added.is_ok_and(|status| status.success()), "the agent takes the key");
