@@ -19,6 +19,9 @@ const REPORTED: usize = 20;
 /// So many lines from a line that speaks of Linkerd a chart version is taken for Linkerd's.
 const NEAR: usize = 5;
 
+/// What a text that speaks of Linkerd calls it.
+const NAMES: [&str; 4] = ["linkerd", "Linkerd", "LINKERD", "l5d"];
+
 /// What a file is by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -87,7 +90,8 @@ pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> boo
 }
 
 /// Reports the release names of a text as `other`: one a line. `2026.8.2` is also how a calendar counts: it is one only
-/// near a line that speaks of Linkerd.
+/// near a line that speaks of Linkerd, or in a file of that name. Nothing else counts as other channels do: those ask
+/// that the file speaks of Linkerd anywhere.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Vec<Pin> {
     named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), |_| reason)
 }
@@ -117,10 +121,12 @@ fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str
         next.checked_sub(1).and_then(|n| known.get(n)).is_some_and(|span| span.contains(&at))
     };
     let speaking = speaking_lines(file.text);
+    let is_linkerd_s = speaks(file.path.as_str());
     let near = |number: usize| {
         let next = speaking.partition_point(|line| line + NEAR < number);
-        speaking.get(next).is_some_and(|line| *line <= number + NEAR)
+        is_linkerd_s || speaking.get(next).is_some_and(|line| *line <= number + NEAR)
     };
+    let speaks = is_linkerd_s || !speaking.is_empty();
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
         if found.len() == REPORTED {
@@ -128,7 +134,7 @@ fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str
         }
         let is_new = |t: &Token| (t.form == Form::Edge || near(number)) && !taken(start + t.span.start);
         let token = tokens(line).into_iter().find(is_new);
-        let other = || of_other_channel(line).filter(|span| near(number) && !taken(start + span.start));
+        let other = || of_other_channel(line).filter(|span| speaks && !taken(start + span.start));
         let (place, what, reason) = match (token, other) {
             (Some(Token { span, form, version }), _) => {
                 let reason = reason(line.get(..span.start).unwrap_or_default());
@@ -229,10 +235,13 @@ fn is_pipeline(path: &str) -> bool {
 fn speaking_lines(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     each_line(text, |number, _, line| {
-        let speaks = ["linkerd", "Linkerd", "LINKERD", "l5d"].iter().any(|name| line.contains(name));
-        found.extend(speaks.then_some(number));
+        found.extend(speaks(line).then_some(number));
     });
     found
+}
+
+fn speaks(text: &str) -> bool {
+    NAMES.iter().any(|name| text.contains(name))
 }
 
 fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
@@ -303,6 +312,11 @@ mod tests {
         let stable = |line, column| (line, column, "stable-2.14.10".to_owned(), false, Some(Reason::Channel));
         assert_eq!(found("linkerd = 'stable-2.14.10'\n"), [stable(1, 12)]);
         assert_eq!(found("ansible = 'stable-2.14.10'\n"), []);
+        assert_eq!(
+            found("linkerd:\n\n\n\n\n\n\n  v: stable-2.14.10\n"),
+            [stable(8, 6)],
+            "nothing else counts so"
+        );
         let both = found("linkerd: stable-2.14.10 -> edge-26.8.2\n");
         assert_eq!(both[0].2, "edge-26.8.2", "one a line, and what may move goes first");
         assert_eq!(both.len(), 1);

@@ -36,11 +36,12 @@ impl Case<'_> {
     fn resting(&self) -> Option<Hold> {
         let Self { survey, target, stage } = *self;
         let reasons = plan::resting(&survey.inventory, &target.target, stage, &survey.options)?;
-        let reason = match reasons.iter().copied().eq([Reason::Channel]) {
-            true => HoldReason::OtherChannel { pins: self.pins().count() },
-            false => HoldReason::NothingMoves {
-                reasons: reasons.into_iter().map(|r| RowReason::Stays(r).to_string()).collect(),
-            },
+        let pins = self.pins().count();
+        let told = |reason| RowReason::Stays(reason).to_string();
+        let reason = match Vec::from_iter(reasons).as_slice() {
+            [Reason::Channel] => HoldReason::OtherChannel { pins },
+            [Reason::Range] => HoldReason::Floating { pins },
+            reasons => HoldReason::NothingMoves { reasons: reasons.iter().copied().map(told).collect() },
         };
         Some(Hold { reason, release: None, until: None })
     }

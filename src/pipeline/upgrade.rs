@@ -142,7 +142,10 @@ fn goes_first(target: &TargetConfig, stage: Stage, others: &[Draft]) -> Option<S
     let draft = others.iter().find(|d| d.report.target == *first && d.report.stage == Stage::Platform)?;
     let is_there = match &draft.report.decision {
         StageDecision::Hold { hold, .. } => match &hold.reason {
-            HoldReason::UpToDate | HoldReason::NothingMoves { .. } | HoldReason::OtherChannel { .. } => true,
+            HoldReason::UpToDate
+            | HoldReason::NothingMoves { .. }
+            | HoldReason::OtherChannel { .. }
+            | HoldReason::Floating { .. } => true,
             HoldReason::Serves { installation, .. } => *installation == target.target.name,
             _ => false,
         },

@@ -28,6 +28,7 @@ pub fn describe(hold: &Hold) -> String {
             )
         }
         HoldReason::OtherChannel { pins } => of_channel(*pins),
+        HoldReason::Floating { pins } => floating(*pins),
         HoldReason::Paused { reason } => {
             format!("paused ({reason}) until `paused` is taken out of the configuration")
         }
@@ -125,6 +126,16 @@ fn of_channel(pins: usize) -> String {
         1 => "the only pin is not on the edge channel; move it there by hand first".to_owned(),
         pins => format!("all {pins} pins are on another channel than edge; move them there by hand first"),
     }
+}
+
+fn floating(pins: usize) -> String {
+    let who = match pins {
+        1 => "the only pin takes".to_owned(),
+        pins => format!("all {pins} pins take"),
+    };
+    format!(
+        "{who} new releases without a pull request (a range, or no version); nothing to do until one is exact"
+    )
 }
 
 fn of_way_back(release: &str, from: EdgeVersion, (pull, undone): (u64, bool)) -> String {

@@ -136,6 +136,11 @@ pub enum HoldReason {
         /// How many they are.
         pins: usize,
     },
+    /// Every pin is a range, or names no version.
+    Floating {
+        /// How many they are.
+        pins: usize,
+    },
     /// Every pin stays for what it is.
     NothingMoves {
         /// Why, each reason once.
@@ -343,6 +348,7 @@ impl HoldReason {
             Self::UpToDate
                 | Self::NothingMoves { .. }
                 | Self::OtherChannel { .. }
+                | Self::Floating { .. }
                 | Self::Gone
                 | Self::WentBack { .. }
                 | Self::WayBackGone { .. }

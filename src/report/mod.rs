@@ -297,8 +297,8 @@ impl PinsReport {
             more => format!(" and {more} more"),
         };
         format!(
-            "a release is named in {}{more}; a line that fixes one becomes a pin by the comment `uplinker: edge` \
-             (`edge-26.8.3`) or `uplinker: chart` (`2026.8.3`) behind it",
+            "a release is named in {}{more}; the comment `uplinker: edge` (`edge-26.8.3`) or `uplinker: chart` (`2026.8.3`) \
+             behind it makes a line a pin",
             named.join(", ")
         )
     }

@@ -64,6 +64,34 @@ fn each_stage_of_each_target_has_a_row_with_what_comes_next() {
 }
 
 #[test]
+fn thirty_targets_cost_no_more_than_a_request_for_each_pull_request() {
+    const TARGETS: u64 = 30;
+    let mut files: Vec<_> = (0..TARGETS).flat_map(|n| cluster(&format!("c{n}/"), 2)).collect();
+    let targets: String = (0..TARGETS).map(|n| format!("  - name: c{n}\n    paths: [c{n}]\n")).collect();
+    let config = format!("version: 1\ndataPlane:\n  pins: ignore\ntargets:\n{targets}");
+    files.push(("uplinker.yaml".to_owned(), config));
+    let play = Play::with(&files);
+    play.run().exits(0);
+    let status = || {
+        let pass = play.pass(play.scene.command("status").args(["--format", "json"])).exits(0);
+        let asked = pass.asked.iter().filter(|line| line.contains("/api/")).count();
+        assert!(asked <= TARGETS as usize, "{:#?}", pass.asked);
+        pass.done.json()
+    };
+    let open = status();
+    let last = row(&open, "c29", "platform");
+    assert_eq!(last["pull_request"]["release"], "edge-26.8.3", "{open}");
+    for number in 1..=TARGETS {
+        play.scene.github.merge(REPO, number, Merge::Squash, "ada", true);
+    }
+    let merged = status();
+    assert_eq!(row(&merged, "c29", "platform")["release"], "edge-26.8.3", "{merged}");
+    play.run().exits(0);
+    let idle = play.run().exits(0);
+    assert!(idle.asked.len() <= 4, "{:#?}", idle.asked);
+}
+
+#[test]
 fn since_is_when_all_of_it_came_there() {
     let play = environments();
     play.run().exits(0);

@@ -8,6 +8,7 @@ fn every_hold_says_until_when_or_until_what() {
     let before = |lacks| HoldReason::Promotion { target: text(), lacks };
     let reasons = [
         HoldReason::UpToDate,
+        HoldReason::Floating { pins: 2 },
         HoldReason::Paused { reason: text() },
         HoldReason::Frozen { reason: text() },
         HoldReason::Schedule,
