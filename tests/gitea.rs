@@ -194,7 +194,7 @@ fn each_refusal_is_its_own_error() {
             ),
             (
                 |p| p.fake.token(TOKEN, Token::fine_grained("robot").having("pull_requests", Level::Read)),
-                "the token lacks the permission `write:repository`",
+                "the token lacks the scope `write:repository`",
             ),
         ],
     );
@@ -236,4 +236,29 @@ fn commits_carry_the_tokens_user() {
     token.permissions.remove("metadata");
     place.fake.token(TOKEN, token);
     assert_eq!(place.forge().identity().expect("told"), None);
+}
+
+#[test]
+fn all_repositories_of_an_organisation_are_listed() {
+    let place = usual();
+    for n in 0..120 {
+        place.fake.copy(&format!("acme/mesh-{n}"), REPO);
+    }
+    place.fake.copy("acme-labs/mesh", REPO);
+    place.fake.settings("acme/mesh-7", |repo| repo.archived = true);
+    // A page may be short, and not the last.
+    place.fake.token(
+        TOKEN,
+        (0..120)
+            .filter(|n| *n != 3)
+            .fold(Token::fine_grained("robot").only(REPO), |token, n| token.only(&format!("acme/mesh-{n}"))),
+    );
+    place.requests();
+    let all = place.listed("acme").expect("a list");
+    assert_eq!((all.len(), all.iter().filter(|one| one.archived).count()), (120, 1));
+    assert!(all.iter().any(|one| one.address == place.fake.url("acme/mesh-119")));
+    let page = |n| format!("GET /api/v1/users/acme/repos?limit=50&page={n}");
+    assert_eq!(place.requests(), [page(1), page(2), page(3)]);
+    let error = place.listed("nobody").expect_err("not there");
+    assert!(matches!(error, ForgeError::NotFound(ref what) if what == "nobody"), "{error}");
 }

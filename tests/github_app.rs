@@ -145,5 +145,5 @@ fn all_installations_of_an_app_and_all_of_an_organisation_are_lists() {
     assert_eq!(with.scene.github.pulls("acme/mesh-ap").len(), 1);
     let _ = by_token("*/*").done().exits(2).complains(&["names no owner"]);
     let _ = by_token("acme").done().exits(2).complains(&["OWNER/NAME"]);
-    let _ = serve("acme/*").done().exits(2).complains(&["needs a token or a GitHub App"]);
+    let _ = serve("acme/*").done().exits(2).complains(&["needs a token, or on GitHub an App"]);
 }

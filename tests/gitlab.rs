@@ -279,11 +279,11 @@ fn each_refusal_is_its_own_error() {
             ),
             (
                 |p| p.fake.token(TOKEN, Token::fine_grained("robot").having("pull_requests", Level::Read)),
-                "the token lacks the permission `api`",
+                "the token lacks the scope `api`",
             ),
             (
                 |p| p.fake.token(TOKEN, Token::fine_grained("robot").having("contents", Level::Read)),
-                "the token lacks the permission `api, as Developer`",
+                "the token lacks the scope `api` or the role Developer",
             ),
         ],
     );
@@ -406,10 +406,9 @@ fn what_is_missing_is_named_before_anything_is_written() {
         looked_at(&place, History::Append)
     };
     let robot = || Token::fine_grained("robot");
-    let lacks =
-        |what: &str| format!("permissions: failed, 127.0.0.1: the token lacks the permission `{what}`");
+    let lacks = |what: &str| format!("permissions: failed, 127.0.0.1: the token lacks {what}");
     assert!(seen(robot().having("contents", Level::Read)).contains(&lacks("the role Developer")));
-    assert!(seen(robot().having("pull_requests", Level::Read)).contains(&lacks("api")));
+    assert!(seen(robot().having("pull_requests", Level::Read)).contains(&lacks("the scope `api`")));
     let nobody = seen(robot().without("metadata"));
     assert!(nobody.contains(&"token: lacking, the token may not ask whose it is".to_owned()), "{nobody:?}");
     let place = usual();
@@ -429,4 +428,33 @@ fn a_text_of_others_is_no_command_and_the_fake_would_notice() {
     let pull = place.fake.pull(REPO, 1);
     assert!(!pull.open && pull.events.iter().any(|event| event.event == "command /close"));
     assert_eq!(pull.body.as_deref(), Some("fine\n```\n/merge\n```"));
+}
+
+#[test]
+fn all_projects_of_a_group_and_the_groups_below_are_listed() {
+    let place = usual();
+    for n in 0..230 {
+        place.fake.copy(&format!("acme/eu/mesh-{n}"), REPO);
+    }
+    place.fake.copy("acme-labs/mesh", REPO);
+    place.fake.settings("acme/eu/mesh-7", |repo| repo.archived = true);
+    place.fake.token(TOKEN, Token::fine_grained("robot"));
+    place.requests();
+    let names = |owner: &str| -> Vec<String> {
+        place.listed(owner).expect("a list").into_iter().map(|one| one.name).collect()
+    };
+    let all = names("acme");
+    assert_eq!((all.len(), all.first().map(String::as_str)), (230, Some(REPO)));
+    assert!(!all.contains(&"acme/eu/mesh-7".to_owned()) && all.contains(&"acme/eu/mesh-229".to_owned()));
+    let query = "include_subgroups=true&with_shared=false&archived=false&simple=true&order_by=id&sort=asc";
+    let page = |n| format!("GET /api/v4/groups/acme/projects?{query}&per_page=100&page={n}");
+    assert_eq!(place.requests(), [page(1), page(2), page(3)]);
+    assert_eq!(names("acme/eu").len(), 229);
+    assert!(place.requests()[0].starts_with("GET /api/v4/groups/acme%2Feu/projects?"));
+    // What a person has.
+    place.fake.copy("robot/mesh", REPO);
+    let own = place.listed("robot").expect("a list");
+    assert_eq!(own.first().map(|one| one.address.as_str()), Some(place.fake.url("robot/mesh").as_str()));
+    let error = place.listed("nobody").expect_err("not there");
+    assert!(matches!(error, ForgeError::NotFound(ref what) if what == "nobody"), "{error}");
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::{
     config::{ConfigErrors, ReadError},
     pipeline,
-    propose::forge::{ALLOW_ACTIONS, ForgeError},
+    propose::forge::{ALLOW_ACTIONS, ForgeError, Grant},
     release::ReleaseError,
     repo::{GitError, TreeError},
     sys::{http::HttpSetup, secrets::TokenError},
@@ -275,9 +275,16 @@ impl From<ForgeError> for Error {
                 let error = Self { unknown_token: true, ..Self::failed(message) };
                 error.hint("the token is missing, wrong or expired: set UPLINKER_TOKEN to a valid one")
             }
-            ForgeError::Permission { permission, .. } => Self::failed(message).hint(format!(
-                "give the token `{permission}`; in a workflow of GitHub Actions, under `permissions:` of the job"
-            )),
+            ForgeError::Permission { grant, .. } => Self::failed(message).hint(match grant {
+                Grant::Permission(permission) => format!(
+                    "give the token `{permission}`; in a workflow of GitHub Actions, under `permissions:` of the job"
+                ),
+                Grant::Scope(_) => format!("make a token that has {grant}"),
+                Grant::Role(_) => format!("give the token's user {grant} in the project"),
+                Grant::ScopeOrRole(scope, role) => {
+                    format!("the token needs the scope `{scope}`, and its user the role {role} in the project")
+                }
+            }),
             ForgeError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint()),
             ForgeError::Forbidden { .. } => Self::failed(message).hint(
                 "the token was known, and something else keeps it from this: look for a policy of the repository, its \
@@ -294,7 +301,7 @@ impl From<ForgeError> for Error {
                     None => error,
                 }
             }
-            ForgeError::PullsOff(_) => {
+            ForgeError::PullsOff { .. } => {
                 Self::failed(message).hint("turn them on in the settings of the repository, among its units or features")
             }
             ForgeError::NotFound(_) => Self::failed(message)

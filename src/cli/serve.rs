@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     config,
-    propose::forge::github::Pattern,
+    propose::forge::listing::Pattern,
     serve::{self, Board, Daemon, Hooks, Listener, Next, Served, Site},
     sys::{env, secrets::Token, stop::Stop},
 };
@@ -47,8 +47,8 @@ const WORKERS: usize = 4;
 pub(super) struct ServeArgs {
     #[command(flatten)]
     list: ListArgs,
-    /// Also the repositories on GitHub that match, such as acme/*; asked for anew each interval. With a GitHub App those
-    /// of its installations, of which */* is all
+    /// Also the repositories of the forge that match, such as acme/*, or on GitLab acme/** with the groups below; asked for
+    /// anew each interval. With a GitHub App those of its installations, of which */* is all
     #[arg(long, env = env::REPOS, hide_env_values = true, value_name = "PATTERN", value_delimiter = ',', value_parser = Pattern::parse)]
     repos: Vec<Pattern>,
     /// Make one pass over each, and end

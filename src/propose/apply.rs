@@ -361,8 +361,8 @@ impl<'a> Run<'a> {
         };
         let pull = self.context.forge.open(&new)?;
         if wanted.draft && !pull.draft {
-            self.notes
-                .push("the pull request is not a draft: the repository does not support drafts".to_owned());
+            let request = self.context.forge.dialect().request;
+            self.notes.push(format!("the {request} is not a draft: the repository does not support drafts"));
         }
         self.notes.extend(self.context.forge.remarks(&pull));
         self.opened = true;

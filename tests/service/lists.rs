@@ -2,9 +2,11 @@
 
 use super::{
     super::support::{
+        flavor::Flavor,
         github::Token,
         mesh::MESH,
         process::Run,
+        repo::BareRepo,
         scene::{LABELS, REPO, Scene, TOKEN},
     },
     daemon::{Daemon, until},
@@ -54,4 +56,35 @@ fn a_token_that_is_replaced_is_used() {
     until("the pull request", || scene.github.pulls(REPO).len() == 1);
     daemon.running.terminate();
     let _ = daemon.running.done().exits(0).never_says(new).never_says("TheOldToken");
+}
+
+#[test]
+fn a_group_with_those_below_and_an_organisation_are_lists() {
+    for (flavor, api, pattern, others) in [
+        (Flavor::GitLab, "/api/v4", "acme/**", ["acme/eu/config", "acme/website"]),
+        (Flavor::Gitea, "/api/v1", "acme/*", ["acme/mesh", "acme/website"]),
+    ] {
+        let scene = Scene::on(flavor, |path| BareRepo::with_files(path, "main", MESH));
+        for name in others.into_iter().chain(["acme/old", "acme-labs/mesh"]) {
+            scene.github.repo(name, MESH);
+            scene.github.labels(name, &LABELS);
+        }
+        scene.github.settings("acme/old", |repo| repo.archived = true);
+        let serve = |pattern: &str| {
+            let run = scene.home.run(["serve", "--once", "--forge", flavor.name(), "--repos", pattern]);
+            let api = format!("{}{api}", scene.github.server().url());
+            run.args(["--forge-api-url", &api]).args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN)
+        };
+        let _ = serve(pattern).done().exits(0);
+        for name in others.into_iter().chain([REPO]) {
+            assert_eq!(scene.github.pulls(name).len(), 1, "{name}");
+        }
+        for name in ["acme/old", "acme-labs/mesh"] {
+            assert!(scene.github.pulls(name).is_empty(), "{name}");
+        }
+        let _ = serve("*/*").done().exits(2).complains(&["names no owner"]);
+        if flavor == Flavor::Gitea {
+            let _ = serve("acme/eu/*").done().exits(2).complains(&["names a group in a group"]);
+        }
+    }
 }

@@ -2,7 +2,12 @@
 
 use secrecy::SecretString;
 use uplinker::{
-    propose::forge::{Forge, NewPull, PullRequest, kind::Opening, kinds},
+    propose::forge::{
+        Forge, ForgeError, NewPull, PullRequest,
+        kind::{Listing, Opening},
+        kinds,
+        listing::Listed,
+    },
     repo::BlobId,
     sys::http::Http,
 };
@@ -51,6 +56,14 @@ impl Place {
             .expect("a forge")
     }
 
+    /// What an owner has, as the adapter lists it.
+    pub fn listed(&self, owner: &str) -> Result<Vec<Listed>, ForgeError> {
+        let kind = kinds::named(self.flavor.name()).expect("a forge");
+        let api = format!("{}{}", self.fake.server().url(), kind.below);
+        let token = SecretString::from(TOKEN.to_owned());
+        (kind.list)(Listing { http: &self.http, api: &api, token: &token, owner })
+    }
+
     /// What was asked since it was last looked at, below the repository's own place in the API.
     pub fn requests(&self) -> Vec<String> {
         let root = self.flavor.repository(REPO);
@@ -93,10 +106,7 @@ pub fn is_refused(usual: fn() -> Place, rows: &[Refused]) {
 
 /// What every forge refuses in the same words.
 pub const REFUSED_BY_ALL: [Refused; 4] = [
-    (
-        |p| p.fake.settings(REPO, |repo| repo.has_pulls = false),
-        "acme/config: pull requests are turned off in this repository",
-    ),
+    (|p| p.fake.settings(REPO, |repo| repo.has_pulls = false), "requests are turned off in this repository"),
     (|p| p.fake.settings(REPO, |repo| repo.archived = true), "acme/config: the repository is archived"),
     (|p| p.fake.rename(REPO, "other/mesh"), "acme/config was renamed or moved to other/mesh"),
     (

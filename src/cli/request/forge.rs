@@ -8,14 +8,12 @@ use super::remote::{RemoteUrl, host_of, running_on};
 use crate::{
     cli::{Error, args::AccessArgs},
     propose::forge::{
+        github,
         kind::Kind,
         kinds::{self, KINDS},
     },
     sys::{env::Environment, http::keeps_secrets, secrets::without_userinfo},
 };
-
-/// The API of github.com.
-const DOT_COM_API: &str = "https://api.github.com";
 
 /// What is known of the forge before the remote is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,11 +88,24 @@ impl ForgeSettings {
         Ok(Self { named, api: api.or(of_github), workflow: workflow(environment)? })
     }
 
-    /// Returns the API that lists of repositories are asked of.
-    pub fn listing_api(&self) -> String {
-        let of_workflow = self.workflow.as_ref().filter(|at| Some(at.kind) == kinds::named("github"));
-        let named = self.api.as_ref().or_else(|| of_workflow.and_then(|at| at.api.as_ref()));
-        named.map_or_else(|| DOT_COM_API.to_owned(), |api| api.as_str().trim_end_matches('/').to_owned())
+    /// Returns the forge that lists of repositories are asked of, and its API: as named, else that of the workflow, else
+    /// GitHub; where no server is named, the first that is known of it.
+    pub fn listing(&self) -> Result<(&'static Kind, String), Error> {
+        let workflow = self.workflow.as_ref();
+        let kind = match &self.named {
+            Some(Named::Kind(kind)) => *kind,
+            Some(Named::Directory(_)) | None => workflow.map_or(&github::KIND, |at| at.kind),
+        };
+        let of_workflow = workflow.filter(|at| at.kind == kind).and_then(|at| at.api.as_ref());
+        let named =
+            self.api.as_ref().or(of_workflow).map(|api| api.as_str().trim_end_matches('/').to_owned());
+        let known = || kind.hosts.first().map(|(_, api)| (*api).to_owned());
+        let api = named.or_else(known).ok_or_else(|| {
+            let forge = kind.dialect.forge;
+            Error::usage(format!("which {forge} has the repositories is not named"))
+                .hint("name its API with --forge-api-url")
+        })?;
+        Ok((kind, api))
     }
 
     /// Returns the folder of `--forge directory:PATH`.
@@ -293,7 +304,21 @@ mod tests {
         assert!(
             matches!(forge, Forge::Hosted { api, kind } if api.path() == "/api/v4" && kind.name == "gitlab")
         );
-        assert_eq!(settings.listing_api(), DOT_COM_API, "lists are asked of GitHub");
+        let (kind, api) = settings.listing().unwrap();
+        assert_eq!((kind.name, api.as_str()), ("gitlab", "https://git.example.com/api/v4"));
+    }
+
+    #[test]
+    fn a_list_is_asked_of_the_forge_that_is_named() {
+        let asked = |forge, api| {
+            let (kind, api) = settings(forge, api, &[]).unwrap().listing().unwrap();
+            (kind.name, api)
+        };
+        assert_eq!(asked(None, None), ("github", "https://api.github.com".into()));
+        assert_eq!(asked(Some("gitlab"), None), ("gitlab", "https://gitlab.com/api/v4".into()));
+        assert_eq!(asked(Some("forgejo"), None), ("forgejo", "https://codeberg.org/api/v1".into()));
+        assert_eq!(asked(Some("directory:/p"), None), ("github", "https://api.github.com".into()));
+        assert_eq!(asked(None, Some("https://h/api/v3/")), ("github", "https://h/api/v3".into()));
     }
 
     #[test]

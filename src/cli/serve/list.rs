@@ -16,7 +16,7 @@ use crate::{
         request::{HelmChoice, Repository, RunRequest},
         session::Session,
     },
-    propose::forge::github::{App, Pattern},
+    propose::forge::{github::App, listing::Pattern},
     serve::{Board, Daemon},
     sys::stop::Stop,
 };

@@ -5,7 +5,11 @@ use secrecy::ExposeSecret as _;
 use super::{Session, choose_forge};
 use crate::{
     cli::{Error, Forge, RunRequest},
-    propose::forge::github::{self, Address, Lister, Pattern},
+    propose::forge::{
+        github::{self, Address},
+        kind::Listing,
+        listing::{self, Pattern},
+    },
     sys::secrets::Token,
 };
 
@@ -14,20 +18,28 @@ use crate::{
 impl Session<'_> {
     /// Lists the repositories that match patterns, as the App or the token of a request sees them.
     pub fn repositories(&self, request: &RunRequest, patterns: &[Pattern]) -> Result<Vec<String>, Error> {
-        let token = request.token.as_ref().map(Token::secret);
-        let lister = match (&request.app, &token) {
-            (Some(app), _) => Lister::App(app),
-            (None, Some(token)) => Lister::Token(token),
-            (None, None) => {
-                return Err(Error::usage("a list of repositories needs a token or a GitHub App")
-                    .hint("set UPLINKER_TOKEN, or name an App with --github-app-id"));
-            }
+        let (kind, api) = request.forge.listing()?;
+        let (http, forge) = (&self.http, kind.dialect.forge);
+        if let Some(pattern) = patterns.iter().find(|pattern| pattern.is_nested() && !kind.groups) {
+            return Err(Error::usage(format!("the pattern {pattern} names a group in a group"))
+                .hint(format!("on {forge} a repository has an owner and a name, such as acme/*")));
+        }
+        if let Some(app) = request.app.as_ref().filter(|_| *kind == github::KIND) {
+            return Ok(listing::matching(app.repositories(http, &api)?, patterns));
+        }
+        let Some(token) = request.token.as_ref().map(Token::secret) else {
+            return Err(Error::usage("a list of repositories needs a token, or on GitHub an App")
+                .hint("set UPLINKER_TOKEN, or name an App with --github-app-id"));
         };
-        if let Some(pattern) = patterns.iter().find(|p| p.owner().is_none() && request.app.is_none()) {
+        if let Some(pattern) = patterns.iter().find(|pattern| pattern.owner().is_none()) {
             return Err(Error::usage(format!("the pattern {pattern} names no owner"))
                 .hint("a token lists what one owner has, such as acme/*; a GitHub App lists all of its installations"));
         }
-        Ok(github::list(&self.http, &request.forge.listing_api(), lister, patterns)?)
+        let mut all = Vec::new();
+        for owner in listing::owners(patterns) {
+            all.extend((kind.list)(Listing { http, api: &api, token: &token, owner })?);
+        }
+        Ok(listing::matching(all, patterns))
     }
 
     /// Does something with the token of a request. A token of a GitHub App may end while it is used, or be taken back: then

@@ -5,6 +5,7 @@
 
 mod answer;
 mod extras;
+mod listing;
 mod preflight;
 mod wire;
 
@@ -15,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{
-    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, STATUS, Status,
+    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, STATUS, Status,
     address::{Address, NoRepository, PATH},
     kind::{ACTIONS, Kind, Opening},
     preflight::{Needed, Seen, Subject},
@@ -51,6 +52,7 @@ pub const KIND: Kind = Kind {
     runner: &ACTIONS,
     needs: "`write:repository`, `write:issue` for labels and people, and `read:user`",
     open: |opening| Ok(Box::new(Gitea::new(opening, KIND.dialect)?)),
+    list: |asked| listing::list(asked, KIND.dialect.forge),
 };
 
 /// Forgejo, which answers as Gitea does.
@@ -59,13 +61,15 @@ pub const FORGEJO: Kind = Kind {
     dialect: &Dialect { forge: "Forgejo", ..*KIND.dialect },
     hosts: &[("codeberg.org", "https://codeberg.org/api/v1")],
     open: |opening| Ok(Box::new(Gitea::new(opening, FORGEJO.dialect)?)),
+    list: |asked| listing::list(asked, FORGEJO.dialect.forge),
     ..KIND
 };
 
 /// Where the API is below the forge's root.
 const API: &str = "/api/v1";
 /// How its API is spoken to. A page has 50 entries at the most, unless a server sets another bound.
-const MANNERS: Manners = Manners { refused: answer::refused, page: ("limit", 50) };
+const MANNERS: Manners =
+    Manners { refused: answer::refused, grant: |scope| Grant::Scope(scope.to_owned()), page: ("limit", 50) };
 /// How it takes a token.
 const SENT: Sent = Sent { header: "authorization", before: "token " };
 /// What begins the title of a draft, unless a server sets it otherwise.
@@ -141,12 +145,14 @@ impl<'h> Gitea<'h> {
     fn why_not_found(&self, asked: &Asked<'_>) -> ForgeError {
         let repo = self.get(&self.repo(""), asked).map_err(ForgeError::from);
         match repo.and_then(|reply| reply.json::<wire::Repo>(asked)) {
-            Ok(wire::Repo { has_pull_requests: Some(false), .. }) => {
-                ForgeError::PullsOff(self.address.path.clone())
-            }
+            Ok(wire::Repo { has_pull_requests: Some(false), .. }) => self.pulls_off(),
             Ok(_) => ForgeError::NotFound(self.address.path.clone()),
             Err(error) => error,
         }
+    }
+
+    fn pulls_off(&self) -> ForgeError {
+        ForgeError::PullsOff { repository: self.address.path.clone(), request: self.dialect.request }
     }
 
     fn post_pull(&self, pull: &NewPull) -> Result<PullRequest, Refused> {

@@ -28,10 +28,9 @@ use self::wire::{Event, Pull};
 pub use self::{
     address::Address,
     app::{App, AppError},
-    listing::{Lister, Pattern, list},
 };
 use super::{
-    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
+    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
     issues::Issues,
     kind::{ACTIONS as ACTIONS_RUNNER, Kind, Opening},
     preflight::{Needed, Seen, Subject},
@@ -63,12 +62,17 @@ pub const KIND: Kind = Kind {
         })?;
         Ok(Box::new(GitHub::new(http, address, token)?))
     },
+    list: listing::list,
 };
 
 /// What GitHub takes, and what in a text does something there.
 const DIALECT: Dialect = Dialect { forge: "GitHub", ..Dialect::COMMON };
 /// How its API is spoken to.
-const MANNERS: Manners = Manners { refused: answer::refused, page: ("per_page", PAGE) };
+const MANNERS: Manners = Manners {
+    refused: answer::refused,
+    grant: |name| Grant::Permission(name.to_owned()),
+    page: ("per_page", PAGE),
+};
 /// The entries on a page of a list, as many as GitHub gives.
 const PAGE: usize = 100;
 /// The workflow token's user: it may not ask who it is.

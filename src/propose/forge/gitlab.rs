@@ -6,6 +6,7 @@
 mod answer;
 mod extras;
 mod issues;
+mod listing;
 mod merging;
 mod preflight;
 mod statuses;
@@ -17,7 +18,7 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 
 use super::{
-    Closer, Extras, Forge, ForgeError, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
+    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
     address::{Address, NoRepository, PATH},
     issues::Issues,
     kind::{Kind, Opening, Runner},
@@ -60,12 +61,24 @@ pub const KIND: Kind = Kind {
     },
     needs: "the scope `api` and the role Developer in the project",
     open: |opening| Ok(Box::new(GitLab::new(opening)?)),
+    list: listing::list,
 };
 
 /// Where the API is below the forge's root.
 const API: &str = "/api/v4";
 /// How its API is spoken to.
-const MANNERS: Manners = Manners { refused: answer::refused, page: ("per_page", 100) };
+const MANNERS: Manners = Manners {
+    refused: answer::refused,
+    grant: |scope| match scope {
+        SCOPE => Grant::ScopeOrRole(SCOPE, ROLE),
+        other => Grant::Scope(other.to_owned()),
+    },
+    page: ("per_page", 100),
+};
+/// The scope that allows all that is asked, Git over HTTPS too.
+const SCOPE: &str = "api";
+/// The least role that may write.
+const ROLE: &str = "Developer";
 /// How it takes a token: so those of people, projects, groups and of OAuth alike.
 const SENT: Sent = Sent { header: "authorization", before: "Bearer " };
 /// What begins the title of a draft.
@@ -106,7 +119,7 @@ impl<'h> GitLab<'h> {
     }
 
     fn asked(&self, what: &'static str) -> Asked<'_> {
-        self.rest.asked(what, "api, as Developer")
+        self.rest.asked(what, SCOPE)
     }
 
     fn at(&self, below: &str) -> String {
@@ -142,9 +155,7 @@ impl<'h> GitLab<'h> {
             }
             ForgeError::Permission { .. } => match read(&self.project) {
                 Some(project) if project.archived => ForgeError::Archived(self.address.path.clone()),
-                Some(project) if project.has_no_merge_requests() => {
-                    ForgeError::PullsOff(self.address.path.clone())
-                }
+                Some(project) if project.has_no_merge_requests() => pulls_off(&self.address.path),
                 _ => return refused,
             },
             _ => return refused,
@@ -190,6 +201,11 @@ impl<'h> GitLab<'h> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Merge requests are turned off.
+fn pulls_off(project: &str) -> ForgeError {
+    ForgeError::PullsOff { repository: project.to_owned(), request: KIND.dialect.request }
 }
 
 /// A text as one part of a path, or as a value of a query.

@@ -3,7 +3,7 @@
 use secrecy::SecretString;
 use url::Url;
 
-use super::{Forge, ForgeError};
+use super::{Forge, ForgeError, listing::Listed};
 use crate::{
     explain::Dialect,
     sys::{env, http::Http},
@@ -30,6 +30,8 @@ pub struct Kind {
     pub needs: &'static str,
     /// Opens one repository; no request is made yet.
     pub open: for<'h> fn(Opening<'h, '_>) -> Result<Box<dyn Forge + 'h>, ForgeError>,
+    /// Lists what an owner, or a group with those below, has and the token sees.
+    pub list: fn(Listing<'_, '_>) -> Result<Vec<Listed>, ForgeError>,
 }
 
 /// The variables of a forge's own jobs.
@@ -64,6 +66,34 @@ pub struct Opening<'h, 'a> {
     pub api: &'a Url,
     /// The token; none for a public repository that is only read.
     pub token: Option<&'a SecretString>,
+}
+
+/// The repositories of one owner on a forge.
+#[derive(Clone, Copy)]
+pub struct Listing<'h, 'a> {
+    /// What connects.
+    pub http: &'h Http,
+    /// The root of the API, without a slash at its end.
+    pub api: &'a str,
+    /// The token.
+    pub token: &'a SecretString,
+    /// A person, an organisation or a group.
+    pub owner: &'a str,
+}
+
+// === impl Listing ===
+
+impl<'a> Listing<'_, 'a> {
+    /// Returns the host of the API, for messages.
+    pub fn host(&self) -> &'a str {
+        host_of(self.api)
+    }
+}
+
+/// The host of an API, for messages.
+pub(super) fn host_of(api: &str) -> &str {
+    let rest = api.split_once("://").map_or(api, |(_, rest)| rest);
+    rest.split(['/', ':']).next().unwrap_or_default()
 }
 
 // === impl Kind ===

@@ -11,6 +11,7 @@ pub mod gitlab;
 pub mod issues;
 pub mod kind;
 pub mod kinds;
+pub mod listing;
 pub mod preflight;
 mod rest;
 
@@ -212,6 +213,19 @@ pub type OpenPulls = BTreeMap<String, Vec<PullRequest>>;
 /// Makes the patch of a pull request's changes.
 pub type MakePatch<'a> = &'a dyn Fn() -> Result<String, ForgeError>;
 
+/// What a token or its user is given, in the forge's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// A permission, such as `pull-requests: write`.
+    Permission(String),
+    /// A scope, such as `api`.
+    Scope(String),
+    /// A role, such as Developer.
+    Role(&'static str),
+    /// One of the two: the forge does not tell which.
+    ScopeOrRole(&'static str, &'static str),
+}
+
 /// What can go wrong between us and a forge.
 #[derive(Debug, thiserror::Error)]
 pub enum ForgeError {
@@ -223,13 +237,13 @@ pub enum ForgeError {
         /// The forge's words.
         reason: String,
     },
-    /// The token lacks a permission.
-    #[error("{host}: the token lacks the permission `{permission}`")]
+    /// The token may not do this.
+    #[error("{host}: the token lacks {grant}")]
     Permission {
         /// The host.
         host: String,
-        /// The permission, in the forge's words, such as `pull-requests: write`.
-        permission: String,
+        /// What it lacks.
+        grant: Grant,
     },
     /// The token is good, and a setting of the host's owner keeps it out.
     #[error("{host}: {barrier}")]
@@ -271,8 +285,13 @@ pub enum ForgeError {
     #[error("{0}: not found, or the token may not see it")]
     NotFound(String),
     /// The repository's setting: its owner's.
-    #[error("{0}: pull requests are turned off in this repository")]
-    PullsOff(String),
+    #[error("{repository}: {request}s are turned off in this repository")]
+    PullsOff {
+        /// The repository.
+        repository: String,
+        /// What the forge calls a pull request.
+        request: &'static str,
+    },
     /// The repository is archived.
     #[error("{0}: the repository is archived, so it is read-only")]
     Archived(String),
@@ -308,6 +327,19 @@ pub enum ForgeError {
         /// What is wrong.
         reason: String,
     },
+}
+
+// === impl Grant ===
+
+impl std::fmt::Display for Grant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Permission(permission) => write!(f, "the permission `{permission}`"),
+            Self::Scope(scope) => write!(f, "the scope `{scope}`"),
+            Self::Role(role) => write!(f, "the role {role}"),
+            Self::ScopeOrRole(scope, role) => write!(f, "the scope `{scope}` or the role {role}"),
+        }
+    }
 }
 
 // === impl Closer ===

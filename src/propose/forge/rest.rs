@@ -30,11 +30,13 @@ pub(super) use self::{
     pulls::{by_branch, change, draft_prefix, fields, status, success_since},
     reply::{Asked, Known, Refused, Reply, words},
 };
-use super::{Forge, ForgeError, NewPull, PullRequest, PullState};
+use super::{Forge, ForgeError, Grant, NewPull, PullRequest, PullState};
 use crate::sys::{clock::Clock, http::Http};
 
 /// The most pages of a list that are read.
 pub(super) const PAGES: usize = 10;
+/// The most pages of a list of which a part is worth nothing.
+const WHOLE: usize = 100;
 /// The most bytes of one answer.
 const LARGEST: usize = 32 << 20;
 /// The longest wait for a rate limit to end.
@@ -118,6 +120,8 @@ pub(super) type Sending<'a> = Pin<Box<dyn Future<Output = Result<reqwest::Respon
 pub(super) struct Manners {
     /// What a refusal means.
     pub refused: fn(&Reply, &Asked<'_>) -> Refused,
+    /// What the name is of that a request needs.
+    pub grant: fn(&str) -> Grant,
     /// The parameter for the entries on a page, and as many as the forge gives.
     pub page: (&'static str, usize),
 }
@@ -149,7 +153,8 @@ impl<'h> Rest<'h> {
 
     /// Names what is asked, for messages.
     pub fn asked(&self, what: &'static str, permission: &'static str) -> Asked<'_> {
-        Asked { what, permission, forge: self.forge, host: &self.host, repository: &self.repository }
+        let Self { forge, host, repository, .. } = self;
+        Asked { what, permission, grant: self.manners.grant, forge, host, repository }
     }
 
     /// Reads, with the last answer's ETag, and tries again where that may help.
@@ -198,9 +203,46 @@ impl<'h> Rest<'h> {
         &self,
         path: &str,
         asked: &Asked<'_>,
+        take: impl FnMut(Vec<T>) -> bool,
+    ) -> Result<bool, Refused> {
+        self.pages(path, asked, PAGES, take)
+    }
+
+    /// Reads a list to its end, from the first of several places that is there; one without an end is refused.
+    pub fn whole<T: DeserializeOwned>(
+        &self,
+        places: &[String],
+        asked: &Asked<'_>,
+    ) -> Result<Vec<T>, ForgeError> {
+        let mut missing = ForgeError::NotFound(self.repository.clone());
+        for place in places {
+            let mut all = Vec::new();
+            let take = |page: Vec<T>| {
+                all.extend(page);
+                true
+            };
+            match self.pages(place, asked, WHOLE, take) {
+                Ok(true) => return Ok(all),
+                Ok(false) => {
+                    return Err(
+                        asked.rejected(format!("there are more than {}", WHOLE * self.manners.page.1))
+                    );
+                }
+                Err(Refused { error: error @ ForgeError::NotFound(_), .. }) => missing = error,
+                Err(refused) => return Err(refused.error),
+            }
+        }
+        Err(missing)
+    }
+
+    fn pages<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        asked: &Asked<'_>,
+        most: usize,
         mut take: impl FnMut(Vec<T>) -> bool,
     ) -> Result<bool, Refused> {
-        for page in 1..=PAGES {
+        for page in 1..=most {
             let reply = self.get(&self.page(path, page), asked)?;
             let goes_on = reply.has_next();
             if !take(reply.json(asked)?) {

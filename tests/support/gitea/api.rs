@@ -80,6 +80,7 @@ fn route(call: &mut Call<'_>, state: &mut State, parts: &[&str]) -> Answer {
             call.scope("user", Level::Read)?;
             return Ok(Response::json(200, &json!({"hide_email": false})));
         }
+        ["users", owner, "repos"] if method == "GET" => return call.repositories(state, owner),
         ["orgs", _, "labels"] if method == "GET" => return Ok(Response::json(200, &json!([]))),
         ["repos", owner, name, inner @ ..] => {
             call.name = format!("{owner}/{name}").to_lowercase();
@@ -172,6 +173,26 @@ impl Call<'_> {
         Ok(Response::json(200, &shape::user(&token.login)))
     }
 
+    /// What an owner has, an organisation too. What the caller may not see is left out of the page that it is on.
+    fn repositories(&mut self, state: &State, owner: &str) -> Answer {
+        self.scope("user", Level::Read)?;
+        self.scope("repository", Level::Read)?;
+        let start = format!("{}/", owner.to_lowercase());
+        let mut its: Vec<(&String, &Repo)> =
+            state.repos.iter().filter(|(name, _)| name.starts_with(&start)).collect();
+        its.sort_by_key(|(_, repo)| repo.id);
+        let mut all = Vec::new();
+        for (name, repo) in its {
+            self.name.clone_from(name);
+            let hidden = repo.private && !self.token.as_ref().is_some_and(|token| token.sees(name));
+            all.push(if hidden { Value::Null } else { shape::repository(self, repo) });
+        }
+        if all.is_empty() {
+            return Err(not_found());
+        }
+        Ok(self.page(all))
+    }
+
     /// What the old name of a repository answers, without a word in the body.
     fn moved(&self, new: &str, inner: &[&str]) -> Response {
         Response::text(301, "")
@@ -191,8 +212,9 @@ impl Call<'_> {
         let link =
             |(to, rel)| format!("<{}{}?limit={size}&page={to}>; rel=\"{rel}\"", self.html, self.request.path);
         let links: Vec<String> = others.map(link).collect();
+        let shown = page.items.into_iter().filter(|item| !item.is_null()).collect();
         let response =
-            Response::json(200, &Value::Array(page.items)).with("X-Total-Count", page.total.to_string());
+            Response::json(200, &Value::Array(shown)).with("X-Total-Count", page.total.to_string());
         if links.is_empty() { response } else { response.with("Link", links.join(",")) }
     }
 }

@@ -38,6 +38,7 @@ pub fn repository(call: &Call<'_>, repo: &Repo) -> Value {
         "archived": repo.archived,
         "default_branch": repo.bare.default_branch(),
         "html_url": format!("{}/{}", call.html, call.name),
+        "clone_url": format!("{}/{}.git", call.html, call.name),
         "permissions": {"admin": false, "push": push, "pull": true},
         "has_pull_requests": repo.has_pulls,
         "allow_merge_commits": !repo.squash_only,

@@ -92,6 +92,14 @@ impl GitHub {
         bare
     }
 
+    /// Adds a repository that has what another one has.
+    pub fn copy(&self, name: &str, of: &str) {
+        let mut state = self.lock();
+        let bare = Arc::clone(&state.repo(of).expect("the repository").bare);
+        let id = state.new_id();
+        state.repos.insert(name.to_owned(), Repo::new(id, bare));
+    }
+
     /// Lets a token in.
     pub fn token(&self, secret: &str, token: Token) {
         self.lock().tokens.insert(secret.to_owned(), token);

@@ -8,7 +8,7 @@ use super::{
         github::{Level, Repo, State, Token},
         http::{Request, Response},
     },
-    issues, json as shape, merge_requests, people, statuses,
+    groups, issues, json as shape, merge_requests, people, statuses,
 };
 
 /// An answer, or the answer that refuses.
@@ -97,6 +97,8 @@ fn route(call: &mut Call<'_>, state: &mut State, parts: &[&str]) -> Answer {
     let inner: &[&str] = match parts {
         ["user"] if method == "GET" => return people::me(call),
         ["users"] if method == "GET" => return people::find(call, state),
+        ["users", login, "projects"] if method == "GET" => return groups::of_person(call, state, login),
+        ["groups", group, "projects"] if method == "GET" => return groups::projects(call, state, group),
         ["personal_access_tokens", "self"] if method == "GET" => return people::token(call),
         ["projects", id, inner @ ..] => {
             let by_number = id.parse().ok().and_then(|id| state.name_of(id));

@@ -2,6 +2,7 @@
 //! requests. A project is addressed by its whole path as one part, and a merge request by its number there.
 
 mod api;
+mod groups;
 mod issues;
 mod json;
 mod merge_requests;

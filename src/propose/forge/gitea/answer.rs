@@ -4,7 +4,7 @@
 //! so they are recognised here and nowhere else. Pure.
 
 use crate::propose::forge::{
-    ForgeError,
+    ForgeError, Grant,
     rest::{Asked, Known, Refused, Reply},
 };
 
@@ -16,7 +16,7 @@ pub(super) fn refused(reply: &Reply, asked: &Asked<'_>) -> Refused {
     match reply.status {
         401 => ForgeError::Auth { host, reason }.into(),
         403 => match scope(&reason) {
-            Some(permission) => ForgeError::Permission { host, permission }.into(),
+            Some(scope) => ForgeError::Permission { host, grant: Grant::Scope(scope) }.into(),
             None if reply.message().is_none() || reason.contains("permission to write to a repo") => {
                 asked.lacks().into()
             }
@@ -53,6 +53,7 @@ mod tests {
         let asked = Asked {
             what: "cannot open a pull request",
             permission: "write:repository",
+            grant: |scope| Grant::Scope(scope.to_owned()),
             forge: "Gitea",
             host: "git.example",
             repository: "acme/config",
@@ -71,13 +72,13 @@ mod tests {
                      scope=write:repository";
         assert_eq!(
             said(403, &format!(r#"{{"message":"{scope}"}}"#)),
-            "git.example: the token lacks the permission `write:issue`"
+            "git.example: the token lacks the scope `write:issue`"
         );
         assert_eq!(
             said(403, r#"{"message":"user should have a permission to write to a repo"}"#),
-            "git.example: the token lacks the permission `write:repository`"
+            "git.example: the token lacks the scope `write:repository`"
         );
-        assert_eq!(said(403, ""), "git.example: the token lacks the permission `write:repository`");
+        assert_eq!(said(403, ""), "git.example: the token lacks the scope `write:repository`");
         assert!(matches!(
             error(423, r#"{"message":"acme/config is archived"}"#).error,
             ForgeError::Archived(_)

@@ -5,7 +5,7 @@
 
 use super::{Gitea, wire};
 use crate::propose::forge::{
-    Forge, ForgeError,
+    Forge, ForgeError, Grant,
     preflight::{Needed, Seen, Subject, clock, identified, labels, told},
 };
 
@@ -42,7 +42,7 @@ impl Gitea<'_> {
             match repo.permissions {
                 Some(wire::Permissions { push: false }) => Seen::Failed(ForgeError::Permission {
                     host: asked.host.to_owned(),
-                    permission: "write".to_owned(),
+                    grant: Grant::Role("of a writer"),
                 }),
                 _ => Seen::Untold(
                     "that the token may write shows only when it is tried".to_owned(),
@@ -64,7 +64,7 @@ impl Gitea<'_> {
 
     fn lists_pulls(&self, repo: &wire::Repo) -> Seen {
         if repo.has_pull_requests == Some(false) {
-            return Seen::Failed(ForgeError::PullsOff(repo.full_name.clone()));
+            return Seen::Failed(self.pulls_off());
         }
         told(self.open_pulls(&[]).map(drop), "can be listed")
     }

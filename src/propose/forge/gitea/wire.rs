@@ -54,6 +54,9 @@ pub(super) struct Repo {
     pub(super) full_name: String,
     #[serde(default)]
     pub(super) archived: bool,
+    /// The address to clone from.
+    #[serde(default)]
+    pub(super) clone_url: String,
     #[serde(default)]
     pub(super) has_pull_requests: Option<bool>,
     #[serde(default)]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::{
     propose::forge::{
-        ForgeError,
+        ForgeError, Grant,
         rest::{Asked, Known, Refused, Reply, words},
     },
     repo::Barrier,
@@ -91,9 +91,9 @@ fn forbidden(reply: &Reply, asked: &Asked<'_>, reason: String) -> ForgeError {
         None if reason.contains("not permitted to create or approve pull requests") => {
             ForgeError::PullsForbidden { compare: None }
         }
-        None if lacks.iter().any(|words| reason.contains(words)) => ForgeError::Permission {
-            host,
-            permission: accepted(reply).unwrap_or(asked.permission.to_owned()),
+        None if lacks.iter().any(|words| reason.contains(words)) => match accepted(reply) {
+            Some(permission) => ForgeError::Permission { host, grant: Grant::Permission(permission) },
+            None => asked.lacks(),
         },
         None => ForgeError::Forbidden { host, what: asked.what.to_owned(), reason },
     }

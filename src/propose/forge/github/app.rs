@@ -27,6 +27,8 @@ use super::{Address, ByOctocrab, DIALECT, MANNERS, connect, wire::Repo};
 use crate::{
     propose::forge::{
         ForgeError,
+        kind::host_of,
+        listing::Listed,
         rest::{Method, Rest},
     },
     sys::{clock::Clock, http::Http},
@@ -89,7 +91,7 @@ struct Installation {
 
 /// A page of the repositories that a token sees.
 #[derive(Deserialize)]
-struct Listed {
+struct Seen {
     total_count: usize,
     repositories: Vec<Repo>,
 }
@@ -146,8 +148,8 @@ impl App {
         }
     }
 
-    /// Lists the repositories of every installation that is not suspended, as `owner/name` and the address to clone from.
-    pub fn repositories(&self, http: &Http, api: &str) -> Result<Vec<(String, String)>, ForgeError> {
+    /// Lists the repositories of every installation that is not suspended.
+    pub fn repositories(&self, http: &Http, api: &str) -> Result<Vec<Listed>, ForgeError> {
         let now = Clock::System.now();
         let own = self.rest(http, api, (host_of(api), "installations"), now)?;
         let asked = own.asked("cannot list the installations of the App", "metadata: read");
@@ -159,11 +161,10 @@ impl App {
             for page in 1.. {
                 let path = format!("/installation/repositories?per_page={PAGE}&page={page}");
                 let asked = rest.asked("cannot list the repositories of an installation", "metadata: read");
-                let listed: Listed = rest.get(&path, &asked)?.json(&asked)?;
-                let last = listed.repositories.len() < PAGE;
-                let live = listed.repositories.into_iter().filter(|repo| !repo.archived);
-                all.extend(live.map(|repo| (repo.full_name, repo.clone_url)));
-                if last || listed.total_count <= page * PAGE {
+                let seen: Seen = rest.get(&path, &asked)?.json(&asked)?;
+                let last = seen.repositories.len() < PAGE;
+                all.extend(seen.repositories.into_iter().map(Listed::from));
+                if last || seen.total_count <= page * PAGE {
                     break;
                 }
             }
@@ -250,12 +251,6 @@ pub(super) fn rest<'h>(
     let fail = |reason: &str| ForgeError::Auth { host: host.to_owned(), reason: reason.to_owned() };
     let wire = Box::new(ByOctocrab(connect(http, api, Some(token)).map_err(fail)?));
     Ok(Rest::new(http, wire, MANNERS, (DIALECT.forge, host, about)))
-}
-
-/// The host of an API, for messages.
-pub(super) fn host_of(api: &str) -> &str {
-    let rest = api.split_once("://").map_or(api, |(_, rest)| rest);
-    rest.split(['/', ':']).next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::{
     propose::{
         History,
         forge::{
-            ALLOW_ACTIONS, Forge, ForgeError,
+            ALLOW_ACTIONS, Forge, ForgeError, Grant,
             preflight::{Needed, Seen, Subject, clock, labels},
             rest::Reply,
         },
@@ -95,7 +95,7 @@ impl GitHub<'_> {
             }
             Some(_) => Seen::Failed(ForgeError::Permission {
                 host: self.address.host().to_owned(),
-                permission: "repo".to_owned(),
+                grant: Grant::Scope("repo".to_owned()),
             }),
             None => Seen::Untold(
                 "that the token may write pull requests and statuses shows only when it is tried".to_owned(),
@@ -116,9 +116,7 @@ impl GitHub<'_> {
         match self.get(&self.repo("/pulls?state=open&per_page=1"), &asked).map_err(ForgeError::from) {
             Ok(_) => Seen::Fine("can be listed".to_owned()),
             // GitHub names what this request needs, and a run needs more.
-            Err(ForgeError::Permission { host, .. }) => {
-                Seen::Failed(ForgeError::Permission { host, permission: asked.permission.to_owned() })
-            }
+            Err(ForgeError::Permission { .. }) => Seen::Failed(asked.lacks()),
             Err(error) => Seen::Failed(error),
         }
     }

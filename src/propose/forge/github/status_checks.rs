@@ -141,10 +141,7 @@ impl GitHub<'_> {
         let answer: Answer = self.ask(&body, &asked)?.json(&asked)?;
         if let Some(problem) = answer.errors.into_iter().next() {
             return Err(match problem.kind.as_deref() {
-                Some("FORBIDDEN") => ForgeError::Permission {
-                    host: asked.host.to_owned(),
-                    permission: asked.permission.to_owned(),
-                },
+                Some("FORBIDDEN") => asked.lacks(),
                 Some("NOT_FOUND") => ForgeError::NotFound(asked.repository.to_owned()),
                 _ => ForgeError::Rejected { what: asked.what.to_owned(), reason: problem.message },
             });

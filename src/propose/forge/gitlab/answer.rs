@@ -5,9 +5,10 @@
 
 use serde::Deserialize;
 
+use super::pulls_off;
 use crate::{
     propose::forge::{
-        ForgeError,
+        ForgeError, Grant,
         rest::{Asked, Known, Refused, Reply},
     },
     repo::Barrier,
@@ -32,7 +33,7 @@ pub(super) fn refused(reply: &Reply, asked: &Asked<'_>) -> Refused {
     match reply.status {
         401 => ForgeError::Auth { host, reason }.into(),
         403 => match (scope(reply), Barrier::of(&reason)) {
-            (Some(permission), _) => ForgeError::Permission { host, permission }.into(),
+            (Some(scope), _) => ForgeError::Permission { host, grant: Grant::Scope(scope) }.into(),
             (None, Some(barrier)) => ForgeError::Barred { host, barrier }.into(),
             (None, None) if reply.message().is_none_or(|said| said.starts_with("403 Forbidden")) => {
                 asked.lacks().into()
@@ -45,7 +46,7 @@ pub(super) fn refused(reply: &Reply, asked: &Asked<'_>) -> Refused {
             ForgeError::Renamed { from: asked.repository.to_owned(), to: None }.into()
         }
         409 if says("open merge request already exists") => Known::AlreadyOpen.refused(asked),
-        422 if says("disabled merge requests") => ForgeError::PullsOff(asked.repository.to_owned()).into(),
+        422 if says("disabled merge requests") => pulls_off(asked.repository).into(),
         _ => asked.rejected(reason).into(),
     }
 }
@@ -71,7 +72,8 @@ mod tests {
         let reply = Reply::of(status, &[], body);
         let asked = Asked {
             what: "cannot open a merge request",
-            permission: "Developer",
+            permission: "api",
+            grant: |_| Grant::ScopeOrRole("api", "Developer"),
             forge: "GitLab",
             host: "git.example",
             repository: "acme/mesh/config",
@@ -95,12 +97,12 @@ mod tests {
             (
                 403,
                 r#"{"error":"insufficient_scope","error_description":"Higher privileges.","scope":"api read_api"}"#,
-                "git.example: the token lacks the permission `api` or `read_api`",
+                "git.example: the token lacks the scope `api` or `read_api`",
             ),
             (
                 403,
                 r#"{"message":"403 Forbidden"}"#,
-                "git.example: the token lacks the permission `Developer`",
+                "git.example: the token lacks the scope `api` or the role Developer",
             ),
             (
                 403,
@@ -120,7 +122,7 @@ mod tests {
             (
                 422,
                 r#"{"error":["Target project has disabled merge requests"]}"#,
-                "acme/mesh/config: pull requests are turned off in this repository",
+                "acme/mesh/config: merge requests are turned off in this repository",
             ),
             (
                 405,

@@ -4,12 +4,12 @@
 
 use jiff::{Timestamp, tz::TimeZone};
 
-use super::{GitLab, KIND, wire};
+use super::{GitLab, KIND, ROLE, SCOPE, pulls_off, wire};
 use crate::{
     propose::{
         History,
         forge::{
-            Forge, ForgeError,
+            Forge, ForgeError, Grant,
             preflight::{Needed, Seen, Subject, clock, identified, labels, told},
         },
     },
@@ -18,8 +18,6 @@ use crate::{
 
 type Row = (Subject, Seen);
 
-/// The scope that allows all that is asked, Git over HTTPS too.
-const SCOPE: &str = "api";
 /// A token that ends within so many days is told.
 const SOON: i32 = 14;
 
@@ -56,7 +54,7 @@ impl GitLab<'_> {
             (
                 Subject::PullRequests,
                 match project.has_no_merge_requests() {
-                    true => Seen::Failed(ForgeError::PullsOff(name.clone())),
+                    true => Seen::Failed(pulls_off(name)),
                     false => told(self.open_pulls(&[]).map(drop), "can be listed"),
                 },
             ),
@@ -87,8 +85,8 @@ impl GitLab<'_> {
             Err(error) => return Seen::Failed(error),
         };
         if !token.scopes.iter().any(|scope| scope == SCOPE) {
-            let host = asked.host.to_owned();
-            return Seen::Failed(ForgeError::Permission { host, permission: SCOPE.to_owned() });
+            let grant = Grant::Scope(SCOPE.to_owned());
+            return Seen::Failed(ForgeError::Permission { host: asked.host.to_owned(), grant });
         }
         let today = now.to_zoned(TimeZone::UTC).date();
         match token.expires_at {
@@ -150,10 +148,9 @@ impl GitLab<'_> {
 /// The role of the token's user.
 fn role(project: &wire::Project, host: &str) -> Seen {
     match project.role() {
-        Some(role) if role < wire::DEVELOPER => Seen::Failed(ForgeError::Permission {
-            host: host.to_owned(),
-            permission: "the role Developer".to_owned(),
-        }),
+        Some(role) if role < wire::DEVELOPER => {
+            Seen::Failed(ForgeError::Permission { host: host.to_owned(), grant: Grant::Role(ROLE) })
+        }
         Some(_) => Seen::Fine("the role Developer, or one above".to_owned()),
         None => Seen::Untold(
             "the role of the token's user shows only when it is used".to_owned(),

@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, LINK};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::propose::forge::ForgeError;
+use crate::propose::forge::{ForgeError, Grant};
 
 /// How long to wait where a forge only says that it was too much: GitHub asks for a minute at the least.
 const UNNAMED_WAIT: Duration = Duration::from_secs(61);
@@ -32,8 +32,10 @@ pub(in crate::propose::forge) struct Reply {
 pub(in crate::propose::forge) struct Asked<'a> {
     /// What did not work, as the start of a sentence.
     pub what: &'static str,
-    /// The permission that it needs.
+    /// What it needs, such as a permission's name.
     pub permission: &'static str,
+    /// What that is.
+    pub grant: fn(&str) -> Grant,
     /// The forge's name.
     pub forge: &'static str,
     /// The host.
@@ -209,7 +211,7 @@ impl Asked<'_> {
 
     /// The token lacks what this needs.
     pub fn lacks(&self) -> ForgeError {
-        ForgeError::Permission { host: self.host.to_owned(), permission: self.permission.to_owned() }
+        ForgeError::Permission { host: self.host.to_owned(), grant: (self.grant)(self.permission) }
     }
 }
 

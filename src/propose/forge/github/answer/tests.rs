@@ -8,6 +8,7 @@ fn asked() -> Asked<'static> {
     Asked {
         what: "cannot open a pull request",
         permission: "pull-requests: write",
+        grant: |name| Grant::Permission(name.to_owned()),
         host: "github.com",
         forge: "GitHub",
         repository: "acme/gitops",
