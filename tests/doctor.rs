@@ -83,6 +83,7 @@ fn where_all_is_there_nothing_is_missing() {
                 "feed-releases ok",
                 "base-branch ok",
                 "push ok",
+                "commits ok",
                 "repository ok",
                 "token ok",
                 permissions,

@@ -9,6 +9,8 @@ mod folders;
 mod history;
 #[path = "git/reading.rs"]
 mod reading;
+#[path = "git/signing.rs"]
+mod signing;
 #[path = "git/ssh.rs"]
 mod ssh;
 mod support;

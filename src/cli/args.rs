@@ -72,6 +72,10 @@ pub(super) struct AccessArgs {
     /// A file with the App's private key [default: UPLINKER_GITHUB_APP_KEY]
     #[arg(long, env = env::GITHUB_APP_KEY_FILE, hide_env_values = true, value_name = "FILE")]
     pub github_app_key_file: Option<PathBuf>,
+    /// A file with an Ed25519 key of SSH, without a passphrase, that signs commits [default: UPLINKER_SIGNING_KEY; without one
+    /// they are not signed]
+    #[arg(long, env = env::SIGNING_KEY_FILE, hide_env_values = true, value_name = "FILE")]
+    pub signing_key_file: Option<PathBuf>,
 }
 
 /// Where releases are learnt from, and how the network is used.

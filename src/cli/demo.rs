@@ -61,6 +61,7 @@ fn prepare(directory: Option<&Path>) -> Result<Demo, Error> {
         forge: ForgeSettings::directory(directory.join("proposals")),
         token: None,
         app: None,
+        signing_key: None,
         network: Network {
             feeds: Sources {
                 versioncheck: SourceSetting::File(feeds.join("version.json")),

@@ -42,6 +42,9 @@ Examples:
 Exit codes: 0 nothing that would end a run, 1 something would, 2 usage or configuration would, 5 only what may pass by
 itself.";
 
+/// What signs commits.
+const SIGNING: &str = "`--signing-key-file` names an SSH key that signs them";
+
 /// Runs the command.
 pub(super) fn execute(args: DoctorArgs, context: &Context) -> Result<Exit, Error> {
     let DoctorArgs { look } = args;
@@ -138,9 +141,8 @@ impl Examination<'_> {
         });
         let url = self.taken("repository", place)?;
         let forge = self.taken("forge", session::choose_forge(request, &url))?;
-        let cache = request.network.cache_dir.as_deref();
         let token = self.taken("token", session.token(request, &url))?;
-        let remote = self.taken("repository", session.remote(&url, cache, token.as_ref(), Some(&forge)))?;
+        let remote = self.taken("repository", session.remote(&url, request, token.as_ref(), Some(&forge)))?;
         let no_catalog = Catalog::default();
         let base = session.operate(request, &no_catalog, |operator| Base::read(&remote, operator));
         let of_config = base.as_ref().is_err_and(|error| error.config.is_some());
@@ -153,6 +155,7 @@ impl Examination<'_> {
             Ok(None) => self.add("push", Health::Unknown, "shows only when it is tried", None),
             Err(error) => self.fails("push", &error.into()),
         }
+        self.commits();
         if let Forge::Hosted { kind, api } = forge {
             let forge = self.taken("token", session.hosted(kind, &url, &api, token.as_ref()))?;
             for (subject, seen) in forge.preflight(&needed(&base, &config)) {
@@ -160,6 +163,21 @@ impl Examination<'_> {
             }
         }
         Some(())
+    }
+
+    /// Whether commits will be verified.
+    fn commits(&mut self) {
+        let (message, hint) = match &self.request.signing_key {
+            Some(key) => {
+                let key = key.fingerprint();
+                let message = format!(
+                    "will be verified where the forge has {key}, which signs them, as a signing key of their author"
+                );
+                (message, None)
+            }
+            None => ("are not verified, because nothing signs them".to_owned(), Some(SIGNING)),
+        };
+        self.add("commits", Health::Ok, message, hint);
     }
 
     fn seen(&mut self, name: &str, seen: Seen) {

@@ -19,6 +19,7 @@ use crate::{
     linkerd::EdgeVersion,
     propose::forge::github::App,
     release::{SourceSetting, Sources},
+    repo::git::{KeyError, SigningKey},
     sys::{
         env::{self, Environment},
         secrets::{self, Token, without_userinfo},
@@ -39,6 +40,8 @@ pub struct RunRequest {
     pub token: Option<Token>,
     /// The GitHub App that gives tokens in its place.
     pub app: Option<Arc<App>>,
+    /// What signs commits.
+    pub signing_key: Option<Arc<SigningKey>>,
     /// The feeds and the cache.
     pub network: Network,
     /// `--to`.
@@ -140,6 +143,7 @@ impl RunRequest {
             forge: ForgeSettings::of(access, environment)?,
             token: Token::find(access.token_file.as_deref(), environment)?,
             app: app(access, environment)?,
+            signing_key: signing_key(access, environment)?,
             network: Network::of(network, environment)?,
             to: None,
             helm: HelmChoice::OnPath,
@@ -164,6 +168,19 @@ fn app(access: &AccessArgs, environment: &Environment) -> Result<Option<Arc<App>
         key.ok_or_else(|| Error::usage("the id of a GitHub App is given, and not its key").hint(hint))?;
     let app = App::new(id, &key).map_err(|e| Error::usage(e.to_string()).hint(hint))?;
     Ok(Some(Arc::new(app)))
+}
+
+/// Reads the key that signs commits, where one is given.
+fn signing_key(access: &AccessArgs, environment: &Environment) -> Result<Option<Arc<SigningKey>>, Error> {
+    let file = access.signing_key_file.as_deref();
+    let text = secrets::key(file, env::SIGNING_KEY, environment).map_err(|e| Error::usage(e.to_string()))?;
+    let wrong = |error: KeyError| {
+        Error::usage(format!("the signing key cannot be used: {error}")).hint(
+            "make one with `ssh-keygen -t ed25519 -N '' -f FILE`, name that file with --signing-key-file, and add FILE.pub to \
+             the user on the forge as a signing key",
+        )
+    };
+    text.map(|text| SigningKey::of(&text).map(Arc::new).map_err(wrong)).transpose()
 }
 
 // === impl HelmChoice ===

@@ -137,7 +137,7 @@ impl<'t> Session<'t> {
         };
         self.with_token(request, &url, |token| {
             let forge = choose_forge(request, &url)?;
-            let remote = self.remote(&url, request.network.cache_dir.as_deref(), token, Some(&forge))?;
+            let remote = self.remote(&url, request, token, Some(&forge))?;
             match forge {
                 Forge::Directory(folder) => {
                     let forge = DirectoryForge::new(&folder, &remote, Access::Write);
@@ -195,8 +195,7 @@ impl<'t> Session<'t> {
         };
         self.with_token(request, &url, |token| {
             let forge = choose_forge(request, &url);
-            let cache = request.network.cache_dir.as_deref();
-            let remote = self.remote(&url, cache, token, forge.as_ref().ok())?;
+            let remote = self.remote(&url, request, token, forge.as_ref().ok())?;
             let ask = |forge: Result<&dyn propose::forge::Forge, &str>| {
                 self.operate(request, catalog, |operator| of_remote(&remote, forge, operator))
             };
@@ -211,7 +210,8 @@ impl<'t> Session<'t> {
 
     /// Every pin and every skip of a remote.
     fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
-        let remote = self.remote(url, request.cache_dir.as_deref(), request.token.as_ref(), None)?;
+        let options = reading(request.cache_dir.as_deref(), request.token.as_ref());
+        let remote = GitRemote::open(url, options, &self.http)?;
         list_pins(request, |helm| {
             default_branch(&remote, |tree| pipeline::pins(tree, request.to, helm.clone()))
         })
@@ -233,8 +233,8 @@ impl<'t> Session<'t> {
         let report = match &request.repository {
             Repository::Path(path) => verify(&open_path(path)?.tree)?,
             Repository::Remote(url) => {
-                let cache = request.network.cache_dir.as_deref();
-                let remote = self.remote(url.as_str(), cache, request.token.as_ref(), None)?;
+                let options = reading(request.network.cache_dir.as_deref(), request.token.as_ref());
+                let remote = GitRemote::open(url.as_str(), options, &self.http)?;
                 default_branch(&remote, verify)?
             }
         };
@@ -329,17 +329,17 @@ impl<'t> Session<'t> {
     pub(super) fn remote(
         &self,
         url: &str,
-        cache: Option<&Path>,
+        request: &RunRequest,
         token: Option<&Token>,
         forge: Option<&Forge>,
     ) -> Result<GitRemote<'_>, Error> {
-        let cache = cache.map(|dir| dir.join("git"));
         let user = match forge {
             Some(Forge::Hosted { kind, .. }) => Some(kind.git_user),
             Some(Forge::Directory(_)) | None => None,
         };
-        let token = token.map(Token::secret);
-        let options = RemoteOptions { cache, token, user, ..RemoteOptions::default() };
+        let signing_key = request.signing_key.clone();
+        let options =
+            RemoteOptions { user, signing_key, ..reading(request.network.cache_dir.as_deref(), token) };
         Ok(GitRemote::open(url, options, &self.http)?)
     }
 
@@ -360,6 +360,12 @@ impl<'t> Session<'t> {
         let token: SecretString = token.secret();
         Ok((kind.open)(Opening { http: &self.http, git_url, api, token: Some(&token) })?)
     }
+}
+
+/// What it takes to read a remote.
+fn reading(cache: Option<&Path>, token: Option<&Token>) -> RemoteOptions {
+    let (cache, token) = (cache.map(|dir| dir.join("git")), token.map(Token::secret));
+    RemoteOptions { cache, token, ..RemoteOptions::default() }
 }
 
 /// Reads the tip of the remote's default branch, once more where the cache was damaged.

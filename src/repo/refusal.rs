@@ -128,8 +128,9 @@ impl Rule {
     pub fn hint(self) -> &'static str {
         match self {
             Self::Signatures => {
-                "uplinker's commits are not signed: leave the branches under `branch.prefix` out of the rule, since \
-                 the commit that a merge button makes is signed by the forge, or let the token's user bypass it"
+                "uplinker's commits are not signed: have them signed (`uplinker doctor` says how), leave the branches \
+                 under `branch.prefix` out of the rule, since the commit that a merge button makes is signed by the \
+                 forge, or let the token's user bypass it"
             }
             Self::ForcePush => {
                 "set `branch.history: append`, delete the branch where an older pull request has left it, or leave \

@@ -37,6 +37,10 @@ pub const GITHUB_APP_ID: &str = "UPLINKER_GITHUB_APP_ID";
 pub const GITHUB_APP_KEY: &str = "UPLINKER_GITHUB_APP_KEY";
 /// The file with that key.
 pub const GITHUB_APP_KEY_FILE: &str = "UPLINKER_GITHUB_APP_KEY_FILE";
+/// The key that signs commits.
+pub const SIGNING_KEY: &str = "UPLINKER_SIGNING_KEY";
+/// The file with that key.
+pub const SIGNING_KEY_FILE: &str = "UPLINKER_SIGNING_KEY_FILE";
 /// The file with certificate authorities.
 pub const CA_FILE: &str = "UPLINKER_CA_FILE";
 /// The release to go to.
@@ -149,6 +153,8 @@ pub const VARIABLES: &[Variable] = &[
     ),
     bare(GITHUB_APP_KEY, "The App's private key, in PEM."),
     flag(GITHUB_APP_KEY_FILE, "--github-app-key-file", "A file with that key."),
+    bare(SIGNING_KEY, "The SSH key that signs commits, as `ssh-keygen -t ed25519` writes it."),
+    flag(SIGNING_KEY_FILE, "--signing-key-file", "A file with that key."),
     flag(CA_FILE, "--ca-file", "A PEM file with further certificate authorities."),
     flag(TO, "--to", "The release to go to."),
     flag(

@@ -102,7 +102,7 @@ impl Drop for SshServer {
     }
 }
 
-fn make_key(path: &Path) {
+pub fn make_key(path: &Path) {
     let made =
         Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "", "-f"]).arg(path).status();
     assert!(made.is_ok_and(|status| status.success()), "ssh-keygen makes a key (Debian: openssh-client)");

@@ -212,6 +212,7 @@ mod tests {
             token_file: None,
             github_app_id: None,
             github_app_key_file: None,
+            signing_key_file: None,
         };
         ForgeSettings::of(&args, &Environment::of(variables.iter().copied()))
     }

@@ -17,6 +17,7 @@ mod landed;
 mod local;
 mod merge;
 mod object;
+mod sign;
 mod ssh;
 mod store;
 pub mod tree;
@@ -27,6 +28,7 @@ use std::{
     cell::{Cell, Ref, RefCell},
     collections::{BTreeMap, HashSet},
     path::PathBuf,
+    sync::Arc,
 };
 
 use jiff::Timestamp;
@@ -51,6 +53,7 @@ use crate::{
 pub use head::{LocalClone, LocalHead, open_path};
 pub use local::check_path;
 pub use merge::merge;
+pub use sign::{KeyError, SigningKey};
 pub use ssh::SshOptions;
 pub use wire::Limits;
 
@@ -74,6 +77,8 @@ pub struct RemoteOptions {
     pub plain_http: bool,
     /// Key and known hosts for SSH.
     pub ssh: SshOptions,
+    /// What signs commits.
+    pub signing_key: Option<Arc<SigningKey>>,
     /// What bounds a fetch.
     pub limits: Limits,
 }
@@ -83,6 +88,7 @@ pub struct GitRemote<'h> {
     link: Link<'h>,
     store: RefCell<Store>,
     ssh: SshOptions,
+    signing_key: Option<Arc<SigningKey>>,
     limits: Limits,
     prefix: RefCell<String>,
     /// The branches as observed last, with our own moves since.
@@ -107,7 +113,7 @@ enum Link<'h> {
 impl<'h> GitRemote<'h> {
     /// Opens a remote; no request is made yet, except that a folder of this machine must be there.
     pub fn open(url: &str, options: RemoteOptions, http: &'h Http) -> Result<Self, GitError> {
-        let RemoteOptions { cache, token, user, plain_http, ssh, limits } = options;
+        let RemoteOptions { cache, token, user, plain_http, ssh, signing_key, limits } = options;
         let address = Address::parse(url, token.is_some(), plain_http)?;
         let name = address.shown();
         let (link, cache) = match address {
@@ -123,6 +129,7 @@ impl<'h> GitRemote<'h> {
             link,
             store: RefCell::new(store),
             ssh,
+            signing_key,
             limits,
             prefix: RefCell::new(PREFIX.into()),
             observed: RefCell::default(),
@@ -402,7 +409,7 @@ impl Remote for GitRemote<'_> {
     fn write(&self, commit: &NewCommit<'_>) -> Result<CommitId, GitError> {
         let store = self.store();
         let base = store.commit(commit.onto)?.tree;
-        write::write_commit(store.repo(), base, commit)
+        write::write_commit(store.repo(), base, commit, self.signing_key.as_deref())
     }
 
     fn push(&self, update: &RefUpdate) -> Result<(), GitError> {

@@ -7,13 +7,20 @@ use std::collections::BTreeMap;
 
 use git2::{FileMode, Repository, Time, Tree, build::TreeUpdateBuilder};
 
+use super::sign::SigningKey;
+
 use crate::repo::{
     BlobId, ChangeSet, CommitId, FileChange, GitError, Mode, NewCommit, TreeId,
     git::store::{id, oid, other},
 };
 
-/// Writes blobs, trees and the commit.
-pub fn write_commit(repo: &Repository, base: TreeId, commit: &NewCommit<'_>) -> Result<CommitId, GitError> {
+/// Writes blobs, trees and the commit, signed where there is a key.
+pub fn write_commit(
+    repo: &Repository,
+    base: TreeId,
+    commit: &NewCommit<'_>,
+    key: Option<&SigningKey>,
+) -> Result<CommitId, GitError> {
     let base = repo.find_tree(oid(base)?).map_err(|e| other(&e))?;
     let tree = write_tree(repo, &base, &commit.changes.files)?;
     let seconds = commit.date.as_second();
@@ -38,8 +45,20 @@ pub fn write_commit(repo: &Repository, base: TreeId, commit: &NewCommit<'_>) -> 
         author.email().unwrap_or_default()
     );
     text.push_str(&format!("author {who}\ncommitter {who}\n\n{message}"));
+    if let Some(key) = key {
+        let signature = key.sign(text.as_bytes());
+        let signature =
+            signature.map_err(|_| GitError::Other("the key cannot sign the commit".to_owned()))?;
+        text = with_signature(&text, &signature);
+    }
     let odb = repo.odb().map_err(|e| other(&e))?;
     odb.write(git2::ObjectType::Commit, text.as_bytes()).map(id).map_err(|e| other(&e))
+}
+
+/// Puts a signature into a commit, as the last of its headers.
+fn with_signature(commit: &str, signature: &str) -> String {
+    let (headers, message) = commit.split_once("\n\n").unwrap_or((commit, ""));
+    format!("{headers}\ngpgsig {}\n\n{message}", signature.replace('\n', "\n "))
 }
 
 /// Applies changes to a tree, and proves that nothing else differs.
