@@ -81,7 +81,7 @@ fn a_project_in_groups_of_groups_is_addressed_as_one_part() {
     let kind = kinds::named("gitlab").expect("a forge");
     let api = url::Url::parse(&format!("{}/api/v4", place.fake.server().url())).expect("a URL");
     let (git_url, token) = (place.fake.url(deep), TOKEN.to_owned().into());
-    let opening = Opening { http: &http, git_url: &git_url, api: &api, token: Some(&token) };
+    let opening = Opening { http: &http, git_url: &git_url, api: &api, token: Some(&token), signs: false };
     let forge = (kind.open)(opening).expect("a forge");
     assert_eq!(forge.open(&new_pull()).expect("opened").number, 1);
     assert_eq!(forge.pulls(PLATFORM).expect("a list").len(), 1);
@@ -295,7 +295,8 @@ fn the_token_of_a_job_is_refused_with_the_way_out() {
     let kind = kinds::named("gitlab").expect("a forge");
     let api = url::Url::parse(&format!("{}/api/v4", place.fake.server().url())).expect("a URL");
     let (git_url, token) = (place.fake.url(REPO), "glcbt-64_abcdef".to_owned().into());
-    let opening = Opening { http: &place.http, git_url: &git_url, api: &api, token: Some(&token) };
+    let opening =
+        Opening { http: &place.http, git_url: &git_url, api: &api, token: Some(&token), signs: false };
     let Err(error) = (kind.open)(opening) else { panic!("a job's token is none") };
     let said = error.to_string();
     assert!(said.contains("the token of a job") && said.contains("the role Developer"), "{said}");

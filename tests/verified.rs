@@ -1,6 +1,12 @@
-//! Commits that a key of the operator signs, end to end: what a rule lets through, and what nobody sees.
+//! Commits that a key of the operator signs, or GitHub, end to end: what a rule lets through, and what nobody sees.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+// The rows use a part of what they share.
+#![allow(dead_code)]
 
+#[path = "verified/by_github.rs"]
+mod by_github;
+#[path = "verified/rows.rs"]
+mod rows;
 mod support;
 
 use std::path::PathBuf;
@@ -48,7 +54,7 @@ fn a_key_signs_what_a_rule_asks_to_be_signed() {
     let _ = scene.run().done().exits(0);
     assert_eq!(scene.repo.tip(PLATFORM), head);
     let doctor = scene.command("doctor").arg("--signing-key-file").arg(&key).done();
-    let _ = doctor.prints(&["will be verified where the forge has SHA256:"]).never_says(secret);
+    let _ = doctor.prints(&["will be verified where GitHub has SHA256:"]).never_says(secret);
     let _ = scene.command("doctor").done().prints(&["are not verified, because nothing signs them"]);
 }
 

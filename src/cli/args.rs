@@ -72,6 +72,9 @@ pub(super) struct AccessArgs {
     /// A file with the App's private key [default: UPLINKER_GITHUB_APP_KEY]
     #[arg(long, env = env::GITHUB_APP_KEY_FILE, hide_env_values = true, value_name = "FILE")]
     pub github_app_key_file: Option<PathBuf>,
+    /// How commits are made: here, or by GitHub's API where it signs them, which it does for Apps and workflows
+    #[arg(long, value_enum, env = env::COMMITS, hide_env_values = true, default_value = "git", value_name = "HOW")]
+    pub commits: CommitsArg,
     /// A file with an Ed25519 key of SSH, without a passphrase, that signs commits [default: UPLINKER_SIGNING_KEY; without one
     /// they are not signed]
     #[arg(long, env = env::SIGNING_KEY_FILE, hide_env_values = true, value_name = "FILE")]
@@ -143,6 +146,12 @@ pub(super) struct PassArgs {
     pub fail_on: Option<FailOnArg>,
     #[command(flatten)]
     pub look: LookArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum CommitsArg {
+    Git,
+    Api,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

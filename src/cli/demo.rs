@@ -61,6 +61,7 @@ fn prepare(directory: Option<&Path>) -> Result<Demo, Error> {
         forge: ForgeSettings::directory(directory.join("proposals")),
         token: None,
         app: None,
+        forge_signs: false,
         signing_key: None,
         network: Network {
             feeds: Sources {

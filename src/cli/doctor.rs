@@ -43,7 +43,8 @@ Exit codes: 0 nothing that would end a run, 1 something would, 2 usage or config
 itself.";
 
 /// What signs commits.
-const SIGNING: &str = "`--signing-key-file` names an SSH key that signs them";
+const SIGNING: &str = "`--commits api` has GitHub sign those of an App or a workflow; `--signing-key-file` names an SSH key that \
+                       signs them anywhere";
 
 /// Runs the command.
 pub(super) fn execute(args: DoctorArgs, context: &Context) -> Result<Exit, Error> {
@@ -155,9 +156,9 @@ impl Examination<'_> {
             Ok(None) => self.add("push", Health::Unknown, "shows only when it is tried", None),
             Err(error) => self.fails("push", &error.into()),
         }
-        self.commits();
         if let Forge::Hosted { kind, api } = forge {
-            let forge = self.taken("token", session.hosted(kind, &url, &api, token.as_ref()))?;
+            let forge = self.taken("token", session.hosted(request, kind, (&url, &api), token.as_ref()))?;
+            self.commits(forge.as_ref(), config.commit.author.is_some());
             for (subject, seen) in forge.preflight(&needed(&base, &config)) {
                 self.seen(subject.name(), seen);
             }
@@ -166,16 +167,27 @@ impl Examination<'_> {
     }
 
     /// Whether commits will be verified.
-    fn commits(&mut self) {
-        let (message, hint) = match &self.request.signing_key {
-            Some(key) => {
+    fn commits(&mut self, forge: &dyn propose::forge::Forge, is_of_another: bool) {
+        let name = forge.dialect().forge;
+        let by_forge = match (self.request.forge_signs, is_of_another) {
+            (false, _) => Err(None),
+            (true, true) => Err(Some("it signs for the token's user, and `commit.author` names somebody")),
+            (true, false) => forge.signs().map_err(Some),
+        };
+        let unsigned = |why: Option<&str>| why.map(|why| format!("{name} does not sign them: {why}"));
+        let (message, hint) = match (by_forge, &self.request.signing_key) {
+            (Ok(()), _) => (format!("will be verified: {name} makes and signs them"), None),
+            (Err(why), Some(key)) => {
                 let key = key.fingerprint();
-                let message = format!(
-                    "will be verified where the forge has {key}, which signs them, as a signing key of their author"
+                let listed = format!(
+                    "will be verified where {name} has {key}, which signs them, as a signing key of their author"
                 );
-                (message, None)
+                (unsigned(why).map_or(listed.clone(), |why| format!("{listed}; {why}")), None)
             }
-            None => ("are not verified, because nothing signs them".to_owned(), Some(SIGNING)),
+            (Err(why), None) => {
+                let why = unsigned(why).unwrap_or_else(|| "nothing signs them".to_owned());
+                (format!("are not verified, because {why}"), Some(SIGNING))
+            }
         };
         self.add("commits", Health::Ok, message, hint);
     }

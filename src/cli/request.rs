@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     Error,
-    args::{AccessArgs, HelmArgs, LookArgs, NetworkArgs},
+    args::{AccessArgs, CommitsArg, HelmArgs, LookArgs, NetworkArgs},
 };
 use crate::{
     helm::Helm,
@@ -40,6 +40,8 @@ pub struct RunRequest {
     pub token: Option<Token>,
     /// The GitHub App that gives tokens in its place.
     pub app: Option<Arc<App>>,
+    /// Whether the forge is to make commits, where it signs them.
+    pub forge_signs: bool,
     /// What signs commits.
     pub signing_key: Option<Arc<SigningKey>>,
     /// The feeds and the cache.
@@ -143,6 +145,7 @@ impl RunRequest {
             forge: ForgeSettings::of(access, environment)?,
             token: Token::find(access.token_file.as_deref(), environment)?,
             app: app(access, environment)?,
+            forge_signs: access.commits == CommitsArg::Api,
             signing_key: signing_key(access, environment)?,
             network: Network::of(network, environment)?,
             to: None,

@@ -144,7 +144,7 @@ impl<'t> Session<'t> {
                     self.operate(request, catalog, |operator| work(&remote, &forge, operator))
                 }
                 Forge::Hosted { kind, api } => {
-                    let forge = self.hosted(kind, &url, &api, token)?;
+                    let forge = self.hosted(request, kind, (&url, &api), token)?;
                     self.operate(request, catalog, |operator| work(&remote, forge.as_ref(), operator))
                 }
             }
@@ -202,7 +202,9 @@ impl<'t> Session<'t> {
             match forge {
                 Ok(Forge::Directory(folder)) => ask(Ok(&DirectoryForge::new(&folder, &remote, Access::Read))),
                 Ok(Forge::Hosted { .. }) if token.is_none() => ask(Err("no token was given")),
-                Ok(Forge::Hosted { kind, api }) => ask(Ok(self.hosted(kind, &url, &api, token)?.as_ref())),
+                Ok(Forge::Hosted { kind, api }) => {
+                    ask(Ok(self.hosted(request, kind, (&url, &api), token)?.as_ref()))
+                }
                 Err(error) => ask(Err(&error.message)),
             }
         })
@@ -345,9 +347,9 @@ impl<'t> Session<'t> {
 
     pub(super) fn hosted(
         &self,
+        request: &RunRequest,
         kind: &Kind,
-        git_url: &str,
-        api: &url::Url,
+        (git_url, api): (&str, &url::Url),
         token: Option<&Token>,
     ) -> Result<Box<dyn propose::forge::Forge + '_>, Error> {
         let Some(token) = token else {
@@ -357,8 +359,8 @@ impl<'t> Session<'t> {
                 kind.needs
             )));
         };
-        let token: SecretString = token.secret();
-        Ok((kind.open)(Opening { http: &self.http, git_url, api, token: Some(&token) })?)
+        let (token, signs): (SecretString, bool) = (token.secret(), request.forge_signs);
+        Ok((kind.open)(Opening { http: &self.http, git_url, api, token: Some(&token), signs })?)
     }
 }
 

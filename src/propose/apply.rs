@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     explain::{Message, Ticks, body, commit_message},
-    propose::forge::{ForgeError, NewPull, PullPatch, PullRequest, PullState},
+    propose::forge::{ForgeError, NewPull, PullPatch, PullRequest, PullState, Unsigned},
     repo::{ChangeSet, CommitId, FileChange, GitError, NewCommit, RefUpdate, Refs, Signature, blob_id},
 };
 
@@ -303,12 +303,39 @@ impl<'a> Run<'a> {
         if !unmoved || now.branches.get(&self.context.branch).copied() != old {
             return Ok(false);
         }
-        if Some(new) != old {
+        let new = if Some(new) == old {
+            new
+        } else {
+            let new = self.signed(parts, new)?;
             remote.push(&RefUpdate { branch: self.context.branch.clone(), old, new: Some(new) })?;
-        }
+            new
+        };
         context.head = Some(new);
         context.pushed = true;
         Ok(true)
+    }
+
+    /// Has the forge make a commit of ours anew and sign it, where it does; else ours stays. What it makes has the time of
+    /// its making: two runs make two commits, of which the lease lets one through.
+    fn signed(&mut self, parts: &CommitParts<'_>, ours: CommitId) -> Result<CommitId, ProposeError> {
+        let (forge, remote) = (self.context.forge, self.context.remote);
+        // It signs for nobody but the token's own user.
+        if parts.author.is_some() || forge.signs().is_err() {
+            return Ok(ours);
+        }
+        let (commit, base) = (remote.commit(ours)?, remote.commit(parts.onto)?.tree);
+        let unsigned = Unsigned { base, changes: parts.changes, commit: &commit };
+        let why = match forge.sign(&unsigned) {
+            Ok(Some(signed)) => match remote.adopt(&signed, ours)? {
+                Some(signed) => return Ok(signed),
+                None => "it made another one of it".to_owned(),
+            },
+            Ok(None) => "it gave no signature".to_owned(),
+            Err(error) if error.is_refusal() => error.to_string(),
+            Err(error) => return Err(error.into()),
+        };
+        self.notes.push(format!("the commit was not signed by {}: {why}", forge.dialect().forge));
+        Ok(ours)
     }
 
     fn author(&self, parts: &CommitParts<'_>) -> Result<Signature, ProposeError> {

@@ -23,7 +23,8 @@ pub use overlay::{Overlay, blob_id};
 pub use path::RepoPath;
 pub use refusal::{Barrier, Rule};
 pub use remote::{
-    CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, Stretch, TreeId, Upstream,
+    CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, SignedCommit, Stretch,
+    TreeId, Upstream,
 };
 
 /// The content of one commit, read without a working tree.

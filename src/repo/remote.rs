@@ -55,6 +55,17 @@ pub struct NewCommit<'a> {
     pub date: Timestamp,
 }
 
+/// A commit that a forge made, and signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedCommit {
+    /// Its id, in hexadecimal.
+    pub id: String,
+    /// What was signed: the commit but for its signature.
+    pub payload: String,
+    /// The signature.
+    pub signature: String,
+}
+
 /// A name and an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
@@ -91,6 +102,11 @@ pub trait Remote {
     fn is_ancestor(&self, ancestor: CommitId, branch: &str, descendant: CommitId) -> Result<bool, GitError>;
     /// Writes a commit into the cache; nothing leaves this machine.
     fn write(&self, commit: &NewCommit<'_>) -> Result<CommitId, GitError>;
+    /// Takes a commit over that a forge made in place of one of ours; `None` where it differs from that in more than who made
+    /// it and when, or does not have the id that the forge says.
+    fn adopt(&self, _signed: &SignedCommit, _ours: CommitId) -> Result<Option<CommitId>, GitError> {
+        Ok(None)
+    }
     /// Moves a branch, only from the value that was observed. A branch that is where it was to go is a success: two
     /// runs make the same commit, and an answer can be lost after the write.
     fn push(&self, update: &RefUpdate) -> Result<(), GitError>;

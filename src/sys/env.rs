@@ -37,6 +37,8 @@ pub const GITHUB_APP_ID: &str = "UPLINKER_GITHUB_APP_ID";
 pub const GITHUB_APP_KEY: &str = "UPLINKER_GITHUB_APP_KEY";
 /// The file with that key.
 pub const GITHUB_APP_KEY_FILE: &str = "UPLINKER_GITHUB_APP_KEY_FILE";
+/// How commits are made.
+pub const COMMITS: &str = "UPLINKER_COMMITS";
 /// The key that signs commits.
 pub const SIGNING_KEY: &str = "UPLINKER_SIGNING_KEY";
 /// The file with that key.
@@ -153,6 +155,7 @@ pub const VARIABLES: &[Variable] = &[
     ),
     bare(GITHUB_APP_KEY, "The App's private key, in PEM."),
     flag(GITHUB_APP_KEY_FILE, "--github-app-key-file", "A file with that key."),
+    flag(COMMITS, "--commits", "`git`, or `api` for commits that GitHub makes and signs."),
     bare(SIGNING_KEY, "The SSH key that signs commits, as `ssh-keygen -t ed25519` writes it."),
     flag(SIGNING_KEY_FILE, "--signing-key-file", "A file with that key."),
     flag(CA_FILE, "--ca-file", "A PEM file with further certificate authorities."),

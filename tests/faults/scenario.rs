@@ -11,6 +11,7 @@ use super::{
     support::{
         charts::ChartRepository,
         feed::release,
+        flavor::Flavor,
         github::{Merge, Repo, Token},
         helm::Bench,
         manifests::job,
@@ -124,6 +125,8 @@ pub struct Scenario {
     folders: &'static [&'static str],
     shop: bool,
     renders: bool,
+    /// Whether GitHub makes and signs the commits.
+    signs: bool,
     token: fn() -> Token,
     settings: fn(&mut Repo),
     prepare: fn(&Scene) -> Vec<Kept>,
@@ -138,6 +141,7 @@ pub const FIRST: Scenario = Scenario {
     folders: &[""],
     shop: false,
     renders: false,
+    signs: false,
     token: Token::actions,
     settings: |_| {},
     prepare: |_| Vec::new(),
@@ -398,6 +402,11 @@ pub const LEFT_BEHIND: Scenario = Scenario {
 // === impl Scenario ===
 
 impl Scenario {
+    /// The same with commits that GitHub makes and signs.
+    pub const fn signed(self) -> Self {
+        Self { signs: true, ..self }
+    }
+
     /// Sets the scene, up to the run that is to be broken.
     pub fn set(&self) -> (Scene, Vec<Kept>) {
         let [crds, plane] = [CRDS, CONTROL_PLANE].map(|text| text.replace("2026.8.2", self.platform));
@@ -415,6 +424,9 @@ impl Scenario {
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
         let mut scene = Scene::new(&files);
         scene.renders = self.renders;
+        if self.signs {
+            scene.flavor = Flavor::Signing;
+        }
         if self.renders {
             scene.feed.serve_packages(CHARTS.packages());
         }

@@ -138,3 +138,10 @@ fn two_close_it_and_two_hand_it_back() {
 fn two_open_the_data_plane_s() {
     run_together(scenario::FOLLOWING, 2, true);
 }
+
+#[test]
+fn two_have_github_sign_theirs_and_one_gets_through() {
+    for scenario in [scenario::FIRST, scenario::NEWER, scenario::REPLACED] {
+        run_together(scenario.signed(), 2, false);
+    }
+}

@@ -146,3 +146,15 @@ fn a_token_of_an_app() {
 fn manifests_that_helm_makes_again() {
     kill_at_every_write(scenario::RENDERING);
 }
+
+#[test]
+fn a_commit_that_github_signs() {
+    break_every_write(scenario::NEWER.signed());
+}
+
+#[test]
+fn commits_that_github_signs_on_every_kind_of_branch() {
+    for scenario in [scenario::FIRST, scenario::BASE_TOUCHED, scenario::REPLACED, scenario::HANDED_BACK] {
+        kill_at_every_write(scenario.signed());
+    }
+}

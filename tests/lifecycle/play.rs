@@ -16,7 +16,7 @@ use crate::support::{
 
 /// Whether the forge is another one than GitHub: for what GitHub alone has, or says in words of its own.
 pub fn is_elsewhere() -> bool {
-    FORGE != Flavor::GitHub
+    !FORGE.is_github()
 }
 
 /// Reading the branches.
@@ -32,6 +32,12 @@ pub const WHO_OF_A_PERSON: &str = "GET /api/v3/user";
 pub const PUSH: &str = "GET /acme/config.git/info/refs?service=git-upload-pack\n\
                         GET /acme/config.git/info/refs?service=git-receive-pack\n\
                         POST /acme/config.git/git-receive-pack";
+/// The same where GitHub makes the commit and signs it.
+const SIGNED_PUSH: &str = "GET /acme/config.git/info/refs?service=git-upload-pack\n\
+                           POST /api/v3/repos/acme/config/git/trees\n\
+                           POST /api/v3/repos/acme/config/git/commits\n\
+                           GET /acme/config.git/info/refs?service=git-receive-pack\n\
+                           POST /acme/config.git/git-receive-pack";
 /// Deleting a branch.
 pub const DELETE: &str = "GET /acme/config.git/info/refs?service=git-receive-pack\n\
                           POST /acme/config.git/git-receive-pack";
@@ -417,10 +423,14 @@ impl Play {
 impl Pass {
     /// Asserts what was asked of the host, exactly; each part is one or more lines, as GitHub is asked.
     pub fn asks(self, parts: &[&str]) -> Self {
+        let signs = FORGE == Flavor::Signing;
+        let parts =
+            parts.iter().map(|part| if signs { part.replace(PUSH, SIGNED_PUSH) } else { (*part).to_owned() });
+        let parts: Vec<String> = parts.collect();
         let lines = parts.iter().flat_map(|part| part.lines());
         let mut lines: Vec<String> = lines.flat_map(|line| FORGE.lines(line)).collect();
         let mut asked = self.asked.clone();
-        if FORGE != Flavor::GitHub {
+        if !FORGE.is_github() {
             // Where a title is written, a forge that has drafts by their title is asked for it once more.
             [&mut lines, &mut asked].into_iter().for_each(Vec::dedup);
             asked.iter_mut().for_each(|line| *line = FORGE.without_numbers(line));

@@ -13,6 +13,8 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
     GitHub,
+    /// GitHub, asked to make and sign commits.
+    Signing,
     GitLab,
     Gitea,
 }
@@ -20,10 +22,15 @@ pub enum Flavor {
 // === impl Flavor ===
 
 impl Flavor {
+    /// Whether it is GitHub, however it is used.
+    pub fn is_github(self) -> bool {
+        matches!(self, Self::GitHub | Self::Signing)
+    }
+
     /// As `--forge` names it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::GitHub => "github",
+            Self::GitHub | Self::Signing => "github",
             Self::GitLab => "gitlab",
             Self::Gitea => "gitea",
         }
@@ -32,7 +39,7 @@ impl Flavor {
     /// The root of a repository in the API.
     pub fn repository(self, name: &str) -> String {
         match self {
-            Self::GitHub => format!("/api/v3/repos/{name}"),
+            Self::GitHub | Self::Signing => format!("/api/v3/repos/{name}"),
             Self::GitLab => format!("/api/v4/projects/{}", name.replace('/', "%2F")),
             Self::Gitea => format!("/api/v1/repos/{name}"),
         }
@@ -41,7 +48,7 @@ impl Flavor {
     /// Answers a request of the API.
     pub fn answer(self, state: &mut State, request: &Request) -> Response {
         match self {
-            Self::GitHub => github::answer(state, request),
+            Self::GitHub | Self::Signing => github::answer(state, request),
             Self::GitLab => gitlab::answer(state, request),
             Self::Gitea => gitea::answer(state, request),
         }
@@ -50,7 +57,7 @@ impl Flavor {
     /// Returns what is asked of this forge where GitHub is asked a line.
     pub fn lines(self, line: &str) -> Vec<String> {
         match self {
-            Self::GitHub => vec![line.to_owned()],
+            Self::GitHub | Self::Signing => vec![line.to_owned()],
             Self::GitLab => gitlab::lines(line),
             Self::Gitea => gitea::lines(line),
         }
@@ -59,7 +66,7 @@ impl Flavor {
     /// Returns a body that was sent with a line, in GitHub's names.
     pub fn sent(self, line: &str, body: Value) -> Value {
         match self {
-            Self::GitHub | Self::Gitea => body,
+            Self::GitHub | Self::Signing | Self::Gitea => body,
             Self::GitLab => gitlab::sent(line, body),
         }
     }
@@ -67,7 +74,7 @@ impl Flavor {
     /// Leaves out the numbers of labels, which are the host's own.
     pub fn without_numbers(self, line: &str) -> String {
         match line.rsplit_once("/labels/") {
-            Some((start, id)) if self != Self::GitHub && id.bytes().all(|b| b.is_ascii_digit()) => {
+            Some((start, id)) if !self.is_github() && id.bytes().all(|b| b.is_ascii_digit()) => {
                 format!("{start}/labels/N")
             }
             _ => line.to_owned(),
@@ -77,7 +84,7 @@ impl Flavor {
     /// Words a text that a run on GitHub prints as one on this forge does: pull requests have other addresses.
     pub fn words(self, text: &str) -> String {
         match self {
-            Self::GitHub => text.to_owned(),
+            Self::GitHub | Self::Signing => text.to_owned(),
             Self::GitLab => gitlab::words(text),
             Self::Gitea => text.replace("/pull/", "/pulls/"),
         }

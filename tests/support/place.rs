@@ -52,8 +52,14 @@ impl Place {
         let api = url::Url::parse(&api).expect("a URL");
         let token = SecretString::from(token.to_owned());
         let git_url = self.fake.url(REPO);
-        (kind.open)(Opening { http: &self.http, git_url: &git_url, api: &api, token: Some(&token) })
-            .expect("a forge")
+        (kind.open)(Opening {
+            http: &self.http,
+            git_url: &git_url,
+            api: &api,
+            token: Some(&token),
+            signs: false,
+        })
+        .expect("a forge")
     }
 
     /// What an owner has, as the adapter lists it.

@@ -71,6 +71,7 @@ impl Scene {
         let run = self.home.run([name, "--repo", &self.github.url(REPO)]);
         let run =
             run.args(self.feed.flags()).args(["--forge", self.flavor.name()]).env("UPLINKER_TOKEN", TOKEN);
+        let run = if self.flavor == Flavor::Signing { run.env("UPLINKER_COMMITS", "api") } else { run };
         if self.renders { run.env("UPLINKER_HELM", helm()) } else { run }
     }
 

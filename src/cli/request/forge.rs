@@ -195,6 +195,7 @@ fn api_url(what: &str, text: &str) -> Result<Url, Error> {
 #[cfg(test)]
 mod tests {
     use super::{super::remote::Repository, *};
+    use crate::cli::args::CommitsArg;
 
     fn remote(text: &str) -> RemoteUrl {
         RemoteUrl::parse(text).unwrap()
@@ -212,6 +213,7 @@ mod tests {
             token_file: None,
             github_app_id: None,
             github_app_key_file: None,
+            commits: CommitsArg::Git,
             signing_key_file: None,
         };
         ForgeSettings::of(&args, &Environment::of(variables.iter().copied()))

@@ -89,7 +89,7 @@ pub struct Gitea<'h> {
 impl<'h> Gitea<'h> {
     /// Connects nothing yet.
     fn new(opening: Opening<'h, '_>, dialect: &'static Dialect) -> Result<Self, ForgeError> {
-        let Opening { http, git_url, api, token } = opening;
+        let Opening { http, git_url, api, token, .. } = opening;
         let rejected = |error: NoRepository| ForgeError::Rejected {
             what: "cannot tell the repository from its address".to_owned(),
             reason: error.to_string(),

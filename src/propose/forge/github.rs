@@ -13,6 +13,7 @@ mod issues;
 mod listing;
 mod merging;
 mod preflight;
+mod signing;
 mod status_checks;
 mod wire;
 
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jiff::Timestamp;
 use octocrab::Octocrab;
 use reqwest::header::{HeaderMap, HeaderName, IF_NONE_MATCH};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use self::wire::{Event, Pull};
@@ -31,6 +32,7 @@ pub use self::{
 };
 use super::{
     Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
+    Unsigned,
     issues::Issues,
     kind::{ACTIONS as ACTIONS_RUNNER, Kind, Opening},
     preflight::{Needed, Seen, Subject},
@@ -41,7 +43,7 @@ use super::{
 use crate::{
     explain::Dialect,
     policy::StatusCheck,
-    repo::{CommitId, Refs, Signature},
+    repo::{CommitId, Refs, Signature, SignedCommit},
     sys::http::Http,
 };
 
@@ -55,12 +57,13 @@ pub const KIND: Kind = Kind {
     git_user: "x-access-token",
     runner: &ACTIONS_RUNNER,
     needs: "`contents: write` and `pull-requests: write`",
-    open: |Opening { http, git_url, api, token }| {
+    open: |Opening { http, git_url, api, token, signs }| {
         let address = Address::of(git_url, Some(api)).map_err(|error| ForgeError::Rejected {
             what: "cannot tell the repository from its address".to_owned(),
             reason: error.to_string(),
         })?;
-        Ok(Box::new(GitHub::new(http, address, token)?))
+        let bot = token.is_some_and(|token| signing::is_of_a_bot(token.expose_secret().trim()));
+        Ok(Box::new(GitHub { signs, bot, ..GitHub::new(http, address, token)? }))
     },
     list: listing::list,
 };
@@ -88,6 +91,10 @@ pub struct GitHub<'h> {
     me: AskedOnce<Signature>,
     /// Whether a pull request was opened with the workflow's own token.
     by_actions: AtomicBool,
+    /// Whether it is to sign commits.
+    signs: bool,
+    /// Whether the token is one that it signs for.
+    bot: bool,
 }
 
 /// What octocrab sends.
@@ -107,7 +114,8 @@ impl<'h> GitHub<'h> {
             Ok::<_, ForgeError>(Rest::new(http, wire, MANNERS, (DIALECT.forge, address.host(), &repository)))
         };
         let (rest, graph) = (connect(address.api())?, connect(address.graphql())?);
-        Ok(Self { rest, graph, address, me: AskedOnce::new(), by_actions: AtomicBool::default() })
+        let (me, by_actions) = (AskedOnce::new(), AtomicBool::default());
+        Ok(Self { rest, graph, address, me, by_actions, signs: false, bot: false })
     }
 
     fn repo(&self, rest: &str) -> String {
@@ -317,6 +325,18 @@ impl Forge for GitHub<'_> {
 
     fn merge(&self, number: u64, head: CommitId) -> Result<(), ForgeError> {
         self.merge_pull(number, head)
+    }
+
+    fn signs(&self) -> Result<(), &'static str> {
+        match (self.signs, self.bot) {
+            (false, _) => Err("it is not asked to"),
+            (true, false) => Err("it signs for Apps and workflows, and the token is a person's"),
+            (true, true) => Ok(()),
+        }
+    }
+
+    fn sign(&self, unsigned: &Unsigned<'_>) -> Result<Option<SignedCommit>, ForgeError> {
+        if self.signs().is_ok() { self.make(unsigned) } else { Ok(None) }
     }
 
     fn identity(&self) -> Result<Option<Signature>, ForgeError> {

@@ -100,7 +100,7 @@ pub struct GitLab<'h> {
 impl<'h> GitLab<'h> {
     /// Connects nothing yet.
     fn new(opening: Opening<'h, '_>) -> Result<Self, ForgeError> {
-        let Opening { http, git_url, api, token } = opening;
+        let Opening { http, git_url, api, token, .. } = opening;
         let rejected = |error: NoRepository| ForgeError::Rejected {
             what: "cannot tell the project from its address".to_owned(),
             reason: error.to_string(),

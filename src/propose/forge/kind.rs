@@ -66,6 +66,8 @@ pub struct Opening<'h, 'a> {
     pub api: &'a Url,
     /// The token; none for a public repository that is only read.
     pub token: Option<&'a SecretString>,
+    /// Whether the forge is to make commits itself, where it signs them.
+    pub signs: bool,
 }
 
 /// The repositories of one owner on a forge.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     explain::Dialect,
     policy::StatusCheck,
-    repo::{Barrier, CommitId, Refs},
+    repo::{Barrier, ChangeSet, CommitId, CommitInfo, Refs, SignedCommit, TreeId},
 };
 use preflight::{Needed, Seen, Subject};
 
@@ -126,6 +126,17 @@ pub struct Status {
     pub description: String,
 }
 
+/// A commit that was made here, and that the forge may make again and sign.
+#[derive(Clone, Copy, Debug)]
+pub struct Unsigned<'a> {
+    /// The tree that it changes.
+    pub base: TreeId,
+    /// How.
+    pub changes: &'a ChangeSet,
+    /// The commit.
+    pub commit: &'a CommitInfo,
+}
+
 /// Where a repository's owner lets GitHub Actions open pull requests.
 pub const ALLOW_ACTIONS: &str = "turn on Settings > Actions > General > \"Allow GitHub Actions to create and approve \
                                  pull requests\", or use another token";
@@ -187,6 +198,14 @@ pub trait Forge {
     fn merge(&self, number: u64, _head: CommitId) -> Result<(), ForgeError> {
         let what = format!("cannot merge #{number}");
         Err(ForgeError::Rejected { what, reason: "this forge merges nothing".to_owned() })
+    }
+    /// Tells whether the forge is to sign commits; the reason where it is not.
+    fn signs(&self) -> Result<(), &'static str> {
+        Err("it signs none by its API")
+    }
+    /// Makes a commit anew and signs it, moving no branch; `None` where it does not sign it.
+    fn sign(&self, _unsigned: &Unsigned<'_>) -> Result<Option<SignedCommit>, ForgeError> {
+        Ok(None)
     }
     /// Returns the identity to commit as; `None` where the forge has none.
     fn identity(&self) -> Result<Option<crate::repo::Signature>, ForgeError>;

@@ -37,7 +37,7 @@ use secrecy::SecretString;
 use crate::{
     repo::{
         ChangeSet, CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, RepoPath, Rule,
-        Stretch, Tree, Upstream,
+        SignedCommit, Stretch, Tree, Upstream,
         git::{
             address::Address,
             history::Reach,
@@ -410,6 +410,12 @@ impl Remote for GitRemote<'_> {
         let store = self.store();
         let base = store.commit(commit.onto)?.tree;
         write::write_commit(store.repo(), base, commit, self.signing_key.as_deref())
+    }
+
+    fn adopt(&self, signed: &SignedCommit, ours: CommitId) -> Result<Option<CommitId>, GitError> {
+        let store = self.store();
+        let ours = store.commit(ours)?;
+        write::adopt(store.repo(), signed, &ours)
     }
 
     fn push(&self, update: &RefUpdate) -> Result<(), GitError> {

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use git2::{FileMode, Repository, Time, Tree, build::TreeUpdateBuilder};
 
-use super::sign::SigningKey;
+use super::{object::parse_commit, sign::SigningKey};
 
 use crate::repo::{
-    BlobId, ChangeSet, CommitId, FileChange, GitError, Mode, NewCommit, TreeId,
+    BlobId, ChangeSet, CommitId, CommitInfo, FileChange, GitError, Mode, NewCommit, SignedCommit, TreeId,
     git::store::{id, oid, other},
 };
 
@@ -59,6 +59,39 @@ pub fn write_commit(
 fn with_signature(commit: &str, signature: &str) -> String {
     let (headers, message) = commit.split_once("\n\n").unwrap_or((commit, ""));
     format!("{headers}\ngpgsig {}\n\n{message}", signature.replace('\n', "\n "))
+}
+
+/// Writes a commit that a forge made, where it has the id that the forge says, and the tree, the parents and the message of
+/// ours.
+pub fn adopt(
+    repo: &Repository,
+    signed: &SignedCommit,
+    ours: &CommitInfo,
+) -> Result<Option<CommitId>, GitError> {
+    let signature = signed.signature.trim_end();
+    // With how many line breaks a signature ends in a commit is the forge's own way; the id tells.
+    for end in ["", "\n", "\n\n"] {
+        let text = with_signature(&signed.payload, &format!("{signature}{end}"));
+        let hash =
+            git2::Oid::hash_object(git2::ObjectType::Commit, text.as_bytes()).map_err(|e| other(&e))?;
+        if hash.to_string() != signed.id {
+            continue;
+        }
+        let same = |made: &CommitInfo| {
+            made.tree == ours.tree
+                && made.parents == ours.parents
+                && made.message.trim_end() == ours.message.trim_end()
+        };
+        if !parse_commit(id(hash), text.as_bytes()).as_ref().is_some_and(same) {
+            return Ok(None);
+        }
+        let odb = repo.odb().map_err(|e| other(&e))?;
+        return odb
+            .write(git2::ObjectType::Commit, text.as_bytes())
+            .map(|made| Some(id(made)))
+            .map_err(|e| other(&e));
+    }
+    Ok(None)
 }
 
 /// Applies changes to a tree, and proves that nothing else differs.
@@ -252,6 +285,43 @@ mod tests {
             &[("a", "old"), ("b", "same")],
         ] {
             assert!(proven(odd).is_err(), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_forge_made_is_taken_over_where_it_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let repo = Repository::init_bare(folder.path()).unwrap();
+        let (tree, parent) = ("a".repeat(40), "b".repeat(40));
+        let commit = |tree: &str, parent: &str, who: &str, message: &str| {
+            format!(
+                "tree {tree}\nparent {parent}\nauthor {who} 1 +0000\ncommitter {who} 2 +0000\n\n{message}"
+            )
+        };
+        let ours = commit(&tree, &parent, "A <a@b>", "Subject\n\nUplinker-Plan: 1\n");
+        let ours = parse_commit(BlobId([1; 20]), ours.as_bytes()).unwrap();
+        let adopted = |payload: &str, end: &str, change: &dyn Fn(&mut SignedCommit)| {
+            let signature = "-----BEGIN-----\n\nx\n-----END-----";
+            let object = with_signature(payload, &format!("{signature}{end}"));
+            let id = git2::Oid::hash_object(git2::ObjectType::Commit, object.as_bytes()).unwrap().to_string();
+            let mut signed =
+                SignedCommit { id, payload: payload.to_owned(), signature: format!("{signature}\n") };
+            change(&mut signed);
+            adopt(&repo, &signed, &ours).unwrap()
+        };
+        let theirs = commit(&tree, &parent, "Forge <f@g>", "Subject\n\nUplinker-Plan: 1");
+        for end in ["", "\n", "\n\n"] {
+            let made = adopted(&theirs, end, &|_| {}).expect("the same commit");
+            assert!(repo.find_commit(oid(made).unwrap()).unwrap().header_field_bytes("gpgsig").is_ok());
+        }
+        assert_eq!(adopted(&theirs, " ", &|_| {}), None, "put together in another way");
+        assert_eq!(adopted(&theirs, "", &|signed| signed.id = "c".repeat(40)), None, "another id");
+        for other in [
+            commit(&"d".repeat(40), &parent, "Forge <f@g>", "Subject\n\nUplinker-Plan: 1"),
+            commit(&tree, &"d".repeat(40), "Forge <f@g>", "Subject\n\nUplinker-Plan: 1"),
+            commit(&tree, &parent, "Forge <f@g>", "Subject\n\nUplinker-Plan: 2"),
+        ] {
+            assert_eq!(adopted(&other, "", &|_| {}), None, "{other}");
         }
     }
 

@@ -7,6 +7,7 @@ mod api;
 mod apps;
 mod barriers;
 pub mod board;
+mod git_data;
 mod graph;
 mod issues;
 pub mod json;
@@ -68,7 +69,7 @@ impl GitHub {
         let home = TempDir::new().expect("a temporary folder");
         let state = Arc::new(Mutex::new(State::default()));
         let controls = Arc::new(Controls::default());
-        if flavor == Flavor::GitHub {
+        if flavor.is_github() {
             controls.log.record_to(Recorder { prefix: "/api/v3", below: "" });
         }
         let door = Arc::new(TokenDoor(Arc::clone(&state)));

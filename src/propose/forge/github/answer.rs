@@ -34,8 +34,13 @@ pub(super) const MAKING_A_LABEL: &str =
     "making one takes the permission `issues: write`; make it by hand, or give the token that permission";
 
 /// GitHub's words for a branch or a commit that it was given a moment ago.
-const BEHIND: [&str; 4] =
-    ["No commit found for SHA", "No commits between", "sha can't be blank", "Head ref must be a branch"];
+const BEHIND: [&str; 5] = [
+    "No commit found for SHA",
+    "No commits between",
+    "sha can't be blank",
+    "Head ref must be a branch",
+    "SHA does not exist",
+];
 
 /// One entry of `errors`: an object, or a bare sentence.
 #[derive(Debug, Deserialize)]
