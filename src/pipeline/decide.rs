@@ -6,6 +6,7 @@
 use jiff::SignedDuration;
 
 use crate::{
+    explain::word_of,
     linkerd::EdgeVersion,
     pins::{Pin, PinKind, Reason, Stage},
     pipeline::{
@@ -17,7 +18,6 @@ use crate::{
     },
     plan,
     policy::{self, Decision, Hold, HoldReason, Lack, Needs, Policy},
-    report::RowReason,
 };
 
 impl Case<'_> {
@@ -37,11 +37,10 @@ impl Case<'_> {
         let Self { survey, target, stage } = *self;
         let reasons = plan::resting(&survey.inventory, &target.target, stage, &survey.options)?;
         let pins = self.pins().count();
-        let told = |reason| RowReason::Stays(reason).to_string();
         let reason = match Vec::from_iter(reasons).as_slice() {
             [Reason::Channel] => HoldReason::OtherChannel { pins },
             [Reason::Range] => HoldReason::Floating { pins },
-            reasons => HoldReason::NothingMoves { reasons: reasons.iter().copied().map(told).collect() },
+            reasons => HoldReason::NothingMoves { reasons: reasons.iter().map(word_of).collect() },
         };
         Some(Hold { reason, release: None, until: None })
     }
