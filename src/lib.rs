@@ -11,6 +11,7 @@ pub mod edit;
 pub mod explain;
 pub mod helm;
 pub mod linkerd;
+pub mod oci;
 pub mod pins;
 pub mod pipeline;
 pub mod plan;

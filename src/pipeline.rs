@@ -34,8 +34,9 @@ use crate::{
     config::{self, Config},
     linkerd::EdgeVersion,
     pins::{Applier, Evaluate, ScanOptions, Stage, scan},
+    plan::Served,
     propose::forge::Forge,
-    release::Catalog,
+    release::{Catalog, Mirrors},
     render::Renderer,
     repo::{GitError, Tree, Upstream, git::LocalHead},
     report::{PinsReport, RunReport, StageReport, StatusReport, StatusRow, VerifyReport},
@@ -63,8 +64,10 @@ const ATTEMPTS: usize = 4;
 pub struct Operator<'a> {
     /// What is known of releases.
     pub catalog: &'a Catalog,
-    /// The chart repositories whose index was read.
-    pub indexes: &'a [String],
+    /// Where charts come from.
+    pub served: &'a Served,
+    /// The mirrors among them.
+    pub mirrors: &'a dyn Mirrors,
     /// What renders charts.
     pub renderer: &'a dyn Renderer,
     /// The folder that keeps what need not be found out again.
@@ -92,7 +95,7 @@ impl<'a> Operator<'a> {
     {
         let aim = Aim { to: self.to, now: Some(self.now) };
         let mut survey =
-            Survey::new(tree, config, self.catalog, self.indexes, aim, self.renderer.evaluator())?;
+            Survey::new(tree, config, self.catalog, self.served, aim, self.renderer.evaluator())?;
         survey.dialect = forge.map_or(survey.dialect, Forge::dialect);
         Ok(survey)
     }
@@ -106,7 +109,7 @@ pub fn pins(
 ) -> Result<PinsReport, Error> {
     let config = config::read(tree)?;
     let catalog = Catalog::default();
-    Ok(Survey::new(tree, &config, &catalog, &[], Aim { to, now: None }, helm)?.pins(to))
+    Ok(Survey::new(tree, &config, &catalog, &Served::default(), Aim { to, now: None }, helm)?.pins(to))
 }
 
 /// Lists who applies Linkerd in a tree: the Flux Kustomizations and Argo CD Applications that can report whether it works.

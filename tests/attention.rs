@@ -29,6 +29,8 @@ use uplinker::{
     linkerd::EdgeVersion,
     pins::Stage,
     pipeline::{Operator, plan_head},
+    plan::Served,
+    release::NoMirrors,
     render::{Chart, ChartId, Job, RenderError, Renderer, Take},
     repo::git::open_path,
     report::StageDecision,
@@ -260,7 +262,8 @@ impl World<'_> {
         let repository = BareRepo::with_files(folder.path().join("fleet"), "main", &files);
         let operator = Operator {
             catalog: &self.bench.catalog,
-            indexes: &[],
+            served: &Served::default(),
+            mirrors: &NoMirrors,
             renderer: self.renderer,
             cache: None,
             to: EdgeVersion::from_chart(to),

@@ -25,7 +25,9 @@ use uplinker::{
     linkerd::{CHARTS, built_in},
     pins::{ScanOptions, scan},
     pipeline::{self, Operator},
+    plan::Served,
     policy::HoldReason,
+    release::NoMirrors,
     render::{
         ChartId, DriftMode, Job, Manifest, Object, Renderer as _, Take,
         committed::{Regenerate, Regenerated, committed, regenerate},
@@ -250,7 +252,8 @@ fn named_repositories_move_whole_and_keep_what_is_their_owners() {
         drop(BareRepo::with_files(path.clone(), "main", &files));
         let operator = Operator {
             catalog: &bench.catalog,
-            indexes: &[],
+            served: &Served::default(),
+            mirrors: &NoMirrors,
             renderer: &helm,
             cache: None,
             to: Some("edge-26.8.3".parse().unwrap()),

@@ -88,9 +88,13 @@ pub(super) struct NetworkArgs {
     /// The feed that names the newest release: a URL, file://..., or `off`
     #[arg(long, env = env::VERSIONCHECK_URL, hide_env_values = true, value_name = "URL", default_value = release::VERSIONCHECK)]
     pub versioncheck_url: String,
-    /// The Helm index that serves the charts: a URL, file://..., or `off`
+    /// The Helm index that serves the charts: a URL, file://..., or `off`; or a registry, oci://HOST/PATH
     #[arg(long, env = env::CHARTS_URL, hide_env_values = true, value_name = "URL", default_value = release::CHARTS)]
     pub charts_url: String,
+    /// A mirror of the charts, which has to have what is taken from it, or from below it, before that is proposed: a Helm
+    /// repository, or a registry with oci://; may be given several times
+    #[arg(long = "mirror", env = env::MIRRORS, hide_env_values = true, value_name = "URL", value_delimiter = ',')]
+    pub mirrors: Vec<String>,
     /// The feed of dates, notes and advice: a URL, file://..., or `off`
     #[arg(long, env = env::RELEASES_URL, hide_env_values = true, value_name = "URL", default_value = release::RELEASES)]
     pub releases_url: String,

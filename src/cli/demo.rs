@@ -69,6 +69,8 @@ fn prepare(directory: Option<&Path>) -> Result<Demo, Error> {
                 charts: SourceSetting::File(feeds.join("index.yaml")),
                 releases: SourceSetting::File(feeds.join("releases.json")),
                 milestones: SourceSetting::Off,
+                mirrors: Vec::new(),
+                registries: Default::default(),
                 releases_token: None,
             },
             cache_dir: Some(directory.join("cache")),

@@ -12,21 +12,24 @@ use super::{
 use crate::{
     config::Config,
     pins::Stage,
-    pipeline::Base,
+    pipeline::{self, Base},
     propose::{
         self, ATTENTION, BLOCKED, ROUTINE,
         forge::preflight::{Needed, Seen},
     },
-    release::{Catalog, FeedState, Purpose},
+    release::{Catalog, FeedState, Mirrors as _, Purpose, Stock},
     report::{Check, DoctorReport, Health},
     sys::files,
 };
+
+/// The chart by which a mirror is looked at.
+const LOOKED_FOR: &str = "linkerd-crds";
 
 /// Look at what a run will need, and write nothing
 ///
 /// Names each permission, setting and rule that is missing: whether the base branch can be read and branches can be
 /// pushed, what the token may do as far as GitHub tells without a write, labels, rulesets over our branches, Helm, the
-/// feeds, the cache, and the clock.
+/// feeds, mirrors, the cache, and the clock.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DoctorArgs {
@@ -125,6 +128,25 @@ impl Examination<'_> {
                 FeedState::Off => self.add(&name, Health::Ok, "off", None),
                 FeedState::Failed(reason) => self.add(&name, Health::Warning, reason, Some(MIRRORS)),
             }
+        }
+        self.mirrors(&catalog);
+    }
+
+    /// Each mirror, by one chart of the newest release.
+    fn mirrors(&mut self, catalog: &Catalog) {
+        let Some(newest) = pipeline::newest(catalog) else { return };
+        let asked = self.session.mirrors(&self.request.network);
+        for mirror in &self.request.network.feeds.mirrors {
+            let version = newest.chart();
+            let stock = asked.stock(&mirror.to_string(), LOOKED_FOR, &version);
+            let (state, said) = match stock {
+                Stock::There => (Health::Ok, format!("has {LOOKED_FOR} {version}")),
+                Stock::Absent => (Health::Ok, format!("answers; {LOOKED_FOR} {version} is not there (yet)")),
+                Stock::Unread(reason) => (Health::Warning, format!("cannot be asked: {reason}")),
+            };
+            let hint = (state == Health::Warning)
+                .then_some("no release that it has to have is proposed until it answers");
+            self.add("mirror", state, format!("{mirror} {said}"), hint);
         }
     }
 

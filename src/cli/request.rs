@@ -3,6 +3,7 @@
 //! In: arguments and the environment as values. Out: requests for the pipeline. Only the token's file is read.
 
 mod forge;
+mod registries;
 mod remote;
 
 use std::{
@@ -18,7 +19,7 @@ use crate::{
     helm::Helm,
     linkerd::EdgeVersion,
     propose::forge::github::App,
-    release::{SourceSetting, Sources},
+    release::{BadMirror, Mirror, SourceSetting, Sources},
     repo::git::{KeyError, SigningKey},
     sys::{
         env::{self, Environment},
@@ -214,9 +215,13 @@ impl HelmChoice {
 impl Network {
     /// Makes the settings of what was typed.
     pub(super) fn of(args: NetworkArgs, environment: &Environment) -> Result<Self, Error> {
+        let charts = source("--charts-url", &args.charts_url)?;
+        let mirrors: Vec<Mirror> = args.mirrors.iter().map(|text| mirror(text)).collect::<Result<_, _>>()?;
         let feeds = Sources {
             versioncheck: source("--versioncheck-url", &args.versioncheck_url)?,
-            charts: source("--charts-url", &args.charts_url)?,
+            registries: registries::registries(&charts, &mirrors, environment)?,
+            charts,
+            mirrors,
             releases: source("--releases-url", &args.releases_url)?,
             milestones: source("--milestones-url", &args.milestones_url)?,
             releases_token: None,
@@ -232,11 +237,14 @@ impl Network {
         ca_file: Option<PathBuf>,
         environment: &Environment,
     ) -> Result<Self, Error> {
+        let charts = source("--charts-url", url)?;
         let feeds = Sources {
             versioncheck: SourceSetting::Off,
-            charts: source("--charts-url", url)?,
+            registries: registries::registries(&charts, &[], environment)?,
+            charts,
             releases: SourceSetting::Off,
             milestones: SourceSetting::Off,
+            mirrors: Vec::new(),
             releases_token: None,
         };
         Ok(Self { feeds, cache_dir: self::cache_dir(cache_dir.as_deref(), no_cache, environment), ca_file })
@@ -250,11 +258,22 @@ fn source(flag: &str, text: &str) -> Result<SourceSetting, Error> {
             .hint("write a URL with https://, a file with file:///absolute/path, or `off`")
     };
     match text.parse().map_err(|_| wrong("is not a URL"))? {
+        SourceSetting::Oci(_) if flag != "--charts-url" => {
+            Err(wrong("is a registry, which has charts alone"))
+        }
         SourceSetting::Url(url) if !url.username().is_empty() || url.password().is_some() => {
             Err(wrong("carries a password, which other users of this machine could read"))
         }
         setting => Ok(setting),
     }
+}
+
+/// Reads where a mirror is.
+fn mirror(text: &str) -> Result<Mirror, Error> {
+    text.parse().map_err(|bad: BadMirror| {
+        Error::usage(format!("--mirror: {bad}"))
+            .hint("write the address of a Helm repository with https://, or of a registry with oci://")
+    })
 }
 
 /// Chooses the cache's folder: as named, else in the user's cache folder, else none.
@@ -277,8 +296,14 @@ mod tests {
         assert_eq!(of("off").unwrap(), SourceSetting::Off);
         assert_eq!(of("file:///a/b%20c").unwrap(), SourceSetting::File("/a/b c".into()));
         assert!(matches!(of("https://h/index.yaml").unwrap(), SourceSetting::Url(_)));
+        assert!(matches!(of("oci://h/charts").unwrap(), SourceSetting::Oci(_)));
+        assert_eq!(source("--releases-url", "oci://h/charts").unwrap_err().exit().code(), 2);
         for bad in ["", "index.yaml", "ftp://h/x", "/a/b", "https://"] {
             assert_eq!(of(bad).unwrap_err().exit().code(), 2, "{bad}");
+        }
+        for bad in ["", "off", "charts.example.com", "https://me:s3cret@h/x"] {
+            let error = mirror(bad).unwrap_err();
+            assert!(error.exit().code() == 2 && !error.message.contains("s3cret"), "{bad}");
         }
         let error = of("https://me:s3cret@h/x").unwrap_err();
         assert!(!error.message.contains("s3cret") && error.message.contains("carries a password"));

@@ -4,16 +4,17 @@
 #![allow(clippy::disallowed_methods, reason = "the time is taken here, once a pass")]
 
 mod credentials;
+mod operator;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{
     Error, Forge, Network, PinsRequest, RemoteUrl, Repository, RunRequest,
-    request::{HelmChoice, ReleasesRequest, VerifyRequest},
+    request::{ReleasesRequest, VerifyRequest},
 };
 use crate::{
     helm::{Evaluate, Evaluator},
@@ -29,14 +30,12 @@ use crate::{
         },
     },
     release::{self, Catalog, FeedState, Purpose, SourceSetting, Sources},
-    render::{self, ByHelm, Renderer},
     repo::{
         GitError, Remote, Tree, Upstream,
         git::{GitRemote, LocalHead, RemoteOptions, check_path, open_path},
     },
     report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, StatusReport, VerifyReport},
     sys::{
-        cache::Cache,
         git_options::{self, GitOptions},
         http::{Http, Traffic},
         secrets::Token,
@@ -86,7 +85,10 @@ impl<'t> Session<'t> {
         self.terminal.progress("reading releases");
         let releases_token = token.filter(|_| asks_github(&network.feeds)).map(Token::secret);
         let sources = Sources { releases_token, ..network.feeds.clone() };
-        let cache = network.cache_dir.as_deref().and_then(|dir| Cache::open(&dir.join("feeds")));
+        let passwords = network.feeds.registries.passwords();
+        let passwords = passwords.filter_map(|secret| Token::new(secret.expose_secret(), "").ok());
+        passwords.for_each(|password| self.terminal.hide(&password));
+        let cache = operator::feed_cache(network);
         Ok(release::load(&self.http, cache.as_ref(), &sources, purpose)?)
     }
 
@@ -272,43 +274,6 @@ impl<'t> Session<'t> {
             feeds: catalog.feeds,
             remarks: catalog.remarks.iter().map(|remark| format!("the chart index: {remark}")).collect(),
         })
-    }
-
-    pub(super) fn operate<T>(
-        &self,
-        request: &RunRequest,
-        catalog: &Catalog,
-        work: impl FnOnce(&Operator<'_>) -> Result<T, pipeline::Error>,
-    ) -> Result<T, Error> {
-        let indexes: Vec<String> = match &request.network.feeds.charts {
-            SourceSetting::Url(url) => vec![url.as_str().trim_end_matches("/index.yaml").to_owned()],
-            SourceSetting::File(_) | SourceSetting::Off => Vec::new(),
-        };
-        let progress = |doing: &str| self.terminal.progress(doing);
-        let renderer = self.renderer(&request.helm, &request.network, catalog);
-        let operator = Operator {
-            catalog,
-            renderer: renderer.as_ref(),
-            indexes: &indexes,
-            cache: request.network.cache_dir.as_deref(),
-            to: request.to,
-            now: Timestamp::now(),
-            progress: &progress,
-        };
-        Ok(work(&operator)?)
-    }
-
-    /// Nothing is looked for, fetched or started before something is to be rendered.
-    fn renderer<'s>(
-        &'s self,
-        helm: &HelmChoice,
-        network: &Network,
-        catalog: &'s Catalog,
-    ) -> Box<dyn Renderer + 's> {
-        let Some(helm) = helm.program() else { return Box::new(render::Off) };
-        let helm = Arc::new(helm);
-        let cache = network.cache_dir.as_deref();
-        Box::new(ByHelm::new(helm, &self.http, cache, catalog, network.feeds.charts.clone()))
     }
 
     /// A path is a remote for a run, where it is a bare folder or has an `origin`; for a plan only where it is a bare

@@ -33,7 +33,7 @@ pub(super) struct VerifyArgs {
     /// A file with the token, for a URL [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
     #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The Helm index that serves the charts: a URL, or file://...
+    /// The Helm index that serves the charts: a URL, or file://...; or a registry, oci://HOST/PATH
     #[arg(long, env = env::CHARTS_URL, hide_env_values = true, value_name = "URL", default_value = release::CHARTS)]
     charts_url: String,
     /// A PEM file with certificate authorities beside the system's

@@ -50,6 +50,7 @@ pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
 pub use home::Home;
 pub use key::{PinKey, Within};
+pub use origin::{canonical, lies_in};
 pub use other::{Mention, mentions};
 pub use rendered::{Marks, marks};
 pub use run::scan;
@@ -59,7 +60,8 @@ pub use run::scan;
 pub struct ScanOptions {
     /// Files that are left out (`ignore`).
     pub ignore: globset::GlobSet,
-    /// Addresses, or beginnings of addresses, of chart mirrors whose index the operator has configured.
+    /// Addresses of repositories that are the edge repository by another name: what comes from one, or from below it, is
+    /// of the edge channel whatever its version looks like.
     pub mirrors: Vec<String>,
     /// The ceiling on one file, in bytes; a larger one is named and never loaded.
     pub file_bytes: u64,

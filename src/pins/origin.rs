@@ -88,7 +88,7 @@ impl Ours {
                 (None, Some(Reason::Channel))
             }
             Origin::Address(url) => {
-                let known = mirrors.iter().any(|m| normal(url).starts_with(&normal(m)));
+                let known = mirrors.iter().any(|mirror| lies_in(url, mirror));
                 let stays = (!known && !has_our_scheme(version)).then_some(Reason::Channel);
                 (Some(url.clone()), stays)
             }
@@ -109,7 +109,7 @@ impl Ours {
 
 /// Tells whether an address is the edge channel's repository itself.
 fn is_edge(url: &str) -> bool {
-    let plain = normal(url);
+    let plain = canonical(url);
     plain == EDGE_CHARTS || plain.strip_prefix("http://") == EDGE_CHARTS.strip_prefix("https://")
 }
 
@@ -146,8 +146,17 @@ fn has_our_scheme(version: &str) -> bool {
     }
 }
 
-fn normal(url: &str) -> String {
+/// Tells whether an address is that of a repository, or one below it: by whole segments of the path.
+pub fn lies_in(url: &str, repository: &str) -> bool {
+    let (url, repository) = (canonical(url), canonical(repository));
+    url.strip_prefix(&repository).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Writes the address of a chart repository in one form: scheme and host in lower case, no usual port, no index, and
+/// `oci://` where nothing is said, as Argo CD has it.
+pub fn canonical(url: &str) -> String {
     let trimmed = url.trim().trim_end_matches('/');
+    let trimmed = trimmed.strip_suffix("/index.yaml").unwrap_or(trimmed).trim_end_matches('/');
     match trimmed.split_once("://") {
         Some((scheme, rest)) => {
             let (host, path) = rest.split_once('/').map_or((rest, None), |(h, p)| (h, Some(p)));
@@ -159,7 +168,7 @@ fn normal(url: &str) -> String {
             let host = host.strip_suffix(usual).unwrap_or(host).to_ascii_lowercase();
             path.map_or(format!("{scheme}://{host}"), |path| format!("{scheme}://{host}/{path}"))
         }
-        None => trimmed.to_owned(),
+        None => canonical(&format!("oci://{trimmed}")),
     }
 }
 
@@ -194,6 +203,23 @@ mod tests {
         assert_eq!(at("billing-calendar", "https://helm.linkerd.io/edge", "2026.8.2"), None);
         let mirror = at("linkerd-crds", "https://charts.example.com/all", "2026.8.2").unwrap();
         assert_eq!((mirror.mirror.as_deref(), mirror.stays), (Some("https://charts.example.com/all"), None));
+    }
+
+    #[test]
+    fn a_repository_is_told_by_whole_segments() {
+        let mirror = "https://M.example:443/l5d/";
+        assert!(lies_in("https://m.example/l5d", mirror) && lies_in("https://m.example/l5d/edge/", mirror));
+        assert!(lies_in("https://m.example/l5d/index.yaml", mirror));
+        for other in ["https://m.example/l5d-evil", "https://m.example.evil/l5d", "http://m.example/l5d"] {
+            assert!(!lies_in(other, mirror), "{other}");
+        }
+        assert!(lies_in("https://m.example/l5d", "https://m.example"));
+        assert!(!lies_in("https://m.example.evil", "https://m.example"));
+        assert!(lies_in("cr.example.com/charts", "oci://CR.example.com/charts"));
+        assert_eq!(
+            stays("linkerd-viz", "https://mirror.example/l5d-evil", "30.12.11"),
+            Some(Reason::Channel)
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::{
     linkerd::EdgeVersion,
     pins::{ChartUse, Pin, PinKind, Root, Site, is_kustomization},
     pipeline::{Operator, case::Case},
-    plan::{self, Target},
+    plan::{self, Served, Target},
     policy::Promoted,
     release::{Chart as Packaged, Release},
     render::{Chart, ChartId, Job, RenderError, Renderer, committed},
@@ -73,7 +73,9 @@ impl<'a> Origin<'a> {
         let Question { case: Case { survey, target, stage }, to, hop_towards, promoted } = *question;
         let mut hash = Sha::default();
         (PROGRAM, operator.renderer.identity()).hash(&mut hash);
-        operator.indexes.iter().for_each(|index| address(index).hash(&mut hash));
+        let Served { index, mirrors } = operator.served;
+        index.as_deref().map(address).hash(&mut hash);
+        mirrors.iter().map(|mirror| address(mirror)).collect::<BTreeSet<_>>().hash(&mut hash);
         (&target.target.name, stage, to, hop_towards, promoted).hash(&mut hash);
         pins(&survey.inventory.pins, &target.target, &mut hash);
         (survey.targets.len() > 1).hash(&mut hash);

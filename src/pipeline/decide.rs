@@ -17,7 +17,8 @@ use crate::{
         promotion::{self, LookBack},
     },
     plan,
-    policy::{self, Decision, Hold, HoldReason, Lack, Needs, Policy},
+    policy::{self, Absence, Absent, ChartNeed, Decision, Hold, HoldReason, Lack, Needs, Policy},
+    release::Stock,
 };
 
 impl Case<'_> {
@@ -59,13 +60,27 @@ impl Case<'_> {
         }
         let needs = Needs { before: promotion::before(*self), ..needs };
         let decision = policy::decide(&policy, survey.catalog, &needs, operator.now);
-        // History costs a fetch, so it is asked only where everything else says go.
-        if needs.before.is_empty() || matches!(decision, Decision::Hold(_)) {
+        // History costs a fetch, and a mirror a request, so they are asked only where everything else says go.
+        if matches!(decision, Decision::Hold(_)) {
             return Ok(decision);
         }
-        let before =
-            needs.before.into_iter().map(|before| back.complete(before)).collect::<Result<_, _>>()?;
-        Ok(policy::decide(&policy, survey.catalog, &Needs { before, ..needs }, operator.now))
+        let before = needs.before.iter().cloned().map(|before| back.complete(before));
+        let before = before.collect::<Result<_, _>>()?;
+        Ok(self.decide_with_mirrors(&policy, Needs { before, ..needs }, operator))
+    }
+
+    /// Decides, and asks the mirrors for each release that it comes to.
+    fn decide_with_mirrors(&self, policy: &Policy, mut needs: Needs, operator: &Operator<'_>) -> Decision {
+        loop {
+            let decision = policy::decide(policy, self.survey.catalog, &needs, operator.now);
+            let Decision::Target { version, .. } = &decision else { return decision };
+            let absent: Vec<Absent> =
+                needs.charts.iter().filter_map(|need| absent(need, *version, operator)).collect();
+            if absent.is_empty() {
+                return decision;
+            }
+            needs.absent.extend(absent);
+        }
     }
 
     /// Holds a release that was merged and that the target went back from, and all before it: that was a no. Who asks for
@@ -172,4 +187,15 @@ impl Case<'_> {
         let before = waves.into_iter().map(|before| back.complete(before)).collect::<Result<_, _>>()?;
         Ok(policy::data_plane(policy, &Needs { before, ..needs.clone() }, plane, back.now))
     }
+}
+
+/// Asks the mirror of a chart whether it has a release of it.
+fn absent(need: &ChartNeed, release: EdgeVersion, operator: &Operator<'_>) -> Option<Absent> {
+    let mirror = need.mirror.as_deref()?;
+    let absence = match operator.mirrors.stock(mirror, &need.chart, &release.chart()) {
+        Stock::There => return None,
+        Stock::Absent => Absence::Of(release),
+        Stock::Unread(reason) => Absence::Unread(reason),
+    };
+    Some(Absent { need: need.clone(), absence })
 }

@@ -12,7 +12,7 @@ use crate::{
         past::Past,
         targets::{self, Aim, Unlabelled},
     },
-    plan::{self, Move, Proxies, Target},
+    plan::{self, Move, Proxies, Served, Target},
     policy::HoldReason,
     release::{Catalog, FeedState},
     repo::Tree,
@@ -45,13 +45,13 @@ impl<'a> Survey<'a> {
         tree: &'a dyn Tree,
         config: &'a Config,
         catalog: &'a Catalog,
-        indexes: &[String],
+        served: &Served,
         aim: Aim,
         helm: Option<Arc<dyn Evaluate>>,
     ) -> Result<Self, Error> {
         let scanning = ScanOptions {
             ignore: config.ignore.clone(),
-            mirrors: indexes.to_vec(),
+            mirrors: served.index.iter().cloned().collect(),
             restarts: config.data_plane.restarts,
             homes: !config.data_plane.waves.is_empty(),
             helm,
@@ -61,7 +61,7 @@ impl<'a> Survey<'a> {
             ProxyPins::Follow => Proxies::Follow,
             ProxyPins::Ignore => Proxies::Ignore,
         };
-        let options = plan::Options { proxies, indexes: indexes.to_vec() };
+        let options = plan::Options { proxies, served: served.clone() };
         let mut inventory = pins::scan(tree, &scanning)?;
         plan::resolve(&mut inventory, catalog);
         let (targets, outside) = (config.targets.clone(), Vec::new());

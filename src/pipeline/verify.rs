@@ -3,7 +3,7 @@
 use crate::{
     config,
     pipeline::{Error, rendering::Rendering, survey::Survey, targets::Aim},
-    plan::Target,
+    plan::{Served, Target},
     release::Catalog,
     render::{
         NotRendered, Renderer,
@@ -25,7 +25,8 @@ pub(super) fn verify(
     now: jiff::Timestamp,
 ) -> Result<VerifyReport, Error> {
     let config = config::read(tree)?;
-    let survey = Survey::new(tree, &config, catalog, &[], Aim::default(), renderer.evaluator())?;
+    let survey =
+        Survey::new(tree, &config, catalog, &Served::default(), Aim::default(), renderer.evaluator())?;
     let mut report = VerifyReport::default();
     // A wave has nothing that its target does not have.
     for target in survey.targets.iter().filter(|target| target.target.whole() == target.target.name) {

@@ -39,7 +39,7 @@ pub use control_plane::{ControlPlane, control_plane};
 pub use fingerprint::RULES_VERSION;
 pub use judge::{forecast, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};
-pub use needs::{mirror_is_read, needs, resting};
+pub use needs::{Source, needs, resting, source};
 pub use split::{Parts, Split, Wanted, narrowed, newest, split};
 pub use standing::edge_of;
 pub use target::{Assignment, Overlap, assign};
@@ -87,8 +87,17 @@ pub enum Share {
 pub struct Options {
     /// What becomes of proxy pins.
     pub proxies: Proxies,
-    /// The chart repositories whose index was read, as the operator gave them; a mirror among them is verified.
-    pub indexes: Vec<String>,
+    /// Where the operator has charts from.
+    pub served: Served,
+}
+
+/// The places of charts that the operator has named.
+#[derive(Clone, Debug, Default)]
+pub struct Served {
+    /// The repository of the chart index, whose charts are in the catalog.
+    pub index: Option<String>,
+    /// Mirrors, which are asked for each chart that a pin takes from one of them, or from below it.
+    pub mirrors: Vec<String>,
 }
 
 /// What becomes of the pins of the data-plane stage.

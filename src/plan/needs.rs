@@ -4,29 +4,29 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Options, Target, edge_of, standing::obstructs};
+use super::{Options, Served, Target, edge_of, standing::obstructs};
 use crate::{
-    pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
+    pins::{Form, Inventory, Pin, PinKind, Reason, Stage, canonical, lies_in},
     policy::{Beside, ChartNeed, Needs},
 };
 
 /// Fills the policy's needs from the pins of one target's stage.
 ///
 /// Pins that may move and pins that are held count; the others say nothing of what this target runs from the edge
-/// channel. Where proxy pins are ignored, none of them may move. A chart counts as unverified if one of its pins comes from a mirror whose index was not read.
+/// channel. Where proxy pins are ignored, none of them may move. Of a mirror that cannot be asked nothing is demanded.
 pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Options) -> Needs {
     let mine = || inventory.pins.iter().filter(|p| p.stage == stage && target.has(p));
     let moving = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
     for pin in moving().filter(|p| matches!(p.form, Form::Chart | Form::Rendered)) {
         let Some(chart) = pin.chart.clone() else { continue };
-        let unverified_mirror = !mirror_is_read(pin, options);
-        charts.insert(ChartNeed { chart, unverified_mirror });
+        let mirror = match source(pin, &options.served) {
+            Source::Index => None,
+            Source::Mirror(mirror) => Some(mirror),
+            Source::Unread => continue,
+        };
+        charts.insert(ChartNeed { chart, mirror });
     }
-    // `false` sorts first: of a chart from both places only the one that cannot be told is kept.
-    let doubtful: BTreeSet<String> =
-        charts.iter().filter(|c| c.unverified_mirror).map(|c| c.chart.clone()).collect();
-    charts.retain(|c| c.unverified_mirror || !doubtful.contains(&c.chart));
     let highest = mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(edge_of).max();
     let is_unnamed = |p: &Pin| matches!(p.form, Form::Rendered | Form::Absent) && edge_of(p).is_none();
     let unnamed = moving().any(is_unnamed);
@@ -39,6 +39,7 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
         unnamed,
         beside: beside(inventory, target, stage),
         before: Vec::new(),
+        absent: Vec::new(),
     }
 }
 
@@ -77,14 +78,28 @@ pub fn resting(
         .collect()
 }
 
-/// Tells whether the index that serves a pin's chart was read; true for the edge repository itself.
-pub fn mirror_is_read(pin: &Pin, options: &Options) -> bool {
-    let Some(mirror) = &pin.mirror else { return true };
-    options.indexes.iter().any(|index| repository(index) == repository(mirror))
+/// Who can tell whether the chart of a pin is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The chart index: for the edge repository itself, and for the mirror of it that the index is of.
+    Index,
+    /// A mirror that the operator has named: the address that the pin has the chart from.
+    Mirror(String),
+    /// Nobody that the operator has named.
+    Unread,
 }
 
-fn repository(url: &str) -> String {
-    url.trim_end_matches('/').trim_end_matches("/index.yaml").trim_end_matches('/').to_ascii_lowercase()
+/// Tells who serves the chart of a pin.
+pub fn source(pin: &Pin, served: &Served) -> Source {
+    let Some(mirror) = &pin.mirror else { return Source::Index };
+    let address = canonical(mirror);
+    if served.index.as_ref().is_some_and(|index| canonical(index) == address) {
+        Source::Index
+    } else if served.mirrors.iter().any(|named| lies_in(&address, named)) {
+        Source::Mirror(address)
+    } else {
+        Source::Unread
+    }
 }
 
 #[cfg(test)]
@@ -130,19 +145,34 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_is_unverified_until_its_index_is_read() {
+    fn each_place_is_demanded_the_charts_that_come_from_it() {
         let inventory = Build::default()
             .chart("a.yaml", "linkerd-crds", "2026.8.2")
             .chart("b.yaml", "linkerd-crds", "2026.8.2")
             .mirror("https://charts.example.com/linkerd/")
+            .chart("c.yaml", "linkerd-viz", "2026.8.2")
+            .mirror("oci://cr.example.com/charts")
             .inventory();
-        let all = Target::default_all();
-        let unread = needs(&inventory, &all, Stage::Platform, &Options::default());
-        let doubtful = ChartNeed { chart: "linkerd-crds".into(), unverified_mirror: true };
-        assert_eq!(unread.charts, [doubtful], "one chart from two places is named once, as doubtful");
-        let indexes = vec!["https://charts.example.com/linkerd/index.yaml".to_owned()];
-        let read = needs(&inventory, &all, Stage::Platform, &Options { indexes, ..Options::default() });
-        assert!(read.charts.iter().all(|c| !c.unverified_mirror));
+        let needed = |served: Served| {
+            let options = Options { served, ..Options::default() };
+            needs(&inventory, &Target::default_all(), Stage::Platform, &options).charts
+        };
+        let need = |chart: &str, mirror: Option<&str>| ChartNeed {
+            chart: chart.to_owned(),
+            mirror: mirror.map(str::to_owned),
+        };
+        let of_index = need("linkerd-crds", None);
+        assert_eq!(
+            needed(Served::default()),
+            std::slice::from_ref(&of_index),
+            "nothing of a mirror that nobody named"
+        );
+        let index = Some("https://charts.example.com/linkerd/index.yaml".to_owned());
+        assert_eq!(needed(Served { index, ..Served::default() }), std::slice::from_ref(&of_index));
+        let mirrors = vec!["https://charts.example.com".to_owned(), "oci://cr.example.com/charts".to_owned()];
+        let of_mirror = need("linkerd-crds", Some("https://charts.example.com/linkerd"));
+        let viz = need("linkerd-viz", Some("oci://cr.example.com/charts"));
+        assert_eq!(needed(Served { mirrors, ..Served::default() }), [of_index, of_mirror, viz]);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::IndexUnread { reason } => {
             format!("{release} waits until the chart index can be read ({reason})")
         }
+        HoldReason::MirrorLacks { mirror, charts } => mirror_lacks(&release, mirror, charts),
+        HoldReason::MirrorUnread { mirror, reason } => mirror_unread(&release, mirror, reason),
         HoldReason::NoneEligible { reason } => {
             format!(
                 "no release is eligible until a newer one is out or the policy changes ({release}: {reason})"
@@ -91,6 +93,14 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::ControlPlaneGoesBack { to } => going_back(*to),
         HoldReason::ControlPlaneBehind { running } => behind(&format!("now at {running}"), &release),
     }
+}
+
+fn mirror_lacks(release: &str, mirror: &str, charts: &[String]) -> String {
+    format!("{release} waits until the mirror {mirror} has {} for it", charts.join(", "))
+}
+
+fn mirror_unread(release: &str, mirror: &str, reason: &str) -> String {
+    format!("{release} waits until the mirror {mirror} can be asked ({reason})")
 }
 
 fn serves(release: &str, installation: &str, running: EdgeVersion, stop: EdgeVersion) -> String {

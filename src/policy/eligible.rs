@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::{Channel, ChartNeed, Hold, HoldReason, Needs, Policy};
+use super::{Absence, Absent, Channel, ChartNeed, Hold, HoldReason, Needs, Policy};
 use crate::{
     linkerd::{EdgeVersion, retired_chart},
     release::{Catalog, FeedState, Guidance, Release},
@@ -27,8 +27,8 @@ pub(super) struct Question<'a> {
 }
 
 /// Returns the charts that the repository pins and the index lacks at the release's version, each with a word
-/// on why where more is known. Nothing is demanded of a mirror whose index was not read, nor of an index that
-/// the operator has turned off.
+/// on why where more is known. Nothing is demanded of an index that the operator has turned off; what comes from a
+/// mirror is the mirror's to have.
 pub fn missing_charts(catalog: &Catalog, version: EdgeVersion, needs: &[ChartNeed]) -> Vec<String> {
     if catalog.feed("charts") == Some(&FeedState::Off) {
         return Vec::new();
@@ -38,7 +38,7 @@ pub fn missing_charts(catalog: &Catalog, version: EdgeVersion, needs: &[ChartNee
         let chart = charts.and_then(|charts| charts.get(&need.chart));
         chart.is_some_and(|c| version.triple() < OWN_CHART_VERSION || c.version == version.chart())
     };
-    let missing = needs.iter().filter(|need| !need.unverified_mirror && !there(need));
+    let missing = needs.iter().filter(|need| need.mirror.is_none() && !there(need));
     missing.map(|need| with_fate(&need.chart)).collect()
 }
 
@@ -111,12 +111,32 @@ impl Question<'_> {
         }
         let charts = missing_charts(self.catalog, release.version, &self.needs.charts);
         if charts.is_empty() {
-            return None;
+            return self.lacking_mirror(release.version).and_then(|reason| hold(reason, None));
         }
         match self.catalog.feed("charts") {
             Some(FeedState::Failed(reason)) => hold(HoldReason::IndexUnread { reason: reason.clone() }, None),
             _ => hold(HoldReason::NotReady { charts }, None),
         }
+    }
+
+    /// Says which mirror does not have a release, as far as mirrors were asked.
+    fn lacking_mirror(&self, version: EdgeVersion) -> Option<HoldReason> {
+        let absent = |absent: &&Absent| match &absent.absence {
+            Absence::Of(release) => *release == version,
+            Absence::Unread(_) => true,
+        };
+        let absent: Vec<&Absent> = self.needs.absent.iter().filter(absent).collect();
+        let mirror = absent.first()?.need.mirror.clone()?;
+        let of_it = absent.iter().filter(|absent| absent.need.mirror.as_ref() == Some(&mirror));
+        let unread = of_it.clone().find_map(|absent| match &absent.absence {
+            Absence::Unread(reason) => Some(reason.clone()),
+            Absence::Of(_) => None,
+        });
+        let charts = || of_it.map(|absent| with_fate(&absent.need.chart)).collect();
+        Some(match unread {
+            Some(reason) => HoldReason::MirrorUnread { mirror, reason },
+            None => HoldReason::MirrorLacks { charts: charts(), mirror },
+        })
     }
 
     /// Names the feed that would give a release its date.

@@ -77,6 +77,8 @@ pub struct Needs {
     pub beside: Option<Beside>,
     /// The targets that go before this one.
     pub before: Vec<Before>,
+    /// What is not in the mirrors that were asked so far; what is not named here is taken to be there.
+    pub absent: Vec<Absent>,
 }
 
 /// An installation that is served, and has pins of its own in another target.
@@ -91,10 +93,28 @@ pub struct Beside {
 /// A chart that the repository pins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChartNeed {
-    /// Its name in the index.
+    /// Its name.
     pub chart: String,
-    /// Whether it comes from a mirror whose index was not read, so that readiness cannot be told.
-    pub unverified_mirror: bool,
+    /// The mirror that it comes from; `None` for the chart index.
+    pub mirror: Option<String>,
+}
+
+/// A chart that a mirror does not have, as far as it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// Which chart of which mirror.
+    pub need: ChartNeed,
+    /// Since when, or why nobody knows.
+    pub absence: Absence,
+}
+
+/// What a mirror said of a chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// It does not have the chart of this release.
+    Of(EdgeVersion),
+    /// It could not be asked, whatever the release is; the reason.
+    Unread(String),
 }
 
 /// The outcome for one target.
@@ -180,6 +200,20 @@ pub enum HoldReason {
     /// The chart index could not be read, so that readiness cannot be told.
     IndexUnread {
         /// Why it could not be read.
+        reason: String,
+    },
+    /// A chart of the release is not in the mirror that it comes from yet.
+    MirrorLacks {
+        /// The mirror's address.
+        mirror: String,
+        /// The charts that are missing.
+        charts: Vec<String>,
+    },
+    /// A mirror could not be asked, so that readiness cannot be told.
+    MirrorUnread {
+        /// The mirror's address.
+        mirror: String,
+        /// Why it could not be asked.
         reason: String,
     },
     /// No release is eligible; why the newest is passed over.

@@ -65,7 +65,7 @@ fn three() -> Catalog {
 }
 
 fn needs(lowest: &str, highest: &str) -> Needs {
-    let charts = vec![ChartNeed { chart: CRDS.into(), unverified_mirror: false }];
+    let charts = vec![ChartNeed { chart: CRDS.into(), mirror: None }];
     Needs {
         charts,
         lowest: Some(edge(lowest)),

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::BadSource;
-use crate::sys::http::{HttpError, shown};
+use super::{BadSource, helm_index};
+use crate::sys::{
+    cache::Cache,
+    http::{FeedRequest, Fetched, Http, HttpError, shown},
+};
 
 /// The longest that one attempt at a feed may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -17,6 +20,31 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) struct FeedError {
     pub reason: String,
     pub temporary: bool,
+}
+
+/// Gets a feed that needs no token.
+pub(super) fn get(http: &Http, cache: Option<&Cache>, url: &Url, limit: u64) -> Result<Fetched, FeedError> {
+    let request = FeedRequest { url, accept: "*/*", token: None, limit, timeout: TIMEOUT };
+    Ok(http.get(&request, cache)?)
+}
+
+/// Gets an index of charts; what was once worked out from the same bytes is not worked out again.
+pub(super) fn index(
+    http: &Http,
+    cache: Option<&Cache>,
+    address: &Url,
+) -> Result<helm_index::Packages, FeedError> {
+    let page = get(http, cache, address, helm_index::LIMIT)?;
+    let origin = format!("{}/{}", page.hash, helm_index::RULES);
+    let derived = cache.and_then(|cache| cache.load_derived(address.as_str(), &origin));
+    if let Some(known) = derived.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+        return Ok(known);
+    }
+    let found = helm_index::read(&page.body, address).map_err(|e| FeedError::content(address, &e))?;
+    if let (Some(cache), Ok(bytes)) = (cache, serde_json::to_vec(&found)) {
+        cache.store_derived(address.as_str(), &origin, &bytes);
+    }
+    Ok(found)
 }
 
 // === impl FeedError ===

@@ -9,17 +9,14 @@
 
 use super::{
     Catalog, Feed, FeedState, Guidance, SourceSetting, Sources,
-    feed::{FeedError, TIMEOUT},
-    github_releases, helm_index, milestones, versioncheck,
+    feed::{self, FeedError},
+    github_releases, milestones, registry, versioncheck,
 };
 use crate::{
     linkerd::{Advice, EdgeVersion, Knowledge, Verdict, built_in},
-    sys::{
-        cache::Cache,
-        http::{FeedRequest, Fetched, Http},
-    },
+    oci::Registries,
+    sys::{cache::Cache, http::Http},
 };
-use url::Url;
 
 /// More remarks than this are counted, not listed.
 const REMARKS: usize = 20;
@@ -72,7 +69,7 @@ pub fn load(
     }
     let mut reader = Reader { http, cache, catalog: Catalog::default(), temporary: false };
     let operators = reader.knowledge(&sources.milestones);
-    reader.charts(&sources.charts);
+    reader.charts(&sources.charts, &sources.registries);
     let listed = reader.releases(sources, purpose);
     if !listed || sources.versioncheck.is_off() {
         reader.versioncheck(&sources.versioncheck);
@@ -100,7 +97,7 @@ impl Reader<'_> {
     fn knowledge(&mut self, source: &SourceSetting) -> Option<Knowledge> {
         let read = source.address().map(|address| {
             let address = address?;
-            let page = self.get(&address, milestones::LIMIT)?;
+            let page = feed::get(self.http, self.cache, &address, milestones::LIMIT)?;
             milestones::read(&page.body).map_err(|reason| FeedError::content(&address, &reason))
         });
         let more = self.record("milestones", read)?;
@@ -108,8 +105,11 @@ impl Reader<'_> {
         Some(more)
     }
 
-    fn charts(&mut self, source: &SourceSetting) {
-        let read = source.address().map(|address| self.packages(&address?));
+    fn charts(&mut self, source: &SourceSetting, registries: &Registries) {
+        let read = match source {
+            SourceSetting::Oci(address) => Some(registry::read(registries.client(self.http), address)),
+            _ => source.address().map(|address| feed::index(self.http, self.cache, &address?)),
+        };
         let Some(found) = self.record("charts", read) else { return };
         for package in found.packages {
             self.catalog.entry(package.edge).charts.insert(package.name, package.chart);
@@ -119,21 +119,6 @@ impl Reader<'_> {
         if more > 0 {
             self.catalog.remarks.push(format!("and {more} more entries of the chart index"));
         }
-    }
-
-    /// Gets the index; what was once worked out from the same bytes is not worked out again.
-    fn packages(&self, address: &Url) -> Result<helm_index::Packages, FeedError> {
-        let page = self.get(address, helm_index::LIMIT)?;
-        let origin = format!("{}/{}", page.hash, helm_index::RULES);
-        let derived = self.cache.and_then(|cache| cache.load_derived(address.as_str(), &origin));
-        if let Some(known) = derived.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-            return Ok(known);
-        }
-        let found = helm_index::read(&page.body, address).map_err(|e| FeedError::content(address, &e))?;
-        if let (Some(cache), Ok(bytes)) = (self.cache, serde_json::to_vec(&found)) {
-            cache.store_derived(address.as_str(), &origin, &bytes);
-        }
-        Ok(found)
     }
 
     /// Reads GitHub's list and says whether it named any release. What was read before a failure counts.
@@ -165,17 +150,12 @@ impl Reader<'_> {
     fn versioncheck(&mut self, source: &SourceSetting) {
         let read = source.address().map(|address| {
             let address = address?;
-            let page = self.get(&address, versioncheck::LIMIT)?;
+            let page = feed::get(self.http, self.cache, &address, versioncheck::LIMIT)?;
             versioncheck::read(&page.body).map_err(|reason| FeedError::content(&address, &reason))
         });
         if let Some(newest) = self.record("versioncheck", read) {
             self.catalog.entry(newest);
         }
-    }
-
-    fn get(&self, url: &Url, limit: u64) -> Result<Fetched, FeedError> {
-        let request = FeedRequest { url, accept: "*/*", token: None, limit, timeout: TIMEOUT };
-        Ok(self.http.get(&request, self.cache)?)
     }
 
     /// Notes what became of a feed.

@@ -10,7 +10,10 @@ mod helm_index;
 mod lenient;
 mod load;
 mod milestones;
+mod mirror;
+mod mirrors;
 pub mod notes;
+mod registry;
 mod source;
 mod versioncheck;
 
@@ -21,6 +24,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use load::{Purpose, ReleaseError, load};
+pub use mirror::{BadMirror, Mirror};
+pub use mirrors::{Asked, Mirrors, NoMirrors, Stock};
 pub use source::{BadSource, CHARTS, RELEASES, SourceSetting, Sources, VERSIONCHECK};
 
 use crate::linkerd::{EdgeVersion, Knowledge, Notice};
@@ -170,6 +175,15 @@ impl Catalog {
     /// Returns the release of that version, and makes it known where it was not.
     fn entry(&mut self, version: EdgeVersion) -> &mut Release {
         self.releases.entry(version).or_insert_with(|| Release::new(version))
+    }
+}
+
+// === impl Chart ===
+
+impl Chart {
+    /// Tells whether its package can be proven: by the digest in the index, or by its manifest in a registry.
+    pub fn is_provable(&self) -> bool {
+        self.digest.is_some() || self.url.starts_with("oci://")
     }
 }
 

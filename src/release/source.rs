@@ -2,12 +2,16 @@
 //!
 //! In: the operator's text. Out: [`SourceSetting`] and [`Sources`]. Nothing is read here.
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr, sync::Arc};
 
 use secrecy::SecretString;
 use url::Url;
 
-use crate::sys::http::shown;
+use super::Mirror;
+use crate::{
+    oci::{Address, Registries},
+    sys::http::shown,
+};
 
 /// Where Linkerd says which release is the newest.
 pub const VERSIONCHECK: &str = "https://versioncheck.linkerd.io/version.json";
@@ -28,6 +32,8 @@ pub const RELEASES: &str = "https://api.github.com/repos/linkerd/linkerd2/releas
 pub enum SourceSetting {
     /// An `https` or `http` address.
     Url(Url),
+    /// A path in a registry, for charts alone.
+    Oci(Address),
     /// A file, absolute.
     File(PathBuf),
     /// Not read at all.
@@ -50,6 +56,10 @@ pub struct Sources {
     pub releases: SourceSetting,
     /// Facts of the operator, added to the built-in ones; `Off` leaves those alone.
     pub milestones: SourceSetting,
+    /// Mirrors of the charts, beside the index.
+    pub mirrors: Vec<Mirror>,
+    /// What registries are told of who asks.
+    pub registries: Arc<Registries>,
     /// A token for the host of `releases`, and for no other.
     pub releases_token: Option<SecretString>,
 }
@@ -61,6 +71,9 @@ impl SourceSetting {
     pub fn address(&self) -> Option<Result<Url, BadSource>> {
         match self {
             Self::Url(url) => Some(Ok(url.clone())),
+            Self::Oci(address) => {
+                Some(Url::parse(&address.to_string()).map_err(|_| BadSource(self.to_string())))
+            }
             // A relative path has no address; parsing never makes one.
             Self::File(path) => Some(Url::from_file_path(path).map_err(|()| BadSource(self.to_string()))),
             Self::Off => None,
@@ -85,6 +98,9 @@ impl FromStr for SourceSetting {
         if text == "off" {
             return Ok(Self::Off);
         }
+        if let Some(address) = Address::parse(text) {
+            return Ok(Self::Oci(address));
+        }
         let url = Url::parse(text).map_err(|_| bad())?;
         match url.scheme() {
             "https" | "http" if url.has_host() => Ok(Self::Url(url)),
@@ -98,6 +114,7 @@ impl fmt::Display for SourceSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) => f.write_str(&shown(url)),
+            Self::Oci(address) => write!(f, "{address}"),
             Self::File(path) => write!(f, "{}", path.display()),
             Self::Off => f.write_str("off"),
         }
@@ -120,6 +137,8 @@ impl Default for Sources {
             charts: SourceSetting::built_in(CHARTS),
             releases: SourceSetting::built_in(RELEASES),
             milestones: SourceSetting::Off,
+            mirrors: Vec::new(),
+            registries: Arc::default(),
             releases_token: None,
         }
     }

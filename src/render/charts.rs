@@ -1,8 +1,8 @@
 //! Step 7, render: packaged charts, as the index names them.
 //!
-//! In: a chart's name and version. Out: its files, out of a package whose SHA-256 is the index's. A package is fetched
-//! from the host of the index and from no other, and kept in the cache by its digest. A package without a digest in the
-//! index is not taken: its templates would run unchecked.
+//! In: a chart's name and version. Out: its files, out of a package whose SHA-256 is the index's, or that of its manifest
+//! in a registry. A package is fetched from the host of the index and from no other, and kept in the cache by its digest.
+//! A package without a digest in the index is not taken: its templates would run unchecked.
 
 mod package;
 
@@ -18,7 +18,8 @@ use url::Url;
 use super::{Chart, ChartId, RenderError};
 use crate::{
     helm::File,
-    release::{self, Catalog, SourceSetting},
+    oci::{Address, OciError, Registries},
+    release::{self, Catalog, SourceSetting, Sources},
     sys::{
         cache::{Cache, Headers, Stored},
         http::{FeedRequest, Http, HttpError, shown},
@@ -36,6 +37,7 @@ pub(super) struct Charts<'a> {
     cache: Option<Cache>,
     catalog: &'a Catalog,
     index: SourceSetting,
+    registries: Arc<Registries>,
     brought: Mutex<BTreeMap<ChartId, Slot>>,
 }
 
@@ -54,9 +56,10 @@ pub(super) struct Package {
 
 impl<'a> Charts<'a> {
     /// Uses the operator's cache folder, where there is one.
-    pub fn new(http: &'a Http, cache: Option<&Path>, catalog: &'a Catalog, index: SourceSetting) -> Self {
+    pub fn new(http: &'a Http, cache: Option<&Path>, catalog: &'a Catalog, sources: &Sources) -> Self {
         let cache = cache.and_then(|folder| Cache::open(&folder.join("charts")));
-        Self { http, cache, catalog, index, brought: Mutex::default() }
+        let (index, registries) = (sources.charts.clone(), Arc::clone(&sources.registries));
+        Self { http, cache, catalog, index, registries, brought: Mutex::default() }
     }
 
     /// Returns where the index is read from.
@@ -81,6 +84,21 @@ impl<'a> Charts<'a> {
             }
             _ => missing("the chart index does not have it"),
         })?;
+        let (digest, body) = match &self.index {
+            SourceSetting::Oci(index) => self.pull(id, index, &entry.url)?,
+            _ => self.download(id, entry)?,
+        };
+        let files = package::unpack(&body)
+            .and_then(|files| package::is_chart(&files, id).map(|()| files))
+            .map_err(|reason| RenderError::Package { chart: id.clone(), reason })?;
+        let text = |file: &File| Some((file.path.clone(), Arc::from(str::from_utf8(&file.bytes).ok()?)));
+        let chart = Chart { id: id.clone(), digest, files: files.iter().filter_map(text).collect() };
+        Ok(Package { chart: Arc::new(chart), files: Arc::new(files) })
+    }
+
+    /// Brings a package that the index names; returns its digest too.
+    fn download(&self, id: &ChartId, entry: &release::Chart) -> Result<(String, Vec<u8>), RenderError> {
+        let missing = |reason: &str| RenderError::NoChart { chart: id.clone(), reason: reason.to_owned() };
         let digest = entry.digest.as_deref().ok_or_else(|| {
             missing("the chart index names no digest for it, so that its package cannot be checked")
         })?;
@@ -94,17 +112,36 @@ impl<'a> Charts<'a> {
             );
             return Err(missing(&reason));
         }
-        let body = self.body(id, digest, &url)?;
-        let files = package::unpack(&body)
-            .and_then(|files| package::is_chart(&files, id).map(|()| files))
-            .map_err(|reason| RenderError::Package { chart: id.clone(), reason })?;
-        let text = |file: &File| Some((file.path.clone(), Arc::from(str::from_utf8(&file.bytes).ok()?)));
-        let chart = Chart {
-            id: id.clone(),
-            digest: digest.to_owned(),
-            files: files.iter().filter_map(text).collect(),
-        };
-        Ok(Package { chart: Arc::new(chart), files: Arc::new(files) })
+        Ok((digest.to_owned(), self.body(id, digest, &url)?))
+    }
+
+    /// Brings a package of a registry, whose manifest names its digest; returns that too.
+    fn pull(&self, id: &ChartId, index: &Address, url: &str) -> Result<(String, Vec<u8>), RenderError> {
+        let missing = |reason: &str| RenderError::NoChart { chart: id.clone(), reason: reason.to_owned() };
+        let at = Address::parse(url).filter(|at| at.lies_in(index));
+        let at = at.ok_or_else(|| missing("it is in another registry"))?;
+        let registry = self.registries.client(self.http);
+        let manifest = registry.manifest(&at, &id.version).map_err(|error| of_registry(id, error))?;
+        let package = manifest.ok_or_else(|| missing("the registry does not have it"))?.package;
+        if let Some(kept) = self.kept(&package.digest) {
+            return Ok((package.digest, kept));
+        }
+        let body = registry.blob(&at, &package, PACKAGE_LIMIT).map_err(|error| of_registry(id, error))?;
+        Ok((package.digest.clone(), self.keep(&package.digest, body)))
+    }
+
+    /// Returns what the cache holds for a digest, where that is its digest.
+    fn kept(&self, digest: &str) -> Option<Vec<u8>> {
+        let kept = self.cache.as_ref()?.load(&format!("sha256:{digest}"))?;
+        (kept.hash == digest).then_some(kept.body)
+    }
+
+    fn keep(&self, digest: &str, body: Vec<u8>) -> Vec<u8> {
+        let stored = Stored::new(body, Headers::default());
+        if let Some(cache) = &self.cache {
+            cache.store(&format!("sha256:{digest}"), &stored);
+        }
+        stored.body
     }
 
     fn entry(&self, id: &ChartId) -> Option<&'a release::Chart> {
@@ -114,10 +151,8 @@ impl<'a> Charts<'a> {
 
     /// Returns the package, whose digest is the index's.
     fn body(&self, id: &ChartId, digest: &str, url: &Url) -> Result<Vec<u8>, RenderError> {
-        let name = format!("sha256:{digest}");
-        let kept = self.cache.as_ref().and_then(|cache| cache.load(&name));
-        if let Some(kept) = kept.filter(|kept| kept.hash == digest) {
-            return Ok(kept.body);
+        if let Some(kept) = self.kept(digest) {
+            return Ok(kept);
         }
         let request = FeedRequest {
             url,
@@ -131,11 +166,7 @@ impl<'a> Charts<'a> {
             let (expected, found) = (digest.to_owned(), fetched.hash);
             return Err(RenderError::Digest { chart: id.clone(), expected, found });
         }
-        let stored = Stored::new(fetched.body, Headers::default());
-        if let Some(cache) = &self.cache {
-            cache.store(&name, &stored);
-        }
-        Ok(stored.body)
+        Ok(self.keep(digest, fetched.body))
     }
 }
 
@@ -144,6 +175,16 @@ fn outside(id: &ChartId, error: &HttpError) -> RenderError {
     match error {
         HttpError::TooLarge { .. } => RenderError::Package { chart, reason },
         _ => RenderError::Outside { chart, reason, temporary: error.is_temporary() },
+    }
+}
+
+fn of_registry(id: &ChartId, error: OciError) -> RenderError {
+    let (chart, reason) = (id.clone(), error.to_string());
+    match error {
+        OciError::Http(error) => outside(id, &error),
+        OciError::Digest { expected, found, .. } => RenderError::Digest { chart, expected, found },
+        OciError::Content { .. } => RenderError::Package { chart, reason },
+        OciError::Realm { .. } => RenderError::Outside { chart, reason, temporary: false },
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 use super::{Chart, ChartId, Job, RenderError, Renderer, charts::Charts};
 use crate::{
     helm::{Evaluate, Evaluator, Helm, HelmError},
-    release::{Catalog, SourceSetting},
+    release::{Catalog, Sources},
     sys::http::Http,
 };
 
@@ -39,10 +39,10 @@ impl<'a> ByHelm<'a> {
         http: &'a Http,
         cache: Option<&Path>,
         catalog: &'a Catalog,
-        index: SourceSetting,
+        sources: &Sources,
     ) -> Self {
         Self {
-            charts: Charts::new(http, cache, catalog, index),
+            charts: Charts::new(http, cache, catalog, sources),
             evaluator: Arc::new(Evaluator::new(helm.clone(), cache)),
             helm,
             laid_out: Mutex::default(),

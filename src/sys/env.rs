@@ -61,6 +61,18 @@ pub const EXIT_CODE: &str = "UPLINKER_EXIT_CODE";
 pub const VERSIONCHECK_URL: &str = "UPLINKER_VERSIONCHECK_URL";
 /// The Helm index.
 pub const CHARTS_URL: &str = "UPLINKER_CHARTS_URL";
+/// Mirrors of the charts.
+pub const MIRRORS: &str = "UPLINKER_MIRRORS";
+/// The name for the registry.
+pub const REGISTRY_USERNAME: &str = "UPLINKER_REGISTRY_USERNAME";
+/// Its password.
+pub const REGISTRY_PASSWORD: &str = "UPLINKER_REGISTRY_PASSWORD";
+/// Who else may know that password.
+pub const REGISTRY_REALM: &str = "UPLINKER_REGISTRY_REALM";
+/// Helm's file with the credentials of registries.
+pub const HELM_REGISTRY_CONFIG: &str = "HELM_REGISTRY_CONFIG";
+/// The folder of Docker's.
+pub const DOCKER_CONFIG: &str = "DOCKER_CONFIG";
 /// The feed of release notes.
 pub const RELEASES_URL: &str = "UPLINKER_RELEASES_URL";
 /// The milestones and notices of the operator.
@@ -170,7 +182,23 @@ pub const VARIABLES: &[Variable] = &[
     flag(DIFF, "--diff", "`true`: show the changes line by line."),
     flag(EXIT_CODE, "--exit-code", "`true`: exit code 10 where a change would be proposed."),
     flag(VERSIONCHECK_URL, "--versioncheck-url", "The feed that names the newest release."),
-    flag(CHARTS_URL, "--charts-url", "The Helm index."),
+    flag(CHARTS_URL, "--charts-url", "The Helm index, or a registry with `oci://`."),
+    flag(
+        MIRRORS,
+        "--mirror",
+        "Mirrors of the charts, which are asked whether they have a release; separated by commas.",
+    ),
+    bare(REGISTRY_USERNAME, "The name for the registry of the charts, where it is one."),
+    bare(REGISTRY_PASSWORD, "Its password, or a token in its place."),
+    bare(
+        REGISTRY_REALM,
+        "Hosts that may be told a registry's password to give tokens for it, separated by commas, where they are neither the registry nor above it.",
+    ),
+    bare(
+        HELM_REGISTRY_CONFIG,
+        "The file with the credentials of registries, as `helm registry login` writes it; Helm's and Docker's own by default.",
+    ),
+    bare(DOCKER_CONFIG, "The folder of Docker's file, where it is not `.docker` in the home folder."),
     flag(RELEASES_URL, "--releases-url", "The feed of dates, notes and advice."),
     flag(MILESTONES_URL, "--milestones-url", "Further milestones and notices."),
     flag(CACHE_DIR, "--cache-dir", "The folder of the cache."),

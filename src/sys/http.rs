@@ -12,12 +12,16 @@ use reqwest::{StatusCode, header};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-pub use self::traffic::{Host, Traffic};
+pub use self::{
+    ask::{Found, Question, Reply},
+    traffic::{Host, Traffic},
+};
 use super::{
     cache::{Cache, Headers, Stored},
     files,
 };
 
+mod ask;
 mod traffic;
 
 /// A file with certificate authorities is read up to this size; the system's own has a quarter of a megabyte.
@@ -212,17 +216,7 @@ impl Http {
     fn get_remote(&self, request: &FeedRequest<'_>, cache: Option<&Cache>) -> Result<Fetched, HttpError> {
         let older = cache.and_then(|cache| cache.load(request.url.as_str()));
         let validators = older.as_ref().map(|stored| &stored.headers);
-        let once = ConstantBuilder::default().with_delay(PAUSE).with_max_times(1);
-        let attempts = (|| self.attempt(request, validators))
-            .retry(once)
-            .sleep(tokio::time::sleep)
-            .when(HttpError::is_retryable)
-            .adjust(|error, pause| match error.retry_after() {
-                Some(after) if after > LONGEST_PAUSE => None,
-                Some(after) => pause.map(|pause| pause.max(after)),
-                None => pause,
-            });
-        let answer = self.block_on(attempts)?;
+        let answer = self.persist(|| self.attempt(request, validators))?;
         match (answer, older) {
             (Answer::Unchanged, Some(stored)) => Ok(fetched(request.url, stored, true)),
             (Answer::Unchanged, None) => Err(HttpError::Connection {
@@ -238,12 +232,28 @@ impl Http {
         }
     }
 
+    /// Tries once more where that may help.
+    fn persist<T, F>(&self, attempt: impl FnMut() -> F) -> Result<T, HttpError>
+    where
+        F: Future<Output = Result<T, HttpError>>,
+    {
+        let once = ConstantBuilder::default().with_delay(PAUSE).with_max_times(1);
+        let attempts = attempt.retry(once).sleep(tokio::time::sleep).when(HttpError::is_retryable).adjust(
+            |error, pause| match error.retry_after() {
+                Some(after) if after > LONGEST_PAUSE => None,
+                Some(after) => pause.map(|pause| pause.max(after)),
+                None => pause,
+            },
+        );
+        self.block_on(attempts)
+    }
+
     async fn attempt(
         &self,
         request: &FeedRequest<'_>,
         validators: Option<&Headers>,
     ) -> Result<Answer, HttpError> {
-        let wrap = |error| failure(request, error);
+        let wrap = |error| failed(request.url, request.timeout, error);
         let mut building = self
             .client
             .get(request.url.clone())
@@ -258,7 +268,7 @@ impl Http {
         if let Some(modified) = validators.and_then(|v| v.modified.as_deref()) {
             building = building.header(header::IF_MODIFIED_SINCE, modified);
         }
-        let mut response = building.send().await.map_err(wrap)?;
+        let response = building.send().await.map_err(wrap)?;
         self.traffic.count(request.url.host_str().unwrap_or_default(), response.headers());
         let status = response.status();
         if status == StatusCode::NOT_MODIFIED {
@@ -268,22 +278,33 @@ impl Http {
             return Err(unwelcome(request.url, &response));
         }
         let headers = kept(response.headers());
-        let too_large = || HttpError::TooLarge { url: shown(request.url), limit: request.limit };
-        if response.content_length().is_some_and(|length| length > request.limit) {
-            return Err(too_large());
-        }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(wrap)? {
-            body.extend_from_slice(&chunk);
-            if u64::try_from(body.len()).is_ok_and(|length| length > request.limit) {
-                return Err(too_large());
-            }
-        }
-        if is_html(&body) {
-            return Err(HttpError::Html { url: shown(request.url) });
-        }
+        let body = read_body(response, request.url, request.limit, request.timeout).await?;
         Ok(Answer::Fresh(Stored::new(body, headers)))
     }
+}
+
+/// Reads a body up to its ceiling.
+async fn read_body(
+    mut response: reqwest::Response,
+    url: &Url,
+    limit: u64,
+    timeout: Duration,
+) -> Result<Vec<u8>, HttpError> {
+    let too_large = || HttpError::TooLarge { url: shown(url), limit };
+    if response.content_length().is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failed(url, timeout, error))? {
+        body.extend_from_slice(&chunk);
+        if u64::try_from(body.len()).is_ok_and(|length| length > limit) {
+            return Err(too_large());
+        }
+    }
+    if is_html(&body) {
+        return Err(HttpError::Html { url: shown(url) });
+    }
+    Ok(body)
 }
 
 /// Makes what both clients connect with: to read the system's authorities once is most of the work of a run without
@@ -378,10 +399,10 @@ pub fn keeps_secrets(url: &Url) -> bool {
     url.scheme() == "https" || local
 }
 
-fn failure(request: &FeedRequest<'_>, error: reqwest::Error) -> HttpError {
-    let url = shown(request.url);
+fn failed(url: &Url, limit: Duration, error: reqwest::Error) -> HttpError {
+    let url = shown(url);
     if error.is_timeout() {
-        return HttpError::Timeout { url, limit: request.timeout };
+        return HttpError::Timeout { url, limit };
     }
     // The address is shown by us, without its secrets.
     let error = error.without_url();

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{CheckId, Checked, Finding, Verification, count};
-use crate::{linkerd::EdgeVersion, render::ChartId};
+use crate::{linkerd::EdgeVersion, release::Chart, render::ChartId};
 
 pub(super) const ID: CheckId = CheckId::ChartDigest;
 
@@ -21,9 +21,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut findings: Vec<Finding> = forged.collect();
     let mut confirmed = 0;
     for chart in &charts {
-        match digest(input, chart) {
-            Some(_) => confirmed += 1,
-            None => findings.push(
+        match is_provable(input, chart) {
+            true => confirmed += 1,
+            false => findings.push(
                 Finding::warn(
                     ID,
                     format!("no index that was read has a digest of {chart}, so its package is unproven"),
@@ -40,10 +40,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("digests of {}", count(charts.len(), "chart package")), findings }
 }
 
-fn digest<'a>(input: &Verification<'a>, chart: &ChartId) -> Option<&'a str> {
+fn is_provable(input: &Verification<'_>, chart: &ChartId) -> bool {
     let edge = EdgeVersion::from_chart(&chart.version)
-        .or_else(|| input.catalog.edge_of_chart(&chart.name, &chart.version))?;
-    input.catalog.get(edge)?.charts.get(&chart.name)?.digest.as_deref()
+        .or_else(|| input.catalog.edge_of_chart(&chart.name, &chart.version));
+    let found = edge.and_then(|edge| input.catalog.get(edge)?.charts.get(&chart.name));
+    found.is_some_and(Chart::is_provable)
 }
 
 #[cfg(test)]

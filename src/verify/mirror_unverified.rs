@@ -1,14 +1,14 @@
 //! Step 8, verify: charts from a mirror that could not be asked.
 //!
 //! In: moving pins whose chart comes from a mirror. Out: a `warn` with chart and version for each chart of a mirror
-//! whose index the operator did not configure; such an index is never contacted.
+//! that the operator has not named; such a mirror is never contacted.
 
 use std::collections::BTreeMap;
 
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     pins::Pin,
-    plan::{NewText, mirror_is_read},
+    plan::{NewText, Source, source},
 };
 
 pub(super) const ID: CheckId = CheckId::MirrorUnverified;
@@ -22,12 +22,16 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         })
         .collect();
     let mut doubtful: BTreeMap<(&str, &str, &str), &Pin> = BTreeMap::new();
-    for (pin, mirror, text) in mirrored.iter().filter(|(pin, ..)| !mirror_is_read(pin, input.options)) {
+    let unread = |pin: &Pin| source(pin, &input.options.served) == Source::Unread;
+    for (pin, mirror, text) in mirrored.iter().filter(|(pin, ..)| unread(pin)) {
         doubtful.entry((mirror, pin.chart.as_deref().unwrap_or("the chart"), text)).or_insert(pin);
     }
     let findings = doubtful.iter().map(|((mirror, chart, text), pin)| {
-        let reason = format!("{chart} {text} comes from {mirror}, whose index was not read");
-        let hint = format!("check that {chart} {text} is there before you merge");
+        let reason =
+            format!("{chart} {text} comes from {mirror}, which is no mirror that uplinker was given");
+        let hint = format!(
+            "check that {chart} {text} is there before you merge; `--mirror` has uplinker wait until it is"
+        );
         Finding::warn(ID, reason).at_pin(pin).hint(hint)
     });
     let findings = findings.collect();
@@ -54,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_that_was_not_read_is_named_once_for_each_chart() {
+    fn a_mirror_that_nobody_named_is_told_once_for_each_chart() {
         let found = case().check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(
@@ -63,8 +67,10 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_whose_index_was_read_passes() {
-        let read = case().options(|options| options.indexes.push(MIRROR.to_owned()));
-        assert_eq!(read.check(ID), []);
+    fn a_mirror_that_is_asked_passes() {
+        let named = case().options(|options| options.served.mirrors.push(MIRROR.to_owned()));
+        assert_eq!(named.check(ID), []);
+        let index = case().options(|options| options.served.index = Some(MIRROR.to_owned()));
+        assert_eq!(index.check(ID), []);
     }
 }

@@ -8,6 +8,8 @@ use tempfile::TempDir;
 use uplinker::{
     pins::Stage,
     pipeline::{self, Error, Operator},
+    plan::Served,
+    release::NoMirrors,
     repo::git::open_path,
     report::{Format, RunReport, StageDecision, StageReport, Style, VerifyReport},
     verify::{CheckId, Severity},
@@ -40,7 +42,8 @@ impl Repository {
     pub fn plan(&self, world: &World, to: &str) -> Result<RunReport, Error> {
         let operator = Operator {
             catalog: world.catalog(),
-            indexes: &[],
+            served: &Served::default(),
+            mirrors: &NoMirrors,
             renderer: world.renderer(),
             cache: None,
             to: Some(format!("edge-{}", &to[2..]).parse().expect("a release")),

@@ -26,7 +26,7 @@ pub struct Bench {
     pub catalog: Catalog,
     pub program: PathBuf,
     pub limits: Limits,
-    pub index: SourceSetting,
+    pub sources: Sources,
 }
 
 /// Returns the program; fails the test where there is none, and none can be made.
@@ -134,14 +134,16 @@ impl Bench {
         let off = SourceSetting::Off;
         let sources = Sources {
             versioncheck: off.clone(),
-            charts: charts.clone(),
+            charts,
             releases: off.clone(),
             milestones: off,
+            mirrors: Vec::new(),
+            registries: Default::default(),
             releases_token: None,
         };
         let http = Http::new(None).expect("a client");
         let catalog = load(&http, None, &sources, Purpose::Everything).expect("a catalog");
-        Self { http, catalog, program: program.to_owned(), limits: Helm::LIMITS, index: charts }
+        Self { http, catalog, program: program.to_owned(), limits: Helm::LIMITS, sources }
     }
 
     /// Returns a renderer without a cache.
@@ -152,6 +154,6 @@ impl Bench {
     /// Returns a renderer that keeps what it fetched.
     pub fn cached(&self, cache: Option<&Path>) -> ByHelm<'_> {
         let helm = Helm::new(Some(self.program.clone()), self.limits);
-        ByHelm::new(helm.into(), &self.http, cache, &self.catalog, self.index.clone())
+        ByHelm::new(helm.into(), &self.http, cache, &self.catalog, &self.sources)
     }
 }

@@ -23,6 +23,7 @@ pub mod place;
 pub mod process;
 pub mod processor;
 pub mod record;
+pub mod registry;
 pub mod repo;
 pub mod scene;
 pub mod schema;

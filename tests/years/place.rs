@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, rc::Rc};
 use jiff::Timestamp;
 use uplinker::{
     pipeline::{self, Operator, Rollback},
+    plan::Served,
     propose::forge::Forge,
+    release::NoMirrors,
     render::Off,
     repo::{CommitId, Upstream},
     report::RunReport,
@@ -94,7 +96,8 @@ impl Pass<'_> {
         let catalog = fleet::catalog(self.releases);
         let operator = Operator {
             catalog: &catalog,
-            indexes: &[],
+            served: &Served::default(),
+            mirrors: &NoMirrors,
             renderer: &Off,
             cache: None,
             to: None,

@@ -12,6 +12,7 @@ use crate::{
     pipeline::{survey::Survey, targets::Aim},
     plan::testing::edge,
     policy::Promoted,
+    release::NoMirrors,
     render::Off,
 };
 use changes::{Change, of_catalog, of_files, of_the_rest};
@@ -156,12 +157,13 @@ fn what_no_pin_and_no_file_of_a_stage_shows_counts_by_itself() {
     let world = World::new();
     let tree = world.tree();
     let config = config::read(&tree).unwrap();
-    let with = |indexes: &[String], skipped: Option<Skipped>, promoted: &[Promoted]| {
-        let mut survey = Survey::new(&tree, &config, &world.catalog, indexes, Aim::default(), None).unwrap();
+    let with = |served: &Served, skipped: Option<Skipped>, promoted: &[Promoted]| {
+        let mut survey = Survey::new(&tree, &config, &world.catalog, served, Aim::default(), None).unwrap();
         survey.inventory.skipped.extend(skipped);
         let operator = Operator {
             catalog: &world.catalog,
-            indexes,
+            served,
+            mirrors: &NoMirrors,
             renderer: &world.renderer,
             cache: None,
             to: None,
@@ -172,15 +174,16 @@ fn what_no_pin_and_no_file_of_a_stage_shows_counts_by_itself() {
         let question = Question { case, to: edge("edge-26.8.3"), hop_towards: None, promoted };
         Origin::of(&question, &operator).inputs(&BTreeSet::new())
     };
-    let inputs = |indexes: &[String], skipped| with(indexes, skipped, &[]);
-    let as_it_is = inputs(&world.indexes, None);
-    assert_eq!(inputs(&world.indexes, None), as_it_is);
-    // A mirror's index that is read takes a warning away.
-    let more = [&world.indexes[..], &["https://mirror.example/charts".to_owned()]].concat();
+    let inputs = |served: &Served, skipped| with(served, skipped, &[]);
+    let as_it_is = inputs(&world.served, None);
+    assert_eq!(inputs(&world.served, None), as_it_is);
+    // A mirror that is asked takes a warning away.
+    let mirrors = vec!["https://mirror.example/charts".to_owned()];
+    let more = Served { mirrors, ..world.served.clone() };
     assert_ne!(inputs(&more, None), as_it_is);
     let path = RepoPath::new("mesh/odd.yaml").unwrap();
     let skipped = Skipped { path, reason: SkipReason::NotUtf8, detail: None, versions: Vec::new() };
-    assert_ne!(inputs(&world.indexes, Some(skipped)), as_it_is);
+    assert_ne!(inputs(&world.served, Some(skipped)), as_it_is);
     let staging = Promoted { target: "staging".to_owned(), since: world.now, gates: Vec::new() };
-    assert_ne!(with(&world.indexes, None, &[staging]), as_it_is);
+    assert_ne!(with(&world.served, None, &[staging]), as_it_is);
 }

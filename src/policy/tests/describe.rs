@@ -23,6 +23,8 @@ fn every_hold_says_until_when_or_until_what() {
         HoldReason::NoDate { missing: text() },
         HoldReason::NotReady { charts: vec![text()] },
         HoldReason::IndexUnread { reason: text() },
+        HoldReason::MirrorLacks { mirror: text(), charts: vec![text()] },
+        HoldReason::MirrorUnread { mirror: text(), reason: text() },
         HoldReason::NoneEligible { reason: text() },
         HoldReason::Downgrade { running: edge("26.8.2") },
         HoldReason::UnknownRelease,

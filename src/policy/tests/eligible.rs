@@ -78,8 +78,28 @@ fn readiness_is_that_of_every_chart_in_use() {
     let held = hold(decide(&needs("26.8.2", "26.8.2")));
     assert_eq!(held.reason, HoldReason::NotReady { charts: vec![CRDS.into()] });
     let mut mirrored = needs("26.8.2", "26.8.2");
-    mirrored.charts[0].unverified_mirror = true;
-    assert_eq!(target(decide(&mirrored)), "edge-26.8.3");
+    mirrored.charts[0].mirror = Some("https://mirror.example".to_owned());
+    assert_eq!(target(decide(&mirrored)), "edge-26.8.3", "the mirror is another place");
+}
+
+#[test]
+fn a_release_waits_for_the_mirror_of_its_charts() {
+    let all = three();
+    let mut from = needs("26.8.1", "26.8.1");
+    let need = ChartNeed { chart: CRDS.into(), mirror: Some("https://mirror.example".to_owned()) };
+    from.charts = vec![need.clone()];
+    let decide = |needs: &Needs| decide(&Policy::default(), &all, needs, now());
+    assert_eq!(target(decide(&from)), "edge-26.8.3");
+    from.absent.push(Absent { need: need.clone(), absence: Absence::Of(edge("26.8.3")) });
+    assert_eq!(target(decide(&from)), "edge-26.8.2", "the newest that the mirror has");
+    from.absent.push(Absent { need: need.clone(), absence: Absence::Of(edge("26.8.2")) });
+    let held = hold(decide(&from));
+    let (mirror, charts) = ("https://mirror.example".to_owned(), vec![CRDS.to_owned()]);
+    assert_eq!(held.reason, HoldReason::MirrorLacks { mirror: mirror.clone(), charts });
+    assert_eq!(held.release, Some(edge("26.8.3")));
+    from.absent = vec![Absent { need, absence: Absence::Unread("no route".to_owned()) }];
+    let held = hold(decide(&from));
+    assert_eq!(held.reason, HoldReason::MirrorUnread { mirror, reason: "no route".to_owned() });
 }
 
 #[test]
@@ -92,7 +112,7 @@ fn a_chart_of_the_release_at_another_version_is_not_ready() {
 
 #[test]
 fn a_retired_chart_says_what_became_of_it() {
-    let jaeger = [ChartNeed { chart: "linkerd-jaeger".into(), unverified_mirror: false }];
+    let jaeger = [ChartNeed { chart: "linkerd-jaeger".into(), mirror: None }];
     let missing = missing_charts(&three(), edge("26.8.3"), &jaeger);
     assert!(missing[0].contains("the last is edge-25.9.4"), "{missing:?}");
 }

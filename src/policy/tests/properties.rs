@@ -39,7 +39,8 @@ fn any_catalog() -> impl Strategy<Value = Catalog> {
 fn any_needs() -> impl Strategy<Value = Needs> {
     (prop::option::of(any_version()), prop::option::of(any_version()), any::<bool>()).prop_map(
         |(one, other, mirror)| {
-            let charts = vec![ChartNeed { chart: CRDS.into(), unverified_mirror: mirror }];
+            let mirror = mirror.then(|| "https://mirror.example".to_owned());
+            let charts = vec![ChartNeed { chart: CRDS.into(), mirror }];
             Needs { charts, lowest: one.min(other).or(one), highest: one.max(other), ..Needs::default() }
         },
     )

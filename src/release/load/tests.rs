@@ -5,9 +5,11 @@ use wiremock::{
     matchers::{path, query_param, query_param_is_missing},
 };
 
+use url::Url;
+
 use super::*;
 use crate::{
-    release::Release,
+    release::{Release, helm_index},
     sys::{
         cache::Stored,
         http::loopback::{Loopback, ok},
@@ -52,6 +54,8 @@ impl Fixture {
             charts: self.source("/index.yaml"),
             releases: self.source("/releases"),
             milestones: SourceSetting::Off,
+            mirrors: Vec::new(),
+            registries: Default::default(),
             releases_token: None,
         }
     }
@@ -87,6 +91,8 @@ fn off() -> Sources {
         charts: off.clone(),
         releases: off.clone(),
         milestones: off,
+        mirrors: Vec::new(),
+        registries: Default::default(),
         releases_token: None,
     }
 }

@@ -149,8 +149,10 @@ pub(super) fn of_catalog(world: &World) -> Vec<Change> {
 pub(super) fn of_the_rest() -> Vec<Change> {
     let mut all = vec![
         change("another Helm", |world| world.renderer.name = "b"),
-        change("no index was read", |world| world.indexes.clear()),
-        change("another index", |world| world.indexes = vec!["https://mirror.example/charts".to_owned()]),
+        change("no index was read", |world| world.served.index = None),
+        change("another index", |world| {
+            world.served.index = Some("https://mirror.example/charts".to_owned())
+        }),
     ];
     for time in [
         "2026-11-21T06:49:43Z",

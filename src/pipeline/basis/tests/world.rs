@@ -14,7 +14,7 @@ use crate::{
     plan::testing::path,
     policy::StatusCheck,
     propose::forge::Extras,
-    release::{Catalog, Feed, FeedState},
+    release::{Catalog, Feed, FeedState, NoMirrors},
     repo::{CommitId, Mode, Stretch},
 };
 
@@ -26,7 +26,7 @@ const ANCHOR: &str = include_str!("../../../../tests/bodies/anchor.pem");
 pub(super) struct World {
     pub(super) files: BTreeMap<String, (String, Mode)>,
     pub(super) catalog: Catalog,
-    pub(super) indexes: Vec<String>,
+    pub(super) served: Served,
     pub(super) renderer: Fake,
     pub(super) now: Timestamp,
 }
@@ -186,8 +186,8 @@ impl World {
             release.notes =
                 Some(format!("* fix: something in {} (#1{})\n", release.version, release.charts.len()));
         }
-        let indexes = vec!["https://helm.linkerd.io/edge".to_owned()];
-        Self { files, catalog, indexes, renderer, now: "2027-01-01T00:00:00Z".parse().unwrap() }
+        let served = Served { index: Some("https://helm.linkerd.io/edge".to_owned()), ..Served::default() };
+        Self { files, catalog, served, renderer, now: "2027-01-01T00:00:00Z".parse().unwrap() }
     }
 
     /// Where the pins of proxies are what is left to move.
@@ -215,7 +215,8 @@ impl World {
     pub(super) fn operator(&self) -> Operator<'_> {
         Operator {
             catalog: &self.catalog,
-            indexes: &self.indexes,
+            served: &self.served,
+            mirrors: &NoMirrors,
             renderer: &self.renderer,
             cache: None,
             to: None,
@@ -225,7 +226,7 @@ impl World {
     }
 
     pub(super) fn survey<'s>(&'s self, tree: &'s Files, config: &'s Config) -> Result<Survey<'s>, Error> {
-        Survey::new(tree, config, &self.catalog, &self.indexes, Aim::default(), None)
+        Survey::new(tree, config, &self.catalog, &self.served, Aim::default(), None)
     }
 
     /// Drafts a stage; `known` is the basis of another text.
