@@ -218,6 +218,9 @@ fn a_plan_says_why_every_pin_stays() {
     }
     let json = scene.command("plan").args(["--format", "json"]).done().exits(0).json();
     assert_eq!(json["decision"][0]["hold"]["reason"]["kind"], "other-channel", "{json:#}");
+    // In a text alone, the hint is that one too: a mark would lead nowhere.
+    let told = Scene::new(&[("install.sh", "linkerd install --set tag=stable-2.14.10\n")]);
+    let _ = told.command("plan").done().exits(3).complains(&["in install.sh:1; it is on another channel"]);
 }
 
 #[test]

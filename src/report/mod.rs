@@ -290,17 +290,21 @@ impl PinsReport {
 
     /// Says where texts name a release, and how such a line becomes a pin: the hint where there is no pin.
     pub fn mentions(&self) -> String {
-        let named: Vec<String> =
-            self.pins.iter().take(MENTIONS).map(|pin| format!("{}:{}", pin.path, pin.line)).collect();
-        let more = match self.pins.len().saturating_sub(MENTIONS) {
+        let (edge, others): (Vec<_>, Vec<_>) = self.pins.iter().partition(|pin| pin.version.is_some());
+        let (named, hint) = match edge.is_empty() {
+            true => (others, "it is on another channel than edge: go to the edge channel by hand first"),
+            false => (
+                edge,
+                "the comment `uplinker: edge` (`edge-26.8.3`) or `uplinker: chart` (`2026.8.3`) behind it makes a line a pin",
+            ),
+        };
+        let places: Vec<String> =
+            named.iter().take(MENTIONS).map(|pin| format!("{}:{}", pin.path, pin.line)).collect();
+        let more = match named.len().saturating_sub(MENTIONS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!(
-            "a release is named in {}{more}; the comment `uplinker: edge` (`edge-26.8.3`) or `uplinker: chart` (`2026.8.3`) \
-             behind it makes a line a pin",
-            named.join(", ")
-        )
+        format!("a release is named in {}{more}; {hint}", places.join(", "))
     }
 
     /// Returns the report in the style's form.
