@@ -40,6 +40,28 @@ fn a_broken_cache_is_made_again() {
 }
 
 #[test]
+fn a_cache_that_is_locked_for_a_moment_is_used() {
+    let scene = Scene::new();
+    let cache = TempDir::new().unwrap();
+    base(&scene.cached(cache.path()));
+    let mut files = std::fs::read_dir(cache.path().join("git")).unwrap().map(|e| e.unwrap().path());
+    let lock = files.find(|path| path.extension().is_some_and(|end| end == "lock")).unwrap();
+    let lock = std::fs::File::open(lock).unwrap();
+    lock.lock().unwrap();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(30));
+        drop(lock);
+    });
+    scene.lines();
+    base(&scene.cached(cache.path()));
+    holder.join().unwrap();
+    assert!(
+        !scene.lines().iter().any(|line| line.starts_with("POST")),
+        "what is in the cache is not fetched"
+    );
+}
+
+#[test]
 fn a_cache_that_lost_an_old_pack_is_made_again() {
     let scene = Scene::new();
     let cache = TempDir::new().unwrap();

@@ -10,6 +10,7 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use git2::{Config, ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
@@ -23,6 +24,11 @@ use crate::{
 
 /// A cache with more packs than this is started afresh: each fetch leaves one, and nothing repacks.
 const MAX_PACKS: usize = 64;
+
+/// What another thread starts holds the locks of this process until its own program begins: so often, and so long each
+/// time, that is waited for.
+const MOMENTS: usize = 20;
+const MOMENT: Duration = Duration::from_millis(5);
 
 /// A bare repository, and the object folders that it reads from.
 pub struct Store {
@@ -72,10 +78,8 @@ impl Store {
             .truncate(false)
             .write(true)
             .open(folder.join(format!("{name}.lock")))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Ok(None),
-            Err(fs::TryLockError::Error(error)) => return Err(error.into()),
+        if !locks_soon(&lock)? {
+            return Ok(None);
         }
         if path.exists() && !is_sound(&path) {
             tracing::debug!(path = %path.display(), "the Git cache is broken or full; starting afresh");
@@ -172,6 +176,18 @@ fn bare(path: &Path) -> Result<Repository, git2::Error> {
     let repo = Repository::init_opts(path, &options)?;
     repo.set_config(&Config::new()?)?;
     Ok(repo)
+}
+
+/// Locks a file, unless another process keeps it locked.
+fn locks_soon(file: &File) -> std::io::Result<bool> {
+    for _ in 0..MOMENTS {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(MOMENT),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 fn is_sound(path: &Path) -> bool {
