@@ -170,7 +170,8 @@ impl Found {
         self.pins.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| site(a).cmp(&site(b))));
         self.pins.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
         self.pins.shrink_to_fit();
-        self.deployments.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+        self.deployments.sort_unstable();
+        self.deployments.dedup();
         (self.pins, self.deployments)
     }
 

@@ -392,8 +392,8 @@ pub struct RenderedFile {
     pub chart: String,
 }
 
-/// A Linkerd chart as the repository deploys it.
-#[derive(Clone, Debug, Hash)]
+/// A Linkerd chart as the repository deploys it, once for all clusters that it is the same in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Deployment {
     /// The file and line of the object.
     pub path: RepoPath,

@@ -76,7 +76,7 @@ impl Unknown<'_> {
         let names: Vec<&str> = self.known.keys().map(String::as_str).filter(short).collect();
         let near = Some(self.key).filter(short).map(|key| get_close_matches(key, &names, 1, NEAR));
         let near = near.and_then(|near| near.first().map(|name| (*name).to_owned()));
-        near.or_else(|| only_place(&rendering.defaults_after, self.key))
+        near.or_else(|| only_place(&rendering.defaults_after, &self.path))
     }
 }
 
@@ -148,8 +148,8 @@ fn as_before(rendering: &Rendering, unknown: &[Unknown<'_>]) -> Finding {
     Finding::info(ID, reason).at(&rendering.path, rendering.line)
 }
 
-/// Finds the path of a key that the chart has in one place alone: a value that is set a level too high or too low.
-fn only_place(defaults: &Value, key: &str) -> Option<String> {
+/// Finds the one place that the chart has for a key, where the path names it with levels too few or too many.
+fn only_place(defaults: &Value, path: &str) -> Option<String> {
     fn walk<'v>(value: &'v Value, key: &str, path: &mut Vec<&'v str>, found: &mut Vec<String>) {
         for (name, value) in value.as_object().into_iter().flatten() {
             path.push(name);
@@ -160,9 +160,19 @@ fn only_place(defaults: &Value, key: &str) -> Option<String> {
             path.pop();
         }
     }
+    let split = |path| str::rsplit_once(path, '.').unwrap_or(("", path));
+    let (above, key) = split(path);
     let mut found = Vec::new();
     walk(defaults, key, &mut Vec::new(), &mut found);
-    if found.len() == 1 { found.pop() } else { None }
+    let known = found.pop().filter(|_| found.is_empty())?;
+    let (mapping, _) = split(&known);
+    (is_within(mapping, above) || is_within(above, mapping)).then_some(known)
+}
+
+/// Tells whether a path lies in a mapping, or is it.
+fn is_within(path: &str, mapping: &str) -> bool {
+    let below = path.strip_prefix(mapping);
+    mapping.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn shortened(path: &str) -> String {
@@ -232,6 +242,9 @@ mod tests {
             hint(json!({"nativeSidecar": false})),
             "did you mean `proxy.nativeSidecar`? Otherwise remove it"
         );
+        let elsewhere =
+            found(json!({"grafana": {"on": 1}}), json!({"grafana": {"x": 1}, "prometheus": {"on": 1}}));
+        assert!(elsewhere[0].hint.as_ref().unwrap().starts_with("remove it"), "of something else");
         assert!(hint(json!({"twice": 1})).starts_with("remove it"), "two places are a guess");
         assert!(hint(json!({"controlPlane": 1})).starts_with("remove it"), "the same beginning is not near");
     }

@@ -130,7 +130,9 @@ fn order(material: &Material<'_>) -> Vec<Step> {
             .entry((d.chart.as_str(), d.name.as_str(), &d.depends_on, d.sync_wave))
             .or_insert(steps.len());
         if let Some((_, step)) = steps.get_mut(index) {
-            step.places.push(place);
+            if !step.places.contains(&place) {
+                step.places.push(place);
+            }
             continue;
         }
         let rank = (d.sync_wave.unwrap_or_default(), depth(&d.name, &waits), first(&d.chart));
