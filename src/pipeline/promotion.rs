@@ -110,6 +110,23 @@ pub(super) fn was(inventory: &Inventory, target: &Target, stage: Stage, options:
     Was { release: needs.lowest.or(needs.highest), files: files.into_iter().cloned().collect() }
 }
 
+/// Returns since when a stage has been at a release. A commit of ours has the date of what it was made of, the release and the
+/// commit under it: where it was merged as it is, its pull request knows when.
+pub(super) fn dated(
+    case: Case<'_>,
+    landed: &dyn Landed,
+    release: EdgeVersion,
+    came: &repo::Stretch,
+) -> Result<Timestamp, Error> {
+    let published = case.survey.catalog.get(release).and_then(|release| release.published);
+    let is_made_then = came.older.max(published).is_some_and(|made| came.since == made);
+    let merged = match is_made_then {
+        true => landed.brought((&case.target.target, case.stage), release, came.since)?,
+        false => None,
+    };
+    Ok(merged.unwrap_or(came.since))
+}
+
 // === impl LookBack ===
 
 impl LookBack<'_> {
@@ -173,7 +190,7 @@ impl LookBack<'_> {
             let Some(stretch) = self.landed.stretch(last, files)? else { break };
             let ran = Ran {
                 release: *release,
-                since: self.dated(position, *release, &stretch)?,
+                since: self.since_when(position, *release, &stretch)?,
                 checks: Ok(Vec::new()),
             };
             stretches.push((ran, stretch.commits));
@@ -182,19 +199,17 @@ impl LookBack<'_> {
         Ok(stretches)
     }
 
-    /// Returns since when a target has been at a release. A commit of ours has the date of what it was made of, the release and
-    /// the commit under it: where it was merged as it is, its pull request knows when.
-    fn dated(&self, position: usize, release: EdgeVersion, came: &repo::Stretch) -> Result<Timestamp, Error> {
+    fn since_when(
+        &self,
+        position: usize,
+        release: EdgeVersion,
+        came: &repo::Stretch,
+    ) -> Result<Timestamp, Error> {
         let survey = self.case.survey;
-        let published = survey.catalog.get(release).and_then(|release| release.published);
-        let is_made_then = came.older.max(published).is_some_and(|made| came.since == made);
-        let Some(target) = survey.targets.get(position).filter(|_| is_made_then) else {
-            return Ok(came.since);
-        };
+        let Some(target) = survey.targets.get(position) else { return Ok(came.since) };
         let is_wave = target.target.wave.as_ref().is_some_and(|wave| wave.mine.is_some());
         let stage = if is_wave { Stage::DataPlane } else { Stage::Platform };
-        let merged = self.landed.brought((&target.target, stage), release, came.since)?;
-        Ok(merged.unwrap_or(came.since))
+        dated(Case { survey, target, stage }, self.landed, release, came)
     }
 
     /// Says what all targets were at a commit.

@@ -308,7 +308,7 @@ impl Case<'_> {
                     }
                 });
             }
-            (later, next) = (stretch.since, stretch.before);
+            (later, next) = (promotion::dated(*self, landed, at, &stretch)?, stretch.before);
             if let Some(before) = next {
                 was = self.was(&self.survey.scan(landed.tree(before)?.as_ref())?);
             }

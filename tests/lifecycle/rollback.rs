@@ -93,6 +93,22 @@ fn what_ran_before_is_restored_and_not_what_was_there_for_a_moment() {
 }
 
 #[test]
+fn what_was_merged_as_it_is_is_taken_back_though_its_commit_is_as_old_as_what_it_was_made_of() {
+    let play = Play::configured(CONFIG);
+    play.scene.repo.set_clock(now() - DAY);
+    for file in ["crds.yaml", "control-plane.yaml"] {
+        play.replace("main", file, "2026.8.2", "2026.8.2 ");
+    }
+    let play = play.begun();
+    let before = play.files("main");
+    play.scene.github.set_clock(now() - DAY / 4);
+    play.scene.repo.set_tip("main", play.tip(PLATFORM));
+    assert!(play.scene.github.pull(REPO, 1).merged_at.is_some());
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
+    assert_same_files(&play.files(PLATFORM), &before);
+}
+
+#[test]
 fn what_came_since_is_kept() {
     let (play, before) = merged(CONFIG, Merge::Commit);
     play.commit("main", "docs/notes.md", "Something else.\n");
