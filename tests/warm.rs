@@ -4,18 +4,18 @@
 
 mod support;
 
-use std::sync::LazyLock;
+use std::{fs, sync::LazyLock};
 
 use support::{
     charts::ChartRepository,
     controls::Entry,
-    feed::{failing, release},
+    feed::{Feed, failing, release},
     helm::{Bench, Recording},
     manifests::{hours_ago, job},
-    mesh::MESH,
+    mesh::{MESH, mesh_and},
     process::{Home, Run},
     repo::{ADA, BareRepo, put},
-    scene::{PLATFORM, REPO, Scene},
+    scene::{PLATFORM, REPO, Scene, releases},
 };
 use uplinker::render::Renderer as _;
 
@@ -134,6 +134,48 @@ fn an_open_pull_request_that_is_up_to_date_costs_four_requests_and_no_helm() {
         play.stays(true);
         play.stays(false);
     }
+}
+
+#[test]
+fn what_is_deployed_beside_it_out_of_one_file_makes_no_difference() {
+    let build = |name: &str| {
+        format!(
+            "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
+             spec: {{path: ./{name}, sourceRef: {{kind: GitRepository, name: flux-system}}}}\n"
+        )
+    };
+    let builds = build("linkerd") + &build("shop");
+    let shop = "resources: [deployment.yaml]\n";
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\n";
+    let play = Play::new(&mesh_and(&[
+        ("clusters/a.yaml", &builds),
+        ("shop/kustomization.yaml", shop),
+        ("shop/deployment.yaml", deployment),
+    ]));
+    assert!(play.run() > 1);
+    play.stays(false);
+}
+
+/// Whatever a repository is like, what is read of it to make a text is known, or a run over it would never be warm.
+#[test]
+fn every_text_says_what_it_was_made_from() {
+    let feed = Feed::start(&releases());
+    let mut texts = 0;
+    for repository in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scan")).unwrap() {
+        let repository = repository.unwrap().path();
+        let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+        let repo =
+            BareRepo::from_folder(folder.path().join("config.git"), "main", &repository.join("before"));
+        let forge = folder.path().join("proposals");
+        let run = home.run(["run", "--helm", "off", "--repo"]).arg(repo.path()).args(feed.flags());
+        let done = run.arg(format!("--forge=directory:{}", forge.display())).done();
+        for pull in fs::read_dir(&forge).into_iter().flatten() {
+            let Ok(body) = fs::read_to_string(pull.unwrap().path().join("body.md")) else { continue };
+            assert!(body.contains("\"basis\""), "{}\n{done}", repository.display());
+            texts += 1;
+        }
+    }
+    assert!(texts > 20, "{texts}");
 }
 
 #[test]
@@ -319,14 +361,14 @@ fn a_patch_that_was_laid_beside_is_laid_there_again() {
     assert!(run() > 0);
     assert_eq!(run(), 0);
     let patch = forge.join("1/changes.patch");
-    let text = std::fs::read_to_string(&patch).unwrap();
+    let text = fs::read_to_string(&patch).unwrap();
     for damage in [None, Some("")] {
         match damage {
-            Some(damage) => std::fs::write(&patch, damage).unwrap(),
-            None => std::fs::remove_file(&patch).unwrap(),
+            Some(damage) => fs::write(&patch, damage).unwrap(),
+            None => fs::remove_file(&patch).unwrap(),
         }
         assert!(run() > 0);
-        assert_eq!(std::fs::read_to_string(&patch).unwrap(), text);
+        assert_eq!(fs::read_to_string(&patch).unwrap(), text);
         assert_eq!(run(), 0);
     }
 }

@@ -160,8 +160,8 @@ pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> 
     Some(all)
 }
 
-/// Finds the roots that no other one takes in, and the files with roots that read one of the marked files, with all that
-/// they read.
+/// Finds the roots that no other one takes in, and the files with a root that reads one of the marked files, with all that
+/// the roots in them read.
 pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) -> (Vec<Top>, Vec<Root>) {
     let mut overlays = BTreeMap::new();
     let mut objects: BTreeMap<(&RepoPath, &str), Vec<(Id, usize)>> = BTreeMap::new();
@@ -181,7 +181,7 @@ pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) ->
     }
     let mut inner: BTreeSet<usize> = BTreeSet::new();
     let mut taken: Vec<BTreeSet<usize>> = Vec::with_capacity(all.len());
-    let mut reads: BTreeMap<RepoPath, BTreeSet<RepoPath>> = BTreeMap::new();
+    let mut reads: BTreeMap<&RepoPath, BTreeSet<RepoPath>> = BTreeMap::new();
     for (n, top) in all.iter().enumerate() {
         // What takes a kustomization in was built with all that this one comes to.
         if matches!(top, Top::Overlay(_)) && inner.contains(&n) {
@@ -197,12 +197,11 @@ pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) ->
         own.remove(&n);
         inner.extend(&own);
         taken.push(own);
-        if read.iter().any(|path| marked.contains(path.as_str())) || marked.contains(top.file().as_str()) {
-            reads.entry(top.file().clone()).or_default().extend(read.into_iter().filter_map(RepoPath::new));
-        }
+        reads.entry(top.file()).or_default().extend(read.into_iter().filter_map(RepoPath::new));
     }
     let outermost = outermost(&taken);
-    let roots = reads.into_iter().map(|(path, reads)| Root { path, reads }).collect();
+    let roots = reads.into_iter().map(|(path, reads)| Root { path: path.clone(), reads });
+    let roots = roots.filter(|root| root.files().any(|path| marked.contains(path.as_str()))).collect();
     let tops = all.into_iter().enumerate().filter(|(n, _)| outermost.contains(n)).map(|(_, top)| top);
     (tops.collect(), roots)
 }
