@@ -68,6 +68,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all: Vec<Found> = input.rendered.done.iter().flat_map(found).collect();
     let once = once(&all);
     let mut findings = expiries(&once, input.clock);
+    // A way back that keeps what has expired makes nothing worse, and may be what somebody needs now.
+    if input.plan.undoes.is_some() {
+        findings.iter_mut().for_each(|finding| finding.severity = finding.severity.min(Severity::Warn));
+    }
     findings.extend(belongs::findings(&input.rendered.done, &all));
     findings.extend(dates(&once));
     findings.extend(outside(&input.rendered.done));
@@ -331,6 +335,20 @@ mod tests {
         assert_eq!(severities(&found), [Info]);
         let words = "carried over as they are: the trust anchor until 2034-01-09, the identity issuer until 2027-03-02";
         assert_eq!(found[0].reason, words);
+    }
+
+    #[test]
+    fn what_has_expired_keeps_nobody_from_going_back() {
+        let ca = anchor("root", FAR);
+        let (anchors, issuer) = (ca.pem(), issuer(&ca, (2023, 3, 2)));
+        let case = || {
+            rendered("", "").with_rendering(|r| {
+                r.values_after =
+                    json!({"identityTrustAnchorsPEM": anchors, "identity": {"issuer": {"tls": {"crtPEM": issuer}}}});
+            })
+        };
+        assert_eq!(severities(&heavier(case().check(ID))), [Block]);
+        assert_eq!(severities(&heavier(case().undoing("2026.8.3").check(ID))), [Warn]);
     }
 
     #[test]

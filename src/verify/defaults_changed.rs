@@ -84,10 +84,10 @@ fn change(input: &Verification<'_>, rendering: &Rendering, change: &FieldChange)
     let (before, after) = (shown(change.shown_before()), shown(change.shown_after()));
     let reason = format!("{}: the default of `{}` goes from {before} to {after}", rendering.to, change.path);
     let hint = "set it, if you rely on the old one";
-    // What was published of this very default says more than its two values.
+    // What was published of this very default says more than its two values, on the way to it.
     let name = format!("{}:{}", rendering.to.name, change.path);
-    let notices = &input.catalog.knowledge.notices;
-    let told = notices.iter().find(|n| n.touches.as_ref().is_some_and(|t| t.unset.contains(&name)));
+    let notices = input.catalog.knowledge.notices.iter().filter(|_| input.plan.undoes.is_none());
+    let told = notices.into_iter().find(|n| n.touches.as_ref().is_some_and(|t| t.unset.contains(&name)));
     let hint =
         told.map_or(hint.to_owned(), |n| format!("{hint}: {}", uncapitalised(n.text.trim_end_matches('.'))));
     Finding::warn(ID, reason).hint(hint)
@@ -237,6 +237,13 @@ mod tests {
         assert_eq!(severities(&found), [Warn, Warn]);
         assert!(found[0].hint.as_ref().unwrap().contains("native sidecars by default"), "{found:?}");
         assert!(found[1].reason.starts_with("`proxy.waitBeforeExitSeconds` has no effect"));
+        let back = rendered("", "").undoing("2026.8.3").with_rendering(|r| {
+            r.to.name = "linkerd-control-plane".into();
+            r.defaults_before = json!({"proxy": {"nativeSidecar": true}});
+            r.defaults_after = json!({"proxy": {"nativeSidecar": false}});
+        });
+        let hint = back.check(ID).remove(0).hint.unwrap();
+        assert_eq!(hint, "set it, if you rely on the old one", "it says where it leads, not whence");
     }
 
     #[test]

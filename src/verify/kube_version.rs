@@ -16,6 +16,9 @@ use crate::{
 
 pub(super) const ID: CheckId = CheckId::KubeVersion;
 
+/// More minor releases than Kubernetes will have in the lifetime of a chart.
+const MINORS: u64 = 100;
+
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     if input.plan.stage == Stage::DataPlane {
         return Checked { looked_at: "nothing: no chart moves".to_owned(), findings: Vec::new() };
@@ -73,13 +76,23 @@ fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Fi
     let (from, to) = (*input.plan.from.first()?, input.plan.to);
     let differing = |chart: &&str| {
         let (old, new) = (range(input, chart, from)?, range(input, chart, to)?);
-        (old != new).then_some((old, new))
+        let more = match (Constraint::parse(&old), Constraint::parse(&new)) {
+            (Ok(old), Ok(new)) => narrows(&old, &new),
+            _ => old != new,
+        };
+        more.then_some((old, new))
     };
     let (chart, (old, new)) = charts.iter().find_map(|chart| Some((*chart, differing(chart)?)))?;
     let reason = format!("{to} needs Kubernetes {new}; {from} needed {old}");
     let hint =
         "check the cluster's version, or set `kubernetes` of the target so that this is checked for you";
     Some(placed(input, Finding::warn(ID, reason).hint(hint), &[chart]))
+}
+
+/// Tells whether there is a minor release of Kubernetes that was accepted and no longer is.
+fn narrows(old: &Constraint, new: &Constraint) -> bool {
+    let mut minors = (0..MINORS).map(|minor| Version::new(1, minor, 0));
+    minors.any(|version| old.allows_version(&version) && !new.allows_version(&version))
 }
 
 /// The index has the chart's own word; where it is not at hand, what is known of the release stands in.
@@ -121,6 +134,14 @@ mod tests {
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.starts_with("linkerd-crds, linkerd-viz of edge-26.8.3 need"), "{found:?}");
         assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), "a.yaml");
+    }
+
+    #[test]
+    fn a_lower_demand_asks_for_nothing() {
+        let old = Constraint::parse(">=1.23.0-0").unwrap();
+        let new = Constraint::parse(">=1.31.0-0").unwrap();
+        assert!(narrows(&old, &new) && !narrows(&new, &old) && !narrows(&new, &new));
+        assert!(narrows(&new, &Constraint::parse(">=1.31.0-0 <1.40.0-0").unwrap()), "an end");
     }
 
     #[test]

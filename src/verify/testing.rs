@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{CheckId, Clock, Finding, Outcome, Severity, Verification, outcomes, verify};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Inventory, Stage},
-    plan::{NewText, Options, Plan, Request, Target, plan, testing::*},
+    plan::{NewText, Options, Plan, Request, Target, Undone, plan, testing::*},
     release::Catalog,
     render::{Cause, ChartId, Manifest, NotRendered, Rendering, Renderings},
     repo::{BlobId, ChangeSet, Entry, FileChange, Mode, RepoPath, Tree, TreeError},
@@ -188,6 +189,15 @@ impl Case {
     pub fn catalog(mut self, change: impl FnOnce(&mut Catalog)) -> Self {
         change(&mut self.catalog);
         self
+    }
+
+    /// Has the plan take a release back.
+    pub fn undoing(self, release: &'static str) -> Self {
+        self.change_plan(move |plan| {
+            let (commit, since) = (BlobId([1; 20]), jiff::Timestamp::UNIX_EPOCH);
+            let release = EdgeVersion::from_chart(release).unwrap();
+            plan.undoes = Some(Undone { release, commit, since, failure: None });
+        })
     }
 
     /// Changes the plan after it is made.

@@ -1,7 +1,7 @@
 //! Step 8, verify: copies of charts that lie committed under an umbrella chart.
 //!
 //! In: the moving dependencies of `Chart.yaml` and the names of the files beside it. Out: a `block` for each that is
-//! committed in `charts/` too: Helm takes what lies there by its name alone, so the old release would stay.
+//! committed in `charts/` too, at another release than it moves to: Helm takes what lies there by its name alone.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +10,7 @@ use crate::{
     linkerd::EdgeVersion,
     pins::PinKind,
     repo::{Entry, RepoPath},
+    yaml::Stream,
 };
 
 pub(super) const ID: CheckId = CheckId::VendoredChart;
@@ -19,7 +20,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let moving = input.moving().filter(|(pin, _)| umbrella(pin.kind));
     let charts: BTreeSet<(&str, &str)> =
         moving.filter_map(|(pin, _)| Some((pin.path.folder(), pin.chart.as_deref()?))).collect();
-    let copies = charts.iter().filter_map(|(folder, chart)| copy(input.before.entries(), folder, chart));
+    let copies = charts.iter().filter_map(|(folder, chart)| copy(input, folder, chart));
     let findings = copies
         .map(|(path, folder, chart)| {
             let reason = format!(
@@ -34,23 +35,34 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("what lies beside {}", count(charts.len(), "dependency")), findings }
 }
 
-/// Looks for a chart in `charts/`, unpacked or as a package of a release.
+/// Looks for a chart in `charts/`, unpacked or as a package of a release, that is not what it moves to.
 fn copy<'a>(
-    entries: &'a [Entry],
+    input: &Verification<'a>,
     folder: &'a str,
     chart: &'a str,
 ) -> Option<(&'a RepoPath, &'a str, &'a str)> {
+    let entries = input.before.entries();
     let home = if folder.is_empty() { "charts/".to_owned() } else { format!("{folder}/charts/") };
     let first = entries.partition_point(|entry| entry.path.as_str() < home.as_str());
-    let inside = entries.get(first..)?.iter().take_while(|entry| entry.path.as_str().starts_with(&home));
-    let is_copy = |path: &str| {
-        let rest = path.strip_prefix(&home).and_then(|rest| rest.strip_prefix(chart));
-        rest.is_some_and(|rest| {
-            let packed = rest.strip_prefix('-').and_then(|rest| rest.strip_suffix(".tgz"));
-            rest == "/Chart.yaml" || packed.is_some_and(|version| EdgeVersion::from_chart(version).is_some())
+    let mut inside = entries.get(first..)?.iter().take_while(|entry| entry.path.as_str().starts_with(&home));
+    let is_other = |entry: &&Entry| {
+        let rest = entry.path.as_str().strip_prefix(&home).and_then(|rest| rest.strip_prefix(chart));
+        let packed = |rest: &str| {
+            EdgeVersion::from_chart(rest.strip_prefix('-').and_then(|rest| rest.strip_suffix(".tgz"))?)
+        };
+        rest.is_some_and(|rest| match rest {
+            "/Chart.yaml" => unpacked(input, entry) != Some(input.plan.to),
+            rest => packed(rest).is_some_and(|release| release != input.plan.to),
         })
     };
-    inside.map(|entry| &entry.path).find(|path| is_copy(path.as_str())).map(|path| (path, folder, chart))
+    inside.find(is_other).map(|entry| (&entry.path, folder, chart))
+}
+
+/// Reads the release of an unpacked chart; `None` where it is of none.
+fn unpacked(input: &Verification<'_>, entry: &Entry) -> Option<EdgeVersion> {
+    let bytes = input.before.read(entry.id).ok()?;
+    let stream = Stream::parse(std::str::from_utf8(&bytes).ok()?).ok()?;
+    EdgeVersion::from_chart(stream.roots().next()?.text(&["version"])?)
 }
 
 #[cfg(test)]
@@ -76,6 +88,18 @@ mod tests {
             assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), copy);
             assert!(found[0].hint.as_ref().unwrap().contains("helm dependency update mesh"));
         }
+    }
+
+    #[test]
+    fn a_copy_of_what_it_moves_to_is_as_it_should_be() {
+        assert_eq!(beside(&["mesh/charts/linkerd-crds-2026.8.3.tgz"]), []);
+        let unpacked = |version: &str| {
+            let case = Case::default()
+                .pins(|b| b.pin("mesh/Chart.yaml", PinKind::ChartDependency, "2026.8.2").of("linkerd-crds"));
+            case.file("mesh/charts/linkerd-crds/Chart.yaml", &format!("version: {version}\n")).check(ID)
+        };
+        assert_eq!(unpacked("2026.8.3"), []);
+        assert_eq!(severities(&unpacked("2026.8.2")), [Block]);
     }
 
     #[test]
