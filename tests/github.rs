@@ -378,6 +378,10 @@ fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
     let patch = PullPatch { body: Some("x".into()), ..PullPatch::default() };
     let error = place.forge().update(1, &patch).expect_err("limited");
     assert!(matches!(error, ForgeError::RateLimited { until: Some(_), .. }), "{error}");
+    let _ = place.requests();
+    assert!(matches!(place.forge().pulls(PLATFORM), Err(ForgeError::RateLimited { .. })));
+    assert_eq!(place.requests(), [""; 0], "whoever uses the token keeps to it");
+    let place = usual();
     let far = jiff::Timestamp::now().as_second() + 3_000;
     place.fake.limit(0, far);
     match place.forge().pulls(PLATFORM) {
@@ -386,6 +390,16 @@ fn a_short_limit_is_waited_for_and_a_long_one_is_told() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn after_the_last_request_of_a_limit_none_is_sent() {
+    let place = usual();
+    place.fake.limit(1, jiff::Timestamp::now().as_second() + 3_000);
+    assert_eq!(place.forge().pulls(PLATFORM).expect("the last"), []);
+    let _ = place.requests();
+    assert!(matches!(place.forge().pulls(PLATFORM), Err(ForgeError::RateLimited { until: Some(_), .. })));
+    assert_eq!(place.requests(), [""; 0]);
 }
 
 #[test]

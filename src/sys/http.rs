@@ -14,6 +14,7 @@ use url::Url;
 
 pub use self::{
     ask::{Found, Question, Reply},
+    pauses::{Caller, Pauses},
     traffic::{Host, Traffic},
 };
 use super::{
@@ -22,6 +23,7 @@ use super::{
 };
 
 mod ask;
+mod pauses;
 mod traffic;
 
 /// A file with certificate authorities is read up to this size; the system's own has a quarter of a megabyte.
@@ -39,6 +41,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// The client and the runtime that drives it; cheap to share by reference between threads.
 pub struct Http {
     traffic: Traffic,
+    pauses: Pauses,
     runtime: tokio::runtime::Runtime,
     client: reqwest::Client,
     staying: reqwest::Client,
@@ -171,20 +174,21 @@ impl Http {
             .enable_all()
             .build()
             .map_err(|e| HttpSetup(e.to_string()))?;
-        let client = builder()
-            .redirect(reqwest::redirect::Policy::custom(redirect))
-            .build()
-            .map_err(|e| HttpSetup(e.to_string()))?;
-        let staying = builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|e| HttpSetup(e.to_string()))?;
-        Ok(Self { traffic: Traffic::default(), runtime, client, staying })
+        let failed = |e: reqwest::Error| HttpSetup(e.to_string());
+        let client =
+            builder().redirect(reqwest::redirect::Policy::custom(redirect)).build().map_err(failed)?;
+        let staying = builder().redirect(reqwest::redirect::Policy::none()).build().map_err(failed)?;
+        Ok(Self { traffic: Traffic::default(), pauses: Pauses::default(), runtime, client, staying })
     }
 
     /// Returns what counts the answers; who sends requests with [`Http::staying_client`] counts them here.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    /// Returns who is to be silent until when; who sends requests with [`Http::staying_client`] keeps to it.
+    pub fn pauses(&self) -> &Pauses {
+        &self.pauses
     }
 
     /// Returns the client that follows no redirect, for requests that carry a token and may not leave their host.

@@ -4,6 +4,7 @@
 //! requests (also chunked ones), then lets the controls decide what becomes of the handler's answer.
 
 use std::{
+    collections::BTreeMap,
     io::{self, BufRead, BufReader, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
@@ -59,8 +60,8 @@ struct Shared {
     stop: AtomicBool,
     handler: Arc<dyn Handler>,
     controls: Arc<Controls>,
-    sockets: Mutex<Vec<TcpStream>>,
-    workers: Mutex<Vec<JoinHandle<()>>>,
+    /// The connections that are open, each with its thread.
+    open: Mutex<BTreeMap<u64, (TcpStream, JoinHandle<()>)>>,
 }
 
 /// How a body is framed.
@@ -144,13 +145,8 @@ impl Server {
     pub fn start(handler: Arc<dyn Handler>, controls: Arc<Controls>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
         let address = listener.local_addr().expect("the address of a bound listener");
-        let shared = Arc::new(Shared {
-            stop: AtomicBool::new(false),
-            handler,
-            controls,
-            sockets: Mutex::default(),
-            workers: Mutex::default(),
-        });
+        let shared =
+            Arc::new(Shared { stop: AtomicBool::new(false), handler, controls, open: Mutex::default() });
         let acceptor = std::thread::spawn({
             let shared = Arc::clone(&shared);
             move || shared.accept(&listener)
@@ -177,11 +173,11 @@ impl Drop for Server {
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
         }
-        for socket in self.shared.sockets.lock().expect("no poison").drain(..) {
+        let open = std::mem::take(&mut *self.shared.open.lock().expect("no poison"));
+        for (socket, _) in open.values() {
             let _ = socket.shutdown(Shutdown::Both);
         }
-        let workers = std::mem::take(&mut *self.shared.workers.lock().expect("no poison"));
-        for worker in workers {
+        for (_, worker) in open.into_values() {
             let _ = worker.join();
         }
     }
@@ -191,19 +187,22 @@ impl Drop for Server {
 
 impl Shared {
     fn accept(self: Arc<Self>, listener: &TcpListener) {
-        while let Ok((socket, _)) = listener.accept() {
+        for number in 0.. {
+            let Ok((socket, _)) = listener.accept() else { return };
             if self.stop.load(Ordering::SeqCst) {
                 return;
             }
             let Ok(copy) = socket.try_clone() else { continue };
-            self.sockets.lock().expect("no poison").push(copy);
+            // Held until the thread is noted: it takes itself out.
+            let mut open = self.open.lock().expect("no poison");
             let shared = Arc::clone(&self);
             let worker = std::thread::spawn(move || {
                 // A client that goes away is a part of many tests.
                 let _ = shared.converse(&socket);
                 let _ = socket.shutdown(Shutdown::Both);
+                shared.open.lock().expect("no poison").remove(&number);
             });
-            self.workers.lock().expect("no poison").push(worker);
+            open.insert(number, (copy, worker));
         }
     }
 

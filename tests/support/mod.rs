@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod charts;
+pub mod clock;
 pub mod controls;
 pub mod feed;
 pub mod flavor;
@@ -20,6 +21,7 @@ pub mod kustomize;
 pub mod manifests;
 pub mod mesh;
 pub mod place;
+pub mod preload;
 pub mod process;
 pub mod processor;
 pub mod record;

@@ -12,6 +12,7 @@ mod wire;
 use backon::BlockingRetryable;
 use jiff::Timestamp;
 use percent_encoding::utf8_percent_encode;
+use secrecy::ExposeSecret as _;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -98,7 +99,9 @@ impl<'h> Gitea<'h> {
         let pair = address.owner_and_name();
         let (owner, _) = pair.ok_or_else(|| rejected(NoRepository::new(git_url, "is not owner/name")))?;
         let wire = Plain::new(http, (&address.api, &address.host), token, SENT)?;
-        let rest = Rest::new(http, Box::new(wire), MANNERS, (dialect.forge, &address.host, &address.path));
+        let secret = token.map(|token| token.expose_secret());
+        let rest =
+            Rest::new(http, Box::new(wire), MANNERS, (dialect.forge, &address.host, &address.path), secret);
         let owner = owner.to_owned();
         Ok(Self { rest, address, owner, dialect, me: AskedOnce::new() })
     }

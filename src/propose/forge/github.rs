@@ -111,7 +111,13 @@ impl<'h> GitHub<'h> {
         let repository = address.full_name();
         let connect = |root: &str| {
             let wire = Box::new(ByOctocrab(connect(http, root, token).map_err(fail)?));
-            Ok::<_, ForgeError>(Rest::new(http, wire, MANNERS, (DIALECT.forge, address.host(), &repository)))
+            Ok::<_, ForgeError>(Rest::new(
+                http,
+                wire,
+                MANNERS,
+                (DIALECT.forge, address.host(), &repository),
+                token,
+            ))
         };
         let (rest, graph) = (connect(address.api())?, connect(address.graphql())?);
         let (me, by_actions) = (AskedOnce::new(), AtomicBool::default());

@@ -14,7 +14,7 @@ mod wire;
 
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
-use secrecy::ExposeSecret;
+use secrecy::ExposeSecret as _;
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -113,7 +113,8 @@ impl<'h> GitLab<'h> {
         }
         let forge = KIND.dialect.forge;
         let wire = Plain::new(http, (&address.api, &address.host), token, SENT)?;
-        let rest = Rest::new(http, Box::new(wire), MANNERS, (forge, &address.host, &address.path));
+        let secret = token.map(|token| token.expose_secret());
+        let rest = Rest::new(http, Box::new(wire), MANNERS, (forge, &address.host, &address.path), secret);
         let project = format!("/projects/{}", encoded(&address.path));
         Ok(Self { rest, address, project, me: AskedOnce::new() })
     }

@@ -31,7 +31,10 @@ pub(super) use self::{
     reply::{Asked, Known, Refused, Reply, words},
 };
 use super::{Forge, ForgeError, Grant, NewPull, PullRequest, PullState};
-use crate::sys::{clock::Clock, http::Http};
+use crate::sys::{
+    clock::Clock,
+    http::{Caller, Http},
+};
 
 /// The most pages of a list that are read.
 pub(super) const PAGES: usize = 10;
@@ -135,20 +138,24 @@ pub(super) struct Rest<'h> {
     host: String,
     repository: String,
     kept: Mutex<HashMap<String, (String, Vec<u8>)>>,
+    caller: Caller,
 }
 
 // === impl Rest ===
 
 impl<'h> Rest<'h> {
-    /// Connects nothing yet. `forge` is its name, `repository` that of the repository, both for messages.
+    /// Connects nothing yet. `forge` is its name, `repository` that of the repository, both for messages; the limits are
+    /// those of the token.
     pub fn new(
         http: &'h Http,
         wire: Box<dyn Wire + 'h>,
         manners: Manners,
         (forge, host, repository): (&'static str, &str, &str),
+        token: Option<&str>,
     ) -> Self {
+        let caller = http.pauses().caller(host, token);
         let (host, repository) = (host.to_owned(), repository.to_owned());
-        Self { http, wire, manners, forge, host, repository, kept: Mutex::default() }
+        Self { http, wire, manners, forge, host, repository, kept: Mutex::default(), caller }
     }
 
     /// Names what is asked, for messages.
@@ -270,22 +277,28 @@ impl<'h> Rest<'h> {
         }
     }
 
-    /// Sends a request and waits for a rate limit that ends soon: what it refused was not done.
+    /// Sends a request, and again where a rate limit refused it that ends soon: then nothing was done.
     fn send(&self, method: Method<'_>, path: &str, asked: &Asked<'_>) -> Result<Reply, ForgeError> {
-        let reply = self.http.block_on(self.exchange(method, path))?;
-        let Some(wait) = reply.rate_limit() else { return reply.unless_broken(asked) };
-        if wait <= PATIENCE {
-            tracing::info!(seconds = wait.as_secs(), "waiting for the forge's rate limit");
-            let again = self.http.block_on(async {
-                tokio::time::sleep(wait).await;
-                self.exchange(method, path).await
-            })?;
-            if again.rate_limit().is_none() {
-                return again.unless_broken(asked);
-            }
-            return Err(again.limited(&self.host));
+        let mut reply = self.in_time(method, path)?;
+        if reply.rate_limit().is_some_and(|wait| wait <= PATIENCE) {
+            reply = self.in_time(method, path)?;
         }
-        Err(reply.limited(&self.host))
+        match reply.rate_limit() {
+            Some(_) => Err(reply.limited(&self.host)),
+            None => reply.unless_broken(asked),
+        }
+    }
+
+    /// Sends a request once no rate limit is in the way, whoever came upon that; one that lasts long is an error.
+    fn in_time(&self, method: Method<'_>, path: &str) -> Result<Reply, ForgeError> {
+        let pauses = self.http.pauses();
+        let too_long = |until| ForgeError::RateLimited { host: self.host.clone(), until: Some(until) };
+        pauses.wait(self.caller, PATIENCE).map_err(too_long)?;
+        let reply = self.http.block_on(self.exchange(method, path))?;
+        if let Some(until) = reply.pause().and_then(|wait| reply.received.checked_add(wait).ok()) {
+            pauses.begin(self.caller, until, reply.received);
+        }
+        Ok(reply)
     }
 
     async fn exchange(&self, method: Method<'_>, path: &str) -> Result<Reply, ForgeError> {

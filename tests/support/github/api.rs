@@ -82,11 +82,13 @@ pub fn answer(state: &mut State, request: &Request) -> Response {
 
 /// Takes one request off the primary limit; an answer when there is none left.
 fn spend(state: &mut State, token: Option<&Token>) -> Option<Response> {
+    state.begin_hour();
     let remaining = state.remaining.as_mut()?;
     if *remaining > 0 {
         *remaining -= 1;
         return None;
     }
+    state.refused += 1;
     let who = match token {
         Some(token) if matches!(token.kind, TokenKind::Actions | TokenKind::App) => {
             "installation ID 4242".to_owned()

@@ -30,6 +30,7 @@ pub use self::{
     state::{Draft, Event, Level, Pull, Repo, State, Status, Token, TokenKind, owner_of},
 };
 use super::{
+    clock::Clock,
     controls::Controls,
     flavor::Flavor,
     git_server::{Access, Command3, Gate, GitBackend, Refusal, unauthorized},
@@ -93,6 +94,11 @@ impl GitHub {
         bare
     }
 
+    /// Returns the repository's commits and branches.
+    pub fn bare(&self, name: &str) -> Arc<BareRepo> {
+        Arc::clone(&self.lock().repo(name).expect("the repository").bare)
+    }
+
     /// Adds a repository that has what another one has.
     pub fn copy(&self, name: &str, of: &str) {
         let mut state = self.lock();
@@ -135,6 +141,22 @@ impl GitHub {
     pub fn limit(&self, remaining: u64, reset: i64) {
         let mut state = self.lock();
         (state.remaining, state.reset) = (Some(remaining), reset);
+    }
+
+    /// Has another clock tell the time.
+    pub fn follow_clock(&self, clock: &Arc<Clock>) {
+        self.lock().clock = Some(Arc::clone(clock));
+    }
+
+    /// The same, and as many in each hour after it, by the clock.
+    pub fn limit_hourly(&self, remaining: u64, reset: i64, hourly: u64) {
+        self.limit(remaining, reset);
+        self.lock().hourly = Some(hourly);
+    }
+
+    /// Returns how many requests came when the primary limit was used up.
+    pub fn refused(&self) -> usize {
+        self.lock().refused
     }
 
     /// Sets the clock of pull requests and events, in seconds since 1970.

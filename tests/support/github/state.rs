@@ -8,7 +8,10 @@ use std::{
 use git2::Oid;
 
 use super::{
-    super::repo::{BareRepo, EPOCH},
+    super::{
+        clock::Clock,
+        repo::{BareRepo, EPOCH},
+    },
     board::Board,
     graph::Shown,
     rules::Rule,
@@ -23,6 +26,8 @@ pub struct State {
     pub apps: BTreeMap<String, App>,
     /// Seconds since `EPOCH`; one more for each event.
     ticks: i64,
+    /// What tells the time instead.
+    pub clock: Option<Arc<Clock>>,
     ids: u64,
     /// The names that repositories had before.
     pub renamed: BTreeMap<String, String>,
@@ -30,6 +35,10 @@ pub struct State {
     pub remaining: Option<u64>,
     /// When the primary limit starts anew, in seconds since 1970.
     pub reset: i64,
+    /// How many requests it allows each hour from then on, by the clock.
+    pub hourly: Option<u64>,
+    /// How many requests came when the primary limit was used up.
+    pub refused: usize,
 }
 
 /// What kind of token, since GitHub answers each differently.
@@ -224,7 +233,15 @@ impl State {
     /// Moves the clock on and returns it, in seconds since 1970.
     pub fn tick(&mut self) -> i64 {
         self.ticks += 1;
-        EPOCH + self.ticks
+        self.clock.as_ref().map_or(EPOCH + self.ticks, |clock| clock.now())
+    }
+
+    /// Begins a new hour of the primary limit, where the last one is over.
+    pub fn begin_hour(&mut self) {
+        let (Some(clock), Some(hourly)) = (&self.clock, self.hourly) else { return };
+        if clock.now() >= self.reset {
+            (self.remaining, self.reset) = (Some(hourly), clock.now() + 3600);
+        }
     }
 
     /// Sets the clock, in seconds since 1970.

@@ -2,6 +2,8 @@
 //!
 //! In: an owner, an organisation or a person. Out: what the token's user sees there.
 
+use secrecy::ExposeSecret as _;
+
 use super::{MANNERS, SENT, wire::Repo};
 use crate::propose::forge::{
     ForgeError,
@@ -15,7 +17,7 @@ pub(super) fn list(listing: Listing<'_, '_>, forge: &'static str) -> Result<Vec<
     let Listing { http, api, token, owner } = listing;
     let host = listing.host();
     let wire = Plain::new(http, (api, host), Some(token), SENT)?;
-    let rest = Rest::new(http, Box::new(wire), MANNERS, (forge, host, owner));
+    let rest = Rest::new(http, Box::new(wire), MANNERS, (forge, host, owner), Some(token.expose_secret()));
     let asked = rest.asked("cannot list the repositories", "read:repository");
     let places = ["users", "orgs"].map(|kind| format!("/{kind}/{owner}/repos"));
     let listed =

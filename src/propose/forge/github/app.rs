@@ -250,7 +250,7 @@ pub(super) fn rest<'h>(
 ) -> Result<Rest<'h>, ForgeError> {
     let fail = |reason: &str| ForgeError::Auth { host: host.to_owned(), reason: reason.to_owned() };
     let wire = Box::new(ByOctocrab(connect(http, api, Some(token)).map_err(fail)?));
-    Ok(Rest::new(http, wire, MANNERS, (DIALECT.forge, host, about)))
+    Ok(Rest::new(http, wire, MANNERS, (DIALECT.forge, host, about), Some(token)))
 }
 
 #[cfg(test)]

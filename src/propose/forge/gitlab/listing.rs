@@ -3,6 +3,7 @@
 //! In: a group of any depth, or a person. Out: the projects that the token sees there and in the groups below, but for
 //! archived ones, which GitLab leaves out itself.
 
+use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 
 use super::{KIND, MANNERS, SENT, encoded};
@@ -25,7 +26,13 @@ pub(super) fn list(listing: Listing<'_, '_>) -> Result<Vec<Listed>, ForgeError> 
     let Listing { http, api, token, owner } = listing;
     let host = listing.host();
     let wire = Plain::new(http, (api, host), Some(token), SENT)?;
-    let rest = Rest::new(http, Box::new(wire), MANNERS, (KIND.dialect.forge, host, owner));
+    let rest = Rest::new(
+        http,
+        Box::new(wire),
+        MANNERS,
+        (KIND.dialect.forge, host, owner),
+        Some(token.expose_secret()),
+    );
     let asked = rest.asked("cannot list the projects", "read_api");
     // By their numbers, so that what is made meanwhile comes last and nothing moves from page to page.
     let query = "archived=false&simple=true&order_by=id&sort=asc";

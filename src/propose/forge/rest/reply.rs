@@ -121,11 +121,18 @@ impl Reply {
         if self.status == 403 && !named && after.is_none() {
             return None;
         }
-        let seconds = after.or_else(|| {
-            let left = self.reset()?.as_second().saturating_sub(self.now().as_second());
-            Some(left.saturating_add(1))
-        });
-        Some(seconds.map_or(UNNAMED_WAIT, |s| Duration::from_secs(s.max(0).unsigned_abs())))
+        let after = after.map(|seconds| Duration::from_secs(seconds.max(0).unsigned_abs()));
+        Some(after.or_else(|| self.until_reset()).unwrap_or(UNNAMED_WAIT))
+    }
+
+    /// Says whether and how long the next request is to wait: also after the last one that a limit allows.
+    pub fn pause(&self) -> Option<Duration> {
+        self.rate_limit().or_else(|| self.until_reset())
+    }
+
+    fn until_reset(&self) -> Option<Duration> {
+        let left = self.reset()?.as_second().saturating_sub(self.now().as_second());
+        Some(Duration::from_secs(left.saturating_add(1).max(0).unsigned_abs()))
     }
 
     /// The error of a rate limit that takes too long.
