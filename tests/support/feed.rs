@@ -119,7 +119,7 @@ impl Feed {
         let content = Content { releases: releases.to_vec(), ..Content::default() };
         let content = Arc::new(Mutex::new(content));
         let controls = Arc::new(Controls::default());
-        controls.log.record_to(Recorder { prefix: "", below: "/repos/" });
+        controls.log.record_to(Recorder { forge: "github", prefix: "", below: "/repos/" });
         let server = Server::start(Arc::new(Pages(Arc::clone(&content))), Arc::clone(&controls));
         Self { server, content, controls }
     }

@@ -7,6 +7,7 @@ use super::{
     github::{self, State},
     gitlab,
     http::{Request, Response},
+    record::Recorder,
 };
 
 /// A forge.
@@ -34,6 +35,16 @@ impl Flavor {
             Self::GitLab => "gitlab",
             Self::Gitea => "gitea",
         }
+    }
+
+    /// Writes what its API is asked.
+    pub fn recorder(self) -> Recorder {
+        let (prefix, below) = match self {
+            Self::GitHub | Self::Signing => ("/api/v3", ""),
+            Self::GitLab => ("", "/api/v4"),
+            Self::Gitea => ("/api/v1", ""),
+        };
+        Recorder { forge: self.name(), prefix, below }
     }
 
     /// The root of a repository in the API.

@@ -1,14 +1,9 @@
 //! Writes the API requests of a test binary as JSON lines, for `scripts/contract-check`.
 //!
-//! One file per test binary under Cargo's directory for test output; emptied when the binary starts. No header
+//! One file per forge and test binary under Cargo's directory for test output; emptied when the binary starts. No header
 //! that carries a token is written.
 
-use std::{
-    fs::File,
-    io::Write,
-    path::PathBuf,
-    sync::{Mutex, OnceLock},
-};
+use std::{collections::BTreeMap, fs::File, io::Write, path::PathBuf, sync::Mutex};
 
 use serde_json::json;
 
@@ -17,12 +12,14 @@ use super::http::{Request, Response};
 /// The headers that matter to the API's description.
 const HEADERS: [&str; 5] = ["accept", "content-type", "x-github-api-version", "if-none-match", "user-agent"];
 
-static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
+/// The files by their forges; `None` where one cannot be made.
+static FILES: Mutex<BTreeMap<&str, Option<File>>> = Mutex::new(BTreeMap::new());
 
-/// Writes requests to GitHub's API.
+/// Writes requests to the API of a forge.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    /// What the paths of the API start with, which is left out.
+    pub forge: &'static str,
+    /// What the paths of the API start with and those of its description do not, which is left out.
     pub prefix: &'static str,
     /// The part of the API that is recorded; empty for all of it.
     pub below: &'static str,
@@ -50,18 +47,19 @@ impl Recorder {
             "body": serde_json::from_slice::<serde_json::Value>(&request.body).ok(),
             "status": response.map(|r| r.status),
         });
-        if let Some(file) = FILE.get_or_init(open) {
+        let mut files = FILES.lock().expect("no poison");
+        if let Some(file) = files.entry(self.forge).or_insert_with(|| open(self.forge)) {
             // A lost line is no reason to fail a test that is about something else.
-            let _ = writeln!(file.lock().expect("no poison"), "{line}");
+            let _ = writeln!(file, "{line}");
         }
     }
 }
 
-fn open() -> Option<Mutex<File>> {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("github-requests");
+fn open(forge: &str) -> Option<File> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("requests").join(forge);
     std::fs::create_dir_all(&folder).ok()?;
     let program = std::env::current_exe().ok()?;
     let stem = program.file_stem()?.to_str()?;
     let name = stem.rsplit_once('-').map_or(stem, |(name, _)| name);
-    File::create(folder.join(format!("{name}.jsonl"))).ok().map(Mutex::new)
+    File::create(folder.join(format!("{name}.jsonl"))).ok()
 }

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 use secrecy::ExposeSecret as _;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::{
     Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
@@ -292,7 +293,7 @@ impl Forge for GitLab<'_> {
 
     fn unlabel(&self, number: u64, label: &str) -> Result<(), ForgeError> {
         let asked = self.asked("cannot remove a label");
-        self.change(number, &rest::fields([("remove_labels", Some(label))]), &asked).map(drop)
+        self.change(number, &json!({"remove_labels": [label]}), &asked).map(drop)
     }
 
     fn status(&self, commit: CommitId, status: &Status, page: Option<&str>) -> Result<(), ForgeError> {

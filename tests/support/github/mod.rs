@@ -35,7 +35,6 @@ use super::{
     flavor::Flavor,
     git_server::{Access, Command3, Gate, GitBackend, Refusal, unauthorized},
     http::{Handler, Request, Response, Server},
-    record::Recorder,
     repo::BareRepo,
 };
 
@@ -70,9 +69,7 @@ impl GitHub {
         let home = TempDir::new().expect("a temporary folder");
         let state = Arc::new(Mutex::new(State::default()));
         let controls = Arc::new(Controls::default());
-        if flavor.is_github() {
-            controls.log.record_to(Recorder { prefix: "/api/v3", below: "" });
-        }
+        controls.log.record_to(flavor.recorder());
         let door = Arc::new(TokenDoor(Arc::clone(&state)));
         let host = Host { flavor, git: GitBackend::new(home.path(), door), state: Arc::clone(&state) };
         let server = Server::start(Arc::new(host), Arc::clone(&controls));

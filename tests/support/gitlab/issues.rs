@@ -46,7 +46,7 @@ pub fn create(call: &Call<'_>, state: &mut State) -> Answer {
     if text("title").is_empty() {
         return Err(wrong("title is missing"));
     }
-    let labels = text("labels").split(',').map(|name| name.trim().to_owned()).collect();
+    let labels = super::merge_requests::listed(&body, "labels");
     let repo = state.repo_mut(&call.name).ok_or_else(|| not_found("Project"))?;
     let number = repo.take_number();
     let issue = Issue { title: text("title"), body: text("description"), open: true, labels };

@@ -124,9 +124,13 @@ fn users(state: &State, name: &str, ids: &Value) -> Vec<String> {
     wanted.iter().filter_map(|wanted| members.iter().find(|login| id(login) == *wanted).cloned()).collect()
 }
 
-fn listed(body: &Value, name: &str) -> Vec<String> {
-    let text = body[name].as_str().unwrap_or_default();
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+pub(super) fn listed(body: &Value, name: &str) -> Vec<String> {
+    let texts: Vec<&str> = match &body[name] {
+        Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+        one => one.as_str().into_iter().collect(),
+    };
+    let parts = texts.into_iter().flat_map(|text| text.split(',').map(str::trim));
+    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// Refuses to open one again beside another one that is open.

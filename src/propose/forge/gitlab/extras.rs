@@ -33,7 +33,7 @@ impl GitLab<'_> {
     pub(super) fn labels(&self, number: u64, labels: &[String]) -> Result<Vec<String>, ForgeError> {
         let asked = self.asked("cannot add labels");
         let line = |label: &String, why: &str| format!("the label `{label}` was not added: {why}");
-        // They are sent as one text.
+        // GitLab cuts them there.
         let (parted, whole): (Vec<&String>, Vec<&String>) =
             labels.iter().partition(|label| label.contains(','));
         let mut lines: Vec<String> =
@@ -41,8 +41,7 @@ impl GitLab<'_> {
         if whole.is_empty() {
             return Ok(lines);
         }
-        let joined = whole.iter().map(|label| label.as_str()).collect::<Vec<_>>().join(",");
-        match self.change(number, &json!({"add_labels": joined}), &asked) {
+        match self.change(number, &json!({"add_labels": whole}), &asked) {
             Ok(changed) => {
                 let missing = whole.into_iter().filter(|label| !changed.labels.contains(*label));
                 let why = "it is not in the project, and the token's user may not make it";

@@ -3,6 +3,7 @@
 //! In: the calls of [`Issues`]. Out: GitLab's answers.
 
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{GitLab, encoded};
 use crate::propose::forge::{
@@ -31,7 +32,7 @@ impl Issues for GitLab<'_> {
 
     fn open_issue(&self, title: &str, body: &str) -> Result<Issue, ForgeError> {
         let asked = self.asked("cannot open an issue");
-        let new = fields([("title", Some(title)), ("description", Some(body)), ("labels", Some(LABEL))]);
+        let new = json!({"title": title, "description": body, "labels": [LABEL]});
         Ok(self.put(Method::Post(&new), &self.at("/issues"), &asked)?.json::<Listed>(&asked)?.into())
     }
 
