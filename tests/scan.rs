@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 use uplinker::pins::{Inventory, PinKind, ScanOptions, SkipReason, scan};
 use uplinker::repo::{BlobId, Entry, GitTree, Mode, RepoPath, Tree, TreeError};
 
+#[path = "clusters/mod.rs"]
+mod clusters;
 #[path = "support/processor.rs"]
 mod processor;
 #[path = "rounds/mod.rs"]
@@ -342,24 +344,6 @@ fn set(generator: &str) -> String {
          template:\n    metadata: {{name: 'mesh-{{{{name}}}}'}}\n    spec:\n      source: {{repoURL: https://helm.linkerd.io/edge, chart: \
          linkerd-control-plane, targetRevision: '{{{{version}}}}'}}\n      destination: {{name: '{{{{name}}}}'}}\n"
     )
-}
-
-#[test]
-fn a_release_that_many_clusters_build_alike_is_one_deployment() {
-    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: crds, namespace: linkerd}\n\
-                   spec: {chart: {spec: {chart: linkerd-crds, version: 2026.8.2, sourceRef: {kind: HelmRepository, name: linkerd}}}}\n";
-    let build = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: mesh, namespace: flux-system}\n\
-                 spec: {path: mesh, sourceRef: {kind: GitRepository, name: flux-system}}\n";
-    let files = [
-        ("clusters/a/mesh.yaml", build),
-        ("clusters/b/mesh.yaml", build),
-        ("mesh/kustomization.yaml", "resources: [release.yaml]\n"),
-        ("mesh/release.yaml", release),
-    ];
-    let files = files.map(|(path, text)| (path, text.as_bytes()));
-    let found = scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap();
-    let told: Vec<_> = found.facts.deployments.iter().map(|d| (d.path.as_str(), d.line)).collect();
-    assert_eq!(told, [("mesh/release.yaml", 1)]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use globset::GlobBuilder;
 
 use super::{
     read::{self, ReadError},
+    repositories::Repositories,
     value::{Scalar, Source, Value},
 };
 use crate::{
@@ -77,6 +78,9 @@ pub trait Files: Sync {
     /// Tells whether a regular file has this path.
     fn has(&self, path: &str) -> bool;
 
+    /// Tells whether the root of a repository, as deployers call it, may be the root of the tree.
+    fn has_root_of(&self, repository: &str) -> bool;
+
     /// Tells whether a folder has this path (`""` is the root).
     fn has_folder(&self, folder: &str) -> bool {
         !self.below(folder).is_empty()
@@ -87,6 +91,7 @@ pub trait Files: Sync {
 pub struct TreeFiles<'t> {
     tree: &'t dyn Tree,
     ceilings: Ceilings,
+    repositories: Repositories,
     kept: Mutex<Kept>,
 }
 
@@ -107,7 +112,12 @@ struct KeptFile {
 impl<'t> TreeFiles<'t> {
     /// Reads a tree; a file over the ceilings is not read.
     pub fn new(tree: &'t dyn Tree, ceilings: Ceilings) -> Self {
-        Self { tree, ceilings, kept: Mutex::default() }
+        Self { tree, ceilings, repositories: Repositories::default(), kept: Mutex::default() }
+    }
+
+    /// Takes in which repositories the tree has folders of.
+    pub fn of(self, repositories: Repositories) -> Self {
+        Self { repositories, ..self }
     }
 
     /// Lets go of what is kept, where what is read next is something else.
@@ -196,6 +206,10 @@ impl Files for TreeFiles<'_> {
 
     fn has(&self, path: &str) -> bool {
         self.tree.entry(path).is_some_and(is_regular)
+    }
+
+    fn has_root_of(&self, repository: &str) -> bool {
+        self.repositories.has_root_of(repository)
     }
 }
 

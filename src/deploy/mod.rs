@@ -29,6 +29,7 @@ mod oracle;
 #[cfg(test)]
 mod origins;
 pub mod read;
+pub mod repositories;
 pub mod schema;
 pub mod selector;
 pub mod strvals;
@@ -49,4 +50,5 @@ pub use installation::{Installations, Mark, Role, Root, installations};
 pub use kinds::Deployer;
 pub use note::{About, Bound, Note};
 pub use object::{Labels, Object};
+pub use repositories::Repositories;
 pub use value::{Map, Origin, Part, Scalar, Source, Value};

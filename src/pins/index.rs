@@ -3,7 +3,7 @@
 //! In: every file that passed the screen. Out: small facts by name: chart sources, releases, namespaces, local
 //! charts, kustomizations, Flux and Argo CD roots, ConfigMaps. No pins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     applier::says_replace,
@@ -13,7 +13,12 @@ use super::{
     origin::{Origin, Ours},
     place::Place,
 };
-use crate::{deploy::kinds, linkerd::PROXY_VERSION, repo::RepoPath, yaml::Node};
+use crate::{
+    deploy::{Files, Repositories, kinds, repositories},
+    linkerd::PROXY_VERSION,
+    repo::RepoPath,
+    yaml::Node,
+};
 
 /// Facts of all files.
 #[derive(Debug, Default)]
@@ -26,6 +31,8 @@ pub(super) struct Index {
     pub kustomizations: BTreeMap<String, Kustomization>,
     /// Flux Kustomizations, and Argo CD sources that deploy a folder.
     pub roots: Vec<Root>,
+    /// The addresses of what Flux calls by name.
+    pub sources: BTreeMap<String, BTreeSet<String>>,
     /// Files with objects that make others, wherever what they read may lie.
     pub makers: Vec<RepoPath>,
     /// Files with objects that ask for a chart, or tell the injector something.
@@ -84,6 +91,8 @@ pub(super) struct Root {
     pub namespace: Option<String>,
     /// The folder.
     pub folder: String,
+    /// The repository that it is asked of, where that is said.
+    pub repository: Option<String>,
     /// Whether it is a Flux Kustomization.
     pub flux: bool,
     /// Whether it deletes from the cluster what leaves the folder.
@@ -160,10 +169,25 @@ impl Index {
         }
         self.kustomizations.extend(other.kustomizations);
         self.roots.extend(other.roots);
+        for (name, urls) in other.sources {
+            self.sources.entry(name).or_default().extend(urls);
+        }
         self.makers.extend(other.makers);
         self.objects.extend(other.objects);
         self.leading.extend(other.leading);
         self.referable.extend(other.referable);
+    }
+
+    /// Finds out which repositories the tree has folders of, and leaves out the roots of others.
+    pub fn settle(&mut self, files: &dyn Files) -> Repositories {
+        let is_here = |root: &&Root| !root.folder.is_empty() && files.has_folder(&root.folder);
+        let here = self.roots.iter().filter(is_here).filter_map(|root| root.repository.clone());
+        let repositories = Repositories::new(here.collect(), &self.sources);
+        self.roots.retain(|root| {
+            let is_ours = || root.repository.as_ref().is_none_or(|name| repositories.has_root_of(name));
+            !root.folder.is_empty() || is_ours()
+        });
+        repositories
     }
 
     fn object(&mut self, file: &File, object: &Object<'_>) {
@@ -182,6 +206,12 @@ impl Index {
             ("argoproj.io", "Application") => {
                 self.roots.extend(spec.map(|s| argo_roots(name, at(), s)).unwrap_or_default());
                 self.releases.extend(spec.map(|s| argo_releases(&path, s)).unwrap_or_default());
+            }
+            ("source.toolkit.fluxcd.io", kind) => {
+                if let Some(url) = spec.and_then(|spec| spec.text(&["url"])) {
+                    let urls = self.sources.entry(repositories::referred(kind, name)).or_default();
+                    urls.insert(repositories::address(url));
+                }
             }
             ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance") => self.makers.push(path),
             ("argoproj.io", "ApplicationSet") => {
@@ -207,6 +237,10 @@ fn flux_root(name: &str, (path, line, namespace): At, spec: Node<'_>) -> Root {
         name: Some(name.to_owned()),
         namespace,
         folder: clean_folder(folder),
+        repository: spec
+            .text(&["sourceRef", "kind"])
+            .zip(spec.text(&["sourceRef", "name"]))
+            .map(|(kind, name)| repositories::referred(kind, name)),
         flux: true,
         prunes: spec.text(&["prune"]) == Some("true"),
         replaces: spec.text(&["force"]) == Some("true")
@@ -217,8 +251,10 @@ fn flux_root(name: &str, (path, line, namespace): At, spec: Node<'_>) -> Root {
 }
 
 fn argo_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
-    let folders = argo_sources(spec).into_iter().filter_map(|s| s.text(&["path"]));
-    folders.map(|folder| argo_root(name, at.clone(), spec, folder)).collect()
+    let of_folder = |source: &Node<'_>| source.text(&["chart"]).is_none_or(str::is_empty);
+    let sources = argo_sources(spec).into_iter().filter(of_folder);
+    let folders = sources.filter_map(|s| Some((s.text(&["path"])?, s.text(&["repoURL"]))));
+    folders.map(|of| argo_root(name, at.clone(), spec, of)).collect()
 }
 
 /// Of a path that is a template, the folders that a generator lists are known: as far as they have no wildcard.
@@ -229,15 +265,20 @@ fn argo_set_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
     let listed =
         || directories().filter_map(|d| Some(d.text(&["path"])?.split('*').next().unwrap_or_default()));
     let sources = argo_sources(template);
-    let folders =
-        sources.iter().filter_map(|s| s.text(&["path"])).flat_map(|path| match path.contains("{{") {
-            true => listed().collect::<Vec<_>>(),
-            false => vec![path],
-        });
-    folders.map(|folder| argo_root(name, at.clone(), template, folder)).collect()
+    let folders = sources.iter().filter_map(|s| Some((s.text(&["path"])?, s.text(&["repoURL"]))));
+    let folders = folders.flat_map(|(path, url)| match path.contains("{{") {
+        true => listed().map(|folder| (folder, url)).collect::<Vec<_>>(),
+        false => vec![(path, url)],
+    });
+    folders.map(|of| argo_root(name, at.clone(), template, of)).collect()
 }
 
-fn argo_root(name: &str, (path, line, namespace): At, spec: Node<'_>, folder: &str) -> Root {
+fn argo_root(
+    name: &str,
+    (path, line, namespace): At,
+    spec: Node<'_>,
+    (folder, url): (&str, Option<&str>),
+) -> Root {
     let policy = spec.get("syncPolicy");
     let options = policy.and_then(|p| p.get("syncOptions")).into_iter().flat_map(Node::items);
     let keeps = options.filter_map(|option| option.as_str()).any(|option| option == "Prune=false");
@@ -248,6 +289,7 @@ fn argo_root(name: &str, (path, line, namespace): At, spec: Node<'_>, folder: &s
         name: Some(name.to_owned()),
         namespace,
         folder: clean_folder(folder),
+        repository: url.filter(|url| !url.contains("{{")).map(repositories::address),
         flux: false,
         prunes: prunes && !keeps,
         replaces: false,

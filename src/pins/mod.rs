@@ -45,7 +45,7 @@ use crate::{
     yaml::{Ceilings, Route},
 };
 
-pub use crate::deploy::{Labels, Root, kustomize::is_kustomization, tree_chart::Evaluate};
+pub use crate::deploy::{Labels, Repositories, Root, kustomize::is_kustomization, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
 pub use home::Home;
@@ -53,6 +53,7 @@ pub use key::{PinKey, Within};
 pub use origin::{canonical, lies_in};
 pub use other::{Mention, mentions};
 pub use rendered::{Marks, marks};
+pub use rivals::Rival;
 pub use run::scan;
 
 /// What the operator and the repository say of a scan.
@@ -371,6 +372,8 @@ pub struct Facts {
     pub labels: BTreeMap<Arc<str>, Labels>,
     /// The files from which what the pins are in is deployed, each with those that it reads.
     pub roots: Vec<Root>,
+    /// The repositories of which folders are in the tree, as deployers call them.
+    pub repositories: Repositories,
     /// Whether there are more of them than are looked at, so that none is known.
     pub rootless: bool,
     /// Text outside deployable files that would render or install an old release again.
@@ -422,17 +425,6 @@ pub struct Generator {
     pub version: EdgeVersion,
     /// How it names it.
     pub form: Form,
-}
-
-/// A configuration of another update bot that covers Linkerd.
-#[derive(Clone, Debug, Hash)]
-pub struct Rival {
-    /// The file.
-    pub path: RepoPath,
-    /// `Renovate` or `Dependabot`.
-    pub bot: &'static str,
-    /// The rule that leaves the pins to uplinker, as text to paste.
-    pub rule: String,
 }
 
 // === impl Inventory ===

@@ -4,10 +4,21 @@
 //! unless such a rule is there already.
 
 use super::{
-    Pin, PinKind, Rival,
+    Pin, PinKind,
     corpus::{Corpus, File},
 };
-use crate::yaml::Node;
+use crate::{repo::RepoPath, yaml::Node};
+
+/// A configuration of another update bot that covers Linkerd.
+#[derive(Clone, Debug, Hash)]
+pub struct Rival {
+    /// The file.
+    pub path: RepoPath,
+    /// `Renovate` or `Dependabot`.
+    pub bot: &'static str,
+    /// The rule that leaves the pins to uplinker, as text to paste.
+    pub rule: String,
+}
 
 /// Where Renovate looks for its configuration (docs.renovatebot.com/configuration-options).
 const RENOVATE: [&str; 9] = [

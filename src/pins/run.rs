@@ -89,15 +89,12 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         return Ok(inventory);
     }
     let corpus = Corpus::new(tree, options);
-    let index = index(tree, &corpus, &screened.hits);
+    let mut index = index(tree, &corpus, &screened.hits);
+    let files = TreeFiles::new(tree, options.ceilings());
+    inventory.facts.repositories = index.settle(&files);
+    let files = files.of(inventory.facts.repositories.clone());
     let layout = Layout::new(&index);
-    let context = Context {
-        corpus: &corpus,
-        files: &TreeFiles::new(tree, options.ceilings()),
-        index: &index,
-        layout: &layout,
-        options,
-    };
+    let context = Context { corpus: &corpus, files: &files, index: &index, layout: &layout, options };
     let results = parallel::fold(&screened.hits, |all: &mut FileResult, hit| {
         let entry = tree.entries().get(hit.entry);
         entry.into_iter().for_each(|entry| all.append(look(&context, entry, hit)));

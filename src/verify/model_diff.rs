@@ -38,8 +38,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         }
     }
     let edited = Overlay::new(input.before, input.changes);
-    let (before, after) =
-        (TreeFiles::new(input.before, Ceilings::default()), TreeFiles::new(&edited, Ceilings::default()));
+    let files =
+        |tree| TreeFiles::new(tree, Ceilings::default()).of(input.inventory.facts.repositories.clone());
+    let (before, after) = (files(input.before), files(&edited));
     let regenerated = Regenerated::of(input);
     let compared = deploy::compare(&before, &after, &entries, &replaced, &|object| regenerated.has(object));
     let mut findings: Vec<Finding> = compared.differences.into_iter().map(finding).collect();

@@ -6,7 +6,8 @@ use crate::{
         files::Files,
         note::{About, Note},
         object::Object,
-        value::Value,
+        repositories,
+        value::{Scalar, Value},
     },
     repo::RepoPath,
 };
@@ -28,7 +29,12 @@ impl Source<'_> {
         let written = self.value.text(&["path"]).unwrap_or(".".into());
         let clean = written.trim_start_matches('/');
         let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
-        (folder.is_empty() || self.files.has_folder(&folder)).then_some(folder)
+        let url = self.value.scalar(&["repoURL"]).and_then(Scalar::known);
+        let is_here = match folder.is_empty() {
+            true => url.is_none_or(|url| self.files.has_root_of(&repositories::address(&url))),
+            false => self.files.has_folder(&folder),
+        };
+        is_here.then_some(folder)
     }
 
     /// Notes something about the Application.

@@ -1,7 +1,7 @@
 //! What kustomize-controller builds of a Kustomization.
 //!
 //! Sources: `github.com/fluxcd/pkg/kustomize/kustomize_generator.go`, and `build` and `apply` of kustomize-controller.
-//! The folder is looked for in this tree, whatever the source. Without a kustomization every manifest below is taken in,
+//! The folder is looked for in this tree, whatever the source, unless it is the root. Without a kustomization every manifest below is taken in,
 //! and every kustomization of a folder below.
 
 use super::{KUSTOMIZATIONS, substitute::Variables};
@@ -14,6 +14,7 @@ use crate::{
         kustomize::{self, NAMES},
         note::{About, Note},
         object::Object,
+        repositories,
         value::{Scalar, Value},
     },
     repo::RepoPath,
@@ -65,7 +66,7 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     let none = Value::empty();
     let spec = object.value.get("spec").unwrap_or(&none);
     let path = spec.scalar(&["path"]).cloned().unwrap_or_else(|| Scalar::made("."));
-    let Some(folder) = folder_of(&path, files) else {
+    let Some(folder) = folder_of(&path, spec, files) else {
         let over = added(files, object.file.folder(), &none, spec);
         build = kustomize::build_over(files, &object.file, &over);
         build.notes.push(note(About::Remote(path.text().into_owned())));
@@ -105,14 +106,20 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     build
 }
 
-fn folder_of(path: &Scalar, files: &dyn Files) -> Option<String> {
+fn folder_of(path: &Scalar, spec: &Value, files: &dyn Files) -> Option<String> {
     if path.unknown_to().is_some() {
         return None;
     }
     let written = path.text();
     let clean = written.trim_start_matches('/');
     let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
-    (folder.is_empty() || files.has_folder(&folder)).then_some(folder)
+    let source = |key| spec.text(&["sourceRef", key]);
+    let source = source("kind").zip(source("name")).map(|(kind, name)| repositories::referred(&kind, &name));
+    let is_here = match folder.is_empty() {
+        true => source.is_none_or(|source| files.has_root_of(&source)),
+        false => files.has_folder(&folder),
+    };
+    is_here.then_some(folder)
 }
 
 fn set_metadata(object: &mut Object, part: &str, key: &str, value: &Value) {

@@ -64,4 +64,8 @@ impl Files for Watch<'_> {
     fn has(&self, path: &str) -> bool {
         self.files.has(path)
     }
+
+    fn has_root_of(&self, repository: &str) -> bool {
+        self.files.has_root_of(repository)
+    }
 }

@@ -1,0 +1,82 @@
+//! Repositories that several clusters are built out of.
+
+use uplinker::pins::{Inventory, ScanOptions, scan};
+
+use super::MemoryTree;
+
+#[test]
+fn a_release_that_many_clusters_build_alike_is_one_deployment() {
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: crds, namespace: linkerd}\n\
+                   spec: {chart: {spec: {chart: linkerd-crds, version: 2026.8.2, sourceRef: {kind: HelmRepository, name: linkerd}}}}\n";
+    let build = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: mesh, namespace: flux-system}\n\
+                 spec: {path: mesh, sourceRef: {kind: GitRepository, name: flux-system}}\n";
+    let files = [
+        ("clusters/a/mesh.yaml", build),
+        ("clusters/b/mesh.yaml", build),
+        ("mesh/kustomization.yaml", "resources: [release.yaml]\n"),
+        ("mesh/release.yaml", release),
+    ];
+    let files = files.map(|(path, text)| (path, text.as_bytes()));
+    let found = scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap();
+    let told: Vec<_> = found.facts.deployments.iter().map(|d| (d.path.as_str(), d.line)).collect();
+    assert_eq!(told, [("mesh/release.yaml", 1)]);
+}
+
+/// Two clusters of one repository, and what they take out of others.
+fn clusters(more: &str) -> Inventory {
+    let build = |name: &str, source: &str, path: &str| {
+        format!(
+            "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
+             spec: {{path: {path}, prune: true, sourceRef: {{kind: GitRepository, name: {source}}}}}\n"
+        )
+    };
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: mesh, namespace: linkerd}\nspec: {chart: {spec: \
+                   {chart: linkerd-control-plane, version: 2026.8.2, sourceRef: {kind: HelmRepository, name: linkerd}}}}\n";
+    let source = |name: &str, url: &str| {
+        format!(
+            "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: {name}}}\nspec: {{url: '{url}'}}\n"
+        )
+    };
+    let sources =
+        [source("fleet", "https://github.com/acme/fleet"), source("team", "ssh://git@github.com/acme/team")];
+    let teams = sources.concat() + &build("team", "team", "./") + more;
+    let mut files = vec![("teams/team.yaml".to_owned(), teams)];
+    for cluster in ["a", "b"] {
+        let mesh = build("mesh", "fleet", &format!("./mesh/{cluster}"));
+        files.push((
+            format!("clusters/{cluster}/all.yaml"),
+            mesh + &build("teams", "fleet", "./teams")
+                + &build("cluster", "fleet", &format!("clusters/{cluster}")),
+        ));
+        files.push((format!("mesh/{cluster}/release.yaml"), release.to_owned()));
+    }
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap()
+}
+
+#[test]
+fn the_root_of_another_repository_is_not_the_root_of_this_one() {
+    let application = |url: &str| {
+        format!(
+            "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: shop, namespace: argocd}}\n\
+             spec: {{source: {{repoURL: '{url}', path: .}}}}\n"
+        )
+    };
+    let chart = "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: nginx, namespace: argocd}\n\
+                 spec: {source: {repoURL: 'https://charts.example.com', path: '', chart: nginx, targetRevision: 1.0.0}}\n";
+    let apart = |more: &str| {
+        let found = clusters(more);
+        let names: Vec<String> = found.facts.installations.iter().map(ToString::to_string).collect();
+        let mut appliers: Vec<String> =
+            found.facts.appliers.values().flatten().map(|applier| applier.name.clone()).collect();
+        appliers.dedup();
+        (names, appliers)
+    };
+    let two = (vec!["a".to_owned(), "b".to_owned()], vec!["mesh".to_owned()]);
+    for more in [String::new(), application("https://github.com/acme/shop"), chart.to_owned()] {
+        assert_eq!(apart(&more), two, "{more}");
+    }
+    // Argo CD calls by its address what Flux calls by a name.
+    let own = apart(&application("git@github.com:acme/fleet.git"));
+    assert!(own.1.contains(&"shop".to_owned()), "it takes all in: {own:?}");
+}
