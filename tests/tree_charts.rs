@@ -135,6 +135,74 @@ fn values_and_literals_are_pins_of_what_reads_them() {
     }
 }
 
+/// Says whether a release that stands at a place (`path:line:column`) is one of those that move.
+fn moves(inventory: &Inventory, place: &str) -> bool {
+    let (file, column) = place.rsplit_once(':').unwrap();
+    let column: usize = column.parse().unwrap();
+    inventory.pins.iter().any(|pin| {
+        let at = &pin.site;
+        // A pin begins where its scalar does, the quote included.
+        let around = at.column.saturating_sub(2)..=at.column + pin.value.len();
+        pin.kind != PinKind::Other
+            && pin.stays.is_none()
+            && format!("{}:{}", pin.path, at.line) == file
+            && around.contains(&column)
+    })
+}
+
+/// Lists what a scan gets wrong of what Helm reads, as `scripts/helm-generated` has found it.
+fn wrong(inventory: &Inventory, expected: &[(String, String, bool)]) -> Vec<String> {
+    let differs = |(place, _, is_read): &&(String, String, bool)| moves(inventory, place) != *is_read;
+    expected
+        .iter()
+        .filter(differs)
+        .map(|(place, text, is_read)| format!("{place} {text} {is_read}"))
+        .collect()
+}
+
+/// Gives each pin that moves the release after the last of those trees.
+fn moved(tree: &MemoryTree, inventory: &Inventory) -> MemoryTree {
+    let mut moved = MemoryTree::default();
+    for entry in tree.entries() {
+        let mut text = String::from_utf8(tree.read(entry.id).unwrap()).unwrap();
+        let here = inventory.pins.iter().filter(|p| p.path == entry.path && p.stays.is_none());
+        let mut spans: Vec<_> = here.map(|pin| pin.site.span.clone()).collect();
+        spans.sort_by_key(|span| span.start);
+        for span in spans.into_iter().rev() {
+            let number = text[span.clone()].rfind('.').unwrap() + span.start + 1;
+            text.replace_range(number..=number, "3");
+        }
+        moved.add(entry.path.as_str(), &text, Mode::File);
+    }
+    moved
+}
+
+#[test]
+fn what_helm_reads_moves_and_nothing_else() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/helm_trees");
+    let mut repositories: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    repositories.sort();
+    assert!(repositories.len() >= 24);
+    let helm = evaluator(Helm::LIMITS, None);
+    for repository in repositories {
+        let text = fs::read_to_string(repository.join("expected.json")).unwrap();
+        let expected: Vec<(String, String, bool)> = serde_json::from_str(&text).unwrap();
+        let tree = MemoryTree::of_folder(&repository.join("before"));
+        let before = scanned(&tree, Some(helm.clone()));
+        assert_eq!(wrong(&before, &expected), [""; 0], "{}", repository.display());
+        assert_eq!(before.skipped, [], "{}", repository.display());
+        let after = scanned(&moved(&tree, &before), Some(helm.clone()));
+        assert_eq!(wrong(&after, &expected), [""; 0], "{} after the move", repository.display());
+        let old = after.pins.iter().filter(|pin| pin.kind != PinKind::Other && pin.stays.is_none());
+        let old: Vec<_> = old.filter(|pin| !pin.value.ends_with("26.8.3")).collect();
+        assert!(old.is_empty(), "{}: {old:?}", repository.display());
+        // Without Helm less may be followed, and nothing else is.
+        let plain = scanned(&tree, None);
+        let more = wrong(&plain, &expected).into_iter().filter(|line| line.ends_with("false"));
+        assert_eq!(more.collect::<Vec<_>>(), [""; 0], "{} without Helm", repository.display());
+    }
+}
+
 const CHART: (&str, &str) = ("c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n");
 const VALUES: (&str, &str) = ("c/values.yaml", "version: 2026.8.2\n");
 const APPLICATION: (&str, &str) = (

@@ -35,12 +35,62 @@ pub fn dependencies(
 
 /// Lists the keys under which a chart in a folder of the tree has the values of what it depends on.
 pub fn keys(files: &dyn Files, folder: &str) -> Vec<String> {
-    let key = |of: &Value| {
-        let key = of.text(&["alias"]).filter(|alias| !alias.is_empty()).or_else(|| of.text(&["name"]));
-        key.map(|key| key.into_owned())
-    };
     let named = named(files, folder);
     named.iter().flat_map(|(_, chart)| chart.list_at(DEPENDENCIES)).filter_map(key).collect()
+}
+
+/// A chart that one of the tree takes in, at whatever depth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inner {
+    /// The keys under which the outermost chart has its values.
+    pub keys: Vec<String>,
+    /// Its name.
+    pub chart: String,
+    /// Where it is from; `None` where it lies in `charts/`.
+    pub repository: Option<String>,
+    /// Its version as written.
+    pub version: String,
+}
+
+/// Lists the charts that a chart in a folder of the tree takes in, switched on or not.
+pub fn inner(files: &dyn Files, folder: &str) -> Vec<Inner> {
+    let mut found = Vec::new();
+    take_inner(files, folder, &[], DEPTH, &mut found);
+    found
+}
+
+fn take_inner(files: &dyn Files, folder: &str, above: &[String], depth: usize, found: &mut Vec<Inner>) {
+    if depth == 0 {
+        return;
+    }
+    let chart = named(files, folder);
+    for item in chart.iter().flat_map(|(_, chart)| chart.list_at(DEPENDENCIES)) {
+        let (Some(name), Some(key)) = (item.text(&["name"]), key(item)) else { continue };
+        let keys = [above, &[key]].concat();
+        let text = |key: &str| item.text(&[key]).map(|text| text.into_owned());
+        let repository = text("repository");
+        if let Some(local) = local(files, folder, &name, repository.as_deref().unwrap_or_default()) {
+            take_inner(files, local.as_str(), &keys, depth - 1, found);
+        }
+        let version = text("version").unwrap_or_default();
+        found.push(Inner { keys, chart: name.into_owned(), repository, version });
+    }
+}
+
+/// Returns the key of the values of a dependency.
+fn key(of: &Value) -> Option<String> {
+    let key = of.text(&["alias"]).filter(|alias| !alias.is_empty()).or_else(|| of.text(&["name"]));
+    key.map(|key| key.into_owned())
+}
+
+/// Returns the folder of the tree that a dependency lies in.
+fn local(files: &dyn Files, folder: &str, name: &str, repository: &str) -> Option<RepoPath> {
+    let local = match repository.strip_prefix("file://") {
+        Some(to) => RepoPath::resolve(folder, to),
+        None if repository.is_empty() => RepoPath::resolve(folder, &format!("charts/{name}")),
+        None => None,
+    };
+    local.filter(|folder| tree_chart::is_chart(files, folder.as_str()))
 }
 
 /// Reads the file that names what a chart depends on. Helm 2 had one of its own for that.
@@ -112,12 +162,7 @@ impl Umbrella<'_> {
         let text = name.text();
         let address = value.scalar(&["repository"]).cloned().unwrap_or_else(|| Scalar::made(""));
         let written = address.text();
-        let local = match written.strip_prefix("file://") {
-            Some(to) => RepoPath::resolve(&self.folder, to),
-            None if written.is_empty() => RepoPath::resolve(&self.folder, &format!("charts/{text}")),
-            None => None,
-        };
-        let local = local.filter(|folder| tree_chart::is_chart(self.files, folder.as_str()));
+        let local = local(self.files, &self.folder, &text, &written);
         if local.is_none() && !(self.wanted)(&text) {
             return None;
         }
@@ -129,14 +174,13 @@ impl Umbrella<'_> {
             }
             _ => Repository::Address(address.clone()),
         };
-        let key = value.text(&["alias"]).filter(|alias| !alias.is_empty()).unwrap_or_else(|| text.clone());
         Some(Dependency {
             value,
             number,
             chart: local.map_or_else(|| name.clone(), |folder| Scalar::made(folder.as_str())),
             repository,
             version: value.scalar(&["version"]).map(|written| self.locked(&text, number, written)),
-            key: key.into_owned(),
+            key: key(value)?,
         })
     }
 

@@ -2,13 +2,7 @@
 //!
 //! In: the corpus, the index, the layout. Out: answers by name. No shape asks another shape.
 
-use super::{
-    ScanOptions,
-    corpus::Corpus,
-    index::{Index, LocalChart},
-    layout::Layout,
-    other,
-};
+use super::{ScanOptions, corpus::Corpus, index::Index, layout::Layout, other};
 use crate::{deploy::TreeFiles, repo::RepoPath};
 
 /// The repository as a shape sees it.
@@ -38,8 +32,8 @@ impl<'c> Context<'c> {
         })
     }
 
-    /// Returns the chart in a folder of the tree.
-    pub fn local_chart(&self, folder: &str) -> Option<&'c LocalChart> {
-        self.index.charts.get(folder)
+    /// Returns the name of the chart in a folder of the tree.
+    pub fn local_chart(&self, folder: &str) -> Option<&'c str> {
+        self.index.charts.get(folder).map(String::as_str)
     }
 }

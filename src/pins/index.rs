@@ -6,12 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    applier::says_replace,
-    corpus::File,
-    is_kustomization,
-    object::Object,
-    origin::{Origin, Ours},
-    place::Place,
+    applier::says_replace, corpus::File, is_kustomization, object::Object, origin::Origin, place::Place,
 };
 use crate::{
     deploy::{Files, Repositories, kinds, repositories},
@@ -25,8 +20,8 @@ use crate::{
 pub(super) struct Index {
     /// HelmReleases that say their chart.
     pub releases: Vec<Release>,
-    /// Charts in the tree, by folder.
-    pub charts: BTreeMap<String, LocalChart>,
+    /// The names of charts in the tree, by folder.
+    pub charts: BTreeMap<String, String>,
     /// Kustomizations, by folder.
     pub kustomizations: BTreeMap<String, Kustomization>,
     /// Flux Kustomizations, and Argo CD sources that deploy a folder.
@@ -50,25 +45,6 @@ pub(super) struct Release {
     pub path: RepoPath,
     /// The chart, empty where it is only referred to.
     pub chart: String,
-}
-
-/// A chart in the tree.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LocalChart {
-    /// Its name.
-    pub name: Option<String>,
-    /// The key of each dependency's values (alias or name) with its chart, repository and version.
-    pub dependencies: Vec<Dependency>,
-}
-
-/// One dependency of a local chart.
-#[derive(Clone, Debug)]
-pub(super) struct Dependency {
-    /// The key under which the umbrella's values hold it.
-    pub key: String,
-    pub chart: String,
-    pub repository: Option<String>,
-    pub version: String,
 }
 
 /// A kustomization in the tree.
@@ -106,15 +82,6 @@ pub(super) struct Root {
 /// Where an object stands: its file, its line from 1, its namespace.
 type At = (RepoPath, usize, Option<String>);
 
-// === impl Dependency ===
-
-impl Dependency {
-    /// Says whose chart it is.
-    pub fn ours(&self, mirrors: &[String]) -> Option<Ours> {
-        Ours::judge(&self.chart, &repository_origin(self.repository.as_deref()), &self.version, mirrors)
-    }
-}
-
 /// Reads a `repository` of Chart.yaml: an address, `file://`, or the name of a repository on somebody's machine.
 pub(super) fn repository_origin(repository: Option<&str>) -> Origin {
     match repository.map(str::trim).filter(|r| !r.is_empty()) {
@@ -136,10 +103,9 @@ impl Index {
         let mut index = Self::default();
         let place = Place::of(file);
         let name = file.path.name();
-        if name == "Chart.yaml" || name == "requirements.yaml" {
+        if name == "Chart.yaml" {
             let name = place.stream.roots().find_map(|root| root.text(&["name"]).map(str::to_owned));
-            let dependencies = place.stream.roots().flat_map(dependencies).collect();
-            index.charts.insert(file.path.folder().to_owned(), LocalChart { name, dependencies });
+            index.charts.extend(name.map(|name| (file.path.folder().to_owned(), name)));
         }
         if is_kustomization(name) {
             let roots = place.stream.roots().next();
@@ -162,11 +128,7 @@ impl Index {
     /// Adds the facts of another file.
     pub fn absorb(&mut self, other: Self) {
         self.releases.extend(other.releases);
-        for (folder, chart) in other.charts {
-            let there = self.charts.entry(folder).or_default();
-            there.name = there.name.take().or(chart.name);
-            there.dependencies.extend(chart.dependencies);
-        }
+        self.charts.extend(other.charts);
         self.kustomizations.extend(other.kustomizations);
         self.roots.extend(other.roots);
         for (name, urls) in other.sources {
@@ -313,16 +275,6 @@ pub(super) fn argo_sources(spec: Node<'_>) -> Vec<Node<'_>> {
 /// Brings a folder as deployers write it (`./a/b/`) to the form of the tree (`a/b`).
 pub(super) fn clean_folder(folder: &str) -> String {
     folder.split('/').filter(|p| !p.is_empty() && *p != ".").collect::<Vec<_>>().join("/")
-}
-
-fn dependencies(root: Node<'_>) -> Vec<Dependency> {
-    let read = |item: Node<'_>| {
-        let chart = item.text(&["name"])?.to_owned();
-        let key = item.text(&["alias"]).unwrap_or(&chart).to_owned();
-        let repository = item.text(&["repository"]).map(str::to_owned);
-        Some(Dependency { key, chart, repository, version: item.text(&["version"])?.to_owned() })
-    };
-    root.get("dependencies").into_iter().flat_map(Node::items).filter_map(read).collect()
 }
 
 fn kustomization(file: &File, root: Node<'_>) -> Kustomization {

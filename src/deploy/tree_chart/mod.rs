@@ -42,6 +42,8 @@ const OVER: usize = 3;
 const RENDERS: usize = 24;
 /// The name of a release that nobody names.
 const RELEASE: &str = "release-name";
+/// What a chart has of its own, and Flux puts other files in the place of.
+const OWN_VALUES: &str = "values.yaml";
 /// The namespace of a release that nobody names.
 const NAMESPACE: &str = "default";
 
@@ -94,12 +96,15 @@ impl<'c> Charts<'c> {
         if release.chart.unknown_to().is_some() || !files.has(inside.as_str()) {
             return None;
         }
-        let package = match Package::read(files, &inside, self.foreign) {
+        let mut package = match Package::read(files, &inside, self.foreign) {
             Ok(package) if (self.foreign)(&package.name) || !package.has_templates() => return None,
             Ok(package) => package,
             Err(note) => return Some(Rendered { notes: vec![note], ..Rendered::default() }),
         };
         let values = super::chart::layered(&in_tree(&package, release, files)).value;
+        if !release.own_values {
+            package.files.retain(|file| file.place != OWN_VALUES);
+        }
         let given = go_yaml::document(&values).text().into_owned();
         if !(self.concerns)(&mut package.texts().chain([&*given])) {
             return None;

@@ -1,15 +1,14 @@
 //! A folder of the tree as a chart: what Helm would be given of it.
 //!
 //! Source: helm's `pkg/chart/loader` and `pkg/action/dependency.go`. A dependency at a `file://` address is what
-//! `helm dependency build` makes of it: a copy below `charts/`. One that is not in the tree is left out, so that the rest
-//! can be looked at.
+//! `helm dependency build` makes of it: a copy below `charts/`. In the place of one that is not in the tree stands an empty
+//! chart, so that the rest can be looked at.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     deploy::{
         files::{FileError, Files},
-        go_yaml,
         note::{About, Bound, Note},
         value::{Scalar, Source, Value},
     },
@@ -159,20 +158,12 @@ impl Reader<'_> {
         let depth = depth.checked_sub(1).ok_or_else(|| Note::new(&path, About::Cycle(folder.to_owned())))?;
         let name = chart.text(&["name"]).unwrap_or_default().into_owned();
         let left_out = self.dependencies(&chart, (folder, place), &path, depth)?;
-        self.own_files(folder, place, &path, &left_out)?;
-        if left_out.is_empty() {
-            return Ok((name, is_library(&chart)));
-        }
-        let mut made = chart.clone();
-        let kept = chart
-            .list_at("dependencies")
-            .iter()
-            .filter(|d| !left_out.contains(&*d.text(&["name"]).unwrap_or_default()));
-        made.insert("dependencies", Value::list(kept.cloned().collect()));
-        let text = go_yaml::document(&made).text().into_owned();
-        let place = format!("{place}Chart.yaml");
-        self.package.files.retain(|file| file.place != place);
-        self.package.files.push(File { place, content: Content::Made(text) });
+        self.own_files(folder, place, &path)?;
+        // Helm asks for a chart of each name that is depended on; what its version is it does not ask.
+        self.package.files.extend(left_out.iter().map(|name| File {
+            place: format!("{place}charts/{name}/Chart.yaml"),
+            content: Content::Made(format!("apiVersion: v2\nname: {name}\nversion: 0.0.0\ntype: library\n")),
+        }));
         Ok((name, is_library(&chart)))
     }
 
@@ -242,21 +233,12 @@ impl Reader<'_> {
     }
 
     /// Takes in the files of one chart, those in its `charts/` excepted.
-    fn own_files(
-        &mut self,
-        folder: &str,
-        place: &str,
-        chart: &RepoPath,
-        left_out: &BTreeSet<String>,
-    ) -> Result<(), Note> {
+    fn own_files(&mut self, folder: &str, place: &str, chart: &RepoPath) -> Result<(), Note> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         for entry in self.files.below(folder) {
             let Some(inside) = entry.path.as_str().strip_prefix(&prefix) else { continue };
             // Schemas may lead anywhere, and what is only looked at need not obey them.
             if inside.starts_with("charts/") || inside == "values.schema.json" {
-                continue;
-            }
-            if !left_out.is_empty() && matches!(inside, "Chart.lock" | "requirements.lock") {
                 continue;
             }
             if !matches!(entry.mode, Mode::File | Mode::Executable) {

@@ -107,7 +107,7 @@ fn take(
         (Some(ours), _) => ReadBy::Ours(ours.clone()),
         (None, Some(folder)) => {
             let folder = folder.trim_matches('/').trim_start_matches("./");
-            context.local_chart(folder).map_or(ReadBy::Other, ReadBy::Umbrella)
+            ReadBy::umbrella(context, folder)
         }
         (None, None) => ReadBy::Other,
     };

@@ -10,15 +10,15 @@ use super::{
     pods::{Injection, asks, opted_out, take_asking},
 };
 use crate::{
-    deploy::{Scalar, Value},
+    deploy::{Scalar, Value, umbrella},
     linkerd::{self, CHARTS, PROXY_VERSION, ValueLine},
     pins::{
         Home, PinKind, Reason, ScanOptions, annotation,
         context::Context,
         found::Spec,
         image,
-        index::{Dependency, LocalChart},
-        origin::Ours,
+        index::repository_origin,
+        origin::{Origin, Ours},
         version_text::Expects,
     },
 };
@@ -28,11 +28,11 @@ const DEPTH: usize = 64;
 
 /// The chart that reads values.
 #[derive(Clone, Debug)]
-pub(super) enum ReadBy<'a> {
+pub(super) enum ReadBy {
     /// One of Linkerd's.
     Ours(Ours),
-    /// A chart in the tree; each dependency has a subtree.
-    Umbrella(&'a LocalChart),
+    /// A chart in the tree; each of Linkerd's that it takes in has the subtree at these keys.
+    Umbrella(Vec<(Vec<String>, Ours)>),
     /// Any other.
     Other,
 }
@@ -42,18 +42,43 @@ pub(super) struct Read<'a> {
     /// What is asked for.
     pub options: &'a ScanOptions,
     /// The chart.
-    pub by: ReadBy<'a>,
+    pub by: ReadBy,
     /// Whether pods in the namespace that the chart is rendered for are injected.
     pub injected: Injection,
     /// That namespace.
     pub namespace: Option<String>,
 }
 
+// === impl ReadBy ===
+
+impl ReadBy {
+    /// A chart in a folder of the tree, where there is one.
+    pub fn umbrella(context: &Context<'_>, folder: &str) -> Self {
+        let mirrors = &context.options.mirrors;
+        let ours = |inner: umbrella::Inner| {
+            let origin = repository_origin(inner.repository.as_deref());
+            // Values reach a vendored chart too, so where that is from does not matter here.
+            let vendored = || {
+                let is_local = matches!(origin, Origin::Local) && CHARTS.contains(&&*inner.chart);
+                is_local.then(|| Ours {
+                    chart: inner.chart.clone(),
+                    mirror: None,
+                    stays: Some(Reason::Uneditable),
+                })
+            };
+            let ours = Ours::judge(&inner.chart, &origin, &inner.version, mirrors).or_else(vendored)?;
+            Some((inner.keys, ours))
+        };
+        let all: Vec<_> = umbrella::inner(context.files, folder).into_iter().filter_map(ours).collect();
+        if all.is_empty() { Self::Other } else { Self::Umbrella(all) }
+    }
+}
+
 // === impl Read ===
 
 impl<'a> Read<'a> {
     /// Values of which nobody knows the namespace.
-    pub fn new(context: &Context<'a>, by: ReadBy<'a>) -> Self {
+    pub fn new(context: &Context<'a>, by: ReadBy) -> Self {
         Self { options: context.options, by, injected: Injection::Open, namespace: None }
     }
 
@@ -62,12 +87,10 @@ impl<'a> Read<'a> {
         let mut known = HashSet::new();
         match &self.by {
             ReadBy::Ours(ours) => table(values, ours, &mut known, claims),
-            ReadBy::Umbrella(chart) => {
-                for dependency in &chart.dependencies {
-                    let subtree = values.get(&dependency.key).zip(self.dependency(dependency));
-                    if let Some((subtree, ours)) = subtree {
-                        table(subtree, &ours, &mut known, claims);
-                    }
+            ReadBy::Umbrella(all) => {
+                for (keys, ours) in all {
+                    let subtree = keys.iter().try_fold(values, |values, key| values.get(key));
+                    subtree.into_iter().for_each(|subtree| table(subtree, ours, &mut known, claims));
                 }
             }
             ReadBy::Other => {}
@@ -93,23 +116,15 @@ impl<'a> Read<'a> {
     fn spec(&self, path: &str) -> Option<Spec> {
         match &self.by {
             ReadBy::Ours(ours) => linkerd::value(&ours.chart, path).map(|value| value_spec(ours, &value)),
-            ReadBy::Umbrella(chart) => chart.dependencies.iter().find_map(|dependency| {
-                let rest = path.strip_prefix(&dependency.key)?.strip_prefix('.')?;
-                let ours = self.dependency(dependency)?;
-                linkerd::value(&ours.chart, rest).map(|value| value_spec(&ours, &value))
+            ReadBy::Umbrella(all) => all.iter().find_map(|(keys, ours)| {
+                let below = |path, key: &String| -> Option<&str> {
+                    str::strip_prefix(path, &**key)?.strip_prefix('.')
+                };
+                let rest = keys.iter().try_fold(path, below)?;
+                linkerd::value(&ours.chart, rest).map(|value| value_spec(ours, &value))
             }),
             ReadBy::Other => None,
         }
-    }
-
-    fn dependency(&self, dependency: &Dependency) -> Option<Ours> {
-        // Values reach a vendored chart too, so the origin of a `file://` dependency does not matter here.
-        dependency.ours(&self.options.mirrors).or_else(|| {
-            let chart = CHARTS.contains(&dependency.chart.as_str()).then(|| dependency.chart.clone())?;
-            let local =
-                dependency.repository.as_deref().is_none_or(|r| r.is_empty() || r.starts_with("file:"));
-            local.then_some(Ours { chart, mirror: None, stays: Some(Reason::Uneditable) })
-        })
     }
 
     /// Takes what reaches Linkerd from the values of any chart, with the labels of pods beside them: annotations of pods,

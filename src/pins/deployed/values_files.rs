@@ -9,7 +9,7 @@ use super::{
 use crate::{
     deploy::{Files as _, Value},
     linkerd,
-    pins::{chart, context::Context, index::LocalChart, is_kustomization},
+    pins::{chart, context::Context, is_kustomization},
     repo::RepoPath,
 };
 
@@ -33,13 +33,12 @@ fn take(context: &Context<'_>, path: &RepoPath, values: &Value, claims: &mut Cla
     let is_values = path.as_str().to_ascii_lowercase().contains("values");
     let folder = is_values.then(|| chart::folder_around(context, path)).flatten();
     if let Some(folder) = folder {
-        let chart = context.local_chart(folder).filter(|chart| !chart.dependencies.is_empty());
-        Read::new(context, chart.map_or(ReadBy::Other, ReadBy::Umbrella)).take(values, claims);
+        Read::new(context, ReadBy::umbrella(context, folder)).take(values, claims);
     }
     // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name; those of a copy
     // of a chart of Linkerd's go with what was copied.
-    let is_copy = |chart: &LocalChart| chart.name.as_deref().is_some_and(linkerd::is_chart);
-    if folder == Some(path.folder()) || folder.and_then(|f| context.local_chart(f)).is_some_and(is_copy) {
+    let name = folder.and_then(|folder| context.local_chart(folder));
+    if folder == Some(path.folder()) || name.is_some_and(linkerd::is_chart) {
         return;
     }
     if is_values {
