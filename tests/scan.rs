@@ -337,6 +337,17 @@ fn texts_in_texts_and_chains_of_merges_end() {
     soon("merges", &[("values.yaml".to_owned(), format!("a0: &a0 {{linkerd: 1}}\n{chain}"))], 0);
 }
 
+#[test]
+fn charts_that_take_one_another_in_under_many_names_end() {
+    let own: String = (0..60)
+        .map(|n| format!("- {{name: mesh, alias: m{n}, version: 1.0.0, repository: 'file://.'}}\n"))
+        .collect();
+    let viz = "- {name: linkerd-viz, version: 2026.8.2, repository: 'https://helm.linkerd.io/edge'}\n";
+    let chart = format!("apiVersion: v2\nname: mesh\nversion: 1.0.0\ndependencies:\n{own}{viz}");
+    let values = "linkerdVersion: edge-26.8.2\n".to_owned();
+    soon("aliases", &[("mesh/Chart.yaml".to_owned(), chart), ("mesh/values.yaml".to_owned(), values)], 1);
+}
+
 /// An ApplicationSet of the control plane.
 fn set(generator: &str) -> String {
     format!(

@@ -20,6 +20,8 @@ const GLOBAL: &str = "global";
 const DEPENDENCIES: &str = "dependencies";
 /// Charts of the tree in charts of the tree.
 const DEPTH: usize = 4;
+/// Charts that one chart takes in, with those that they take in: aliases multiply at each depth.
+const CHARTS: usize = 1_000;
 
 /// Lists the dependencies of a chart of the tree that `wanted` knows by name; `None` where the chart is none of the tree.
 pub fn dependencies(
@@ -29,7 +31,7 @@ pub fn dependencies(
 ) -> Option<Vec<ChartRelease>> {
     let chart = folder(release, files)?;
     let mut found = Vec::new();
-    Umbrella { release, files, wanted, folder: chart }.take(DEPTH, &mut found);
+    Umbrella { release, files, wanted, folder: chart }.take(DEPTH, &mut { CHARTS }, &mut found);
     Some(found)
 }
 
@@ -55,25 +57,28 @@ pub struct Inner {
 /// Lists the charts that a chart in a folder of the tree takes in, switched on or not.
 pub fn inner(files: &dyn Files, folder: &str) -> Vec<Inner> {
     let mut found = Vec::new();
-    take_inner(files, folder, &[], DEPTH, &mut found);
+    take_inner(files, folder, &[], &mut found);
     found
 }
 
-fn take_inner(files: &dyn Files, folder: &str, above: &[String], depth: usize, found: &mut Vec<Inner>) {
-    if depth == 0 {
+fn take_inner(files: &dyn Files, folder: &str, above: &[String], found: &mut Vec<Inner>) {
+    if above.len() == DEPTH {
         return;
     }
     let chart = named(files, folder);
     for item in chart.iter().flat_map(|(_, chart)| chart.list_at(DEPENDENCIES)) {
         let (Some(name), Some(key)) = (item.text(&["name"]), key(item)) else { continue };
+        if found.len() >= CHARTS {
+            return;
+        }
         let keys = [above, &[key]].concat();
         let text = |key: &str| item.text(&[key]).map(|text| text.into_owned());
-        let repository = text("repository");
-        if let Some(local) = local(files, folder, &name, repository.as_deref().unwrap_or_default()) {
-            take_inner(files, local.as_str(), &keys, depth - 1, found);
+        let (repository, version) = (text("repository"), text("version").unwrap_or_default());
+        let local = local(files, folder, &name, repository.as_deref().unwrap_or_default());
+        found.push(Inner { keys: keys.clone(), chart: name.into_owned(), repository, version });
+        if let Some(local) = local {
+            take_inner(files, local.as_str(), &keys, found);
         }
-        let version = text("version").unwrap_or_default();
-        found.push(Inner { keys, chart: name.into_owned(), repository, version });
     }
 }
 
@@ -138,7 +143,7 @@ struct Dependency<'v> {
 // === impl Umbrella ===
 
 impl Umbrella<'_> {
-    fn take(&self, depth: usize, found: &mut Vec<ChartRelease>) {
+    fn take(&self, depth: usize, left: &mut usize, found: &mut Vec<ChartRelease>) {
         let Some(depth) = depth.checked_sub(1) else { return };
         let Some((path, chart)) = named(self.files, &self.folder) else { return };
         let all = chart.list_at(DEPENDENCIES).iter().enumerate();
@@ -149,9 +154,11 @@ impl Umbrella<'_> {
         let layers = self.layers();
         let values = layered(&layers).value;
         for dependency in named.iter().filter(|dependency| is_on(dependency.value, &values)) {
+            let Some(less) = left.checked_sub(1) else { return };
+            *left = less;
             let release = self.given(&path, dependency, &layers);
             match folder(&release, self.files) {
-                Some(folder) => Umbrella { release: &release, folder, ..*self }.take(depth, found),
+                Some(folder) => Umbrella { release: &release, folder, ..*self }.take(depth, left, found),
                 None => found.push(release),
             }
         }
