@@ -3,7 +3,10 @@
 //! In: the corpus, the index, the layout. Out: answers by name. No shape asks another shape.
 
 use super::{ScanOptions, corpus::Corpus, index::Index, layout::Layout, other};
-use crate::{deploy::TreeFiles, repo::RepoPath};
+use crate::{
+    deploy::{Files as _, TreeFiles},
+    repo::RepoPath,
+};
 
 /// The repository as a shape sees it.
 #[derive(Clone, Copy)]
@@ -35,5 +38,10 @@ impl<'c> Context<'c> {
     /// Returns the name of the chart in a folder of the tree.
     pub fn local_chart(&self, folder: &str) -> Option<&'c str> {
         self.index.charts.get(folder).map(String::as_str)
+    }
+
+    /// Tells whether the tree has a chart.
+    pub fn has_charts(&self) -> bool {
+        self.files.below("").iter().any(|entry| entry.path.name() == "Chart.yaml")
     }
 }

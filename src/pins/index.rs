@@ -34,6 +34,8 @@ pub(super) struct Index {
     pub objects: Vec<RepoPath>,
     /// Files with objects that lead to others.
     pub leading: Vec<RepoPath>,
+    /// Files with HelmReleases whose chart may be one of the tree.
+    pub of_tree: Vec<RepoPath>,
     /// Files with objects that others refer to.
     pub referable: Vec<RepoPath>,
 }
@@ -137,6 +139,7 @@ impl Index {
         self.makers.extend(other.makers);
         self.objects.extend(other.objects);
         self.leading.extend(other.leading);
+        self.of_tree.extend(other.of_tree);
         self.referable.extend(other.referable);
     }
 
@@ -160,6 +163,10 @@ impl Index {
         let spec = object.node.get("spec");
         match (object.group, object.kind) {
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+                let kind = |path: &[&str]| spec.and_then(|spec| spec.text(path));
+                let of_tree = kind(&["chart", "spec", "sourceRef", "kind"]) == Some("GitRepository")
+                    || kind(&["chartRef", "kind"]) == Some("HelmChart");
+                self.of_tree.extend(of_tree.then(|| path.clone()));
                 self.releases.extend(spec.map(|spec| release(path, spec)));
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => {

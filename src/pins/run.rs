@@ -106,8 +106,13 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     terraform.sort();
     helmfiles.sort();
     written.sort();
-    let terraformed = (!terraform.is_empty()).then(|| deployed::terraform(&context, &mut claims));
-    let helmfiled = (!helmfiles.is_empty()).then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
+    // What deploys a chart of the tree need not name Linkerd itself.
+    let may_lead =
+        |class| context.has_charts() && tree.entries().iter().any(|e| other::class(&e.path) == class);
+    let terraformed = (!terraform.is_empty() || may_lead(Class::Terraform))
+        .then(|| deployed::terraform(&context, &mut claims));
+    let helmfiled = (!helmfiles.is_empty() || may_lead(Class::Helmfile))
+        .then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
     let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
     let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
     // What the model reads is read in another form.

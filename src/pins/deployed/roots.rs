@@ -46,7 +46,9 @@ pub(in crate::pins) fn roots(
     };
     let is_taken = |path: &RepoPath| !context.layout.folders_above(path).is_empty();
     let index = context.index;
-    let mut leads: Vec<&RepoPath> = index.leading.iter().chain(&index.referable).collect();
+    // They matter where there is a chart for them.
+    let of_tree = index.of_tree.iter().filter(|_| context.has_charts());
+    let mut leads: Vec<&RepoPath> = index.leading.iter().chain(&index.referable).chain(of_tree).collect();
     leads.sort();
     leads.dedup();
     let leads = leads.into_iter().filter(|path| !is_template(path));
