@@ -9,7 +9,7 @@ mod support;
 use std::{
     collections::HashMap,
     env, fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -112,13 +112,18 @@ fn places(inventory: &Inventory) -> Vec<String> {
     pins.map(|p| format!("{}:{}", p.path, p.site.line)).collect()
 }
 
+/// Lists the repositories in a folder, of which there are at least so many.
+fn repositories(folder: &str, least: usize) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut found: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    found.sort();
+    assert!(found.len() >= least);
+    found
+}
+
 #[test]
 fn values_and_literals_are_pins_of_what_reads_them() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tree_charts");
-    let mut repositories: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    repositories.sort();
-    assert!(repositories.len() >= 4);
-    for repository in repositories {
+    for repository in repositories("tests/tree_charts", 7) {
         let tree = MemoryTree::of_folder(&repository.join("before"));
         let with_helm = scanned(&tree, Some(evaluator(Helm::LIMITS, None)));
         let found = json!(pins(&with_helm));
@@ -179,12 +184,8 @@ fn moved(tree: &MemoryTree, inventory: &Inventory) -> MemoryTree {
 
 #[test]
 fn what_helm_reads_moves_and_nothing_else() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/helm_trees");
-    let mut repositories: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    repositories.sort();
-    assert!(repositories.len() >= 24);
     let helm = evaluator(Helm::LIMITS, None);
-    for repository in repositories {
+    for repository in repositories("tests/helm_trees", 24) {
         let text = fs::read_to_string(repository.join("expected.json")).unwrap();
         let expected: Vec<(String, String, bool)> = serde_json::from_str(&text).unwrap();
         let tree = MemoryTree::of_folder(&repository.join("before"));

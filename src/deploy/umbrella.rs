@@ -30,8 +30,8 @@ pub fn dependencies(
     wanted: &dyn Fn(&str) -> bool,
 ) -> Option<Vec<ChartRelease>> {
     let chart = folder(release, files)?;
-    let mut found = Vec::new();
-    Umbrella { release, files, wanted, folder: chart }.take(DEPTH, &mut { CHARTS }, &mut found);
+    let (mut found, mut left) = (Vec::new(), CHARTS);
+    Umbrella { release, files, wanted, folder: chart }.take(DEPTH, &mut left, &mut found);
     Some(found)
 }
 

@@ -8,12 +8,14 @@
 //! at: its certificates are made there.
 
 mod belongs;
+mod found;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::Value;
 
+use self::found::{Found, Role, found, in_object, is_stand_in};
 use super::{CheckId, Checked, Clock, Finding, Place, Severity, Verification, count};
 use crate::{
     helm::key_material::{Certificate, certificates},
@@ -21,7 +23,6 @@ use crate::{
         Object, Rendering,
         committed::{Committed, CommittedFile},
     },
-    repo::RepoPath,
 };
 
 pub(super) const ID: CheckId = CheckId::CertificateExpiry;
@@ -29,40 +30,6 @@ pub(super) const ID: CheckId = CheckId::CertificateExpiry;
 const WARN_DAYS: i64 = 60;
 const CONTROL_PLANE: &str = "linkerd-control-plane";
 const DAY: i64 = 24 * 60 * 60;
-
-/// Values of Linkerd's charts that hold a certificate (L2 values.yaml of each chart).
-const VALUES: [(&str, Role); 14] = [
-    ("identityTrustAnchorsPEM", Role::Anchor),
-    ("identity.issuer.tls.crtPEM", Role::Issuer),
-    ("proxyInjector.crtPEM", Role::Webhook),
-    ("proxyInjector.caBundle", Role::Webhook),
-    ("profileValidator.crtPEM", Role::Webhook),
-    ("profileValidator.caBundle", Role::Webhook),
-    ("policyValidator.crtPEM", Role::Webhook),
-    ("policyValidator.caBundle", Role::Webhook),
-    ("tap.crtPEM", Role::Webhook),
-    ("tap.caBundle", Role::Webhook),
-    ("tapInjector.crtPEM", Role::Webhook),
-    ("tapInjector.caBundle", Role::Webhook),
-    ("webhook.crtPEM", Role::Webhook),
-    ("webhook.caBundle", Role::Webhook),
-];
-
-/// What a certificate is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Anchor,
-    Issuer,
-    Webhook,
-}
-
-/// A certificate, or a chain or bundle of them, and where it was found.
-struct Found {
-    what: String,
-    role: Role,
-    chain: Vec<Certificate>,
-    place: Place,
-}
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all: Vec<Found> = input.rendered.done.iter().flat_map(found).collect();
@@ -210,60 +177,6 @@ fn hint(role: Role) -> &'static str {
         Role::Anchor => "rotate the trust anchor by Linkerd's guide, as a change of its own",
         Role::Issuer => "renew the issuer first, by cert-manager or by hand",
         Role::Webhook => "renew it, or hand it to cert-manager (`externalSecret: true`)",
-    }
-}
-
-fn found(rendering: &Rendering) -> Vec<Found> {
-    let mut out = Vec::new();
-    let mut add = |what: String, role: Role, text: Option<&str>, (path, line): (&RepoPath, Option<usize>)| {
-        let chain = text.map(certificates).unwrap_or_default();
-        if !chain.is_empty() {
-            out.push(Found { what, role, chain, place: Place { path: path.clone(), line } });
-        }
-    };
-    if rendering.committed {
-        for object in &rendering.after.objects {
-            for (what, role, text) in in_object(object) {
-                add(what, role, Some(text), rendering.place(&object.key));
-            }
-        }
-    }
-    for (path, role) in VALUES.iter().filter(|(path, _)| !is_stand_in(rendering, path)) {
-        let value = path.split('.').try_fold(&rendering.values_after, |value, key| value.get(key));
-        let place = (&rendering.path, Some(rendering.line));
-        add(format!("the value `{path}`"), *role, value.and_then(Value::as_str), place);
-    }
-    out
-}
-
-fn is_stand_in(rendering: &Rendering, path: &str) -> bool {
-    rendering.stand_ins.iter().any(|one| one.target.as_deref() == Some(path))
-}
-
-fn in_object(object: &Object) -> Vec<(String, Role, &str)> {
-    let texts = |key: &str| {
-        let data = object.at(&[key]).and_then(Value::as_object);
-        data.into_iter()
-            .flatten()
-            .filter_map(|(name, v)| Some((name.as_str(), v.as_str()?)))
-            .collect::<Vec<_>>()
-    };
-    let key = &object.key;
-    match key.kind.as_str() {
-        "Secret" => {
-            let role = if key.name == "linkerd-identity-issuer" { Role::Issuer } else { Role::Webhook };
-            let all = texts("data").into_iter().chain(texts("stringData"));
-            all.map(|(name, text)| (format!("{key}, {name},"), role, text)).collect()
-        }
-        "ConfigMap" if key.name == "linkerd-identity-trust-roots" => {
-            let all = texts("data").into_iter();
-            all.map(|(_, text)| (format!("the trust anchor in {key}"), Role::Anchor, text)).collect()
-        }
-        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" | "APIService" => {
-            let all = belongs::bundles(object);
-            all.map(|text| (format!("the caBundle of {key}"), Role::Webhook, text)).collect()
-        }
-        _ => Vec::new(),
     }
 }
 

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Found, ID, Role, placed};
+use super::{
+    ID,
+    found::{Found, Role, bundles},
+    placed,
+};
 use crate::{
     helm::key_material::{Certificate, KeyKind, certificates},
     render::{Object, Rendering},
@@ -123,11 +127,4 @@ pub(super) fn pairs(objects: &[(&Object, Place)]) -> Vec<Finding> {
         is_strange(&chain, &bundle.iter().collect::<Vec<_>>()).then_some(finding)
     };
     PAIRS.iter().filter_map(pair).collect()
-}
-
-/// Returns what the API server trusts behind an object.
-pub(super) fn bundles(object: &Object) -> impl Iterator<Item = &str> {
-    let hooks = object.at(&["webhooks"]).and_then(Value::as_array).into_iter().flatten();
-    let of_hooks = hooks.filter_map(|hook| hook.pointer("/clientConfig/caBundle")?.as_str());
-    of_hooks.chain(object.text(&["spec", "caBundle"]).filter(|_| object.key.kind == "APIService"))
 }
