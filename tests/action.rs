@@ -1,26 +1,21 @@
 //! The GitHub Action, step by step as GitHub runs it, against a server of releases on loopback.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "action/publishing.rs"]
 mod publishing;
-#[path = "action/releases.rs"]
 mod releases;
-#[path = "action/runner.rs"]
 mod runner;
-mod support;
 
 use std::{collections::BTreeSet, fs};
 
-use regex::Regex;
-use releases::{ASSET, Releases, VERSION, archive, hex, tag};
-use runner::{Runner, script, steps};
-use support::{
+use crate::support::{
     controls::Fault,
     http::Response,
     mesh::MESH,
     repo::BareRepo,
     scene::{PLATFORM, REPO, Scene, TOKEN},
 };
+use regex::Regex;
+use releases::{ASSET, Releases, VERSION, archive, hex, tag};
+use runner::{Runner, script, steps};
 
 /// The job goes on, and asks for a build, since the release could not be had.
 fn builds_instead(runner: &Runner, words: &[&str]) {
@@ -104,7 +99,8 @@ fn the_commit_of_the_release_is_the_release() {
     let path = releases.folder.path().join("uplinker/uplinker.git");
     let repo = BareRepo::with_files(path, "main", &[("a", "1\n")]);
     let first = repo.tip("main").unwrap();
-    let later = repo.commit("main", &support::repo::ADA, "later", &[support::repo::put("a", "2\n")]);
+    let later =
+        repo.commit("main", &crate::support::repo::ADA, "later", &[crate::support::repo::put("a", "2\n")]);
     for annotated in [false, true] {
         let git = repo.open();
         let commit = git.find_object(first, None).unwrap();

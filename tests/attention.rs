@@ -4,9 +4,7 @@
 //! `cargo test` looks at the charts of `tests/charts`. With `UPLINKER_REAL_CHARTS`, a folder of Linkerd's own packages as
 //! `helm pull` leaves them, it looks at all of theirs and prints the table (`--nocapture`); `UPLINKER_ATTENTION_EVERY=10`
 //! takes every tenth pair.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
-
-mod support;
+#![allow(clippy::print_stdout)]
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -16,13 +14,13 @@ use std::{
     time::Instant,
 };
 
-use serde_json::{Value, json};
-use support::{
+use crate::support::{
     charts::{ChartRepository, PUBLISHED, Package, files, pack},
     helm::Bench,
     manifests::hours_ago,
     repo::BareRepo,
 };
+use serde_json::{Value, json};
 use uplinker::{
     explain::content::{Content, Weight},
     helm::{Layer, Template},
@@ -398,7 +396,7 @@ fn only_another_version() -> Vec<Package> {
 fn where_only_the_version_changes_nobody_is_asked_for() {
     let repository = ChartRepository::of(only_another_version());
     let versions = ["2026.8.2", "2026.8.3"].map(str::to_owned);
-    let identity = serde_json::from_str(&support::manifests::identity()).unwrap();
+    let identity = serde_json::from_str(&crate::support::manifests::identity()).unwrap();
     let rows = rows(&repository, &versions, identity, 1);
     assert_eq!(rows.len(), DEPLOYERS.len());
     for row in &rows {

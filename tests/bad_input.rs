@@ -1,20 +1,13 @@
 //! Bad input, end to end: whatever is wrong with the feeds, the token, the host, the repository or the command, the
 //! program says what and where, ends with the contract's exit code, and writes nothing.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "bad_input/access.rs"]
 mod access;
-#[path = "bad_input/arguments.rs"]
 mod arguments;
-#[path = "bad_input/feeds.rs"]
 mod feeds;
-#[path = "bad_input/files.rs"]
 mod files;
-#[path = "bad_input/repository.rs"]
 mod repository;
-mod support;
 
-use support::{
+use crate::support::{
     mesh::MESH,
     process::{Done, Run},
     scene::{PLATFORM, REPO, Scene, TOKEN},

@@ -6,9 +6,7 @@
 //!
 //! `UPLINKER_CLAIM_REPOS` names a folder of config repositories, as plain folders, and `UPLINKER_REAL_CHARTS` one of
 //! Linkerd's packages: the texts that they make are then proven too.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
-
-mod support;
+#![allow(clippy::print_stdout)]
 
 use std::{
     env, fs,
@@ -17,13 +15,13 @@ use std::{
     sync::LazyLock,
 };
 
-use serde_json::json;
-use support::{
+use crate::support::{
     charts::ChartRepository,
     helm::{Bench, helm},
     process::Home,
     repo::BareRepo,
 };
+use serde_json::json;
 use uplinker::{
     helm::{Layer, Template},
     render::{ChartId, Job, Renderer as _, Take},

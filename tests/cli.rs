@@ -1,5 +1,4 @@
 //! The program as a person meets it: help, usage errors, and the commands that need no repository.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{fs, path::Path};
 

@@ -1,19 +1,16 @@
 //! Every command once, end to end: what it prints in each form, what it writes, and how it ends.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "commands/init.rs"]
 mod init;
-mod support;
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use serde_json::Value;
-use support::{
+use crate::support::{
     mesh::{MESH, mesh_and},
     process::{Done, Home, Run},
     repo::{ADA, BareRepo, put},
     scene::{PLATFORM, REPO, Scene, TOKEN},
 };
+use serde_json::Value;
 
 fn mesh() -> Scene {
     Scene::new(MESH)

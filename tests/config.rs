@@ -1,7 +1,8 @@
 //! The configuration as files: valid ones are read, invalid ones give exactly the errors beside them.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{fs, path::PathBuf};
+
+use crate::support::expected;
 
 use uplinker::config::{self, Config, OnBlock, ProxyPins, keys, reference, schema};
 use uplinker::policy::OnFailure;
@@ -45,12 +46,7 @@ fn invalid_files_give_every_error_with_its_place() {
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         let found = config::parse("uplinker.yaml", &text).unwrap_err().to_string() + "\n";
-        let expected = file.with_extension("txt");
-        if std::env::var_os("BLESS").is_some() {
-            fs::write(&expected, &found).unwrap();
-        }
-        let wanted = fs::read_to_string(&expected).unwrap_or_default();
-        assert_eq!(found, wanted, "{}; to accept: BLESS=1 cargo test --test config", file.display());
+        expected::text(&file.with_extension("txt"), &found);
     }
 }
 

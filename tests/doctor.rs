@@ -1,10 +1,6 @@
 //! `uplinker doctor`: what is missing is named before anything is written, and what is there is not.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
-use serde_json::Value;
-use support::{
+use crate::support::{
     controls::Fault,
     feed::failing,
     github::{
@@ -18,6 +14,7 @@ use support::{
     repo::BareRepo,
     scene::{PLATFORM, REPO, Scene, TOKEN},
 };
+use serde_json::Value;
 
 fn doctor(scene: &Scene) -> Run {
     scene.command("doctor").args(["--format", "json"]).env("UPLINKER_HELM", helm())

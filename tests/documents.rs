@@ -1,7 +1,5 @@
 //! The documents, the action, the workflow and the image say what the program does.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "documents/kubernetes.rs"]
 mod kubernetes;
 
 use std::{collections::BTreeSet, fs, path::Path};

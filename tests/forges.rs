@@ -1,9 +1,4 @@
 //! The life of a pull request on the other forges: the same rows as in `tests/lifecycle.rs`, against a fake of each.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-// The rows that only GitHub has use a part of what they share.
-#![allow(dead_code)]
-// Each forge runs the same rows.
-#![allow(clippy::duplicate_mod)]
 
 /// The rows that every forge has.
 macro_rules! rows {
@@ -26,6 +21,7 @@ macro_rules! rows {
         mod people;
         #[path = "../lifecycle/planned.rs"]
         mod planned;
+        #[allow(dead_code, reason = "only the rows of GitHub use all of it")]
         #[path = "../lifecycle/play.rs"]
         mod play;
         #[path = "../lifecycle/promoted.rs"]
@@ -39,8 +35,5 @@ macro_rules! rows {
     };
 }
 
-#[path = "forges/gitea.rs"]
 mod gitea;
-#[path = "forges/gitlab.rs"]
 mod gitlab;
-mod support;

@@ -1,20 +1,11 @@
 //! The Git adapter against a real Git server on loopback and against folders: what it asks, writes and refuses.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "git/cache.rs"]
 mod cache;
-#[path = "git/folders.rs"]
 mod folders;
-#[path = "git/history.rs"]
 mod history;
-#[path = "git/reading.rs"]
 mod reading;
-#[path = "git/signing.rs"]
 mod signing;
-#[path = "git/ssh.rs"]
 mod ssh;
-mod support;
-#[path = "git/writing.rs"]
 mod writing;
 
 use std::{
@@ -25,13 +16,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use git2::Oid;
-use support::{
+use crate::support::{
     controls::{Fault, WriteFault},
     git_server::{Access, GitServer, Refusal, hermetic_git},
     http::Response,
     repo::{ADA, BEN, BareRepo, Change, put},
 };
+use git2::Oid;
 use tempfile::TempDir;
 use uplinker::{
     repo::{

@@ -1,9 +1,6 @@
 //! The `directory:` forge beside a real bare repository: proposed, merged by hand, told apart from a close.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
-use support::{
+use crate::support::{
     git_server::hermetic_git,
     repo::{ADA, BEN, BareRepo, put},
 };

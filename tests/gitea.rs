@@ -1,10 +1,7 @@
 //! The Gitea adapter against a fake that answers as Gitea does: what it asks for, and what it makes of refusals and of
 //! Gitea's own ways.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
-use support::{
+use crate::support::{
     controls::Fault,
     flavor::Flavor,
     github::{Level, Token},

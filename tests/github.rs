@@ -1,17 +1,12 @@
 //! The GitHub adapter against a fake that answers as GitHub does: what it asks for, and what it makes of refusals,
 //! limits and broken connections.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "github/late.rs"]
 mod late;
-#[path = "github/refused.rs"]
 mod refused;
-mod support;
 
 use std::time::Duration;
 
-use secrecy::SecretString;
-use support::{
+use crate::support::{
     controls::Fault,
     flavor::Flavor,
     github::{GitHub as Fake, Level, Merge, Token},
@@ -19,6 +14,7 @@ use support::{
     place::{Place, commit, names, new_pull},
     scene::{PLATFORM, REPO, TOKEN},
 };
+use secrecy::SecretString;
 use uplinker::{
     propose::forge::{
         Closer, Extras, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status,

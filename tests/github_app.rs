@@ -1,11 +1,8 @@
 //! A GitHub App: its key makes tokens, which end, and are made again without anything being lost or done twice.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::path::PathBuf;
 
-use support::{
+use crate::support::{
     mesh::MESH,
     process::Run,
     scene::{PLATFORM, REPO, Scene},
@@ -140,7 +137,7 @@ fn all_installations_of_an_app_and_all_of_an_organisation_are_lists() {
     assert_eq!(proposed(), ["acme/mesh-eu", "acme/website", "other/mesh"]);
     // With a token, what an owner has.
     with.scene.github.repo("acme/mesh-ap", MESH);
-    let by_token = |pattern: &str| serve(pattern).env("UPLINKER_TOKEN", support::scene::TOKEN);
+    let by_token = |pattern: &str| serve(pattern).env("UPLINKER_TOKEN", crate::support::scene::TOKEN);
     let _ = by_token("acme/mesh-a*").done().exits(0);
     assert_eq!(with.scene.github.pulls("acme/mesh-ap").len(), 1);
     let _ = by_token("*/*").done().exits(2).complains(&["names no owner"]);

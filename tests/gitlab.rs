@@ -1,12 +1,9 @@
 //! The GitLab adapter against a fake that answers as GitLab does: what it asks for, and what it makes of refusals and of
 //! GitLab's own ways.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::collections::BTreeSet;
 
-use support::{
+use crate::support::{
     controls::Fault,
     flavor::Flavor,
     github::{Level, Token},

@@ -1,16 +1,13 @@
 //! Helm renders the test charts: each job once, in parallel, in Helm's own order and form.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Instant};
 
-use serde_json::Value;
-use support::{
+use crate::support::{
     charts::{ChartRepository, PUBLISHED},
     feed::{Feed, release},
     helm::Bench,
 };
+use serde_json::Value;
 use tempfile::TempDir;
 use uplinker::{
     helm::{Layer, Setting, SettingKind, Template},

@@ -1,7 +1,4 @@
 //! A chart, a package, an index, or a `helm` that means harm: nothing outside changes, nobody is called, and it ends.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::{
     fs,
@@ -12,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use support::{
+use crate::support::{
     charts::{ChartRepository, Files, Package, archive, pack},
     controls::Fault,
     feed::{Feed, release},
@@ -313,7 +310,7 @@ fn a_truncated_or_replaced_package_is_no_package() {
         helm.chart(&id())
     };
     let half = package.bytes[..package.bytes.len() / 2].to_vec();
-    let short = support::http::Response { status: 200, body: half, ..Default::default() };
+    let short = crate::support::http::Response { status: 200, body: half, ..Default::default() };
     feed.controls().rules.fault_nth("GET", "*.tgz", 0, 1, Fault::Answer(short));
     assert!(matches!(bring(), Err(RenderError::Digest { .. })), "{:?}", bring());
     assert!(bring().is_ok(), "a bad answer is not kept");

@@ -2,17 +2,9 @@
 //!
 //! `scripts/kustomize-trees` writes the expected builds anew. `UPLINKER_KUSTOMIZE_TREES` names a folder with more trees, as
 //! `scripts/kustomize-generated` makes them.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "support/tree.rs"]
-#[allow(dead_code)]
-mod support;
-
-#[path = "kustomize/compare.rs"]
 mod compare;
-#[path = "kustomize/edits.rs"]
 mod edits;
-#[path = "kustomize/tree.rs"]
 mod tree;
 
 use std::path::{Path, PathBuf};

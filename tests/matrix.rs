@@ -5,26 +5,16 @@
 //! `cargo test` takes a sample in which every two values of two dimensions meet. `UPLINKER_MATRIX=all` takes everything, a
 //! pattern such as `*/linkerd-viz/*/Removed/*` what it names; `scripts/matrix` does so. With `UPLINKER_REAL_CHARTS`, a
 //! folder of Linkerd's packages, the same is asked of those.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+#![allow(clippy::print_stdout)]
 
-#[path = "matrix/by_hand.rs"]
 mod by_hand;
-#[path = "matrix/cases.rs"]
 mod cases;
-#[path = "matrix/cells.rs"]
 mod cells;
-#[path = "matrix/goldens.rs"]
 mod goldens;
-#[path = "matrix/known.rs"]
 mod known;
-#[path = "matrix/layout.rs"]
 mod layout;
-#[path = "matrix/oracle.rs"]
 mod oracle;
-#[path = "matrix/repository.rs"]
 mod repository;
-mod support;
-#[path = "matrix/world.rs"]
 mod world;
 
 use std::{

@@ -1,9 +1,6 @@
 //! Mirrors of the charts that the operator names: a release waits until the mirror that a pin takes it from has it.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
-use support::{
+use crate::support::{
     controls::Entry,
     feed::{Feed, failing, release},
     mesh::{CONTROL_PLANE, CRDS, SOURCES, WEB},
@@ -118,9 +115,9 @@ fn a_mirror_is_named_by_the_operator_alone() {
     let config = format!("version: 1\nmirrors: [\"{}\"]\n", repository(&mirror));
     scene.repo.commit(
         "main",
-        &support::repo::ADA,
+        &crate::support::repo::ADA,
         "Name it",
-        &[support::repo::put("uplinker.yaml", &config)],
+        &[crate::support::repo::put("uplinker.yaml", &config)],
     );
     let _ = scene.run().done().exits(2).complains(&["mirrors"]);
     assert_eq!(asked(&mirror), Vec::<String>::new());

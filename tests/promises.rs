@@ -1,17 +1,10 @@
 //! The promises, each with a test that tries to break it: content is data, nothing outside the tree, no token
 //! anywhere, only our own refs, only the operator's hosts, the same bytes each time, and ceilings.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "promises/content.rs"]
 mod content;
-#[path = "promises/hosts.rs"]
 mod hosts;
-#[path = "promises/repeatable.rs"]
 mod repeatable;
-mod support;
-#[path = "promises/token.rs"]
 mod token;
-#[path = "promises/writes.rs"]
 mod writes;
 
 use std::{

@@ -1,9 +1,6 @@
 //! Charts from OCI registries: readiness, rendering, logins, and what a registry that misbehaves comes to.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
-use support::{
+use crate::support::{
     charts::{ChartRepository, Package},
     controls::{Entry, Fault},
     feed::{Feed, failing, huge},
@@ -41,7 +38,10 @@ fn with_charts(registry: &Registry) -> (Scene, impl Fn(&Scene) -> Run + use<>) {
 fn run(scene: &Scene, charts: &str) -> Run {
     let flags = scene.feed.flags().into_iter().filter(|flag| !flag.starts_with("--charts-url"));
     let run = scene.home.run(["run", "--repo", &scene.github.url(REPO), "--forge", "github"]);
-    run.args(flags).arg(charts).env("UPLINKER_TOKEN", TOKEN).env("UPLINKER_HELM", support::helm::helm())
+    run.args(flags)
+        .arg(charts)
+        .env("UPLINKER_TOKEN", TOKEN)
+        .env("UPLINKER_HELM", crate::support::helm::helm())
 }
 
 fn knowing(run: Run) -> Run {
@@ -77,7 +77,8 @@ fn charts_are_rendered_from_a_registry_and_kept_by_their_digest() {
     let plan = scene.home.run(["plan", "--repo", &scene.github.url(REPO), "--forge", "github"]);
     let flags = scene.feed.flags().into_iter().filter(|flag| !flag.starts_with("--charts-url"));
     let plan = plan.args(flags).arg(format!("--charts-url={}", registry.address()));
-    let _ = plan.env("UPLINKER_TOKEN", TOKEN).env("UPLINKER_HELM", support::helm::helm()).done().exits(0);
+    let _ =
+        plan.env("UPLINKER_TOKEN", TOKEN).env("UPLINKER_HELM", crate::support::helm::helm()).done().exits(0);
     let asked = lines(&registry.asked());
     assert!(asked.iter().any(|line| line.contains("/manifests/")), "{asked:#?}");
     assert!(!asked.iter().any(|line| line.contains("/blobs/")), "{asked:#?}");
@@ -271,7 +272,7 @@ fn a_password_for_two_registries_is_an_error() {
 #[test]
 fn the_doctor_asks_mirrors_and_registries() {
     let registry = Registry::start(&packages());
-    let (index, broken) = (Feed::start(&support::scene::releases()), Feed::start(&[]));
+    let (index, broken) = (Feed::start(&crate::support::scene::releases()), Feed::start(&[]));
     broken.break_always("*", failing(503));
     let scene = from_registry(&registry);
     let address = |feed: &Feed| feed.charts().trim_end_matches("/index.yaml").to_owned();

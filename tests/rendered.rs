@@ -1,21 +1,14 @@
 //! Committed manifests are made again: the diff shows the upgrade and nothing else, in the form that is there.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "rendered/claimed.rs"]
 mod claimed;
-#[path = "rendered/forms.rs"]
 mod forms;
-#[path = "rendered/keys.rs"]
 mod keys;
-#[path = "rendered/owners.rs"]
 mod owners;
-mod support;
-#[path = "rendered/values.rs"]
 mod values;
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use support::{
+use crate::support::{
     charts::{CHARTS, ChartRepository, PUBLISHED},
     helm::Bench,
     manifests::{assert_trees, expected, hours_ago, job, name, unsummed},

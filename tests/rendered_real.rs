@@ -2,9 +2,7 @@
 //!
 //! Reads a folder of packages as `helm pull` leaves them, named by `UPLINKER_REAL_CHARTS`; without one there is nothing to
 //! test. The charts are not ours to keep here. With `--nocapture` it prints what changes between releases.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
-
-mod support;
+#![allow(clippy::print_stdout)]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,14 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use jiff::Timestamp;
-use serde_json::json;
-use support::{
+use crate::support::{
     charts::{ChartRepository, Package},
     helm::Bench,
     repo::BareRepo,
     tree::MemoryTree,
 };
+use jiff::Timestamp;
+use serde_json::json;
 use uplinker::{
     helm::{Layer, Template},
     linkerd::{CHARTS, built_in},

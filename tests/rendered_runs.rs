@@ -1,12 +1,9 @@
 //! Whole runs over repositories with committed manifests: what is pushed, what is never pushed, and that a second run
 //! finds nothing to do; and what `verify` says of repositories as they are.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use support::{
+use crate::support::{
     charts::ChartRepository,
     feed::release,
     github::Merge,
@@ -150,7 +147,7 @@ fn what_was_proposed_follows_from_its_charts() {
             .home
             .run(["verify", &url, "--format", "json"])
             .args([format!("--charts-url={}", scene.feed.charts())]);
-        with_helm(run).env("UPLINKER_TOKEN", support::scene::TOKEN).done()
+        with_helm(run).env("UPLINKER_TOKEN", crate::support::scene::TOKEN).done()
     };
     let report = verify().exits(0).json();
     let manifests = report["manifests"].as_array().unwrap();

@@ -1,6 +1,5 @@
 //! Workloads that ask for restarts by a label: the annotation comes where it is missing, beside the label, in every kind and
 //! on every way that a label reaches a pod template. `tests/restarts/before` becomes `tests/restarts/after`, byte for byte.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::Path;
 
@@ -12,11 +11,7 @@ use uplinker::{
     repo::{BlobId, FileChange, Tree},
 };
 
-#[path = "support/tree.rs"]
-#[allow(dead_code)]
-mod tree;
-
-use tree::MemoryTree;
+use crate::support::tree::MemoryTree;
 
 fn folder(name: &str) -> MemoryTree {
     MemoryTree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/restarts").join(name))

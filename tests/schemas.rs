@@ -1,12 +1,8 @@
 //! The schemas of reports: what the program prints is what they say, and they take nothing else.
 //!
 //! Every test that reads JSON from the program checks it against its schema; here that this can fail.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
-use serde_json::{Map, Value, json};
-use support::{
+use crate::support::{
     charts::ChartRepository,
     feed::release,
     helm::helm,
@@ -16,6 +12,7 @@ use support::{
     scene::{REPO, Scene, TOKEN},
     schema::{DOCUMENTS, refusal},
 };
+use serde_json::{Map, Value, json};
 use uplinker::report::Document;
 
 /// Real reports of each form.

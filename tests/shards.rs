@@ -1,11 +1,8 @@
 //! A list of repositories shared out: each is in one part, all of them are in some, and one pass is one pass.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use support::{
+use crate::support::{
     github::Token,
     mesh::MESH,
     process::Run,
@@ -75,7 +72,7 @@ fn each_part_does_its_own() {
 #[test]
 fn two_on_the_same_list_are_harmless() {
     let (scene, list) = many();
-    let other = support::process::Home::new();
+    let other = crate::support::process::Home::new();
     let run = other.run(["serve", "--once", "--forge", "github", "--repos-file"]).arg(&list);
     let second = run.args(scene.feed.flags()).env("UPLINKER_TOKEN", TOKEN).start();
     let first = once(&scene, &list).done();

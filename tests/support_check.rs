@@ -1,24 +1,21 @@
 //! Tests of the support itself: the servers answer real clients, and the faults really happen.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "support_check/git_server.rs"]
 mod git_server;
-#[path = "support_check/github_api.rs"]
 mod github_api;
-mod support;
 
 use std::{process::Output, sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
-use support::{
+use crate::support::{
     controls::{Fault, WriteFault},
     feed::{self, Feed, release},
     git_server::{Access, GitServer, Refusal, hermetic_git},
     github::{self, GitHub, Level, Merge, Token},
     http::{Response, send},
     process::{self, Home},
+    record::CHECK,
     repo::{ADA, BEN, BareRepo, put},
 };
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Runs the real `git` in a folder.
@@ -69,7 +66,7 @@ fn call_with(
 ) -> Response {
     let authorization = format!("Bearer {token}");
     let mut headers = vec![
-        ("User-Agent", "support-check"),
+        ("User-Agent", CHECK),
         ("Authorization", authorization.as_str()),
         ("Content-Type", "application/json"),
     ];

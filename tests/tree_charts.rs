@@ -1,13 +1,9 @@
 //! Charts whose folder is in the repository, with the real Helm and without.
 //!
 //! `tests/tree_charts/<name>/before` is a repository, `expected.json` what a scan must find there, whichever way the
-//! templates are followed; with `UPLINKER_WRITE_EXPECTED=1` it is written anew.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
+//! templates are followed.
 
 use std::{
-    collections::HashMap,
     env, fs,
     path::{Path, PathBuf},
     sync::{
@@ -17,67 +13,14 @@ use std::{
     time::Duration,
 };
 
+use crate::support::{expected, tree::MemoryTree};
 use serde_json::{Value, json};
 use uplinker::{
     helm::{Evaluate, Evaluator, File, Helm, HelmError, Template},
     pins::{Inventory, PinKind, ScanOptions, scan},
-    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
+    repo::{Mode, Tree},
     sys::process::Limits,
 };
-
-/// A tree in memory.
-#[derive(Default)]
-struct MemoryTree {
-    entries: Vec<Entry>,
-    blobs: HashMap<BlobId, Vec<u8>>,
-}
-
-// === impl MemoryTree ===
-
-impl MemoryTree {
-    fn of(files: &[(&str, &str)]) -> Self {
-        let mut tree = Self::default();
-        for (path, text) in files {
-            tree.add(path, text, Mode::File);
-        }
-        tree
-    }
-
-    fn add(&mut self, path: &str, text: &str, mode: Mode) {
-        let mut id = BlobId([0; 20]);
-        id.0[..8].copy_from_slice(&(self.entries.len() as u64).to_be_bytes());
-        self.entries.push(Entry { path: RepoPath::new(path).unwrap(), id, mode });
-        self.entries.sort_by(|a, b| a.path.cmp(&b.path));
-        self.blobs.insert(id, text.as_bytes().to_vec());
-    }
-
-    fn of_folder(root: &Path) -> Self {
-        let mut tree = Self::default();
-        let mut todo = vec![root.to_owned()];
-        while let Some(folder) = todo.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    todo.push(path);
-                } else {
-                    let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                    tree.add(&name, &fs::read_to_string(&path).unwrap(), Mode::File);
-                }
-            }
-        }
-        tree
-    }
-}
-
-impl Tree for MemoryTree {
-    fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        self.blobs.get(&id).cloned().ok_or_else(|| TreeError::new(id, "no such object"))
-    }
-}
 
 /// What Helm may use in a test that it is to go over.
 const LITTLE: Limits = Limits {
@@ -88,7 +31,7 @@ const LITTLE: Limits = Limits {
 };
 
 fn evaluator(limits: Limits, cache: Option<&Path>) -> Arc<dyn Evaluate> {
-    let helm = Arc::new(Helm::new(Some(support::helm::helm().to_owned()), limits));
+    let helm = Arc::new(Helm::new(Some(crate::support::helm::helm().to_owned()), limits));
     Arc::new(Evaluator::new(helm, cache))
 }
 
@@ -124,19 +67,13 @@ fn repositories(folder: &str, least: usize) -> Vec<PathBuf> {
 #[test]
 fn values_and_literals_are_pins_of_what_reads_them() {
     for repository in repositories("tests/tree_charts", 7) {
-        let tree = MemoryTree::of_folder(&repository.join("before"));
+        let tree = MemoryTree::read(&repository.join("before"));
         let with_helm = scanned(&tree, Some(evaluator(Helm::LIMITS, None)));
         let found = json!(pins(&with_helm));
-        let file = repository.join("expected.json");
-        if env::var_os("UPLINKER_WRITE_EXPECTED").is_some() {
-            let lines: Vec<String> = pins(&with_helm).iter().map(|pin| format!("  {pin}")).collect();
-            fs::write(&file, format!("[\n{}\n]\n", lines.join(",\n"))).unwrap();
-        }
-        let expected: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-        assert_eq!(found, expected, "{} with Helm", repository.display());
+        expected::json(&repository.join("expected.json"), &found);
         assert_eq!(with_helm.skipped, [], "{} with Helm", repository.display());
         let plain = scanned(&tree, None);
-        assert_eq!(json!(pins(&plain)), expected, "{} without Helm", repository.display());
+        assert_eq!(json!(pins(&plain)), found, "{} without Helm", repository.display());
     }
 }
 
@@ -177,7 +114,7 @@ fn moved(tree: &MemoryTree, inventory: &Inventory) -> MemoryTree {
             let number = text[span.clone()].rfind('.').unwrap() + span.start + 1;
             text.replace_range(number..=number, "3");
         }
-        moved.add(entry.path.as_str(), &text, Mode::File);
+        moved.put(entry.path.as_str(), Some(text.as_bytes()));
     }
     moved
 }
@@ -188,7 +125,7 @@ fn what_helm_reads_moves_and_nothing_else() {
     for repository in repositories("tests/helm_trees", 24) {
         let text = fs::read_to_string(repository.join("expected.json")).unwrap();
         let expected: Vec<(String, String, bool)> = serde_json::from_str(&text).unwrap();
-        let tree = MemoryTree::of_folder(&repository.join("before"));
+        let tree = MemoryTree::read(&repository.join("before"));
         let before = scanned(&tree, Some(helm.clone()));
         assert_eq!(wrong(&before, &expected), [""; 0], "{}", repository.display());
         assert_eq!(before.skipped, [], "{}", repository.display());
@@ -219,7 +156,7 @@ const OTHER: [(&str, &str); 3] = [
 ];
 
 fn chart(more: &[(&str, &str)]) -> MemoryTree {
-    MemoryTree::of(&[&[CHART, VALUES, APPLICATION], &OTHER[..], more].concat())
+    MemoryTree::new([&[CHART, VALUES, APPLICATION], &OTHER[..], more].concat())
 }
 
 #[test]
@@ -253,7 +190,7 @@ fn a_template_sees_no_file_no_name_and_no_cluster() {
         let template = format!("{}    seen: {{{{ {read} | quote }}}}\n", APPLICATION.1);
         let recorder =
             Arc::new(Recorder { inner: evaluator(Helm::LIMITS, None), printed: AtomicUsize::new(0) });
-        let tree = MemoryTree::of(&[CHART, VALUES, ("c/templates/app.yaml", &template)]);
+        let tree = MemoryTree::new([CHART, VALUES, ("c/templates/app.yaml", &template)]);
         let found = scanned(&tree, Some(recorder.clone()));
         assert_eq!(places(&found), ["c/values.yaml:1"], "{read}");
         let seen = recorder.printed.load(Ordering::Relaxed);
@@ -268,8 +205,8 @@ fn links_and_ways_out_of_the_repository_are_not_followed() {
         "c/Chart.yaml",
         "apiVersion: v2\nname: c\nversion: 0.1.0\ndependencies:\n- {name: a, version: 0.1.0, repository: 'file://../../../etc'}\n",
     )]);
-    tree.add("c/templates/link.yaml", "/etc/linkerd", Mode::Symlink);
-    tree.add("c/charts/b", "../../other", Mode::Symlink);
+    tree.put_as("c/templates/link.yaml", Some(b"/etc/linkerd"), Mode::Symlink);
+    tree.put_as("c/charts/b", Some(b"../../other"), Mode::Symlink);
     let inventory = scanned(&tree, Some(evaluator(Helm::LIMITS, None)));
     assert_eq!(places(&inventory), ["c/values.yaml:1", "other/values.yaml:1"]);
 }
@@ -278,13 +215,10 @@ fn links_and_ways_out_of_the_repository_are_not_followed() {
 fn only_what_names_linkerd_is_rendered_and_nothing_twice() {
     let mut tree = chart(&[]);
     for n in 0..200 {
-        tree.add(
-            &format!("many/{n}/Chart.yaml"),
-            &format!("apiVersion: v2\nname: m{n}\nversion: 0.1.0\n"),
-            Mode::File,
-        );
-        tree.add(&format!("many/{n}/values.yaml"), "tag: 2026.8.2\nflag: 1.2.3\n", Mode::File);
-        tree.add(&format!("many/{n}/templates/a.yaml"), "kind: A\nx: {{ .Values.tag }}\n", Mode::File);
+        let about = format!("apiVersion: v2\nname: m{n}\nversion: 0.1.0\n");
+        tree.put(&format!("many/{n}/Chart.yaml"), Some(about.as_bytes()));
+        tree.put(&format!("many/{n}/values.yaml"), Some(b"tag: 2026.8.2\nflag: 1.2.3\n"));
+        tree.put(&format!("many/{n}/templates/a.yaml"), Some(b"kind: A\nx: {{ .Values.tag }}\n"));
     }
     let cache = tempfile::tempdir().unwrap();
     let runs = |cache: &Path| {
@@ -299,7 +233,7 @@ fn only_what_names_linkerd_is_rendered_and_nothing_twice() {
     // Once more with a Helm that can do nothing: all answers are in the cache.
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("helm");
-    fs::copy(support::helm::helm(), &program).unwrap();
+    fs::copy(crate::support::helm::helm(), &program).unwrap();
     let by = |limits| -> Arc<dyn Evaluate> {
         Arc::new(Evaluator::new(Arc::new(Helm::new(Some(program.clone()), limits)), Some(cache.path())))
     };

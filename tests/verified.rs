@@ -1,17 +1,11 @@
 //! Commits that a key of the operator signs, or GitHub, end to end: what a rule lets through, and what nobody sees.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-// The rows use a part of what they share.
-#![allow(dead_code)]
 
-#[path = "verified/by_github.rs"]
 mod by_github;
-#[path = "verified/rows.rs"]
 mod rows;
-mod support;
 
 use std::path::PathBuf;
 
-use support::{
+use crate::support::{
     git_server::hermetic_git,
     github::rules::{Form, Kind},
     mesh::MESH,

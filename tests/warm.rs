@@ -1,12 +1,9 @@
 //! Runs over an open pull request that is up to date: Helm is not started, hardly anything is asked, and what is left is what
 //! a run that makes all again would have left.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::{fs, sync::LazyLock};
 
-use support::{
+use crate::support::{
     charts::ChartRepository,
     controls::Entry,
     feed::{Feed, failing, release},

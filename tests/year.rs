@@ -2,16 +2,12 @@
 //! run. `cargo test` takes a part of one year on a Git server and the fake GitHub, and parts of fifty in memory, each from another
 //! release on; `cargo bench -- years` parts of a thousand.
 //!
-//! `UPLINKER_YEARS=5 cargo test --release --test year hosted` takes whole years; `UPLINKER_SEED=7` begins with that one,
+//! `UPLINKER_YEARS=5 cargo test --release --test main hosted` takes whole years; `UPLINKER_SEED=7` begins with that one,
 //! `UPLINKER_STEPS=100` ends them earlier. What fails prints the command that tells it again.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
-
-mod support;
-mod years;
 
 use std::env;
 
-use years::{
+use crate::years::{
     WHOLE,
     hosted::{self, Hosted},
     memory::Memory,
@@ -36,10 +32,10 @@ fn take<P: Place>(
     };
     let again = |seed| {
         format!(
-            "UPLINKER_SEED={seed} UPLINKER_YEARS=1 UPLINKER_STEPS={steps} cargo test --locked --test year {test}"
+            "UPLINKER_SEED={seed} UPLINKER_YEARS=1 UPLINKER_STEPS={steps} cargo test --locked --test main {test}"
         )
     };
-    years::all(place, (first..first + years, steps), mortality, again)
+    crate::years::all(place, (first..first + years, steps), mortality, again)
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub fn rows(scale: &Scale) -> Vec<Row> {
     let years = scale.of(1000) as u64;
     let again = |seed| {
         format!(
-            "UPLINKER_SEED={seed} UPLINKER_YEARS=1 UPLINKER_STEPS={STEPS} cargo test --locked --test year fifty_years"
+            "UPLINKER_SEED={seed} UPLINKER_YEARS=1 UPLINKER_STEPS={STEPS} cargo test --locked --test main fifty_years"
         )
     };
     let begin = Instant::now();

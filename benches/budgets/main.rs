@@ -14,10 +14,12 @@ mod fixture;
 mod measure;
 mod render;
 mod scan;
+#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
 #[path = "../../tests/support/mod.rs"]
 mod support;
 mod table;
 mod warm;
+#[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/years/mod.rs"]
 mod years;
 

@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use super::{
     releases::{ASSET, Releases, hex},
     runner::script,
-    support,
 };
+use crate::support::{self};
 
 fn done(command: &mut std::process::Command) -> String {
     let output = command.output().unwrap();

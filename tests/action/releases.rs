@@ -8,13 +8,11 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use super::{
-    runner::Runner,
-    support::{
-        controls::{Controls, Fault},
-        git_server::{GitBackend, TokenGate},
-        http::{Handler, Request, Response, Server},
-    },
+use super::runner::Runner;
+use crate::support::{
+    controls::{Controls, Fault},
+    git_server::{GitBackend, TokenGate},
+    http::{Handler, Request, Response, Server},
 };
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

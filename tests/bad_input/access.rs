@@ -1,13 +1,10 @@
 //! Tokens, permissions, rules and hooks that stand in the way.
 
-use crate::{
-    mesh,
-    support::{
-        github::{Level, Token},
-        repo::{ADA, put},
-        scene::{PLATFORM, REPO, Scene, TOKEN},
-    },
-    writes_nothing,
+use crate::bad_input::{mesh, writes_nothing};
+use crate::support::{
+    github::{Level, Token},
+    repo::{ADA, put},
+    scene::{PLATFORM, REPO, Scene, TOKEN},
 };
 
 /// A scene whose token is another.
@@ -53,7 +50,7 @@ fn writes_refused(scene: &Scene) -> crate::support::process::Done {
     let done = scene.run().done().never_says(TOKEN);
     assert_eq!(scene.repo.refs(), before, "a ref moved\n{done}");
     assert!(scene.github.pulls(REPO).is_empty(), "a pull request was made\n{done}");
-    crate::is_calm(&done);
+    crate::bad_input::is_calm(&done);
     done
 }
 
@@ -140,7 +137,7 @@ fn a_repository_that_is_gone_between_read_and_push() {
     });
     let done = scene.run().done().exits(1).never_says(TOKEN);
     assert!(done.stderr.contains(REPO) && done.stderr.contains("hint:"), "{done}");
-    crate::is_calm(&done);
+    crate::bad_input::is_calm(&done);
     std::fs::rename(&away, &gone).expect("moved back");
     assert_eq!(scene.repo.branches().len(), 1);
     assert!(scene.github.pulls(REPO).is_empty());
@@ -148,8 +145,9 @@ fn a_repository_that_is_gone_between_read_and_push() {
 
 #[test]
 fn a_default_branch_of_another_name() {
-    let scene =
-        Scene::made(|path| crate::support::repo::BareRepo::with_files(path, "trunk/live", crate::MESH));
+    let scene = Scene::made(|path| {
+        crate::support::repo::BareRepo::with_files(path, "trunk/live", crate::bad_input::MESH)
+    });
     scene.repo.commit("main", &ADA, "An older try", &[put("README.md", "Linkerd edge-26.8.1\n")]);
     let main = scene.repo.tip("main");
     let _ = scene.run().done().exits(0);

@@ -4,15 +4,12 @@ use std::process::Stdio;
 
 use uplinker::propose::forge::kinds::KINDS;
 
-use crate::{
-    mesh,
-    support::{
-        feed::release,
-        process::Home,
-        repo::BareRepo,
-        scene::{Scene, TOKEN},
-    },
-    writes_nothing,
+use crate::bad_input::{mesh, writes_nothing};
+use crate::support::{
+    feed::release,
+    process::Home,
+    repo::BareRepo,
+    scene::{Scene, TOKEN},
 };
 
 #[test]
@@ -45,7 +42,8 @@ fn to_a_release_that_nobody_knows_or_that_goes_down() {
 #[test]
 fn to_a_release_behind_a_required_stop_goes_to_the_stop() {
     let old = |text: &str| text.replace("2026.8.2", "2025.1.2").replace("edge-26.8.2", "edge-25.1.2");
-    let files: Vec<(&str, String)> = crate::MESH.iter().map(|(path, text)| (*path, old(text))).collect();
+    let files: Vec<(&str, String)> =
+        crate::bad_input::MESH.iter().map(|(path, text)| (*path, old(text))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let scene = Scene::new(&files);
     let hop = uplinker::linkerd::required_hop(
@@ -87,7 +85,7 @@ fn an_address_that_carries_a_password() {
 /// Makes a clone with one commit and, as `git init` leaves it, no remote.
 fn clone_without_origin(home: &Home) -> std::path::PathBuf {
     let clone = home.path().join("clone");
-    let bare = BareRepo::with_files(clone.join(".git"), "main", crate::MESH);
+    let bare = BareRepo::with_files(clone.join(".git"), "main", crate::bad_input::MESH);
     bare.open().config().expect("its configuration").set_bool("core.bare", false).expect("a setting");
     clone
 }
@@ -156,7 +154,7 @@ fn a_folder_that_is_no_repository() {
                 scene.home.run(&command).args(if command[0] == "pins" { vec![] } else { scene.feed.flags() });
             let done = run.done().exits(2);
             assert!(done.stderr.contains(place) && done.stderr.contains("repository"), "{done}");
-            crate::is_calm(&done);
+            crate::bad_input::is_calm(&done);
         }
     }
 }

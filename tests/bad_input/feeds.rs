@@ -9,16 +9,13 @@ use std::{
     },
 };
 
-use crate::{
-    mesh,
-    support::{
-        controls::Fault,
-        feed::{failing, html, huge, release},
-        http::Response,
-        process::Done,
-        scene::Scene,
-    },
-    with_feeds, writes_nothing,
+use crate::bad_input::{mesh, with_feeds, writes_nothing};
+use crate::support::{
+    controls::Fault,
+    feed::{failing, html, huge, release},
+    http::Response,
+    process::Done,
+    scene::Scene,
 };
 
 const INDEX: &str = "/edge/index.yaml";
@@ -177,7 +174,7 @@ fn an_index_without_digests_moves_pins_and_claims_none() {
     let scene = mesh();
     scene.feed.publish(release("edge-26.8.3", "2026-08-15T09:00:00Z").without_digests());
     let _ = scene.run().done().exits(0).prints(&["edge-26.8.3"]);
-    let message = scene.repo.message(crate::PLATFORM);
+    let message = scene.repo.message(crate::bad_input::PLATFORM);
     assert!(message.contains("Linkerd-Version: edge-26.8.3"), "{message}");
     assert!(!message.contains("sha256:"), "a digest that nobody named: {message}");
 }

@@ -2,20 +2,18 @@
 
 use serde_json::Value;
 
-use crate::{
-    proposed,
-    support::{
-        mesh::{CONTROL_PLANE, CRDS, MESH, WEB, mesh_and},
-        process::Done,
-        repo::{ADA, Change, put},
-        scene::{PLATFORM, REPO, Scene, TOKEN},
-    },
+use crate::bad_input::proposed;
+use crate::support::{
+    mesh::{CONTROL_PLANE, CRDS, MESH, WEB, mesh_and},
+    process::Done,
+    repo::{ADA, Change, put},
+    scene::{PLATFORM, REPO, Scene, TOKEN},
 };
 
 /// Runs, expects the usual pull request, and sees that no other file changed.
 fn proposes(scene: &Scene) -> Done {
     let done = scene.run().done().exits(0).never_says(TOKEN);
-    crate::is_calm(&done);
+    crate::bad_input::is_calm(&done);
     let changed = scene.repo.changed("main", PLATFORM);
     assert_eq!(changed, ["linkerd/control-plane.yaml", "linkerd/crds.yaml"], "{done}");
     let _ = scene.only_pull();
@@ -116,7 +114,7 @@ fn a_values_file_that_is_a_link() {
     ]);
     scene.repo.commit("main", &ADA, "Link", &[Change::Link("linkerd/values.yaml", "../common/values.yaml")]);
     let done = scene.run().done().exits(0);
-    crate::is_calm(&done);
+    crate::bad_input::is_calm(&done);
     assert_eq!(proposed(&scene, "common/values.yaml"), "linkerdVersion: edge-26.8.3\n");
     let repo = scene.repo.open();
     let tree = repo.find_tree(scene.repo.tree_id(PLATFORM)).expect("a tree");
@@ -153,7 +151,7 @@ fn names_with_spaces_and_any_unicode() {
     all.extend(MESH);
     let scene = Scene::new(&all);
     let done = scene.run().done().exits(0);
-    crate::is_calm(&done);
+    crate::bad_input::is_calm(&done);
     for (path, _) in &files {
         assert!(proposed(&scene, path).contains("\"2026.8.3\""), "{path:?}\n{done}");
     }
@@ -207,7 +205,7 @@ fn ten_thousand_documents() {
     text.push_str(CRDS);
     let scene = Scene::new(&mesh_and(&[("all.yaml", &text)]));
     let done = scene.run().done().exits(0);
-    crate::is_calm(&done);
+    crate::bad_input::is_calm(&done);
     assert_eq!(proposed(&scene, "all.yaml"), text);
     assert_eq!(skipped(&scene, "all.yaml").as_deref(), Some("too-large"));
     // It holds the old release and nobody can say where.

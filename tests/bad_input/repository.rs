@@ -1,13 +1,10 @@
 //! Configurations with mistakes.
 
-use crate::{
-    mesh,
-    support::{
-        mesh::mesh_and,
-        repo::{ADA, put},
-        scene::Scene,
-    },
-    writes_nothing,
+use crate::bad_input::{mesh, writes_nothing};
+use crate::support::{
+    mesh::mesh_and,
+    repo::{ADA, put},
+    scene::Scene,
 };
 
 #[test]
@@ -31,8 +28,8 @@ fn five_mistakes_are_five_answers_with_line_and_column() {
 fn the_same_mistakes_in_every_command_that_reads_them() {
     let text = include_str!("../config/invalid/five-at-once.yaml");
     let scene = Scene::new(&mesh_and(&[("uplinker.yaml", text)]));
-    let url = scene.github.url(crate::REPO);
-    let pins = scene.home.run(["pins", &url]).env("UPLINKER_TOKEN", crate::TOKEN);
+    let url = scene.github.url(crate::bad_input::REPO);
+    let pins = scene.home.run(["pins", &url]).env("UPLINKER_TOKEN", crate::bad_input::TOKEN);
     for run in [pins, scene.command("plan")] {
         let _ = writes_nothing(&scene, run).exits(2).complains(&["5 mistakes"]);
     }

@@ -9,7 +9,7 @@ use uplinker::{
     yaml::{Node, Route, Shape, SourceMap, Step, Stream, Style, position},
 };
 
-use crate::{
+use crate::edit::{
     generator::generate,
     other_parsers::{pyyaml, yaml_serde},
 };

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::other_parsers::pyyaml;
+use crate::edit::other_parsers::pyyaml;
 use proptest::prelude::*;
 use uplinker::{
     edit::{Replacement, digest, insert, replace_all},

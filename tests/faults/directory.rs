@@ -4,15 +4,13 @@ use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
 use git2::Oid;
 
-use super::{
-    scenario::{CONTROL_PLANE, CRDS, SOURCE},
-    support::{
-        feed::{Feed, release},
-        process::{Home, Run},
-        repo::{ADA, BareRepo, put},
-        scene::{PLATFORM, releases, unaddressed},
-        steps,
-    },
+use super::scenario::{CONTROL_PLANE, CRDS, SOURCE};
+use crate::support::{
+    feed::{Feed, release},
+    process::{Home, Run},
+    repo::{ADA, BareRepo, put},
+    scene::{PLATFORM, releases, unaddressed},
+    steps,
 };
 
 /// A bare remote on this machine, with the folder for its proposals.

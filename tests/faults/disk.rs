@@ -9,8 +9,8 @@ use std::{
 use super::{
     place::{Place, complete, settled},
     scenario::{self, Scenario, touch_base},
-    support::scene::{REPO, Scene, TOKEN},
 };
+use crate::support::scene::{REPO, Scene, TOKEN};
 
 /// A newer release and a moved base: the run has to fetch into the cache of the run before.
 const FETCHING: Scenario = scenario::NEWER;

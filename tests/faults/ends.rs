@@ -1,7 +1,7 @@
 //! What has to be on the host in the end, worked out from what went into a scenario: no word of the program under test
 //! is taken for it.
 
-use super::support::{
+use crate::support::{
     github::Pull,
     scene::{PLATFORM, REPO, Scene},
 };

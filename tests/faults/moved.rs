@@ -10,8 +10,8 @@ use git2::Oid;
 use super::{
     place::{complete, settled},
     scenario::{self, Scenario, push_by_person, touch_base},
-    support::scene::{PLATFORM, Scene, TOKEN},
 };
+use crate::support::scene::{PLATFORM, Scene, TOKEN};
 
 /// How many requests the host gets in the scenario's run.
 fn requests(scenario: Scenario) -> usize {

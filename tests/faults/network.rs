@@ -8,12 +8,12 @@ use std::{
 use super::{
     place::{Place, complete, settled},
     scenario,
-    support::{
-        controls::{Fault, matches},
-        github::Token,
-        http::Response,
-        scene::{REPO, Scene, TOKEN},
-    },
+};
+use crate::support::{
+    controls::{Fault, matches},
+    github::Token,
+    http::Response,
+    scene::{REPO, Scene, TOKEN},
 };
 
 /// Breaks every request of a run once, the reads and the writes; the run goes on by itself.

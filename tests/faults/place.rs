@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use git2::Oid;
 
-use super::support::{
+use crate::support::{
     flavor::Flavor,
     process::{Home, Run},
     scene::{REPO, Scene, TOKEN, unaddressed},
@@ -56,7 +56,7 @@ impl Place {
                 statuses.insert((named(&status.sha), status.context), (status.state, status.description));
             }
         }
-        let pull = |pull: &super::support::github::Pull| Pull {
+        let pull = |pull: &crate::support::github::Pull| Pull {
             number: pull.number,
             title: pull.title.clone(),
             // By line, so that a failure shows where two bodies part.

@@ -5,14 +5,14 @@ use std::{fs, path::PathBuf};
 use super::{
     place::{Place, complete, settled},
     scenario::{self, CONTROL_PLANE, CRDS, SOURCE, Scenario},
-    support::{
-        feed::Feed,
-        process::{Done, Home},
-        repo::BareRepo,
-        scene::{PLATFORM, Scene, releases},
-        ssh_server::SshServer,
-        steps,
-    },
+};
+use crate::support::{
+    feed::Feed,
+    process::{Done, Home},
+    repo::BareRepo,
+    scene::{PLATFORM, Scene, releases},
+    ssh_server::SshServer,
+    steps,
 };
 
 /// A remote behind SSH, with the folder for its proposals.

@@ -8,16 +8,16 @@ use uplinker::render::Renderer as _;
 use super::{
     ends,
     place::{Place, complete, settled},
-    support::{
-        charts::ChartRepository,
-        feed::release,
-        flavor::Flavor,
-        github::{Merge, Repo, Token},
-        helm::Bench,
-        manifests::job,
-        repo::{ADA, BEN, put},
-        scene::{DATA_PLANE, PLATFORM, REPO, Scene, TOKEN},
-    },
+};
+use crate::support::{
+    charts::ChartRepository,
+    feed::release,
+    flavor::Flavor,
+    github::{Merge, Repo, Token},
+    helm::Bench,
+    manifests::job,
+    repo::{ADA, BEN, put},
+    scene::{DATA_PLANE, PLATFORM, REPO, Scene, TOKEN},
 };
 
 pub const SOURCE: &str = "\

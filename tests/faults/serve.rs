@@ -9,11 +9,11 @@ use std::{
 use super::{
     place::{Place, complete, settled},
     scenario,
-    support::{
-        feed::failing,
-        process::{Home, Run, Running},
-        scene::{Scene, TOKEN},
-    },
+};
+use crate::support::{
+    feed::failing,
+    process::{Home, Run, Running},
+    scene::{Scene, TOKEN},
 };
 
 /// The longest that a test waits for the daemon to get somewhere: its first passes are spread over some seconds.

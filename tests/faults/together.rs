@@ -8,8 +8,8 @@ use std::{
 use super::{
     place::{Place, run_from, settled},
     scenario::{self, Scenario, check_kept},
-    support::{controls::Victim, http::Request, process::Home},
 };
+use crate::support::{controls::Victim, http::Request, process::Home};
 
 /// The longest that a write is held back. Only a run that has ended or waits by itself makes the others wait so long.
 const LONGEST: Duration = Duration::from_secs(2);

@@ -3,8 +3,8 @@
 use super::{
     place::{Place, complete, settled},
     scenario::{self, Scenario, check_kept},
-    support::{controls::WriteFault, scene::TOKEN},
 };
+use crate::support::{controls::WriteFault, scene::TOKEN};
 
 const FAULTS: [(&str, WriteFault); 5] = [
     ("killed before", WriteFault::KillBefore),
@@ -32,7 +32,7 @@ fn break_with(scenario: Scenario, faults: &[(&str, WriteFault)]) {
             let (scene, kept) = scenario.set();
             let writes = &scene.github.controls().writes;
             let before = writes.count();
-            writes.plan(n, fault.clone());
+            writes.plan(n, *fault);
             let done = scene.run().done().never_says(TOKEN);
             assert!(writes.count() - before >= n, "{case}: the fault never came\n{done}");
             match fault {

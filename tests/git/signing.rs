@@ -2,7 +2,8 @@
 
 use uplinker::repo::git::SigningKey;
 
-use super::{support::ssh_server::make_key, *};
+use super::*;
+use crate::support::ssh_server::make_key;
 
 /// Makes a key, and lists it for Git as that of the author.
 fn key(folder: &Path, name: &str) -> Arc<SigningKey> {

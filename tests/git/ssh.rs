@@ -2,7 +2,8 @@
 
 use uplinker::repo::git::SshOptions;
 
-use super::{support::ssh_server::SshServer, *};
+use super::*;
+use crate::support::ssh_server::SshServer;
 
 /// A repository behind a server, and a list of known hosts.
 struct Far {

@@ -10,7 +10,7 @@ use uplinker::deploy::{
     typed::{Typed, typed},
 };
 
-use crate::tree::Tree;
+use crate::kustomize::tree::Tree;
 
 /// Compares each folder of a tree that is built.
 pub fn compare(tree: &Tree) -> Result<(), String> {

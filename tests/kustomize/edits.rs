@@ -7,7 +7,7 @@ use uplinker::deploy::{
     typed::{Typed, plain},
 };
 
-use crate::tree::Tree;
+use crate::kustomize::tree::Tree;
 
 /// Where a scalar is in a build: the object's number and the path in it.
 type Place = (usize, Vec<String>);

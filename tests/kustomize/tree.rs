@@ -7,7 +7,7 @@ use uplinker::{
     yaml::Ceilings,
 };
 
-use crate::support::MemoryTree;
+use crate::support::tree::MemoryTree;
 
 /// A tree, and what `kustomize build` makes of its folders.
 pub struct Tree {

@@ -11,7 +11,8 @@ use uplinker::{
     verify::{CheckId, Stretch},
 };
 
-use super::{page, shape};
+use super::shape;
+use crate::hostile_texts::page;
 
 /// How often each list's entry is repeated, and what every text from outside is.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! What a person did to a committed manifest since it was rendered, and what that is to be called.
 
-use crate::{
+use crate::matrix::{
     cells::{Cell, Drift},
-    support::{kustomize, manifests::documents},
     world::{NEW, OLD},
 };
+use crate::support::{kustomize, manifests::documents};
 
 /// A manifest as somebody left it.
 pub struct ByHand {

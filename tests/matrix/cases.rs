@@ -7,12 +7,12 @@ use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
 use uplinker::report::{PinRow, VerifyReport};
 
-use crate::{
+use crate::matrix::{
     layout::Files,
     repository::{Repository, all_of, applied, said, untrue, verify},
-    support::tree::MemoryTree,
     world::{self, NEW, OLD, World},
 };
+use crate::support::tree::MemoryTree;
 
 /// What is to come of a repository.
 struct Case {

@@ -10,13 +10,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
+use crate::matrix::{
     cells::{Form, Values},
     layout::{Files, lay_out},
     repository::{Repository, all_of, applied, said, verify},
-    support::manifests::{differences, expected, unsummed},
     world::{self, NEW, OLD, World},
 };
+use crate::support::manifests::{differences, expected, unsummed};
 
 /// What stands for a release in a golden file.
 const RELEASE: [&str; 9] = [

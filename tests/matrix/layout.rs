@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{
-    cells::Form,
-    support::{
-        kustomize,
-        manifests::{documents, joined, name},
-    },
+use crate::matrix::cells::Form;
+use crate::support::{
+    kustomize,
+    manifests::{documents, joined, name},
 };
 
 pub type Files = BTreeMap<String, String>;

@@ -8,16 +8,16 @@ use std::{
 use serde_json::json;
 use uplinker::{report::RunReport, verify::Severity};
 
-use crate::{
+use crate::matrix::{
     by_hand::{ByHand, by_hand},
     cells::{Cell, Drift, Form, Mode, Values},
     layout::{Files, folder, lay_out, second},
     repository::{Repository, all_of, applied, said, untrue, verify},
-    support::{
-        kustomize,
-        manifests::{differences, documents, expected, unsummed},
-    },
     world::{ENDED, NEW, OLD, World, old_version},
+};
+use crate::support::{
+    kustomize,
+    manifests::{differences, documents, expected, unsummed},
 };
 
 /// What a cell asks for, and what should come of it.

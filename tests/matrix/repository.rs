@@ -15,11 +15,8 @@ use uplinker::{
     verify::{CheckId, Severity},
 };
 
-use crate::{
-    layout::Files,
-    support::{repo::BareRepo, tree::MemoryTree},
-    world::World,
-};
+use crate::matrix::{layout::Files, world::World};
+use crate::support::{repo::BareRepo, tree::MemoryTree};
 
 /// A bare repository with one commit, gone with this value.
 pub struct Repository {

@@ -9,10 +9,8 @@ use uplinker::{
     render::{ByHelm, ChartId, Job, Renderer, Take},
 };
 
-use crate::{
-    cells::Values,
-    support::{charts::ChartRepository, helm::Bench, manifests::hours_ago},
-};
+use crate::matrix::cells::Values;
+use crate::support::{charts::ChartRepository, helm::Bench, manifests::hours_ago};
 
 /// What is committed.
 pub const OLD: &str = "2026.6.3";

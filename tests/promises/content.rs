@@ -2,15 +2,13 @@
 
 use std::{fs, path::Path};
 
-use crate::{
-    files_below,
-    support::{
-        charts::ChartRepository,
-        mesh::{CRDS, MESH, mesh_and},
-        process::Home,
-        repo::{ADA, Change},
-        scene::{PLATFORM, REPO, Scene},
-    },
+use crate::promises::files_below;
+use crate::support::{
+    charts::ChartRepository,
+    mesh::{CRDS, MESH, mesh_and},
+    process::Home,
+    repo::{ADA, Change},
+    scene::{PLATFORM, REPO, Scene},
 };
 
 /// Whatever looks like a program, a template or a variable comes out as it went in.
@@ -148,7 +146,7 @@ fn hostile_names_reach_nothing() {
         let tree = scene.repo.tree_id(PLATFORM);
         let odb = repo.odb().expect("objects");
         let bytes = odb.read(tree).expect("the new tree").data().to_vec();
-        assert!(crate::holds(&bytes, name), "{name:?} got lost");
+        assert!(crate::promises::holds(&bytes, name), "{name:?} got lost");
     }
 }
 

@@ -41,7 +41,7 @@ fn a_second_run_writes_nothing_whatever_became_of_the_cache() {
     scene.home.forget();
     let _ = scene.run().done().exits(0);
     // A cache that is nonsense is no cache.
-    for (path, bytes) in crate::files_below(&scene.home.cache()) {
+    for (path, bytes) in crate::promises::files_below(&scene.home.cache()) {
         let _ = std::fs::remove_file(&path);
         std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("a file");
     }

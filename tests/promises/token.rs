@@ -6,14 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    files_below, holds,
-    support::{
-        controls::Fault,
-        http::Response,
-        mesh::MESH,
-        scene::{PLATFORM, REPO, Scene, TOKEN},
-    },
+use crate::promises::{files_below, holds};
+use crate::support::{
+    controls::Fault,
+    http::Response,
+    mesh::MESH,
+    scene::{PLATFORM, REPO, Scene, TOKEN},
 };
 
 /// The forms in which a token could be written down: as it is, and as a header carries it.
@@ -160,7 +158,7 @@ fn a_redirect_to_another_host_carries_no_token() {
         ("/api/v3/*", "/api/v3/repos/acme/config/pulls"),
     ] {
         let scene = Scene::new(MESH);
-        let other = crate::hosts::Listener::start();
+        let other = crate::promises::hosts::Listener::start();
         // Another name of the loopback is another host.
         redirect(&scene, "GET", pattern, &format!("http://localhost:{}{path}", other.port()));
         let done = scene.run().done();
@@ -178,7 +176,7 @@ fn a_redirect_to_another_host_carries_no_token() {
 #[test]
 fn a_feed_gets_no_token_and_a_redirect_of_it_neither() {
     let scene = Scene::new(MESH);
-    let other = crate::hosts::Listener::start();
+    let other = crate::promises::hosts::Listener::start();
     let answer = Response::text(302, "").with("Location", format!("http://localhost:{}/x", other.port()));
     for pattern in ["/repos/*", "/edge/index.yaml", "/version.json"] {
         scene.feed.break_always(pattern, Fault::Answer(answer.clone()));

@@ -11,15 +11,14 @@ use uplinker::{
 };
 
 use super::{
-    Ask, NEW, OLD, assert_trees, committed_text, expected, request,
-    support::{
-        charts::{ChartRepository, files, pack},
-        helm::Bench,
-        manifests::{hours_ago, job},
-        tree::MemoryTree,
-    },
-    template, unsummed, unsummed_files,
+    Ask, NEW, OLD, assert_trees, committed_text, expected, request, template, unsummed, unsummed_files,
     values::Faulty,
+};
+use crate::support::{
+    charts::{ChartRepository, files, pack},
+    helm::Bench,
+    manifests::{hours_ago, job},
+    tree::MemoryTree,
 };
 
 const VIZ: &str = "linkerd-viz";

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use uplinker::render::Manifest;
 
 use super::{
-    Ask, NEW, OLD, REDUCED, assert_trees, committed_text, expected, made, moved, name, sets,
-    support::{
-        manifests::{documents, joined},
-        tree::MemoryTree,
-    },
-    template, texts, texts_from, unsummed, unsummed_files,
+    Ask, NEW, OLD, REDUCED, assert_trees, committed_text, expected, made, moved, name, sets, template, texts,
+    texts_from, unsummed, unsummed_files,
+};
+use crate::support::{
+    manifests::{documents, joined},
+    tree::MemoryTree,
 };
 
 #[test]

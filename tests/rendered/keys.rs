@@ -12,14 +12,14 @@ use uplinker::{
 };
 
 use super::{
-    Ask, NEW, OLD, World, committed_text, expected, made, moved, name, request, sets,
-    support::{
-        charts::{ChartRepository, files, pack},
-        helm::Bench,
-        manifests::{documents, job, joined, keys, pem},
-        tree::MemoryTree,
-    },
-    template, texts, unsummed,
+    Ask, NEW, OLD, World, committed_text, expected, made, moved, name, request, sets, template, texts,
+    unsummed,
+};
+use crate::support::{
+    charts::{ChartRepository, files, pack},
+    helm::Bench,
+    manifests::{documents, job, joined, keys, pem},
+    tree::MemoryTree,
 };
 
 /// Charts with a template of our own.

@@ -11,13 +11,13 @@ use uplinker::{
 };
 
 use super::{
-    Ask, NEW, OLD, WORLD, assert_trees, committed_text, expected, made, moved, request, sets,
-    support::{
-        charts::VERSIONS,
-        manifests::{documents, joined},
-        tree::MemoryTree,
-    },
-    template, unsummed, unsummed_files,
+    Ask, NEW, OLD, WORLD, assert_trees, committed_text, expected, made, moved, request, sets, template,
+    unsummed, unsummed_files,
+};
+use crate::support::{
+    charts::VERSIONS,
+    manifests::{documents, joined},
+    tree::MemoryTree,
 };
 
 const PLANE: &str = "linkerd-control-plane";

@@ -15,14 +15,14 @@ use uplinker::{
 };
 
 use super::{
-    Ask, NEW, OLD, WORLD, assert_trees, committed_text, expected, made, moved, name, request, sets,
-    support::{
-        charts::{ChartRepository, files},
-        helm::{Bench, helm},
-        manifests::{documents, joined, pem},
-        tree::MemoryTree,
-    },
-    template, unsummed, unsummed_files,
+    Ask, NEW, OLD, WORLD, assert_trees, committed_text, expected, made, moved, name, request, sets, template,
+    unsummed, unsummed_files,
+};
+use crate::support::{
+    charts::{ChartRepository, files},
+    helm::{Bench, helm},
+    manifests::{documents, joined, pem},
+    tree::MemoryTree,
 };
 
 #[test]

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::super::support::{
+use crate::support::{
     http::{Response, send},
     process::{Run, Running},
     scene::{REPO, Scene, TOKEN},

@@ -9,19 +9,17 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::{
-    super::{
-        chance::Chance,
-        support::{
-            clock::Clock,
-            controls::Fault,
-            feed::release,
-            http::Response,
-            mesh::{CONTROL_PLANE, CRDS, MESH, SOURCES, WEB},
-            scene::{PLATFORM, Scene, TOKEN},
-        },
+use super::daemon::Daemon;
+use crate::{
+    support::{
+        clock::Clock,
+        controls::Fault,
+        feed::release,
+        http::Response,
+        mesh::{CONTROL_PLANE, CRDS, MESH, SOURCES, WEB},
+        scene::{PLATFORM, Scene, TOKEN},
     },
-    daemon::Daemon,
+    years::chance::Chance,
 };
 
 const MINUTE: i64 = 60;

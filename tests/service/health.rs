@@ -5,15 +5,13 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    super::support::{
-        controls::Fault,
-        feed::failing,
-        http::Response,
-        mesh::MESH,
-        scene::{REPO, Scene, TOKEN},
-    },
-    daemon::{Daemon, LIMIT, prepared, until},
+use super::daemon::{Daemon, LIMIT, prepared, until};
+use crate::support::{
+    controls::Fault,
+    feed::failing,
+    http::Response,
+    mesh::MESH,
+    scene::{REPO, Scene, TOKEN},
 };
 
 #[test]

@@ -6,10 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    super::support::{mesh::MESH, scene::Scene},
-    daemon::{Daemon, prepared},
-};
+use super::daemon::{Daemon, prepared};
+use crate::support::{mesh::MESH, scene::Scene};
 
 fn talk(daemon: &Daemon, bytes: &[u8]) -> String {
     let mut socket = TcpStream::connect(daemon.address).unwrap();

@@ -1,15 +1,13 @@
 //! The list and the token while the daemon runs.
 
-use super::{
-    super::support::{
-        flavor::Flavor,
-        github::Token,
-        mesh::MESH,
-        process::Run,
-        repo::BareRepo,
-        scene::{LABELS, REPO, Scene, TOKEN},
-    },
-    daemon::{Daemon, until},
+use super::daemon::{Daemon, until};
+use crate::support::{
+    flavor::Flavor,
+    github::Token,
+    mesh::MESH,
+    process::Run,
+    repo::BareRepo,
+    scene::{LABELS, REPO, Scene, TOKEN},
 };
 
 fn by_file(scene: &Scene, names: &[&str]) -> Run {

@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-use super::{
-    super::support::{
-        mesh::MESH,
-        scene::{REPO, Scene, TOKEN},
-    },
-    daemon::{Daemon, over, until},
+use super::daemon::{Daemon, over, until};
+use crate::support::{
+    mesh::MESH,
+    scene::{REPO, Scene, TOKEN},
 };
 
 fn lines(stderr: &str) -> Vec<Value> {

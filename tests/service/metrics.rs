@@ -1,11 +1,9 @@
 //! The metrics: what they say is so, and they say it within bounds.
 
-use super::{
-    super::support::{
-        mesh::{MESH, mesh_and},
-        scene::{REPO, Scene, TOKEN},
-    },
-    daemon::{Daemon, over, until},
+use super::daemon::{Daemon, over, until};
+use crate::support::{
+    mesh::{MESH, mesh_and},
+    scene::{REPO, Scene, TOKEN},
 };
 
 #[test]

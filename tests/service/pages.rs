@@ -4,13 +4,11 @@
 use html5ever::{ParseOpts, parse_document, tendril::TendrilSink as _};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
-use super::{
-    super::support::{
-        mesh::{MESH, mesh_and},
-        scene::{PLATFORM, REPO, Scene, TOKEN},
-        schema::refusal,
-    },
-    daemon::{Daemon, over, until},
+use super::daemon::{Daemon, over, until};
+use crate::support::{
+    mesh::{MESH, mesh_and},
+    scene::{PLATFORM, REPO, Scene, TOKEN},
+    schema::refusal,
 };
 
 /// A page and what is in it.

@@ -78,7 +78,7 @@ enum Act {
 }
 
 /// What happens to the n-th write.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub enum WriteFault {
     /// The client is killed before the write is applied.
     KillBefore,
@@ -90,10 +90,6 @@ pub enum WriteFault {
     DropBefore,
     /// The write is applied and the answer is a 502.
     BadGatewayAfter,
-    /// A function runs before the write is applied.
-    Before(Callback),
-    /// A function runs after the write was applied, before it is answered.
-    After(Callback),
 }
 
 /// The process that a [`WriteFault`] kills.
@@ -247,11 +243,6 @@ impl Writes {
         self.plans.lock().expect("no poison").push((n, fault));
     }
 
-    /// Runs a function after the n-th write from now on was applied, before it is answered.
-    pub fn on_write(&self, n: usize, callback: impl Fn(&Request) + Send + Sync + 'static) {
-        self.plan(n, WriteFault::After(Arc::new(callback)));
-    }
-
     /// Returns how many writes have arrived.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::SeqCst)
@@ -268,11 +259,11 @@ impl Writes {
     }
 
     /// Applies a write as planned; `None` when there is no answer.
-    pub fn around(&self, request: &Request, apply: impl FnOnce() -> Response) -> Option<Response> {
+    pub fn around(&self, apply: impl FnOnce() -> Response) -> Option<Response> {
         let n = self.count.fetch_add(1, Ordering::SeqCst) + 1;
         let planned: Vec<WriteFault> = {
             let plans = self.plans.lock().expect("no poison");
-            plans.iter().filter(|(at, _)| *at == n).map(|(_, fault)| fault.clone()).collect()
+            plans.iter().filter(|(at, _)| *at == n).map(|(_, fault)| *fault).collect()
         };
         for fault in &planned {
             match fault {
@@ -281,7 +272,6 @@ impl Writes {
                     return None;
                 }
                 WriteFault::DropBefore => return None,
-                WriteFault::Before(callback) => callback(request),
                 _ => {}
             }
         }
@@ -294,8 +284,7 @@ impl Writes {
                 }
                 WriteFault::LoseAnswer => response = None,
                 WriteFault::BadGatewayAfter => response = Some(Response::text(502, "Bad Gateway")),
-                WriteFault::After(callback) => callback(request),
-                WriteFault::KillBefore | WriteFault::DropBefore | WriteFault::Before(_) => {}
+                WriteFault::KillBefore | WriteFault::DropBefore => {}
             }
         }
         response

@@ -47,10 +47,6 @@ pub struct Feed {
 #[derive(Default)]
 struct Content {
     releases: Vec<Published>,
-    /// What version.json says instead of the newest release.
-    newest: Option<String>,
-    /// Whether the index's addresses are relative to it.
-    relative: bool,
     milestones: Option<Value>,
     /// The charts that can be fetched; of others there is an entry in the index and no package.
     packages: Vec<Package>,
@@ -129,16 +125,6 @@ impl Feed {
         let mut content = self.content.lock().expect("no poison");
         content.releases.retain(|other| other.tag != release.tag);
         content.releases.push(release);
-    }
-
-    /// Makes version.json name a release, whatever is out.
-    pub fn name_newest(&self, tag: &str) {
-        self.content.lock().expect("no poison").newest = Some(tag.to_owned());
-    }
-
-    /// Makes the index's addresses relative.
-    pub fn use_relative_urls(&self) {
-        self.content.lock().expect("no poison").relative = true;
     }
 
     /// Serves packages, and names their digests in the index.
@@ -230,7 +216,7 @@ impl Content {
     }
 
     fn versioncheck(&self) -> String {
-        let newest = self.newest.clone().or_else(|| Some(self.sorted().first()?.tag.clone()));
+        let newest = self.sorted().first().map(|release| release.tag.clone());
         json!({"edge": newest.unwrap_or_default()}).to_string()
     }
 
@@ -253,7 +239,7 @@ impl Content {
 
     fn entry(&self, html: &str, chart: &str, release: &Published) -> String {
         let version = release.chart_version();
-        let root = if self.relative { String::new() } else { format!("{html}/edge/") };
+        let root = format!("{html}/edge/");
         let found = self.packages.iter().find(|package| package.name == chart && package.version == version);
         if let Some(package) = found.filter(|_| release.digests) {
             return package.entry(&format!("{root}{}", package.file()));

@@ -381,11 +381,6 @@ impl GitServer {
         &self.gate
     }
 
-    /// Returns the server below, for raw requests.
-    pub fn server(&self) -> &Server {
-        &self.server
-    }
-
     /// Returns the log, the faults and the write counter.
     pub fn controls(&self) -> &Arc<Controls> {
         &self.controls

@@ -1,6 +1,6 @@
 //! The `helm` program for tests: the machine's own, else one that speaks its command line over Helm's SDK.
 //!
-//! The second is made once below `target/` and shared by all test binaries; that needs a network once.
+//! The second is made once below `target/` and shared by all tests; that needs a network once.
 
 use std::{
     env, fs,

@@ -252,7 +252,7 @@ impl Shared {
             other => other,
         };
         let response = if self.handler.is_write(request) {
-            self.controls.writes.around(request, || self.handler.handle(request))
+            self.controls.writes.around(|| self.handler.handle(request))
         } else {
             Some(self.handler.handle(request))
         };

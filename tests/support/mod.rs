@@ -1,13 +1,12 @@
 //! The real parts that end-to-end tests stand on: servers on loopback, repositories, and the program as a process.
 
-// Each test binary uses a part of this module, and Rust counts the rest as dead or unused in each of them.
-#![allow(dead_code, unused_imports)]
 // A test that cannot go on says why and ends.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod charts;
 pub mod clock;
 pub mod controls;
+pub mod expected;
 pub mod feed;
 pub mod flavor;
 pub mod front;

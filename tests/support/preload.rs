@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// A library, once it is made.
 pub type Made = OnceLock<(TempDir, PathBuf)>;
 
-/// Compiles a file beside this one, once for this test binary.
+/// Compiles a file beside this one, once.
 pub fn library(source: &str, made: &'static Made) -> &'static Path {
     let (_, path) = made.get_or_init(|| {
         let folder = TempDir::new().expect("a temporary folder");

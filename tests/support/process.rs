@@ -318,13 +318,6 @@ impl Done {
         }
         value
     }
-
-    /// Returns both outputs with what differs from run to run replaced, for snapshots.
-    pub fn snapshot(&self, names: &[(&str, &str)]) -> String {
-        let code = self.status.code().map_or_else(|| "killed".to_owned(), |code| code.to_string());
-        let text = format!("exit: {code}\n--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr);
-        scrub(&text, names)
-    }
 }
 
 impl std::fmt::Display for Done {

@@ -1,7 +1,7 @@
-//! Writes the API requests of a test binary as JSON lines, for `scripts/contract-check`.
+//! Writes the API requests of the tests as JSON lines, for `scripts/contract-check`.
 //!
-//! One file per forge and test binary under Cargo's directory for test output; emptied when the binary starts. No header
-//! that carries a token is written.
+//! One file per forge under Cargo's directory for test output; emptied by its first request. No header that carries a
+//! token is written, and nothing of the fakes' own tests, which ask for what a forge refuses.
 
 use std::{collections::BTreeMap, fs::File, io::Write, path::PathBuf, sync::Mutex};
 
@@ -11,6 +11,9 @@ use super::http::{Request, Response};
 
 /// The headers that matter to the API's description.
 const HEADERS: [&str; 5] = ["accept", "content-type", "x-github-api-version", "if-none-match", "user-agent"];
+
+/// The user agent of the fakes' own tests.
+pub const CHECK: &str = "support-check";
 
 /// The files by their forges; `None` where one cannot be made.
 static FILES: Mutex<BTreeMap<&str, Option<File>>> = Mutex::new(BTreeMap::new());
@@ -32,6 +35,9 @@ impl Recorder {
     pub fn write(&self, request: &Request, response: Option<&Response>) {
         let target = request.target();
         let Some(target) = target.strip_prefix(self.prefix) else { return };
+        if request.header("user-agent") == Some(CHECK) {
+            return;
+        }
         // Addresses by number are GitHub's own, out of its `Link` headers, and not in its description.
         if target.starts_with("/repositories/") || !target.starts_with(self.below) {
             return;
@@ -56,10 +62,7 @@ impl Recorder {
 }
 
 fn open(forge: &str) -> Option<File> {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("requests").join(forge);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("requests");
     std::fs::create_dir_all(&folder).ok()?;
-    let program = std::env::current_exe().ok()?;
-    let stem = program.file_stem()?.to_str()?;
-    let name = stem.rsplit_once('-').map_or(stem, |(name, _)| name);
-    File::create(folder.join(format!("{name}.jsonl"))).ok()
+    File::create(folder.join(format!("{forge}.jsonl"))).ok()
 }

@@ -7,8 +7,8 @@ use uplinker::repo::{BlobId, Entry, FileChange, Mode, RepoPath, Tree, TreeError,
 /// A tree in memory with Git's own object ids.
 #[derive(Clone, Default)]
 pub struct MemoryTree {
-    entries: Vec<Entry>,
-    blobs: BTreeMap<BlobId, Vec<u8>>,
+    pub entries: Vec<Entry>,
+    pub blobs: BTreeMap<BlobId, Vec<u8>>,
 }
 
 // === impl MemoryTree ===
@@ -43,13 +43,21 @@ impl MemoryTree {
 
     /// Writes a file, or removes it.
     pub fn put(&mut self, path: &str, content: Option<&[u8]>) {
+        self.put_as(path, content, Mode::File);
+    }
+
+    /// Writes an entry of this mode, or removes it.
+    pub fn put_as(&mut self, path: &str, content: Option<&[u8]>, mode: Mode) {
         let path = RepoPath::new(path).expect("a sound path");
-        self.entries.retain(|e| e.path != path);
+        let place = self.entries.binary_search_by(|e| e.path.cmp(&path));
+        if let Ok(at) = place {
+            self.entries.remove(at);
+        }
         if let Some(content) = content {
             let id = blob_id(content);
             self.blobs.insert(id, content.to_vec());
-            self.entries.push(Entry { path, id, mode: Mode::File });
-            self.entries.sort_by(|a, b| a.path.cmp(&b.path));
+            let (Ok(at) | Err(at)) = place;
+            self.entries.insert(at, Entry { path, id, mode });
         }
     }
 

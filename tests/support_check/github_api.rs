@@ -234,11 +234,8 @@ fn people_merge_close_rename_and_delete() {
 fn writes_are_counted_and_broken_by_number() {
     let (github, _repo) = github();
     let address = github.server().address();
-    let headers = [
-        ("User-Agent", "support-check"),
-        ("Authorization", "Bearer secret"),
-        ("Content-Type", "application/json"),
-    ];
+    let headers =
+        [("User-Agent", CHECK), ("Authorization", "Bearer secret"), ("Content-Type", "application/json")];
     let body = json!({"title": "Move", "head": BRANCH, "base": "main"}).to_string();
     let post = || send(address, "POST", "/api/v3/repos/acme/config/pulls", &headers, body.as_bytes());
 

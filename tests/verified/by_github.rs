@@ -12,7 +12,7 @@ use uplinker::{
     sys::http::Http,
 };
 
-use super::support::{
+use crate::support::{
     controls::Fault,
     feed::release,
     flavor::Flavor,

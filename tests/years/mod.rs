@@ -1,7 +1,7 @@
 //! Years of three environments, by chance. [`life`] is what happens in one, [`rules`] what holds after each step of it, and a
 //! [`place::Place`] where it happens: `hosted` is a Git server and the fake GitHub, `memory` a tree and a forge in memory. The
 //! pipeline is the real one in both, and so is the program's death between two writes.
-#![allow(dead_code, reason = "each of those that use it uses a part")]
+#![allow(clippy::print_stdout, reason = "a year is told as it goes")]
 
 use std::{ops::Range, panic, thread};
 

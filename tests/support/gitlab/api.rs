@@ -25,8 +25,6 @@ pub struct Call<'a> {
     /// The path of the project; empty where the endpoint has none.
     pub name: String,
     pub token: Option<Token>,
-    /// The secret that came with it.
-    pub secret: Option<String>,
 }
 
 /// A refusal in GitLab's form.
@@ -76,7 +74,7 @@ pub fn answer(state: &mut State, request: &Request) -> Response {
     }
     let user = token.as_ref().map(|token| token.login.clone());
     let host = request.header("host").unwrap_or("127.0.0.1");
-    let mut call = Call { request, html: format!("http://{host}"), name: String::new(), token, secret };
+    let mut call = Call { request, html: format!("http://{host}"), name: String::new(), token };
     let parts = parts(rest);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let mut response = route(&mut call, state, &parts).unwrap_or_else(|refusal| refusal);

@@ -13,7 +13,7 @@ use uplinker::{
     repo::{ChangeSet, Overlay, Tree},
 };
 
-use super::{MemoryTree, repositories};
+use crate::{scan::repositories, support::tree::MemoryTree};
 
 /// What a round made of a stage.
 struct Round {
@@ -115,7 +115,7 @@ fn name(repository: &std::path::Path) -> String {
 fn a_round_makes_every_move_and_a_second_makes_none() {
     let mut made = 0;
     for repository in repositories() {
-        let tree = MemoryTree::of_folder(&repository.join("before"));
+        let tree = MemoryTree::read(&repository.join("before"));
         rounds(&tree, &name(&repository), true).unwrap();
         made += usize::from(round(&tree, Stage::Platform).is_some());
     }
@@ -193,7 +193,7 @@ proptest! {
         repository in any_repository(),
         damages in proptest::collection::vec((any::<prop::sample::Index>(), 0..8_usize, 0.0..1.0_f64, 0..JUNK.len()), 1..6),
     ) {
-        let mut tree = MemoryTree::of_folder(&repository.join("before"));
+        let mut tree = MemoryTree::read(&repository.join("before"));
         for (file, how, at, junk) in &damages {
             let id = file.get(&tree.entries).id;
             let bytes = tree.blobs.get_mut(&id).unwrap();

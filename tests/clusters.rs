@@ -2,7 +2,7 @@
 
 use uplinker::pins::{Inventory, ScanOptions, scan};
 
-use super::MemoryTree;
+use crate::support::tree::MemoryTree;
 
 #[test]
 fn a_release_that_many_clusters_build_alike_is_one_deployment() {
@@ -17,7 +17,7 @@ fn a_release_that_many_clusters_build_alike_is_one_deployment() {
         ("mesh/release.yaml", release),
     ];
     let files = files.map(|(path, text)| (path, text.as_bytes()));
-    let found = scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap();
+    let found = scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap();
     let told: Vec<_> = found.facts.deployments.iter().map(|d| (d.path.as_str(), d.line)).collect();
     assert_eq!(told, [("mesh/release.yaml", 1)]);
 }
@@ -51,7 +51,7 @@ fn clusters(more: &str) -> Inventory {
         files.push((format!("mesh/{cluster}/release.yaml"), release.to_owned()));
     }
     let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
-    scan(&MemoryTree::of(&files), &ScanOptions::default()).unwrap()
+    scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap()
 }
 
 #[test]
