@@ -220,7 +220,7 @@ fn standing(
     targets: Vec<StatusRow>,
     unasked: Option<&str>,
 ) -> StatusReport {
-    let note = |why| format!("pull requests and what is said of commits were not looked at: {why}");
+    let note = |why| format!("what is open, and what is said of commits, was not looked at: {why}");
     StatusReport {
         repository: base.repository.clone(),
         base: base.branch.clone(),
@@ -232,7 +232,7 @@ fn standing(
 }
 
 fn not_asked(mut report: RunReport, why: &str) -> RunReport {
-    report.notes.push(format!("open and declined pull requests were not looked at: {why}"));
+    report.notes.push(format!("what is open, and what was declined, was not looked at: {why}"));
     report
 }
 

@@ -9,6 +9,8 @@ pub struct Dialect {
     pub forge: &'static str,
     /// What it calls a pull request.
     pub request: &'static str,
+    /// What it writes before the number of one.
+    pub number: char,
     /// The most characters of a title.
     pub title: usize,
     /// The most characters of a body, by the strictest way to count.
@@ -30,6 +32,7 @@ impl Dialect {
     pub const COMMON: Self = Self {
         forge: "the forge",
         request: "pull request",
+        number: '#',
         title: 248,
         body: 65_536,
         status: 140,
@@ -37,4 +40,9 @@ impl Dialect {
         commands: false,
         draft: None,
     };
+
+    /// Names a pull request as the forge does, such as `#12`.
+    pub fn reference(&self, number: u64) -> String {
+        format!("{}{number}", self.number)
+    }
 }

@@ -103,6 +103,7 @@ impl Case<'_> {
         let is_below = |merged: &Merged| highest.map_or(merged.undone, |highest| highest < merged.release);
         let from = newest.filter(is_below);
         Ok(from.map(|Merged { release: from, pull, undone }| {
+            let pull = survey.dialect.reference(pull);
             let reason = HoldReason::WentBack { from, pull, undone };
             Hold { reason, release: Some(release), until: None }
         }))

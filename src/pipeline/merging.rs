@@ -35,8 +35,8 @@ impl Merging<'_> {
         let Some(Outcome::Unchanged(pull)) = &draft.report.outcome else { return Ok(None) };
         let target = self.targets.iter().find(|target| target.target.name == draft.report.target);
         let Some(target) = target.filter(|target| target.merge.is_some()) else { return Ok(None) };
-        let number = pull.number;
-        let told = |what: &str| Ok(Some(format!("#{number} is not merged: {what}")));
+        let named = self.forge.dialect().reference(pull.number);
+        let told = |what: &str| Ok(Some(format!("{named} is not merged: {what}")));
         let branch = propose::branch(&self.config.branch.prefix, &draft.report.target, draft.report.stage);
         match self.merge(target, pull, self.base.refs.branches.get(&branch)) {
             Ok(Done::Merged) => {

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     config::Config,
-    explain::marker,
+    explain::{Dialect, marker},
     pipeline::{Base, Error, Operator, landed::OnRemote, standing, status::Standing, survey::Survey},
     propose::forge::{
         Forge, ForgeError, PullState,
@@ -57,7 +57,8 @@ impl Keeping<'_> {
         let mut rows = Standing { survey, operator, landed: &landed, remote: None, history: false }.rows()?;
         for row in &mut rows {
             let of_row = |stage: &&StageReport| stage.target == row.target && stage.stage == row.stage;
-            row.pull_request = report.stages.iter().find(of_row).and_then(open_pull);
+            row.pull_request =
+                report.stages.iter().find(of_row).and_then(|stage| open_pull(stage, survey.dialect));
         }
         let overview = Overview { status: standing(self.base, operator, rows, None), seen };
         let (body, open) = (overview.body(), !overview.is_current());
@@ -75,7 +76,7 @@ impl Keeping<'_> {
         let newest = super::status::newest(self.operator.catalog);
         sha.update(format!("{}\n{newest:?}\n{}\n", env!("CARGO_PKG_VERSION"), self.base.tip.id));
         for stage in &report.stages {
-            let pull = open_pull(stage).map(|pull| (pull.number, pull.release));
+            let pull = open_pull(stage, self.survey.dialect).map(|pull| (pull.number, pull.release));
             let waits = match &stage.decision {
                 StageDecision::Hold { text, .. } => text.as_str(),
                 _ => "",
@@ -88,13 +89,14 @@ impl Keeping<'_> {
 }
 
 /// Returns what is open for a stage, as the run has left it.
-fn open_pull(stage: &StageReport) -> Option<OpenPull> {
+fn open_pull(stage: &StageReport, dialect: &Dialect) -> Option<OpenPull> {
     let pull = match stage.outcome.as_ref()? {
         Outcome::Merged(_) | Outcome::Closed(_) => None,
         outcome => outcome.pull().filter(|pull| pull.state == PullState::Open),
     }?;
     let release = marker::read(&pull.body).map(|marker| marker.release);
-    Some(OpenPull { number: pull.number, url: pull.url.clone(), release })
+    let reference = dialect.reference(pull.number);
+    Some(OpenPull { number: pull.number, reference, url: pull.url.clone(), release })
 }
 
 /// Says why, with what to do about it where issues are turned off.

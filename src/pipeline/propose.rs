@@ -43,7 +43,7 @@ impl Proposing<'_> {
             return Err(Error::Moved);
         }
         self.attach(&carried, &draft.report.changes)?;
-        draft.became(outcome(carried.done, carried.pull, &context.branch));
+        draft.became(outcome(carried.done, carried.pull, &context));
         Ok(carried.notes)
     }
 
@@ -52,7 +52,7 @@ impl Proposing<'_> {
         let Some((branch, intent)) = self.intent(draft) else { return Ok(()) };
         let context = self.context(draft, branch, &intent, lists);
         let carried = propose::dry_run(&context, &intent, &self.base.refs).map_err(error)?;
-        draft.became(outcome(carried.done, carried.pull, &context.branch));
+        draft.became(outcome(carried.done, carried.pull, &context));
         Ok(())
     }
 
@@ -177,13 +177,17 @@ impl Proposing<'_> {
     }
 }
 
-fn outcome(done: Done, pull: Option<PullRequest>, branch: &str) -> Option<Outcome> {
+fn outcome(done: Done, pull: Option<PullRequest>, context: &ProposalContext<'_>) -> Option<Outcome> {
     match (done, pull) {
-        // Its last word is `branch`, and without a pull request nothing else in the report names it.
-        (Done::Held(held @ Held::BranchOccupied { .. }), pull) => {
-            Some(Outcome::LeftAlone { reason: format!("{held} `{branch}`"), pull })
+        (Done::Held(held), pull) => {
+            let words = held.words(context.forge.dialect());
+            let reason = match held {
+                // Its last word is `branch`, and without a pull request nothing else in the report names it.
+                Held::BranchOccupied { .. } => format!("{words} `{}`", context.branch),
+                _ => words,
+            };
+            Some(Outcome::LeftAlone { reason, pull })
         }
-        (Done::Held(held), pull) => Some(Outcome::LeftAlone { reason: held.to_string(), pull }),
         (Done::Opened, Some(pull)) => Some(Outcome::Opened(pull)),
         (Done::Updated, Some(pull)) => Some(Outcome::Updated(pull)),
         (Done::Unchanged, Some(pull)) => Some(Outcome::Unchanged(pull)),

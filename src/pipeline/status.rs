@@ -89,7 +89,15 @@ impl Standing<'_> {
         let of_stage = |pull: PullRequest| {
             let marker = marker::read(&pull.body).filter(|marker| marker.target == *name)?;
             let PullRequest { number, url, closed_at: merged, .. } = pull;
-            Some(MergedPull { number, url, merged, release: marker.release, undoes: marker.undoes })
+            let reference = self.survey.dialect.reference(number);
+            Some(MergedPull {
+                number,
+                reference,
+                url,
+                merged,
+                release: marker.release,
+                undoes: marker.undoes,
+            })
         };
         Ok(all.filter_map(of_stage).take(LISTED).collect())
     }
@@ -101,6 +109,7 @@ impl Standing<'_> {
         let pull = open.into_iter().find(|pull| remote.leads_to_base(pull));
         Ok(pull.map(|pull| OpenPull {
             number: pull.number,
+            reference: survey.dialect.reference(pull.number),
             release: marker::read(&pull.body).map(|marker| marker.release),
             url: pull.url,
         }))

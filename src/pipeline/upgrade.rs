@@ -184,7 +184,7 @@ impl Case<'_> {
         });
         let draft = self.without_proposal(StageDecision::Propose(Box::new(plan)));
         let outcome = Some(match held {
-            Some(held) => Outcome::LeftAlone { reason: held.to_string(), pull: Some(pull) },
+            Some(held) => Outcome::LeftAlone { reason: held.words(survey.dialect), pull: Some(pull) },
             None => Outcome::Unchanged(pull),
         });
         Some(Draft { report: StageReport { outcome, kept, ..draft.report }, ..draft })

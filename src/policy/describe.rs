@@ -73,7 +73,7 @@ pub fn describe(hold: &Hold) -> String {
                 "{release} waits until target `{target}`, whose files this installation reads too, is there"
             )
         }
-        HoldReason::WentBack { from, pull, undone } => of_way_back(&release, *from, (*pull, *undone)),
+        HoldReason::WentBack { from, pull, undone } => of_way_back(&release, *from, (pull, *undone)),
         HoldReason::NoWayBack { reason } => format!("nothing is taken back until that is settled: {reason}"),
         HoldReason::WayBackGone { reason } => way_back_gone(reason),
         HoldReason::ProxiesAhead { target, running } => proxies_ahead(target, *running),
@@ -122,9 +122,7 @@ fn proxies_ahead(target: &str, running: EdgeVersion) -> String {
 }
 
 fn going_back(to: EdgeVersion) -> String {
-    format!(
-        "proxies wait until the pull request that takes the control plane back to {to} is merged or closed"
-    )
+    format!("proxies wait until what takes the control plane back to {to} is merged or closed")
 }
 
 fn behind(control_plane: &str, release: &str) -> String {
@@ -143,15 +141,13 @@ fn floating(pins: usize) -> String {
         1 => "the only pin takes".to_owned(),
         pins => format!("all {pins} pins take"),
     };
-    format!(
-        "{who} new releases without a pull request (a range, or no version); nothing to do until one is exact"
-    )
+    format!("{who} new releases without a commit (a range, or no version); nothing to do until one is exact")
 }
 
-fn of_way_back(release: &str, from: EdgeVersion, (pull, undone): (u64, bool)) -> String {
+fn of_way_back(release: &str, from: EdgeVersion, (pull, undone): (&str, bool)) -> String {
     let how = match undone {
-        true => format!("#{pull} took {from} back, where a box lets it come again"),
-        false => format!("{from} was merged with #{pull}, and the base branch went back from it"),
+        true => format!("{pull} took {from} back, where a box lets it come again"),
+        false => format!("{from} was merged with {pull}, and the base branch went back from it"),
     };
     format!(
         "{release} waits until a release newer than {from} is out, or `--to {release}` asks for it: {how}"

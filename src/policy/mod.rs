@@ -253,8 +253,8 @@ pub enum HoldReason {
     WentBack {
         /// The release that it went back from, this one or a newer one.
         from: EdgeVersion,
-        /// The pull request with which that was merged, or taken back.
-        pull: u64,
+        /// The pull request with which that was merged, or taken back, as the forge names it.
+        pull: String,
         /// Whether that one took it back.
         undone: bool,
     },

@@ -46,7 +46,7 @@ use super::{
     wanted::{Wanted, is_ours, is_same_label, note_hash},
 };
 use crate::{
-    explain::{CheckBox, Marker},
+    explain::{CheckBox, Dialect, Marker},
     linkerd::EdgeVersion,
     propose::forge::{Closer, PullState},
     repo::CommitId,
@@ -213,29 +213,32 @@ struct Case<'a> {
 
 // === impl Held ===
 
-impl std::fmt::Display for Held {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Held {
+    /// Says why, in the words of a forge.
+    pub fn words(&self, dialect: &Dialect) -> String {
+        let named = |pull: &u64| dialect.reference(*pull);
         match self {
             Self::Declined { release, pull } => {
-                write!(f, "{release} was declined in #{pull}; the next release will be offered")
+                format!("{release} was declined in {}; the next release will be offered", named(pull))
             }
-            Self::BranchOccupied { tip } => write!(
-                f,
-                "branch-occupied: the branch is at {tip}, which is not a commit of uplinker, and no pull request is \
-                 open; delete or rename the branch"
+            Self::BranchOccupied { tip } => format!(
+                "branch-occupied: the branch is at {tip}, which is not a commit of uplinker, and no {} is open; delete \
+                 or rename the branch",
+                dialect.request
             ),
             Self::PersonsBranch { pull } => {
-                write!(f, "#{pull} has commits of a person; tick its box to hand the branch back")
+                format!("{} has commits of a person; tick its box to hand the branch back", named(pull))
             }
             Self::Queued { pull } => {
-                write!(f, "#{pull} is in the merge queue and stays as it is until it is merged or taken out")
-            }
-            Self::NothingLeft { pull } => {
-                write!(
-                    f,
-                    "#{pull} is not wanted any more but has commits of a person; take them over, and close it"
+                format!(
+                    "{} is in the merge queue and stays as it is until it is merged or taken out",
+                    named(pull)
                 )
             }
+            Self::NothingLeft { pull } => format!(
+                "{} is not wanted any more but has commits of a person; take them over, and close it",
+                named(pull)
+            ),
         }
     }
 }

@@ -156,10 +156,10 @@ impl Event {
     /// Returns what happened, for people.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Opened => "pull request opened",
-            Self::Updated => "pull request updated",
-            Self::Merged => "pull request merged",
-            Self::Closed => "pull request closed",
+            Self::Opened => "opened",
+            Self::Updated => "updated",
+            Self::Merged => "merged",
+            Self::Closed => "closed",
             Self::Failing => "passes fail",
             Self::Recovered => "passes succeed again",
             Self::Released => "new release",

@@ -70,6 +70,8 @@ pub struct Behind {
 pub struct OpenPull {
     /// Its number.
     pub number: u64,
+    /// The number as the forge writes it, such as `#12`.
+    pub reference: String,
     /// Its page.
     pub url: String,
     /// The release that it goes to.
@@ -81,6 +83,8 @@ pub struct OpenPull {
 pub struct MergedPull {
     /// Its number.
     pub number: u64,
+    /// The number as the forge writes it, such as `#12`.
+    pub reference: String,
     /// Its page.
     pub url: String,
     /// When.
@@ -101,7 +105,7 @@ pub(super) struct Document<'r> {
 }
 
 const HEAD: [&str; 6] = ["target", "stage", "release", "since", "behind", "next"];
-const MERGED: [&str; 5] = ["target", "stage", "merged", "release", "pull request"];
+const MERGED: [&str; 5] = ["target", "stage", "merged", "release", "page"];
 
 // === impl StatusReport ===
 
@@ -155,7 +159,7 @@ impl MergedPull {
             None => self.release.to_string(),
         };
         let page = match in_markdown {
-            true => format!("[#{}]({})", self.number, self.url),
+            true => format!("[{}]({})", self.reference, self.url),
             false => self.url.clone(),
         };
         let merged = self.merged.map_or_else(|| "-".to_owned(), date);
@@ -170,7 +174,7 @@ impl StatusRow {
     fn cells(&self, in_markdown: bool) -> [String; 6] {
         let shown = |text: String| if in_markdown { markdown::whole(&text) } else { text };
         let open = self.pull_request.as_ref().map(|pull| match in_markdown {
-            true => format!("[#{}]({})", pull.number, pull.url),
+            true => format!("[{}]({})", pull.reference, pull.url),
             false => pull.url.clone(),
         });
         let due = || self.next.map(|next| format!("{next} is due"));

@@ -203,7 +203,7 @@ mod tests {
     fn board() -> Board {
         let board = Board::new(Timestamp::UNIX_EPOCH, Duration::from_secs(60));
         board.list(["https://h/o/n"]);
-        let pull = OpenPull { number: 7, url: EVIL.to_owned(), release: None };
+        let pull = OpenPull { number: 7, reference: "#7".to_owned(), url: EVIL.to_owned(), release: None };
         let row = StatusRow {
             target: "a/b c".to_owned(),
             stage: Stage::Platform,

@@ -102,6 +102,6 @@ fn a_renamed_repository_is_told_by_its_new_name_before_anything_is_written() {
     assert_eq!(play.scene.repo.branches().len(), 1);
     let plan = play.pass(play.scene.command("plan")).exits(0);
     plan.prints(&[
-        "open and declined pull requests were not looked at: acme/config was renamed or moved to acme/mesh",
+        "what is open, and what was declined, was not looked at: acme/config was renamed or moved to acme/mesh",
     ]);
 }

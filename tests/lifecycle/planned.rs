@@ -9,7 +9,7 @@ use crate::support::{
     scene::{PLATFORM, REPO},
 };
 
-const NOT_LOOKED: &str = "note: open and declined pull requests were not looked at: ";
+const NOT_LOOKED: &str = "note: what is open, and what was declined, was not looked at: ";
 
 impl Play {
     /// One plan, which changes nothing.

@@ -202,7 +202,7 @@ fn while_the_control_plane_is_to_go_back_its_proxies_do_not_go_ahead() {
     let (play, _) = merged("version: 1\ndataPlane: {after: 0d}\n", Merge::Squash);
     play.run().exits(0).prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened http://"]);
     back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
-    let words = "default, data-plane: on hold: proxies wait until the pull request that takes the control plane back to \
+    let words = "default, data-plane: on hold: proxies wait until what takes the control plane back to \
                  edge-26.8.2 is merged or closed; closed http://";
     play.run().exits(0).prints(&[words]);
     assert!(!play.pull(2).open && play.pull(3).open);

@@ -105,7 +105,7 @@ fn the_pages_say_what_status_says() {
     }
     let target = page(&daemon, &target_of(&daemon, 0));
     target.is_harmless(&origin);
-    for words in ["linkerd/crds.yaml:", "flux-helm-release", "2026.8.2", "pull request opened: Linkerd"] {
+    for words in ["linkerd/crds.yaml:", "flux-helm-release", "2026.8.2", "opened: Linkerd"] {
         assert!(target.text.contains(words), "{words}\n{}", target.text);
     }
     for gone in ["/targets/0/default", "/targets/%2e%2e/x", "/api/v1/repositories/0"] {

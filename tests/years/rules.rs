@@ -111,7 +111,12 @@ impl<P: Place> Year<P> {
             }
             HoldReason::WentBack { from, pull, .. } => {
                 let oldest = if stage.stage.name() == "platform" { at.control_plane } else { at.proxies.0 };
-                oldest < *from && self.place.pulls().iter().any(|seen| seen.number == *pull && seen.merged)
+                oldest < *from
+                    && self
+                        .place
+                        .pulls()
+                        .iter()
+                        .any(|seen| format!("#{}", seen.number) == *pull && seen.merged)
             }
             HoldReason::ControlPlaneBehind { running } | HoldReason::ControlPlaneWentBack { running } => {
                 *running == at.control_plane

@@ -196,7 +196,7 @@ pub trait Forge {
     }
     /// Merges a pull request with this head and no other.
     fn merge(&self, number: u64, _head: CommitId) -> Result<(), ForgeError> {
-        let what = format!("cannot merge #{number}");
+        let what = format!("cannot merge {}", self.dialect().reference(number));
         Err(ForgeError::Rejected { what, reason: "this forge merges nothing".to_owned() })
     }
     /// Tells whether the forge is to sign commits; the reason where it is not.

@@ -44,8 +44,17 @@ pub fn lines(line: &str) -> Vec<String> {
 
 /// What is printed or shown on GitLab where a text stands on GitHub.
 pub fn words(text: &str) -> String {
+    let named = |text: String, digit| {
+        let text = text.replace(&format!(" #{digit}"), &format!(" !{digit}"));
+        match text.strip_prefix('#') {
+            Some(rest) if rest.starts_with(digit) => format!("!{rest}"),
+            _ => text,
+        }
+    };
+    let text = ('1'..='9').fold(text.to_owned(), named);
     text.replace("/pull/", "/-/merge_requests/")
         .replace("close this pull request", "close this merge request")
+        .replace("no pull request is", "no merge request is")
         .replace(
             "cannot merge the pull request: At least 1 approving review",
             "cannot merge the merge request: it has to be approved",
