@@ -57,12 +57,18 @@ class Comparison:
         moved, fates = set(), {}
         for number in range(len(self.tree.tokens)):
             path, line, column, _ = self.tree.place(number)
-            near = [p for p in said["pins"] if p["path"] == path and p["line"] == line and -2 <= column - p["column"] <= len(p["value"])]
+            near = [p for p in said["pins"] if p["path"] == path and p["line"] == line and self.is_at(p, path, column)]
             for pin in sorted(near, key=lambda p: (p["moves"], -abs(column - p["column"]))):
                 fates[number] = f"{pin['kind']} {'moves' if pin['moves'] else pin['reason']}"
             if any(pin["moves"] for pin in near):
                 moved.add(number)
         return moved, fates, said["skipped"]
+
+    def is_at(self, pin, path, column):
+        """Whether a pin is at a column of its line: it may be a part of the scalar that begins where it is said to."""
+        line = self.tree.files[path].split("\n")[pin["line"] - 1]
+        begin = line.find(pin["value"], pin["column"] - 1)
+        return -2 <= column - (pin["column"] if begin < 0 else begin + 1) <= len(pin["value"])
 
     def compare(self):
         moved, fates, skipped = self.pins()
@@ -78,7 +84,7 @@ class Comparison:
             expected.append([f"{path}:{line}:{column}", text, is_read])
             if moves != is_read:
                 wrong.append(f"{path}:{line}:{column} {text}: Helm {'reads' if is_read else 'does not read'} it; uplinker: {fates.get(number, 'nothing')}")
-        if self.asked.expected:
+        if self.asked.choose:
             with open(os.path.join(self.root, "expected.json"), "w", encoding="utf-8") as file:
                 file.write("[\n" + ",\n".join(f"  {json.dumps(line)}" for line in expected) + "\n]\n")
         if skipped:

@@ -79,7 +79,7 @@ class Texts:
         Such a release moves with the others, whatever is laid over it or switched off: Helm fetches what is switched off too.
         """
         path, found = self.tokens[number]
-        if path.endswith("/Chart.yaml"):
+        if path.endswith(("/Chart.yaml", "/requirements.yaml")):
             return not self.is_beside(number, "appVersion")
         return "/templates/" not in path and any(str(FIRST + number) in said for said in self.linkerd_values(number))
 
@@ -153,12 +153,13 @@ class Oracle:
 
     def alone(self):
         """Each chart with its own values, and with each values file beside them."""
-        charts = [p.removesuffix("/Chart.yaml") for p in self.files if p.endswith("/Chart.yaml") and "/charts/" not in p.removeprefix("charts/")]
+        is_chart = lambda path: path.endswith("/Chart.yaml") and yaml.safe_load(self.files[path]).get("type") != "library"
+        charts = [p.removesuffix("/Chart.yaml") for p in self.files if is_chart(p) and "/charts/" not in p.removeprefix("charts/")]
         for chart in sorted(charts):
             yield f"{chart} alone", (chart, [])
             for path in sorted(self.files):
-                # A file that nobody refers to is looked at where it names a release in full.
-                if re.fullmatch(re.escape(chart) + r"/values-[\w-]+\.yaml", path) and re.search(r"edge-|\b20\d\d\.", self.files[path]):
+                # A file that nobody refers to is looked at where it names Linkerd, or a release in full.
+                if re.fullmatch(re.escape(chart) + r"/values-[\w-]+\.yaml", path) and re.search(r"edge-|\b20\d\d\.|inkerd", self.files[path]):
                     yield f"{chart} with {path}", (chart, ["-f", path])
 
     def flux(self):
@@ -180,7 +181,7 @@ class Oracle:
                 if text is not None and "targetPath" in source:
                     # Flux merges without copying: what is set in a mapping that `values` alone has is set there (chartutil.ChartValuesFromReferences).
                     values = merged(values, given)
-                    inner, *keys = values, *source["targetPath"].split(".")
+                    inner, *keys = values, *self.keys(source["targetPath"])
                     for key in keys[:-1]:
                         if not isinstance(inner.get(key), dict):
                             inner[key] = {}
@@ -191,28 +192,49 @@ class Oracle:
             values = merged(values, given)
             yield f"{path} {document['metadata']['name']}", (chart, [self.values(values)], own)
 
+    @staticmethod
+    def keys(path):
+        return [key.replace("\0", ".") for key in path.replace("\\.", "\0").split(".")]
+
     def argo(self):
         for path, document in self.documents("argocd/"):
-            if document["kind"] != "Application":
+            name = document["metadata"]["name"]
+            if document["kind"] == "Application":
+                yield from self.application(f"{path} {name}", document["spec"])
+            elif document["kind"] == "ApplicationSet":
+                spec = document["spec"]
+                for number, element in enumerate(spec["generators"][0]["list"]["elements"]):
+                    yield from self.application(f"{path} {name} {number}", self.filled(spec["template"]["spec"], element))
+
+    def filled(self, value, element):
+        """Fills a template of an ApplicationSet, text by text as its controller does."""
+        if isinstance(value, dict):
+            return {key: self.filled(inner, element) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.filled(inner, element) for inner in value]
+        return re.sub(r"\{\{\.?(\w+)\}\}", lambda found: element[found.group(1)], value) if isinstance(value, str) else value
+
+    def application(self, name, spec):
+        for source in spec.get("sources", [spec.get("source")]):
+            if "path" not in source:
                 continue
-            spec = document["spec"]
-            for source in spec.get("sources", [spec.get("source")]):
-                if "path" not in source:
-                    continue
-                helm, words = source.get("helm", {}), []
-                for name in helm.get("valueFiles", []):
-                    name = name.removeprefix("$values/") if name.startswith("$") else os.path.normpath(f"{source['path']}/{name}")
-                    if name in self.files or not helm.get("ignoreMissingValueFiles"):
-                        words += ["-f", name]
-                if "valuesObject" in helm:
-                    words.append(self.values(helm["valuesObject"]))
-                elif helm.get("values"):
-                    words.append(self.values(yaml.safe_load(helm["values"])))
-                # Argo CD keeps one parameter of a name in a map for each kind of them, the last.
-                for kind, forced in (("--set", False), ("--set-string", True)):
-                    given = {p["name"]: p["value"] for p in helm.get("parameters", []) if p.get("forceString", False) == forced}
-                    words += [word for name, value in given.items() for word in (kind, f"{name}={value}")]
-                yield f"{path} {document['metadata']['name']}", (source["path"], words)
+            helm, words = source.get("helm", {}), []
+            for file in helm.get("valueFiles", []):
+                inside = not file.startswith(("$values/", "/"))
+                file = os.path.normpath(f"{source['path']}/{file}" if inside else file.removeprefix("$values").lstrip("/"))
+                if file in self.files or not helm.get("ignoreMissingValueFiles"):
+                    words += ["-f", file]
+            if "valuesObject" in helm:
+                words.append(self.values(helm["valuesObject"]))
+            elif helm.get("values"):
+                words.append(self.values(yaml.safe_load(helm["values"])))
+            # Argo CD keeps one parameter of a name in a map for each kind of them, the last.
+            for kind, forced in (("--set", False), ("--set-string", True)):
+                given = {p["name"]: p["value"] for p in helm.get("parameters", []) if p.get("forceString", False) == forced}
+                words += [word for key, value in given.items() for word in (kind, f"{key}={value}")]
+            for given in helm.get("fileParameters", []):
+                words += ["--set-file", f"{given['name']}={source['path']}/{given['path']}"]
+            yield name, (source["path"], words)
 
     def helmfile(self):
         for path, document in self.documents("helmfile.yaml"):
@@ -254,7 +276,10 @@ class Oracle:
         vendored = os.path.join(folder, "charts")
         for name in os.listdir(vendored) if os.path.isdir(vendored) else ():
             self.lay_out(os.path.join(vendored, name), os.path.join(target, "charts", name))
-        with open(os.path.join(target, "Chart.yaml"), encoding="utf-8") as file:
+        # Charts of the first version have a file of their own for what they depend on.
+        own = os.path.join(target, "requirements.yaml")
+        own = own if os.path.exists(own) else os.path.join(target, "Chart.yaml")
+        with open(own, encoding="utf-8") as file:
             chart = yaml.safe_load(file)
         for dependency in chart.get("dependencies", []):
             address = dependency.get("repository", "")
@@ -270,7 +295,7 @@ class Oracle:
                 for name, text in (("Chart.yaml", yaml.safe_dump(about)), ("templates/given.yaml", STAND_IN.replace("NAME", dependency["name"]))):
                     with open(os.path.join(inside, name), "w", encoding="utf-8") as file:
                         file.write(text)
-        with open(os.path.join(target, "Chart.yaml"), "w", encoding="utf-8") as file:
+        with open(own, "w", encoding="utf-8") as file:
             yaml.safe_dump(chart, file)
 
 
@@ -289,22 +314,39 @@ def read(document):
     annotations = (document.get("metadata") or {}).get("annotations") or {}
     if kind == "Given":
         yield from of_chart(document["metadata"]["name"], document["version"], document["values"])
+    elif kind == "List":
+        for item in document["items"]:
+            yield from read(item)
     elif kind == "HelmRelease":
         chart = spec["chart"]["spec"]
         yield from of_chart(chart["chart"], chart.get("version"), spec.get("values"))
+    elif kind == "OCIRepository":
+        yield from of_chart(spec["url"].rpartition("/")[2], spec["ref"].get("tag"), {})
     elif kind == "Application":
-        source = spec["source"]
+        yield from of_application(spec)
+    elif kind == "ApplicationSet":
+        for element in spec["generators"][0]["list"]["elements"] or []:
+            filled = re.sub(r"\{\{(\w+)\}\}", lambda found: str(element[found.group(1)]), yaml.safe_dump(spec["template"]))
+            yield from of_application(yaml.safe_load(filled)["spec"])
+    elif kind == "HelmChart":
+        yield from of_chart(spec["chart"], spec.get("version"), yaml.safe_load(spec.get("valuesContent") or "{}"))
+    elif kind == "Namespace":
+        yield annotations.get(PROXY)
+    elif kind in ("Deployment", "StatefulSet", "DaemonSet", "Job"):
+        yield ((spec["template"].get("metadata") or {}).get("annotations") or {}).get(PROXY)
+    elif kind == "CronJob":
+        yield from read({"kind": "Job", "spec": spec["jobTemplate"]["spec"]})
+
+
+def of_application(spec):
+    for source in [spec["source"]] if "source" in spec else spec["sources"]:
+        if "chart" not in source:
+            continue
         helm = source.get("helm") or {}
         values = helm.get("valuesObject") or yaml.safe_load(helm.get("values") or "{}")
         for parameter in helm.get("parameters") or []:
             values = merged(values, {parameter["name"]: parameter["value"]})
         yield from of_chart(source["chart"], source.get("targetRevision"), values)
-    elif kind == "HelmChart":
-        yield from of_chart(spec["chart"], spec.get("version"), {})
-    elif kind == "Namespace":
-        yield annotations.get(PROXY)
-    elif kind == "Deployment":
-        yield ((spec["template"].get("metadata") or {}).get("annotations") or {}).get(PROXY)
 
 
 def numbers(text):

@@ -10,6 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    thread,
     time::Duration,
 };
 
@@ -78,23 +79,26 @@ fn values_and_literals_are_pins_of_what_reads_them() {
 }
 
 /// Says whether a release that stands at a place (`path:line:column`) is one of those that move.
-fn moves(inventory: &Inventory, place: &str) -> bool {
+fn moves(tree: &MemoryTree, inventory: &Inventory, place: &str) -> bool {
     let (file, column) = place.rsplit_once(':').unwrap();
     let column: usize = column.parse().unwrap();
     inventory.pins.iter().any(|pin| {
-        let at = &pin.site;
-        // A pin begins where its scalar does, the quote included.
-        let around = at.column.saturating_sub(2)..=at.column + pin.value.len();
-        pin.kind != PinKind::Other
-            && pin.stays.is_none()
-            && format!("{}:{}", pin.path, at.line) == file
-            && around.contains(&column)
+        let is_there = format!("{}:{}", pin.path, pin.site.line) == file;
+        if pin.kind == PinKind::Other || pin.stays.is_some() || !is_there {
+            return false;
+        }
+        // A pin begins where its scalar does, the quote included, and may be a part of it.
+        let text = tree.text(pin.path.as_str());
+        let line = text.lines().nth(pin.site.line - 1).unwrap();
+        let from = pin.site.column - 1;
+        let at = line[from..].find(&pin.value).map_or(from, |n| from + n) + 1;
+        (at.saturating_sub(2)..=at + pin.value.len()).contains(&column)
     })
 }
 
 /// Lists what a scan gets wrong of what Helm reads, as `scripts/helm-generated` has found it.
-fn wrong(inventory: &Inventory, expected: &[(String, String, bool)]) -> Vec<String> {
-    let differs = |(place, _, is_read): &&(String, String, bool)| moves(inventory, place) != *is_read;
+fn wrong(tree: &MemoryTree, inventory: &Inventory, expected: &[(String, String, bool)]) -> Vec<String> {
+    let differs = |(place, _, is_read): &&(String, String, bool)| moves(tree, inventory, place) != *is_read;
     expected
         .iter()
         .filter(differs)
@@ -122,23 +126,40 @@ fn moved(tree: &MemoryTree, inventory: &Inventory) -> MemoryTree {
 #[test]
 fn what_helm_reads_moves_and_nothing_else() {
     let helm = evaluator(Helm::LIMITS, None);
-    for repository in repositories("tests/helm_trees", 24) {
-        let text = fs::read_to_string(repository.join("expected.json")).unwrap();
-        let expected: Vec<(String, String, bool)> = serde_json::from_str(&text).unwrap();
-        let tree = MemoryTree::read(&repository.join("before"));
-        let before = scanned(&tree, Some(helm.clone()));
-        assert_eq!(wrong(&before, &expected), [""; 0], "{}", repository.display());
-        assert_eq!(before.skipped, [], "{}", repository.display());
-        let after = scanned(&moved(&tree, &before), Some(helm.clone()));
-        assert_eq!(wrong(&after, &expected), [""; 0], "{} after the move", repository.display());
-        let old = after.pins.iter().filter(|pin| pin.kind != PinKind::Other && pin.stays.is_none());
-        let old: Vec<_> = old.filter(|pin| !pin.value.ends_with("26.8.3")).collect();
-        assert!(old.is_empty(), "{}: {old:?}", repository.display());
-        // Without Helm less may be followed, and nothing else is.
-        let plain = scanned(&tree, None);
-        let more = wrong(&plain, &expected).into_iter().filter(|line| line.ends_with("false"));
-        assert_eq!(more.collect::<Vec<_>>(), [""; 0], "{} without Helm", repository.display());
+    let repositories = repositories("tests/helm_trees", 150);
+    // Each waits for Helm most of the time.
+    let next = AtomicUsize::new(0);
+    let one_after_the_other = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(repository) = repositories.get(number) else { break };
+            // After the move it takes as long again; the script does so with all.
+            moves_what_helm_reads(repository, &helm, number.is_multiple_of(3));
+        }
+    };
+    thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(one_after_the_other))));
+}
+
+fn moves_what_helm_reads(repository: &Path, helm: &Arc<dyn Evaluate>, and_after: bool) {
+    let text = fs::read_to_string(repository.join("expected.json")).unwrap();
+    let expected: Vec<(String, String, bool)> = serde_json::from_str(&text).unwrap();
+    let tree = MemoryTree::read(&repository.join("before"));
+    let before = scanned(&tree, Some(helm.clone()));
+    assert_eq!(wrong(&tree, &before, &expected), [""; 0], "{}", repository.display());
+    assert_eq!(before.skipped, [], "{}", repository.display());
+    // Without Helm less may be followed, and nothing else is.
+    let plain = scanned(&tree, None);
+    let more = wrong(&tree, &plain, &expected).into_iter().filter(|line| line.ends_with("false"));
+    assert_eq!(more.collect::<Vec<_>>(), [""; 0], "{} without Helm", repository.display());
+    if !and_after {
+        return;
     }
+    let moved = moved(&tree, &before);
+    let after = scanned(&moved, Some(helm.clone()));
+    assert_eq!(wrong(&moved, &after, &expected), [""; 0], "{} after the move", repository.display());
+    let old = after.pins.iter().filter(|pin| pin.kind != PinKind::Other && pin.stays.is_none());
+    let old: Vec<_> = old.filter(|pin| !pin.value.ends_with("26.8.3")).collect();
+    assert!(old.is_empty(), "{}: {old:?}", repository.display());
 }
 
 const CHART: (&str, &str) = ("c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n");

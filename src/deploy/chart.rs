@@ -187,7 +187,7 @@ impl Layer {
         {
             return Self::outside(who.to_owned());
         }
-        match read::mapping(text, files.ceilings()) {
+        match read::values(text, files.ceilings()) {
             Ok(value) if value.get("sops").is_some() => outside("which SOPS encrypts"),
             Ok(value @ Value::Map(_)) => Self::values(&value),
             Ok(_) => outside("which is no mapping of values"),

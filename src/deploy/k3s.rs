@@ -118,7 +118,7 @@ mod tests {
     use crate::deploy::testing::files;
 
     fn released(chart: &str) -> ChartRelease {
-        let config = "apiVersion: helm.cattle.io/v1\nkind: HelmChartConfig\nmetadata: {name: mesh, namespace: kube-system}\nspec:\n  valuesContent: |\n    a: {y: 3}\n  values: {c: 1}\n";
+        let config = "apiVersion: helm.cattle.io/v1\nkind: HelmChartConfig\nmetadata: {name: mesh, namespace: kube-system}\nspec:\n  valuesContent: |\n    a: {v: 3}\n  values: {c: 1}\n";
         let tree = files(&[("c.yaml", chart), ("o.yaml", config)]);
         let all: Vec<Object> = ["c.yaml", "o.yaml"]
             .iter()
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn values_are_laid_out_as_the_controller_mounts_them() {
-        let spec = "  chart: linkerd-viz\n  repo: https://charts.example.com\n  version: 2026.8.2\n  targetNamespace: viz\n  valuesContent: |\n    a: {x: 1, y: 2}\n    c: 0\n  set: {a.z: 5, b: 'true', t: '1', u: 'x,y\\,z'}\n";
+        let spec = "  chart: linkerd-viz\n  repo: https://charts.example.com\n  version: 2026.8.2\n  targetNamespace: viz\n  valuesContent: |\n    a: {u: 1, v: 2}\n    c: 0\n  set: {a.z: 5, b: 'true', t: '1', u: 'x,y\\,z'}\n";
         let release = released(&format!("{HEAD}{spec}"));
         assert_eq!(
             (release.chart.text(), release.version.as_ref().unwrap().text()),
@@ -151,7 +151,7 @@ mod tests {
         let value = release.values().value;
         let text = |keys: &[&str]| typed(value.scalar(keys).unwrap());
         assert_eq!(
-            (text(&["a", "x"]), text(&["a", "y"]), text(&["a", "z"])),
+            (text(&["a", "u"]), text(&["a", "v"]), text(&["a", "z"])),
             (Typed::Int(1), Typed::Int(3), Typed::Int(5))
         );
         assert_eq!((text(&["b"]), text(&["c"])), (Typed::Bool(true), Typed::Int(1)));

@@ -3,11 +3,14 @@
 //! In: a text in parts, of a file or of a scalar. Out: one [`Value`] a document: aliases and merge keys unfolded, of a key
 //! that is written twice the last one, as Go's YAML reads them.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use indexmap::IndexMap;
 
-use super::value::{Cutter, Part, Scalar, Value};
+use super::{
+    typed,
+    value::{Cutter, Part, Scalar, Value},
+};
 use crate::yaml::{Ceilings, Node, SourceMap, Stream, Style, YamlError};
 
 /// The most values that one text may unfold to through its aliases.
@@ -31,10 +34,7 @@ pub enum ReadError {
 /// # Errors
 /// Where the text is no YAML, or is more than is read.
 pub fn documents(text: &Scalar, ceilings: &Ceilings) -> Result<Vec<Value>, ReadError> {
-    let whole = text.text();
-    let stream = Stream::parse_within(&whole, ceilings)?;
-    let mut reader = Reader { text: Cutter::new(text), whole: &whole, left: CEILING };
-    stream.roots().map(|root| reader.value(root, DEPTH).ok_or(ReadError::Unfolds)).collect()
+    documents_with(text, ceilings, |key| key.into())
 }
 
 /// Reads the first document; an empty text is an empty mapping, as Helm and Argo CD take it.
@@ -42,14 +42,38 @@ pub fn documents(text: &Scalar, ceilings: &Ceilings) -> Result<Vec<Value>, ReadE
 /// # Errors
 /// As [`documents`].
 pub fn mapping(text: &Scalar, ceilings: &Ceilings) -> Result<Value, ReadError> {
-    let first = documents(text, ceilings)?.into_iter().next();
-    Ok(first.filter(|value| !value.is_null()).unwrap_or_else(Value::empty))
+    documents(text, ceilings).map(first)
 }
+
+/// Reads a file of values as Helm does: [`mapping`] with keys that stand without quotes typed, which kustomize takes as
+/// they stand.
+///
+/// # Errors
+/// As [`documents`].
+pub fn values(text: &Scalar, ceilings: &Ceilings) -> Result<Value, ReadError> {
+    documents_with(text, ceilings, typed::key).map(first)
+}
+
+fn first(documents: Vec<Value>) -> Value {
+    let first = documents.into_iter().next();
+    first.filter(|value| !value.is_null()).unwrap_or_else(Value::empty)
+}
+
+fn documents_with(text: &Scalar, ceilings: &Ceilings, key: PlainKey) -> Result<Vec<Value>, ReadError> {
+    let whole = text.text();
+    let stream = Stream::parse_within(&whole, ceilings)?;
+    let mut reader = Reader { text: Cutter::new(text), whole: &whole, key, left: CEILING };
+    stream.roots().map(|root| reader.value(root, DEPTH).ok_or(ReadError::Unfolds)).collect()
+}
+
+/// Says what a key that stands without quotes is called.
+type PlainKey = for<'k> fn(&'k str) -> Cow<'k, str>;
 
 struct Reader<'a> {
     /// What is read, in parts, and as one text.
     text: Cutter<'a>,
     whole: &'a str,
+    key: PlainKey,
     /// How many values may still come.
     left: usize,
 }
@@ -76,6 +100,8 @@ impl Reader<'_> {
         for (key, value) in node.entries() {
             let Some(name) = key.as_str() else { continue };
             if !is_merge(key) {
+                let is_plain = key.style() == Some(Style::Plain) && key.tag().is_none();
+                let name = if is_plain { (self.key)(name) } else { name.into() };
                 own.insert(Arc::from(name), self.value(value, depth)?);
             }
         }
@@ -196,6 +222,16 @@ mod tests {
         assert_eq!(written(value.scalar(&["b", "v"]).unwrap()), written(value.scalar(&["a", "v"]).unwrap()));
         assert_eq!(value.text(&["b", "w"]).unwrap(), "3");
         assert_eq!(value.path(&["c"]), value.path(&["a"]));
+    }
+
+    #[test]
+    fn keys_of_values_are_typed_where_they_stand_without_quotes() {
+        let text = file("on: a\n'no': b\n!!str off: c\n1.30: {y: d}\n");
+        let keys = |value: &Value| value.entries().map(|(key, _)| key.to_owned()).collect::<Vec<_>>();
+        let values = values(&text, &Ceilings::default()).unwrap();
+        assert_eq!(keys(&values), ["true", "no", "off", "1.3"]);
+        assert_eq!(values.text(&["1.3", "true"]).unwrap(), "d");
+        assert_eq!(keys(&mapping(&text, &Ceilings::default()).unwrap()), ["on", "no", "off", "1.30"]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! How a plain scalar is typed by what Kubernetes, Helm, Flux and Argo CD read YAML with (sigs.k8s.io/yaml, whose
 //! parser is go-yaml v2: `resolve.go`), and how Go prints what came of it.
 
+use std::{borrow::Cow, ops::Range};
+
 use super::value::Scalar;
 
 /// A scalar's value.
@@ -91,6 +93,19 @@ fn is_float(text: &str) -> bool {
     mantissa_is && exponent.is_none_or(exponent_is)
 }
 
+/// Says what a key is called that stands without quotes: sigs.k8s.io/yaml makes a text of each (`yaml.go`,
+/// `convertToJSONableObject`), so that `on` is `true`, and `1.30` is `1.3`.
+pub fn key(text: &str) -> Cow<'_, str> {
+    match plain(text) {
+        Typed::Bool(value) => value.to_string().into(),
+        Typed::Int(value) => value.to_string().into(),
+        Typed::Float(value) if value.is_infinite() => if value > 0.0 { ".inf" } else { "-.inf" }.into(),
+        Typed::Float(value) if value.is_nan() => ".nan".into(),
+        Typed::Float(value) => printed(value, -4..6).into(),
+        Typed::Null | Typed::Text(_) => text.into(),
+    }
+}
+
 /// Prints a number as Go's `%v` prints a `float64`, as which JSON gives every number: `26.10` is `26.1`.
 pub fn number(value: f64) -> String {
     if value.is_nan() {
@@ -99,10 +114,15 @@ pub fn number(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
+    printed(value, -4..21)
+}
+
+/// Prints a finite number, in digits alone where its exponent is one of these.
+fn printed(value: f64, plain: Range<i32>) -> String {
     let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..21).contains(&exponent) {
+    if plain.contains(&exponent) {
         return format!("{value}");
     }
     let sign = if exponent < 0 { '-' } else { '+' };
@@ -126,6 +146,19 @@ mod tests {
         for text in ["2026.8.2", "edge-26.8.2", "0x", "--1", "1e", ".", "2026-08-02", "+-1", "-"] {
             assert_eq!(plain(text), Typed::Text(text.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn keys_are_texts_of_what_yaml_1_1_reads() {
+        let keys = [
+            "on", "n", "1.30", "010", "0x10", "1_000", "1e6", "123456.5", ".inf", "~", "12:30", "2026.8.2",
+            "a",
+        ];
+        let read = [
+            "true", "false", "1.3", "8", "16", "1000", "1e+06", "123456.5", ".inf", "~", "12:30", "2026.8.2",
+            "a",
+        ];
+        assert_eq!(keys.map(key), read);
     }
 
     #[test]

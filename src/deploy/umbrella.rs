@@ -245,7 +245,7 @@ impl Umbrella<'_> {
 }
 
 /// Tells whether a dependency is rendered: the first condition that is set decides, then the tags.
-fn is_on(dependency: &Value, values: &Value) -> bool {
+pub(super) fn is_on(dependency: &Value, values: &Value) -> bool {
     let set = |path: &str| {
         let keys: Vec<&str> = path.split('.').collect();
         match typed(values.scalar(&keys)?) {
@@ -316,7 +316,7 @@ mod tests {
 
     const CHART: &str = "name: mesh
 dependencies:
-- {name: viz, alias: v, version: ~1.0.0, repository: https://e.example, condition: 'v.on,all', tags: [t]}
+- {name: viz, alias: v, version: ~1.0.0, repository: https://e.example, condition: 'v.enabled,all', tags: [t]}
 - {name: other, version: 1.0.0, repository: https://e.example}
 - {name: inner, version: 1.0.0, repository: 'file://../inner'}
 ";
@@ -342,16 +342,17 @@ dependencies:
     fn conditions_decide_before_tags_and_are_no_values() {
         assert_eq!(found("", &[], Vec::new()), ["mesh/Chart.yaml dependencies[0] by app.yaml ~1.0.0: "]);
         assert!(found("tags: {t: false}", &[], Vec::new()).is_empty());
-        assert!(found("v: {on: false}\nall: true", &[], Vec::new()).is_empty());
-        let on = found("v: {on: true, a: 1}\ntags: {t: false}\nglobal: {g: 1}", &[], Vec::new());
+        assert!(found("v: {enabled: false}\nall: true", &[], Vec::new()).is_empty());
+        let on = found("v: {enabled: true, a: 1}\ntags: {t: false}\nglobal: {g: 1}", &[], Vec::new());
         assert_eq!(on, ["mesh/Chart.yaml dependencies[0] by app.yaml ~1.0.0: a: 1 global:   g: 1"]);
         let set = |name: &str, value: &str| {
             let (name, value) = (Scalar::made(name), Scalar::made(value));
             Layer::Set(Parameter { name, value, kind: ParameterKind::Looks })
         };
-        let layers = vec![set("v.a.b", "2"), set("v.on", "true"), set("other.a", "3"), set("global.g", "4")];
+        let layers =
+            vec![set("v.a.b", "2"), set("v.enabled", "true"), set("other.a", "3"), set("global.g", "4")];
         let lock = ("mesh/Chart.lock", "dependencies: [{name: viz, version: 1.0.7}]\n");
-        let on = found("v: {on: false}", &[lock], layers);
+        let on = found("v: {enabled: false}", &[lock], layers);
         assert_eq!(on, ["mesh/Chart.yaml dependencies[0] by app.yaml 1.0.7: a:   b: 2 global:   g: 4"]);
     }
 
@@ -363,7 +364,7 @@ dependencies:
         );
         let own = ("inner/values.yaml", "viz: {a: 1, b: 1}\n");
         let all = found(
-            "v: {on: false}\ninner: {viz: {b: 2}, mesh: {v: {on: false}}}\n",
+            "v: {enabled: false}\ninner: {viz: {b: 2}, mesh: {v: {enabled: false}}}\n",
             &[inner, own],
             Vec::new(),
         );

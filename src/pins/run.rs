@@ -90,6 +90,8 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     }
     let corpus = Corpus::new(tree, options);
     let mut index = index(tree, &corpus, &screened.hits);
+    let beside = referred_beside(tree, &corpus, &index);
+    index.referable.extend(beside);
     let files = TreeFiles::new(tree, options.ceilings());
     inventory.facts.repositories = index.settle(&files);
     let files = files.of(inventory.facts.repositories.clone());
@@ -192,6 +194,20 @@ fn index(tree: &dyn Tree, corpus: &Corpus<'_>, hits: &[Hit]) -> Index {
     let mut index = Index::default();
     parts.into_iter().for_each(|part| index.absorb(part));
     index
+}
+
+/// Finds what HelmReleases of charts of the tree may refer to in their folders. It need not name Linkerd, or a release: of
+/// a text such as `26.8.2` a template may make one.
+fn referred_beside(tree: &dyn Tree, corpus: &Corpus<'_>, index: &Index) -> Vec<RepoPath> {
+    let folders: HashSet<&str> = index.of_tree.iter().map(RepoPath::folder).collect();
+    if folders.is_empty() {
+        return Vec::new();
+    }
+    let entries = tree.entries().iter().filter(|entry| folders.contains(entry.path.folder()));
+    let manifests = entries.filter(|entry| matches!(other::class(&entry.path), Class::Manifest));
+    let files = manifests.filter_map(|entry| corpus.entry(entry.path.as_str()));
+    let files = files.filter(|file| corpus.text(file).is_ok_and(|text| text.contains("ConfigMap")));
+    files.filter_map(|file| corpus.open(file).ok()).flat_map(|file| Index::of(&file).referable).collect()
 }
 
 /// What was committed by itself keeps the marks of a chart: it is no chart's output where nothing else of that chart is

@@ -179,7 +179,9 @@ impl Probe<'_> {
             let about = About::Bound(Bound::Steps(RENDERS));
             rendered.notes.push(Note::new(&self.release.file, about));
         }
-        rendered.followed.extend(self.package.templates().map(|(_, source)| source.path.clone()));
+        let templates = self.package.templates().map(|(_, source)| source);
+        let templates = templates.chain(self.package.loose_templates());
+        rendered.followed.extend(templates.map(|source| source.path.clone()));
         for Printed { place, documents } in &printed {
             let file = trace::file_of(self.package, place, &self.release.file);
             for document in documents {

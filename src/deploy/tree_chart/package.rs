@@ -62,8 +62,8 @@ pub struct Inner {
     pub place: String,
     /// The key of its values in those of the chart around it.
     pub key: String,
-    /// The path of a value that says whether it is taken at all.
-    pub condition: Option<String>,
+    /// What the chart around it says of it: values and tags may switch it off.
+    pub asked: Value,
     /// Whether nothing comes of it by itself.
     pub library: bool,
 }
@@ -118,6 +118,15 @@ impl Package {
         })
     }
 
+    /// Returns what lies beside the templates and is called a template too, which `.Files` and `tpl` may evaluate.
+    pub fn loose_templates(&self) -> impl Iterator<Item = &Arc<Source>> {
+        let is_called = |place: &str| [".tpl", ".tmpl", ".gotmpl"].iter().any(|end| place.ends_with(end));
+        self.files.iter().filter_map(move |file| match &file.content {
+            Content::Text(source) if is_called(&file.place) && !is_template(&file.place) => Some(source),
+            _ => None,
+        })
+    }
+
     /// Returns the templates: where each lies, and its text.
     pub fn templates(&self) -> impl Iterator<Item = (&str, &Arc<Source>)> {
         self.files.iter().filter_map(|file| match &file.content {
@@ -157,7 +166,8 @@ impl Reader<'_> {
         let chart = chart.unwrap_or_else(Value::empty);
         let depth = depth.checked_sub(1).ok_or_else(|| Note::new(&path, About::Cycle(folder.to_owned())))?;
         let name = chart.text(&["name"]).unwrap_or_default().into_owned();
-        let left_out = self.dependencies(&chart, (folder, place), &path, depth)?;
+        let asked = self.requirements(folder).unwrap_or_else(|| chart.clone());
+        let left_out = self.dependencies(&asked, (folder, place), &path, depth)?;
         self.own_files(folder, place, &path)?;
         // Helm asks for a chart of each name that is depended on; what its version is it does not ask.
         self.package.files.extend(left_out.iter().map(|name| File {
@@ -165,6 +175,13 @@ impl Reader<'_> {
             content: Content::Made(format!("apiVersion: v2\nname: {name}\nversion: 0.0.0\ntype: library\n")),
         }));
         Ok((name, is_library(&chart)))
+    }
+
+    /// Reads the file in which charts of the first version say what they depend on: Helm takes that for what any chart says.
+    fn requirements(&self, folder: &str) -> Option<Value> {
+        let path = RepoPath::resolve(folder, "requirements.yaml").filter(|p| self.files.has(p.as_str()))?;
+        let read = self.files.documents(path.as_str()).ok()?.first().cloned();
+        read.filter(|value| value.get("dependencies").is_some())
     }
 
     /// Takes in what a chart depends on; returns the names of what is left out.
@@ -193,9 +210,8 @@ impl Reader<'_> {
                 continue;
             };
             if inner.insert(name.clone().into_owned()) {
-                let text = |key: &str| dependency.text(&[key]).map(|text| text.into_owned());
-                let key = text("alias").unwrap_or_else(|| name.clone().into_owned());
-                self.inner(from.as_str(), (place, &name), (key, text("condition")), depth)?;
+                let key = dependency.text(&["alias"]).unwrap_or_else(|| name.clone()).into_owned();
+                self.inner(from.as_str(), (place, &name), (key, dependency.clone()), depth)?;
             }
         }
         // What lies in `charts/` is a part of the chart, named or not.
@@ -213,7 +229,7 @@ impl Reader<'_> {
             if (self.foreign)(&name) {
                 left_out.insert(name);
             } else if !inner.contains(&name) {
-                self.inner(&format!("{below}{name}"), (place, &name), (name.clone(), None), depth)?;
+                self.inner(&format!("{below}{name}"), (place, &name), (name.clone(), Value::empty()), depth)?;
             }
         }
         Ok(left_out)
@@ -223,12 +239,12 @@ impl Reader<'_> {
         &mut self,
         folder: &str,
         (place, name): (&str, &str),
-        (key, condition): (String, Option<String>),
+        (key, asked): (String, Value),
         depth: usize,
     ) -> Result<(), Note> {
         let at = format!("{place}charts/{name}");
         let (_, library) = self.chart(folder, &format!("{at}/"), depth)?;
-        self.package.inner.push(Inner { place: at, key, condition, library });
+        self.package.inner.push(Inner { place: at, key, asked, library });
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use crate::deploy::{
     note::{About, Note},
     object::Object,
     read,
+    umbrella::is_on,
     value::{Scalar, Source, Value},
 };
 
@@ -83,11 +84,10 @@ fn values_of_all(package: &Package, values: &Value, files: &dyn Files) -> BTreeM
     for chart in inner {
         let above = chart.place.rsplit_once("charts/").map_or("", |(above, _)| above.trim_end_matches('/'));
         let Some(outer) = all.get(above) else { continue };
-        let condition = |path: &String| {
-            let keys: Vec<&str> = path.split(',').next().unwrap_or_default().trim().split('.').collect();
-            outer.text(&keys).is_some_and(|text| text == "false")
-        };
-        if chart.condition.as_ref().is_some_and(condition) {
+        // Tags of the outermost chart count in all that are in it.
+        let tags = all.get("").and_then(|whole| whole.get("tags")).filter(|_| !above.is_empty());
+        let tagged = tags.map(|tags| merged(outer, &Value::map([("tags", tags.clone())])));
+        if !is_on(&chart.asked, tagged.as_ref().unwrap_or(outer)) {
             continue;
         }
         let given = outer.get(&chart.key).cloned().unwrap_or_else(Value::empty);

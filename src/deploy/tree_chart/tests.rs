@@ -82,6 +82,39 @@ fn charts_in_charts_have_their_values_and_libraries_give_nothing() {
 }
 
 #[test]
+fn a_chart_of_the_first_version_says_elsewhere_what_it_depends_on() {
+    let rendered = evaluated(&[
+        ("c/Chart.yaml", "apiVersion: v1\nname: c\nversion: 0.1.0\n"),
+        (
+            "c/requirements.yaml",
+            "dependencies:\n- {name: sub, version: 0.1.0, repository: 'file://../sub'}\n",
+        ),
+        ("c/values.yaml", "sub: {v: 2026.8.2}\n"),
+        ("sub/Chart.yaml", "name: sub\n"),
+        ("sub/templates/a.yaml", "kind: A\nv: {{ .Values.v }}\n"),
+    ]);
+    assert_eq!(versions_of(&rendered), ["[\"2026.8.2\"@c/values.yaml:9]"]);
+}
+
+#[test]
+fn charts_that_conditions_or_tags_switch_off_give_nothing() {
+    let chart = "name: c\ndependencies:\n- {name: a, condition: 'x.on,a.enabled'}\n- {name: b, tags: [mesh]}\n- {name: d, tags: [mesh, other]}\n";
+    let rendered = evaluated(&[
+        ("c/Chart.yaml", chart),
+        ("c/values.yaml", "a: {enabled: false}\ntags: {mesh: false, other: true}\n"),
+        ("c/charts/a/Chart.yaml", "name: a\n"),
+        ("c/charts/a/templates/a.yaml", "kind: A\nv: 2026.8.0\n"),
+        ("c/charts/b/Chart.yaml", "name: b\n"),
+        ("c/charts/b/templates/a.yaml", "kind: A\nv: 2026.8.1\n"),
+        ("c/charts/d/Chart.yaml", "name: d\ndependencies:\n- {name: e, tags: [mesh]}\n"),
+        ("c/charts/d/templates/a.yaml", "kind: A\nv: 2026.8.2\n"),
+        ("c/charts/d/charts/e/Chart.yaml", "name: e\n"),
+        ("c/charts/d/charts/e/templates/a.yaml", "kind: A\nv: 2026.8.3\n"),
+    ]);
+    assert_eq!(versions_of(&rendered), ["[\"2026.8.2\"@c/charts/d/templates/a.yaml:11]"]);
+}
+
+#[test]
 fn what_loops_or_grows_ends_and_the_rest_is_found() {
     let rendered = evaluated(&[
         ("c/values.yaml", "v: 2026.8.2\nself: '{{ tpl .Values.self . }}'\n"),
@@ -135,6 +168,14 @@ impl Evaluate for Stub {
     fn evaluate(&self, _: &[helm::File], _: &Template) -> Result<Arc<str>, HelmError> {
         (self.answer)(self.asked.fetch_add(1, Ordering::Relaxed))
     }
+}
+
+#[test]
+fn templates_beside_the_templates_were_given_to_helm_too() {
+    let tree = files(&[CHART, TEMPLATE, ("c/apps/a.tpl", "v: {{ .Values.v }}\n"), ("c/apps/a.txt", "v\n")]);
+    let (all, _) = Stub::new(|_| Ok("".into())).evaluates(&tree, 1);
+    let followed: Vec<&str> = all[0].followed.iter().map(RepoPath::as_str).collect();
+    assert_eq!(followed, ["c/apps/a.tpl", "c/templates/a.yaml"]);
 }
 
 const TEMPLATE: (&str, &str) = ("c/templates/a.yaml", "kind: A\nv: {{ .Values.v }}\n");

@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ $v := .Values.viz.version }}{{ $v }}
+{{- end -}}

@@ -1,0 +1,3 @@
+{{- define "apps-in0.v0" -}}
+{{ .Values.proxy.version | default "edge-26.8.1" }}
+{{- end -}}

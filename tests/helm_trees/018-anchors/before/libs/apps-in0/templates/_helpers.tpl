@@ -1,0 +1,3 @@
+{{- define "apps-in0.v0" -}}
+{{ if .Values.flag }}{{ .Values.edge }}{{ else }}{{ .Values.proxy.version }}{{ end }}
+{{- end -}}

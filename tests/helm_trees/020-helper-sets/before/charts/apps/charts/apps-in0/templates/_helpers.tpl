@@ -1,0 +1,3 @@
+{{- define "apps-in0.defaults0" }}
+{{- $_ := set .Values "ready" (.Values.mesh.crds | default "2026.8.2") }}
+{{- end }}

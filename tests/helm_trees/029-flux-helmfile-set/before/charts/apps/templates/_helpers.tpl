@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ .Values.edge }}
+{{- end -}}

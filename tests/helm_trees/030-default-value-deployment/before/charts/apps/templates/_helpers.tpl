@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ default .Values.global.mesh.version .Values.viz.version }}
+{{- end -}}

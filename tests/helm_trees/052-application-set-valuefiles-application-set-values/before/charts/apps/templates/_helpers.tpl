@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ .Values.proxy.version | toString | squote }}
+{{- end -}}

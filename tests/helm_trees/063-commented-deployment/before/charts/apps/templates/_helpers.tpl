@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ $v := .Values.global.mesh.version }}{{ $v }}
+{{- end -}}

@@ -1,0 +1,3 @@
+{{- define "apps-in0.v0" -}}
+{{ .Values.chartVersion }}
+{{- end -}}

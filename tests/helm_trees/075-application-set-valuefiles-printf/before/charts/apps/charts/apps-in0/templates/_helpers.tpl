@@ -1,0 +1,3 @@
+{{- define "apps-in0.v0" -}}
+{{ printf "%s" .Values.global.edge }}
+{{- end -}}

@@ -1,0 +1,12 @@
+{{- define "apps-in0.deploy0" }}
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: {{ .root.Release.Name }}-{{ .chart }}
+spec:
+  chart:
+    spec:
+      chart: {{ .chart }}
+      version: {{ .version | default .root.Values.global.mesh.version | quote }}
+      sourceRef: {kind: HelmRepository, name: linkerd-edge}
+{{- end }}

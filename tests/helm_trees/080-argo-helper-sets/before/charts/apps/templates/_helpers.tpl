@@ -1,0 +1,3 @@
+{{- define "apps.defaults0" }}
+{{- $_ := set .Values "ready" (.Values.global.chart | default "2026.8.1") }}
+{{- end }}

@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ default .Values.proxy.version .Values.global.edge }}
+{{- end -}}

@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ required "a version" .Values.global.chart }}
+{{- end -}}

@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ join "" (list .Values.global.mesh.proxy) }}
+{{- end -}}

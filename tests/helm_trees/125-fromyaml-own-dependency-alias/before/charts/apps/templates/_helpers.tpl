@@ -1,0 +1,3 @@
+{{- define "apps.v0" -}}
+{{ (fromYaml (toYaml .Values)).proxy.version }}
+{{- end -}}

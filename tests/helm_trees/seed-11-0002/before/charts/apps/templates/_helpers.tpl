@@ -1,3 +1,0 @@
-{{- define "apps.v0" -}}
-{{ required "a version" .Values.mesh.version }}
-{{- end -}}

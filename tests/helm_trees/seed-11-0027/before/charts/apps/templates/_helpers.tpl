@@ -1,3 +1,0 @@
-{{- define "apps.v0" -}}
-{{ $.Values.chartVersion }}
-{{- end -}}
