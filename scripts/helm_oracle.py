@@ -51,6 +51,14 @@ def merged(base, over):
     return out
 
 
+def parsed(text):
+    """The documents of a text; none of a template."""
+    try:
+        return list(yaml.safe_load_all(text))
+    except yaml.YAMLError:
+        return []
+
+
 class Texts:
     """The files of a repository, and the releases that they name."""
 
@@ -86,12 +94,11 @@ class Texts:
     def linkerd_values(self, number):
         """The texts at the keys of values of Linkerd's charts in what a file holds, also in texts inside of it."""
         path, _ = self.tokens[number]
-        todo = list(yaml.safe_load_all(self.with_numbers([number])[path]))
+        todo = parsed(self.with_numbers([number])[path])
         while todo:
             value = todo.pop()
             if isinstance(value, str) and ": " in value:
-                inner = yaml.safe_load(value)
-                todo += [inner] if isinstance(inner, dict) else []
+                todo += [inner for inner in parsed(value) if isinstance(inner, dict)]
             elif isinstance(value, list):
                 todo += value
             elif isinstance(value, dict):
