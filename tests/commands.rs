@@ -228,7 +228,7 @@ fn what_takes_new_releases_by_itself_is_said_to() {
         .command("plan")
         .done()
         .exits(0)
-        .prints(&["the only pin takes new releases without a pull request"]);
+        .prints(&["the only pin takes new releases without a commit"]);
 }
 
 /// A misspelt path would keep a target's pins where they are for ever.

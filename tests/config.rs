@@ -195,3 +195,17 @@ fn examples_of_the_reference_page_are_valid() {
         config::parse("docs/configuration.md", example).unwrap_or_else(|e| panic!("{e}"));
     }
 }
+
+#[test]
+fn examples_of_the_page_on_promotion_are_valid() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/promotion.md")).unwrap();
+    let examples = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let own = ["version:", "gates:", "dataPlane:", "merge:", "policy:", "targets:", "# uplinker.yaml"];
+    let examples: Vec<&str> = examples.filter(|text| own.iter().any(|key| text.starts_with(key))).collect();
+    assert!(examples.len() >= 5, "{examples:?}");
+    for example in examples {
+        let whole =
+            if example.contains("version:") { example.to_owned() } else { format!("version: 1\n{example}") };
+        config::parse("docs/promotion.md", &whole).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
