@@ -224,11 +224,8 @@ fn a_plan_says_why_every_pin_stays() {
 fn what_takes_new_releases_by_itself_is_said_to() {
     let crds = MESH[1].1.replace("2026.8.2", ">=2026.1.1");
     let scene = Scene::new(&[MESH[0], (MESH[1].0, &crds)]);
-    let _ = scene
-        .command("plan")
-        .done()
-        .exits(0)
-        .prints(&["the only pin takes new releases without a commit"]);
+    let _ =
+        scene.command("plan").done().exits(0).prints(&["the only pin takes new releases without a commit"]);
 }
 
 /// A misspelt path would keep a target's pins where they are for ever.
