@@ -178,6 +178,19 @@ fn templates_beside_the_templates_were_given_to_helm_too() {
     assert_eq!(followed, ["c/apps/a.tpl", "c/templates/a.yaml"]);
 }
 
+/// Helm refuses a chart without those that it depends on.
+#[test]
+fn a_chart_that_is_not_here_stands_as_an_empty_one() {
+    let depends =
+        "apiVersion: v2\nname: c\nversion: 0.1.0\ndependencies:\n- {name: linkerd-crds}\n- {name: other}\n";
+    let tree = files(&[("c/Chart.yaml", depends)]);
+    let path = RepoPath::new("c/Chart.yaml").unwrap();
+    let package = Package::read(&tree, &path, &|name| name.starts_with("linkerd")).unwrap();
+    let places: Vec<&str> = package.files.iter().map(|file| file.place.as_str()).collect();
+    assert_eq!(places, ["Chart.yaml", "charts/linkerd-crds/Chart.yaml", "charts/other/Chart.yaml"]);
+    assert_eq!(package.notes.len(), 1, "that of what is not Linkerd's alone");
+}
+
 const TEMPLATE: (&str, &str) = ("c/templates/a.yaml", "kind: A\nv: {{ .Values.v }}\n");
 
 #[test]
