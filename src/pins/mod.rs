@@ -31,7 +31,7 @@ mod unknown;
 mod version_text;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet},
     ops::Range,
     sync::Arc,
 };
@@ -79,9 +79,9 @@ pub struct ScanOptions {
 }
 
 /// Blobs in which nothing is of interest, whatever file they are: a tree after a change shares nearly all of them with
-/// the tree before, and they are not read again. Cheap to clone.
+/// the tree before, and they are not read again. Ordered, each once. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct IrrelevantBlobs(Arc<HashSet<BlobId>>);
+pub struct IrrelevantBlobs(Arc<[BlobId]>);
 
 impl Default for ScanOptions {
     fn default() -> Self {
@@ -480,12 +480,15 @@ impl ScanOptions {
 
 impl IrrelevantBlobs {
     fn contains(&self, id: BlobId) -> bool {
-        self.0.contains(&id)
+        self.0.binary_search(&id).is_ok()
     }
 }
 
 impl FromIterator<BlobId> for IrrelevantBlobs {
     fn from_iter<I: IntoIterator<Item = BlobId>>(ids: I) -> Self {
-        Self(Arc::new(ids.into_iter().collect()))
+        let mut ids: Vec<BlobId> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Self(ids.into())
     }
 }

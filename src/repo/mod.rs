@@ -12,7 +12,7 @@ mod path;
 mod refusal;
 mod remote;
 
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -82,7 +82,7 @@ pub enum Mode {
 }
 
 /// A Git object id in binary (SHA-1).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlobId(pub [u8; 20]);
 
 /// A tree that could not be read.
@@ -114,6 +114,26 @@ impl TreeError {
 }
 
 // === impl BlobId ===
+
+impl BlobId {
+    /// Returns the first bytes as a number, which tells nearly all ids apart.
+    fn head(&self) -> Option<u64> {
+        self.0.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
+    }
+}
+
+/// The order of the bytes, as Git's indexes have it.
+impl Ord for BlobId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.head().cmp(&other.head()).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for BlobId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl fmt::Display for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

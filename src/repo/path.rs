@@ -16,8 +16,9 @@ impl RepoPath {
     /// Reads a path as Git writes it; `None` where it is absolute, empty, holds NUL, or leaves the tree.
     pub fn new(text: impl Into<String>) -> Option<Self> {
         let text = text.into();
-        let sound = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
-        (!text.contains('\0') && text.split('/').all(sound)).then_some(Self(text))
+        let sound = |part: &[u8]| !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git");
+        let bytes = text.as_bytes();
+        (!bytes.contains(&0) && bytes.split(|byte| *byte == b'/').all(sound)).then_some(Self(text))
     }
 
     /// Resolves a reference such as `../values.yaml` or `./a.yaml`, as written in a file of `self`'s folder.

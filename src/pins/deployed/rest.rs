@@ -11,6 +11,7 @@ use std::{
 use crate::{
     deploy::Files as _,
     pins::{Pin, PinKind, RepoPath, Skipped, context::Context, found::Found, marker::TextFile, other},
+    repo::parallel,
 };
 
 /// Reports what manifests name beside all that was found in them.
@@ -29,15 +30,17 @@ pub(in crate::pins) fn report(
     for pin in &found.pins {
         own.entry(pin.path.clone()).or_default().push(pin.site.span.clone());
     }
-    for path in named.iter().filter(is_read) {
-        let Ok(source) = context.files.file(path.as_str()) else { continue };
+    let in_file = |path: &&RepoPath| {
+        let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
         let speaks = text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
         if !speaks || (text.contains("{{") && context.is_template(path)) {
-            continue;
+            return None;
         }
         let sealed = crate::yaml::encrypted(text.as_bytes());
         let file = TextFile { path, blob: source.blob, text, sealed };
-        found.pins.extend(other::in_code(&file, own.remove(path).unwrap_or_default()));
-    }
+        Some(other::in_code(&file, own.get(*path).cloned().unwrap_or_default()))
+    };
+    let read: Vec<&RepoPath> = named.iter().filter(is_read).collect();
+    found.pins.extend(parallel::map(&read, in_file).into_iter().flatten().flatten());
 }

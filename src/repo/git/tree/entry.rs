@@ -5,14 +5,12 @@
 
 use std::{fs::File, os::unix::fs::FileExt as _};
 
-use flate2::{Decompress, FlushDecompress, Status};
+use libdeflater::Decompressor;
 
 /// The longest beginning of an entry: ten bytes of size and ten of distance.
 const LONGEST_HEADER: usize = 20;
 /// Bytes that are read at a time: Git puts what builds on each other side by side, and most entries are small.
 const WINDOW: usize = 16 << 10;
-/// Fewer bytes than this are not begun with where more can be had.
-const NEAR: usize = 1 << 10;
 
 /// What an entry holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +42,7 @@ pub(super) struct Window<'f> {
 /// Inflates entries of one pack, again and again with the same memory.
 pub(super) struct Inflater<'f> {
     window: Window<'f>,
-    stream: Decompress,
+    decompressor: Decompressor,
 }
 
 // === impl Window ===
@@ -60,7 +58,7 @@ impl<'f> Window<'f> {
         let from = offset.checked_sub(self.start).and_then(|from| usize::try_from(from).ok());
         let from = from.filter(|from| self.bytes.len().checked_sub(*from).is_some_and(|has| has >= least));
         if from.is_none() {
-            self.bytes.resize(WINDOW, 0);
+            self.bytes.resize(least.max(WINDOW), 0);
             let length = self.pack.read_at(&mut self.bytes, offset).ok()?;
             self.bytes.truncate(length);
             self.start = offset;
@@ -110,30 +108,23 @@ impl Header {
 impl<'f> Inflater<'f> {
     /// Reads from this pack.
     pub fn new(pack: &'f File) -> Self {
-        Self { window: Window::new(pack), stream: Decompress::new(true) }
+        Self { window: Window::new(pack), decompressor: Decompressor::new() }
     }
 
     /// Inflates what follows a header into `output`, which is emptied before.
     pub fn inflate(&mut self, header: &Header, output: &mut Vec<u8>) -> Option<()> {
         let size = usize::try_from(header.size).ok()?;
-        self.stream.reset(true);
+        let input = self.window.at(header.data, longest_stream(size))?;
         output.clear();
-        // One byte more than it should be, so that the end of the stream is seen.
-        output.reserve(size + 1);
-        let mut at = header.data;
-        loop {
-            let input = self.window.at(at, NEAR)?;
-            let before = (self.stream.total_in(), output.len());
-            let status = self.stream.decompress_vec(input, output, FlushDecompress::None).ok()?;
-            let used = self.stream.total_in() - before.0;
-            at += used;
-            match status {
-                Status::StreamEnd => return (output.len() == size).then_some(()),
-                _ if output.len() > size || (used == 0 && output.len() == before.1) => return None,
-                _ => {}
-            }
-        }
+        output.resize(size, 0);
+        let inflated = self.decompressor.zlib_decompress(input, output).ok()?;
+        (inflated == size).then_some(())
     }
+}
+
+/// Returns how long a stream of so many bytes is at most, as zlib's `compressBound` has it.
+fn longest_stream(size: usize) -> usize {
+    size + (size >> 12) + (size >> 14) + (size >> 25) + 13
 }
 
 /// Applies a difference to its base; the result replaces what is in `output`.
