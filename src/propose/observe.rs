@@ -2,6 +2,8 @@
 //!
 //! In: a forge and a remote. Out: [`Observed`]. It writes nothing, and decides nothing.
 
+use std::collections::BTreeSet;
+
 use super::{
     context::{ProposalContext, ProposeError},
     ownership::{self, Evidence, Known, Merged, Ownership},
@@ -10,11 +12,15 @@ use crate::{
     explain::{Marker, Ticks, marker},
     pins::Stage,
     propose::forge::{Closer, PullRequest},
-    repo::{CommitId, Entry, GitError, Refs, Remote},
+    repo::{CommitId, GitError, Refs, RepoPath, Tree, TreeError, git},
 };
 
 /// How many merges of the base branch on top of ours are looked through.
 const MERGES: usize = 30;
+/// How many files are merged again to tell whether a merge adds anything.
+const MERGED_FILES: usize = 1000;
+/// How large one of them may be.
+const MERGED_BYTES: u64 = 16 << 20;
 
 /// What was seen of the branch and its pull requests.
 #[derive(Clone, Debug)]
@@ -151,17 +157,53 @@ pub(super) fn head(
         remote.is_ancestor(ours, &context.branch, tip)?;
         evidence.chain.push(remote.commit(ours)?);
     }
-    evidence.merged = merged(remote, &evidence)?;
+    evidence.merged = merged(context, seen, &evidence)?;
     let chain: Vec<CommitId> = evidence.chain.iter().map(|c| c.id).collect();
     let parents = evidence.chain.first().map(|c| c.parents.clone()).unwrap_or_default();
     Ok(Head { ownership: ownership::classify(&evidence, wanted), parents, chain })
 }
 
-fn merged(remote: &dyn Remote, evidence: &Evidence) -> Result<Option<Merged>, GitError> {
+fn merged(
+    context: &ProposalContext<'_>,
+    seen: &Observed,
+    evidence: &Evidence,
+) -> Result<Option<Merged>, GitError> {
     let [tip, .., root] = evidence.chain.as_slice() else { return Ok(None) };
     let Some(base) = tip.parents.get(1).filter(|_| ownership::is_written_by_us(root)) else {
         return Ok(None);
     };
-    let entries = |id| Ok::<Vec<Entry>, GitError>(remote.tree(id)?.entries().to_vec());
-    Ok(Some(Merged { tip: entries(tip.id)?, ours: entries(root.id)?, base: entries(*base)? }))
+    let trees = [tip.id, root.id, *base].map(|id| context.remote.tree(id));
+    let [tip, ours, base] = trees;
+    let (tip, ours, base) = (tip?, ours?, base?);
+    let entries = |tree: &dyn Tree| tree.entries().to_vec();
+    let (of_tip, of_ours, of_base) = (entries(&*tip), entries(&*ours), entries(&*base));
+    let mut merged = Merged { tip: of_tip, ours: of_ours, base: of_base, by_git: BTreeSet::new() };
+    let apart = merged.apart();
+    let before = root.parents.last().filter(|_| (1..=MERGED_FILES).contains(&apart.len()));
+    let Some(before) = before else { return Ok(Some(merged)) };
+    // What our commit was made on, where it is a commit of the base branch.
+    if context.remote.is_ancestor(*before, &context.base, seen.base_tip)? {
+        let sides = [&*context.remote.tree(*before)?, &*ours, &*base, &*tip];
+        for path in apart {
+            if is_merged_by_git(&path, sides)? {
+                merged.by_git.insert(path);
+            }
+        }
+    }
+    Ok(Some(merged))
+}
+
+/// Tells whether a file is what Git makes by itself of what it was and of both sides.
+fn is_merged_by_git(path: &RepoPath, sides: [&dyn Tree; 4]) -> Result<bool, GitError> {
+    let mut texts = Vec::new();
+    for tree in sides {
+        let Some(entry) = tree.entry(path.as_str()) else { return Ok(false) };
+        let unread = |error: TreeError| GitError::Other(error.to_string());
+        if tree.size(entry.id).map_err(unread)? > MERGED_BYTES {
+            return Ok(false);
+        }
+        texts.push(tree.read(entry.id).map_err(unread)?);
+    }
+    let [before, ours, base, tip] = texts.as_slice() else { return Ok(false) };
+    Ok(git::merge(before, ours, base)?.as_ref() == Some(tip))
 }

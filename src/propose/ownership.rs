@@ -53,6 +53,22 @@ pub struct Merged {
     pub ours: Vec<Entry>,
     /// Of the commit of the base branch that was merged last.
     pub base: Vec<Entry>,
+    /// The files that both sides changed, and that the merge has as Git merges them by itself.
+    pub by_git: BTreeSet<RepoPath>,
+}
+
+// === impl Merged ===
+
+impl Merged {
+    /// Returns the files of the merge that are of neither side, where both have them.
+    pub fn apart(&self) -> Vec<RepoPath> {
+        let (tip, ours, base) = (index(&self.tip), index(&self.ours), index(&self.base));
+        let is_apart = |(path, now): &(&RepoPath, (BlobId, Mode))| {
+            let sides = ours.get(path).zip(base.get(path));
+            sides.is_some_and(|(ours, base)| ours != now && base != now && ours.1 == now.1 && base.1 == now.1)
+        };
+        tip.into_iter().filter(is_apart).map(|(path, _)| path.clone()).collect()
+    }
 }
 
 /// The files that a plan writes, and what it makes of each; nothing of one that it removes.
@@ -107,8 +123,8 @@ fn trailers<'a>(message: &'a str, key: &'a str) -> impl Iterator<Item = &'a str>
 
 /// A merge adds nothing when each of its files is what the wanted plan makes of it, or comes from one of its sides:
 /// from ours in the change set, from the base branch elsewhere. Where ours carries another plan, whose change set is
-/// not known, either side will do. A file of the change set that changed on the base branch is of neither side, but
-/// merged it is what the plan makes of the new base.
+/// not known, either side will do, or what Git makes of both. A file of the change set that changed on the base branch is
+/// of neither side, but merged it is what the plan makes of the new base.
 fn adds_nothing(merged: &Merged, files: Option<&Planned>, carried: bool) -> bool {
     let (tip, ours, base) = (index(&merged.tip), index(&merged.ours), index(&merged.base));
     let paths: BTreeSet<&RepoPath> = tip.keys().chain(ours.keys()).chain(base.keys()).copied().collect();
@@ -118,7 +134,7 @@ fn adds_nothing(merged: &Merged, files: Option<&Planned>, carried: bool) -> bool
             Some(planned) if now.copied() == *planned => true,
             Some(_) if carried => now == from_ours,
             None if carried => now == from_base,
-            _ => now == from_ours || now == from_base,
+            _ => now == from_ours || now == from_base || merged.by_git.contains(path),
         }
     })
 }
@@ -176,6 +192,7 @@ mod tests {
                 tip: entries(tip),
                 ours: entries(&[("pin", 2), ("app", 1)]),
                 base: entries(&[("pin", 1), ("app", 3), ("new", 3)]),
+                by_git: BTreeSet::new(),
             }),
         }
     }

@@ -210,6 +210,20 @@ fn update_branch_over_a_base_that_changed_our_files_stays_ours() {
     play.settles(0);
 }
 
+/// What Git merges by itself is no person's, also where nothing is wanted any more that it could be compared with.
+#[test]
+fn a_merge_of_what_both_changed_is_closed_as_ours() {
+    let play = Play::opened();
+    play.replace("main", "crds.yaml", "metadata:\n", "metadata:\n  labels: {team: mesh}\n");
+    play.scene.github.update_branch(REPO, 1, &ADA);
+    for chart in CHARTS {
+        play.replace("main", chart, "2026.8.2", "2026.8.3");
+    }
+    play.run().exits(0).prints(&["closed http://"]);
+    assert!(!play.pull(1).open && play.scene.repo.tip(PLATFORM).is_none());
+    play.settles(0);
+}
+
 #[test]
 fn a_merge_that_changes_our_files_is_a_persons() {
     let play = Play::opened();
