@@ -10,7 +10,7 @@ pub struct Dialect {
     /// What it calls a pull request.
     pub request: &'static str,
     /// What it writes before the number of one.
-    pub number: char,
+    pub number_sign: char,
     /// The most characters of a title.
     pub title: usize,
     /// The most characters of a body, by the strictest way to count.
@@ -32,7 +32,7 @@ impl Dialect {
     pub const COMMON: Self = Self {
         forge: "the forge",
         request: "pull request",
-        number: '#',
+        number_sign: '#',
         title: 248,
         body: 65_536,
         status: 140,
@@ -43,6 +43,6 @@ impl Dialect {
 
     /// Names a pull request as the forge does, such as `#12`.
     pub fn reference(&self, number: u64) -> String {
-        format!("{}{number}", self.number)
+        format!("{}{number}", self.number_sign)
     }
 }

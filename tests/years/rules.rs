@@ -42,15 +42,11 @@ impl<P: Place> Year<P> {
                 self.is_true(stage, hold, text);
             }
         }
-        // What is a person's, since both changed the same file, is not ours to close: the run says so.
-        let outcomes = report.stages.iter().filter_map(|stage| stage.outcome.as_ref());
-        let left = outcomes.filter(|outcome| matches!(outcome, Outcome::LeftAlone { .. }));
-        let left: BTreeSet<u64> = left.filter_map(|outcome| Some(outcome.pull()?.number)).collect();
         for pull in self.place.pulls().iter().filter(|pull| pull.open) {
             let Some(marker) = marker::read(&pull.body) else {
                 panic!("no marker in #{}\n{}", pull.number, self.story)
             };
-            if !marker.person && !pull.queued && !left.contains(&pull.number) && !self.is_pushed_to(pull) {
+            if !marker.person && !pull.queued && !self.is_pushed_to(pull) {
                 self.may_be_open(pull, &marker);
             }
         }
@@ -115,12 +111,8 @@ impl<P: Place> Year<P> {
             }
             HoldReason::WentBack { from, pull, .. } => {
                 let oldest = if stage.stage.name() == "platform" { at.control_plane } else { at.proxies.0 };
-                oldest < *from
-                    && self
-                        .place
-                        .pulls()
-                        .iter()
-                        .any(|seen| format!("#{}", seen.number) == *pull && seen.merged)
+                let named = |seen: &Pull| format!("#{}", seen.number) == *pull;
+                oldest < *from && self.place.pulls().iter().any(|seen| named(seen) && seen.merged)
             }
             HoldReason::ControlPlaneBehind { running } | HoldReason::ControlPlaneWentBack { running } => {
                 *running == at.control_plane

@@ -62,8 +62,8 @@ pub struct Inner {
     pub place: String,
     /// The key of its values in those of the chart around it.
     pub key: String,
-    /// What the chart around it says of it: values and tags may switch it off.
-    pub asked: Value,
+    /// Its entry among the dependencies of the chart around it: a condition or a tag of it may switch it off.
+    pub dependency: Value,
     /// Whether nothing comes of it by itself.
     pub library: bool,
 }
@@ -166,8 +166,8 @@ impl Reader<'_> {
         let chart = chart.unwrap_or_else(Value::empty);
         let depth = depth.checked_sub(1).ok_or_else(|| Note::new(&path, About::Cycle(folder.to_owned())))?;
         let name = chart.text(&["name"]).unwrap_or_default().into_owned();
-        let asked = self.requirements(folder).unwrap_or_else(|| chart.clone());
-        let left_out = self.dependencies(&asked, (folder, place), &path, depth)?;
+        let declaring = self.requirements(folder).unwrap_or_else(|| chart.clone());
+        let left_out = self.dependencies(&declaring, (folder, place), &path, depth)?;
         self.own_files(folder, place, &path)?;
         // Helm asks for a chart of each name that is depended on; what its version is it does not ask.
         self.package.files.extend(left_out.iter().map(|name| File {
@@ -239,12 +239,12 @@ impl Reader<'_> {
         &mut self,
         folder: &str,
         (place, name): (&str, &str),
-        (key, asked): (String, Value),
+        (key, dependency): (String, Value),
         depth: usize,
     ) -> Result<(), Note> {
         let at = format!("{place}charts/{name}");
         let (_, library) = self.chart(folder, &format!("{at}/"), depth)?;
-        self.package.inner.push(Inner { place: at, key, asked, library });
+        self.package.inner.push(Inner { place: at, key, dependency, library });
         Ok(())
     }
 

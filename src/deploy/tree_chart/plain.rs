@@ -87,7 +87,7 @@ fn values_of_all(package: &Package, values: &Value, files: &dyn Files) -> BTreeM
         // Tags of the outermost chart count in all that are in it.
         let tags = all.get("").and_then(|whole| whole.get("tags")).filter(|_| !above.is_empty());
         let tagged = tags.map(|tags| merged(outer, &Value::map([("tags", tags.clone())])));
-        if !is_on(&chart.asked, tagged.as_ref().unwrap_or(outer)) {
+        if !is_on(&chart.dependency, tagged.as_ref().unwrap_or(outer)) {
             continue;
         }
         let given = outer.get(&chart.key).cloned().unwrap_or_else(Value::empty);

@@ -39,7 +39,7 @@ pub const KIND: Kind = Kind {
     dialect: &Dialect {
         forge: "GitLab",
         request: "merge request",
-        number: '!',
+        number_sign: '!',
         // 255 with the prefix of a draft.
         title: 248,
         body: 1 << 20,

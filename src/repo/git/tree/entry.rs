@@ -122,7 +122,7 @@ impl<'f> Inflater<'f> {
     }
 }
 
-/// Returns how long a stream of so many bytes is at most, as zlib's `compressBound` has it.
+/// Returns how long a stream of so many bytes is at most, as zlib's `compressBound` has it; a longer one is left to libgit2.
 fn longest_stream(size: usize) -> usize {
     size + (size >> 12) + (size >> 14) + (size >> 25) + 13
 }

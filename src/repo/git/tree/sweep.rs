@@ -403,6 +403,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_larger_than_is_read_at_a_time_is_shown_too() {
+        let next = |x: &u64| Some((x ^ (x << 13) ^ (x >> 7)).rotate_left(17));
+        // Noise, which no compression makes smaller.
+        let noise: Vec<u8> = std::iter::successors(Some(88_172_645_463_325_252), next)
+            .flat_map(u64::to_le_bytes)
+            .take(40_000)
+            .collect();
+        let entries = [entry(3, noise.len() as u64, &[], &noise), entry(3, 2, &[], b"ok")];
+        assert!(entries[0].len() > noise.len(), "it is packed as it is");
+        let folder = tempfile::tempdir().unwrap();
+        let ids = by_hand(folder.path(), &entries);
+        assert_eq!(swept(folder.path(), &ids, 1 << 20), [Some(noise), Some(b"ok".to_vec())]);
+    }
+
+    #[test]
     fn a_chain_without_end_is_walked_to_its_end() {
         let text = |n: u16| format!("{n:04}").into_bytes();
         let mut entries = vec![entry(3, 4, &[], &text(0))];
