@@ -236,4 +236,11 @@ fn a_merge_that_changes_our_files_is_a_persons() {
     assert_eq!(play.tip(PLATFORM), evil);
     assert_eq!(marker(&play.pull(1))["person"], true);
     play.settles(0);
+
+    // Also where nothing is wanted any more: it is not what Git makes of both sides.
+    for chart in CHARTS {
+        play.replace("main", chart, "2026.8.2", "2026.8.3");
+    }
+    play.run().exits(0).prints(&["#1 is not wanted any more but has commits of a person"]);
+    assert!(play.pull(1).open && play.tip(PLATFORM) == evil);
 }
