@@ -78,8 +78,8 @@ class Comparison:
             if moves != is_read:
                 is_read = self.is_read(number)
             path, line, column, text = self.tree.place(number)
-            if not is_read and (self.tree.is_beside(number, oracle.PROXY) or self.tree.is_written_for_linkerd(number)):
-                # The value beside the key is a pin in whatever file it stands.
+            if not is_read and (self.tree.is_written_for_proxies(number) or self.tree.is_written_for_linkerd(number)):
+                # The value of the key is a pin in whatever file it stands.
                 continue
             expected.append([f"{path}:{line}:{column}", text, is_read])
             if moves != is_read:

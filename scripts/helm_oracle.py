@@ -81,6 +81,20 @@ class Texts:
         path, found = self.tokens[number]
         return self.files[path][: found.start()].rstrip("\\\"' :").endswith(key)
 
+    def is_written_for_proxies(self, number):
+        """Whether it stands beside the key of a proxy version, or where a HelmRelease takes the value of that key from.
+
+        Such a release moves with the others, whatever is laid over it.
+        """
+        if self.is_beside(number, PROXY):
+            return True
+        path, _ = self.tokens[number]
+        of_kind = lambda kind, text: [d for d in parsed(text) if isinstance(d, dict) and d.get("kind") == kind]
+        values = {d["metadata"]["name"]: d["data"] for d in of_kind("ConfigMap", self.with_numbers([number])[path])}
+        releases = [d for text in self.files.values() for d in of_kind("HelmRelease", text)]
+        given = [g for d in releases for g in d["spec"].get("valuesFrom", []) if g.get("targetPath", "").replace("\\", "").endswith(PROXY)]
+        return any(str(FIRST + number) in values.get(g["name"], {}).get(g.get("valuesKey"), "") for g in given)
+
     def is_written_for_linkerd(self, number):
         """Whether it stands where charts of Linkerd's that a chart depends on have their version, or their values.
 

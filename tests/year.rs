@@ -1,14 +1,15 @@
 //! Years of three environments, by chance, with the rules that hold at all times held against the repository itself after each
-//! run. `cargo test` takes a part of one year on a Git server and the fake GitHub, and parts of fifty in memory, each from another
-//! release on; `cargo bench -- years` parts of a thousand.
+//! run. `cargo test` takes a part of one year on a Git server and the fake GitHub with a run every twelve hours, and fifty in memory
+//! with a run every two months; `cargo bench -- years` a thousand with a run every three days.
 //!
 //! `UPLINKER_YEARS=5 cargo test --release --test main hosted` takes whole years; `UPLINKER_SEED=7` begins with that one,
-//! `UPLINKER_STEPS=100` ends them earlier. What fails prints the command that tells it again.
+//! `UPLINKER_PACE=14` has a run every week, `UPLINKER_HALF_DAYS=100` ends them earlier. What fails prints the command that tells
+//! it again.
 
 use std::env;
 
 use crate::years::{
-    WHOLE,
+    Span, WHOLE,
     hosted::{self, Hosted},
     memory::Memory,
     place::Place,
@@ -18,24 +19,20 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok()?.parse().ok()
 }
 
-/// Takes so many years of so many steps, unless the environment says otherwise.
+/// Takes so many years, unless the environment says otherwise.
 fn take<P: Place>(
     test: &str,
     place: impl Fn(usize) -> P + Sync,
-    (years, steps): (u64, u64),
+    (years, span): (u64, Span),
     mortality: u64,
 ) -> usize {
     let first = number("UPLINKER_SEED").unwrap_or(1);
-    let (years, steps) = match number("UPLINKER_YEARS") {
-        Some(years) => (years, number("UPLINKER_STEPS").unwrap_or(WHOLE)),
-        None => (years, steps),
+    let (years, half_days) = match number("UPLINKER_YEARS") {
+        Some(years) => (years, number("UPLINKER_HALF_DAYS").unwrap_or(WHOLE)),
+        None => (years, span.half_days),
     };
-    let again = |seed| {
-        format!(
-            "UPLINKER_SEED={seed} UPLINKER_YEARS=1 UPLINKER_STEPS={steps} cargo test --locked --test main {test}"
-        )
-    };
-    crate::years::all(place, (first..first + years, steps), mortality, again)
+    let span = Span { half_days, pace: number("UPLINKER_PACE").unwrap_or(span.pace) };
+    crate::years::all(place, (first..first + years, span), mortality, |seed| span.again(seed, test))
 }
 
 #[test]
@@ -43,12 +40,13 @@ fn the_rules_hold_at_every_step_of_a_hosted_year() {
     if hosted::alone() {
         return;
     }
-    let merged = take(hosted::TEST, Hosted::new, (1, 60), 5);
+    let merged = take(hosted::TEST, Hosted::new, (1, Span { half_days: 40, pace: 1 }), 5);
     assert!(merged > 5, "little happened");
 }
 
 #[test]
 fn the_rules_hold_at_every_step_of_fifty_years_in_memory() {
-    let merged = take("the_rules_hold_at_every_step_of_fifty_years_in_memory", Memory::new, (50, 10), 10);
+    let span = Span { half_days: WHOLE, pace: 122 };
+    let merged = take("the_rules_hold_at_every_step_of_fifty_years_in_memory", Memory::new, (50, span), 10);
     assert!(merged > 10, "little happened");
 }

@@ -1,28 +1,26 @@
-//! Parts of a thousand years by chance, in memory, with the rules held after each run: what fails ends the benchmark.
+//! A thousand years by chance, in memory, with the rules held after each run: what fails ends the benchmark.
 
 use std::time::Instant;
 
 use super::{
     Scale,
     table::{Amount, Row},
-    years::{all, memory::Memory},
+    years::{Span, WHOLE, all, memory::Memory},
 };
 
-/// Half a month each, from another release on.
-const STEPS: u64 = 30;
+/// A year with a run every three days.
+const SPAN: Span = Span { half_days: WHOLE, pace: 6 };
 /// The most seconds that one may take.
-const EACH: f64 = 0.5;
+const EACH: f64 = 2.0;
 
 pub fn rows(scale: &Scale) -> Vec<Row> {
     let years = scale.of(1000) as u64;
-    let again = |seed| {
-        format!(
-            "UPLINKER_SEED={seed} UPLINKER_YEARS=1 UPLINKER_STEPS={STEPS} cargo test --locked --test main fifty_years"
-        )
-    };
     let begin = Instant::now();
-    let merged = all(Memory::new, (1..years + 1, STEPS), 10, again);
+    let merged = all(Memory::new, (1..years + 1, SPAN), 10, |seed| SPAN.again(seed, "fifty_years"));
     let took = Amount::Seconds(begin.elapsed().as_secs_f64());
-    let work = format!("{years} years by chance, {STEPS} steps of each, {merged} pull requests merged");
+    let work = format!(
+        "{years} years by chance with {} runs each, {merged} pull requests merged",
+        SPAN.half_days / SPAN.pace
+    );
     vec![Row::at_most(work, took, Amount::Seconds(EACH * years as f64))]
 }

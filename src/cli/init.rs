@@ -98,9 +98,9 @@ fn print_gates(args: &InitArgs, context: &Context) -> Result<Exit, Error> {
     let Gates { manifests, notes } = Gates::of(&appliers, origin.as_deref());
     if manifests.is_empty() {
         return Err(Error::failed(
-            "no Flux Kustomization and no Argo CD Application here applies a chart of Linkerd",
+            "no Flux Kustomization and no Argo CD Application here applies Linkerd from this repository",
         )
-        .hint("gates need one that does, and says on commits whether it works"));
+        .hint("gates need one that does: an Application whose source is a chart says nothing on the commits here"));
     }
     context.print(&manifests)?;
     notes.iter().for_each(|note| context.note(note));

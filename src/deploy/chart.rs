@@ -40,8 +40,8 @@ pub struct ChartRelease {
     pub namespace: Option<Scalar>,
     /// What Helm is given beside the chart's own values, in the order in which it counts: later ones win.
     pub layers: Vec<Layer>,
-    /// Whether the chart's own values lie under the layers.
-    pub own_values: bool,
+    /// How many of the first layers stand in the place of the chart's own values; with none those lie under all of them.
+    pub replacing: usize,
     /// Layers out of Secrets that lie in the tree in plain text: releases in them are pins, and nothing else of them is
     /// rendered or shown. One from outside stands for each of them among `layers`.
     pub secret: Vec<Layer>,
@@ -143,7 +143,7 @@ impl ChartRelease {
             release: Scalar::made(""),
             namespace: None,
             layers: Vec::new(),
-            own_values: true,
+            replacing: 0,
             secret: Vec::new(),
             ignored: Vec::new(),
             kube_version: None,
@@ -303,6 +303,12 @@ fn coalesced_table(own: &Value, values: &Value) -> Value {
         }
     }
     out
+}
+
+/// Makes values of some that stand in the place of the chart's own, where a null takes away what is under it and is none
+/// itself, and of layers over them.
+pub(super) fn over_own(own: &[Layer], layers: &[Layer]) -> Value {
+    merged(&without_nulls(&layered(own).value), &layered(layers).value)
 }
 
 fn without_nulls(value: &Value) -> Value {

@@ -212,7 +212,7 @@ impl Umbrella<'_> {
             let source = self.files.file(RepoPath::resolve(&self.folder, name)?.as_str()).ok()?;
             Some(Layer::text(&Scalar::file(&source), self.files, source.path.as_str()))
         };
-        let own = self.release.own_values.then(|| file("values.yaml")).flatten();
+        let own = (self.release.replacing == 0).then(|| file("values.yaml")).flatten();
         let given = self.release.layers.iter().filter_map(|layer| match layer {
             Layer::InChart { file: name, .. } => file(&name.text()),
             layer => Some(layer.clone()),
@@ -237,7 +237,7 @@ impl Umbrella<'_> {
             repository: of.repository.clone(),
             version: of.version.clone(),
             layers: layers.iter().filter_map(|layer| part_of(layer, of)).collect(),
-            own_values: true,
+            replacing: 0,
             notes,
             ..self.release.clone()
         }

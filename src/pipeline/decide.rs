@@ -3,7 +3,9 @@
 //! In: a case, and the history of the base branch. Out: a [`Decision`]. What costs a fetch or a request is asked only where
 //! everything else says go.
 
-use jiff::SignedDuration;
+use std::ops::Bound;
+
+use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     explain::word_of,
@@ -54,9 +56,8 @@ impl Case<'_> {
         let Self { survey, target, stage } = *self;
         let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
         let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
-        let back = LookBack { case: *self, landed, floor: needs.lowest, now: operator.now };
         if stage == Stage::DataPlane {
-            return self.decide_proxies(&policy, &needs, &back);
+            return self.decide_proxies(&policy, &needs, landed, operator.now);
         }
         let needs = Needs { before: promotion::before(*self), ..needs };
         let decision = policy::decide(&policy, survey.catalog, &needs, operator.now);
@@ -64,6 +65,9 @@ impl Case<'_> {
         if matches!(decision, Decision::Hold(_)) {
             return Ok(decision);
         }
+        // Where some are at no release, there may be one to go to that the others are at.
+        let floor = needs.lowest.filter(|_| !needs.unnamed).map_or(Bound::Unbounded, Bound::Excluded);
+        let back = LookBack { case: *self, landed, floor, now: operator.now };
         let before = needs.before.iter().cloned().map(|before| back.complete(before));
         let before = before.collect::<Result<_, _>>()?;
         Ok(self.decide_with_mirrors(&policy, Needs { before, ..needs }, operator))
@@ -98,9 +102,9 @@ impl Case<'_> {
         let merged = landed.merges(&target.target, stage, release)?;
         let highest = plan::needs(&survey.inventory, &target.target, stage, &survey.options).highest;
         let newest = merged.into_iter().filter(|merged| merged.release >= release).max();
-        // What is there of it still has not gone back; it has company that is behind. Where nothing names a release, it was
-        // taken back on purpose.
-        let is_below = |merged: &Merged| highest.map_or(merged.undone, |highest| highest < merged.release);
+        // What is there of it still has not gone back; it has company that is behind. What was taken back on purpose has,
+        // also where a part of it had come by itself and is there still.
+        let is_below = |merged: &Merged| merged.undone || highest.is_some_and(|own| own < merged.release);
         let from = newest.filter(is_below);
         Ok(from.map(|Merged { release: from, pull, undone }| {
             let pull = survey.dialect.reference(pull);
@@ -109,9 +113,23 @@ impl Case<'_> {
         }))
     }
 
-    /// Holds what is open where there is nothing left of it to propose, since the base branch has come there otherwise, or where
+    /// Says why what is open for a release is not to be taken any more. Proxies go where their control plane is.
+    fn refuses(&self, open: EdgeVersion, operator: &Operator<'_>) -> Option<String> {
+        let Self { survey, target, stage } = *self;
+        let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
+        let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
+        let of_platform = policy::refusal(&policy, survey.catalog, &needs, open, operator.now);
+        of_platform.filter(|_| stage == Stage::Platform)
+    }
+
+    /// Holds what is open where there is nothing left of it to propose, since the base branch has come there otherwise, where
+    /// the release is not to be taken any more, or where
     /// that which goes first went back from it meanwhile: the control plane of proxies, a wave, a target.
-    pub(super) fn is_outrun(&self, landed: &dyn Landed) -> Result<Option<Hold>, Error> {
+    pub(super) fn is_outrun(
+        &self,
+        operator: &Operator<'_>,
+        landed: &dyn Landed,
+    ) -> Result<Option<Hold>, Error> {
         let Self { survey, target, stage } = *self;
         let plane =
             plan::control_plane(&survey.inventory, &target.target, survey.config().data_plane.control_plane);
@@ -127,6 +145,13 @@ impl Case<'_> {
         let lowest = plan::needs(&survey.inventory, &target.target, stage, &survey.options).lowest;
         if lowest.is_some_and(|lowest| lowest >= open) {
             return Ok(Some(Hold { reason: HoldReason::UpToDate, release: Some(open), until: None }));
+        }
+        if let Some(reason) = self.refuses(open, operator) {
+            return Ok(Some(Hold {
+                reason: HoldReason::Refused { reason },
+                release: Some(open),
+                until: None,
+            }));
         }
         let ahead = first.into_iter().find(|(running, _)| open > *running);
         Ok(ahead.map(|(_, reason)| Hold { reason, release: Some(open), until: None }))
@@ -157,25 +182,36 @@ impl Case<'_> {
         })
     }
 
-    fn decide_proxies(&self, policy: &Policy, needs: &Needs, back: &LookBack<'_>) -> Result<Decision, Error> {
+    fn decide_proxies(
+        &self,
+        policy: &Policy,
+        needs: &Needs,
+        landed: &dyn Landed,
+        now: Timestamp,
+    ) -> Result<Decision, Error> {
         let Self { survey, target, .. } = *self;
         let data_plane = &survey.config().data_plane;
         let plane = plan::control_plane(&survey.inventory, &target.target, data_plane.control_plane);
         let release = plane.ceiling();
         let at_once =
             policy::ControlPlane { release, landed: None, after: SignedDuration::ZERO, itself: None };
-        let decision = policy::data_plane(policy, needs, at_once, back.now);
+        let decision = policy::data_plane(policy, needs, at_once, now);
         // What follows costs requests, so it is asked for only where everything else says go.
-        let (Some(release), Decision::Target { .. }) = (release, &decision) else { return Ok(decision) };
+        let (Some(release), Decision::Target { version, .. }) = (release, &decision) else {
+            return Ok(decision);
+        };
+        let back = LookBack { case: *self, landed, floor: Bound::Included(*version), now };
         let waits = !data_plane.after.is_zero();
         let landed = match waits {
-            true => back.landed.since(release, &target.target, &survey.inventory)?,
+            true => landed.since(release, &target.target, &survey.inventory)?,
             false => None,
         };
         let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };
-        let decision = policy::data_plane(policy, needs, plane, back.now);
-        let waves = promotion::waves_before(*self);
-        if target.gates.active.is_empty() && waves.is_empty() || matches!(decision, Decision::Hold(_)) {
+        let before = [promotion::before(*self), promotion::waves_before(*self)].concat();
+        let needs = Needs { before, ..needs.clone() };
+        let decision = policy::data_plane(policy, &needs, plane, now);
+        if target.gates.active.is_empty() && needs.before.is_empty() || matches!(decision, Decision::Hold(_))
+        {
             return Ok(decision);
         }
         let itself = match target.gates.active.is_empty() {
@@ -185,8 +221,9 @@ impl Case<'_> {
             }
         };
         let plane = policy::ControlPlane { itself: itself.as_ref(), ..plane };
-        let before = waves.into_iter().map(|before| back.complete(before)).collect::<Result<_, _>>()?;
-        Ok(policy::data_plane(policy, &Needs { before, ..needs.clone() }, plane, back.now))
+        let before = needs.before.iter().cloned().map(|before| back.complete(before));
+        let before = before.collect::<Result<_, _>>()?;
+        Ok(policy::data_plane(policy, &Needs { before, ..needs }, plane, now))
     }
 }
 

@@ -66,9 +66,9 @@ pub(super) trait Landed {
         Ok(None)
     }
 
-    /// Tells whether a pull request is open that takes a change of a stage back.
-    fn goes_back(&self, _case: Case<'_>) -> Result<bool, Error> {
-        Ok(false)
+    /// Returns the release that an open pull request takes back from a stage.
+    fn goes_back(&self, _case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
+        Ok(None)
     }
 
     /// Tells whether somebody closed a pull request that would have taken a release of a stage back.
@@ -290,11 +290,11 @@ impl Landed for OnRemote<'_> {
         Ok(markers.map(|marker| marker.release).max())
     }
 
-    fn goes_back(&self, case: Case<'_>) -> Result<bool, Error> {
+    fn goes_back(&self, case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
         let open = self.open_of(&case.target.target.name, case.stage, &case.survey.targets)?;
-        let is_way_back =
-            |pull: &PullRequest| marker::read(&pull.body).is_some_and(|m| m.undoes.is_some() && !m.closing);
-        Ok(open.iter().any(|pull| self.leads_to_base(pull) && is_way_back(pull)))
+        let markers =
+            open.iter().filter(|pull| self.leads_to_base(pull)).filter_map(|p| marker::read(&p.body));
+        Ok(markers.filter(|marker| !marker.closing).find_map(|marker| marker.undoes))
     }
 
     fn keeps(&self, case: Case<'_>, release: EdgeVersion) -> Result<bool, Error> {

@@ -4,7 +4,10 @@
 //! proxies) the releases that it has run. Each commit that changed a file with pins is scanned as the base branch is, so
 //! that it makes no difference who changed it, or how it was merged.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    ops::{Bound, RangeBounds as _},
+};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,15 +36,15 @@ type Stretch = (Ran, Vec<CommitId>);
 pub(super) struct LookBack<'a> {
     pub case: Case<'a>,
     pub landed: &'a dyn Landed,
-    /// Nothing from this release down matters.
-    pub floor: Option<EdgeVersion>,
+    /// From which release on they matter.
+    pub floor: Bound<EdgeVersion>,
     pub now: Timestamp,
 }
 
 /// Returns the targets that go before one, and where they are now.
 pub(super) fn before(case: Case<'_>) -> Vec<Before> {
     let Case { survey, target, stage } = case;
-    let after = target.after.iter().filter(|_| stage == Stage::Platform);
+    let after = target.after.iter().filter(|_| stage == leading(survey, &target.target));
     after
         .flat_map(|after| members(survey, &after.target).into_iter().map(|one| at(survey, one, after.soak)))
         .collect()
@@ -77,17 +80,31 @@ pub(super) fn waves_before(case: Case<'_>) -> Vec<Before> {
     before.filter(|(other, _)| moves(other)).map(|(other, wave)| at(survey, other, wave.soak)).collect()
 }
 
-/// Returns what a target is at: its platform, and of a wave its proxies. A pod without the annotation that it asks for is
-/// nowhere.
-fn stands(inventory: &Inventory, target: &Target, options: &plan::Options) -> Was {
-    match target.wave.as_ref().and_then(|wave| wave.mine) {
-        None => was(inventory, target, Stage::Platform, options),
-        Some(_) => {
-            let is_whole = !plan::needs(inventory, target, Stage::DataPlane, options).unnamed;
-            let was = was(inventory, target, Stage::DataPlane, options);
-            Was { release: was.release.filter(|_| is_whole), ..was }
-        }
+/// Returns the stage of a target that goes first, and that targets after it wait for: its platform where it has one.
+fn leading(survey: &Survey<'_>, target: &Target) -> Stage {
+    let counts = |pin: &&Pin| pin.stage == Stage::Platform && pin.kind != PinKind::Other;
+    match survey.inventory.pins.iter().filter(counts).any(|pin| target.whole_has(pin)) {
+        true => Stage::Platform,
+        false => Stage::DataPlane,
     }
+}
+
+/// Returns the stage by which it is told where a target is: of a wave its proxies.
+fn telling(survey: &Survey<'_>, target: &Target) -> Stage {
+    let is_wave = target.wave.as_ref().is_some_and(|wave| wave.mine.is_some());
+    if is_wave { Stage::DataPlane } else { leading(survey, target) }
+}
+
+/// Returns what a target is at. A pod without the annotation that it asks for is nowhere.
+fn stands(survey: &Survey<'_>, inventory: &Inventory, target: &Target) -> Was {
+    let stage = telling(survey, target);
+    let is_nowhere = stage == Stage::DataPlane
+        && plan::needs(inventory, target, Stage::DataPlane, &survey.options).unnamed;
+    // A control plane that is held has not run what the rest went to.
+    let plane = plan::own_control_plane(inventory, target).filter(|_| stage == Stage::Platform);
+    let was = was(inventory, target, stage, &survey.options);
+    let release = was.release.filter(|_| !is_nowhere);
+    Was { release: release.map(|release| plane.map_or(release, |plane| plane.min(release))), ..was }
 }
 
 /// Returns where a target is now.
@@ -95,7 +112,7 @@ pub(super) fn at(survey: &Survey<'_>, target: &TargetConfig, soak: SignedDuratio
     Before {
         target: target.target.name.clone(),
         soak,
-        running: stands(&survey.inventory, &target.target, &survey.options).release,
+        running: stands(survey, &survey.inventory, &target.target).release,
         ran: None,
         gates: target.gates.clone(),
     }
@@ -135,7 +152,7 @@ impl LookBack<'_> {
         let survey = self.case.survey;
         let position = survey.targets.iter().position(|target| target.target.name == before.target);
         let Some(position) = position else { return Ok(before) };
-        let stretches = self.stretches(position, |ran| self.floor.is_some_and(|floor| ran <= floor))?;
+        let stretches = self.stretches(position, |ran| !(self.floor, Bound::Unbounded).contains(&ran))?;
         let mut ran = policy::ran(stretches.iter().map(|(ran, _)| ran.clone()));
         // What has not run for long enough waits whatever is said.
         let is_old = |ran: &&mut Ran| ran.since.checked_add(before.soak).is_ok_and(|end| end <= self.now);
@@ -168,7 +185,7 @@ impl LookBack<'_> {
         let survey = self.case.survey;
         let own = |other: &TargetConfig| other.target.name == target.target.name;
         let Some(position) = survey.targets.iter().position(own) else { return Ok(Vec::new()) };
-        let now = stands(&survey.inventory, &target.target, &survey.options).release;
+        let now = stands(survey, &survey.inventory, &target.target).release;
         self.stretches(position, |release| Some(release) != now)
     }
 
@@ -207,8 +224,7 @@ impl LookBack<'_> {
     ) -> Result<Timestamp, Error> {
         let survey = self.case.survey;
         let Some(target) = survey.targets.get(position) else { return Ok(came.since) };
-        let is_wave = target.target.wave.as_ref().is_some_and(|wave| wave.mine.is_some());
-        let stage = if is_wave { Stage::DataPlane } else { Stage::Platform };
+        let stage = telling(survey, &target.target);
         dated(Case { survey, target, stage }, self.landed, release, came)
     }
 
@@ -216,7 +232,7 @@ impl LookBack<'_> {
     fn were(&self, commit: CommitId) -> Result<Vec<Was>, Error> {
         let survey = self.case.survey;
         let of = |inventory: &Inventory| {
-            survey.targets.iter().map(|target| stands(inventory, &target.target, &survey.options)).collect()
+            survey.targets.iter().map(|target| stands(survey, inventory, &target.target)).collect()
         };
         match commit == self.landed.tip() {
             true => Ok(of(&survey.inventory)),

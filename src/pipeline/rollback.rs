@@ -3,6 +3,8 @@
 //! In: a case, and the history of the base branch. Out: a draft, or why there is none. What was there before is read from the
 //! commit before the change; what came since is kept.
 
+use std::ops::Bound;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
@@ -89,18 +91,22 @@ pub(super) fn draft(
     taken_back(case, last, base, operator, landed)
 }
 
-/// Closes the pull request of a way back that there is no more.
-pub(super) fn outdated(case: Case<'_>, draft: Draft) -> Draft {
+/// Closes the pull request of a way back from a release, where there is none any more: `None` where it is as it was.
+pub(super) fn outdated(case: Case<'_>, draft: &Draft, from: EdgeVersion) -> Option<Draft> {
     let blocks = || draft.report.findings.iter().find(|finding| finding.severity == Severity::Block);
     let reason = match &draft.report.decision {
         StageDecision::Hold { hold: Hold { reason: HoldReason::NoWayBack { reason }, .. }, .. } => {
             reason.clone()
         }
         StageDecision::Blocked(_) => blocks().map(|finding| finding.reason.clone()).unwrap_or_default(),
-        _ => return draft,
+        decision => {
+            let undoes = decision.plan().and_then(|plan| plan.undoes.as_ref()).map(|undone| undone.release);
+            let now = undoes.filter(|now| *now != from)?;
+            format!("it is not at {from} any more, but at {now}")
+        }
     };
     let hold = Hold { reason: HoldReason::WayBackGone { reason }, release: None, until: None };
-    case.without_proposal(held(case.stage, hold))
+    Some(case.without_proposal(held(case.stage, hold)))
 }
 
 /// Names the pull requests that were closed since there is no way back any more.
@@ -167,7 +173,7 @@ impl Case<'_> {
         if target.gates.on_failure == OnFailure::Hold || target.gates.active.is_empty() {
             return Ok(None);
         }
-        let back = LookBack { case: *self, landed, floor: None, now: operator.now };
+        let back = LookBack { case: *self, landed, floor: Bound::Unbounded, now: operator.now };
         let platform = self.platform();
         let Some(ran) = back.itself(platform.target)? else { return Ok(None) };
         let checks = ran.checks.unwrap_or_default();

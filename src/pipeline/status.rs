@@ -2,6 +2,8 @@
 //!
 //! Nothing is edited or rendered for that.
 
+use std::ops::Bound;
+
 use crate::{
     explain::marker,
     linkerd::EdgeVersion,
@@ -63,7 +65,7 @@ impl Standing<'_> {
             Decision::Target { version, .. } => (Some(version), None),
             Decision::Hold(hold) => (hold.release.filter(|next| Some(*next) != release), Some(hold)),
         };
-        let back = LookBack { case, landed: self.landed, floor: None, now: self.operator.now };
+        let back = LookBack { case, landed: self.landed, floor: Bound::Unbounded, now: self.operator.now };
         let waits = held.as_ref().map(|hold| match stage {
             Stage::Platform => policy::describe(hold),
             Stage::DataPlane => policy::describe_proxies(hold),

@@ -62,18 +62,20 @@ pub(super) fn draft(
         let failure = case.fails(operator, landed)?;
         // One that takes a change back is kept as it is to be, until somebody merges or closes it.
         let stays = held_back.is_some_and(|reason| !reason.leaves_nothing());
-        let is_open = landed.goes_back(case)?;
-        if failure.is_some() || is_open {
+        let open = landed.goes_back(case)?;
+        if failure.is_some() || open.is_some() {
             let back = rollback::draft(case, base, operator, landed, failure)?;
-            if is_open && back.wanted.is_none() {
-                return Ok(Some(rollback::outdated(case, back)));
+            if let Some(undoes) = open
+                && let Some(gone) = rollback::outdated(case, &back, undoes)
+            {
+                return Ok(Some(gone));
             }
             // Where there is no way back, there may be one onward.
-            if is_open || back.wanted.is_some() || held_back.is_some() {
+            if open.is_some() || back.wanted.is_some() || held_back.is_some() {
                 return Ok(Some(back));
             }
         }
-        if stays && let Some(hold) = case.is_outrun(landed)? {
+        if stays && let Some(hold) = case.is_outrun(operator, landed)? {
             return Ok(Some(case.without_proposal(held(stage, hold))));
         }
     }

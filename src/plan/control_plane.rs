@@ -50,14 +50,20 @@ pub fn control_plane(
     target: &Target,
     configured: Option<EdgeVersion>,
 ) -> ControlPlane {
-    let of = |mine: bool| -> Vec<EdgeVersion> {
-        let pins = inventory.pins.iter().filter(|p| !mine || target.whole_has(p));
-        pins.filter(|p| says_what_runs(p)).filter_map(edge_of).collect()
-    };
-    sum(&of(true))
+    named(inventory, |pin| target.whole_has(pin))
         .or(configured.map(ControlPlane::Known))
-        .or_else(|| sum(&of(false)))
+        .or_else(|| named(inventory, |_| true))
         .unwrap_or(ControlPlane::Unknown)
+}
+
+/// Returns the oldest release that the control plane of a target runs by its own pins.
+pub fn own_control_plane(inventory: &Inventory, target: &Target) -> Option<EdgeVersion> {
+    named(inventory, |pin| target.whole_has(pin)).and_then(ControlPlane::ceiling)
+}
+
+fn named(inventory: &Inventory, counts: impl Fn(&Pin) -> bool) -> Option<ControlPlane> {
+    let pins = inventory.pins.iter().filter(|pin| counts(pin) && says_what_runs(pin));
+    sum(&pins.filter_map(edge_of).collect::<Vec<_>>())
 }
 
 fn sum(versions: &[EdgeVersion]) -> Option<ControlPlane> {

@@ -47,6 +47,19 @@ pub fn decide(policy: &Policy, catalog: &Catalog, needs: &Needs, now: Timestamp)
     }
 }
 
+/// Says why a release is not to be taken, whoever asked for it before: a rule leaves it out, or it is advised against.
+pub fn refusal(
+    policy: &Policy,
+    catalog: &Catalog,
+    needs: &Needs,
+    release: EdgeVersion,
+    now: Timestamp,
+) -> Option<String> {
+    let question = Question { policy, catalog, needs, now };
+    let is_asked_for = policy.to == Some(release);
+    catalog.get(release).filter(|_| !is_asked_for).and_then(|release| question.left_out(release))
+}
+
 /// Returns each release above what the repository runs that is passed over, with the reason, newest first.
 pub fn passed_over(
     policy: &Policy,

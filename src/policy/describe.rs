@@ -75,6 +75,9 @@ pub fn describe(hold: &Hold) -> String {
         }
         HoldReason::WentBack { from, pull, undone } => of_way_back(&release, *from, (pull, *undone)),
         HoldReason::NoWayBack { reason } => format!("nothing is taken back until that is settled: {reason}"),
+        HoldReason::Refused { reason } => {
+            format!("{release} is not taken any more ({reason}) until that changes or a newer one is out")
+        }
         HoldReason::WayBackGone { reason } => way_back_gone(reason),
         HoldReason::ProxiesAhead { target, running } => proxies_ahead(target, *running),
         HoldReason::Gone => {

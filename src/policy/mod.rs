@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::linkerd::EdgeVersion;
 
 pub use data_plane::{ControlPlane, data_plane};
-pub use decide::{decide, passed_over};
+pub use decide::{decide, passed_over, refusal};
 pub use describe::{describe, describe_proxies};
 pub use eligible::missing_charts;
 pub use gates::{CheckState, Gates, OnFailure, StatusCheck};
@@ -263,6 +263,11 @@ pub enum HoldReason {
         /// Why.
         reason: String,
     },
+    /// What a pull request would bring is not to be taken any more.
+    Refused {
+        /// Why.
+        reason: String,
+    },
     /// What a pull request would take back cannot be taken back any more.
     WayBackGone {
         /// Why.
@@ -385,6 +390,7 @@ impl HoldReason {
                 | Self::Floating { .. }
                 | Self::Gone
                 | Self::WentBack { .. }
+                | Self::Refused { .. }
                 | Self::WayBackGone { .. }
                 | Self::ProxiesAhead { .. }
                 | Self::ControlPlaneWentBack { .. }

@@ -4,7 +4,7 @@
 
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -25,8 +25,10 @@ pub fn on_all_cores(work: impl Fn() + Sync) {
     });
 }
 
+/// How many cores there are, asked once: the answer is in a dozen files of the system.
 fn threads() -> usize {
-    thread::available_parallelism().map_or(2, usize::from).clamp(1, 16)
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| thread::available_parallelism().map_or(2, usize::from).clamp(1, 16))
 }
 
 /// Applies `work` to each item; the results stand in the order of the items.

@@ -117,5 +117,5 @@ fn gates_are_printed_for_who_applies_linkerd_and_nothing_is_written() {
         .arg("--gates")
         .done()
         .exits(1)
-        .complains(&["applies a chart of Linkerd", "hint:"]);
+        .complains(&["applies Linkerd from this repository", "hint:"]);
 }

@@ -318,3 +318,52 @@ fn a_label_that_no_installation_has_is_told_with_those_that_are_there() {
         play.run().exits(2).complains(&[&told, "uplinker.yaml:3:27", hint]);
     }
 }
+
+#[test]
+fn a_control_plane_that_is_held_has_not_run_what_the_rest_went_to() {
+    let play = environments(2, 2);
+    let held = "2026.8.2 # uplinker: hold,";
+    play.replace("main", "staging/control-plane.yaml", "2026.8.2 #", held);
+    play.run().exits(0).prints(&["staging, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+    ago(&play, 9 * DAY);
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    let waits = "production, platform: on hold: edge-26.8.3 waits until target `staging`, now at edge-26.8.2, has run it";
+    play.run().exits(0).prints(&[waits]);
+    ago(&play, 8 * DAY);
+    play.replace("main", "staging/control-plane.yaml", held, "2026.8.3 # once held,");
+    play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+}
+
+#[test]
+fn proxies_alone_wait_for_those_of_the_target_before_them() {
+    let mut files = Vec::new();
+    for folder in ["staging/", "production/"] {
+        files.extend(cluster(folder, 2).into_iter().filter(|(path, _)| path.ends_with("web.yaml")));
+    }
+    let config = CONFIG.replace("pins: ignore", "after: 0d\n  controlPlane: edge-26.8.3");
+    files.push(("uplinker.yaml".to_owned(), config));
+    let play = Play::with(&files);
+    play.run().exits(0).prints(&[
+        "staging, data-plane: edge-26.8.2 → edge-26.8.3: opened",
+        "production, data-plane: on hold: edge-26.8.3 waits until target `staging`, now at edge-26.8.2, has run it",
+    ]);
+    ago(&play, HOUR);
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&["production, data-plane: on hold: edge-26.8.3 waits until 20"]);
+    play.settles(0);
+}
+
+#[test]
+fn what_is_not_to_be_taken_any_more_is_withdrawn() {
+    let play = environments(2, 2);
+    play.run().exits(0).prints(&["staging, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+    play.commit("main", "uplinker.yaml", &format!("{CONFIG}policy:\n  skip: [edge-26.8.3]\n"));
+    play.run().exits(0).prints(&[
+        "staging, platform: on hold: edge-26.8.3 is not taken any more (listed in `policy.skip`)",
+        "closed http://",
+    ]);
+    assert!(!play.pull(1).open && play.scene.repo.tip(STAGING).is_none());
+    play.settles(0);
+    play.commit("main", "uplinker.yaml", CONFIG);
+    play.run().exits(0).prints(&["staging, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+}

@@ -329,3 +329,34 @@ fn what_cannot_be_taken_back_for_a_failure_can_be_left_behind() {
     play.publish(4);
     play.run().exits(0).prints(&["default, platform: edge-26.8.3 → edge-26.8.4: opened http://"]);
 }
+
+#[test]
+fn a_way_back_from_a_release_is_gone_where_somebody_went_on() {
+    let (play, _) = merged(CONFIG, Merge::Squash);
+    back(&play).exits(0);
+    play.publish(4);
+    for file in ["crds.yaml", "control-plane.yaml"] {
+        play.replace("main", file, "2026.8.3", "2026.8.4");
+    }
+    let gone = "was closed: what was to be taken back cannot be any more, until that is settled: it is not at edge-26.8.3 any \
+                more, but at edge-26.8.4";
+    play.run().exits(0).prints(&[gone]);
+    assert!(!play.pull(2).open);
+    play.settles(0);
+}
+
+#[test]
+fn what_was_taken_back_does_not_come_again_though_a_part_of_it_is_there() {
+    let play = Play::configured(CONFIG);
+    play.scene.repo.set_clock(now() - 2 * DAY);
+    play.commit("main", "README.md", "A mesh.\n");
+    play.scene.repo.set_clock(now() - DAY);
+    play.replace("main", "crds.yaml", "2026.8.2", "2026.8.3");
+    let play = play.begun();
+    play.scene.repo.set_clock(now() - DAY / 4);
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2"]);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&["on hold: edge-26.8.3 waits until a release newer than edge-26.8.3 is out"]);
+    play.settles(0);
+}

@@ -219,3 +219,22 @@ fn what_is_foretold_of_a_wave_hangs_on_the_control_plane_of_its_target() {
     let held = foretold();
     assert!(held.iter().all(|pin| pin["reason"] == "control-plane-behind"), "{held:#?}");
 }
+
+#[test]
+fn what_comes_to_a_wave_later_goes_where_those_before_it_have_been_for_long() {
+    let play = behind();
+    let config = CONFIG.replace("after: 0d", "after: 0d\n  restart: opt-in");
+    let all = ["apps/both.yaml", "apps/batch.yaml", "jobs/batch.yaml", "base/app.yaml", "trial/only.yaml"];
+    play.commit("main", "uplinker.yaml", &config);
+    for path in all {
+        let text = String::from_utf8(play.files("main")[path].clone()).unwrap();
+        play.commit("main", path, &text.replace("edge-26.8.2", "edge-26.8.3"));
+    }
+    play.scene.repo.set_clock(now() - HOUR);
+    let annotated = workload("new", "  namespace: shop\n", "config.linkerd.io/reconcile: auto");
+    let bare = annotated.split("      annotations").next().unwrap();
+    play.commit("main", "apps/new.yaml", bare);
+    play.run().exits(0).prints(&["default, data-plane: → edge-26.8.3: opened"]);
+    assert_eq!(play.scene.repo.changed("main", REST), ["apps/new.yaml"]);
+    play.settles(0);
+}

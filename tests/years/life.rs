@@ -1,5 +1,5 @@
 //! What happens in a year: releases come out and are advised against, people merge late, close, push, decline, revert and edit
-//! by hand, deployers say what works, the program is killed; and a run every twelve hours.
+//! by hand, deployers say what works, the program is killed; and a run every twelve hours, or after more of them.
 
 use std::{
     cell::RefCell,
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::support::{github::Merge, repo::EPOCH};
 
-const STEP: i64 = 12 * 3600;
+const HALF_DAY: i64 = 12 * 3600;
 
 /// What a person did that must not be lost.
 pub struct Push {
@@ -93,13 +93,16 @@ impl<P: Place> Year<P> {
         self.tell(&format!("{} is out{late}", release_of(number)));
     }
 
-    /// Lets half a day pass, and holds the rules against what became of it.
-    pub fn step(&mut self) {
-        self.now += STEP;
-        // What people do, they did within the last hour.
-        self.place.set_clock(self.now - 3600);
-        self.world();
-        self.people();
+    /// Lets so many half-days pass, runs, and holds the rules against what became of it.
+    pub fn step(&mut self, half_days: u64) {
+        let mut touched = BTreeSet::new();
+        for _ in 0..half_days {
+            self.now += HALF_DAY;
+            // What people do, they did within the last hour.
+            self.place.set_clock(self.now - 3600);
+            self.world();
+            self.people(&mut touched);
+        }
         if self.chance.percent(3) {
             let target = ENVIRONMENTS[self.chance.of(3)].0;
             self.tell(&format!("{target} is to be taken back"));
@@ -215,21 +218,13 @@ impl<P: Place> Year<P> {
     }
 
     /// People do what they do, by chance. What of an environment changed on the base branch has its checks run again before
-    /// the next of it is merged, so that is left to another day.
-    fn people(&mut self) {
-        let mut touched = BTreeSet::new();
+    /// the next of it is merged, so that is left to another day: environments that were `touched` since the last run.
+    fn people(&mut self, touched: &mut BTreeSet<String>) {
         for pull in self.place.pulls().into_iter().filter(|pull| pull.open) {
-            let Some(marker) = marker::read(&pull.body) else { continue };
-            let environment = environment_of(&marker.target).to_owned();
             if pull.queued {
-                self.queue(&pull, touched.insert(environment));
-                continue;
-            }
-            let may_merge = !touched.contains(&environment)
-                && self.place.can_be_merged(&pull.branch)
-                && self.is_approved(&pull, &marker);
-            if self.with(&pull, &marker, may_merge) {
-                touched.insert(environment);
+                self.queue(&pull, touched);
+            } else {
+                self.with(&pull, touched);
             }
         }
         match self.chance.of(100) {
@@ -237,17 +232,18 @@ impl<P: Place> Year<P> {
                 let text = format!("{}\n", self.now);
                 self.place.commit("main", "Something else", &[("apps/notes.md".to_owned(), text)]);
             }
-            15..17 => self.by_hand(1, &touched),
-            17..20 => self.by_hand(-1, &touched),
+            15..17 => self.by_hand(1, touched),
+            17..20 => self.by_hand(-1, touched),
             20..24 => self.edits_beside(),
             _ => {}
         }
     }
 
     /// The merge queue goes on with what it has, or gives it back.
-    fn queue(&mut self, pull: &Pull, is_first: bool) {
+    fn queue(&mut self, pull: &Pull, touched: &mut BTreeSet<String>) {
+        let Some(marker) = marker::read(&pull.body) else { return };
         let number = pull.number;
-        if is_first && self.chance.percent(80) {
+        if touched.insert(environment_of(&marker.target).to_owned()) && self.chance.percent(80) {
             self.tell(&format!("#{number} is merged by the queue: {}", pull.title));
             self.place.merge_queued(number);
         } else {
@@ -256,22 +252,28 @@ impl<P: Place> Year<P> {
         }
     }
 
-    /// One pull request on somebody's desk; tells whether it was merged, or will be.
-    fn with(&mut self, pull: &Pull, marker: &Marker, may_merge: bool) -> bool {
+    /// One pull request on somebody's desk.
+    fn with(&mut self, pull: &Pull, touched: &mut BTreeSet<String>) {
+        let Some(marker) = marker::read(&pull.body) else { return };
+        let environment = environment_of(&marker.target);
         let number = pull.number;
+        let may_merge = |year: &Self, touched: &BTreeSet<String>| {
+            !touched.contains(environment)
+                && year.place.can_be_merged(&pull.branch)
+                && year.is_approved(pull, &marker)
+        };
         match self.chance.of(100) {
-            0..28 if may_merge => {
+            0..28 if may_merge(self, touched) => {
                 let ways = if self.place.is_linear(&pull.branch) { 3 } else { 2 };
                 let how = [Merge::Commit, Merge::Squash, Merge::Rebase][self.chance.of(ways)];
                 let delete = self.chance.percent(70);
                 self.tell(&format!("#{number} is merged, {how:?}: {}", pull.title));
                 self.place.merge(number, how, delete);
-                return true;
+                touched.insert(environment.to_owned());
             }
-            28..34 if may_merge => {
+            28..34 if may_merge(self, touched) => {
                 self.tell(&format!("#{number} goes into the merge queue: {}", pull.title));
                 self.place.enqueue(number);
-                return true;
             }
             34..37 => {
                 self.tell(&format!("#{number} is closed: {}", pull.title));
@@ -303,7 +305,6 @@ impl<P: Place> Year<P> {
             }
             _ => {}
         }
-        false
     }
 
     /// Nobody merges what a check blocks; and a branch that somebody pushed to is on its own, so its reviewer looks whether it
@@ -335,7 +336,7 @@ impl<P: Place> Year<P> {
     }
 
     /// Somebody moves an environment by one release, up or down, as far as Linkerd supports it.
-    fn by_hand(&mut self, step: i64, touched: &BTreeSet<String>) {
+    fn by_hand(&mut self, step: i64, touched: &mut BTreeSet<String>) {
         let environment = ENVIRONMENTS[self.chance.of(3)].0;
         let (files, at) = (self.place.files(self.main()), self.standing(environment));
         let number = i64::try_from(number_of(at.control_plane)).expect("small") + step;
@@ -349,6 +350,7 @@ impl<P: Place> Year<P> {
             return;
         }
         self.place.commit("main", "By hand", &moved_by_hand(&files, environment, to));
+        touched.insert(environment.to_owned());
         self.tell(&format!("{environment} by hand from {} to {to}", at.control_plane));
     }
 

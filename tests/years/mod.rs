@@ -16,25 +16,47 @@ pub mod memory;
 pub mod place;
 pub mod rules;
 
-/// The steps of a whole year.
+/// The half-days of a whole year.
 pub const WHOLE: u64 = 2 * 365;
 
-/// Returns the release that a year begins at: the first, where it is long enough to come to the last, else any.
-pub fn first_of(seed: u64, steps: u64) -> usize {
-    if steps < WHOLE { chance::Chance(seed).of(fleet::RELEASES - 8) } else { 0 }
+/// How much of a year there is, in half-days.
+#[derive(Clone, Copy)]
+pub struct Span {
+    /// All of it.
+    pub half_days: u64,
+    /// From one run to the next.
+    pub pace: u64,
 }
 
-/// Takes years of so many steps, one for each seed, on all cores; in so many of a hundred runs the program dies. `again` is the
-/// command that takes one again. Returns how many pull requests were merged.
+// === impl Span ===
+
+impl Span {
+    /// Returns the command that takes one year again.
+    pub fn again(self, seed: u64, test: &str) -> String {
+        let Self { half_days, pace } = self;
+        let which = format!(
+            "UPLINKER_SEED={seed} UPLINKER_YEARS=1 UPLINKER_HALF_DAYS={half_days} UPLINKER_PACE={pace}"
+        );
+        format!("{which} cargo test --locked --test main {test}")
+    }
+}
+
+/// Returns the release that a year begins at: the first, where it is long enough to come to the last, else any.
+pub fn first_of(seed: u64, half_days: u64) -> usize {
+    if half_days < WHOLE { chance::Chance(seed).of(fleet::RELEASES - 8) } else { 0 }
+}
+
+/// Takes years, one for each seed, on all cores; in so many of a hundred runs the program dies. `again` is the command that
+/// takes one again. Returns how many pull requests were merged.
 pub fn all<P: Place>(
     place: impl Fn(usize) -> P + Sync,
-    (seeds, steps): (Range<u64>, u64),
+    (seeds, Span { half_days, pace }): (Range<u64>, Span),
     mortality: u64,
     again: impl Fn(u64) -> String + Sync,
 ) -> usize {
     let one = |seed: u64| {
-        let mut year = Year::new(&place, (seed, first_of(seed, steps)), mortality, &again(seed));
-        (0..steps).for_each(|_| year.step());
+        let mut year = Year::new(&place, (seed, first_of(seed, half_days)), mortality, &again(seed));
+        (0..half_days / pace).for_each(|_| year.step(pace));
         println!("seed {seed}: {}", year.summary());
         year.merged()
     };

@@ -124,6 +124,7 @@ impl<P: Place> Year<P> {
             | HoldReason::HopUnavailable { .. }
             | HoldReason::NoWayBack { .. }
             | HoldReason::WayBackGone { .. } => true,
+            HoldReason::Refused { .. } => hold.release.is_some_and(|release| known[&release].is_bad),
             other => panic!("nobody asked for {other:?}\n{}", self.story),
         };
         let target = &stage.target;

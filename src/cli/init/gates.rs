@@ -53,13 +53,21 @@ fn notes(flux: &[&Applier], argo: &[&Applier]) -> Vec<String> {
             )
         })
         .collect();
-    let globs = |form: &str, of: &[&Applier]| -> Vec<String> {
-        of.iter().map(|applier| format!("\"{}\"", form.replace("NAME", &applier.name))).collect()
-    };
-    let mut contexts = globs("kustomization/NAME/*", flux);
-    contexts.extend(globs("continuous-delivery/NAME", argo));
+    let of_flux = flux.iter().map(|applier| format!("kustomization/{}/*", applier.name));
+    let of_argo = argo.iter().map(|applier| format!("continuous-delivery/{}", applier.name));
+    let mut contexts: Vec<String> = of_flux.chain(of_argo).collect();
     contexts.dedup();
-    notes.push(format!("in uplinker.yaml: gates: {{active: [{}]}}", contexts.join(", ")));
+    let gates = |context: &String| format!("gates: {{active: [\"{context}\"]}}");
+    if let [context] = contexts.as_slice() {
+        notes.push(format!("in uplinker.yaml: {}", gates(context)));
+        return notes;
+    }
+    notes.push(
+        "in uplinker.yaml, in each target the names of those that apply its files, since all of a list have to speak, and none \
+         does of a commit that changes nothing for it:"
+            .to_owned(),
+    );
+    notes.extend(contexts.iter().map(|context| format!("  {}", gates(context))));
     notes
 }
 
@@ -124,15 +132,20 @@ mod tests {
         let sources = documents[1]["spec"]["eventSources"].as_sequence().expect("sources");
         assert_eq!(sources.len(), 2);
         assert!(gates.manifests.ends_with("#   mesh\n"));
-        assert_eq!(gates.notes.len(), 2, "{:?}", gates.notes);
+        assert_eq!(gates.notes.len(), 5, "{:?}", gates.notes);
         assert!(gates.notes[0].starts_with("a.yaml:3: Kustomization `linkerd` has neither"));
-        let active = "gates: {active: [\"kustomization/linkerd/*\", \"kustomization/viz/*\", \"continuous-delivery/mesh\"]}";
-        assert!(gates.notes[1].ends_with(active), "{:?}", gates.notes);
-        let text = gates.notes[1].strip_prefix("in uplinker.yaml: ").expect("a line for the configuration");
-        assert_eq!(
-            crate::config::parse("uplinker.yaml", text).expect("sound").targets[0].gates.active.len(),
-            3
-        );
+        let each = ["kustomization/linkerd/*", "kustomization/viz/*", "continuous-delivery/mesh"]
+            .map(|context| format!("  gates: {{active: [\"{context}\"]}}"));
+        assert_eq!(gates.notes[2..], each);
+    }
+
+    #[test]
+    fn what_one_applies_has_one_line_for_the_configuration() {
+        let gates = Gates::of(&[applier("linkerd", true, true)], None);
+        let [note] = gates.notes.as_slice() else { panic!("{:?}", gates.notes) };
+        let text = note.strip_prefix("in uplinker.yaml: ").expect("a line for the configuration");
+        let config = crate::config::parse("uplinker.yaml", text).expect("sound");
+        assert_eq!(config.targets[0].gates.active.len(), 1);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub fn part(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option
         beside: Vec::new(),
         is_part: true,
         layers: Vec::new(),
-        own_values: true,
+        replacing: 0,
     };
     Some(released(&Reader { object, cluster, files }, sourced))
 }
@@ -56,7 +56,7 @@ fn released(reader: &Reader<'_>, sourced: Sourced) -> ChartRelease {
     let Reader { object, cluster, files } = *reader;
     let none = Value::empty();
     let spec = object.value.get("spec").unwrap_or(&none);
-    let Sourced { chart, repository, version, beside, is_part, mut layers, own_values } = sourced;
+    let Sourced { chart, repository, version, beside, is_part, mut layers, replacing } = sourced;
     let mut notes = Vec::new();
     let own_namespace = object.namespace().cloned();
     let target = spec.scalar(&["targetNamespace"]).filter(|n| !n.text().is_empty());
@@ -74,7 +74,7 @@ fn released(reader: &Reader<'_>, sourced: Sourced) -> ChartRelease {
         namespace: target.cloned().or(own_namespace),
         layers,
         secret,
-        own_values,
+        replacing,
         include_crds: matches!(&*crds, "create" | "createreplace"),
         notes,
         ..ChartRelease::new(&object.file, chart, repository)
@@ -116,11 +116,11 @@ pub fn unapplied(object: &Object, files: &dyn Files) -> Option<Object> {
 
 /// Reads the chart of a HelmChart or an OCIRepository, whoever asks for it; `None` where it names none.
 pub fn chart_source(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
-    let Sourced { chart, repository, version, beside, is_part, layers, own_values } =
+    let Sourced { chart, repository, version, beside, is_part, layers, replacing } =
         Reader { object, cluster, files }.source()?;
     let by = object.by.clone();
     let bare = ChartRelease::new(&object.file, chart, repository);
-    Some(ChartRelease { by, version, beside, is_part, layers, own_values, ..bare })
+    Some(ChartRelease { by, version, beside, is_part, layers, replacing, ..bare })
 }
 
 /// Tells whether a HelmRelease may have its chart from a folder of a Git repository.

@@ -20,8 +20,8 @@ pub(super) struct Sourced {
     pub is_part: bool,
     /// The values files that take the place of the chart's own values.
     pub layers: Vec<Layer>,
-    /// Whether the chart's own values lie under them all the same.
-    pub own_values: bool,
+    /// How many of them that are.
+    pub replacing: usize,
 }
 
 /// What a reference to a source is read with.
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
                 beside: Vec::new(),
                 is_part: true,
                 layers: Vec::new(),
-                own_values: true,
+                replacing: 0,
             });
         };
         Reader { object, ..*self }.source()
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
                 let version = versions.next();
                 let (beside, is_part) = (versions.collect(), url.is_none());
                 let layers = Vec::new();
-                Some(Sourced { chart, repository, version, beside, is_part, layers, own_values: true })
+                Some(Sourced { chart, repository, version, beside, is_part, layers, replacing: 0 })
             }
             "HelmChart" => self.chart(spec),
             kind => {
@@ -95,8 +95,8 @@ impl<'a> Reader<'a> {
                 let chart = Scalar::unknown(&who);
                 let repository = Repository::Unknown(who);
                 let (beside, layers) = (Vec::new(), Vec::new());
-                let (version, is_part, own_values) = (None, false, true);
-                Some(Sourced { chart, repository, version, beside, is_part, layers, own_values })
+                let (version, is_part, replacing) = (None, false, 0);
+                Some(Sourced { chart, repository, version, beside, is_part, layers, replacing })
             }
         }
     }
@@ -118,29 +118,29 @@ impl<'a> Reader<'a> {
             _ => Repository::Unknown(format!("{kind} `{name}`")),
         };
         let in_tree = matches!(repository, Repository::Git(_));
-        let (layers, own_values) = self.values_files(spec, in_tree);
+        let (layers, replacing) = self.values_files(spec, in_tree);
         // A chart in a folder has its version of its own.
         let version = version.filter(|_| !in_tree);
         let beside = Vec::new();
-        Some(Sourced { chart, repository, version, beside, is_part: false, layers, own_values })
+        Some(Sourced { chart, repository, version, beside, is_part: false, layers, replacing })
     }
 
     /// Reads `valuesFiles`, which take the place of the chart's `values.yaml`, unless they begin with it.
-    fn values_files(&self, spec: &Value, in_tree: bool) -> (Vec<Layer>, bool) {
+    fn values_files(&self, spec: &Value, in_tree: bool) -> (Vec<Layer>, usize) {
         let optional = spec.text(&["ignoreMissingValuesFiles"]).is_some_and(|t| t == "true");
         let single = spec.get("valuesFile").filter(|_| spec.list_at("valuesFiles").is_empty());
         let files = spec.list_at("valuesFiles").iter().chain(single).filter_map(Value::as_scalar);
         let mut files = files.peekable();
         let Some(first) = files.peek().map(|file| file.text().trim_start_matches("./").to_owned()) else {
-            return (Vec::new(), true);
+            return (Vec::new(), 0);
         };
         if !in_tree {
-            let own_values = first == "values.yaml";
-            let inside = files.skip(usize::from(own_values));
-            return (
-                inside.map(|file| Layer::InChart { file: file.clone(), optional }).collect(),
-                own_values,
-            );
+            let own = first == "values.yaml";
+            let inside = files.skip(usize::from(own));
+            let layers: Vec<Layer> =
+                inside.map(|file| Layer::InChart { file: file.clone(), optional }).collect();
+            let replacing = if own { 0 } else { layers.len() };
+            return (layers, replacing);
         }
         let layer = |file: &Scalar| {
             let path = file.text().trim_start_matches("./").to_owned();
@@ -150,6 +150,8 @@ impl<'a> Reader<'a> {
                 Err(error) => Some(Layer::outside(format!("{path}: {error}"))),
             }
         };
-        (files.filter_map(layer).collect(), false)
+        let layers: Vec<Layer> = files.filter_map(layer).collect();
+        let replacing = layers.len();
+        (layers, replacing)
     }
 }

@@ -101,7 +101,7 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
         release: name,
         namespace: namespace.or_else(|| release.scalar(&["namespace"])).cloned(),
         layers: layers(loader, state, &release, &dot),
-        own_values: true,
+        replacing: 0,
         kube_version: release
             .scalar(&["kubeVersion"])
             .or_else(|| state.value.scalar(&["kubeVersion"]))

@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::{
-    chart::{ChartRelease, Layer, Repository},
+    chart::{ChartRelease, Layer, Repository, over_own},
     files::Files,
     go_yaml,
     note::{About, Bound, Note},
@@ -101,8 +101,10 @@ impl<'c> Charts<'c> {
             Ok(package) => package,
             Err(note) => return Some(Rendered { notes: vec![note], ..Rendered::default() }),
         };
-        let values = super::chart::layered(&in_tree(&package, release, files)).value;
-        if !release.own_values {
+        let layers = in_tree(&package, release, files);
+        let (own, over) = layers.split_at_checked(release.replacing).unwrap_or((&[], &layers));
+        let values = over_own(own, over);
+        if release.replacing > 0 {
             package.files.retain(|file| file.place != OWN_VALUES);
         }
         let given = go_yaml::document(&values).text().into_owned();

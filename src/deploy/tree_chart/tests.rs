@@ -8,9 +8,13 @@ use crate::deploy::{files::TreeFiles, testing::files};
 const CHART: (&str, &str) = ("c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n");
 
 fn evaluated(all: &[(&str, &str)]) -> Rendered {
+    given(all, |release| release)
+}
+
+fn given(all: &[(&str, &str)], with: impl FnOnce(ChartRelease) -> ChartRelease) -> Rendered {
     let tree = files(&[&[CHART], all].concat());
     let path = RepoPath::new("c/Chart.yaml").unwrap();
-    let release = ChartRelease::new(&path, Scalar::made("c"), Repository::Git(None));
+    let release = with(ChartRelease::new(&path, Scalar::made("c"), Repository::Git(None)));
     Charts::new(None, &|name| name.starts_with("linkerd"), &|_| true).evaluate(&release, &tree).unwrap()
 }
 
@@ -52,6 +56,25 @@ fn plain_forms_are_followed_to_where_they_were_written() {
             .any(|note| matches!(&note.about, About::Expression(text) if text.starts_with("lookup")))
     );
     assert!(!rendered.followed.iter().any(|path| path.name() == "a.yaml"));
+}
+
+#[test]
+fn a_null_of_files_in_the_place_of_the_own_values_is_none() {
+    let tree = [
+        ("c/Chart.yaml", "name: c\nversion: 0.1.0\ndependencies:\n- {name: s}\n"),
+        ("c/charts/s/Chart.yaml", "name: s\n"),
+        ("c/charts/s/values.yaml", "v: 2026.8.1\n"),
+        ("c/charts/s/templates/a.yaml", "kind: A\nv: {{ .Values.v }}\n"),
+    ];
+    let values = |text: &str| Layer::text(&Scalar::made(text), &files(&[]), "values");
+    let layers = || vec![values("s: {v: 2026.8.2}\n"), values("s: {v: null}\n")];
+    let of = |replacing| {
+        versions_of(&given(&tree, |release| ChartRelease { layers: layers(), replacing, ..release }))
+            .join(" ")
+    };
+    assert_eq!(of(2), "[\"2026.8.1\"@c/charts/s/values.yaml:3]");
+    // What whoever deploys the chart takes away is gone in the charts inside too.
+    assert!(!of(1).contains("2026"), "{}", of(1));
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn one(release: &ChartRelease, chart: String, texts: &mut HashSet<Arc<str>>) -> 
             notes.push(note);
         }
     }
-    if !release.own_values {
+    if release.replacing > 0 {
         notes.push(left_out.to_owned());
     }
     let mut name = release.release.shown().replace(UNKNOWN, "").trim_matches('-').to_owned();

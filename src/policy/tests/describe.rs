@@ -32,6 +32,7 @@ fn every_hold_says_until_when_or_until_what() {
         HoldReason::WentBack { from: edge("26.8.3"), pull: "#7".to_owned(), undone: false },
         HoldReason::WentBack { from: edge("26.8.3"), pull: "#8".to_owned(), undone: true },
         HoldReason::NoWayBack { reason: text() },
+        HoldReason::Refused { reason: text() },
         HoldReason::WayBackGone { reason: text() },
         HoldReason::ProxiesAhead { target: text(), running: edge("26.8.2") },
         HoldReason::ControlPlaneGoesBack { to: edge("26.8.2") },
