@@ -98,6 +98,7 @@ fn taken_back(
     let plan = back(Undoing {
         inventory: &inventory,
         earlier: &earlier,
+        then: &then,
         target: &Target::default_all(),
         stage,
         to: release("edge-26.8.2"),

@@ -206,6 +206,7 @@ impl Case<'_> {
         let Some(plan) = plan::back(Undoing {
             inventory: &survey.inventory,
             earlier: &earlier,
+            then: &then,
             target: &target.target,
             stage,
             to: last.to,

@@ -3,7 +3,7 @@
 //! In: what the scan finds now, and what it found before the change. Out: a [`Plan`] in which each pin goes to the text that
 //! it had. Pure.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Move, NewText, Options, Plan, Target, Undone, edge_of, fingerprint};
 use crate::{
@@ -19,6 +19,8 @@ pub struct Undoing<'a> {
     pub inventory: &'a Inventory,
     /// What it found before the change.
     pub earlier: &'a Inventory,
+    /// What it found right after the change.
+    pub then: &'a Inventory,
     /// Whose pins move.
     pub target: &'a Target,
     /// Which of its pins.
@@ -35,13 +37,18 @@ pub struct Undoing<'a> {
 
 /// Plans the way back; `None` where every pin has the text that it had.
 pub fn back(undoing: Undoing<'_>) -> Option<Plan> {
-    let Undoing { inventory, earlier, target, stage, to, undone, catalog, options } = undoing;
+    let Undoing { inventory, earlier, then, target, stage, to, undone, catalog, options } = undoing;
     let earlier: HashMap<PinKey<'_>, &Pin> = earlier.pins.iter().map(|pin| (pin.key(), pin)).collect();
+    let then: HashSet<PinKey<'_>> = then.pins.iter().map(Pin::key).collect();
     let mine = |pin: &Pin| pin.stage == stage && pin.kind != PinKind::Other && target.has(pin);
     let all = inventory.pins.iter().enumerate().filter(|(_, pin)| mine(pin));
     let (moves, stays): (Vec<Move>, Vec<Move>) = all
         .map(|(at, pin)| {
-            let new = new_text(pin, earlier.get(&pin.key()).copied());
+            let new = match earlier.get(&pin.key()) {
+                // It came since, and stays.
+                None if !then.contains(&pin.key()) => None,
+                earlier => new_text(pin, earlier.copied()),
+            };
             let reason = new.is_none().then(|| pin.stays.unwrap_or(Reason::UpToDate));
             Move { pin: at, new, reason }
         })

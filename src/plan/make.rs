@@ -95,8 +95,12 @@ impl fmt::Display for PlanBlocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, to, .. } = self;
         let stage = self.stage.name();
-        write!(f, "no pin of target `{target}`, stage {stage}, can be moved to {to}; edit by hand or hold:")?;
-        self.stuck.iter().try_for_each(|stuck| write!(f, "\n  {stuck}"))
+        write!(
+            f,
+            "no pin of target `{target}`, stage {stage}, can be moved to {to}; edit by hand or hold: "
+        )?;
+        let stuck: Vec<String> = self.stuck.iter().map(ToString::to_string).collect();
+        f.write_str(&stuck.join("; "))
     }
 }
 

@@ -75,9 +75,7 @@ pub fn describe(hold: &Hold) -> String {
         }
         HoldReason::WentBack { from, pull, undone } => of_way_back(&release, *from, (pull, *undone)),
         HoldReason::NoWayBack { reason } => format!("nothing is taken back until that is settled: {reason}"),
-        HoldReason::Refused { reason } => {
-            format!("{release} is not taken any more ({reason}) until that changes or a newer one is out")
-        }
+        HoldReason::Refused { reason } => refused(&release, reason),
         HoldReason::WayBackGone { reason } => way_back_gone(reason),
         HoldReason::ProxiesAhead { target, running } => proxies_ahead(target, *running),
         HoldReason::Gone => {
@@ -96,6 +94,10 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::ControlPlaneGoesBack { to } => going_back(*to),
         HoldReason::ControlPlaneBehind { running } => behind(&format!("now at {running}"), &release),
     }
+}
+
+fn refused(release: &str, reason: &str) -> String {
+    format!("{release} is not taken any more ({reason}) until that changes or a newer one is out")
 }
 
 fn mirror_lacks(release: &str, mirror: &str, charts: &[String]) -> String {

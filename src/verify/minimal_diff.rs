@@ -155,13 +155,24 @@ impl Entries {
         let count = |text: &[u8], brace| text.iter().filter(|b| **b == brace).count();
         let is_whole = |n: &usize| count(&behind[..*n], b'}') == count(entry, b'{');
         let wanted = kept.get(at..)?;
-        let mut closings = (0..=most).rev().filter(is_whole);
-        let closing = match wanted {
-            [] => closings.next()?,
-            wanted => closings.max_by_key(|n| same_bytes(wanted, &behind[*n..]))?,
+        let closings: Vec<usize> = (0..=most).rev().filter(is_whole).collect();
+        // A null that was written out is gone with it.
+        let ways = [0].into_iter().chain(null_of(wanted));
+        let ways = ways.flat_map(|gone| closings.iter().map(move |closing| (gone, *closing)));
+        let (gone, closing) = match wanted {
+            [] => (0, *closings.first()?),
+            wanted => ways.max_by_key(|(gone, closing)| same_bytes(&wanted[*gone..], &behind[*closing..]))?,
         };
-        Some((at, &behind[closing..]))
+        Some((at + gone, &behind[closing..]))
     }
+}
+
+/// Returns how long a null is that a text begins with, with the spaces before it.
+fn null_of(text: &[u8]) -> Option<usize> {
+    let spaces = text.iter().take_while(|byte| **byte == b' ').count();
+    let word = text.get(spaces..)?;
+    let null = ["null", "Null", "NULL", "~"].into_iter().find(|null| word.starts_with(null.as_bytes()))?;
+    Some(spaces + null.len())
 }
 
 fn strip_new<'t>(text: &'t [u8], new: &NewText) -> Option<&'t [u8]> {
@@ -236,6 +247,11 @@ mod tests {
                 "a:\r\n  l: y\r\n  app: z\r\n",
                 format!("a:\r\n  l: y\r\n  annotations:\r\n    {key}: edge-26.8.3\r\n  app: z\r\n"),
             ),
+            (
+                "a:\n  annotations: null # none\n  b: c\n",
+                format!("a:\n  annotations: {{{key}: edge-26.8.3}} # none\n  b: c\n"),
+            ),
+            ("a: {annotations: ~, b: c}\n", format!("a: {{annotations: {{{key}: edge-26.8.3}}, b: c}}\n")),
             ("a: {annotations: {}}\n", format!("a: {{annotations: {{{key}: edge-26.8.3}}}}\n")),
             ("a: {labels: {b: c}}", format!("a: {{labels: {{b: c}}, annotations: {{{key}: edge-26.8.3}}}}")),
             ("{\"a\": {}}", format!("{{\"a\": {{\"podAnnotations\": {{\"{key}\": \"edge-26.8.3\"}}}}}}")),

@@ -360,3 +360,16 @@ fn what_was_taken_back_does_not_come_again_though_a_part_of_it_is_there() {
     play.run().exits(0).prints(&["on hold: edge-26.8.3 waits until a release newer than edge-26.8.3 is out"]);
     play.settles(0);
 }
+
+#[test]
+fn what_was_added_since_stays() {
+    let (play, before) = merged(CONFIG, Merge::Squash);
+    let crds = String::from_utf8(play.files("main")["crds.yaml"].clone()).unwrap();
+    let viz = crds.replace("linkerd-crds", "linkerd-viz");
+    play.commit("main", "viz.yaml", &viz);
+    back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
+    let mut expected = before;
+    expected.insert("viz.yaml".to_owned(), viz.into_bytes());
+    assert_same_files(&play.files(PLATFORM), &expected);
+    play.settles(0);
+}
