@@ -18,7 +18,10 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::{
-    repo::{CommitId, CommitInfo, GitError, GitTree, Listing, TreeId, git::object::parse_commit},
+    repo::{
+        CommitId, CommitInfo, GitError, GitTree, Listing, TreeId,
+        git::{object::parse_commit, tree::Objects},
+    },
     sys::files::private_folder,
 };
 
@@ -161,8 +164,8 @@ impl Store {
         if let Some(listing) = self.listings.borrow().get(&tree) {
             return Ok(Arc::clone(listing));
         }
-        let odb = self.repo.odb().map_err(|e| other(&e))?;
-        let listing = Arc::new(Listing::read(&odb, tree).map_err(|e| GitError::Other(e.to_string()))?);
+        let listing = Listing::read(&Objects::new(&self.objects), tree);
+        let listing = Arc::new(listing.map_err(|e| GitError::Other(e.to_string()))?);
         self.listings.borrow_mut().insert(tree, Arc::clone(&listing));
         Ok(listing)
     }

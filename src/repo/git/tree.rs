@@ -1,10 +1,11 @@
 //! Step 3, repo: the tree of a commit, read from a Git object database.
 //!
 //! In: a repository's folder and a commit, or object folders and a tree. Out: a [`Tree`]. Nothing is checked out, no
-//! link is followed, no submodule is entered. A name that no [`RepoPath`] can hold is not an entry; it is listed in
-//! [`Tree::odd_names`].
+//! link is followed, no submodule is entered. A name that no [`RepoPath`](crate::repo::RepoPath) can hold is not an
+//! entry; it is listed in [`Tree::odd_names`].
 
 mod entry;
+mod listing;
 mod packs;
 mod sweep;
 
@@ -15,44 +16,21 @@ use std::{
 
 use git2::{ObjectType, Odb, Oid, Repository, RepositoryOpenFlags};
 
-use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
-
-/// How many entries, folders included, one tree may have. A tree that names itself over and over in few bytes ends here.
-const MAX_ENTRIES: usize = 2_000_000;
-/// How many bytes all paths together may have: a few objects that name each other can spell out gigabytes.
-const MAX_PATH_BYTES: usize = 256 << 20;
-/// How long a path may be, as on most file systems; also bounds how deep folders nest.
-const MAX_PATH: usize = 4096;
+pub use self::listing::Listing;
+use crate::repo::{BlobId, Entry, Tree, TreeError};
 
 /// A [`Tree`] over a Git object database.
 pub struct GitTree {
     listing: Arc<Listing>,
-    objects: Vec<PathBuf>,
-    /// libgit2 locks a database for the whole of a read, so each thread that reads takes one of its own.
-    handles: Mutex<Vec<Odb<'static>>>,
+    objects: Objects,
     /// Keeps a temporary or locked folder until the last tree that reads from it is gone.
     _home: Option<Arc<dyn Send + Sync>>,
 }
 
-/// All entries of a tree.
-#[derive(Debug, Default)]
-pub struct Listing {
-    entries: Vec<Entry>,
-    odd_names: Vec<String>,
-}
-
-/// A folder that is being read: its bytes, how far, and how much of the path was there before it.
-struct Frame {
-    bytes: Vec<u8>,
-    at: usize,
-    parent_path: usize,
-}
-
-/// One entry as it stands in a tree object.
-struct RawEntry<'a> {
-    mode: u32,
-    name: &'a [u8],
-    id: BlobId,
+/// Object folders, opened as often as threads read from them at once: libgit2 locks a database for the whole of a read.
+pub struct Objects {
+    folders: Vec<PathBuf>,
+    handles: Mutex<Vec<Odb<'static>>>,
 }
 
 // === impl GitTree ===
@@ -73,185 +51,80 @@ impl GitTree {
     }
 
     /// Opens a tree whose objects lie in these folders (`objects` of a repository, and those that it borrows from).
-    pub fn from_objects(objects: &[PathBuf], tree: BlobId) -> Result<Self, TreeError> {
-        let odb = open_odb(objects).map_err(|e| failed(tree, &e))?;
-        let listing = Arc::new(Listing::read(&odb, tree)?);
-        let handles = Mutex::new(vec![odb]);
-        Ok(Self { listing, objects: objects.to_vec(), handles, _home: None })
+    pub fn from_objects(folders: &[PathBuf], tree: BlobId) -> Result<Self, TreeError> {
+        let objects = Objects::new(folders);
+        let listing = Arc::new(Listing::read(&objects, tree)?);
+        Ok(Self { listing, objects, _home: None })
     }
 
     /// Puts a tree together from a listing that was read already. `home` lives as long as the tree does.
-    pub fn from_listing(listing: Arc<Listing>, objects: &[PathBuf], home: Arc<dyn Send + Sync>) -> Self {
-        Self { listing, objects: objects.to_vec(), handles: Mutex::default(), _home: Some(home) }
-    }
-
-    fn with_handle<T>(
-        &self,
-        id: BlobId,
-        read: impl FnOnce(&Odb<'static>) -> Result<T, TreeError>,
-    ) -> Result<T, TreeError> {
-        let pooled = self.handles.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let odb = match pooled {
-            Some(odb) => odb,
-            None => open_odb(&self.objects).map_err(|e| failed(id, &e))?,
-        };
-        let result = read(&odb);
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner).push(odb);
-        result
+    pub fn from_listing(listing: Arc<Listing>, folders: &[PathBuf], home: Arc<dyn Send + Sync>) -> Self {
+        Self { listing, objects: Objects::new(folders), _home: Some(home) }
     }
 }
 
 impl Tree for GitTree {
     fn entries(&self) -> &[Entry] {
-        &self.listing.entries
+        self.listing.entries()
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        self.with_handle(id, |odb| read(odb, id, ObjectType::Blob))
+        self.objects.read(id, ObjectType::Blob)
     }
 
     fn size(&self, id: BlobId) -> Result<u64, TreeError> {
-        self.with_handle(id, |odb| {
-            let header = oid(id).and_then(|oid| odb.read_header(oid)).map_err(|e| failed(id, &e))?;
-            Ok(header.0 as u64)
-        })
+        self.objects.with(id, |odb| Ok(odb.read_header(oid(id)?)?.0 as u64))
     }
 
     fn odd_names(&self) -> &[String] {
-        &self.listing.odd_names
+        self.listing.odd_names()
     }
 
     fn sweep(&self, ids: &[BlobId], ceiling: u64, see: &(dyn Fn(usize, &[u8]) + Sync)) {
-        sweep::sweep(&self.objects, ids, ceiling, see);
+        sweep::sweep(&self.objects.folders, ids, ceiling, see);
     }
 }
 
-// === impl Listing ===
+// === impl Objects ===
 
-impl Listing {
-    /// Reads all entries of a tree, ordered by path.
-    pub fn read(odb: &Odb<'_>, tree: BlobId) -> Result<Self, TreeError> {
-        let mut listing = Self::default();
-        let mut path = String::new();
-        let (mut seen, mut spelled) = (0_usize, 0_usize);
-        let mut stack = vec![Frame { bytes: read(odb, tree, ObjectType::Tree)?, at: 0, parent_path: 0 }];
-        while let Some(frame) = stack.last_mut() {
-            if frame.at == frame.bytes.len() {
-                path.truncate(frame.parent_path);
-                stack.pop();
-                continue;
-            }
-            let malformed = || TreeError::new(tree, format!("malformed folder `{path}`"));
-            let entry = next_entry(&frame.bytes, &mut frame.at).ok_or_else(malformed)?;
-            seen += 1;
-            if seen > MAX_ENTRIES {
-                return Err(TreeError::new(tree, format!("more than {MAX_ENTRIES} entries")));
-            }
-            spelled += path.len() + entry.name.len();
-            if spelled > MAX_PATH_BYTES {
-                let reason = format!("its paths have more than {MAX_PATH_BYTES} bytes");
-                return Err(TreeError::new(tree, reason));
-            }
-            let Some((full, parent_path)) = child_path(&mut path, entry.name) else {
-                listing.odd_names.push(format!("{path}{}", String::from_utf8_lossy(entry.name)));
-                continue;
-            };
-            let mode = match entry.mode {
-                0o040_000 => {
-                    let bytes = read(odb, entry.id, ObjectType::Tree)?;
-                    path.push('/');
-                    stack.push(Frame { bytes, at: 0, parent_path });
-                    continue;
-                }
-                0o120_000 => Mode::Symlink,
-                0o160_000 => Mode::Submodule,
-                mode if mode & 0o111 != 0 => Mode::Executable,
-                _ => Mode::File,
-            };
-            listing.entries.push(Entry { path: full, id: entry.id, mode });
-            path.truncate(parent_path);
+impl Objects {
+    /// Names the folders; each is opened when something is read.
+    pub fn new(folders: &[PathBuf]) -> Self {
+        Self { folders: folders.to_vec(), handles: Mutex::default() }
+    }
+
+    /// Reads an object of this type.
+    fn read(&self, id: BlobId, wanted: ObjectType) -> Result<Vec<u8>, TreeError> {
+        self.with(id, |odb| {
+            let object = odb.read(oid(id)?)?;
+            Ok((object.kind() == wanted).then(|| object.data().to_vec()))
+        })?
+        .ok_or_else(|| TreeError::new(id, format!("not a {wanted}")))
+    }
+
+    fn with<T>(
+        &self,
+        id: BlobId,
+        read: impl FnOnce(&Odb<'static>) -> Result<T, git2::Error>,
+    ) -> Result<T, TreeError> {
+        let pooled = self.handles.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let result = pooled.map_or_else(|| self.open(), Ok).and_then(|odb| {
+            let result = read(&odb);
+            self.handles.lock().unwrap_or_else(PoisonError::into_inner).push(odb);
+            result
+        });
+        result.map_err(|e| failed(id, &e))
+    }
+
+    fn open(&self) -> Result<Odb<'static>, git2::Error> {
+        let odb = Odb::new()?;
+        for folder in &self.folders {
+            let folder = folder
+                .to_str()
+                .ok_or_else(|| git2::Error::from_str("the repository's own path is not UTF-8"))?;
+            odb.add_disk_alternate(folder)?;
         }
-        listing.settle();
-        Ok(listing)
-    }
-
-    /// The entries.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    /// Returns the first blob that the object database does not have: what a fetch that was cut, or a pack that was
-    /// deleted, leaves behind.
-    pub fn first_missing(&self, odb: &Odb<'_>) -> Option<BlobId> {
-        let missing = |id| oid(id).map_or(true, |oid| !odb.exists(oid));
-        self.entries.iter().filter(|e| e.mode != Mode::Submodule).map(|e| e.id).find(|id| missing(*id))
-    }
-
-    /// Git orders a tree so that this does nothing; a tree made by hand can hold a name twice, and then no one can
-    /// tell which is meant.
-    fn settle(&mut self) {
-        if self.entries.windows(2).all(|pair| matches!(pair, [a, b] if a.path < b.path)) {
-            return;
-        }
-        self.entries.sort_by(|a, b| a.path.cmp(&b.path));
-        let twice: Vec<RepoPath> = self
-            .entries
-            .windows(2)
-            .filter_map(|pair| match pair {
-                [a, b] if a.path == b.path => Some(a.path.clone()),
-                _ => None,
-            })
-            .collect();
-        self.entries.retain(|e| twice.binary_search(&e.path).is_err());
-        self.odd_names.extend(twice.iter().map(ToString::to_string));
-    }
-}
-
-/// Opens an object database over these folders.
-fn open_odb(objects: &[PathBuf]) -> Result<Odb<'static>, git2::Error> {
-    let odb = Odb::new()?;
-    for folder in objects {
-        let folder =
-            folder.to_str().ok_or_else(|| git2::Error::from_str("the repository's own path is not UTF-8"))?;
-        odb.add_disk_alternate(folder)?;
-    }
-    Ok(odb)
-}
-
-/// Extends `path` by one name; `None`, with `path` unchanged, for a name that cannot be a part of a path.
-/// Returns the whole path and how long `path` was before.
-fn child_path(path: &mut String, name: &[u8]) -> Option<(RepoPath, usize)> {
-    let name = std::str::from_utf8(name).ok().filter(|name| !name.contains('/'))?;
-    let before = path.len();
-    if before + name.len() > MAX_PATH {
-        return None;
-    }
-    path.push_str(name);
-    let whole = RepoPath::new(path.as_str());
-    if whole.is_none() {
-        path.truncate(before);
-    }
-    whole.map(|whole| (whole, before))
-}
-
-/// Reads `<octal mode> <name>\0<id>`.
-fn next_entry<'a>(bytes: &'a [u8], at: &mut usize) -> Option<RawEntry<'a>> {
-    let rest = bytes.get(*at..)?;
-    let space = memchr::memchr(b' ', rest)?;
-    let end = memchr::memchr(0, rest)?;
-    let mode = u32::from_str_radix(std::str::from_utf8(rest.get(..space)?).ok()?, 8).ok()?;
-    let name = rest.get(space + 1..end)?;
-    let id = rest.get(end + 1..end + 21)?.try_into().ok()?;
-    *at += end + 21;
-    Some(RawEntry { mode, name, id: BlobId(id) })
-}
-
-fn read(odb: &Odb<'_>, id: BlobId, wanted: ObjectType) -> Result<Vec<u8>, TreeError> {
-    let object = oid(id).and_then(|oid| odb.read(oid)).map_err(|e| failed(id, &e))?;
-    if object.kind() == wanted {
-        Ok(object.data().to_vec())
-    } else {
-        Err(TreeError::new(id, format!("not a {wanted}")))
+        Ok(odb)
     }
 }
 
@@ -268,6 +141,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::repo::Mode;
 
     const FILE: u32 = 0o100_644;
 
@@ -383,6 +257,33 @@ mod tests {
     }
 
     #[test]
+    fn many_folders_are_listed_in_order_at_any_depth() {
+        let (dir, repo) = repository();
+        let text = repo.blob(b"text").unwrap();
+        let wide = |inner: Option<Oid>| {
+            let names: Vec<String> = (0..40).map(|n| format!("{n:02}")).collect();
+            let files: Vec<String> = names.iter().map(|name| format!("{name}.yaml")).collect();
+            let entries = names.iter().zip(&files).flat_map(|(name, file)| {
+                let folder = inner.map(|inner| (0o040_000, name.as_bytes(), inner));
+                [Some((FILE, file.as_bytes(), text)), folder].into_iter().flatten()
+            });
+            tree(&repo, &entries.collect::<Vec<_>>())
+        };
+        let (mut level, mut files) = (wide(None), 40);
+        for folders in [1, 40, 40, 1, 1, 1] {
+            level = match folders {
+                1 => tree(&repo, &[(FILE, b"a.yaml", text), (0o040_000, b"b", level), (FILE, b"c", text)]),
+                _ => wide(Some(level)),
+            };
+            files = folders * files + if folders == 1 { 2 } else { 40 };
+            let tree = open(dir.path(), level).unwrap();
+            assert_eq!(tree.entries().len(), files);
+            assert!(paths(&tree).is_sorted(), "{folders}");
+            assert!(tree.odd_names().is_empty());
+        }
+    }
+
+    #[test]
     fn a_tree_bomb_ends_at_the_ceiling() {
         let (dir, repo) = repository();
         let mut level = tree(&repo, &[(FILE, b"f", repo.blob(b"").unwrap())]);
@@ -435,7 +336,7 @@ mod tests {
         let absent = Oid::from_bytes(&[9; 20]).unwrap();
         assert!(open(dir.path(), absent).is_err());
         let gap = tree(&repo, &[(FILE, b"a", text), (FILE, b"b", absent)]);
-        let listing = Listing::read(&odb, blob(gap)).unwrap();
+        let listing = Listing::read(&Objects::new(&[dir.path().join("objects")]), blob(gap)).unwrap();
         assert_eq!(listing.first_missing(&odb), Some(blob(absent)));
     }
 }

@@ -1,0 +1,220 @@
+//! Step 3, repo: all paths of a tree.
+//!
+//! In: an object database and a tree. Out: its entries, ordered by path. Folders are read on all cores, as soon as there are
+//! enough of them; what a hostile tree can spell out is bounded over all of them together.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use git2::{ObjectType, Odb};
+
+use super::{Objects, oid};
+use crate::repo::{BlobId, Entry, Mode, RepoPath, TreeError, parallel};
+
+/// How many entries, folders included, one tree may have. A tree that names itself over and over in few bytes ends here.
+const MAX_ENTRIES: usize = 2_000_000;
+/// How many bytes all paths together may have: a few objects that name each other can spell out gigabytes.
+const MAX_PATH_BYTES: usize = 256 << 20;
+/// How long a path may be, as on most file systems; also bounds how deep folders nest.
+const MAX_PATH: usize = 4096;
+/// Folders that are enough for all cores.
+const ENOUGH: usize = 64;
+/// How many levels are looked through for so many folders.
+const LEVELS: usize = 4;
+
+/// All entries of a tree.
+#[derive(Debug, Default)]
+pub struct Listing {
+    entries: Vec<Entry>,
+    odd_names: Vec<String>,
+}
+
+/// A part of a tree, in its order.
+enum Part {
+    /// What was read.
+    Read(Listing),
+    /// A folder that is still to be read, with its path and a slash.
+    Folder(String, BlobId),
+}
+
+/// Reads folders, and counts over all of them.
+struct Reader<'o> {
+    objects: &'o Objects,
+    entries: AtomicUsize,
+    path_bytes: AtomicUsize,
+}
+
+/// A folder that is being read: its bytes, how far, and how much of the path was there before it.
+struct Frame {
+    bytes: Vec<u8>,
+    at: usize,
+    parent_path: usize,
+}
+
+/// One entry as it stands in a tree object.
+struct RawEntry<'a> {
+    mode: u32,
+    name: &'a [u8],
+    id: BlobId,
+}
+
+// === impl Listing ===
+
+impl Listing {
+    /// Reads all entries of a tree, ordered by path.
+    pub fn read(objects: &Objects, tree: BlobId) -> Result<Self, TreeError> {
+        let reader = Reader { objects, entries: AtomicUsize::new(0), path_bytes: AtomicUsize::new(0) };
+        let mut parts = vec![Part::Folder(String::new(), tree)];
+        for level in 1..=LEVELS {
+            let folders = parts.iter().filter(|part| matches!(part, Part::Folder(..))).count();
+            parts = reader.read_all(parts, level == LEVELS || folders >= ENOUGH)?;
+        }
+        let mut listing = Self::default();
+        for part in parts {
+            if let Part::Read(read) = part {
+                listing.entries.extend(read.entries);
+                listing.odd_names.extend(read.odd_names);
+            }
+        }
+        listing.settle();
+        Ok(listing)
+    }
+
+    /// The entries.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What no path can hold.
+    pub(super) fn odd_names(&self) -> &[String] {
+        &self.odd_names
+    }
+
+    /// Returns the first blob that the object database does not have: what a fetch that was cut, or a pack that was
+    /// deleted, leaves behind.
+    pub fn first_missing(&self, odb: &Odb<'_>) -> Option<BlobId> {
+        let missing = |id| oid(id).map_or(true, |oid| !odb.exists(oid));
+        self.entries.iter().filter(|e| e.mode != Mode::Submodule).map(|e| e.id).find(|id| missing(*id))
+    }
+
+    /// Git orders a tree so that this does nothing; a tree made by hand can hold a name twice, and then no one can
+    /// tell which is meant.
+    fn settle(&mut self) {
+        if self.entries.windows(2).all(|pair| matches!(pair, [a, b] if a.path < b.path)) {
+            return;
+        }
+        self.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        let twice: Vec<RepoPath> = self
+            .entries
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [a, b] if a.path == b.path => Some(a.path.clone()),
+                _ => None,
+            })
+            .collect();
+        self.entries.retain(|e| twice.binary_search(&e.path).is_err());
+        self.odd_names.extend(twice.iter().map(ToString::to_string));
+    }
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// Reads the folders among some parts, each with all below it or by itself.
+    fn read_all(&self, parts: Vec<Part>, deep: bool) -> Result<Vec<Part>, TreeError> {
+        let read = parallel::map(&parts, |part| match part {
+            Part::Read(_) => Ok(Vec::new()),
+            Part::Folder(path, id) => self.folder(path.clone(), *id, deep),
+        });
+        let mut all = Vec::new();
+        for (part, read) in parts.into_iter().zip(read) {
+            match part {
+                Part::Read(_) => all.push(part),
+                Part::Folder(..) => all.extend(read?),
+            }
+        }
+        Ok(all)
+    }
+
+    fn folder(&self, mut path: String, id: BlobId, deep: bool) -> Result<Vec<Part>, TreeError> {
+        let mut parts = Vec::new();
+        let mut listing = Listing::default();
+        let bytes = self.objects.read(id, ObjectType::Tree)?;
+        let mut stack = vec![Frame { bytes, at: 0, parent_path: path.len() }];
+        while let Some(frame) = stack.last_mut() {
+            if frame.at == frame.bytes.len() {
+                path.truncate(frame.parent_path);
+                stack.pop();
+                continue;
+            }
+            let malformed = || TreeError::new(id, format!("malformed folder `{path}`"));
+            let entry = next_entry(&frame.bytes, &mut frame.at).ok_or_else(malformed)?;
+            self.count(id, path.len() + entry.name.len())?;
+            let Some((full, parent_path)) = child_path(&mut path, entry.name) else {
+                listing.odd_names.push(format!("{path}{}", String::from_utf8_lossy(entry.name)));
+                continue;
+            };
+            let mode = match entry.mode {
+                0o040_000 if deep => {
+                    let bytes = self.objects.read(entry.id, ObjectType::Tree)?;
+                    path.push('/');
+                    stack.push(Frame { bytes, at: 0, parent_path });
+                    continue;
+                }
+                0o040_000 => {
+                    parts.push(Part::Read(std::mem::take(&mut listing)));
+                    parts.push(Part::Folder(format!("{path}/"), entry.id));
+                    path.truncate(parent_path);
+                    continue;
+                }
+                0o120_000 => Mode::Symlink,
+                0o160_000 => Mode::Submodule,
+                mode if mode & 0o111 != 0 => Mode::Executable,
+                _ => Mode::File,
+            };
+            listing.entries.push(Entry { path: full, id: entry.id, mode });
+            path.truncate(parent_path);
+        }
+        parts.push(Part::Read(listing));
+        Ok(parts)
+    }
+
+    /// Counts an entry whose path has so many bytes.
+    fn count(&self, tree: BlobId, path_bytes: usize) -> Result<(), TreeError> {
+        if self.entries.fetch_add(1, Ordering::Relaxed) >= MAX_ENTRIES {
+            return Err(TreeError::new(tree, format!("more than {MAX_ENTRIES} entries")));
+        }
+        if self.path_bytes.fetch_add(path_bytes, Ordering::Relaxed) + path_bytes > MAX_PATH_BYTES {
+            let reason = format!("its paths have more than {MAX_PATH_BYTES} bytes");
+            return Err(TreeError::new(tree, reason));
+        }
+        Ok(())
+    }
+}
+
+/// Extends `path` by one name; `None`, with `path` unchanged, for a name that cannot be a part of a path.
+/// Returns the whole path and how long `path` was before.
+fn child_path(path: &mut String, name: &[u8]) -> Option<(RepoPath, usize)> {
+    let name = std::str::from_utf8(name).ok().filter(|name| !name.contains('/'))?;
+    let before = path.len();
+    if before + name.len() > MAX_PATH {
+        return None;
+    }
+    path.push_str(name);
+    let whole = RepoPath::new(path.as_str());
+    if whole.is_none() {
+        path.truncate(before);
+    }
+    whole.map(|whole| (whole, before))
+}
+
+/// Reads `<octal mode> <name>\0<id>`.
+fn next_entry<'a>(bytes: &'a [u8], at: &mut usize) -> Option<RawEntry<'a>> {
+    let rest = bytes.get(*at..)?;
+    let space = memchr::memchr(b' ', rest)?;
+    let end = memchr::memchr(0, rest)?;
+    let mode = u32::from_str_radix(std::str::from_utf8(rest.get(..space)?).ok()?, 8).ok()?;
+    let name = rest.get(space + 1..end)?;
+    let id = rest.get(end + 1..end + 21)?.try_into().ok()?;
+    *at += end + 21;
+    Some(RawEntry { mode, name, id: BlobId(id) })
+}
