@@ -80,8 +80,8 @@ fn http() -> Http {
     Http::new(None).unwrap()
 }
 
-fn id(oid: Oid) -> CommitId {
-    BlobId(oid.as_bytes().try_into().unwrap())
+fn id<I: From<[u8; 20]>>(oid: Oid) -> I {
+    I::from(oid.as_bytes().try_into().unwrap())
 }
 
 fn tip(repo: &BareRepo, branch: &str) -> Option<CommitId> {

@@ -11,7 +11,7 @@ use crate::support::{
 };
 use uplinker::{
     propose::forge::{Closer, Extras, ForgeError, NewPull, PullPatch, PullState, Status},
-    repo::BlobId,
+    repo::CommitId,
 };
 
 fn usual() -> Place {
@@ -124,7 +124,7 @@ fn what_is_refused_of_the_extras_is_one_line() {
 fn it_is_merged_with_the_head_that_was_looked_at_and_no_other() {
     let place = usual();
     place.open();
-    let other = BlobId([9; 20]);
+    let other = CommitId([9; 20]);
     let error = place.forge().merge(1, other).expect_err("refused");
     assert_eq!(error.to_string(), "cannot merge the pull request: head out of date");
     place.fake.settings(REPO, |repo| repo.squash_only = true);

@@ -20,7 +20,7 @@ use uplinker::{
         Closer, Extras, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status,
         github::{Address, GitHub},
     },
-    repo::BlobId,
+    repo::CommitId,
 };
 
 fn usual() -> Place {
@@ -260,7 +260,7 @@ fn a_status_that_may_not_be_set_is_a_refusal() {
     let id = commit(&place.open().head);
     let refused = place.forge().status(id, &status, None).expect_err("refused");
     assert!(refused.is_refusal() && refused.to_string().contains("`statuses: write`"), "{refused}");
-    let unknown = usual().forge().status(BlobId([9; 20]), &status, None).expect_err("not pushed yet");
+    let unknown = usual().forge().status(CommitId([9; 20]), &status, None).expect_err("not pushed yet");
     assert!(matches!(unknown, ForgeError::Temporary { .. }), "{unknown}");
 }
 

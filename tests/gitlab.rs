@@ -23,7 +23,7 @@ use uplinker::{
             preflight::{Needed, Seen, Subject},
         },
     },
-    repo::BlobId,
+    repo::CommitId,
     sys::http::Http,
 };
 
@@ -174,7 +174,7 @@ fn it_is_merged_with_the_head_that_was_looked_at_and_no_other() {
         let error = place.forge().merge(1, place.head()).expect_err("refused").to_string();
         assert_eq!(error, format!("cannot merge the merge request: {words}"));
     };
-    let error = place.forge().merge(1, BlobId([9; 20])).expect_err("refused").to_string();
+    let error = place.forge().merge(1, CommitId([9; 20])).expect_err("refused").to_string();
     assert_eq!(error, "cannot merge the merge request: its head is another one by now");
     place.fake.settings(REPO, |repo| repo.merge_rule = Some("approvals".to_owned()));
     refused("it has to be approved");

@@ -8,7 +8,7 @@ use uplinker::{
     pins::{Form, Inventory, Reason, ScanOptions, Stage, scan},
     plan::{Options, Plan, Proxies, Request, Target, Undoing, Undone, back, plan},
     release::Catalog,
-    repo::{BlobId, FileChange, Tree},
+    repo::{CommitId, FileChange, Tree},
 };
 
 use crate::support::tree::MemoryTree;
@@ -104,7 +104,7 @@ fn taken_back(
         to: release("edge-26.8.2"),
         undone: Undone {
             release: release("edge-26.8.3"),
-            commit: BlobId([1; 20]),
+            commit: CommitId([1; 20]),
             since: jiff::Timestamp::UNIX_EPOCH,
             failure: None,
         },

@@ -12,7 +12,7 @@ use crate::support::{expected, process::Home, repo::BareRepo, tree::MemoryTree};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uplinker::pins::{Inventory, PinKind, ScanOptions, SkipReason, scan};
-use uplinker::repo::{BlobId, Entry, GitTree, RepoPath, Tree};
+use uplinker::repo::{CommitId, Entry, GitTree, RepoPath, Tree};
 
 pub fn repositories() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scan");
@@ -112,13 +112,13 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn head(folder: &Path) -> BlobId {
+fn head(folder: &Path) -> CommitId {
     let hex = git(folder, &["rev-parse", "HEAD"]);
     let mut id = [0; 20];
     for (at, byte) in id.iter_mut().enumerate() {
         *byte = u8::from_str_radix(&hex[at * 2..at * 2 + 2], 16).unwrap();
     }
-    BlobId(id)
+    CommitId(id)
 }
 
 #[cfg(unix)]

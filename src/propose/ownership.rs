@@ -146,9 +146,10 @@ fn index(entries: &[Entry]) -> BTreeMap<&RepoPath, (BlobId, Mode)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repo::TreeId;
 
-    fn id(n: u8) -> BlobId {
-        BlobId([n; 20])
+    fn id<I: From<[u8; 20]>>(n: u8) -> I {
+        I::from([n; 20])
     }
 
     fn commit(n: u8, tree: u8, parents: &[u8], message: &str) -> CommitInfo {
@@ -162,7 +163,7 @@ mod tests {
     }
 
     fn message(tree: u8) -> String {
-        format!("Subject\n\nUplinker-Plan: f1\nUplinker-Tree: {}\n", id(tree))
+        format!("Subject\n\nUplinker-Plan: f1\nUplinker-Tree: {}\n", id::<TreeId>(tree))
     }
 
     fn entries(files: &[(&str, u8)]) -> Vec<Entry> {
@@ -218,7 +219,7 @@ mod tests {
             format!("Other words\n\n{}Signed-off-by: A <a@example.org>\n\nA last word.\n", message(20));
         assert_eq!(alone(commit(9, 20, &[1], &amended)), Ownership::Ours { plan: Some("f1".into()) });
         assert_eq!(
-            alone(commit(9, 20, &[1], &format!("Only the tree\n\nUplinker-Tree: {}", id(20)))),
+            alone(commit(9, 20, &[1], &format!("Only the tree\n\nUplinker-Tree: {}", id::<TreeId>(20)))),
             Ownership::Ours { plan: None }
         );
     }

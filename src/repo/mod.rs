@@ -5,6 +5,7 @@
 
 mod change_set;
 pub mod git;
+mod id;
 mod mention;
 mod overlay;
 pub mod parallel;
@@ -12,19 +13,14 @@ mod path;
 mod refusal;
 mod remote;
 
-use std::{cmp::Ordering, fmt};
-
-use schemars::JsonSchema;
-use serde::Serialize;
-
 pub use change_set::{ChangeSet, FileChange};
 pub use git::tree::{GitTree, Listing};
+pub use id::{BlobId, CommitId, ObjectId, TreeId};
 pub use overlay::{Overlay, blob_id};
 pub use path::RepoPath;
 pub use refusal::{Barrier, Rule};
 pub use remote::{
-    CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, SignedCommit, Stretch,
-    TreeId, Upstream,
+    CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, SignedCommit, Stretch, Upstream,
 };
 
 /// The content of one commit, read without a working tree.
@@ -81,10 +77,6 @@ pub enum Mode {
     Submodule,
 }
 
-/// A Git object id in binary (SHA-1).
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BlobId(pub [u8; 20]);
-
 /// A tree that could not be read.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("cannot read {}object {id} of the repository: {reason}", path.as_ref().map(|p| format!("{p}, ")).unwrap_or_default())]
@@ -92,7 +84,7 @@ pub struct TreeError {
     /// The file that the object is, where that is known.
     pub path: Option<RepoPath>,
     /// The object.
-    pub id: BlobId,
+    pub id: ObjectId,
     /// Git's words.
     pub reason: String,
 }
@@ -101,64 +93,14 @@ pub struct TreeError {
 
 impl TreeError {
     /// An object that could not be read.
-    pub fn new(id: BlobId, reason: impl Into<String>) -> Self {
-        Self { path: None, id, reason: reason.into() }
+    pub fn new(id: impl Into<ObjectId>, reason: impl Into<String>) -> Self {
+        Self { path: None, id: id.into(), reason: reason.into() }
     }
 
     /// Names the file that the object is in a tree.
     pub fn named_in(mut self, tree: &dyn Tree) -> Self {
-        let entry = tree.entries().iter().find(|entry| entry.id == self.id);
+        let entry = tree.entries().iter().find(|entry| ObjectId::from(entry.id) == self.id);
         self.path = self.path.or_else(|| entry.map(|entry| entry.path.clone()));
         self
-    }
-}
-
-// === impl BlobId ===
-
-impl BlobId {
-    /// Returns the first bytes as a number, which tells nearly all ids apart.
-    fn head(&self) -> Option<u64> {
-        self.0.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
-    }
-}
-
-/// The order of the bytes, as Git's indexes have it.
-impl Ord for BlobId {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.head().cmp(&other.head()).then_with(|| self.0.cmp(&other.0))
-    }
-}
-
-impl PartialOrd for BlobId {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl fmt::Display for BlobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
-    }
-}
-
-impl fmt::Debug for BlobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
-}
-
-impl Serialize for BlobId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl JsonSchema for BlobId {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "BlobId".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "pattern": "^[0-9a-f]{40}$"})
     }
 }

@@ -7,12 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::repo::{Barrier, BlobId, ChangeSet, RepoPath, Rule, Tree};
-
-/// The id of a commit (SHA-1).
-pub type CommitId = BlobId;
-/// The id of a tree (SHA-1).
-pub type TreeId = BlobId;
+use crate::repo::{Barrier, ChangeSet, CommitId, RepoPath, Rule, Tree, TreeId};
 
 /// What a remote advertises: one request, no object transferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::{
         linkerd::EdgeVersion,
-        repo::BlobId,
+        repo::CommitId,
         verify::{Severity::*, testing::*},
     };
 
@@ -80,7 +80,7 @@ mod tests {
             .change_plan(move |plan| {
                 plan.moves.iter_mut().for_each(|moved| moved.new = Some(NewText::Fixed(to.into())));
                 plan.to = release(to);
-                let (commit, since) = (BlobId([1; 20]), jiff::Timestamp::UNIX_EPOCH);
+                let (commit, since) = (CommitId([1; 20]), jiff::Timestamp::UNIX_EPOCH);
                 plan.undoes = Some(Undone { release: release(from), commit, since, failure: None });
             })
     }

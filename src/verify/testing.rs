@@ -9,7 +9,7 @@ use crate::{
     plan::{NewText, Options, Plan, Request, Target, Undone, plan, testing::*},
     release::Catalog,
     render::{Cause, ChartId, Manifest, NotRendered, Rendering, Renderings},
-    repo::{BlobId, ChangeSet, Entry, FileChange, Mode, RepoPath, Tree, TreeError},
+    repo::{BlobId, ChangeSet, CommitId, Entry, FileChange, Mode, RepoPath, Tree, TreeError},
 };
 
 /// A tree in memory with Git's own object ids.
@@ -194,7 +194,7 @@ impl Case {
     /// Has the plan take a release back.
     pub fn undoing(self, release: &'static str) -> Self {
         self.change_plan(move |plan| {
-            let (commit, since) = (BlobId([1; 20]), jiff::Timestamp::UNIX_EPOCH);
+            let (commit, since) = (CommitId([1; 20]), jiff::Timestamp::UNIX_EPOCH);
             let release = EdgeVersion::from_chart(release).unwrap();
             plan.undoes = Some(Undone { release, commit, since, failure: None });
         })

@@ -88,7 +88,7 @@ fn a_merge_of_the_base_keeps_both_parents_and_pushes_little() {
     remote.push(&update(Some(first), Some(second))).unwrap();
     let sent: usize = scene.server.controls().log.take().iter().map(|e| e.bytes_in).sum();
     assert!(sent < 2500, "{sent} bytes");
-    assert_eq!(scene.repo.parents(BRANCH).into_iter().map(id).collect::<Vec<_>>(), [first, onto]);
+    assert_eq!(scene.repo.parents(BRANCH).into_iter().map(id).collect::<Vec<CommitId>>(), [first, onto]);
     assert_eq!(scene.repo.changed("main", BRANCH), ["a/crds.yaml"]);
 }
 

@@ -8,7 +8,7 @@ use uplinker::{
         kinds,
         listing::Listed,
     },
-    repo::BlobId,
+    repo::CommitId,
     sys::http::Http,
 };
 
@@ -92,7 +92,7 @@ impl Place {
     }
 
     /// The head of the first pull request.
-    pub fn head(&self) -> BlobId {
+    pub fn head(&self) -> CommitId {
         commit(&self.fake.pull(REPO, 1).head_sha.to_string())
     }
 }
@@ -128,9 +128,9 @@ pub fn new_pull() -> NewPull {
 }
 
 /// The id of a commit.
-pub fn commit(hex: &str) -> BlobId {
+pub fn commit(hex: &str) -> CommitId {
     let id = git2::Oid::from_str(hex).expect("an id");
-    BlobId(id.as_bytes().try_into().expect("an id"))
+    CommitId(id.as_bytes().try_into().expect("an id"))
 }
 
 /// Names, as they stand in a configuration.

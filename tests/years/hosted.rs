@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use uplinker::{
     propose::forge::github::{Address, GitHub as Forge},
     repo::{
-        BlobId, CommitId,
+        CommitId,
         git::{GitRemote, RemoteOptions},
     },
     report::RunReport,
@@ -64,7 +64,7 @@ struct Told {
 }
 
 fn id(oid: Oid) -> CommitId {
-    BlobId(oid.as_bytes().try_into().expect("20 bytes"))
+    CommitId(oid.as_bytes().try_into().expect("20 bytes"))
 }
 
 fn oid(id: CommitId) -> Oid {

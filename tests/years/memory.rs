@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use uplinker::{
     policy::{CheckState, StatusCheck},
     propose::forge::{Closer, PullRequest, PullState},
-    repo::{BlobId, CommitId, CommitInfo, TreeId, blob_id},
+    repo::{CommitId, CommitInfo, TreeId, blob_id},
     report::RunReport,
 };
 
@@ -77,7 +77,7 @@ impl Memory {
     }
 
     fn of_tree(&self, tree: TreeId, parents: &[CommitId], message: &str, time: i64) -> CommitId {
-        let id = blob_id(format!("{tree} {parents:?} {time}\n{message}").as_bytes());
+        let id = CommitId(blob_id(format!("{tree} {parents:?} {time}\n{message}").as_bytes()).0);
         let (message, parents) = (message.to_owned(), parents.to_vec());
         let time = Timestamp::from_second(time).expect("a time");
         let mut commits = self.commits.borrow_mut();
@@ -345,5 +345,5 @@ impl Place for Memory {
 
 fn id(hex: &str) -> CommitId {
     let byte = |n: usize| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).expect("hexadecimal");
-    BlobId(std::array::from_fn(byte))
+    CommitId(std::array::from_fn(byte))
 }

@@ -6,8 +6,8 @@ use crate::{
     propose::{forge::PullRequest, wanted::example as wanted},
 };
 
-const TIP: CommitId = crate::repo::BlobId([1; 20]);
-const BASE: CommitId = crate::repo::BlobId([2; 20]);
+const TIP: CommitId = CommitId([1; 20]);
+const BASE: CommitId = CommitId([2; 20]);
 const CONFLICT: Options = Options { history: History::Append, update: Update::Conflict };
 
 fn release(n: u32) -> EdgeVersion {

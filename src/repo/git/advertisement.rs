@@ -3,7 +3,7 @@
 //! In: the body of `info/refs?service=...` (protocol version 0). Out: [`Refs`], or why the body is not one. Pure;
 //! every length in the body is a claim and is checked.
 
-use crate::repo::{BlobId, CommitId, Refs};
+use crate::repo::{CommitId, Refs};
 
 /// A body that is no advertisement: the server's fault, or not a Git server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,12 +86,12 @@ fn read_ref(line: &[u8]) -> Result<(CommitId, Option<&str>), Malformed> {
 }
 
 /// Reads an object id of 40 hex digits.
-pub fn parse_id(hex: &[u8]) -> Option<CommitId> {
+pub fn parse_id<I: From<[u8; 20]>>(hex: &[u8]) -> Option<I> {
     let (pairs, []) = hex.as_chunks::<2>() else { return None };
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
     let bytes: Option<Vec<u8>> =
         pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect();
-    Some(BlobId(bytes?.try_into().ok()?))
+    <[u8; 20]>::try_from(bytes?).ok().map(I::from)
 }
 
 fn read_capabilities(capabilities: &[u8], head: &mut Head) -> Result<(), Malformed> {

@@ -92,10 +92,10 @@ pub fn first_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::BlobId;
+    use crate::repo::TreeId;
 
     fn id(n: u8) -> CommitId {
-        BlobId([n; 20])
+        CommitId([n; 20])
     }
 
     /// 1 <- 2 <- 3 <- 5 (merge of 3 and 4), 2 <- 4; 9 is the parent of 1 and is not here.
@@ -109,7 +109,7 @@ mod tests {
         };
         Ok(Some(CommitInfo {
             id: commit,
-            tree: id(0),
+            tree: TreeId([0; 20]),
             parents: parents.iter().map(|n| id(*n)).collect(),
             message: String::new(),
             time: jiff::Timestamp::UNIX_EPOCH,

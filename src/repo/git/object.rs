@@ -40,9 +40,9 @@ fn committed(who: &[u8]) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::BlobId;
+    use crate::repo::TreeId;
 
-    const ID: CommitId = BlobId([1; 20]);
+    const ID: CommitId = CommitId([1; 20]);
 
     #[test]
     fn reads_a_merge_with_a_signature_and_a_strange_name() {
@@ -54,8 +54,8 @@ mod tests {
             "c".repeat(40)
         );
         let commit = parse_commit(ID, text.as_bytes()).unwrap();
-        assert_eq!(commit.tree, BlobId([0xaa; 20]));
-        assert_eq!(commit.parents, [BlobId([0xbb; 20]), BlobId([0xcc; 20])]);
+        assert_eq!(commit.tree, TreeId([0xaa; 20]));
+        assert_eq!(commit.parents, [CommitId([0xbb; 20]), CommitId([0xcc; 20])]);
         assert_eq!(commit.time.as_second(), 1_700_000_000);
         assert_eq!(commit.message, "Subject\n\nparent of nothing\n");
     }

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::{
     repo::{
-        CommitId, CommitInfo, GitError, GitTree, Listing, TreeId,
+        CommitId, CommitInfo, GitError, GitTree, Listing, ObjectId, TreeId,
         git::{object::parse_commit, tree::Objects},
     },
     sys::files::private_folder,
@@ -212,15 +212,15 @@ pub fn short_digest(text: &str) -> String {
 }
 
 /// Returns libgit2's form of an id.
-pub fn oid(id: CommitId) -> Result<Oid, GitError> {
-    Oid::from_bytes(&id.0).map_err(|e| other(&e))
+pub fn oid(id: impl Into<ObjectId>) -> Result<Oid, GitError> {
+    Oid::from_bytes(&id.into().0).map_err(|e| other(&e))
 }
 
 /// Returns our form of an id.
-pub fn id(oid: Oid) -> CommitId {
+pub fn id<I: From<[u8; 20]>>(oid: Oid) -> I {
     let mut bytes = [0; 20];
     bytes.iter_mut().zip(oid.as_bytes()).for_each(|(to, from)| *to = *from);
-    crate::repo::BlobId(bytes)
+    I::from(bytes)
 }
 
 /// An error of libgit2 that is neither the network's nor the remote's.

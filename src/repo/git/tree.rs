@@ -17,7 +17,7 @@ use std::{
 use git2::{ObjectType, Odb, Oid, Repository, RepositoryOpenFlags};
 
 pub use self::listing::Listing;
-use crate::repo::{BlobId, Entry, Tree, TreeError};
+use crate::repo::{BlobId, CommitId, Entry, ObjectId, Tree, TreeError, TreeId};
 
 /// A [`Tree`] over a Git object database.
 pub struct GitTree {
@@ -37,7 +37,7 @@ pub struct Objects {
 
 impl GitTree {
     /// Opens the tree of a commit in a repository of this machine.
-    pub fn open(repository: &Path, commit: BlobId) -> Result<Self, TreeError> {
+    pub fn open(repository: &Path, commit: CommitId) -> Result<Self, TreeError> {
         let none: [&std::ffi::OsStr; 0] = [];
         let open = || {
             let repo = Repository::open_ext(repository, RepositoryOpenFlags::NO_SEARCH, none)?;
@@ -47,11 +47,11 @@ impl GitTree {
         let (objects, tree) = open().map_err(|e| failed(commit, &e))?;
         let mut id = [0; 20];
         id.iter_mut().zip(tree.as_bytes()).for_each(|(to, from)| *to = *from);
-        Self::from_objects(&[objects], BlobId(id))
+        Self::from_objects(&[objects], TreeId(id))
     }
 
     /// Opens a tree whose objects lie in these folders (`objects` of a repository, and those that it borrows from).
-    pub fn from_objects(folders: &[PathBuf], tree: BlobId) -> Result<Self, TreeError> {
+    pub fn from_objects(folders: &[PathBuf], tree: TreeId) -> Result<Self, TreeError> {
         let objects = Objects::new(folders);
         let listing = Arc::new(Listing::read(&objects, tree)?);
         Ok(Self { listing, objects, _home: None })
@@ -73,7 +73,7 @@ impl Tree for GitTree {
     }
 
     fn size(&self, id: BlobId) -> Result<u64, TreeError> {
-        self.objects.with(id, |odb| Ok(odb.read_header(oid(id)?)?.0 as u64))
+        self.objects.with(id.into(), |odb| Ok(odb.read_header(oid(id)?)?.0 as u64))
     }
 
     fn odd_names(&self) -> &[String] {
@@ -94,7 +94,8 @@ impl Objects {
     }
 
     /// Reads an object of this type.
-    fn read(&self, id: BlobId, wanted: ObjectType) -> Result<Vec<u8>, TreeError> {
+    fn read(&self, id: impl Into<ObjectId>, wanted: ObjectType) -> Result<Vec<u8>, TreeError> {
+        let id = id.into();
         self.with(id, |odb| {
             let object = odb.read(oid(id)?)?;
             Ok((object.kind() == wanted).then(|| object.data().to_vec()))
@@ -104,7 +105,7 @@ impl Objects {
 
     fn with<T>(
         &self,
-        id: BlobId,
+        id: ObjectId,
         read: impl FnOnce(&Odb<'static>) -> Result<T, git2::Error>,
     ) -> Result<T, TreeError> {
         let pooled = self.handles.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -128,11 +129,11 @@ impl Objects {
     }
 }
 
-fn oid(id: BlobId) -> Result<Oid, git2::Error> {
-    Oid::from_bytes(&id.0)
+fn oid(id: impl Into<ObjectId>) -> Result<Oid, git2::Error> {
+    Oid::from_bytes(&id.into().0)
 }
 
-fn failed(id: BlobId, error: &git2::Error) -> TreeError {
+fn failed(id: impl Into<ObjectId>, error: &git2::Error) -> TreeError {
     TreeError::new(id, error.message())
 }
 
@@ -163,12 +164,12 @@ mod tests {
         repo.odb().unwrap().write(ObjectType::Tree, &bytes).unwrap()
     }
 
-    fn blob(oid: Oid) -> BlobId {
-        BlobId(oid.as_bytes().try_into().unwrap())
+    fn id<I: From<[u8; 20]>>(oid: Oid) -> I {
+        I::from(oid.as_bytes().try_into().unwrap())
     }
 
     fn open(dir: &Path, oid: Oid) -> Result<GitTree, TreeError> {
-        GitTree::from_objects(&[dir.join("objects")], blob(oid))
+        GitTree::from_objects(&[dir.join("objects")], id(oid))
     }
 
     fn paths(tree: &GitTree) -> Vec<&str> {
@@ -194,8 +195,8 @@ mod tests {
         assert_eq!(paths(&tree), ["a-b", "a.sh", "a/ümläut .yaml", "link", "sub"]);
         let modes: Vec<Mode> = tree.entries().iter().map(|e| e.mode).collect();
         assert_eq!(modes, [Mode::File, Mode::Executable, Mode::File, Mode::Symlink, Mode::Submodule]);
-        assert_eq!(tree.read(blob(text)).unwrap(), b"text");
-        assert_eq!(tree.size(blob(text)).unwrap(), 4);
+        assert_eq!(tree.read(id(text)).unwrap(), b"text");
+        assert_eq!(tree.size(id(text)).unwrap(), 4);
     }
 
     #[test]
@@ -205,9 +206,9 @@ mod tests {
         let root = repo.find_tree(tree(&repo, &[(FILE, b"f", text)])).unwrap();
         let who = git2::Signature::new("A", "a@b", &git2::Time::new(0, 0)).unwrap();
         let commit = repo.commit(None, &who, &who, "Message", &root, &[]).unwrap();
-        assert_eq!(paths(&GitTree::open(dir.path(), blob(commit)).unwrap()), ["f"]);
-        assert!(GitTree::open(&dir.path().join("objects"), blob(commit)).is_err());
-        assert!(GitTree::open(dir.path(), blob(text)).is_err());
+        assert_eq!(paths(&GitTree::open(dir.path(), id(commit)).unwrap()), ["f"]);
+        assert!(GitTree::open(&dir.path().join("objects"), id(commit)).is_err());
+        assert!(GitTree::open(dir.path(), id(text)).is_err());
     }
 
     #[test]
@@ -336,7 +337,7 @@ mod tests {
         let absent = Oid::from_bytes(&[9; 20]).unwrap();
         assert!(open(dir.path(), absent).is_err());
         let gap = tree(&repo, &[(FILE, b"a", text), (FILE, b"b", absent)]);
-        let listing = Listing::read(&Objects::new(&[dir.path().join("objects")]), blob(gap)).unwrap();
-        assert_eq!(listing.first_missing(&odb), Some(blob(absent)));
+        let listing = Listing::read(&Objects::new(&[dir.path().join("objects")]), id(gap)).unwrap();
+        assert_eq!(listing.first_missing(&odb), Some(id(absent)));
     }
 }

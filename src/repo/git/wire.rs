@@ -17,7 +17,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::{
     repo::{
-        BlobId, CommitId, GitError, RefUpdate, Refs,
+        CommitId, GitError, RefUpdate, Refs,
         git::{http::printable, ssh::SshOptions, store},
     },
     sys::git_options,
@@ -264,6 +264,6 @@ pub fn private_ref(branch: &str) -> String {
 }
 
 /// Reads a private ref.
-pub fn kept(repo: &Repository, branch: &str) -> Option<BlobId> {
+pub fn kept(repo: &Repository, branch: &str) -> Option<CommitId> {
     repo.refname_to_id(&private_ref(branch)).ok().map(store::id)
 }

@@ -136,7 +136,7 @@ fn entry(base: &Tree<'_>, change: &FileChange) -> Result<Option<FileMode>, GitEr
         return if absent { Ok(None) } else { Err(stale("is not in the base tree")) };
     };
     let Some(expected) = change.before_id else { return Err(stale("is in the base tree already")) };
-    if id(entry.id()) != expected {
+    if id::<BlobId>(entry.id()) != expected {
         return Err(stale("has another content in the base tree"));
     }
     match entry.filemode() {
@@ -299,7 +299,7 @@ mod tests {
             )
         };
         let ours = commit(&tree, &parent, "A <a@b>", "Subject\n\nUplinker-Plan: 1\n");
-        let ours = parse_commit(BlobId([1; 20]), ours.as_bytes()).unwrap();
+        let ours = parse_commit(CommitId([1; 20]), ours.as_bytes()).unwrap();
         let adopted = |payload: &str, end: &str, change: &dyn Fn(&mut SignedCommit)| {
             let signature = "-----BEGIN-----\n\nx\n-----END-----";
             let object = with_signature(payload, &format!("{signature}{end}"));

@@ -30,7 +30,7 @@ impl Snapshot {
         let entries: Vec<Entry> = files.iter().map(entry).collect();
         let blobs = entries.iter().map(|entry| entry.id).zip(files.values().cloned()).collect();
         let listing: String = entries.iter().map(|entry| format!("{} {}\n", entry.id, entry.path)).collect();
-        (blob_id(listing.as_bytes()), Self { files, entries, blobs })
+        (TreeId(blob_id(listing.as_bytes()).0), Self { files, entries, blobs })
     }
 }
 

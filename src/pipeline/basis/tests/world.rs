@@ -61,7 +61,7 @@ impl Landed for Never {
     }
 
     fn tip(&self) -> CommitId {
-        BlobId([0; 20])
+        CommitId([0; 20])
     }
 
     fn stretch(&self, _: CommitId, _: &[RepoPath]) -> Result<Option<Stretch>, Error> {

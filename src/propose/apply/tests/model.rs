@@ -17,7 +17,7 @@ use crate::{
         forge::{Closer, Extras, ForgeError, PullRequest, PullState},
         wanted,
     },
-    repo::{BlobId, ChangeSet, CommitId, CommitInfo, FileChange, Mode, RefUpdate, RepoPath, TreeId},
+    repo::{ChangeSet, CommitId, CommitInfo, FileChange, Mode, RefUpdate, RepoPath, TreeId},
     verify::Stretch,
 };
 
@@ -67,12 +67,17 @@ pub(super) fn release(n: u32) -> EdgeVersion {
     format!("edge-26.8.{n}").parse().expect("a release")
 }
 
-fn hash(parts: &[String]) -> BlobId {
+fn hash<I: From<[u8; 20]>>(parts: &[String]) -> I {
     let mut sha = Sha256::new();
     parts.iter().for_each(|p| sha.update(format!("{}:{p}", p.len())));
     let mut id = [0; 20];
     id.iter_mut().zip(sha.finalize()).for_each(|(to, from)| *to = from);
-    BlobId(id)
+    I::from(id)
+}
+
+/// What stands in a marker in place of a hash over inputs.
+fn digest(parts: &[String]) -> String {
+    hash::<TreeId>(parts).to_string()
 }
 
 // === impl World: the repository ===
@@ -86,7 +91,7 @@ impl World {
     }
 
     fn add(&self, files: Files, parents: &[CommitId], message: &str) -> CommitId {
-        let tree = hash(&files.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>());
+        let tree: TreeId = hash(&files.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>());
         self.trees.borrow_mut().insert(tree, files);
         self.clock.set(self.clock.get() + 1);
         let time = Timestamp::from_second(self.clock.get()).expect("a time");
@@ -94,7 +99,8 @@ impl World {
     }
 
     fn add_commit(&self, tree: TreeId, parents: &[CommitId], message: &str, time: Timestamp) -> CommitId {
-        let id = hash(&[tree.to_string(), format!("{parents:?}"), message.into(), time.to_string()]);
+        let id: CommitId =
+            hash(&[tree.to_string(), format!("{parents:?}"), message.into(), time.to_string()]);
         let info = CommitInfo { id, tree, parents: parents.to_vec(), message: message.into(), time };
         self.commits.borrow_mut().insert(id, info);
         id
@@ -307,11 +313,11 @@ impl World {
         let inputs = changes.files[0].before_id.expect("a blob").to_string();
         let wanted = Wanted {
             release: release(to),
-            fingerprint: hash(&[inputs.clone(), to.to_string()]).to_string(),
+            fingerprint: digest(&[inputs.clone(), to.to_string()]),
             title: format!("Linkerd → {}", release(to)),
             text: format!("Goes to {}.", release(to)),
             basis: Some(Basis {
-                inputs: hash(&[to.to_string(), inputs.clone()]).to_string(),
+                inputs: digest(&[to.to_string(), inputs.clone()]),
                 stretch: Stretch {
                     since: Some(Timestamp::UNIX_EPOCH - jiff::Span::new().hours(1)),
                     until: Some(Timestamp::UNIX_EPOCH + jiff::Span::new().hours(1)),

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     propose::forge::{ForgeError, NewPull, PullState},
-    repo::{BlobId, CommitId},
+    repo::CommitId,
 };
 
 /// The format of the file.
@@ -136,7 +136,7 @@ impl Record {
         let bytes: Option<Vec<u8>> = (0..20).map(|n| pair(2 * n)).collect();
         let sound = self.commit.len() == 40 && self.commit.bytes().all(|b| b.is_ascii_hexdigit());
         let id = bytes.filter(|_| sound).and_then(|bytes| bytes.try_into().ok());
-        id.map(BlobId).ok_or_else(|| {
+        id.map(CommitId).ok_or_else(|| {
             let reason = format!("`commit` is `{}`, which is no commit id of 40 digits", self.commit);
             directory_error(&place.join("pull.json"), &reason)
         })

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap};
 use tempfile::TempDir;
 
 use super::*;
-use crate::repo::BlobId;
+use crate::repo::CommitId;
 
 const BRANCH: &str = "uplinker/default/platform";
 
@@ -40,7 +40,7 @@ impl Scene {
     }
 
     fn set(&self, branch: &str, commit: u8) {
-        self.remote.tips.borrow_mut().insert(branch.into(), BlobId([commit; 20]));
+        self.remote.tips.borrow_mut().insert(branch.into(), CommitId([commit; 20]));
     }
 
     fn forge(&self) -> DirectoryForge<'_> {
@@ -102,8 +102,10 @@ fn labels_people_status_and_texts_are_kept_and_so_is_what_people_add() {
     forge.add_labels_and_reviewers(&pull, &extras).unwrap();
     forge.unlabel(1, "a").unwrap();
     let status = Status { success: false, description: "2 blocks".into() };
-    forge.status(BlobId([1; 20]), &status, None).unwrap();
-    forge.status(BlobId([2; 20]), &status, None).expect("before there is a proposal, its body says the same");
+    forge.status(CommitId([1; 20]), &status, None).unwrap();
+    forge
+        .status(CommitId([2; 20]), &status, None)
+        .expect("before there is a proposal, its body says the same");
     let patch = PullPatch { title: Some("Two".into()), body: Some("New\n".into()), state: None };
     forge.update(1, &patch).unwrap();
     let pull = forge.pull(1).unwrap();
@@ -124,7 +126,7 @@ fn the_head_follows_the_branch_until_it_is_merged() {
     forge.open(&proposal("One")).unwrap();
     scene.set(BRANCH, 2);
     assert_eq!(forge.pulls(BRANCH).unwrap()[0].head, "02".repeat(20));
-    scene.remote.merged.borrow_mut().push(BlobId([2; 20]));
+    scene.remote.merged.borrow_mut().push(CommitId([2; 20]));
     let before = scene.json(1);
     let reader = DirectoryForge::new(&scene.path(""), &scene.remote, Access::Read);
     assert_eq!(reader.pulls(BRANCH).unwrap()[0].state, PullState::Merged);
@@ -202,7 +204,7 @@ fn many_at_once_make_one_proposal() {
             .map(|_| {
                 scope.spawn(|| {
                     let remote = Table::default();
-                    remote.tips.borrow_mut().insert(BRANCH.into(), BlobId([1; 20]));
+                    remote.tips.borrow_mut().insert(BRANCH.into(), CommitId([1; 20]));
                     DirectoryForge::new(&folder, &remote, Access::Write)
                         .open(&proposal("One"))
                         .unwrap()

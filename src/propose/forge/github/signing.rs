@@ -16,7 +16,7 @@ use crate::{
         ForgeError, Unsigned,
         rest::{Known, Method, until_it_shows},
     },
-    repo::{BlobId, FileChange, Mode, SignedCommit},
+    repo::{FileChange, Mode, SignedCommit},
 };
 
 /// How the tokens begin that GitHub signs for: those of an App's installations, a workflow's among them.
@@ -64,7 +64,7 @@ impl GitHub<'_> {
         if tree != wanted.commit.tree.to_string() {
             return Err(asked.rejected("another tree came of the changes"));
         }
-        let parents: Vec<String> = wanted.commit.parents.iter().map(BlobId::to_string).collect();
+        let parents: Vec<String> = wanted.commit.parents.iter().map(ToString::to_string).collect();
         let body = json!({"message": wanted.commit.message, "tree": tree, "parents": parents});
         let reply = self.put(Method::Post(&body), &self.repo("/git/commits"), &asked)?;
         let MadeCommit { sha, verification } = reply.json(&asked)?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use git2::{ObjectType, Odb};
 
 use super::{Objects, oid};
-use crate::repo::{BlobId, Entry, Mode, RepoPath, TreeError, parallel};
+use crate::repo::{BlobId, Entry, Mode, RepoPath, TreeError, TreeId, parallel};
 
 /// How many entries, folders included, one tree may have. A tree that names itself over and over in few bytes ends here.
 const MAX_ENTRIES: usize = 2_000_000;
@@ -33,7 +33,7 @@ enum Part {
     /// What was read.
     Read(Listing),
     /// A folder that is still to be read, with its path and a slash.
-    Folder(String, BlobId),
+    Folder(String, TreeId),
 }
 
 /// Reads folders, and counts over all of them.
@@ -54,14 +54,14 @@ struct Frame {
 struct RawEntry<'a> {
     mode: u32,
     name: &'a [u8],
-    id: BlobId,
+    id: [u8; 20],
 }
 
 // === impl Listing ===
 
 impl Listing {
     /// Reads all entries of a tree, ordered by path.
-    pub fn read(objects: &Objects, tree: BlobId) -> Result<Self, TreeError> {
+    pub fn read(objects: &Objects, tree: TreeId) -> Result<Self, TreeError> {
         let reader = Reader { objects, entries: AtomicUsize::new(0), path_bytes: AtomicUsize::new(0) };
         let mut parts = vec![Part::Folder(String::new(), tree)];
         for level in 1..=LEVELS {
@@ -135,7 +135,7 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    fn folder(&self, mut path: String, id: BlobId, deep: bool) -> Result<Vec<Part>, TreeError> {
+    fn folder(&self, mut path: String, id: TreeId, deep: bool) -> Result<Vec<Part>, TreeError> {
         let mut parts = Vec::new();
         let mut listing = Listing::default();
         let bytes = self.objects.read(id, ObjectType::Tree)?;
@@ -155,14 +155,14 @@ impl Reader<'_> {
             };
             let mode = match entry.mode {
                 0o040_000 if deep => {
-                    let bytes = self.objects.read(entry.id, ObjectType::Tree)?;
+                    let bytes = self.objects.read(TreeId(entry.id), ObjectType::Tree)?;
                     path.push('/');
                     stack.push(Frame { bytes, at: 0, parent_path });
                     continue;
                 }
                 0o040_000 => {
                     parts.push(Part::Read(std::mem::take(&mut listing)));
-                    parts.push(Part::Folder(format!("{path}/"), entry.id));
+                    parts.push(Part::Folder(format!("{path}/"), TreeId(entry.id)));
                     path.truncate(parent_path);
                     continue;
                 }
@@ -171,7 +171,7 @@ impl Reader<'_> {
                 mode if mode & 0o111 != 0 => Mode::Executable,
                 _ => Mode::File,
             };
-            listing.entries.push(Entry { path: full, id: entry.id, mode });
+            listing.entries.push(Entry { path: full, id: BlobId(entry.id), mode });
             path.truncate(parent_path);
         }
         parts.push(Part::Read(listing));
@@ -179,7 +179,7 @@ impl Reader<'_> {
     }
 
     /// Counts an entry whose path has so many bytes.
-    fn count(&self, tree: BlobId, path_bytes: usize) -> Result<(), TreeError> {
+    fn count(&self, tree: TreeId, path_bytes: usize) -> Result<(), TreeError> {
         if self.entries.fetch_add(1, Ordering::Relaxed) >= MAX_ENTRIES {
             return Err(TreeError::new(tree, format!("more than {MAX_ENTRIES} entries")));
         }
@@ -216,5 +216,5 @@ fn next_entry<'a>(bytes: &'a [u8], at: &mut usize) -> Option<RawEntry<'a>> {
     let name = rest.get(space + 1..end)?;
     let id = rest.get(end + 1..end + 21)?.try_into().ok()?;
     *at += end + 21;
-    Some(RawEntry { mode, name, id: BlobId(id) })
+    Some(RawEntry { mode, name, id })
 }

@@ -7,7 +7,7 @@ use crate::{
     propose::forge::{Closer, Extras, Forge, ForgeError, NewPull, PullPatch, PullRequest, PullState, Status},
     repo::{
         BlobId, CommitId, CommitInfo, Entry, GitError, Mode, NewCommit, RefUpdate, Refs, Remote, RepoPath,
-        Signature, Tree, TreeError,
+        Signature, Tree, TreeError, TreeId,
     },
 };
 
@@ -64,7 +64,7 @@ impl Remote for World {
             let text = String::from_utf8(change.after.clone().expect("a text")).expect("UTF-8");
             files.insert(change.path.to_string(), text);
         }
-        let tree = hash(&files.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>());
+        let tree: TreeId = hash(&files.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>());
         self.trees.borrow_mut().insert(tree, files);
         self.written.borrow_mut().insert(tree);
         let message = format!("{}Uplinker-Tree: {tree}\n", commit.message);
