@@ -5,6 +5,7 @@ mod init;
 use std::{collections::BTreeMap, fs, path::Path};
 
 use crate::support::{
+    helm::helm,
     mesh::{MESH, mesh_and},
     process::{Done, Home, Run},
     repo::{ADA, BareRepo, put},
@@ -350,6 +351,29 @@ fn the_demo_proposes_and_its_printed_command_finds_nothing_to_do() {
     assert_eq!(files_below(&folder.join("proposals")), proposals, "a second run writes nothing");
     assert_eq!(BareRepoRefs::of(&folder), refs);
     let _ = home.run(["demo", "--directory"]).arg(&folder).done().exits(2).complains(&["is not empty"]);
+}
+
+#[test]
+fn with_helm_at_hand_the_demo_shows_what_changes_in_the_cluster() {
+    let home = Home::new();
+    let folder = home.path().join("demo");
+    let demo = home.run(["demo", "--directory"]).arg(&folder).arg("--helm").arg(helm());
+    let done = demo.done().exits(0).prints(&["warn rbac-growth: ", "warn defaults-changed: "]).complains(&[
+        "\n`linkerd-control-plane` | 5 | 2 changed: ",
+        "added `-enable-endpoint-slices=true`",
+        "`CustomResourceDefinition servers.policy.linkerd.io`",
+        "4 chart packages have the digest that the index names",
+    ]);
+    // Words, not their source: no heading, fold, box, or column of a table is drawn with characters.
+    for source in ["\n#", "<details", "- [ ]", "|---", "**", "<!--"] {
+        assert!(!done.stderr.contains(source), "{source}\n{done}");
+    }
+    assert!(!done.stdout.contains("values-unknown"), "its repository fits its charts\n{done}");
+    let command = done.stderr.lines().rev().map(str::trim).find(|line| line.starts_with("uplinker run "));
+    let proposals = files_below(&folder.join("proposals"));
+    let second = shell(&home, command.unwrap());
+    assert!(second.0 == Some(0) && second.1.contains("nothing to do"), "{}", second.1);
+    assert_eq!(files_below(&folder.join("proposals")), proposals, "a second run writes nothing");
 }
 
 /// The refs of the demo's repository.

@@ -1,13 +1,15 @@
 //! `uplinker demo`: the real pipeline on a throw-away repository, without network or token.
 
+mod charts;
 mod scene;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{
     Context, Error, Exit,
+    args::HelmArgs,
     request::{Demo, ForgeSettings, HelmChoice, Network, Repository, RunRequest},
     run,
 };
@@ -18,8 +20,9 @@ use crate::{
 
 /// See it work, without network or token
 ///
-/// Makes a bare Git repository with a small Flux configuration and a release feed beside it, and runs the real
-/// pipeline on them. The pull request is a folder with `pull.json`, `body.md` and `changes.patch`.
+/// Makes a bare Git repository with a small Flux configuration, and a release feed with small charts beside it, and runs
+/// the real pipeline on them. The pull request is a folder with `pull.json`, `body.md` and `changes.patch`; with Helm at
+/// hand it says what changes in the cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,11 +34,13 @@ pub(super) struct DemoArgs {
     /// The folder to work in, new or empty [default: a new one among the temporary files]
     #[arg(long, env = env::DIRECTORY, hide_env_values = true, value_name = "DIR")]
     directory: Option<PathBuf>,
+    #[command(flatten)]
+    helm: HelmArgs,
 }
 
 /// Runs the command.
-pub(super) fn execute(args: &DemoArgs, context: &Context) -> Result<Exit, Error> {
-    let demo = prepare(args.directory.as_deref())?;
+pub(super) fn execute(args: DemoArgs, context: &Context) -> Result<Exit, Error> {
+    let demo = prepare(args)?;
     let report = run::pass(&demo.run, context)?;
     context.terminal.clear();
     context.print(&report.render(context.style(false)))?;
@@ -52,8 +57,8 @@ pub(super) fn execute(args: &DemoArgs, context: &Context) -> Result<Exit, Error>
 }
 
 /// Lays out the repository and the feed, and makes the request of a run on them.
-fn prepare(directory: Option<&Path>) -> Result<Demo, Error> {
-    let directory = scene::folder(directory)?;
+fn prepare(args: DemoArgs) -> Result<Demo, Error> {
+    let directory = scene::folder(args.directory.as_deref())?;
     let [remote, feeds] = [directory.join("config.git"), directory.join("feeds")];
     scene::lay_out(&remote, &feeds)?;
     let run = RunRequest {
@@ -77,7 +82,7 @@ fn prepare(directory: Option<&Path>) -> Result<Demo, Error> {
             ca_file: None,
         },
         to: None,
-        helm: HelmChoice::Off,
+        helm: HelmChoice::of(args.helm),
     };
     Ok(Demo { directory, run })
 }
@@ -90,15 +95,19 @@ fn command_line(demo: &Demo) -> String {
         let url = url::Url::from_file_path(path).map_or_else(|()| "off".to_owned(), String::from);
         format!("{flag} {}", quoted(&url))
     };
-    [
+    let helm = match &demo.run.helm {
+        HelmChoice::OnPath => None,
+        HelmChoice::Program(path) => Some(quoted(&path.display().to_string())),
+        HelmChoice::Off => Some("off".to_owned()),
+    };
+    let words = [
         format!("uplinker run --repo {}", at("config.git")),
         format!("--forge directory:{} --cache-dir {}", at("proposals"), at("cache")),
         feed("--versioncheck-url", "version.json"),
         feed("--charts-url", "index.yaml"),
         feed("--releases-url", "releases.json"),
-        "--helm off".to_owned(),
-    ]
-    .join(" ")
+    ];
+    words.into_iter().chain(helm.map(|helm| format!("--helm {helm}"))).collect::<Vec<_>>().join(" ")
 }
 
 /// Quotes a word for a shell where it needs it.

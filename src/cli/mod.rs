@@ -157,7 +157,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Schema(args) => schema::execute(&args, context),
         Command::Completions(args) => completions::execute(&args, context),
         Command::Man(args) => man::execute(&args, context),
-        Command::Demo(args) => demo::execute(&args, context),
+        Command::Demo(args) => demo::execute(args, context),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The demo's files: a bare repository with one commit, and a release feed.
+//! The demo's files: a bare repository with one commit, and a release feed with its charts.
 #![allow(clippy::disallowed_methods, reason = "the folder of the demo")]
 
 use std::{
@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::charts::Package;
 use crate::cli::Error;
 
 const REPOSITORY: [(&str, &str); 4] = [
@@ -21,9 +22,10 @@ const REPOSITORY: [(&str, &str); 4] = [
     ("apps/web.yaml", include_str!("../../../templates/demo/repository/web.yaml")),
 ];
 
-const FEEDS: [(&str, &str); 3] = [
+const INDEX: &str = include_str!("../../../templates/demo/feeds/index.yaml");
+
+const FEEDS: [(&str, &str); 2] = [
     ("version.json", include_str!("../../../templates/demo/feeds/version.json")),
-    ("index.yaml", include_str!("../../../templates/demo/feeds/index.yaml")),
     ("releases.json", include_str!("../../../templates/demo/feeds/releases.json")),
 ];
 
@@ -47,12 +49,21 @@ pub(super) fn folder(named: Option<&Path>) -> Result<PathBuf, Error> {
 
 /// Writes the repository and the feed.
 pub(super) fn lay_out(remote: &Path, feeds: &Path) -> Result<(), Error> {
-    let failed = |e: std::io::Error| Error::failed("cannot write the demo's feed").because(e);
-    fs::create_dir(feeds).map_err(failed)?;
-    for (name, text) in FEEDS {
-        fs::write(feeds.join(name), text).map_err(failed)?;
-    }
+    feed(feeds).map_err(|e| Error::failed("cannot write the demo's feed").because(e))?;
     commit(remote).map_err(|e| Error::failed("cannot write the demo's repository").because(e))
+}
+
+fn feed(folder: &Path) -> std::io::Result<()> {
+    fs::create_dir(folder)?;
+    for (name, text) in FEEDS {
+        fs::write(folder.join(name), text)?;
+    }
+    let mut index = INDEX.to_owned();
+    for package in Package::all()? {
+        index = index.replace(&format!("<{}>", package.name), &package.digest());
+        fs::write(folder.join(format!("{}.tgz", package.name)), package.bytes)?;
+    }
+    fs::write(folder.join("index.yaml"), index)
 }
 
 fn commit(remote: &Path) -> Result<(), git2::Error> {
