@@ -14,6 +14,7 @@ mod cli;
 mod clusters;
 mod commands;
 mod config;
+mod directory;
 mod doctor;
 mod documents;
 mod edit;

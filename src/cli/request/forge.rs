@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::remote::{RemoteUrl, host_of, running_on};
@@ -39,6 +40,16 @@ enum Named {
     Directory(PathBuf),
 }
 
+/// Returns a name for a repository's folder that people know it by, and that no other repository has.
+fn folder_of(repository: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let last = repository.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next();
+    let name: String = last.unwrap_or_default().chars().take(60).map(plain).collect();
+    let hash =
+        Sha256::digest(repository).iter().take(4).map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("{}-{hash}", name.trim_start_matches(['.', '-']))
+}
+
 /// Where pull requests live.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forge {
@@ -59,6 +70,15 @@ impl ForgeSettings {
     /// The forge that is a folder.
     pub(in crate::cli) fn directory(path: PathBuf) -> Self {
         Self { named: Some(Named::Directory(path)), ..Self::default() }
+    }
+
+    /// The same for one repository of many: of a folder a part of its own, since what lies in one belongs to one repository.
+    pub(in crate::cli) fn of_one(&self, repository: &str) -> Self {
+        let named = match &self.named {
+            Some(Named::Directory(path)) => Some(Named::Directory(path.join(folder_of(repository)))),
+            named => named.clone(),
+        };
+        Self { named, ..self.clone() }
     }
 
     /// Reads what was typed, and where the workflow runs.
@@ -243,6 +263,27 @@ mod tests {
                 && settings(Some("directory:"), None, &[]).is_err()
         );
         assert!(settings(None, Some("https://u:p@h/api"), &[]).is_err());
+    }
+
+    #[test]
+    fn each_repository_of_many_has_a_folder_of_its_own() {
+        let folder = |repository: &str| match settings(Some("directory:/p"), None, &[]) {
+            Ok(ForgeSettings { named: Some(Named::Directory(path)), .. }) => {
+                let settings = ForgeSettings::directory(path).of_one(repository);
+                settings.named_directory().map(|path| path.display().to_string()).unwrap()
+            }
+            other => panic!("{other:?}"),
+        };
+        let one = folder("https://git.example.com/acme/mesh-config.git");
+        assert!(one.starts_with("/p/mesh-config-") && one.len() == "/p/mesh-config-".len() + 8, "{one}");
+        assert_eq!(one, folder("https://git.example.com/acme/mesh-config.git"));
+        assert_ne!(one, folder("https://git.example.com/other/mesh-config.git"));
+        for odd in ["/srv/..", "/srv/a b", "git@h:x", ""] {
+            let name = folder(odd)["/p/".len()..].to_owned();
+            assert!(!name.starts_with('.') && !name.contains(['/', ' ']), "{name}");
+        }
+        let kind = settings(Some("gitea"), None, &[]).unwrap();
+        assert_eq!(kind.of_one("https://h/a/b"), kind);
     }
 
     #[test]

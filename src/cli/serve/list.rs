@@ -57,7 +57,11 @@ impl List {
             true => self.list.repositories()?,
             false => self.list.with(self.found(session, &run)?)?,
         };
-        Ok(repositories.into_iter().map(|repository| RunRequest { repository, ..run.clone() }).collect())
+        let of_one = |repository: Repository| {
+            let forge = run.forge.of_one(&repository.to_string());
+            RunRequest { repository, forge, ..run.clone() }
+        };
+        Ok(repositories.into_iter().map(of_one).collect())
     }
 
     /// Asks for what the patterns name, where the last answer is too old.
