@@ -1,4 +1,5 @@
-//! The life of a pull request on the other forges: the same rows as in `tests/lifecycle.rs`, against a fake of each.
+//! The life of a pull request on the other forges: the same rows as in `tests/lifecycle.rs`, against a fake of each. Those are
+//! on GitHub as an Enterprise Server has it; `tests/directory.rs` has the rows of the forge that is a folder.
 
 /// The rows that every forge has.
 macro_rules! rows {
@@ -35,5 +36,6 @@ macro_rules! rows {
     };
 }
 
+mod dotcom;
 mod gitea;
 mod gitlab;

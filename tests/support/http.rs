@@ -49,6 +49,9 @@ pub trait Handler: Send + Sync + 'static {
     }
 }
 
+/// Changes a request into the one that it stands for, before anybody sees it.
+pub type Takes = Box<dyn Fn(&mut Request) + Send + Sync>;
+
 /// A listening server; it stops when it is dropped.
 pub struct Server {
     address: SocketAddr,
@@ -60,6 +63,7 @@ struct Shared {
     stop: AtomicBool,
     handler: Arc<dyn Handler>,
     controls: Arc<Controls>,
+    takes: Takes,
     /// The connections that are open, each with its thread.
     open: Mutex<BTreeMap<u64, (TcpStream, JoinHandle<()>)>>,
 }
@@ -143,10 +147,16 @@ impl Response {
 impl Server {
     /// Listens on a free port of 127.0.0.1.
     pub fn start(handler: Arc<dyn Handler>, controls: Arc<Controls>) -> Self {
+        Self::start_taking(handler, controls, Box::new(|_| {}))
+    }
+
+    /// The same, where requests stand for others.
+    pub fn start_taking(handler: Arc<dyn Handler>, controls: Arc<Controls>, takes: Takes) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
         let address = listener.local_addr().expect("the address of a bound listener");
         let shared =
-            Arc::new(Shared { stop: AtomicBool::new(false), handler, controls, open: Mutex::default() });
+            Shared { stop: AtomicBool::new(false), handler, controls, takes, open: Mutex::default() };
+        let shared = Arc::new(shared);
         let acceptor = std::thread::spawn({
             let shared = Arc::clone(&shared);
             move || shared.accept(&listener)
@@ -211,6 +221,7 @@ impl Shared {
         let mut reader = BufReader::new(socket);
         while !self.stop.load(Ordering::SeqCst) {
             let Some((mut request, framing)) = read_head(&mut reader)? else { return Ok(()) };
+            (self.takes)(&mut request);
             let close = request.header("connection").is_some_and(|v| v.eq_ignore_ascii_case("close"));
             let verdict = self.controls.rules.judge(&request);
             if request.header("expect").is_some_and(|v| v.eq_ignore_ascii_case("100-continue")) {

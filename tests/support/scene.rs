@@ -72,6 +72,10 @@ impl Scene {
         let run =
             run.args(self.feed.flags()).args(["--forge", self.flavor.name()]).env("UPLINKER_TOKEN", TOKEN);
         let run = if self.flavor == Flavor::Signing { run.env("UPLINKER_COMMITS", "api") } else { run };
+        let run = match self.flavor {
+            Flavor::DotCom => run.args(["--github-api-url", &self.github.api()]),
+            _ => run,
+        };
         if self.renders { run.env("UPLINKER_HELM", helm()) } else { run }
     }
 

@@ -41,6 +41,8 @@ use super::{
 /// The fake, listening.
 pub struct GitHub {
     server: Server,
+    /// The host of the API, where that is another one.
+    beside: Option<Server>,
     state: Arc<Mutex<State>>,
     controls: Arc<Controls>,
     home: TempDir,
@@ -55,6 +57,17 @@ struct Host {
 
 /// Git's access decided by the same tokens and settings.
 struct TokenDoor(Arc<Mutex<State>>);
+
+/// Marks what came by the host of the API.
+const BESIDE: &str = "X-Of-Api";
+
+/// Takes a request to the host of the API for one to the API beside the repositories of the main one, where that would be.
+fn of_api(request: &mut Request, main: &str) {
+    let root = if request.path == "/graphql" { "/api" } else { "/api/v3" };
+    request.path.insert_str(0, root);
+    request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("host"));
+    request.headers.extend([("Host".to_owned(), main.to_owned()), (BESIDE.to_owned(), "yes".to_owned())]);
+}
 
 // === impl GitHub ===
 
@@ -72,8 +85,13 @@ impl GitHub {
         controls.log.record_to(flavor.recorder());
         let door = Arc::new(TokenDoor(Arc::clone(&state)));
         let host = Host { flavor, git: GitBackend::new(home.path(), door), state: Arc::clone(&state) };
-        let server = Server::start(Arc::new(host), Arc::clone(&controls));
-        Self { server, state, controls, home }
+        let host = Arc::new(host);
+        let server = Server::start(Arc::clone(&host) as Arc<dyn Handler>, Arc::clone(&controls));
+        let beside = (flavor == Flavor::DotCom).then(|| {
+            let main = server.address().to_string();
+            Server::start_taking(host, Arc::clone(&controls), Box::new(move |request| of_api(request, &main)))
+        });
+        Self { server, beside, state, controls, home }
     }
 
     /// Makes the private repository `owner/name` with one commit on `main`.
@@ -166,9 +184,9 @@ impl GitHub {
         format!("{}/{name}.git", self.server.url())
     }
 
-    /// Returns the root of the API, as on GitHub Enterprise.
+    /// Returns the root of the API: a host of its own, or below the host, as on GitHub Enterprise.
     pub fn api(&self) -> String {
-        format!("{}/api/v3", self.server.url())
+        self.beside.as_ref().map_or_else(|| format!("{}/api/v3", self.server.url()), Server::url)
     }
 
     /// Returns the server below, for raw requests.
@@ -205,6 +223,9 @@ impl Handler for Host {
     fn handle(&self, request: &Request) -> Response {
         if GitBackend::takes(request) {
             return self.moved(request).unwrap_or_else(|| self.git.handle(request));
+        }
+        if self.flavor == Flavor::DotCom && request.header(BESIDE).is_none() {
+            return Response::text(404, "The API is elsewhere.");
         }
         self.flavor.answer(&mut self.state.lock().expect("no poison"), request)
     }
