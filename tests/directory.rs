@@ -1,6 +1,9 @@
 //! The table of pull requests where the forge is a folder: a person merges a branch, or writes into `pull.json` and `body.md`.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -10,6 +13,7 @@ use crate::support::{
     process::{Home, Run},
     repo::{ADA, BEN, BareRepo, EPOCH, put},
     scene::{DATA_PLANE, PLATFORM, releases},
+    ssh_server::SshServer,
 };
 
 /// Proxies stay out of it.
@@ -317,6 +321,32 @@ fn what_was_merged_is_taken_back_by_a_proposal() {
     assert_eq!(world.count(), 2);
     world.publish(4);
     world.says(&["edge-26.8.2 → edge-26.8.4: opened "]);
+}
+
+#[test]
+fn a_remote_behind_ssh_is_proposed_to_with_the_key_that_is_named() {
+    let world = World::configured(IGNORED);
+    let server = SshServer::start();
+    let list = world.home.path().join("known");
+    fs::write(&list, server.known_host()).unwrap();
+    let url = server.url(world.repo.path());
+    let command = |name: &str, more: &[&str]| {
+        let run = world.home.run([name, &url]).args(more);
+        run.arg("--ssh-key-file").arg(server.key()).env("UPLINKER_SSH_KNOWN_HOSTS", &list)
+    };
+    let run = |known: &Path| {
+        let run = command("run", &["--forge", "directory:proposals"]).args(world.feed.flags());
+        run.env("UPLINKER_SSH_KNOWN_HOSTS", known).done()
+    };
+    let _ = run(&list).exits(0).prints(&["edge-26.8.2 → edge-26.8.3: opened "]);
+    assert!(world.repo.tip(PLATFORM).is_some());
+    let _ = run(&list).exits(0).prints(&["nothing to do"]);
+    let _ = command("pins", &[]).done().exits(0).prints(&["linkerd/crds.yaml:"]);
+    let _ = command("verify", &["--charts-url", "off"]).done().exits(0);
+    // Who cannot be told from somebody else is not talked to.
+    let other = world.home.path().join("other");
+    fs::write(&other, server.false_host()).unwrap();
+    let _ = run(&other).exits(2).complains(&["known hosts"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
 use crate::{
     linkerd::EdgeVersion,
     release::{self},
+    repo::git::SshOptions,
     report::Format,
     sys::{
         env::{self, Environment},
@@ -66,6 +67,8 @@ pub(super) struct AccessArgs {
     /// A file with the token [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
     #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub ssh: SshArgs,
     /// The id, or the client id, of a GitHub App: its installation's tokens are used, whatever token is given
     #[arg(long, env = env::GITHUB_APP_ID, hide_env_values = true, value_name = "ID")]
     pub github_app_id: Option<String>,
@@ -79,6 +82,17 @@ pub(super) struct AccessArgs {
     /// they are not signed]
     #[arg(long, env = env::SIGNING_KEY_FILE, hide_env_values = true, value_name = "FILE")]
     pub signing_key_file: Option<PathBuf>,
+}
+
+/// Who we are and whom we talk to, where a remote is reached by SSH.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct SshArgs {
+    /// A file with the private key for remotes by SSH, without a passphrase [default: those of the SSH agent]
+    #[arg(long, env = env::SSH_KEY_FILE, hide_env_values = true, value_name = "FILE")]
+    ssh_key_file: Option<PathBuf>,
+    /// The list of the servers' keys, as ssh-keyscan prints it; others are refused [default: the user's own known_hosts]
+    #[arg(long, env = env::SSH_KNOWN_HOSTS, hide_env_values = true, value_name = "FILE")]
+    ssh_known_hosts: Option<PathBuf>,
 }
 
 /// Where releases are learnt from, and how the network is used.
@@ -192,6 +206,15 @@ fn release(text: &str) -> Result<EdgeVersion, String> {
         Some(near) => format!("{error}; did you mean `{near}`?"),
         None => error.to_string(),
     })
+}
+
+// === impl SshArgs ===
+
+impl SshArgs {
+    /// Returns what the remote is given.
+    pub fn options(self) -> SshOptions {
+        SshOptions { key_file: self.ssh_key_file, known_hosts: self.ssh_known_hosts }
+    }
 }
 
 // === impl RepositoryArgs ===

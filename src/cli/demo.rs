@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     release::{SourceSetting, Sources},
+    repo::git::SshOptions,
     sys::env,
 };
 
@@ -65,6 +66,7 @@ fn prepare(args: DemoArgs) -> Result<Demo, Error> {
         repository: Repository::Path(remote),
         forge: ForgeSettings::directory(directory.join("proposals")),
         token: None,
+        ssh: SshOptions::default(),
         app: None,
         forge_signs: false,
         signing_key: None,

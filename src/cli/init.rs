@@ -17,6 +17,7 @@ use gates::Gates;
 use crate::{
     config,
     pins::PinKind,
+    repo::git::SshOptions,
     report::PinsReport,
     sys::{env, files},
 };
@@ -76,6 +77,7 @@ pub(super) fn execute(args: &InitArgs, context: &Context) -> Result<Exit, Error>
     let request = PinsRequest {
         repository: Repository::Path(args.path.clone()),
         token: None,
+        ssh: SshOptions::default(),
         ca_file: None,
         cache_dir: None,
         to: None,

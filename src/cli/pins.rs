@@ -6,7 +6,7 @@ use clap::{Args, builder::BoolishValueParser};
 
 use super::{
     Context, Error, Exit,
-    args::{HelmArgs, ToArgs},
+    args::{HelmArgs, SshArgs, ToArgs},
     request::{self, HelmChoice, PinsRequest, Repository},
     session,
 };
@@ -27,6 +27,8 @@ pub(super) struct PinsArgs {
     /// A file with the token, for a URL [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
     #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    #[command(flatten)]
+    ssh: SshArgs,
     /// A PEM file with certificate authorities beside the system's
     #[arg(long, env = env::CA_FILE, hide_env_values = true, value_name = "FILE")]
     ca_file: Option<PathBuf>,
@@ -76,6 +78,7 @@ fn request(args: PinsArgs, context: &Context) -> Result<PinsRequest, Error> {
     Ok(PinsRequest {
         repository,
         token,
+        ssh: args.ssh.options(),
         ca_file: args.ca_file,
         cache_dir,
         to: args.to.to,

@@ -20,7 +20,7 @@ use crate::{
     linkerd::EdgeVersion,
     propose::forge::github::App,
     release::{BadMirror, Mirror, SourceSetting, Sources},
-    repo::git::{KeyError, SigningKey},
+    repo::git::{KeyError, SigningKey, SshOptions},
     sys::{
         env::{self, Environment},
         secrets::{self, Token, without_userinfo},
@@ -39,6 +39,8 @@ pub struct RunRequest {
     pub forge: ForgeSettings,
     /// The token for Git and the forge.
     pub token: Option<Token>,
+    /// Key and known hosts for SSH.
+    pub ssh: SshOptions,
     /// The GitHub App that gives tokens in its place.
     pub app: Option<Arc<App>>,
     /// Whether the forge is to make commits, where it signs them.
@@ -71,6 +73,8 @@ pub struct PinsRequest {
     pub repository: Repository,
     /// The token for Git.
     pub token: Option<Token>,
+    /// Key and known hosts for SSH.
+    pub ssh: SshOptions,
     /// Certificate authorities and the cache.
     pub ca_file: Option<PathBuf>,
     /// The cache's folder; `None` keeps nothing on disk.
@@ -88,6 +92,8 @@ pub struct VerifyRequest {
     pub repository: Repository,
     /// The token for Git.
     pub token: Option<Token>,
+    /// Key and known hosts for SSH.
+    pub ssh: SshOptions,
     /// The chart index and the cache.
     pub network: Network,
     /// What renders charts.
@@ -145,6 +151,7 @@ impl RunRequest {
             repository,
             forge: ForgeSettings::of(access, environment)?,
             token: Token::find(access.token_file.as_deref(), environment)?,
+            ssh: access.ssh.clone().options(),
             app: app(access, environment)?,
             forge_signs: access.commits == CommitsArg::Api,
             signing_key: signing_key(access, environment)?,

@@ -32,7 +32,7 @@ use crate::{
     release::{self, Catalog, FeedState, Purpose, SourceSetting, Sources},
     repo::{
         GitError, Remote, Tree, Upstream,
-        git::{GitRemote, LocalHead, RemoteOptions, check_path, open_path},
+        git::{GitRemote, LocalHead, RemoteOptions, SshOptions, check_path, open_path},
     },
     report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, StatusReport, VerifyReport},
     sys::{
@@ -214,7 +214,7 @@ impl<'t> Session<'t> {
 
     /// Every pin and every skip of a remote.
     fn pins(&self, url: &str, request: &PinsRequest) -> Result<PinsReport, Error> {
-        let options = reading(request.cache_dir.as_deref(), request.token.as_ref());
+        let options = reading(request.cache_dir.as_deref(), request.token.as_ref(), &request.ssh);
         let remote = GitRemote::open(url, options, &self.http)?;
         list_pins(request, |helm| {
             default_branch(&remote, |tree| pipeline::pins(tree, request.to, helm.clone()))
@@ -237,7 +237,8 @@ impl<'t> Session<'t> {
         let report = match &request.repository {
             Repository::Path(path) => verify(&open_path(path)?.tree)?,
             Repository::Remote(url) => {
-                let options = reading(request.network.cache_dir.as_deref(), request.token.as_ref());
+                let cache = request.network.cache_dir.as_deref();
+                let options = reading(cache, request.token.as_ref(), &request.ssh);
                 let remote = GitRemote::open(url.as_str(), options, &self.http)?;
                 default_branch(&remote, verify)?
             }
@@ -305,8 +306,8 @@ impl<'t> Session<'t> {
             Some(Forge::Directory(_)) | None => None,
         };
         let signing_key = request.signing_key.clone();
-        let options =
-            RemoteOptions { user, signing_key, ..reading(request.network.cache_dir.as_deref(), token) };
+        let cache = request.network.cache_dir.as_deref();
+        let options = RemoteOptions { user, signing_key, ..reading(cache, token, &request.ssh) };
         Ok(GitRemote::open(url, options, &self.http)?)
     }
 
@@ -330,9 +331,9 @@ impl<'t> Session<'t> {
 }
 
 /// What it takes to read a remote.
-fn reading(cache: Option<&Path>, token: Option<&Token>) -> RemoteOptions {
+fn reading(cache: Option<&Path>, token: Option<&Token>, ssh: &SshOptions) -> RemoteOptions {
     let (cache, token) = (cache.map(|dir| dir.join("git")), token.map(Token::secret));
-    RemoteOptions { cache, token, ..RemoteOptions::default() }
+    RemoteOptions { cache, token, ssh: ssh.clone(), ..RemoteOptions::default() }
 }
 
 /// Reads the tip of the remote's default branch, once more where the cache was damaged.

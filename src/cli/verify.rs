@@ -6,7 +6,7 @@ use clap::{Args, builder::BoolishValueParser};
 
 use super::{
     Context, Error, Exit,
-    args::HelmArgs,
+    args::{HelmArgs, SshArgs},
     request::{HelmChoice, Network, Repository, VerifyRequest},
     session::Session,
 };
@@ -33,6 +33,8 @@ pub(super) struct VerifyArgs {
     /// A file with the token, for a URL [default: UPLINKER_TOKEN, then GITHUB_TOKEN]
     #[arg(long, env = env::TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    #[command(flatten)]
+    ssh: SshArgs,
     /// The Helm index that serves the charts: a URL, or file://...; or a registry, oci://HOST/PATH
     #[arg(long, env = env::CHARTS_URL, hide_env_values = true, value_name = "URL", default_value = release::CHARTS)]
     charts_url: String,
@@ -82,5 +84,6 @@ fn request(args: VerifyArgs, context: &Context) -> Result<VerifyRequest, Error> 
     };
     let cache = (args.cache_dir, args.no_cache);
     let network = Network::of_charts(&args.charts_url, cache, args.ca_file, &context.environment)?;
-    Ok(VerifyRequest { repository, token, network, helm: HelmChoice::of(args.helm) })
+    let (ssh, helm) = (args.ssh.options(), HelmChoice::of(args.helm));
+    Ok(VerifyRequest { repository, token, ssh, network, helm })
 }

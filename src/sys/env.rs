@@ -37,6 +37,10 @@ pub const GITHUB_APP_ID: &str = "UPLINKER_GITHUB_APP_ID";
 pub const GITHUB_APP_KEY: &str = "UPLINKER_GITHUB_APP_KEY";
 /// The file with that key.
 pub const GITHUB_APP_KEY_FILE: &str = "UPLINKER_GITHUB_APP_KEY_FILE";
+/// The file with the key for SSH.
+pub const SSH_KEY_FILE: &str = "UPLINKER_SSH_KEY_FILE";
+/// The list of known hosts.
+pub const SSH_KNOWN_HOSTS: &str = "UPLINKER_SSH_KNOWN_HOSTS";
 /// How commits are made.
 pub const COMMITS: &str = "UPLINKER_COMMITS";
 /// The key that signs commits.
@@ -160,6 +164,16 @@ pub const VARIABLES: &[Variable] = &[
         "The token for Git and the forge. There is no flag, as other users of a machine can read a command line.",
     ),
     flag(TOKEN_FILE, "--token-file", "A file with the token."),
+    flag(
+        SSH_KEY_FILE,
+        "--ssh-key-file",
+        "A file with the private key for remotes by SSH, without a passphrase; without it the SSH agent is asked.",
+    ),
+    flag(
+        SSH_KNOWN_HOSTS,
+        "--ssh-known-hosts",
+        "The list of the servers' keys, as `ssh-keyscan` prints it; without it that of the user.",
+    ),
     flag(
         GITHUB_APP_ID,
         "--github-app-id",

@@ -215,7 +215,7 @@ fn api_url(what: &str, text: &str) -> Result<Url, Error> {
 #[cfg(test)]
 mod tests {
     use super::{super::remote::Repository, *};
-    use crate::cli::args::CommitsArg;
+    use crate::cli::args::{CommitsArg, SshArgs};
 
     fn remote(text: &str) -> RemoteUrl {
         RemoteUrl::parse(text).unwrap()
@@ -231,6 +231,7 @@ mod tests {
             github_api_url: api.map(str::to_owned),
             forge_api_url: None,
             token_file: None,
+            ssh: SshArgs::default(),
             github_app_id: None,
             github_app_key_file: None,
             commits: CommitsArg::Git,

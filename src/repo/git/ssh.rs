@@ -7,13 +7,14 @@ use std::path::PathBuf;
 
 use base64::Engine;
 use git2::{CertificateCheckStatus, Cred, CredentialType, Error, ErrorClass, ErrorCode, RemoteCallbacks};
+use openssl::{hash::MessageDigest, pkey::PKey, sign::Signer};
 
 /// What the operator gives for SSH.
 #[derive(Clone, Debug, Default)]
 pub struct SshOptions {
     /// A private key without a passphrase; without it the SSH agent is asked.
     pub key_file: Option<PathBuf>,
-    /// A list of known hosts (names in plain text, not hashed); without it the user's own list holds.
+    /// A list of known hosts; without it the user's own list holds.
     pub known_hosts: Option<PathBuf>,
 }
 
@@ -32,7 +33,7 @@ impl SshOptions {
             // libgit2 asks again after each refusal, without end.
             asked += 1;
             if asked > 1 {
-                let reason = "no SSH key was accepted; give a key file, or an agent with a key that may read and write";
+                let reason = "no SSH key was accepted; name one that may read and write with `--ssh-key-file`, or load it into the SSH agent";
                 return Err(Error::new(ErrorCode::Auth, ErrorClass::Ssh, reason));
             }
             match &key_file {
@@ -76,10 +77,10 @@ fn is_known(list: &str, host: &str, port: u16, key: &[u8]) -> bool {
             continue;
         };
         let listed = base64::engine::general_purpose::STANDARD.decode(listed);
-        if line.starts_with(['#', '@', '|']) || !listed.is_ok_and(|listed| listed == key) {
+        if line.starts_with(['#', '@']) || !listed.is_ok_and(|listed| listed == key) {
             continue;
         }
-        if hosts.split(',').any(|listed| listed.eq_ignore_ascii_case(&name)) {
+        if hosts.split(',').any(|listed| listed.eq_ignore_ascii_case(&name) || is_hash_of(listed, &name)) {
             if revoked {
                 return false;
             }
@@ -87,6 +88,20 @@ fn is_known(list: &str, host: &str, port: u16, key: &[u8]) -> bool {
         }
     }
     known
+}
+
+/// Tells whether a list has a name as `HashKnownHosts` writes it: `|1|salt|HMAC-SHA1 of the name`.
+fn is_hash_of(listed: &str, name: &str) -> bool {
+    let decoded = |text: &str| base64::engine::general_purpose::STANDARD.decode(text).ok();
+    let parts = listed.strip_prefix("|1|").and_then(|rest| rest.split_once('|'));
+    let Some((Some(salt), Some(hash))) = parts.map(|(salt, hash)| (decoded(salt), decoded(hash))) else {
+        return false;
+    };
+    let hashed = || {
+        let key = PKey::hmac(&salt)?;
+        Signer::new(MessageDigest::sha1(), &key)?.sign_oneshot_to_vec(name.to_lowercase().as_bytes())
+    };
+    hashed().is_ok_and(|hashed| hashed == hash)
 }
 
 #[cfg(test)]
@@ -118,6 +133,19 @@ mod tests {
         ] {
             assert!(!known(&list, host, port), "{host}:{port}");
         }
+    }
+
+    #[test]
+    fn hashed_names_are_read_as_openssh_writes_them() {
+        let list = format!(
+            "|1|pE+l0i94KUTgvW/oWIAymTAhyGw=|B/t+tq1pwKwfZfEU2Qw9LC4t5MA= ssh-ed25519 {KEY}\n\
+             |1|OY2n2/I/HuYHNJijdCElr+KYUJE=|888Uz+rNs4vAMpGZZM2rjJ1ZsyA= ssh-ed25519 AAAA\n"
+        );
+        assert!(known(&list, "git.example.com", 22) && known(&list, "Git.Example.com", 22));
+        assert!(!known(&list, "git.example.com", 2222), "that port has another key");
+        assert!(!known(&list, "example.com", 22));
+        let revoked = format!("{list}@revoked {list}");
+        assert!(!known(&revoked, "git.example.com", 22));
     }
 
     #[test]
