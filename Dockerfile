@@ -1,6 +1,8 @@
 # Two stages build static binaries, of uplinker and of Helm; the image holds them, a certificate bundle and two folders to
 # write to, nothing else.
 FROM rust:1.95-alpine AS build
+# Alpine keeps no older versions, so that pinned ones would soon build nothing; nothing of these packages is in the image but the bundle.
+# hadolint ignore=DL3018
 RUN apk add --no-cache build-base perl make linux-headers ca-certificates
 WORKDIR /src
 COPY . .
