@@ -166,13 +166,18 @@ fn plan_once(
     let survey = operator.survey(base.tree(), &config, forge)?;
     let landed = OnRemote::new(remote, forge, &base, &config);
     let mut drafts = draft_all(&survey, &base, operator, &landed, None)?;
-    let mut lists = landed.into_lists();
+    let (mut lists, mut notes) = (landed.into_lists(), Vec::new());
     if let Some(forge) = forge {
         let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
-        drafts.extend(proposing.gone(&drafts, &mut lists)?);
-        drafts.iter_mut().try_for_each(|draft| proposing.dry_run(draft, &mut lists))?;
+        let gone = proposing.left(&mut drafts, &mut lists)?;
+        drafts.extend(gone);
+        for draft in &mut drafts {
+            notes.extend(proposing.dry_run(draft, &mut lists)?);
+        }
     }
-    Ok(survey.report(&base, reports(drafts), operator.to))
+    let mut report = survey.report(&base, reports(drafts), operator.to);
+    report.notes.extend(notes);
+    Ok(report)
 }
 
 /// Says where every target stands, for the commit that HEAD names in a clone.
@@ -279,11 +284,12 @@ fn pass(remote: &dyn Upstream, forge: &dyn Forge, operator: &Operator<'_>) -> Re
     let mut drafts = draft_all(&survey, &base, operator, &landed, Some(&warm))?;
     let mut lists = landed.into_lists();
     let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
-    drafts.extend(proposing.gone(&drafts, &mut lists)?);
+    // What is left of other names goes first, so that nothing is open twice.
+    let mut gone = proposing.left(&mut drafts, &mut lists)?;
     let merging =
         Merging { base: &base, config: &config, targets: &survey.targets, forge, now: operator.now };
     let (mut notes, mut refused) = (Vec::new(), None);
-    for draft in &mut drafts {
+    for draft in gone.iter_mut().chain(&mut drafts) {
         (operator.progress)(&format!("proposing {}", draft.report.target));
         match proposing.apply(draft, &mut lists) {
             Ok(more) => notes.extend(more),
@@ -298,6 +304,7 @@ fn pass(remote: &dyn Upstream, forge: &dyn Forge, operator: &Operator<'_>) -> Re
     for draft in &mut drafts {
         notes.extend(merging.apply(draft)?);
     }
+    drafts.extend(gone);
     let mut report = survey.report(&base, reports(drafts), operator.to);
     report.writes = true;
     report.notes.extend(notes);
@@ -333,8 +340,9 @@ pub fn roll_back(
             rollback::first(&survey, wanted.target, &base.branch, operator, &landed)?;
         let mut lists = landed.into_lists();
         let proposing = Proposing { base: &base, config: &config, catalog: operator.catalog, remote, forge };
+        proposing.left(std::slice::from_mut(&mut draft), &mut lists)?;
         match wanted.dry_run {
-            true => proposing.dry_run(&mut draft, &mut lists)?,
+            true => notes.extend(proposing.dry_run(&mut draft, &mut lists)?),
             false => notes.extend(proposing.apply(&mut draft, &mut lists)?),
         }
         let mut report = survey.report(&base, reports(vec![draft]), None);

@@ -27,6 +27,10 @@ macro_rules! rows {
         mod play;
         #[path = "../lifecycle/promoted.rs"]
         mod promoted;
+        #[path = "../lifecycle/refused.rs"]
+        mod refused;
+        #[path = "../lifecycle/renamed.rs"]
+        mod renamed;
         #[path = "../lifecycle/restarts.rs"]
         mod restarts;
         #[path = "../lifecycle/rollback.rs"]

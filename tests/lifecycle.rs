@@ -20,6 +20,8 @@ mod people;
 mod planned;
 mod play;
 mod promoted;
+mod refused;
+mod renamed;
 mod restarts;
 mod rollback;
 mod rules;

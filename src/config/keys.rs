@@ -136,7 +136,12 @@ pub const KEYS: &[Key] = &[
         "Files that move together: an environment, a cluster. Without them all go together, and an [installation](#targets) \
          that cannot go along has a target of its own; with `auto` each installation has one.",
     ),
-    key("targets[].name", Shape::Text(Text::Name), "required", "Its name, as shown in branches and titles."),
+    key(
+        "targets[].name",
+        Shape::Text(Text::Name),
+        "required",
+        "Its name, as shown in branches and titles. A new one [begins anew](promotion.md#where-everything-stands).",
+    ),
     key(
         "targets[].paths",
         Shape::Texts(Text::Glob),
@@ -363,7 +368,8 @@ pub const KEYS: &[Key] = &[
         "branch.prefix",
         Shape::Text(Text::Branch),
         "`uplinker/`",
-        "What the branches begin with; ends with `/` or `-`. The program writes to no other branch.",
+        "What the branches begin with; ends with `/` or `-`. The program writes to no other branch. A new one [begins \
+         anew](promotion.md#where-everything-stands).",
     ),
     key(
         "branch.history",

@@ -3,6 +3,7 @@
 use crate::{
     config::{self, Config},
     pipeline::{Error, Operator},
+    propose,
     repo::{
         CommitInfo, Refs, Tree, Upstream,
         git::{LocalClone, LocalHead},
@@ -60,6 +61,12 @@ impl Base {
             tree: Box::new(tree),
         };
         (base, clone)
+    }
+
+    /// Returns the branches that may be of a target's stage, under whatever prefix.
+    pub fn branches_like_ours(&self) -> impl Iterator<Item = &str> {
+        let all = self.refs.branches.keys().map(String::as_str);
+        all.filter(|branch| *branch != self.branch && propose::is_like_a_branch(branch))
     }
 
     /// Returns the content of the tip.

@@ -203,7 +203,7 @@ impl Case<'_> {
         let back = LookBack { case: *self, landed, floor: Bound::Included(*version), now };
         let waits = !data_plane.after.is_zero();
         let landed = match waits {
-            true => landed.since(release, &target.target, &survey.inventory)?,
+            true => landed.since(release, &target.target, &survey.inventory, now)?,
             false => None,
         };
         let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };

@@ -3,6 +3,7 @@
 use crate::{
     config::{Fields, OnBlock, Wording},
     explain::{Basis, Content, FoundOut},
+    linkerd::EdgeVersion,
     pins::{Inventory, Pin, Stage},
     pipeline::{
         Error,
@@ -27,6 +28,18 @@ pub(super) struct Draft {
     pub wanted: Option<Wanted>,
     /// The charts that move.
     pub charts: Vec<String>,
+    /// The pull requests for it that are open from branches under another prefix.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// A pull request of ours whose branch is under another prefix than ours are now.
+pub(super) struct Elsewhere {
+    /// The branch.
+    pub branch: String,
+    /// The number.
+    pub number: u64,
+    /// The release that it takes back, where it does.
+    pub undoes: Option<EdgeVersion>,
 }
 
 /// A plan with what was made of it.
@@ -68,7 +81,7 @@ impl Draft {
             kept: None,
             outcome: None,
         };
-        Self { report, wanted: None, charts: Vec::new() }
+        Self { report, wanted: None, charts: Vec::new(), elsewhere: Vec::new() }
     }
 
     /// Notes what became of it, or what would; without a pull request to carry it, there is no proposal.
@@ -163,7 +176,7 @@ impl Drafting<'_> {
         charts.dedup();
         let draft = self.case.without_proposal(StageDecision::Propose(Box::new(plan)));
         let report = StageReport { changes, findings, proposal: Some(proposal), ..draft.report };
-        Ok(Draft { report, wanted: Some(wanted), charts })
+        Ok(Draft { report, wanted: Some(wanted), charts, elsewhere: Vec::new() })
     }
 
     /// Returns what the text was made from; nothing where something else had a part in it.

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::HashMap};
 use jiff::Timestamp;
 
 use crate::{
-    config::{Config, TargetConfig},
+    config::Config,
     explain::{CheckBox, Marker, Ticks, marker},
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, Stage},
@@ -17,7 +17,7 @@ use crate::{
     plan::{self, Target},
     policy::StatusCheck,
     propose::{
-        self,
+        self, Held,
         forge::{Forge, PullRequest, PullState},
     },
     repo::{CommitId, RepoPath, Stretch, Tree, Upstream, git::LocalClone},
@@ -30,8 +30,8 @@ const LONG_AGO: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// Tells since when a target's control plane has been at a release.
 pub(super) trait Landed {
-    /// Returns since when a pin has stood where it stands; `None` where nothing tells.
-    fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error>;
+    /// Returns the commits since a pin has stood where it stands; `None` where nothing tells.
+    fn stands(&self, pin: &Pin) -> Result<Option<Stretch>, Error>;
 
     /// Returns the last commit of the base branch.
     fn tip(&self) -> CommitId;
@@ -88,12 +88,17 @@ pub(super) trait Landed {
         release: EdgeVersion,
         target: &Target,
         inventory: &Inventory,
+        now: Timestamp,
     ) -> Result<Option<Timestamp>, Error> {
         if let Some(at) = self.merged(target, release)? {
             return Ok(Some(at));
         }
-        let times = pins(release, target, inventory).map(|pin| self.stands(pin));
-        times.collect::<Result<Vec<_>, _>>().map(|times| times.into_iter().flatten().max())
+        let mut last = None;
+        for pin in pins(release, target, inventory) {
+            let came = self.stands(pin)?.map(|came| came.not_before_its_parents(came.since, now));
+            last = last.max(came);
+        }
+        Ok(last)
     }
 }
 
@@ -126,7 +131,7 @@ pub(super) struct OnRemote<'a> {
 type Said = Result<Vec<StatusCheck>, String>;
 
 impl Landed for InHistory<'_> {
-    fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error> {
+    fn stands(&self, pin: &Pin) -> Result<Option<Stretch>, Error> {
         Ok(self.0.landed(&pin.path, &pin.value)?)
     }
 
@@ -174,21 +179,15 @@ impl<'a> OnRemote<'a> {
         Ok(all.filter(|pull| self.leads_to_base(pull)).cloned().collect())
     }
 
-    /// Returns the open pull requests of a target's stage, none without a branch; those of all other branches of ours are
+    /// Returns the open pull requests of a target's stage, none without a branch; those of all other branches like ours are
     /// listed in the same request.
-    pub fn open_of(
-        &self,
-        target: &str,
-        stage: Stage,
-        targets: &[TargetConfig],
-    ) -> Result<Vec<PullRequest>, Error> {
+    pub fn open_of(&self, target: &str, stage: Stage) -> Result<Vec<PullRequest>, Error> {
         let own = self.branch(target, stage);
         if !self.is_there(&own) {
             return Ok(Vec::new());
         }
-        let stages = [Stage::Platform, Stage::DataPlane];
-        let all = targets.iter().flat_map(|t| stages.map(|stage| self.branch(&t.target.name, stage)));
-        let others: Vec<String> = all.filter(|branch| *branch != own && self.is_there(branch)).collect();
+        let others = self.base.branches_like_ours().filter(|branch| *branch != own);
+        let others: Vec<String> = others.map(str::to_owned).collect();
         let Some(forge) = self.forge else { return Ok(Vec::new()) };
         let mut lists = self.lists.borrow_mut();
         Ok(lists.open(forge, &own, &others)?.into_iter().cloned().collect())
@@ -203,6 +202,25 @@ impl<'a> OnRemote<'a> {
         pull.base == self.base.branch
     }
 
+    /// Lists at once what may be for the releases that are due for stages, so that none of their branches is asked about alone.
+    pub fn look_for(&self, due: &[(Case<'_>, EdgeVersion)]) -> Result<(), Error> {
+        let Some(forge) = self.forge else { return Ok(()) };
+        let one = |(case, release): &(Case<'_>, EdgeVersion)| {
+            let published = case.survey.catalog.get(*release).and_then(|release| release.published);
+            (self.branch(&case.target.target.name, case.stage), published)
+        };
+        self.lists.borrow_mut().list_for_what_is_due(forge, due.iter().map(one).collect())
+    }
+
+    /// Says who declined a release of a stage that is due.
+    pub fn declined(&self, case: Case<'_>, release: EdgeVersion) -> Result<Option<Held>, Error> {
+        let Some(forge) = self.forge else { return Ok(None) };
+        let target = case.target.target.name.as_str();
+        let branch = self.branch(target, case.stage);
+        let pulls = self.lists.borrow_mut().for_what_is_due(forge, &branch)?.to_vec();
+        Ok(propose::declined((target, case.stage), release, pulls, |number| forge.closer(number))?)
+    }
+
     /// Tells whether all is there that lies beside a pull request.
     pub fn is_attached(&self, number: u64) -> Result<bool, Error> {
         Ok(self.forge.map_or(Ok(true), |forge| forge.is_attached(number))?)
@@ -215,7 +233,7 @@ impl<'a> OnRemote<'a> {
 }
 
 impl Landed for OnRemote<'_> {
-    fn stands(&self, pin: &Pin) -> Result<Option<Timestamp>, Error> {
+    fn stands(&self, pin: &Pin) -> Result<Option<Stretch>, Error> {
         let Base { branch, tip, .. } = self.base;
         Ok(self.remote.landed(branch, tip.id, &pin.path, &pin.value)?)
     }
@@ -284,14 +302,14 @@ impl Landed for OnRemote<'_> {
     }
 
     fn open_release(&self, case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
-        let open = self.open_of(&case.target.target.name, case.stage, &case.survey.targets)?;
+        let open = self.open_of(&case.target.target.name, case.stage)?;
         let markers =
             open.iter().filter(|pull| self.leads_to_base(pull)).filter_map(|p| marker::read(&p.body));
         Ok(markers.map(|marker| marker.release).max())
     }
 
     fn goes_back(&self, case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
-        let open = self.open_of(&case.target.target.name, case.stage, &case.survey.targets)?;
+        let open = self.open_of(&case.target.target.name, case.stage)?;
         let markers =
             open.iter().filter(|pull| self.leads_to_base(pull)).filter_map(|p| marker::read(&p.body));
         Ok(markers.filter(|marker| !marker.closing).find_map(|marker| marker.undoes))
@@ -314,7 +332,8 @@ impl Landed for OnRemote<'_> {
         if open.iter().any(|pull| self.leads_to_base(pull) && goes_no_further(pull, release)) {
             return Ok(Vec::new());
         }
-        let merged = lists.all(forge, &branch)?.iter().filter(|p| p.state == PullState::Merged);
+        let all = lists.for_what_is_due(forge, &branch)?;
+        let merged = all.iter().filter(|p| p.state == PullState::Merged);
         let ours = |pull: &PullRequest| {
             let marker =
                 marker::read(&pull.body).filter(|m| m.target == target.name && m.stage == stage.name())?;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use crate::{
     explain::marker,
     linkerd::EdgeVersion,
@@ -13,6 +15,8 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Lists {
     all: BTreeMap<String, Vec<PullRequest>>,
+    /// Of branches for which all is listed that was touched since the release was published that is due for them.
+    recent: BTreeMap<String, Vec<PullRequest>>,
     open: OpenPulls,
     /// Whether more is open than one request lists.
     too_many: bool,
@@ -26,12 +30,52 @@ impl Lists {
         self.all.contains_key(branch) || self.open.contains_key(branch)
     }
 
+    /// Tells whether more is open than one request lists, so that each branch is asked about alone.
+    pub fn too_many(&self) -> bool {
+        self.too_many
+    }
+
     /// Returns all pull requests of a branch.
     pub fn all(&mut self, forge: &dyn Forge, branch: &str) -> Result<&[PullRequest], Error> {
         if !self.all.contains_key(branch) {
             self.all.insert(branch.to_owned(), forge.pulls(branch)?);
         }
         Ok(self.all.get(branch).map_or(&[], Vec::as_slice))
+    }
+
+    /// Returns what may be for the release that is due for a branch, or for a newer one: all of its pull requests, where they
+    /// were not listed for that.
+    pub fn for_what_is_due(&mut self, forge: &dyn Forge, branch: &str) -> Result<&[PullRequest], Error> {
+        if self.recent.contains_key(branch) {
+            return Ok(self.recent.get(branch).map_or(&[], Vec::as_slice));
+        }
+        self.all(forge, branch)
+    }
+
+    /// Lists what was touched last of branches for which a release is due, in one request, where the forge has such a request.
+    /// What is for a release was touched since that was published; so a list that goes back to before it has all of it.
+    pub fn list_for_what_is_due(
+        &mut self,
+        forge: &dyn Forge,
+        due: Vec<(String, Option<Timestamp>)>,
+    ) -> Result<(), Error> {
+        let due: Vec<_> = due.into_iter().filter(|(branch, _)| !self.all.contains_key(branch)).collect();
+        if due.len() < 2 {
+            return Ok(());
+        }
+        let branches: Vec<String> = due.iter().map(|(branch, _)| branch.clone()).collect();
+        let Some(mut listed) = forge.recent_pulls(&branches)? else { return Ok(()) };
+        for (branch, published) in due {
+            let pulls = listed.pulls.remove(&branch).unwrap_or_default();
+            match listed.since {
+                None => drop(self.all.insert(branch, pulls)),
+                Some(since) if published.is_some_and(|published| since < published) => {
+                    self.recent.insert(branch, pulls);
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Returns the open pull requests of a branch; `beside` are others that will be asked about as well.

@@ -57,8 +57,11 @@ impl Keeping<'_> {
         let mut rows = Standing { survey, operator, landed: &landed, remote: None, history: false }.rows()?;
         for row in &mut rows {
             let of_row = |stage: &&StageReport| stage.target == row.target && stage.stage == row.stage;
-            row.pull_request =
-                report.stages.iter().find(of_row).and_then(|stage| open_pull(stage, survey.dialect));
+            let Some(stage) = report.stages.iter().find(of_row) else { continue };
+            row.pull_request = open_pull(stage, survey.dialect);
+            if row.pull_request.is_none() {
+                row.waits = row.waits.take().or_else(|| left(stage));
+            }
         }
         let overview = Overview { status: standing(self.base, operator, rows, None), seen };
         let (body, open) = (overview.body(), !overview.is_current());
@@ -77,14 +80,24 @@ impl Keeping<'_> {
         sha.update(format!("{}\n{newest:?}\n{}\n", env!("CARGO_PKG_VERSION"), self.base.tip.id));
         for stage in &report.stages {
             let pull = open_pull(stage, self.survey.dialect).map(|pull| (pull.number, pull.release));
-            let waits = match &stage.decision {
-                StageDecision::Hold { text, .. } => text.as_str(),
-                _ => "",
-            };
+            let waits = left(stage).unwrap_or_default();
             let release = stage.decision.plan().map(|plan| plan.to);
             sha.update(format!("{} {:?} {release:?} {waits} {pull:?}\n", stage.target, stage.stage));
         }
         sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Says why nothing is proposed for a stage.
+fn left(stage: &StageReport) -> Option<String> {
+    match (&stage.decision, &stage.outcome) {
+        (_, Some(Outcome::LeftAlone { reason, .. })) => Some(reason.clone()),
+        (StageDecision::Hold { text, .. }, _) => Some(text.clone()),
+        (StageDecision::Unplannable { release, reason }, _) => {
+            Some(format!("{release} is not proposed: {reason}"))
+        }
+        (StageDecision::Blocked(plan), _) => Some(format!("{} is not proposed: a check blocks it", plan.to)),
+        (StageDecision::Propose(_), _) => None,
     }
 }
 

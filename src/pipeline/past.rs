@@ -10,9 +10,19 @@ use crate::{
 
 /// What was found of commits: of each what its targets were, in their order.
 #[derive(Default)]
-pub(super) struct Past(RefCell<HashMap<CommitId, Rc<Vec<Was>>>>);
+pub(super) struct Past(RefCell<HashMap<(CommitId, Of), Rc<Vec<Was>>>>);
 
-/// What a target was at one commit.
+/// What is looked at of each target.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Of {
+    /// The stage by which it is told where it is.
+    Leading,
+    /// Its proxies, whether or not they follow.
+    Proxies,
+}
+
+/// What that of a target was at one commit.
+#[derive(Clone, Default)]
 pub(super) struct Was {
     /// The release that all of it was at.
     pub release: Option<EdgeVersion>,
@@ -26,14 +36,14 @@ impl Past {
     /// Returns what targets were at a commit; `look` is asked where that is not known.
     pub fn at(
         &self,
-        commit: CommitId,
+        key: (CommitId, Of),
         look: impl FnOnce() -> Result<Vec<Was>, Error>,
     ) -> Result<Rc<Vec<Was>>, Error> {
-        if let Some(known) = self.0.borrow().get(&commit) {
+        if let Some(known) = self.0.borrow().get(&key) {
             return Ok(Rc::clone(known));
         }
         let was = Rc::new(look()?);
-        self.0.borrow_mut().insert(commit, Rc::clone(&was));
+        self.0.borrow_mut().insert(key, Rc::clone(&was));
         Ok(was)
     }
 }

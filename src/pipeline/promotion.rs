@@ -15,7 +15,13 @@ use crate::{
     config::TargetConfig,
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, PinKind, Reason, Stage},
-    pipeline::{Error, case::Case, landed::Landed, past::Was, survey::Survey},
+    pipeline::{
+        Error,
+        case::Case,
+        landed::Landed,
+        past::{Of, Was},
+        survey::Survey,
+    },
     plan::{self, Target},
     policy::{self, Before, Ran, StatusCheck},
     repo::{self, CommitId, RepoPath},
@@ -95,16 +101,31 @@ fn telling(survey: &Survey<'_>, target: &Target) -> Stage {
     if is_wave { Stage::DataPlane } else { leading(survey, target) }
 }
 
-/// Returns what a target is at. A pod without the annotation that it asks for is nowhere.
+/// Returns what a target is at.
 fn stands(survey: &Survey<'_>, inventory: &Inventory, target: &Target) -> Was {
-    let stage = telling(survey, target);
-    let is_nowhere = stage == Stage::DataPlane
-        && plan::needs(inventory, target, Stage::DataPlane, &survey.options).unnamed;
+    of_stage(inventory, target, telling(survey, target), &survey.options)
+}
+
+/// Returns what the proxies of a target are at, also of those that are left as they are.
+fn proxies(survey: &Survey<'_>, inventory: &Inventory, target: &Target) -> Was {
+    let options = plan::Options { proxies: plan::Proxies::Follow, ..survey.options.clone() };
+    of_stage(inventory, target, Stage::DataPlane, &options)
+}
+
+/// Returns what a stage of a target is at. A pod without the annotation that it asks for is nowhere.
+fn of_stage(inventory: &Inventory, target: &Target, stage: Stage, options: &plan::Options) -> Was {
+    let is_nowhere = stage == Stage::DataPlane && plan::needs(inventory, target, stage, options).unnamed;
     // A control plane that is held has not run what the rest went to.
     let plane = plan::own_control_plane(inventory, target).filter(|_| stage == Stage::Platform);
-    let was = was(inventory, target, stage, &survey.options);
-    let release = was.release.filter(|_| !is_nowhere);
+    let was = was(inventory, target, stage, options);
+    let is_untold = untold(inventory, target, stage).is_some();
+    let release = was.release.filter(|_| !is_nowhere && !is_untold);
     Was { release: release.map(|release| plane.map_or(release, |plane| plane.min(release))), ..was }
+}
+
+/// Names the pin by which nobody can tell what the control plane of a stage runs, whatever the rest of it is pinned to.
+pub(super) fn untold(inventory: &Inventory, target: &Target, stage: Stage) -> Option<String> {
+    if stage == Stage::Platform { plan::untold_control_plane(inventory, target) } else { None }
 }
 
 /// Returns where a target is now.
@@ -113,6 +134,7 @@ pub(super) fn at(survey: &Survey<'_>, target: &TargetConfig, soak: SignedDuratio
         target: target.target.name.clone(),
         soak,
         running: stands(survey, &survey.inventory, &target.target).release,
+        untold: untold(&survey.inventory, &target.target, telling(survey, &target.target)),
         ran: None,
         gates: target.gates.clone(),
     }
@@ -152,7 +174,8 @@ impl LookBack<'_> {
         let survey = self.case.survey;
         let position = survey.targets.iter().position(|target| target.target.name == before.target);
         let Some(position) = position else { return Ok(before) };
-        let stretches = self.stretches(position, |ran| !(self.floor, Bound::Unbounded).contains(&ran))?;
+        let is_enough = |ran| !(self.floor, Bound::Unbounded).contains(&ran);
+        let stretches = self.stretches(position, Of::Leading, is_enough)?;
         let mut ran = policy::ran(stretches.iter().map(|(ran, _)| ran.clone()));
         // What has not run for long enough waits whatever is said.
         let is_old = |ran: &&mut Ran| ran.since.checked_add(before.soak).is_ok_and(|end| end <= self.now);
@@ -167,49 +190,58 @@ impl LookBack<'_> {
         Ok(Before { ran: Some(ran), ..before })
     }
 
-    /// Returns since when all of a target has been at its release.
-    pub fn since(&self, target: &TargetConfig) -> Result<Option<Timestamp>, Error> {
-        Ok(self.now(target)?.last().map(|(ran, _)| ran.since))
+    /// Returns the release that all of a target is at, or of its proxies, and since when; by a commit that is dated ahead of
+    /// now, since now.
+    pub fn standing(
+        &self,
+        target: &TargetConfig,
+        of: Of,
+    ) -> Result<(Option<EdgeVersion>, Option<Timestamp>), Error> {
+        let (release, stretches) = self.now(target, of)?;
+        Ok((release, stretches.last().map(|(ran, _)| ran.since.min(self.now))))
     }
 
     /// Returns the release that all of a target is at, with the status checks of the commits that have had it since.
     pub fn itself(&self, target: &TargetConfig) -> Result<Option<Ran>, Error> {
-        let stretches = self.now(target)?;
+        let (_, stretches) = self.now(target, Of::Leading)?;
         let Some((oldest, _)) = stretches.last() else { return Ok(None) };
         let commits = stretches.iter().flat_map(|(_, commits)| commits.iter().copied()).collect();
         Ok(Some(Ran { checks: self.status_checks(commits)?, ..oldest.clone() }))
     }
 
-    /// Walks back over what a target has been at since it came to its release.
-    fn now(&self, target: &TargetConfig) -> Result<Vec<Stretch>, Error> {
+    /// Returns the release of a target, and walks back over what it has been at since it came there.
+    fn now(&self, target: &TargetConfig, of: Of) -> Result<(Option<EdgeVersion>, Vec<Stretch>), Error> {
         let survey = self.case.survey;
         let own = |other: &TargetConfig| other.target.name == target.target.name;
-        let Some(position) = survey.targets.iter().position(own) else { return Ok(Vec::new()) };
-        let now = stands(survey, &survey.inventory, &target.target).release;
-        self.stretches(position, |release| Some(release) != now)
+        let Some(position) = survey.targets.iter().position(own) else { return Ok((None, Vec::new())) };
+        let now = self.at(self.landed.tip(), position, of)?.release;
+        Ok((now, self.stretches(position, of, |release| Some(release) != now)?))
+    }
+
+    /// Returns what a target was at a commit.
+    fn at(&self, commit: CommitId, position: usize, of: Of) -> Result<Was, Error> {
+        let all = self.case.survey.past.at((commit, of), || self.were(commit, of))?;
+        Ok(all.get(position).cloned().unwrap_or_default())
     }
 
     /// Walks back over what a target has been at, until it is enough.
     fn stretches(
         &self,
         position: usize,
+        of: Of,
         is_enough: impl Fn(EdgeVersion) -> bool,
     ) -> Result<Vec<Stretch>, Error> {
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut next = Some(self.landed.tip());
         for _ in 0..CHANGES {
             let Some(last) = next else { break };
-            let all = self.case.survey.past.at(last, || self.were(last))?;
-            let Some(Was { release: Some(release), files }) = all.get(position) else { break };
-            if is_enough(*release) {
+            let Was { release: Some(release), files } = self.at(last, position, of)? else { break };
+            if is_enough(release) {
                 break;
             }
-            let Some(stretch) = self.landed.stretch(last, files)? else { break };
-            let ran = Ran {
-                release: *release,
-                since: self.since_when(position, *release, &stretch)?,
-                checks: Ok(Vec::new()),
-            };
+            let Some(stretch) = self.landed.stretch(last, &files)? else { break };
+            let since = self.since_when(position, of, release, &stretch)?;
+            let ran = Ran { release, since, checks: Ok(Vec::new()) };
             stretches.push((ran, stretch.commits));
             next = stretch.before;
         }
@@ -219,24 +251,33 @@ impl LookBack<'_> {
     fn since_when(
         &self,
         position: usize,
+        of: Of,
         release: EdgeVersion,
         came: &repo::Stretch,
     ) -> Result<Timestamp, Error> {
         let survey = self.case.survey;
         let Some(target) = survey.targets.get(position) else { return Ok(came.since) };
-        let stage = telling(survey, &target.target);
-        dated(Case { survey, target, stage }, self.landed, release, came)
+        let stage = match of {
+            Of::Leading => telling(survey, &target.target),
+            Of::Proxies => Stage::DataPlane,
+        };
+        let since = dated(Case { survey, target, stage }, self.landed, release, came)?;
+        Ok(came.not_before_its_parents(since, self.now))
     }
 
     /// Says what all targets were at a commit.
-    fn were(&self, commit: CommitId) -> Result<Vec<Was>, Error> {
+    fn were(&self, commit: CommitId, of: Of) -> Result<Vec<Was>, Error> {
         let survey = self.case.survey;
-        let of = |inventory: &Inventory| {
-            survey.targets.iter().map(|target| stands(survey, inventory, &target.target)).collect()
+        let look = match of {
+            Of::Leading => stands,
+            Of::Proxies => proxies,
+        };
+        let all = |inventory: &Inventory| {
+            survey.targets.iter().map(|target| look(survey, inventory, &target.target)).collect()
         };
         match commit == self.landed.tip() {
-            true => Ok(of(&survey.inventory)),
-            false => Ok(of(&survey.scan(self.landed.tree(commit)?.as_ref())?)),
+            true => Ok(all(&survey.inventory)),
+            false => Ok(all(&survey.scan(self.landed.tree(commit)?.as_ref())?)),
         }
     }
 

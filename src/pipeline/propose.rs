@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::{
     config::Config,
-    explain::{Marker, Message, marker},
+    explain::{Message, marker},
     pins::Stage,
     pipeline::{
         Base, Error,
-        draft::{Draft, fill},
+        draft::{Draft, Elsewhere, fill},
         lists::Lists,
     },
     plan::Plan,
@@ -20,6 +20,9 @@ use crate::{
     repo::{ChangeSet, Upstream},
     report::{Outcome, StageDecision},
 };
+
+/// How many branches under another prefix are asked about one by one.
+const ASKED: usize = 20;
 
 /// Where drafts are handed to.
 pub(super) struct Proposing<'a> {
@@ -34,62 +37,144 @@ pub(super) struct Proposing<'a> {
 
 impl Proposing<'_> {
     /// Carries out a draft and notes the outcome in it; what was listed before is not listed again. Returns one line
-    /// for each thing that was refused.
+    /// for each thing that was refused, and for each pull request that went from a branch under another prefix.
     pub fn apply(&self, draft: &mut Draft, lists: &mut Lists) -> Result<Vec<String>, Error> {
-        let Some((branch, intent)) = self.intent(draft) else { return Ok(Vec::new()) };
-        let context = self.context(draft, branch, &intent, lists);
-        let carried = propose::apply(&context, &intent, &self.base.refs).map_err(error)?;
-        if carried.done == Done::StartOver {
-            return Err(Error::Moved);
+        let carry = |context: &ProposalContext<'_>, intent: &Intent<'_>| {
+            let carried = propose::apply(context, intent, &self.base.refs).map_err(error)?;
+            if carried.done == Done::StartOver { Err(Error::Moved) } else { Ok(carried) }
+        };
+        let mut notes = self.take_over(draft, lists, &carry, "was")?;
+        if let Some(Outcome::LeftAlone { .. }) = draft.report.outcome {
+            return Ok(notes);
         }
+        let Some((branch, intent)) = self.intent(draft) else { return Ok(notes) };
+        let context = self.context(draft, branch, &intent, lists);
+        let carried = carry(&context, &intent)?;
         self.attach(&carried, &draft.report.changes)?;
         draft.became(outcome(carried.done, carried.pull, &context));
-        Ok(carried.notes)
+        notes.extend(carried.notes);
+        Ok(notes)
     }
 
     /// Notes in a draft what carrying it out would come to; nothing is written.
-    pub fn dry_run(&self, draft: &mut Draft, lists: &mut Lists) -> Result<(), Error> {
-        let Some((branch, intent)) = self.intent(draft) else { return Ok(()) };
+    pub fn dry_run(&self, draft: &mut Draft, lists: &mut Lists) -> Result<Vec<String>, Error> {
+        let carry = |context: &ProposalContext<'_>, intent: &Intent<'_>| {
+            propose::dry_run(context, intent, &self.base.refs).map_err(error)
+        };
+        let notes = self.take_over(draft, lists, &carry, "would be")?;
+        if let Some(Outcome::LeftAlone { .. }) = draft.report.outcome {
+            return Ok(notes);
+        }
+        let Some((branch, intent)) = self.intent(draft) else { return Ok(notes) };
         let context = self.context(draft, branch, &intent, lists);
-        let carried = propose::dry_run(&context, &intent, &self.base.refs).map_err(error)?;
+        let carried = carry(&context, &intent)?;
         draft.became(outcome(carried.done, carried.pull, &context));
-        Ok(())
+        Ok(notes)
+    }
+
+    /// Closes what is open for a draft under another prefix, so that one at most is open for it. What has commits of a person,
+    /// is in a merge queue or takes a release back stays, and nothing is opened beside it.
+    fn take_over(
+        &self,
+        draft: &mut Draft,
+        lists: &mut Lists,
+        carry: &dyn Fn(&ProposalContext<'_>, &Intent<'_>) -> Result<Applied, Error>,
+        was: &str,
+    ) -> Result<Vec<String>, Error> {
+        let is_due = match &draft.report.decision {
+            StageDecision::Propose(_) => true,
+            StageDecision::Hold { hold, .. } => hold.reason.leaves_nothing(),
+            StageDecision::Blocked(_) | StageDecision::Unplannable { .. } => false,
+        };
+        let (mut notes, dialect, prefix) = (Vec::new(), self.forge.dialect(), &self.config.branch.prefix);
+        for Elsewhere { branch, number, undoes } in
+            std::mem::take(&mut draft.elsewhere).into_iter().filter(|_| is_due)
+        {
+            let named = dialect.reference(number);
+            let why =
+                format!("its branch `{branch}` does not begin with `{prefix}`, as `branch.prefix` says");
+            let context = self.context(draft, branch, &Intent::Withdraw, lists);
+            let context = ProposalContext { is_elsewhere: true, ..context };
+            let stays = match undoes {
+                Some(undone) => {
+                    let pull = context.known.iter().flatten().find(|pull| pull.number == number).cloned();
+                    Some((format!("{named} takes {undone} back; merge or close it first"), pull))
+                }
+                None => match carry(&context, &Intent::Withdraw)? {
+                    Applied { done: Done::Held(held), pull, .. } => Some((held.words(dialect), pull)),
+                    Applied { done: Done::Closed, .. } => {
+                        notes.push(format!(
+                            "{named} {was} closed: {why}; the branch stays until you delete it"
+                        ));
+                        None
+                    }
+                    _ => None,
+                },
+            };
+            if let Some((reason, pull)) = stays {
+                draft.became(Some(Outcome::LeftAlone { reason: format!("{reason}: {why}"), pull }));
+            }
+        }
+        Ok(notes)
     }
 
     /// Lists what is open of all branches at once, where more than one would be asked about. Returns a draft for each pull
-    /// request of ours whose target is no more: there is nothing left to propose in it.
-    pub fn gone(&self, drafts: &[Draft], lists: &mut Lists) -> Result<Vec<Draft>, Error> {
+    /// request of ours whose target is no more: there is nothing left to propose in it. What is open for a draft under
+    /// another prefix is noted in it.
+    pub fn left(&self, drafts: &mut [Draft], lists: &mut Lists) -> Result<Vec<Draft>, Error> {
+        let own: BTreeSet<String> = drafts.iter().map(|draft| self.branch(draft)).collect();
         let wanted = drafts.iter().filter_map(|draft| self.intent(draft)).map(|(branch, _)| branch);
         let there = |branch: &String| self.base.refs.branches.contains_key(branch) && !lists.has(branch);
-        let gone: Vec<(Draft, String)> = self.without_target(drafts).collect();
-        let asked: Vec<String> =
-            wanted.chain(gone.iter().map(|(_, branch)| branch.clone())).filter(there).collect();
+        let mut others: Vec<String> = self
+            .base
+            .branches_like_ours()
+            .map(str::to_owned)
+            .filter(|branch| !own.contains(branch))
+            .collect();
+        let asked: Vec<String> = wanted.chain(others.iter().cloned()).filter(there).collect();
         if asked.len() > 1 {
             lists.list_open(self.forge, asked)?;
         }
-        let mut left = Vec::new();
-        for (draft, branch) in gone {
-            let open = lists.open(self.forge, &branch, &[])?;
-            let is_ours = |pull: &&&PullRequest| {
-                let of_here =
-                    |m: Marker| m.target == draft.report.target && m.stage == draft.report.stage.name();
-                pull.base == self.base.branch && marker::read(&pull.body).is_some_and(of_here)
+        if lists.too_many() {
+            let prefix = &self.config.branch.prefix;
+            let is_of = |branch: &String, draft: &Draft| {
+                propose::is_branch_of(branch, &draft.report.target, draft.report.stage)
             };
-            if open.iter().find(is_ours).is_some() {
-                left.push(draft);
+            let (ours, mut theirs): (Vec<_>, Vec<_>) =
+                others.into_iter().partition(|b| b.starts_with(prefix));
+            theirs.retain(|branch| drafts.iter().any(|draft| is_of(branch, draft)));
+            theirs.truncate(ASKED);
+            others = [ours, theirs].concat();
+        }
+        let mut gone = Vec::new();
+        for branch in others {
+            for pull in lists.open(self.forge, &branch, &[])? {
+                let stages = [Stage::Platform, Stage::DataPlane];
+                let ours = marker::read(&pull.body).filter(|_| pull.base == self.base.branch);
+                let Some(marker) = ours else { continue };
+                let Some(stage) = stages.into_iter().find(|stage| stage.name() == marker.stage) else {
+                    continue;
+                };
+                if !propose::is_branch_of(&branch, &marker.target, stage) {
+                    continue;
+                }
+                let elsewhere =
+                    Elsewhere { branch: branch.clone(), number: pull.number, undoes: marker.undoes };
+                let of = |draft: &&mut Draft| {
+                    (draft.report.target.as_str(), draft.report.stage) == (&marker.target, stage)
+                };
+                match drafts.iter_mut().chain(&mut gone).find(of) {
+                    Some(draft) => draft.elsewhere.push(elsewhere),
+                    None => {
+                        let mut draft = Draft::gone(&marker.target, stage);
+                        let is_elsewhere = self.branch(&draft) != branch;
+                        draft.elsewhere.extend(is_elsewhere.then_some(elsewhere));
+                        gone.push(draft);
+                    }
+                }
             }
         }
-        Ok(left)
-    }
-
-    /// Finds the branches that are named as ours are and that no draft is for.
-    fn without_target(&self, drafts: &[Draft]) -> impl Iterator<Item = (Draft, String)> {
-        let own: BTreeSet<String> = drafts.iter().map(|draft| self.branch(draft)).collect();
-        self.base.refs.branches.keys().filter(move |branch| !own.contains(*branch)).filter_map(|branch| {
-            let (target, stage) = branch.strip_prefix(&self.config.branch.prefix)?.rsplit_once('/')?;
-            let stage = [Stage::Platform, Stage::DataPlane].into_iter().find(|s| s.name() == stage)?;
-            Some((Draft::gone(target, stage), branch.clone()))
-        })
+        Ok(gone)
     }
 
     fn branch(&self, draft: &Draft) -> String {
@@ -112,6 +197,7 @@ impl Proposing<'_> {
             remote: self.remote,
             known: lists.take(&branch, &self.base.branch, wanted),
             branch,
+            is_elsewhere: false,
             base: self.base.branch.clone(),
             target: draft.report.target.clone(),
             stage: draft.report.stage,

@@ -33,7 +33,8 @@ use crate::{
 
 /// How many changes of a stage's files are looked back over.
 const CHANGES: usize = 50;
-/// What was on the base branch for no longer has not run: the commits of a rebased pull request come all at once.
+/// What was on the base branch for no longer has not run: the commits of a rebased pull request come all at once. One that is
+/// dated well before what it was made on came by another clock, and not at once with it.
 const MOMENT: SignedDuration = SignedDuration::from_secs(60);
 
 /// The last change of a stage's release.
@@ -305,7 +306,7 @@ impl Case<'_> {
             let first = stretch.commits.last().copied().unwrap_or(last);
             if at == release {
                 came = Some((first, stretch.since));
-            } else if later.duration_since(stretch.since) > MOMENT {
+            } else if later.duration_since(stretch.since).abs() > MOMENT {
                 let Some((commit, since)) = came else { break };
                 let undone = Undone { release, commit, since, failure: None };
                 return Ok(match at < release {

@@ -12,6 +12,7 @@ use crate::{
         Error, Operator,
         case::Case,
         landed::{Landed, OnRemote},
+        past::Of,
         promotion::LookBack,
         survey::Survey,
     },
@@ -45,43 +46,66 @@ pub fn newest(catalog: &Catalog) -> Option<EdgeVersion> {
 impl Standing<'_> {
     /// Returns a row for each stage of each target.
     pub fn rows(&self) -> Result<Vec<StatusRow>, Error> {
-        let mut rows = Vec::new();
+        let (mut decided, mut due) = (Vec::new(), Vec::new());
         for target in &self.survey.targets {
             for stage in [Stage::Platform, Stage::DataPlane] {
                 let case = Case { survey: self.survey, target, stage };
-                if case.has_pins() {
-                    rows.push(self.row(case)?);
+                if !case.has_pins() {
+                    continue;
                 }
+                let (decision, open) = (case.decide(self.operator, self.landed)?, self.open(case)?);
+                if let (Decision::Target { version, .. }, None) = (&decision, &open) {
+                    due.push((case, *version));
+                }
+                decided.push((case, decision, open));
             }
         }
-        Ok(rows)
+        if let Some(remote) = self.remote {
+            remote.look_for(&due)?;
+        }
+        decided.into_iter().map(|(case, decision, open)| self.row(case, decision, open)).collect()
     }
 
-    fn row(&self, case: Case<'_>) -> Result<StatusRow, Error> {
+    fn row(&self, case: Case<'_>, decision: Decision, open: Option<OpenPull>) -> Result<StatusRow, Error> {
         let Case { survey, target, stage } = case;
         let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
-        let release = needs.lowest.or(needs.highest);
-        let (next, held) = match case.decide(self.operator, self.landed)? {
-            Decision::Target { version, .. } => (Some(version), None),
-            Decision::Hold(hold) => (hold.release.filter(|next| Some(*next) != release), Some(hold)),
+        let moves = needs.lowest.or(needs.highest);
+        let describe = match stage {
+            Stage::Platform => policy::describe,
+            Stage::DataPlane => policy::describe_proxies,
+        };
+        let (next, waits, until) = match decision {
+            Decision::Target { version, .. } if open.is_some() => (Some(version), None, None),
+            Decision::Target { version, .. } => (Some(version), self.refused(case, version)?, None),
+            Decision::Hold(hold) => {
+                (hold.release.filter(|next| Some(*next) != moves), Some(describe(&hold)), hold.until)
+            }
         };
         let back = LookBack { case, landed: self.landed, floor: Bound::Unbounded, now: self.operator.now };
-        let waits = held.as_ref().map(|hold| match stage {
-            Stage::Platform => policy::describe(hold),
-            Stage::DataPlane => policy::describe_proxies(hold),
-        });
+        let of = if stage == Stage::Platform { Of::Leading } else { Of::Proxies };
+        let (release, since) = back.standing(target, of)?;
         Ok(StatusRow {
             target: target.target.name.clone(),
             stage,
             release,
-            since: if stage == Stage::Platform { back.since(target)? } else { None },
+            since,
             behind: release.and_then(|release| behind(survey.catalog, release)),
             next,
             waits,
-            until: held.and_then(|hold| hold.until),
-            pull_request: self.open(case)?,
+            until,
+            pull_request: open,
             history: self.merged(case)?,
         })
+    }
+
+    /// Says who said no to a release that would be due: it was declined, or merged and taken back.
+    fn refused(&self, case: Case<'_>, release: EdgeVersion) -> Result<Option<String>, Error> {
+        let Some(remote) = self.remote else { return Ok(None) };
+        if let Some(hold) = case.went_back(release, self.operator, self.landed)? {
+            return Ok(Some(policy::describe(&hold)));
+        }
+        let held = remote.declined(case, release)?;
+        Ok(held.map(|held| held.words(self.survey.dialect)))
     }
 
     fn merged(&self, case: Case<'_>) -> Result<Vec<MergedPull>, Error> {
@@ -107,7 +131,7 @@ impl Standing<'_> {
     fn open(&self, case: Case<'_>) -> Result<Option<OpenPull>, Error> {
         let Some(remote) = self.remote else { return Ok(None) };
         let Case { survey, target, stage } = case;
-        let open = remote.open_of(&target.target.name, stage, &survey.targets)?;
+        let open = remote.open_of(&target.target.name, stage)?;
         let pull = open.into_iter().find(|pull| remote.leads_to_base(pull));
         Ok(pull.map(|pull| OpenPull {
             number: pull.number,

@@ -34,7 +34,7 @@ impl Warm<'_> {
     ) -> Result<Option<UpToDate>, Error> {
         let Self { base, config, remote } = *self;
         let (target, stage) = (case.target.target.name.as_str(), case.stage);
-        let pulls = remote.open_of(target, stage, &case.survey.targets)?;
+        let pulls = remote.open_of(target, stage)?;
         if pulls.is_empty() {
             return Ok(None);
         }

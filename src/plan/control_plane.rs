@@ -61,6 +61,36 @@ pub fn own_control_plane(inventory: &Inventory, target: &Target) -> Option<EdgeV
     named(inventory, |pin| target.whole_has(pin)).and_then(ControlPlane::ceiling)
 }
 
+/// Names a pin with which the control plane of a target takes releases without a commit, or as a digest, so that its release
+/// cannot be told. A lock beside a range tells it.
+pub fn untold_control_plane(inventory: &Inventory, target: &Target) -> Option<String> {
+    let is_locked = |pin: &Pin| {
+        let lock = |other: &Pin| {
+            other.kind == PinKind::ChartLock
+                && other.path.folder() == pin.path.folder()
+                && other.chart == pin.chart
+                && edge_of(other).is_some()
+        };
+        pin.kind == PinKind::ChartDependency && inventory.pins.iter().any(lock)
+    };
+    let is_untold = |pin: &&Pin| {
+        let floats = match pin.stays {
+            Some(Reason::Range) => true,
+            // An image's digest among values chooses no release of the chart.
+            Some(Reason::Digest) => pin.kind != PinKind::HelmValues,
+            _ => false,
+        };
+        floats && pin.chart.as_deref() == Some(CHART) && target.whole_has(pin) && edge_of(pin).is_none()
+    };
+    let pin = inventory.pins.iter().filter(is_untold).find(|pin| !is_locked(pin))?;
+    let place = format!("{}:{}", pin.path, pin.site.line);
+    Some(if pin.value.is_empty() {
+        format!("no version in {place}")
+    } else {
+        format!("`{}` in {place}", pin.value)
+    })
+}
+
 fn named(inventory: &Inventory, counts: impl Fn(&Pin) -> bool) -> Option<ControlPlane> {
     let pins = inventory.pins.iter().filter(|pin| counts(pin) && says_what_runs(pin));
     sum(&pins.filter_map(edge_of).collect::<Vec<_>>())
@@ -123,6 +153,24 @@ mod tests {
         let two = one.chart("b.yaml", CHART, "2026.8.2").inventory();
         let mixed = control_plane(&two, &all, None);
         assert_eq!(mixed.ceiling(), Some(edge("edge-26.8.2")), "proxies must suit the oldest");
+    }
+
+    #[test]
+    fn a_range_of_the_control_plane_tells_no_release_and_a_lock_beside_it_does() {
+        let all = Target::default_all();
+        let crds = Build::default().chart("crds.yaml", "linkerd-crds", "2026.8.3");
+        let untold = |build: Build| untold_control_plane(&build.inventory(), &all);
+        assert_eq!(untold(crds.clone()), None);
+        assert_eq!(untold(crds.clone().chart("a.yaml", CHART, "2026.8.3").stays(Reason::Held)), None);
+        let range = crds.clone().chart("a.yaml", CHART, "2026.8.x").stays(Reason::Range);
+        assert!(untold(range.clone()).is_some_and(|pin| pin.starts_with("`2026.8.x` in a.yaml:")));
+        assert!(untold(range.chart("b.yaml", CHART, "2026.8.3")).is_some(), "one of two clusters");
+        let others = crds.chart("viz.yaml", "linkerd-viz", "2026.8.x").stays(Reason::Range);
+        assert_eq!(untold(others), None);
+        let range = Build::default().pin("Chart.yaml", PinKind::ChartDependency, ">=2026.1.1").of(CHART);
+        let range = range.stays(Reason::Range);
+        assert!(untold(range.clone()).is_some());
+        assert_eq!(untold(range.pin("Chart.lock", PinKind::ChartLock, "2026.8.3").of(CHART)), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ use crate::{
 
 pub use back::{Undoing, back};
 pub use constraint::{BadConstraint, Constraint};
-pub use control_plane::{ControlPlane, control_plane, own_control_plane};
+pub use control_plane::{ControlPlane, control_plane, own_control_plane, untold_control_plane};
 pub use fingerprint::RULES_VERSION;
 pub use judge::{forecast, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};

@@ -58,7 +58,8 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
         return Decision::Hold(hold);
     }
     if let Some(itself) = plane.itself
-        && let Some((lacks, until)) = itself.has_run(running).and_then(|ran| itself.shut(ran, now))
+        && (itself.untold.is_some() || itself.has_run(running).is_some())
+        && let Some((lacks, until)) = itself.lack(running, now)
     {
         return hold(HoldReason::Promotion { target: itself.target.clone(), lacks }, Some(version), until);
     }

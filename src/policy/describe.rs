@@ -79,7 +79,9 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::WayBackGone { reason } => way_back_gone(reason),
         HoldReason::ProxiesAhead { target, running } => proxies_ahead(target, *running),
         HoldReason::Gone => {
-            "no pin has this target any more: what it had goes with another target, or is gone".to_owned()
+            "no pin has this target any more: what it had goes with another target, or is gone; what was declined or taken \
+             back under its name does not count under another"
+                .to_owned()
         }
         HoldReason::DataPlaneWait => {
             format!("the control plane's {release} is to prove itself first; proxies wait {}", until(SINCE))
@@ -172,6 +174,8 @@ fn of_promotion(release: &str, target: &str, lacks: &Lack, until: Option<Timesta
             let until = until.map_or_else(|| "`after.soak` is shorter".to_owned(), time);
             format!("{release} waits until {until}: target `{target}` has run it since {}", time(*since))
         }
+        Lack::Ahead { dated } => ahead(release, target, time(*dated), until),
+        Lack::Untold { pin } => untold(release, target, pin),
         Lack::Gate { name, state, since } => {
             let says = if *state == CheckState::Failure { "failed" } else { "pending" };
             let since = time(*since);
@@ -191,6 +195,21 @@ fn of_promotion(release: &str, target: &str, lacks: &Lack, until: Option<Timesta
             format!("{release} waits until the gates of target `{target}` can be read ({reason})")
         }
     }
+}
+
+fn ahead(release: &str, target: &str, dated: String, until: Option<Timestamp>) -> String {
+    let until = until.map_or_else(|| "`after.soak` is shorter".to_owned(), time);
+    format!(
+        "{release} waits until {until}: the commit with which target `{target}` got it is dated {dated}, which is still to \
+         come, so that one clock is wrong"
+    )
+}
+
+fn untold(release: &str, target: &str, pin: &str) -> String {
+    format!(
+        "{release} waits until it is known what target `{target}` runs: its control plane takes releases without a commit, \
+         by {pin}; pin it to one"
+    )
 }
 
 /// Describes a hold of the data-plane stage, where what is up to date waits for the control plane alone.

@@ -318,6 +318,17 @@ pub enum Lack {
         #[schemars(with = "String")]
         since: Timestamp,
     },
+    /// It has it by a commit that is dated ahead of the time.
+    Ahead {
+        /// The date.
+        #[schemars(with = "String")]
+        dated: Timestamp,
+    },
+    /// Nobody can tell what it runs: its control plane takes releases without a commit.
+    Untold {
+        /// The pin that says so.
+        pin: String,
+    },
     /// Something says that it does not work there, or not yet.
     Gate {
         /// In whose name it is said.

@@ -16,6 +16,8 @@ pub struct Before {
     pub soak: SignedDuration,
     /// The release that all of it is at now: nothing newer goes on.
     pub running: Option<EdgeVersion>,
+    /// Where its control plane takes releases without a commit, so that nobody can tell which one it runs.
+    pub untold: Option<String>,
     /// What it has run, newest first; `None` until somebody has looked.
     pub ran: Option<Vec<Ran>>,
     /// What it asks of the commits that it runs.
@@ -76,7 +78,10 @@ impl Before {
         Some(Hold { reason, release: Some(release), until })
     }
 
-    fn lack(&self, release: EdgeVersion, now: Timestamp) -> Option<(Lack, Option<Timestamp>)> {
+    pub(super) fn lack(&self, release: EdgeVersion, now: Timestamp) -> Option<(Lack, Option<Timestamp>)> {
+        if let Some(pin) = &self.untold {
+            return Some((Lack::Untold { pin: pin.clone() }, None));
+        }
         let not_run = Lack::NotRun { running: self.running };
         if self.running.is_none_or(|running| running < release) {
             return Some((not_run, None));
@@ -85,12 +90,13 @@ impl Before {
         let Some(ran) = self.has_run(release) else { return Some((not_run, None)) };
         match ran.since.checked_add(self.soak).ok() {
             Some(until) if until <= now => self.shut(ran, now),
+            until if ran.since > now => Some((Lack::Ahead { dated: ran.since }, until)),
             until => Some((Lack::Soak { since: ran.since }, until)),
         }
     }
 
     /// Says what of its gates is shut for a release that it has run, and until when.
-    pub(super) fn shut(&self, ran: &Ran, now: Timestamp) -> Option<(Lack, Option<Timestamp>)> {
+    fn shut(&self, ran: &Ran, now: Timestamp) -> Option<(Lack, Option<Timestamp>)> {
         match &ran.checks {
             Ok(checks) => self.gates.shut(ran.since, checks, now),
             Err(_) if self.gates.active.is_empty() => None,

@@ -15,6 +15,8 @@ pub struct ProposalContext<'a> {
     pub remote: &'a dyn Remote,
     /// Our branch.
     pub branch: String,
+    /// Whether that is under another prefix than ours, and so not ours to write.
+    pub is_elsewhere: bool,
     /// The branch to be merged into.
     pub base: String,
     /// The target.

@@ -33,6 +33,8 @@ pub struct Observed {
     pub tip: Option<CommitId>,
     /// Whose it is, once that was asked for.
     pub head: Option<Head>,
+    /// Whether the branch is under another prefix than ours, and so not ours to write.
+    pub is_elsewhere: bool,
     /// The pull requests whose head is our branch, newest first.
     pub pulls: Vec<Seen>,
 }
@@ -108,7 +110,8 @@ pub(super) fn observe(
         true => pulls(context, refs, known)?,
         false => Vec::new(),
     };
-    Ok(Observed { base: context.base.clone(), base_tip, tip, head: None, pulls })
+    let is_elsewhere = context.is_elsewhere;
+    Ok(Observed { base: context.base.clone(), base_tip, tip, head: None, is_elsewhere, pulls })
 }
 
 fn pulls(

@@ -33,6 +33,7 @@
 //! | yes | ours | mark as closing, delete the branch, close |
 //! | yes | a person's | none; held |
 //! | yes | in the forge's merge queue | none; held |
+//! | yes | on a branch under another prefix, which may not be written | the same, and the branch stays |
 //! | yes | without our marker | none |
 //! | no | any | none |
 //!
@@ -41,6 +42,7 @@
 
 use super::{
     context::{History, Options, Update},
+    declined::{No, declined},
     observe::{Head, Observed, Question, Seen},
     ownership::Ownership,
     wanted::{Wanted, is_ours, is_same_label, note_hash},
@@ -48,7 +50,7 @@ use super::{
 use crate::{
     explain::{CheckBox, Dialect, Marker},
     linkerd::EdgeVersion,
-    propose::forge::{Closer, PullState},
+    propose::forge::PullState,
     repo::CommitId,
 };
 
@@ -192,7 +194,7 @@ fn close(open: &Seen, seen: &Observed, declined: Option<EdgeVersion>) -> Result<
     if !open.marker.as_ref().is_some_and(said) {
         actions.push(Action::MarkClosing(number, declined));
     }
-    if let Some(tip) = seen.tip
+    if let Some(tip) = seen.tip.filter(|_| !seen.is_elsewhere)
         && whose(seen)?.ownership != Ownership::Person
     {
         actions.push(Action::DeleteBranch(tip));
@@ -447,35 +449,9 @@ impl Case<'_> {
 
     /// A person's no to the wanted release or a newer one.
     fn declined(&self) -> Result<Option<Held>, Question> {
-        let is_way_back = |seen: &&Seen| seen.marker.as_ref().is_some_and(|marker| marker.undoes.is_some());
-        let closed = self.seen.pulls.iter().filter(|p| p.pull.state == PullState::Closed);
-        for closed in closed.filter(|seen| !is_way_back(seen)) {
-            let release = match &closed.marker {
-                Some(marker) => marker.release,
-                // Somebody emptied the body: the title still tells.
-                None if names(&closed.pull.title, self.wanted.release) => self.wanted.release,
-                None => continue,
-            };
-            let no = match &closed.marker {
-                _ if release < self.wanted.release => false,
-                Some(marker) if marker.declined => true,
-                Some(marker) if marker.closing => false,
-                _ => match closed.closer.as_ref().ok_or(Question::Closer(closed.pull.number))? {
-                    Closer::Person(_) | Closer::Unknown => true,
-                    Closer::Bot(_) | Closer::BaseGone => false,
-                },
-            };
-            if no {
-                return Ok(Some(Held::Declined { release, pull: closed.pull.number }));
-            }
-        }
-        Ok(None)
+        let no = declined(self.wanted.release, &self.seen.pulls)?;
+        Ok(no.map(|No { release, pull }| Held::Declined { release, pull }))
     }
-}
-
-fn names(title: &str, release: EdgeVersion) -> bool {
-    let word = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
-    title.split(word).any(|w| w.trim_end_matches('.') == release.to_string())
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ pub fn up_to_date(
         base_tip: refs.branches.get(sought.base).copied()?,
         tip: refs.branches.get(sought.branch).copied(),
         head: None,
+        is_elsewhere: false,
         pulls: observe::seen(pulls, sought.target, sought.stage),
     };
     let (open, held) = standing(sought.release, &seen, sought.options)?;

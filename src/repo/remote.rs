@@ -116,8 +116,20 @@ pub struct Stretch {
     pub since: Timestamp,
     /// When the commit before it came, where there is one.
     pub older: Option<Timestamp>,
+    /// The newest date of what it was made on: of that commit, and of what was merged with it.
+    pub made_on: Option<Timestamp>,
     /// The commit before it; `None` where history begins, or is cut on the remote too.
     pub before: Option<CommitId>,
+}
+
+// === impl Stretch ===
+
+impl Stretch {
+    /// Returns a time at which it came, or that of what it was made on where that is later: of two clocks that disagree one
+    /// is slow. What is dated ahead of now tells nothing.
+    pub fn not_before_its_parents(&self, came: Timestamp, now: Timestamp) -> Timestamp {
+        self.made_on.filter(|made_on| *made_on <= now).map_or(came, |made_on| made_on.max(came))
+    }
 }
 
 /// What a whole run asks of a remote, beside what one pull request needs.
@@ -128,14 +140,14 @@ pub trait Upstream: Remote {
     fn write_under(&self, prefix: &str) -> Result<(), GitError>;
     /// Returns what changes do to a commit's tree, as `git apply` reads it.
     fn patch(&self, onto: CommitId, changes: &ChangeSet) -> Result<String, GitError>;
-    /// Returns since when `file` has held `text` on `branch`, whose tip was fetched; `None` where it does not now.
+    /// Returns the commits of `branch`, whose tip was fetched, since `file` has held `text`; `None` where it does not now.
     fn landed(
         &self,
         branch: &str,
         tip: CommitId,
         file: &RepoPath,
         text: &str,
-    ) -> Result<Option<Timestamp>, GitError>;
+    ) -> Result<Option<Stretch>, GitError>;
     /// Returns the commits of `branch`, the last of them `last`, in which `files` have been as they are in that one;
     /// `None` where that commit is not to be had.
     fn stretch(&self, branch: &str, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, GitError>;

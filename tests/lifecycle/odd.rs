@@ -80,13 +80,74 @@ fn what_was_merged_into_another_branch_is_not_on_the_base_branch() {
 #[test]
 fn a_commit_of_tomorrow_waits_and_one_of_long_ago_does_not_break() {
     let play = environments(CONFIG, now() + DAY);
-    play.run()
-        .exits(0)
-        .prints(&["production, platform: on hold: edge-26.8.3 waits until 20", "has run it since 20"]);
+    let ahead = "which is still to come, so that one clock is wrong";
+    play.run().exits(0).prints(&["production, platform: on hold: edge-26.8.3 waits until 20", ahead]);
     play.settles(0);
+    let status = play.pass(play.scene.command("status").args(["--format", "json"])).exits(0).done.json();
+    let rows = status["targets"].as_array().unwrap();
+    let since = rows.iter().map(|row| row["since"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap());
+    assert!(since.max().unwrap() <= jiff::Timestamp::now(), "{status}");
     let play = environments(CONFIG, 0);
     play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
     play.settles(0);
+}
+
+#[test]
+fn what_a_slow_clock_merged_has_been_there_no_longer_than_what_it_was_made_on() {
+    let mut files = cluster("staging/", 2);
+    files.extend(cluster("production/", 2));
+    files.push(("uplinker.yaml".to_owned(), CONFIG.to_owned()));
+    for how in [Merge::Commit, Merge::Squash] {
+        let play = Play::with(&files);
+        play.run().exits(0).prints(&["staging, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+        play.scene.repo.set_clock(now() - 3600);
+        play.commit("main", "README.md", "Two environments.\n");
+        play.scene.repo.set_clock(now() - 9 * DAY);
+        play.scene.github.merge(REPO, 1, how, "ada", true);
+        play.run()
+            .exits(0)
+            .prints(&["production, platform: on hold: edge-26.8.3 waits until 20", "has run it since 20"]);
+        play.settles(0);
+    }
+    // A commit of some day to come, which somebody's clock made, holds up nothing that came after it.
+    let play = Play::with(&files);
+    play.scene.repo.set_clock(now() + 400 * DAY);
+    play.commit("main", "README.md", "Two environments.\n");
+    play.scene.repo.set_clock(now() - 3 * DAY);
+    for path in CHARTS {
+        play.replace("main", &format!("staging/{path}"), "2026.8.2", "2026.8.3");
+    }
+    play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+}
+
+#[test]
+fn proxies_wait_after_a_merge_by_a_slow_clock_too() {
+    let play = Play::new();
+    play.scene.repo.set_clock(now() - 3600);
+    play.commit("main", "README.md", "A mesh.\n");
+    play.scene.repo.set_clock(now() - 9 * DAY);
+    for path in CHARTS {
+        play.replace("main", path, "2026.8.2", "2026.8.3");
+    }
+    play.run()
+        .exits(0)
+        .prints(&["default, data-plane: on hold: the control plane's edge-26.8.3 is to prove itself first"]);
+    play.settles(0);
+}
+
+#[test]
+fn what_a_fast_clock_dated_is_gone_back_to_all_the_same() {
+    let play = Play::with(&cluster("", 1));
+    play.scene.repo.set_clock(now() - 30 * DAY);
+    play.commit("main", "README.md", "A mesh.\n");
+    for (days, from, to) in [(1, 1, 2), (3, 2, 3)] {
+        play.scene.repo.set_clock(now() - days * DAY);
+        for path in CHARTS {
+            play.replace("main", path, &format!("2026.8.{from}"), &format!("2026.8.{to}"));
+        }
+    }
+    let back = play.pass(play.scene.command("rollback")).exits(0);
+    back.prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
 }
 
 #[test]

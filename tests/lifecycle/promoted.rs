@@ -191,6 +191,41 @@ fn what_came_by_hand_is_not_proposed_any_more_while_a_newer_one_waits() {
 }
 
 #[test]
+fn what_a_control_plane_runs_that_takes_releases_without_a_commit_is_not_known() {
+    let play = environments(2, 2);
+    ago(&play, 9 * DAY);
+    moves(&play, "staging", 2, 3);
+    for range in ["2026.8.x", ">=2026.1.1"] {
+        play.replace(
+            "main",
+            "staging/control-plane.yaml",
+            "version: 2026.8.3",
+            &format!("version: \"{range}\""),
+        );
+        let waits = "production, platform: on hold: edge-26.8.3 waits until it is known what target `staging` runs: its control \
+                     plane takes releases without a commit, by";
+        play.run()
+            .exits(0)
+            .prints(&[waits, &format!("`{range}` in staging/control-plane.yaml:12; pin it to one")]);
+        assert!(play.scene.repo.tip(PRODUCTION).is_none());
+        play.settles(0);
+        let status = play.pass(play.scene.command("status")).exits(0);
+        status.prints(&["staging     platform    -  "]);
+        play.replace(
+            "main",
+            "staging/control-plane.yaml",
+            &format!("version: \"{range}\""),
+            "version: 2026.8.3",
+        );
+    }
+    play.run().exits(0).prints(&["production, platform: edge-26.8.2 → edge-26.8.3: opened"]);
+    // What is open stays: nobody has gone back from it.
+    play.replace("main", "staging/control-plane.yaml", "version: 2026.8.3", "version: 2026.8.x");
+    play.run().exits(0).prints(&["waits until it is known what target `staging` runs"]);
+    assert!(play.pull(1).open);
+}
+
+#[test]
 fn every_target_before_it_must_have_run_it() {
     let mut files = cluster("a/", 3);
     files.extend(cluster("b/", 2));

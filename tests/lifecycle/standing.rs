@@ -49,7 +49,8 @@ fn each_stage_of_each_target_has_a_row_with_what_comes_next() {
         (&2.into(), &1.into())
     );
     let proxies = row(&status, "production", "data-plane");
-    assert_eq!((&proxies["pull_request"], &proxies["since"]), (&Value::Null, &Value::Null));
+    assert_eq!(proxies["pull_request"], Value::Null);
+    assert!(proxies["since"].is_string(), "{status}");
     assert!(proxies["waits"].as_str().unwrap().starts_with("up to date"), "{status}");
 
     // The branches, and what is open of all of them.
@@ -120,6 +121,52 @@ fn since_is_when_all_of_it_came_there() {
 fn a_repository_without_a_pin_has_no_row() {
     let play = Play::with(&[("README.md".to_owned(), "Nothing.\n".to_owned())]);
     play.pass(play.scene.command("status")).exits(3);
+}
+
+#[test]
+fn proxies_say_since_when_and_which_is_the_oldest_though_they_are_left_as_they_are() {
+    for pins in ["follow", "ignore"] {
+        let mut files = cluster("", 3);
+        let other = files
+            .iter()
+            .find(|(path, _)| path == "web.yaml")
+            .unwrap()
+            .1
+            .replace("edge-26.8.3", "edge-26.8.1");
+        files.push(("api.yaml".to_owned(), other.replace("name: web", "name: api")));
+        files.push(("uplinker.yaml".to_owned(), format!("version: 1\ndataPlane: {{pins: {pins}}}\n")));
+        let play = Play::with(&files);
+        let moved = now() - 5 * 24 * 3600;
+        play.scene.repo.set_clock(moved);
+        play.replace("main", "api.yaml", "edge-26.8.1", "edge-26.8.2");
+        play.scene.repo.set_clock(now() - 3600);
+        play.commit("main", "README.md", "A mesh.\n");
+        let status = play.pass(play.scene.command("status").args(["--format", "json"])).exits(0).done.json();
+        let proxies = row(&status, "default", "data-plane");
+        assert_eq!(
+            (&proxies["release"], &proxies["behind"]["releases"]),
+            (&"edge-26.8.2".into(), &1.into()),
+            "{status}"
+        );
+        let since: jiff::Timestamp = proxies["since"].as_str().unwrap().parse().unwrap();
+        assert!((moved..moved + 60).contains(&since.as_second()), "{status}");
+    }
+}
+
+#[test]
+fn the_overview_says_what_was_declined() {
+    let config = format!("{CONFIG}overview: issue\ndataPlane:\n  pins: ignore\n");
+    let mut files = cluster("staging/", 2);
+    files.extend(cluster("production/", 2));
+    files.push(("uplinker.yaml".to_owned(), config));
+    let play = Play::with(&files);
+    play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
+    play.run().exits(0);
+    play.scene.github.close(REPO, 1, "ada");
+    play.run().exits(0);
+    let issue = overview(&play).unwrap();
+    assert!(issue.open && issue.body.contains("| edge-26.8.3 was declined in "), "{}", issue.body);
+    play.settles(0);
 }
 
 fn overview(play: &Play) -> Option<Issue> {

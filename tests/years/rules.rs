@@ -142,6 +142,7 @@ impl<P: Place> Year<P> {
             Lack::NotRun { running } => *running == Some(at),
             Lack::Soak { since } => hold.until.is_some() && since.as_second() <= self.now,
             Lack::Gate { since, .. } | Lack::Silent { since, .. } => since.as_second() <= self.now,
+            Lack::Ahead { .. } | Lack::Untold { .. } => false,
             Lack::Unread { reason } => panic!("gates are not read: {reason}\n{}", self.story),
         }
     }

@@ -54,6 +54,7 @@ fn decided(histories: &[History], target: usize, newest: usize, today: usize) ->
         (0..=newest).map(|n| Release { published: Some(day(0)), ..release(&version(n).to_string()[5..], 0) });
     let own = histories[target].last().unwrap().0;
     let of_before = |before: usize| Before {
+        untold: None,
         target: TARGETS[before].0.to_owned(),
         soak: days(TARGETS[target].1),
         running: histories[before].last().map(|(release, _)| version(*release)),

@@ -16,6 +16,8 @@ fn every_hold_says_until_when_or_until_what() {
         before(Lack::NotRun { running: None }),
         before(Lack::NotRun { running: Some(edge("26.8.2")) }),
         before(Lack::Soak { since: now() }),
+        before(Lack::Ahead { dated: now() }),
+        before(Lack::Untold { pin: text() }),
         before(Lack::Gate { name: text(), state: CheckState::Failure, since: now() }),
         before(Lack::Gate { name: text(), state: CheckState::Pending, since: now() }),
         before(Lack::Silent { glob: text(), since: now() }),

@@ -14,7 +14,7 @@ fn was(all: &[(&str, i64)]) -> Vec<Ran> {
 
 fn before(running: &str, soak: i64, ran: Option<Vec<Ran>>) -> Before {
     let (running, gates) = (Some(edge(running)), Gates::default());
-    Before { target: "staging".into(), soak: days(soak), running, ran, gates }
+    Before { target: "staging".into(), soak: days(soak), running, untold: None, ran, gates }
 }
 
 fn decided(before: Vec<Before>) -> Decision {
@@ -60,6 +60,27 @@ fn nothing_goes_on_that_was_not_there() {
     assert_eq!(behind.release, Some(edge("26.8.3")));
     let unknown = Before { running: None, ..before("26.8.3", 0, None) };
     assert!(hold(decided(vec![unknown])).to_string().contains("of which no release is known"));
+}
+
+#[test]
+fn a_date_that_is_still_to_come_is_called_so() {
+    let held = hold(decided(vec![before("26.8.3", 2, Some(was(&[("26.8.3", -1)])))]));
+    assert_eq!(held.until, Some(now() + days(3)));
+    assert!(matches!(held.reason, HoldReason::Promotion { lacks: Lack::Ahead { .. }, .. }), "{held}");
+    assert!(held.to_string().contains("is dated 2026-08-22 12:00 UTC, which is still to come"), "{held}");
+}
+
+#[test]
+fn what_runs_without_a_commit_is_not_known_to_have_run_anything() {
+    let pin = "`26.x` in a.yaml:3".to_owned();
+    let floats = Before { untold: Some(pin), running: None, ..before("26.8.3", 0, Some(Vec::new())) };
+    let held = hold(decided(vec![floats.clone()]));
+    assert!(held.to_string().contains("takes releases without a commit, by `26.x` in a.yaml:3"), "{held}");
+    assert!(!held.reason.leaves_nothing(), "what is open is not withdrawn for that");
+    let plane =
+        ControlPlane { release: Some(edge("26.8.3")), landed: None, after: days(0), itself: Some(&floats) };
+    let proxies = data_plane(&Policy::default(), &needs("26.8.2", "26.8.2"), plane, now());
+    assert!(matches!(hold(proxies).reason, HoldReason::Promotion { lacks: Lack::Untold { .. }, .. }));
 }
 
 #[test]

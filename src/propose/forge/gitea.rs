@@ -17,7 +17,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{
-    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, STATUS, Status,
+    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, Recent, STATUS,
+    Status,
     address::{Address, NoRepository, PATH},
     kind::{ACTIONS, Kind, Opening},
     preflight::{Needed, Seen, Subject},
@@ -234,6 +235,13 @@ impl Forge for Gitea<'_> {
         let asked = self.rest.asked("cannot list pull requests", "read:repository");
         let reply = self.get(&self.rest.page(&self.repo("/pulls?state=open"), 1), &asked)?;
         rest::by_branch(&reply, &asked, branches, wire::Pull::is_from)
+    }
+
+    fn recent_pulls(&self, branches: &[String]) -> Result<Option<Recent>, ForgeError> {
+        let asked = self.rest.asked("cannot list pull requests", "read:repository");
+        let newest_first = self.repo("/pulls?state=all&sort=recentupdate");
+        let reply = self.get(&self.rest.page(&newest_first, 1), &asked)?;
+        rest::recent(&reply, &asked, branches, wire::Pull::is_from, wire::Pull::touched).map(Some)
     }
 
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {

@@ -31,8 +31,8 @@ pub use self::{
     app::{App, AppError},
 };
 use super::{
-    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
-    Unsigned,
+    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Recent,
+    Status, Unsigned,
     issues::Issues,
     kind::{ACTIONS as ACTIONS_RUNNER, Kind, Opening},
     preflight::{Needed, Seen, Subject},
@@ -248,6 +248,13 @@ impl Forge for GitHub<'_> {
         let asked = self.asked("cannot list pull requests", "pull-requests: read");
         let reply = self.get(&self.rest.page(&self.repo("/pulls?state=open"), 1), &asked)?;
         rest::by_branch(&reply, &asked, branches, Pull::is_from)
+    }
+
+    fn recent_pulls(&self, branches: &[String]) -> Result<Option<Recent>, ForgeError> {
+        let asked = self.asked("cannot list pull requests", "pull-requests: read");
+        let newest_first = self.repo("/pulls?state=all&sort=updated&direction=desc");
+        let reply = self.get(&self.rest.page(&newest_first, 1), &asked)?;
+        rest::recent(&reply, &asked, branches, Pull::is_from, Pull::touched).map(Some)
     }
 
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {

@@ -19,7 +19,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{
-    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Status,
+    Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, PullState, Recent,
+    Status,
     address::{Address, NoRepository, PATH},
     issues::Issues,
     kind::{Kind, Opening, Runner},
@@ -246,6 +247,14 @@ impl Forge for GitLab<'_> {
         let asked = self.asked("cannot list merge requests");
         let reply = self.get(&self.rest.page(&self.at("/merge_requests?state=opened"), 1), &asked)?;
         rest::by_branch(&reply, &asked, branches, wire::MergeRequest::is_from)
+    }
+
+    fn recent_pulls(&self, branches: &[String]) -> Result<Option<Recent>, ForgeError> {
+        let asked = self.asked("cannot list merge requests");
+        let newest_first = self.at("/merge_requests?state=all&order_by=updated_at&sort=desc");
+        let reply = self.get(&self.rest.page(&newest_first, 1), &asked)?;
+        let (is_from, touched) = (wire::MergeRequest::is_from, wire::MergeRequest::touched);
+        rest::recent(&reply, &asked, branches, is_from, touched).map(Some)
     }
 
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError> {

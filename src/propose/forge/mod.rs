@@ -162,6 +162,11 @@ pub trait Forge {
     fn open_pulls(&self, _branches: &[String]) -> Result<Option<OpenPulls>, ForgeError> {
         Ok(None)
     }
+    /// Lists what was touched last of many branches in one request, in whatever state; `None` for a forge that has no such
+    /// request.
+    fn recent_pulls(&self, _branches: &[String]) -> Result<Option<Recent>, ForgeError> {
+        Ok(None)
+    }
     /// Reads one pull request again.
     fn pull(&self, number: u64) -> Result<PullRequest, ForgeError>;
     /// Tells who closed a pull request.
@@ -228,6 +233,15 @@ pub trait Forge {
 
 /// The open pull requests by branch.
 pub type OpenPulls = BTreeMap<String, Vec<PullRequest>>;
+
+/// The pull requests that were touched last.
+#[derive(Clone, Debug, Default)]
+pub struct Recent {
+    /// By branch, newest first.
+    pub pulls: BTreeMap<String, Vec<PullRequest>>,
+    /// Since when every touch is among them; `None` where there are no others.
+    pub since: Option<Timestamp>,
+}
 
 /// Makes the patch of a pull request's changes.
 pub type MakePatch<'a> = &'a dyn Fn() -> Result<String, ForgeError>;

@@ -27,7 +27,7 @@ use serde_json::Value;
 pub(super) use self::{
     extras::{add, each, why},
     plain::{Plain, Sent, innermost, sound},
-    pulls::{by_branch, change, draft_prefix, fields, status, success_since},
+    pulls::{by_branch, change, draft_prefix, fields, recent, status, success_since},
     reply::{Asked, Known, Refused, Reply, words},
 };
 use super::{Forge, ForgeError, Grant, NewPull, PullRequest, PullState};

@@ -3,7 +3,10 @@
 use super::*;
 use crate::{
     explain::Ticks,
-    propose::{forge::PullRequest, wanted::example as wanted},
+    propose::{
+        forge::{Closer, PullRequest},
+        wanted::example as wanted,
+    },
 };
 
 const TIP: CommitId = CommitId([1; 20]);
@@ -42,7 +45,7 @@ fn pull(number: u64, state: PullState, marker: Option<Marker>) -> Seen {
 }
 
 fn seen(pulls: Vec<Seen>) -> Observed {
-    Observed { base: "main".into(), base_tip: BASE, tip: Some(TIP), head: None, pulls }
+    Observed { base: "main".into(), base_tip: BASE, tip: Some(TIP), head: None, is_elsewhere: false, pulls }
 }
 
 fn ours(plan: &str) -> Option<Head> {
@@ -181,8 +184,12 @@ fn an_unticked_decline_is_taken_back() {
 }
 
 #[test]
-fn titles_name_releases_as_words() {
-    let named = |title: &str| names(title, release(3));
-    assert!(named("Linkerd edge-26.8.2 → edge-26.8.3 (default, platform)") && named("go to edge-26.8.3."));
-    assert!(!named("edge-26.8.31") && !named("edge-26.8.3-spark") && !named("my-edge-26.8.3"));
+fn a_branch_under_another_prefix_stays_when_its_pull_request_is_closed() {
+    let mut seen = seen(vec![pull(1, PullState::Open, Some(marker()))]);
+    (seen.head, seen.is_elsewhere) = (ours("f3"), true);
+    let actions = reconcile(None, &seen, CONFLICT).expect("no question").actions;
+    assert_eq!(actions, [Action::MarkClosing(1, None), Action::Close(1)]);
+    seen.head = Some(Head { ownership: Ownership::Person, parents: vec![BASE], chain: vec![TIP] });
+    let held = reconcile(None, &seen, CONFLICT).expect("no question").held;
+    assert_eq!(held, Some(Held::NothingLeft { pull: 1 }));
 }

@@ -6,10 +6,9 @@
 use std::path::Path;
 
 use git2::{ObjectType, Oid, Repository, Tree};
-use jiff::Timestamp;
 
 use crate::repo::{
-    CommitId, GitError, GitTree, RepoPath, Stretch,
+    CommitId, CommitInfo, GitError, GitTree, RepoPath, Stretch,
     git::{
         DEPTHS, GitRemote, Link, LocalClone,
         local::open_repository,
@@ -37,9 +36,8 @@ impl GitRemote<'_> {
         tip: CommitId,
         file: &RepoPath,
         text: &str,
-    ) -> Result<Option<Timestamp>, GitError> {
-        let found = self.deepened(branch, || walk(self.store().repo(), tip, &holding(file, text)))?;
-        Ok(found.map(|stretch| stretch.since))
+    ) -> Result<Option<Stretch>, GitError> {
+        self.deepened(branch, || walk(self.store().repo(), tip, &holding(file, text)))
     }
 
     pub(super) fn stretch_in(
@@ -74,10 +72,9 @@ impl LocalClone {
         self.tip
     }
 
-    /// Returns since when `file` has held `text` in the history of the commit; `None` where it does not now.
-    pub fn landed(&self, file: &RepoPath, text: &str) -> Result<Option<Timestamp>, GitError> {
-        let found = walk(&open_repository(&self.path)?, self.tip, &holding(file, text))?;
-        Ok(found.stretch().map(|stretch| stretch.since))
+    /// Returns the commits since `file` has held `text` in the history of the commit; `None` where it does not now.
+    pub fn landed(&self, file: &RepoPath, text: &str) -> Result<Option<Stretch>, GitError> {
+        Ok(walk(&open_repository(&self.path)?, self.tip, &holding(file, text))?.stretch())
     }
 
     /// Returns the commits, the last of them `last`, in which `files` have been as they are in that one.
@@ -110,25 +107,38 @@ impl Walk {
 type Belongs<'a> = &'a dyn Fn(&Repository, &Tree<'_>) -> bool;
 
 fn walk(repo: &Repository, last: CommitId, belongs: Belongs<'_>) -> Result<Walk, GitError> {
-    let mut stretch: Option<Stretch> = None;
+    let (mut commits, mut oldest): (Vec<CommitId>, Option<CommitInfo>) = (Vec::new(), None);
     let mut next = Some(last);
     for _ in 0..MAX_COMMITS {
-        let Some(current) = next else { return Ok(Walk::Known(stretch)) };
-        let Some(commit) = find_commit(repo, current)? else { return Ok(Walk::Cut(stretch)) };
+        let Some(current) = next else { return stretch(repo, commits, oldest, None).map(Walk::Known) };
+        let Some(commit) = find_commit(repo, current)? else {
+            return stretch(repo, commits, oldest, None).map(Walk::Cut);
+        };
         let tree = repo.find_tree(oid(commit.tree)?).map_err(|e| other(&e))?;
         if !belongs(repo, &tree) {
-            return Ok(Walk::Known(stretch.map(|stretch| Stretch {
-                older: Some(commit.time),
-                before: Some(current),
-                ..stretch
-            })));
+            return stretch(repo, commits, oldest, Some(&commit)).map(Walk::Known);
         }
-        let mut commits = stretch.map(|stretch| stretch.commits).unwrap_or_default();
         commits.push(current);
-        stretch = Some(Stretch { commits, since: commit.time, older: None, before: None });
         next = commit.parents.first().copied();
+        oldest = Some(commit);
     }
-    Ok(Walk::Known(stretch))
+    stretch(repo, commits, oldest, None).map(Walk::Known)
+}
+
+/// Makes a stretch of its commits, of the oldest of them, and of the one before that.
+fn stretch(
+    repo: &Repository,
+    commits: Vec<CommitId>,
+    oldest: Option<CommitInfo>,
+    before: Option<&CommitInfo>,
+) -> Result<Option<Stretch>, GitError> {
+    let Some(oldest) = oldest else { return Ok(None) };
+    let mut made_on = None;
+    for parent in oldest.parents {
+        made_on = made_on.max(find_commit(repo, parent)?.map(|parent| parent.time));
+    }
+    let (older, before) = (before.map(|before| before.time), before.map(|before| before.id));
+    Ok(Some(Stretch { commits, since: oldest.time, older, made_on, before }))
 }
 
 fn same_files(repo: &Repository, last: CommitId, files: &[RepoPath]) -> Result<Walk, GitError> {
@@ -204,5 +214,23 @@ mod tests {
         }
         let commits = |positions: &[usize]| positions.iter().map(|n| id(all[*n])).collect::<Vec<_>>();
         assert_eq!(seen, [(commits(&[3]), 400), (commits(&[2, 1]), 200), (commits(&[0]), 100)]);
+    }
+
+    #[test]
+    fn what_a_slow_clock_dates_came_no_earlier_than_what_it_was_made_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let repo = Repository::init_bare(folder.path()).unwrap();
+        let at = |seconds| jiff::Timestamp::from_second(seconds).unwrap();
+        commit(&repo, "2026.8.2", 500);
+        let slow = commit(&repo, "2026.8.3", 100);
+        let files = [RepoPath::new("cp.yaml").unwrap()];
+        let came = same_files(&repo, id(slow), &files).unwrap().stretch().unwrap();
+        assert_eq!((came.since, came.made_on), (at(100), Some(at(500))));
+        assert_eq!(came.not_before_its_parents(came.since, at(900)), at(500));
+        assert_eq!(
+            came.not_before_its_parents(came.since, at(400)),
+            at(100),
+            "that one is ahead of the time"
+        );
     }
 }

@@ -31,7 +31,6 @@ use std::{
     sync::Arc,
 };
 
-use jiff::Timestamp;
 use secrecy::SecretString;
 
 use crate::{
@@ -473,7 +472,7 @@ impl Upstream for GitRemote<'_> {
         tip: CommitId,
         file: &RepoPath,
         text: &str,
-    ) -> Result<Option<Timestamp>, GitError> {
+    ) -> Result<Option<Stretch>, GitError> {
         self.landed_in(branch, tip, file, text)
     }
 

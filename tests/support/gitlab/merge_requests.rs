@@ -35,6 +35,9 @@ pub fn list(call: &Call<'_>, state: &State) -> Answer {
     let branch = query("source_branch");
     let of = |pull: &&Pull| branch.as_ref().is_none_or(|branch| *branch == pull.head_ref);
     let mut pulls: Vec<&Pull> = repo.listed().values().filter(fits).filter(of).collect();
+    if query("order_by").as_deref() == Some("updated_at") {
+        pulls.sort_by_key(|pull| pull.updated_at);
+    }
     pulls.reverse();
     Ok(call.page(pulls.into_iter().map(|pull| shape::merge_request(call, repo, pull)).collect()))
 }

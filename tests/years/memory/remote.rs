@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use uplinker::repo::{
     ChangeSet, CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, RepoPath, Stretch, Tree,
     Upstream, blob_id,
@@ -83,13 +82,13 @@ impl Upstream for Memory {
         tip: CommitId,
         file: &RepoPath,
         text: &str,
-    ) -> Result<Option<Timestamp>, GitError> {
+    ) -> Result<Option<Stretch>, GitError> {
         let holds = |commit: &CommitInfo| {
             let snapshot = &self.trees.borrow()[&commit.tree];
             let found = snapshot.files.get(file.as_str());
             found.is_some_and(|found| String::from_utf8_lossy(found).contains(text))
         };
-        Ok(self.stretch_of(tip, &holds).map(|stretch| stretch.since))
+        Ok(self.stretch_of(tip, &holds))
     }
 
     fn stretch(&self, _: &str, last: CommitId, files: &[RepoPath]) -> Result<Option<Stretch>, GitError> {
@@ -106,16 +105,18 @@ impl Upstream for Memory {
 impl Memory {
     /// The commits by first parents for which something holds.
     fn stretch_of(&self, last: CommitId, holds: &dyn Fn(&CommitInfo) -> bool) -> Option<Stretch> {
-        let (mut commits, mut since, mut next) = (Vec::new(), None, Some(last));
+        let (mut commits, mut oldest, mut next) = (Vec::new(), None, Some(last));
         while let Some(id) = next {
             let commit = self.info(id);
             if !holds(&commit) {
                 break;
             }
             commits.push(id);
-            since = Some(commit.time);
             next = commit.parents.first().copied();
+            oldest = Some(commit);
         }
-        Some(Stretch { commits, since: since?, older: next.map(|id| self.info(id).time), before: next })
+        let CommitInfo { time: since, parents, .. } = oldest?;
+        let made_on = parents.into_iter().map(|id| self.info(id).time).max();
+        Some(Stretch { commits, since, older: next.map(|id| self.info(id).time), made_on, before: next })
     }
 }

@@ -56,7 +56,7 @@ pub(super) struct Written {
 }
 
 impl Landed for Never {
-    fn stands(&self, _: &Pin) -> Result<Option<Timestamp>, Error> {
+    fn stands(&self, _: &Pin) -> Result<Option<Stretch>, Error> {
         Ok(None)
     }
 

@@ -347,6 +347,7 @@ impl World {
             forge: self,
             remote: self,
             branch: BRANCH.into(),
+            is_elsewhere: false,
             base: "main".into(),
             target: "default".into(),
             stage: Stage::Platform,

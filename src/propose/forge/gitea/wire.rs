@@ -26,6 +26,8 @@ pub(super) struct Pull {
     closed_at: Option<Timestamp>,
     #[serde(default)]
     merged_at: Option<Timestamp>,
+    #[serde(default)]
+    updated_at: Option<Timestamp>,
     head: Side,
     pub(super) base: Side,
     #[serde(default)]
@@ -124,6 +126,11 @@ impl Pull {
     /// Tells whether its head is this branch of the repository itself, not of a fork.
     pub(super) fn is_from(&self, branch: &str) -> bool {
         self.head.label == branch && self.head.repo_id == self.base.repo_id
+    }
+
+    /// Returns when it was last touched.
+    pub(super) fn touched(&self) -> Option<Timestamp> {
+        self.updated_at
     }
 
     /// Who is assigned.

@@ -25,6 +25,8 @@ pub(super) struct Pull {
     closed_at: Option<Timestamp>,
     #[serde(default)]
     merged_at: Option<Timestamp>,
+    #[serde(default)]
+    updated_at: Option<Timestamp>,
     head: Side,
     base: Side,
     #[serde(default)]
@@ -95,6 +97,11 @@ impl Pull {
         let name = |side: &Side| side.repo.as_ref().map(|r| r.full_name.to_ascii_lowercase());
         // Compared with the base, not with our address: a renamed repository answers under its new name.
         self.head.branch == branch && name(&self.head).is_some() && name(&self.head) == name(&self.base)
+    }
+
+    /// Returns when it was last touched.
+    pub(super) fn touched(&self) -> Option<Timestamp> {
+        self.updated_at
     }
 
     /// Tells whether this login opened it.

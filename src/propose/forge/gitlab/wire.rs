@@ -35,6 +35,8 @@ pub(super) struct MergeRequest {
     #[serde(default)]
     merged_at: Option<Timestamp>,
     #[serde(default)]
+    updated_at: Option<Timestamp>,
+    #[serde(default)]
     pub(super) labels: Vec<String>,
     #[serde(default)]
     pub(super) reviewers: Vec<User>,
@@ -172,6 +174,11 @@ impl MergeRequest {
     /// Tells whether its head is this branch of the project itself, not of a fork.
     pub(super) fn is_from(&self, branch: &str) -> bool {
         self.source_branch == branch && self.source_project_id == Some(self.target_project_id)
+    }
+
+    /// Returns when it was last touched.
+    pub(super) fn touched(&self) -> Option<Timestamp> {
+        self.updated_at
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Asked, Reply};
 use crate::{
     explain::Dialect,
-    propose::forge::{ForgeError, OpenPulls, PullPatch, PullRequest, PullState, STATUS, Status},
+    propose::forge::{ForgeError, OpenPulls, PullPatch, PullRequest, PullState, Recent, STATUS, Status},
 };
 
 /// The fields that are given, as the body of a request.
@@ -58,6 +58,27 @@ pub(in crate::propose::forge) fn by_branch<P: DeserializeOwned + Into<PullReques
         }
     }
     Ok(Some(open))
+}
+
+/// What a list has, which begins with what was touched last; `touched` says when.
+pub(in crate::propose::forge) fn recent<P: DeserializeOwned + Into<PullRequest>>(
+    reply: &Reply,
+    asked: &Asked<'_>,
+    branches: &[String],
+    is_from: impl Fn(&P, &str) -> bool,
+    touched: impl Fn(&P) -> Option<Timestamp>,
+) -> Result<Recent, ForgeError> {
+    let listed = reply.json::<Vec<P>>(asked)?;
+    // One that does not say when it was touched leaves nothing that could be relied on.
+    let last = || listed.last().and_then(&touched).unwrap_or(Timestamp::MAX);
+    let mut recent = Recent { since: reply.has_next().then(last), ..Recent::default() };
+    for pull in listed {
+        if let Some(branch) = branches.iter().find(|branch| is_from(&pull, branch)) {
+            recent.pulls.entry(branch.clone()).or_default().push(pull.into());
+        }
+    }
+    recent.pulls.values_mut().for_each(|all| all.sort_by_key(|pull| std::cmp::Reverse(pull.number)));
+    Ok(recent)
 }
 
 /// What makes a draft of a title, as it stands before the rest, with the spaces between.
