@@ -216,7 +216,7 @@ fn every_kind_and_reason_is_explained_in_its_table() {
     };
     assert_eq!(table("Kinds"), words("src/pins/mod.rs", "PinKind"));
     assert_eq!(table("Why a file is not read"), words("src/pins/mod.rs", "SkipReason"));
-    let mut reasons = words("src/pins/mod.rs", "Reason");
+    let mut reasons = words("src/pins/reason.rs", "Reason");
     reasons.extend(words("src/report/mod.rs", "Outside"));
     assert!(reasons.len() > 15);
     assert_eq!(table("Why a pin stays"), reasons);

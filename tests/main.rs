@@ -36,6 +36,7 @@ mod limits;
 mod matrix;
 mod mirrors;
 mod promises;
+mod readers;
 mod registries;
 mod rendered;
 mod rendered_real;

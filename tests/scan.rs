@@ -29,7 +29,13 @@ fn described(inventory: &Inventory) -> Value {
         .map(|p| {
             let place = format!("{}:{}:{}", p.path, p.site.line, p.site.column);
             let fate = p.stays.map_or(json!("moves"), |reason| json!(reason));
-            json!([place, p.kind, p.stage, p.value, fate])
+            let also = p.also.iter().map(|reader| reader.chart.as_deref().unwrap_or("proxies"));
+            let kept_by = p.kept_by.iter().map(|(path, line)| format!("by {path}:{line}"));
+            let more = also.map(str::to_owned).chain(kept_by).collect::<Vec<_>>().join(", ");
+            match more.is_empty() {
+                true => json!([place, p.kind, p.stage, p.value, fate]),
+                false => json!([place, p.kind, p.stage, p.value, fate, more]),
+            }
         })
         .collect();
     let skipped: Vec<Value> = inventory.skipped.iter().map(|s| json!([s.path, s.reason])).collect();

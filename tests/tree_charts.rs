@@ -45,7 +45,10 @@ fn pins(inventory: &Inventory) -> Vec<Value> {
     pins.map(|p| {
         let place = format!("{}:{}:{}", p.path, p.site.line, p.site.column);
         let fate = p.stays.map_or(json!("moves"), |reason| json!(reason));
-        json!([place, p.kind, p.stage, p.value, fate])
+        match &p.kept_by {
+            None => json!([place, p.kind, p.stage, p.value, fate]),
+            Some((path, line)) => json!([place, p.kind, p.stage, p.value, fate, format!("by {path}:{line}")]),
+        }
     })
     .collect()
 }

@@ -109,6 +109,8 @@ mod tests {
             document: 0,
             kind: PinKind::Marker,
             chart: None,
+            also: Vec::new(),
+            kept_by: None,
             value: String::new(),
             version: None,
             new: None,

@@ -91,7 +91,7 @@ impl Reader<'_> {
         }
         let scalar = self.scalar(node);
         let alias = written.is_alias().then(|| self.text.cut(written.span()));
-        Some(Value::Scalar(alias.map_or_else(|| scalar.clone(), |alias| scalar.through(&alias))))
+        Some(Value::Scalar(alias.map_or_else(|| scalar.clone(), |alias| scalar.read_by(&alias))))
     }
 
     fn map(&mut self, node: Node<'_>, depth: usize) -> Option<IndexMap<Arc<str>, Value>> {

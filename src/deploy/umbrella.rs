@@ -51,7 +51,7 @@ pub struct Inner {
     /// Where it is from; `None` where it lies in `charts/`.
     pub repository: Option<String>,
     /// Its version as written.
-    pub version: String,
+    pub version: Option<Scalar>,
 }
 
 /// Lists the charts that a chart in a folder of the tree takes in, switched on or not.
@@ -72,8 +72,8 @@ fn take_inner(files: &dyn Files, folder: &str, above: &[String], found: &mut Vec
             return;
         }
         let keys = [above, &[key]].concat();
-        let text = |key: &str| item.text(&[key]).map(|text| text.into_owned());
-        let (repository, version) = (text("repository"), text("version").unwrap_or_default());
+        let repository = item.text(&["repository"]).map(|text| text.into_owned());
+        let version = item.scalar(&["version"]).cloned();
         let local = local(files, folder, &name, repository.as_deref().unwrap_or_default());
         found.push(Inner { keys: keys.clone(), chart: name.into_owned(), repository, version });
         if let Some(local) = local {

@@ -5,15 +5,16 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::Range,
     sync::Arc,
 };
 
 use super::{
-    Deployment, Form, Home, Pin, PinKind, Reason, RenderedFile, Site, Stage,
+    Deployment, Form, Home, Line, Pin, PinKind, Reason, RenderedFile, Site, Stage,
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
 };
-use crate::{repo::RepoPath, yaml::Node};
+use crate::{deploy::Scalar, repo::RepoPath, yaml::Node};
 
 /// What a shape says of a scalar.
 #[derive(Clone, Debug)]
@@ -34,7 +35,12 @@ pub(super) struct Spec {
     pub home: Option<Arc<Home>>,
     /// Why the shape keeps it where it is.
     pub stays: Option<Reason>,
+    /// Where the version of the chart stands whose value it is.
+    pub under: Vec<Span>,
 }
+
+/// Bytes of a file.
+pub(super) type Span = (RepoPath, Range<usize>);
 
 /// What was found so far.
 #[derive(Debug, Default)]
@@ -49,6 +55,13 @@ pub(super) struct Found {
     pub aliases_read: HashSet<(RepoPath, usize)>,
     /// For a pin whose anchor has aliases at places that fix a version, by file and byte: those aliases.
     shared: HashMap<(RepoPath, usize), Vec<usize>>,
+    /// For a value, by file and byte: where the versions of the charts stand that it is given to.
+    pub under: HashMap<(RepoPath, usize), Vec<Span>>,
+}
+
+/// Lists where a text was written.
+pub(super) fn spans(text: &Scalar) -> Vec<Span> {
+    text.origins().map(|at| (at.source.path.clone(), at.span.clone())).collect()
 }
 
 /// Keys whose value fixes some version, so that an alias there must be understood before its anchor moves.
@@ -68,6 +81,7 @@ impl Spec {
             restarts: false,
             home: None,
             stays: None,
+            under: Vec::new(),
         }
     }
 
@@ -81,6 +95,11 @@ impl Spec {
     pub fn of_chart(mut self, chart: &str) -> Self {
         self.chart = Some(chart.to_owned());
         self
+    }
+
+    /// Says with which version of its chart it goes.
+    pub fn under(self, version: &[Span]) -> Self {
+        Self { under: version.to_vec(), ..self }
     }
 
     /// Keeps it where it is.
@@ -113,8 +132,11 @@ impl Found {
             self.aliases_read.insert((place.file.path.clone(), place.start_in_file(node)));
         }
         let located = place.locate(node, text.span.clone());
-        let stays =
-            self.stays(place, node, spec, &text).or((!located.editable).then_some(Reason::Uneditable));
+        let kept_by = place.held_alias(node).map(|line| (place.file.path.clone(), line));
+        let held = kept_by.as_ref().map(|_| Reason::Held);
+        let stays = held
+            .or_else(|| self.stays(place, node, spec, &text))
+            .or((!located.editable).then_some(Reason::Uneditable));
         let value = match spec.kind {
             PinKind::Image => node.as_str(),
             _ => node.as_str().and_then(|v| v.get(text.span.clone())),
@@ -134,6 +156,9 @@ impl Found {
             stage: spec.stage,
             restarts: spec.restarts,
             stays,
+            kept_by,
+            read_at: Vec::new(),
+            also: Vec::new(),
             installations: Default::default(),
             homes: Vec::new(),
         });
@@ -146,6 +171,9 @@ impl Found {
         self.rendered.extend(other.rendered);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);
+        for (place, spans) in other.under {
+            self.under.entry(place).or_default().extend(spans);
+        }
     }
 
     /// Returns the pins of a file.
@@ -161,18 +189,50 @@ impl Found {
         if !self.shared.is_empty() {
             for pin in &mut self.pins {
                 if self.shared.contains_key(&(pin.path.clone(), pin.site.span.start)) {
-                    pin.stays.get_or_insert(Reason::Uneditable);
+                    pin.stays.get_or_insert(Reason::Shared);
                 }
             }
         }
         let site = |pin: &Pin| (pin.site.span.start, rank(pin));
         // Stable: of two pins that are alike the first stays.
         self.pins.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| site(a).cmp(&site(b))));
-        self.pins.dedup_by(|b, a| a.path == b.path && a.site.span.start == b.site.span.start);
+        self.pins.dedup_by(|b, a| {
+            let same = a.path == b.path && a.site.span.start == b.site.span.start;
+            if same {
+                a.join(b);
+            }
+            same
+        });
+        self.hold_with_charts();
         self.pins.shrink_to_fit();
         self.deployments.sort_unstable();
         self.deployments.dedup();
         (self.pins, self.deployments)
+    }
+
+    /// Values stay with the chart that they are given to, where that is held: its images would run ahead of it.
+    fn hold_with_charts(&mut self) {
+        let held = |(path, span): &Span| {
+            let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
+            let pin = self.pins.get(self.pins.partition_point(|pin| order(pin).is_le()))?;
+            let is_it = pin.path == *path && pin.site.span.start < span.end;
+            (is_it && pin.stays == Some(Reason::Held)).then(|| (pin.path.clone(), pin.site.line))
+        };
+        let found: Vec<(usize, Line)> = self
+            .pins
+            .iter()
+            .enumerate()
+            .filter(|(_, pin)| pin.stays.is_none())
+            .filter_map(|(n, pin)| {
+                let under = self.under.get(&(pin.path.clone(), pin.site.span.start))?;
+                Some((n, under.iter().find_map(held)?))
+            })
+            .collect();
+        for (n, line) in found {
+            if let Some(pin) = self.pins.get_mut(n) {
+                (pin.stays, pin.kept_by) = (Some(Reason::Held), Some(line));
+            }
+        }
     }
 
     fn stays(&self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: &VersionText) -> Option<Reason> {
@@ -202,9 +262,11 @@ pub(super) fn is_workflow(path: &RepoPath) -> bool {
     path.as_str().starts_with(".github/workflows/")
 }
 
-/// A pin that may move comes before one that stays, then the kinds in the contract's order.
-fn rank(pin: &Pin) -> (bool, bool, Stage, PinKind) {
-    (pin.kind == PinKind::Other, pin.stays.is_some(), pin.stage, pin.kind)
+/// What reads the text comes before what does not, the platform before proxies, and what may move before what stays; then
+/// the kinds come in the contract's order.
+fn rank(pin: &Pin) -> (bool, bool, Stage, bool, PinKind) {
+    let idle = pin.stays.is_some_and(Reason::reads_nothing);
+    (pin.kind == PinKind::Other, idle, pin.stage, pin.stays.is_some(), pin.kind)
 }
 
 /// Returns the node with every other value of the same key in the same mapping.

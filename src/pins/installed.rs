@@ -53,10 +53,10 @@ fn mark(pin: &Pin) -> Mark {
             | PinKind::ProxyAnnotation
             | PinKind::Other
     );
-    let role = match &pin.chart {
-        _ if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
-        Some(chart) if of_release && linkerd::is_control_plane(chart) => Role::ControlPlane,
-        _ => Role::Platform,
+    let role = match () {
+        () if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
+        () if of_release && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
+        () => Role::Platform,
     };
     // What Helm printed lies over many files of one folder.
     let rendered = pin.kind == PinKind::RenderedManifest;

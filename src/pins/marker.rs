@@ -94,6 +94,9 @@ pub(super) fn text_pin(
         stage: Stage::Platform,
         restarts: false,
         stays,
+        kept_by: None,
+        read_at: Vec::new(),
+        also: Vec::new(),
         installations: Default::default(),
         homes: Vec::new(),
     }

@@ -23,6 +23,8 @@ mod object;
 mod origin;
 mod other;
 mod place;
+mod reader;
+mod reason;
 mod rendered;
 mod rivals;
 mod run;
@@ -37,7 +39,7 @@ use std::{
 };
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     linkerd::EdgeVersion,
@@ -52,6 +54,8 @@ pub use home::Home;
 pub use key::{PinKey, Within};
 pub use origin::{canonical, lies_in};
 pub use other::{Mention, mentions};
+pub use reader::{Line, Reader};
+pub use reason::Reason;
 pub use rendered::{Marks, marks};
 pub use rivals::Rival;
 pub use run::scan;
@@ -122,7 +126,7 @@ pub struct Pin {
     pub site: Site,
     /// The shape.
     pub kind: PinKind,
-    /// The chart that it fixes, where it fixes one.
+    /// The chart that it fixes, where it fixes one; others that read it are among [`Self::also`].
     pub chart: Option<String>,
     /// Whether the chart comes from a mirror of the edge repository rather than from it.
     pub mirror: Option<String>,
@@ -140,6 +144,12 @@ pub struct Pin {
     pub restarts: bool,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,
+    /// What keeps it there, where that stands elsewhere: a comment, the version of its chart, somebody else's reading.
+    pub kept_by: Option<Line>,
+    /// Where others name it, and so read it.
+    pub read_at: Vec<Line>,
+    /// What else reads it.
+    pub also: Vec<Reader>,
     /// The installations that it serves, ordered by name; none where the repository does not tell.
     pub installations: Installations,
     /// The pods that it goes to, where they were looked for.
@@ -222,7 +232,7 @@ pub struct Frame {
 }
 
 /// How a pin's text names a release, and so how a new one is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     /// `edge-26.8.3`.
     Edge,
@@ -256,62 +266,6 @@ impl Stage {
             Self::DataPlane => "data-plane",
         }
     }
-}
-
-/// Why a pin stays as it is: a closed list, shown to people in these words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// A range or a partial version floats by itself.
-    Range,
-    /// `stable-*`, `enterprise-*`, or another source than the edge channel.
-    Channel,
-    /// A comment `# uplinker: hold`.
-    Held,
-    /// `linkerd.io/inject: disabled` on the workload or its namespace.
-    OptedOut,
-    /// It names the target already, or a newer release.
-    UpToDate,
-    /// A digest, or a tag beside a digest.
-    Digest,
-    /// proxy-init, cni-plugin, extension-init, prometheus: versions of their own.
-    OwnVersion,
-    /// A chart that the channel no longer has.
-    RetiredChart,
-    /// Nothing reads it there.
-    NoEffect,
-    /// The key is written twice.
-    DuplicateKey,
-    /// An alias; its anchor moves.
-    Alias,
-    /// A file under SOPS or git-crypt.
-    Encrypted,
-    /// Too far behind for one step.
-    RequiredHop,
-    /// An `$imagepolicy` setter is in charge.
-    ManagedByFlux,
-    /// Under `.github/workflows`, which the token may not write.
-    NeedsWorkflowsScope,
-    /// `dataPlane.pins: ignore`.
-    Ignored,
-    /// The shape is recognised and cannot be edited safely.
-    Uneditable,
-    /// Written by `linkerd inject --manual`; it must be made again with the CLI.
-    ManualInjection,
-    /// Written by another command of the Linkerd CLI than `install`; no chart gives it.
-    MadeByCli,
-    /// Labelled as a part of one chart and given by another: it goes with that one.
-    GivenByAnother,
-    /// Prose, or text that no deployer reads.
-    NotDeployed,
-    /// Something may read it there, in a way that is not followed: a script, another tool, a chart by hand.
-    NotFollowed,
-    /// The control plane's release is not known, so proxies wait.
-    ControlPlaneUnknown,
-    /// The control plane does not go to the release, so proxies do not either.
-    ControlPlaneBehind,
-    /// Another pin of its target names a newer release, and a target never goes down.
-    NewerBeside,
 }
 
 /// A file that mentions Linkerd and was not read, or not wholly.
@@ -404,6 +358,8 @@ pub struct Deployment {
     pub line: usize,
     /// The chart.
     pub chart: String,
+    /// Where its version stands: files, with first and last byte.
+    pub version: Vec<(RepoPath, usize, usize)>,
     /// The object's name and namespace.
     pub name: String,
     /// The object's namespace, where known.
@@ -449,6 +405,19 @@ impl Inventory {
                 pin.installations = there.map_or_else(|| all.clone(), |old| old.installations.clone());
             }
         }
+    }
+}
+
+// === impl Deployment ===
+
+impl Deployment {
+    /// Tells whether its version is what a pin fixes.
+    pub fn has_version_of(&self, pin: &Pin) -> bool {
+        let Range { start, end } = pin.site.span;
+        let written =
+            |(path, from, to): &(RepoPath, usize, usize)| *path == pin.path && start < *to && *from < end;
+        // A chart that no version is asked of has its pin beside it.
+        self.version.iter().any(written) || self.version.is_empty() && self.path == pin.path
     }
 }
 

@@ -85,6 +85,13 @@ impl<'a> Place<'a> {
         own.or_else(|| self.outer.filter(|o| is_line(o.node)).and_then(|o| o.place.word(o.node)))
     }
 
+    /// Returns the line of an alias that a comment there holds.
+    pub fn held_alias(self, node: Node<'_>) -> Option<usize> {
+        let start = node.span().start;
+        let is_held = || hold::word(self.stream, self.text, start) == Some(Reason::Held);
+        (node.is_alias() && is_held()).then(|| self.file.position(self.start_in_file(node)).0)
+    }
+
     /// Asks of a node, and of each scalar that its text stands in.
     pub fn any_around(self, node: Node<'_>, ask: fn(Node<'_>) -> bool) -> bool {
         ask(node) || self.outer.is_some_and(|o| o.place.any_around(o.node, ask))

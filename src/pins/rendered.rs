@@ -6,7 +6,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
-    Form, PinKind, Reason, RenderedFile, Stage,
+    Form, PinKind, Reason, RenderedFile,
     found::{Found, Spec},
     object::Object,
     place::Place,
@@ -131,14 +131,8 @@ fn pin(place: Place<'_>, chart: &str, node: Node<'_>, found: &mut Found) {
     let is_unreleased = edge.is_none() && chart != "linkerd2-cni";
     let other_channel = (is_of_other_channel(version) || is_unreleased).then_some(Reason::Channel);
     let spec = Spec {
-        kind: PinKind::RenderedManifest,
-        stage: Stage::Platform,
-        expects: Expects::Either,
-        chart: Some(chart.to_owned()),
-        mirror: None,
-        restarts: false,
-        home: None,
         stays: retired.or(other_channel),
+        ..Spec::platform(PinKind::RenderedManifest, Expects::Either).of_chart(chart)
     };
     let whole = VersionText { span: 0..text.len(), form: Form::Rendered, version: edge, stays: None };
     found.version(place, node, &spec, whole);

@@ -117,6 +117,9 @@ mod tests {
             stage,
             restarts: false,
             stays,
+            kept_by: None,
+            read_at: Vec::new(),
+            also: Vec::new(),
             installations: Default::default(),
             homes: Vec::new(),
         }

@@ -126,6 +126,9 @@ fn pins(pins: &[Pin], target: &Target, hash: &mut Sha) {
             stage,
             restarts,
             stays,
+            kept_by,
+            read_at,
+            also,
             installations,
             // They say which of the waves has it, and nothing else.
             homes: _,
@@ -133,7 +136,7 @@ fn pins(pins: &[Pin], target: &Target, hash: &mut Sha) {
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
         (chart, mirror, value, form, frame, version, stage, stays).hash(hash);
-        restarts.hash(hash);
+        (restarts, kept_by, read_at, also).hash(hash);
         (installations, target.has(pin)).hash(hash);
     }
 }
@@ -150,7 +153,7 @@ fn releases(question: &Question<'_>, hash: &mut Sha) {
     let (first, last) = (named.first().copied().unwrap_or(to), named.last().copied().unwrap_or(to));
     // What no release can be read from, such as a range, may mean any of them. So may what a manifest was rendered from.
     let exact = |text: &str| EdgeVersion::from_chart(text.trim_start_matches(['=', 'v', ' '])).is_some();
-    let open = pins().filter(|pin| pin.version.is_none()).filter_map(|pin| pin.chart.as_deref());
+    let open = pins().filter(|pin| pin.version.is_none()).flat_map(Pin::charts);
     let used = inventory.facts.uses.iter().filter(|found| !exact(&found.version)).map(|u| u.chart.as_str());
     let committed = inventory.facts.rendered.iter().map(|file| file.chart.as_str());
     let open: BTreeSet<&str> = open.chain(used).chain(committed).collect();

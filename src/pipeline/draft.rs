@@ -170,7 +170,7 @@ impl Drafting<'_> {
             .moves
             .iter()
             .filter_map(|m| inventory.pins.get(m.pin))
-            .filter_map(|p| p.chart.clone())
+            .flat_map(|pin| pin.charts().map(str::to_owned))
             .collect();
         charts.sort_unstable();
         charts.dedup();

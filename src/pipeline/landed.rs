@@ -357,7 +357,7 @@ fn pins<'i>(
     target: &Target,
     inventory: &'i Inventory,
 ) -> impl Iterator<Item = &'i Pin> {
-    let says = move |p: &&Pin| p.chart.as_deref() == Some(CONTROL_PLANE) && plan::edge_of(p) == Some(release);
+    let says = move |p: &&Pin| p.is_of(CONTROL_PLANE) && plan::edge_of(p) == Some(release);
     let all: Vec<&Pin> = inventory.pins.iter().filter(says).collect();
     let own: Vec<&Pin> = all.iter().copied().filter(|p| target.whole_has(p)).collect();
     if own.is_empty() { all } else { own }.into_iter()

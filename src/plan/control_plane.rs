@@ -6,7 +6,7 @@
 use super::{Target, edge_of};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Form, Inventory, Pin, PinKind, Reason},
+    pins::{Form, Inventory, Pin, PinKind, Reader, Reason},
     yaml::{Route, Step},
 };
 
@@ -119,7 +119,8 @@ pub(super) fn says_what_runs(pin: &Pin) -> bool {
     );
     let controllers = pin.kind == PinKind::HelmValues
         && pin.site.route.as_ref().and_then(last_key).is_some_and(chooses_controllers);
-    pin.chart.as_deref() == Some(CHART) && !silent && (pin.form == Form::Chart || controllers)
+    let is_version = |reader: Reader| reader.chart.as_deref() == Some(CHART) && reader.form == Form::Chart;
+    !silent && (pin.readers().any(is_version) || controllers && pin.is_of(CHART))
 }
 
 /// `proxy.image.version` is not among them: it chooses proxies, and the controllers stay as the chart says.
@@ -181,6 +182,15 @@ mod tests {
         assert_eq!(control_plane(&held, &all, None).ceiling(), Some(edge("edge-26.8.2")));
         let proxy = build.value("v.yaml", CHART, "proxy.image.version", "edge-26.8.2").inventory();
         assert_eq!(control_plane(&proxy, &all, None), ControlPlane::Known(edge("edge-26.8.3")));
+    }
+
+    #[test]
+    fn a_version_that_another_chart_is_named_after_counts() {
+        let variable = Build::default().pin("vars.yaml", PinKind::Variable, "2026.8.2").of("linkerd-crds");
+        let all = Target::default_all();
+        assert_eq!(control_plane(&variable.clone().inventory(), &all, None), ControlPlane::Unknown);
+        let shared = variable.read_by(Some(CHART), "cp.yaml").inventory();
+        assert_eq!(control_plane(&shared, &all, None), ControlPlane::Known(edge("edge-26.8.2")));
     }
 
     #[test]

@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 
 use super::{Move, NewText, Request, Undone};
-use crate::repo::{BlobId, RepoPath};
+use crate::{
+    pins::Pin,
+    repo::{BlobId, RepoPath},
+};
 
 /// The version of our rules. It goes up whenever the same inputs would give another change set.
 pub const RULES_VERSION: u32 = 1;
@@ -33,7 +36,7 @@ pub(super) fn fingerprint(request: &Request<'_>, moves: &[Move]) -> String {
         .add(request.to.to_string().as_bytes())
         .add(inputs(request, moves).as_bytes());
     let pins = moves.iter().filter_map(|m| request.inventory.pins.get(m.pin));
-    let charts: BTreeSet<&str> = pins.filter_map(|p| p.chart.as_deref()).collect();
+    let charts: BTreeSet<&str> = pins.flat_map(Pin::charts).collect();
     let release = request.catalog.get(request.to);
     for chart in charts {
         let digest = release.and_then(|r| r.charts.get(chart)).and_then(|c| c.digest.as_deref());

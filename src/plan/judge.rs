@@ -21,7 +21,8 @@ use crate::{
 /// Fills in the releases of charts of the old schemes, which only the index knows through `appVersion`.
 pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
     for pin in inventory.pins.iter_mut().filter(|p| p.version.is_none() && p.form == Form::Chart) {
-        pin.version = pin.chart.as_deref().and_then(|chart| catalog.edge_of_chart(chart, &pin.value));
+        let version = pin.charts().find_map(|chart| catalog.edge_of_chart(chart, &pin.value));
+        pin.version = version;
     }
 }
 
@@ -188,12 +189,14 @@ impl<'a> Judge<'a> {
         let reasons = self.dependency_reasons(moves);
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         for entry in moves.iter_mut() {
-            let Some((pin, chart)) = self.chart_of(entry, PinKind::ChartLock) else { continue };
-            let nth = seen.entry((&pin.path, chart)).or_default();
-            let reason = reasons.get(&(pin.path.folder(), chart, *nth));
-            *nth += 1;
-            if let (Some(reason), true) = (reason, entry.new.is_some()) {
-                (entry.new, entry.reason) = (None, Some(*reason));
+            let Some(pin) = self.of_kind(entry, PinKind::ChartLock) else { continue };
+            for chart in pin.charts() {
+                let nth = seen.entry((&pin.path, chart)).or_default();
+                let reason = reasons.get(&(pin.path.folder(), chart, *nth));
+                *nth += 1;
+                if let (Some(reason), true) = (reason, entry.new.is_some()) {
+                    (entry.new, entry.reason) = (None, Some(*reason));
+                }
             }
         }
     }
@@ -203,16 +206,18 @@ impl<'a> Judge<'a> {
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         let mut reasons = BTreeMap::new();
         for entry in moves {
-            let Some((pin, chart)) = self.chart_of(entry, PinKind::ChartDependency) else { continue };
-            let nth = seen.entry((&pin.path, chart)).or_default();
+            let Some(pin) = self.of_kind(entry, PinKind::ChartDependency) else { continue };
             let takes = || Constraint::parse(&pin.value).is_ok_and(|range| range.allows(&self.to.chart()));
             let reason = match entry.reason {
                 None | Some(Reason::UpToDate) => None,
                 Some(Reason::Range) => (!takes()).then_some(Reason::Range),
                 Some(reason) => Some(reason),
             };
-            reasons.extend(reason.map(|reason| ((pin.path.folder(), chart, *nth), reason)));
-            *nth += 1;
+            for chart in pin.charts() {
+                let nth = seen.entry((&pin.path, chart)).or_default();
+                reasons.extend(reason.map(|reason| ((pin.path.folder(), chart, *nth), reason)));
+                *nth += 1;
+            }
         }
         reasons
     }
@@ -233,9 +238,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn chart_of(&self, entry: &Move, kind: PinKind) -> Option<(&'a Pin, &'a str)> {
-        let pin = self.pin(entry.pin).filter(|p| p.kind == kind)?;
-        Some((pin, pin.chart.as_deref()?))
+    fn of_kind(&self, entry: &Move, kind: PinKind) -> Option<&'a Pin> {
+        self.pin(entry.pin).filter(|pin| pin.kind == kind)
     }
 
     fn pin(&self, position: usize) -> Option<&'a Pin> {

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fmt};
 use super::{Move, Plan, Request, edge_of, fingerprint, judge, standing::obstructs};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Inventory, Reason, Stage},
+    pins::{Inventory, Line, Reason, Stage},
     repo::RepoPath,
 };
 
@@ -37,6 +37,8 @@ pub struct Stuck {
     pub value: String,
     /// Why it cannot be edited.
     pub reason: Reason,
+    /// The line elsewhere that keeps it.
+    pub kept_by: Option<Line>,
 }
 
 /// Plans the moves of one target's stage.
@@ -85,6 +87,7 @@ fn stuck(inventory: &Inventory, stays: &[Move]) -> Vec<Stuck> {
             line: pin.site.line,
             value: pin.value.clone(),
             reason,
+            kept_by: pin.kept_by.clone(),
         })
         .collect()
 }
@@ -108,8 +111,9 @@ impl fmt::Display for PlanBlocked {
 
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, value, reason } = self;
-        write!(f, "{path}:{line}: `{value}` cannot be edited: {}", why(*reason))
+        let Self { path, line, value, reason, kept_by } = self;
+        write!(f, "{path}:{line}: `{value}` cannot be edited: {}", why(*reason))?;
+        kept_by.iter().try_for_each(|(path, line)| write!(f, " ({path}:{line})"))
     }
 }
 
@@ -117,6 +121,7 @@ impl fmt::Display for Stuck {
 fn why(reason: Reason) -> &'static str {
     match reason {
         Reason::DuplicateKey => "its key is written twice",
+        Reason::Shared => "something that must not move with Linkerd reads it too",
         Reason::Encrypted => "the file is encrypted",
         Reason::NeedsWorkflowsScope => {
             "a file under .github/workflows needs a token with the workflows scope"
@@ -182,6 +187,13 @@ mod tests {
         assert!(text.contains("a.yaml:1: `2026.8.2`") && text.contains("written twice"), "{text}");
         let there = made(&build.clone().inventory(), Stage::Platform, "edge-26.8.2").unwrap();
         assert!(there.is_none(), "a pin that is where it should be blocks nothing");
+        let shared = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.2").stays(Reason::Shared);
+        let shared = made(&shared.kept_by("app.yaml").inventory(), Stage::Platform, "edge-26.8.3");
+        let text = shared.unwrap_err().to_string();
+        assert!(
+            text.ends_with("something that must not move with Linkerd reads it too (app.yaml:7)"),
+            "{text}"
+        );
         let held = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.2").stays(Reason::Held);
         assert!(made(&held.inventory(), Stage::Platform, "edge-26.8.3").unwrap().is_none());
     }

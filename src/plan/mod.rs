@@ -238,11 +238,11 @@ impl Plan {
         counts.into_iter().map(|(path, pins)| Touched { path: path.clone(), pins }).collect()
     }
 
-    /// Tells whether a deployment's own file fixes its chart and the plan does not change that.
+    /// Tells whether a pin fixes the version of a deployment's chart and the plan does not change that.
     pub fn leaves(&self, inventory: &Inventory, deployment: &Deployment) -> bool {
         let own = |m: &Move| {
             let pin = inventory.pins.get(m.pin);
-            pin.is_some_and(|p| p.path == deployment.path && p.chart.as_deref() == Some(&deployment.chart))
+            pin.is_some_and(|p| p.is_of(&deployment.chart) && deployment.has_version_of(p))
         };
         self.stays.iter().any(own) && !self.moves.iter().any(own)
     }

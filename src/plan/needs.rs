@@ -18,9 +18,10 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
     let mine = || inventory.pins.iter().filter(|p| p.stage == stage && target.has(p));
     let moving = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
-    for pin in moving().filter(|p| matches!(p.form, Form::Chart | Form::Rendered)) {
-        let Some(chart) = pin.chart.clone() else { continue };
-        let mirror = match source(pin, &options.served) {
+    let readers = moving().flat_map(Pin::readers);
+    for reader in readers.filter(|reader| matches!(reader.form, Form::Chart | Form::Rendered)) {
+        let Some(chart) = reader.chart else { continue };
+        let mirror = match source(reader.mirror.as_deref(), &options.served) {
             Source::Index => None,
             Source::Mirror(mirror) => Some(mirror),
             Source::Unread => continue,
@@ -83,15 +84,15 @@ pub fn resting(
 pub enum Source {
     /// The chart index: for the edge repository itself, and for the mirror of it that the index is of.
     Index,
-    /// A mirror that the operator has named: the address that the pin has the chart from.
+    /// A mirror that the operator has named: the address that the chart is had from.
     Mirror(String),
     /// Nobody that the operator has named.
     Unread,
 }
 
-/// Tells who serves the chart of a pin.
-pub fn source(pin: &Pin, served: &Served) -> Source {
-    let Some(mirror) = &pin.mirror else { return Source::Index };
+/// Tells who serves a chart, by the mirror that it comes from.
+pub fn source(mirror: Option<&str>, served: &Served) -> Source {
+    let Some(mirror) = mirror else { return Source::Index };
     let address = canonical(mirror);
     if served.index.as_ref().is_some_and(|index| canonical(index) == address) {
         Source::Index
@@ -173,6 +174,19 @@ mod tests {
         let of_mirror = need("linkerd-crds", Some("https://charts.example.com/linkerd"));
         let viz = need("linkerd-viz", Some("oci://cr.example.com/charts"));
         assert_eq!(needed(Served { mirrors, ..Served::default() }), [of_index, of_mirror, viz]);
+    }
+
+    #[test]
+    fn a_version_of_several_charts_asks_for_each_of_them() {
+        let inventory = Build::default()
+            .pin("vars.yaml", PinKind::Variable, "2026.8.2")
+            .of("linkerd-crds")
+            .read_by(Some("linkerd-viz"), "viz.yaml")
+            .read_by(None, "ns.yaml")
+            .inventory();
+        let charts = needs(&inventory, &Target::default_all(), Stage::Platform, &Options::default()).charts;
+        let names: Vec<&str> = charts.iter().map(|need| need.chart.as_str()).collect();
+        assert_eq!(names, ["linkerd-crds", "linkerd-viz"]);
     }
 
     #[test]

@@ -276,7 +276,10 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
 /// something of it is held or on another channel.
 fn is_still(platform: &[&Pin]) -> bool {
     let is_plane = |pin: &Pin| {
-        matches!(pin.form, Form::Chart | Form::Rendered) && pin.chart.as_deref().is_some_and(is_control_plane)
+        pin.readers().any(|reader| {
+            let is_version = matches!(reader.form, Form::Chart | Form::Rendered);
+            is_version && reader.chart.as_deref().is_some_and(is_control_plane)
+        })
     };
     let held = platform.iter().any(|pin| is_plane(pin) && pin.stays == Some(Reason::Held));
     let rests = platform.iter().all(|pin| pin.stays.is_some_and(|reason| !obstructs(reason)));

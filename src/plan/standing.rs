@@ -22,6 +22,10 @@ pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
 pub(super) fn obstructs(reason: Reason) -> bool {
     matches!(
         reason,
-        Reason::Uneditable | Reason::DuplicateKey | Reason::Encrypted | Reason::NeedsWorkflowsScope
+        Reason::Uneditable
+            | Reason::Shared
+            | Reason::DuplicateKey
+            | Reason::Encrypted
+            | Reason::NeedsWorkflowsScope
     )
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     linkerd::{CHARTS, EdgeVersion},
-    pins::{Form, Inventory, Pin, PinKind, Reason, Site, SkipReason, Skipped, Stage},
+    pins::{Form, Inventory, Pin, PinKind, Reader, Reason, Site, SkipReason, Skipped, Stage},
     plan::Target,
     release::{Catalog, Chart, Feed, FeedState, Guidance, Release},
     repo::{BlobId, RepoPath},
@@ -76,6 +76,9 @@ impl Build {
             stage,
             restarts: false,
             stays,
+            kept_by: None,
+            read_at: Vec::new(),
+            also: Vec::new(),
             installations,
             homes,
         });
@@ -105,9 +108,22 @@ impl Build {
         self.with(|pin| pin.chart = Some(chart.to_owned()))
     }
 
+    /// Says what else reads the last pin: a chart by its version, or proxies at a line.
+    pub fn read_by(self, chart: Option<&str>, at: &str) -> Self {
+        let stage = if chart.is_some() { Stage::Platform } else { Stage::DataPlane };
+        let chart = chart.map(str::to_owned);
+        let places = vec![(path(at), 7)];
+        self.with(|pin| pin.also.push(Reader { chart, mirror: None, form: pin.form, stage, places }))
+    }
+
     /// Says why the last pin stays.
     pub fn stays(self, reason: Reason) -> Self {
         self.with(|pin| pin.stays = Some(reason))
+    }
+
+    /// Says that a line elsewhere keeps the last pin.
+    pub fn kept_by(self, at: &str) -> Self {
+        self.with(|pin| pin.kept_by = Some((path(at), 7)))
     }
 
     /// Says which installations the last pin serves.

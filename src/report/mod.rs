@@ -106,6 +106,9 @@ pub struct PinRow {
     pub kind: PinKind,
     /// The chart that it fixes.
     pub chart: Option<String>,
+    /// What else reads it, and so moves with it: other charts, and `proxies`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// The text as it stands.
     pub value: String,
     /// The release that it names; `None` for a digest.
@@ -122,6 +125,9 @@ pub struct PinRow {
     pub moves: bool,
     /// Why it stays.
     pub reason: Option<RowReason>,
+    /// The line elsewhere that keeps it: that of a comment, or of what reads it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_by: Option<String>,
 }
 
 /// Why a pin stays, as reported.

@@ -66,6 +66,7 @@ impl PinsReport {
                 document: pin.site.document,
                 kind: pin.kind,
                 chart: pin.chart.clone(),
+                also: also(pin),
                 value: pin.value.clone(),
                 version: pin.version,
                 new,
@@ -74,6 +75,7 @@ impl PinsReport {
                 stage: pin.stage,
                 moves,
                 reason,
+                kept_by: pin.kept_by.as_ref().filter(|_| !moves).map(|(path, line)| format!("{path}:{line}")),
             }
         };
         let pins = inventory.pins.iter().enumerate().map(row).collect();
@@ -124,7 +126,7 @@ pub(super) fn text(report: &PinsReport, color: bool) -> String {
             let mut row = vec![
                 place(pin),
                 word_of(&pin.kind),
-                pin.chart.clone().unwrap_or_else(|| "-".to_owned()),
+                charts(pin).unwrap_or_else(|| "-".to_owned()),
                 pin.value.clone(),
                 becomes(pin),
                 pin.target.clone().unwrap_or_else(|| "-".to_owned()),
@@ -156,7 +158,7 @@ pub(super) fn markdown(report: &PinsReport) -> String {
             let mut row = vec![
                 markdown::code(&place(pin)),
                 word_of(&pin.kind),
-                pin.chart.as_deref().map(markdown::whole).unwrap_or_default(),
+                charts(pin).as_deref().map(markdown::whole).unwrap_or_default(),
                 markdown::code(&pin.value),
                 markdown::whole(&becomes(pin)),
                 pin.target.as_deref().map(markdown::whole).unwrap_or_default(),
@@ -194,11 +196,27 @@ fn serves(pin: &PinRow) -> Option<String> {
     }
 }
 
+/// Names what reads a pin beside its chart: other charts, and proxies.
+fn also(pin: &Pin) -> Vec<String> {
+    let charts: BTreeSet<&str> = pin.charts().filter(|chart| pin.chart.as_deref() != Some(chart)).collect();
+    let proxies = pin.of_proxies().map(|_| "proxies");
+    charts.into_iter().chain(proxies).map(str::to_owned).collect()
+}
+
+/// Says in one cell what reads a pin.
+fn charts(pin: &PinRow) -> Option<String> {
+    let all: Vec<&str> = pin.chart.iter().chain(&pin.also).map(String::as_str).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
 /// Says in one cell what becomes of a pin.
 fn becomes(pin: &PinRow) -> String {
     match (&pin.new, &pin.reason) {
         (Some(new), _) => new.clone(),
-        (None, Some(reason)) => format!("stays: {reason}"),
+        (None, Some(reason)) => match &pin.kept_by {
+            Some(place) => format!("stays: {reason} ({place})"),
+            None => format!("stays: {reason}"),
+        },
         (None, None) if pin.moves => "moves".to_owned(),
         (None, None) => "stays".to_owned(),
     }

@@ -36,6 +36,9 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         stage: Stage::Platform,
         restarts: false,
         stays: None,
+        kept_by: None,
+        read_at: Vec::new(),
+        also: Vec::new(),
         installations: Default::default(),
         homes: Vec::new(),
     }

@@ -100,12 +100,11 @@ impl AtRest<'_> {
         });
         let one = |pin: &Pin| {
             let at = edge_of(pin)?;
-            let chart = pin.chart.as_deref()?;
-            let given = |d: &&Deployed| {
-                d.chart == chart && (d.place.path == pin.path || d.values.contains(&pin.path))
-            };
-            let versions: Vec<EdgeVersion> = self.deployed.iter().filter(given).map(|d| d.version).collect();
+            let given = |d: &&Deployed| pin.is_of(&d.chart) && d.is_written_in(&pin.path);
+            let of = || self.deployed.iter().filter(given);
+            let versions: Vec<EdgeVersion> = of().map(|d| d.version).collect();
             let (lowest, highest) = (*versions.iter().min()?, *versions.iter().max()?);
+            let chart = &of().next()?.chart;
             let value = &pin.value;
             if at > highest {
                 let reason =
@@ -140,10 +139,16 @@ impl AtRest<'_> {
 
     fn is_held(&self, deployed: &Deployed) -> bool {
         self.pins().any(|pin| {
-            pin.stays == Some(Reason::Held)
-                && pin.path == deployed.place.path
-                && pin.chart.as_deref() == Some(deployed.chart.as_str())
+            pin.stays == Some(Reason::Held) && deployed.is_written_in(&pin.path) && pin.is_of(&deployed.chart)
         })
+    }
+}
+
+// === impl Deployed ===
+
+impl Deployed {
+    fn is_written_in(&self, path: &RepoPath) -> bool {
+        self.place.path == *path || self.values.contains(path)
     }
 }
 

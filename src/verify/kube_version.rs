@@ -26,7 +26,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let pinned = input.moving().filter(|(pin, _)| pin.form == Form::Chart);
     // A committed manifest has no pin that names its chart.
     let rendered = input.rendered.done.iter().filter(|r| r.from != r.to).map(|r| r.to.name.as_str());
-    let charts: BTreeSet<&str> = pinned.filter_map(|(pin, _)| pin.chart.as_deref()).chain(rendered).collect();
+    let charts: BTreeSet<&str> = pinned.flat_map(|(pin, _)| pin.charts()).chain(rendered).collect();
     let to = input.plan.to;
     let findings = match input.kubernetes {
         Some(cluster) => refused(input, &charts, cluster),
@@ -64,7 +64,7 @@ fn refused(input: &Verification<'_>, charts: &BTreeSet<&str>, cluster: &Version)
 
 /// Places a finding at the first pin of its charts.
 fn placed(input: &Verification<'_>, finding: Finding, charts: &[&str]) -> Finding {
-    let of = |pin: &&Pin| pin.chart.as_deref().is_some_and(|chart| charts.contains(&chart));
+    let of = |pin: &&Pin| pin.charts().any(|chart| charts.contains(&chart));
     let first = input.moving().map(|(pin, _)| pin).filter(of).min_by_key(|p| (&p.path, p.site.line));
     match first {
         Some(pin) => finding.at_pin(pin),

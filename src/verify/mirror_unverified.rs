@@ -7,24 +7,30 @@ use std::collections::BTreeMap;
 
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
-    pins::Pin,
+    pins::{Pin, Reader},
     plan::{NewText, Source, source},
 };
 
 pub(super) const ID: CheckId = CheckId::MirrorUnverified;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
-    let mirrored: Vec<(&Pin, &str, &str)> = input
+    let mirrored: Vec<(&Pin, &str)> = input
         .moving()
+        .filter(|(pin, _)| pin.readers().any(|reader| reader.mirror.is_some()))
         .filter_map(|(pin, new)| match new {
-            NewText::Fixed(text) => Some((pin, pin.mirror.as_deref()?, text.as_str())),
+            NewText::Fixed(text) => Some((pin, text.as_str())),
             NewText::LockDigest | NewText::Rendered(_) | NewText::Gone => None,
         })
         .collect();
-    let mut doubtful: BTreeMap<(&str, &str, &str), &Pin> = BTreeMap::new();
-    let unread = |pin: &Pin| source(pin, &input.options.served) == Source::Unread;
-    for (pin, mirror, text) in mirrored.iter().filter(|(pin, ..)| unread(pin)) {
-        doubtful.entry((mirror, pin.chart.as_deref().unwrap_or("the chart"), text)).or_insert(pin);
+    let mut doubtful: BTreeMap<(String, String, &str), &Pin> = BTreeMap::new();
+    for (pin, text) in &mirrored {
+        for Reader { chart, mirror, .. } in pin.readers() {
+            if let Some(mirror) = mirror.filter(|m| source(Some(m), &input.options.served) == Source::Unread)
+            {
+                let chart = chart.unwrap_or_else(|| "the chart".to_owned());
+                doubtful.entry((mirror, chart, text)).or_insert(pin);
+            }
+        }
     }
     let findings = doubtful.iter().map(|((mirror, chart, text), pin)| {
         let reason =

@@ -18,7 +18,7 @@ const CRDS: &str = "linkerd-crds";
 const CONTROL_PLANE: &str = "linkerd-control-plane";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
-    let moves = input.moving().any(|(pin, _)| pin.chart.as_deref().is_none_or(|chart| chart == CRDS));
+    let moves = input.moving().any(|(pin, _)| pin.is_of_none() || pin.is_of(CRDS));
     if input.plan.stage == Stage::DataPlane || !moves {
         return Checked { looked_at: "nothing: no CRDs move".to_owned(), findings: Vec::new() };
     }
@@ -124,7 +124,7 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
 mod tests {
     use super::*;
     use crate::{
-        plan::testing::path,
+        plan::testing::{Build, path},
         verify::{Severity::*, testing::*},
     };
 
@@ -133,6 +133,7 @@ mod tests {
             path: path(file),
             line: 3,
             chart: chart.into(),
+            version: Vec::new(),
             name: chart.into(),
             namespace: None,
             depends_on: Some(depends_on.iter().map(|n| (*n).to_owned()).collect()),
@@ -217,6 +218,40 @@ mod tests {
         let mut one = vec![argo("mesh/app.yaml", CRDS, 0), argo("mesh/app.yaml", CONTROL_PLANE, 0)];
         one.iter_mut().for_each(|d| d.name = "linkerd".into());
         assert_eq!(found(one), [], "one application with two sources");
+    }
+
+    #[test]
+    fn crds_move_with_a_version_that_other_charts_read_too() {
+        let deployments =
+            || vec![flux("mesh/crds.yaml", CRDS, &[]), flux("mesh/cp.yaml", CONTROL_PLANE, &[])];
+        let case = |also: bool| {
+            let pins = |b: Build| {
+                let b = b.pin("vars.yaml", crate::pins::PinKind::Variable, "2026.8.2").of(CONTROL_PLANE);
+                let b = if also { b.read_by(Some(CRDS), "mesh/crds.yaml") } else { b };
+                b.facts(|facts| facts.deployments = deployments())
+            };
+            Case::default().pins(pins).check(ID)
+        };
+        assert_eq!((severities(&case(false)), severities(&case(true))), (vec![], vec![Warn]));
+    }
+
+    #[test]
+    fn a_control_plane_stays_whose_version_stands_elsewhere_and_is_held() {
+        let found = |held: bool| {
+            let control_plane = Deployment {
+                version: vec![(path("vars.yaml"), 0, 8)],
+                ..flux("mesh/cp.yaml", CONTROL_PLANE, &[])
+            };
+            let pins = |b: Build| {
+                let b = b.chart("mesh/crds.yaml", CRDS, "2026.8.2");
+                let b = b.pin("vars.yaml", crate::pins::PinKind::Variable, "2026.8.2").of(CONTROL_PLANE);
+                let b = if held { b.stays(crate::pins::Reason::Held) } else { b };
+                let deployments = vec![flux("mesh/crds.yaml", CRDS, &[]), control_plane];
+                b.facts(|facts| facts.deployments = deployments)
+            };
+            severities(&Case::default().pins(pins).check(ID))
+        };
+        assert_eq!((found(false), found(true)), (vec![Warn], vec![]));
     }
 
     #[test]

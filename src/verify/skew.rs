@@ -20,6 +20,9 @@ pub(super) const ID: CheckId = CheckId::Skew;
 
 const CONTROL_PLANE: &str = "linkerd-control-plane";
 
+/// How many lines one finding names before it counts the rest.
+const NAMED: usize = 5;
+
 /// A proxy pin that does not go with its control plane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
@@ -38,7 +41,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let plane = input.control_plane_in(&after);
         finding(plane, *fault, pin, if known { Severity::Warn } else { Severity::Block })
     });
-    let findings = findings.chain(leap(input, &after));
+    let findings = findings.chain(leap(input, &after)).chain(together(input));
     let proxies = proxies(&after, input.target).count();
     let looked_at = match input.control_plane_in(&after) {
         ControlPlane::Unknown => "nothing: the control plane's release is not known".to_owned(),
@@ -64,11 +67,31 @@ fn leap(input: &Verification<'_>, after: &Inventory) -> Option<Finding> {
         name(new)?
     );
     let hint = format!("stop at {} (`--to`) and restart the meshed pods there first", stop(input, old)?);
-    let first = input.moving().map(|(pin, _)| pin).find(|pin| pin.chart.as_deref() == Some(CONTROL_PLANE));
+    let first = input.moving().map(|(pin, _)| pin).find(|pin| pin.is_of(CONTROL_PLANE));
     let finding = Finding::warn(ID, reason).hint(hint);
     Some(match first {
         Some(pin) => finding.at_pin(pin),
         None => finding,
+    })
+}
+
+/// Says of what proxies read too that they go with the platform: they may start anew before their control plane has.
+fn together<'i>(input: &'i Verification<'_>) -> impl Iterator<Item = Finding> + 'i {
+    input.moving().filter_map(|(pin, _)| {
+        let lines = pin.of_proxies()?;
+        let named: Vec<String> = lines.iter().take(NAMED).map(|(path, line)| format!("{path}:{line}")).collect();
+        let more = match lines.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let reason = format!(
+            "`{}` is the version of proxies too ({}{more}): they go to {} with this change, not once the control plane runs it",
+            pin.value,
+            named.join(", "),
+            input.plan.to
+        );
+        let hint = "write the version of proxies where nothing else reads it; they follow in a pull request of their own then";
+        Some(Finding::warn(ID, reason).at_pin(pin).hint(hint))
     })
 }
 
@@ -230,5 +253,19 @@ mod tests {
                 .proxy("ns.yaml", "edge-26.8.2")
         });
         assert_eq!(mixed.check(ID), []);
+    }
+
+    #[test]
+    fn what_proxies_read_too_goes_with_the_platform_and_is_said() {
+        let values = |b: crate::plan::testing::Build| {
+            let b = b.chart("cp.yaml", CP, "2026.8.2").value("vars.yaml", CP, "tag", "edge-26.8.2");
+            b.read_by(None, "ns.yaml").read_by(Some("linkerd-viz"), "viz.yaml")
+        };
+        let found = Case::default().pins(values).check(ID);
+        assert_eq!(severities(&found), [Warn]);
+        let said = "`edge-26.8.2` is the version of proxies too (ns.yaml:7): they go to edge-26.8.3 with this change";
+        assert!(found[0].reason.starts_with(said), "{found:?}");
+        let held = Case::default().pins(|b| values(b).stays(Reason::Held)).check(ID);
+        assert_eq!(held, []);
     }
 }

@@ -23,11 +23,8 @@ pub(super) const MEND: &str = "remove the value, or let it move with the chart";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
-    let charts: BTreeSet<&str> = input
-        .moving()
-        .filter(|(pin, _)| pin.form == Form::Chart)
-        .filter_map(|(pin, _)| pin.chart.as_deref())
-        .collect();
+    let charts: BTreeSet<&str> =
+        input.moving().filter(|(pin, _)| pin.form == Form::Chart).flat_map(|(pin, _)| pin.charts()).collect();
     let values: Vec<_> = input
         .staying()
         .filter(|(pin, _)| matches!(pin.kind, PinKind::HelmValues | PinKind::ArgoHelmParameter))
@@ -36,7 +33,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let stale = values.iter().filter(|(pin, _)| edge_of(pin).is_some_and(|at| at < to));
     let mut findings: Vec<Finding> = stale
         .filter_map(|(pin, _)| {
-            let chart = pin.chart.as_deref().filter(|chart| charts.contains(chart))?;
+            let chart = pin.charts().find(|chart| charts.contains(chart))?;
             let value = &pin.value;
             let reason = format!("`{value}` keeps images at that release under {chart} {}", to.chart());
             Some(Finding::new(ID, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(MEND))

@@ -19,7 +19,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let umbrella = |kind| matches!(kind, PinKind::ChartDependency | PinKind::ChartLock);
     let moving = input.moving().filter(|(pin, _)| umbrella(pin.kind));
     let charts: BTreeSet<(&str, &str)> =
-        moving.filter_map(|(pin, _)| Some((pin.path.folder(), pin.chart.as_deref()?))).collect();
+        moving.flat_map(|(pin, _)| pin.charts().map(|chart| (pin.path.folder(), chart))).collect();
     let copies = charts.iter().filter_map(|(folder, chart)| copy(input, folder, chart));
     let findings = copies
         .map(|(path, folder, chart)| {

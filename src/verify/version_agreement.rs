@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::{EdgeVersion, PROXY_VERSION, retired_chart},
-    pins::{Form, Pin, PinKind, Reason},
+    pins::{Form, Line, Pin, PinKind, Reason},
     plan::{NewText, edge_of},
 };
 
@@ -86,10 +86,18 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         Reason::Held if pin.form == Form::Absent => {
             found(Severity::Info, "pods that ask for restarts are held by a comment".to_owned())
         }
-        Reason::Uneditable | Reason::DuplicateKey | Reason::Encrypted | Reason::NeedsWorkflowsScope => {
+        Reason::Uneditable
+        | Reason::Shared
+        | Reason::DuplicateKey
+        | Reason::Encrypted
+        | Reason::NeedsWorkflowsScope => {
             cannot_be_edited(pin, reason, at, to)
         }
-        Reason::Held => found(Severity::Info, format!("`{value}` is held by a comment and stays")),
+        Reason::Held => {
+            let by = pin.kept_by.as_ref().map(|line| format!("the comment at {}", said(line)));
+            let by = by.as_deref().unwrap_or("a comment");
+            found(Severity::Info, format!("`{value}` is held by {by} and stays"))
+        }
         // Only a hop, or a target that was ahead in part, leads here; a downgrade would be worse.
         Reason::UpToDate if pin.form != Form::LockDigest => found(
             Severity::Warn,
@@ -112,7 +120,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         }
         Reason::ManualInjection => found(Severity::Warn, format!("`{value}` was injected by hand and stays"))
             .hint("make this manifest again with `linkerd inject --manual`"),
-        Reason::RetiredChart if pin.chart.as_deref() == Some(OLD_CONTROL_PLANE) => found(
+        Reason::RetiredChart if pin.is_of(OLD_CONTROL_PLANE) => found(
             Severity::Block,
             format!("`{value}` stays, and the CRDs of {to} would be beside it: {}", retired(pin)),
         )
@@ -128,13 +136,22 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
 }
 
 fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: EdgeVersion) -> Finding {
+    let shared;
     let why = match reason {
         Reason::DuplicateKey => "its key is written twice",
         Reason::Encrypted => "its file is encrypted",
         Reason::NeedsWorkflowsScope => "the token may not write under .github/workflows",
+        Reason::Shared => {
+            let at = pin.kept_by.as_ref().map(|line| format!(" ({})", said(line))).unwrap_or_default();
+            shared = format!("something that must not move with Linkerd reads it too{at}");
+            &shared
+        }
         _ => "its shape cannot be edited safely",
     };
     let hint = match reason {
+        Reason::Shared => {
+            format!("give Linkerd a value of its own, at {to}, or hold this one with `# uplinker: hold`")
+        }
         Reason::Encrypted => {
             format!(
                 "set it to {to} with `sops edit` in this branch: any other edit breaks the file's checksum"
@@ -151,15 +168,19 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
     Finding::new(ID, severity, text).at_pin(pin).hint(hint)
 }
 
+fn said((path, line): &Line) -> String {
+    format!("{path}:{line}")
+}
+
 /// Tells whether it is with this change that the other pins go beyond the chart's last release.
 fn retires(input: &Verification<'_>, pin: &Pin) -> bool {
-    let last = pin.chart.as_deref().and_then(|name| retired_chart(name)?.last?.parse::<EdgeVersion>().ok());
+    let last = pin.charts().find_map(|name| retired_chart(name)?.last?.parse::<EdgeVersion>().ok());
     let passes = |last| input.plan.to > last && input.plan.from.iter().any(|from| *from <= last);
     last.is_some_and(passes)
 }
 
 fn retired(pin: &Pin) -> String {
-    let known = pin.chart.as_deref().and_then(|name| Some((name, retired_chart(name)?)));
+    let known = pin.charts().find_map(|name| Some((name, retired_chart(name)?)));
     known.map_or("its chart is no longer published".to_owned(), |(name, chart)| {
         format!("{name} is no longer published; {}", chart.instead)
     })
@@ -196,15 +217,34 @@ mod tests {
 
     #[test]
     fn a_pin_that_cannot_be_edited_blocks() {
-        for reason in
-            [Reason::Uneditable, Reason::DuplicateKey, Reason::Encrypted, Reason::NeedsWorkflowsScope]
-        {
+        for reason in [
+            Reason::Uneditable,
+            Reason::Shared,
+            Reason::DuplicateKey,
+            Reason::Encrypted,
+            Reason::NeedsWorkflowsScope,
+        ] {
             let found = stays(reason, "2026.8.2");
             assert_eq!(severities(&found), [Block], "{reason:?}");
             assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), "b.yaml");
             assert_eq!(stays(reason, "2026.8.3"), [], "{reason:?}: there is nothing to edit");
         }
         assert_eq!(severities(&stays(Reason::Encrypted, "ENC[AES256]")), [Warn], "it cannot be told");
+    }
+
+    #[test]
+    fn what_keeps_a_pin_from_elsewhere_is_named() {
+        let kept = |reason| {
+            let case = Case::default().pins(|b| {
+                let b = b.chart("a.yaml", "linkerd-crds", "2026.8.2");
+                b.chart("b.yaml", "linkerd-viz", "2026.8.2").stays(reason).kept_by("app.yaml")
+            });
+            case.check(ID).remove(0).reason
+        };
+        assert_eq!(kept(Reason::Held), "`2026.8.2` is held by the comment at app.yaml:7 and stays");
+        let shared =
+            "`2026.8.2` stays behind: something that must not move with Linkerd reads it too (app.yaml:7)";
+        assert_eq!(kept(Reason::Shared), shared);
     }
 
     #[test]

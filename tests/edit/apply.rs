@@ -62,6 +62,9 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         stage: Stage::Platform,
         restarts: false,
         stays: None,
+        kept_by: None,
+        read_at: Vec::new(),
+        also: Vec::new(),
         installations: Default::default(),
         homes: Vec::new(),
     }

@@ -152,7 +152,7 @@ fn fast(text: &Scalar, element: &Element) -> Result<(Scalar, usize), Stop> {
                 if bytes > BYTES {
                     return Err(Stop::Bound(Bound::Bytes(BYTES)));
                 }
-                parts.extend_from_slice(value.parts());
+                parts.extend_from_slice(value.read_by(&text.cut(start - 2..at)).parts());
             }
             None if !tag.is_empty() && element.open.is_some() => {
                 let who = element.open.as_deref().unwrap_or_default();

@@ -40,8 +40,11 @@ pub fn fill(
     let mut out: Vec<Part> = Vec::new();
     while filler.peek().is_some() {
         if filler.opens() {
+            let from = filler.byte(filler.at);
             filler.at += 2;
-            out.extend_from_slice(filler.substitution(DEPTH)?.parts());
+            let filled = filler.substitution(DEPTH)?;
+            let place = text.cut(from..filler.byte(filler.at));
+            out.extend_from_slice(filled.read_by(&place).parts());
         } else {
             out.extend_from_slice(filler.run(|_| true, true, false).parts());
         }

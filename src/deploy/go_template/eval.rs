@@ -117,8 +117,8 @@ impl<'a> Machine<'a> {
                 Node::Action(pipeline) => {
                     let value = self.pipeline(pipeline, dot)?;
                     if pipeline.sets.is_empty() {
-                        let text = printed(&value);
-                        self.print(&text)?;
+                        let place = self.text.cut(pipeline.place.clone());
+                        self.print(&printed(&value).read_by(&place))?;
                     }
                     Flow::Next
                 }

@@ -183,8 +183,8 @@ fn set(options: &Options, old: &Value, made: bool, value: &Value) -> Result<Valu
     };
     // Of anything but a text kustomize takes an empty one.
     let empty = Scalar::made("");
-    let text = value.as_scalar().unwrap_or(&empty);
-    let new = if options.delimiter.is_empty() { text.clone() } else { options.joined(scalar, text) };
+    let text = value.as_scalar().unwrap_or(&empty).read_by(scalar);
+    let new = if options.delimiter.is_empty() { text.clone() } else { options.joined(scalar, &text) };
     if new.text().len() > TEXT || new.parts().len() > PARTS {
         return Err(ReplacementError::Grows);
     }

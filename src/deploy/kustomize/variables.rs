@@ -101,7 +101,8 @@ fn fill(scalar: &Scalar, values: &[(&str, Scalar)]) -> Option<Scalar> {
     }
     let whole = text.strip_prefix("$(").and_then(|text| text.strip_suffix(')')).and_then(value);
     if let Some(value) = whole {
-        return Some(if is_text(value) { value.clone().as_string() } else { value.clone() });
+        let read = value.read_by(scalar);
+        return Some(if is_text(value) { read.as_string() } else { read });
     }
     let mut parts: Vec<Part> = Vec::new();
     let (mut at, mut length) = (0, 0);
@@ -113,9 +114,9 @@ fn fill(scalar: &Scalar, values: &[(&str, Scalar)]) -> Option<Scalar> {
             parts.extend_from_slice(scalar.cut(found..found + 1).parts());
             at = found + 2;
         } else if let Some(value) = name.and_then(value) {
-            parts.extend_from_slice(value.parts());
-            length += value.text().len();
             at = found + 3 + name.map_or(0, str::len);
+            parts.extend_from_slice(value.read_by(&scalar.cut(found..at)).parts());
+            length += value.text().len();
         } else {
             let end = found + 1 + name.map_or(0, |name| name.len() + 2);
             parts.extend_from_slice(scalar.cut(found..end).parts());

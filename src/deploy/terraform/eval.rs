@@ -92,7 +92,7 @@ impl<'s> Scope<'s> {
                 out
             }
             Expression::Parenthesis(inner) => self.eval(inner.inner()),
-            Expression::Variable(name) => self.bound(name.as_str())?,
+            Expression::Variable(name) => self.read_by(self.bound(name.as_str())?, expression),
             Expression::Conditional(either) => {
                 let taken = match truth(&self.eval(&either.cond_expr)) {
                     Some(truth) => truth,
@@ -108,7 +108,7 @@ impl<'s> Scope<'s> {
                 let args: Vec<Value> = call.args.iter().map(|arg| self.eval(arg)).collect();
                 functions::call(self, name, args, call.args.expand_final())?
             }
-            Expression::Traversal(traversal) => self.traversal(traversal)?,
+            Expression::Traversal(traversal) => self.read_by(self.traversal(traversal)?, expression),
             Expression::UnaryOp(op) => match *op.operator.value() {
                 UnaryOperator::Not => boolean(!truth(&self.eval(&op.expr))?),
                 UnaryOperator::Neg => return None,
@@ -138,9 +138,17 @@ impl<'s> Scope<'s> {
         }))
     }
 
+    /// Notes where an expression names a text.
+    fn read_by(&self, value: Value, expression: &Expression) -> Value {
+        match (value, expression.span()) {
+            (Value::Scalar(text), Some(span)) => Value::Scalar(text.read_by(&self.written(span))),
+            (value, _) => value,
+        }
+    }
+
     /// The bytes of the file.
     fn written(&self, span: std::ops::Range<usize>) -> Scalar {
-        let origin = Origin { source: self.source.clone(), span, via: None, alias: None };
+        let origin = Origin { source: self.source.clone(), span, via: None, read: None };
         Scalar::of([Part::Written(origin)], false)
     }
 

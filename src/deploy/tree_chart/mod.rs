@@ -187,6 +187,8 @@ impl Probe<'_> {
         for Printed { place, documents } in &printed {
             let file = trace::file_of(self.package, place, &self.release.file);
             for document in documents {
+                let settled = trace::settled(document);
+                let document = settled.as_ref().unwrap_or(document);
                 untraced(document, &file, &mut rendered.notes);
                 rendered.objects.extend(Object::all(document, &file).into_iter().map(|object| Object {
                     by: Some(self.release.by.clone().unwrap_or_else(|| self.release.file.clone())),

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
 
 use super::{
@@ -14,7 +15,7 @@ use crate::{
         files::Files,
         note::{About, Note},
         read,
-        value::{Part, Scalar, UNKNOWN, Value},
+        value::{Origin, Part, Scalar, Source, UNKNOWN, Value, Via},
     },
     repo::RepoPath,
 };
@@ -49,7 +50,7 @@ pub(super) fn printed(
         let (place, text) = piece.split_once('\n').unwrap_or((piece, ""));
         // The first name is the chart's own.
         let place = place.split_once('/').map_or(place, |(_, place)| place).to_owned();
-        match read::documents(&parts(text), files.ceilings()) {
+        match read::documents(&parts(text, package.source(&place)), files.ceilings()) {
             Ok(documents) => found.push(Printed { place, documents }),
             Err(error) => {
                 let about = About::Unread { what: format!("what comes of {place}"), why: error.to_string() };
@@ -60,15 +61,41 @@ pub(super) fn printed(
     found
 }
 
-fn parts(text: &str) -> Scalar {
-    if !text.contains(UNKNOWN) {
-        return Scalar::made(text);
-    }
+/// A printed text, in which each scalar knows its line: a comment stands beside it there as in its template.
+fn parts(text: &str, template: Option<&Arc<Source>>) -> Scalar {
+    let whole = match template {
+        Some(template) => {
+            let (path, blob) = (template.path.clone(), template.blob);
+            Scalar::file(&Arc::new(Source { path, blob, text: text.into() })).via(Via::Printed)
+        }
+        None => Scalar::made(text),
+    };
     let unknown = Part::Unknown("whoever deploys the chart".into());
-    let pieces = text.split(UNKNOWN).flat_map(|piece| [Part::Made(piece.into()), unknown.clone()]);
-    let mut parts: Vec<Part> = pieces.collect();
-    parts.pop();
+    let (mut parts, mut at) = (Vec::new(), 0);
+    for (found, _) in text.match_indices(UNKNOWN) {
+        parts.extend_from_slice(whole.cut(at..found).parts());
+        parts.push(unknown.clone());
+        at = found + UNKNOWN.len();
+    }
+    parts.extend_from_slice(whole.cut(at..text.len()).parts());
     Scalar::of(parts, false)
+}
+
+/// Leaves what Helm printed as a text that it made; what was traced stays where it was written.
+pub(super) fn settled(document: &Value) -> Option<Value> {
+    document.with_scalars(&mut |scalar| scalar.origins().any(is_printed).then(|| made(scalar)))
+}
+
+fn is_printed(at: &Origin) -> bool {
+    at.via == Some(Via::Printed)
+}
+
+fn made(scalar: &Scalar) -> Scalar {
+    let part = |part: &Part| match part {
+        Part::Written(at) if is_printed(at) => Part::Made(at.text().into()),
+        other => other.clone(),
+    };
+    Scalar::of(scalar.parts().iter().map(part), scalar.plain)
 }
 
 /// Two renders side by side.
@@ -153,11 +180,9 @@ impl Comparison<'_> {
             return None;
         }
         match self.candidates.explain(&text, &other, self.changed) {
-            Some(traced) => Some(
-                traced
-                    .iter()
-                    .fold(base.clone(), |scalar, piece| scalar.splice(piece.bytes.clone(), &piece.written)),
-            ),
+            Some(traced) => Some(traced.iter().fold(made(base), |scalar, piece| {
+                scalar.splice(piece.bytes.clone(), &piece.written.read_by(base))
+            })),
             None => {
                 // A digest, a random text or a name may differ as it will: none of them is read as a version.
                 self.clean &= versions(&text).is_empty();

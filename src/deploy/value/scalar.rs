@@ -1,6 +1,6 @@
 //! Scalars that know where each part of their text was written.
 
-use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
+use std::{borrow::Cow, cmp::Ordering, fmt, ops::Range, sync::Arc};
 
 use crate::repo::{BlobId, RepoPath};
 
@@ -23,8 +23,17 @@ pub struct Origin {
     pub span: Range<usize>,
     /// The way that it took, where it had a name of its own on that way.
     pub via: Option<Via>,
-    /// The first byte of the alias by which it was read, where it was.
-    pub alias: Option<usize>,
+    /// The places by which others read it that name it there: an alias, a variable, an action of a template.
+    pub read: Option<Arc<[Reading]>>,
+}
+
+/// A place that names a text which was written elsewhere.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The file.
+    pub source: Arc<Source>,
+    /// Its first byte there.
+    pub at: usize,
 }
 
 /// A way on which a text is known by a name of its own, apart from the object that reads it.
@@ -40,6 +49,38 @@ pub enum Via {
     Parameter,
     /// A variable that a Secret holds: a release in it has a place, and its text is shown to nobody.
     Secret,
+    /// What Helm printed of a chart, of which it is not known yet where it was written.
+    Printed,
+}
+
+/// Places by which one text is read through others.
+const READINGS: usize = 16;
+
+// === impl Reading ===
+
+impl Ord for Reading {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let places = (&self.source.path, self.at).cmp(&(&other.source.path, other.at));
+        // What is printed of a template is another text than the template.
+        places.then_with(|| match Arc::ptr_eq(&self.source, &other.source) {
+            true => Ordering::Equal,
+            false => self.source.text.cmp(&other.source.text),
+        })
+    }
+}
+
+impl PartialEq for Reading {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Reading {}
+
+impl PartialOrd for Reading {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// What stands in a text for a part that the tree does not say: a character that no text has.
@@ -127,6 +168,17 @@ impl Origin {
         let start = self.span.start;
         Self { span: start + range.start..start + range.end, ..self.clone() }
     }
+
+    /// What stands in the place itself, as the default of a variable does, is not read from elsewhere.
+    fn read_by(&self, place: &Self) -> Self {
+        let before = self.read.as_deref().unwrap_or_default();
+        let inside = place.span.start <= self.span.start && self.span.end <= place.span.end;
+        let reading = Reading { source: place.source.clone(), at: place.span.start };
+        if inside && self.source == place.source || before.len() >= READINGS || before.contains(&reading) {
+            return self.clone();
+        }
+        Self { read: Some(before.iter().cloned().chain([reading]).collect()), ..self.clone() }
+    }
 }
 
 // === impl Part ===
@@ -159,7 +211,7 @@ impl Part {
         match (self, next) {
             (Self::Written(a), Self::Written(b))
                 if Arc::ptr_eq(&a.source, &b.source)
-                    && (a.via, a.alias) == (b.via, b.alias)
+                    && (a.via, &a.read) == (b.via, &b.read)
                     && a.span.end == b.span.start =>
             {
                 Some(Self::Written(Origin { span: a.span.start..b.span.end, ..a.clone() }))
@@ -200,7 +252,7 @@ impl Scalar {
 
     /// The whole text of a file.
     pub fn file(source: &Arc<Source>) -> Self {
-        let origin = Origin { source: source.clone(), span: 0..source.text.len(), via: None, alias: None };
+        let origin = Origin { source: source.clone(), span: 0..source.text.len(), via: None, read: None };
         Self { parts: Parts::One(Part::Written(origin)), plain: false }
     }
 
@@ -285,16 +337,14 @@ impl Scalar {
         Self::of(parts, self.plain)
     }
 
-    /// Notes the alias by which a text was read.
-    pub fn through(&self, alias: &Self) -> Self {
-        let Some(Part::Written(alias)) = alias.parts().first() else { return self.clone() };
-        let parts = self.parts().iter().map(|part| match part {
-            Part::Written(origin) => {
-                Part::Written(Origin { alias: Some(alias.span.start), ..origin.clone() })
-            }
+    /// Notes the place by which a text is read that was written elsewhere.
+    pub fn read_by(&self, place: &Self) -> Self {
+        let Some(place) = place.origins().next() else { return self.clone() };
+        let part = |part: &Part| match part {
+            Part::Written(origin) => Part::Written(origin.read_by(place)),
             other => other.clone(),
-        });
-        Self::of(parts, self.plain)
+        };
+        Self::of(self.parts().iter().map(part), self.plain)
     }
 
     /// Types it by its reader, as a text that is not quoted.

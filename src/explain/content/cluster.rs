@@ -359,7 +359,7 @@ fn uncovered(material: &Material<'_>) -> Vec<String> {
         |kind| !matches!(kind, PinKind::Other | PinKind::Marker | PinKind::Variable | PinKind::ArgoGenerator);
     let pins = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin));
     pins.filter(|pin| deployed(pin.kind) && pin.form != Form::LockDigest)
-        .filter(|pin| pin.chart.as_deref().is_none_or(|chart| !seen.contains(chart)))
+        .filter(|pin| pin.chart.is_none() || pin.charts().any(|chart| !seen.contains(chart)))
         .map(place)
         .collect()
 }

@@ -2,14 +2,14 @@
 //!
 //! In: the moves of a plan. Out: [`Row`]s and [`Stays`]. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{place, word_of};
 use crate::{
-    pins::{Form, Inventory, PinKind, Reason},
+    pins::{Form, Inventory, Pin, PinKind, Reason},
     plan::{Move, NewText, Plan, edge_of},
 };
 
@@ -19,9 +19,9 @@ const DIGEST: usize = 14;
 /// Pins that move alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
-    /// The chart, or what else the pin is, in words.
+    /// The charts that read it, or what else the pin is, in words.
     pub what: String,
-    /// Whether `what` is the name of a chart.
+    /// Whether `what` is made of names of charts.
     pub chart: bool,
     /// The text as it stands; of a rendered manifest, its release.
     pub from: String,
@@ -47,7 +47,7 @@ pub(super) fn rows(plan: &Plan, inventory: &Inventory) -> Vec<Row> {
     let mut known: BTreeMap<(String, String, Option<String>), usize> = BTreeMap::new();
     for (pin, new) in plan.moves.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.new.as_ref()?))) {
         let chart = pin.chart.as_ref().filter(|_| matches!(pin.form, Form::Chart | Form::Rendered));
-        let what = chart.cloned().unwrap_or_else(|| words(pin.kind).to_owned());
+        let what = chart.map_or_else(|| words(pin.kind).to_owned(), |_| all_of(pin));
         let (from, to) = match (new, edge_of(pin)) {
             // Its text is that of an annotation.
             (NewText::Rendered(_), Some(release)) if plan.undoes.is_none() => {
@@ -76,6 +76,13 @@ pub(super) fn stays(moves: &[Move], inventory: &Inventory) -> Vec<Stays> {
         .into_iter()
         .map(|(reason, pins)| Stays { reason: word_of(&reason), why: why(reason), pins })
         .collect()
+}
+
+/// Names the charts whose version a pin is, and proxies where it is theirs too.
+fn all_of(pin: &Pin) -> String {
+    let proxies = pin.of_proxies().map(|_| "proxies");
+    let all: BTreeSet<&str> = pin.charts().collect();
+    all.into_iter().chain(proxies).collect::<Vec<_>>().join(", ")
 }
 
 /// Names a pin that is not a chart's version.
@@ -117,6 +124,7 @@ fn why(reason: Reason) -> &'static str {
         Reason::NoEffect => "nothing reads it there",
         Reason::DuplicateKey => "its key is written twice",
         Reason::Alias => "follows its anchor",
+        Reason::Shared => "read by something that must not move with it",
         Reason::Encrypted => "the file is encrypted",
         Reason::RequiredHop => "too far behind for one step",
         Reason::ManagedByFlux => "moved by Flux itself",

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Material, Statement, Workload, statement, workloads};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Deployment, Form, Reason, Stage},
+    pins::{Deployment, Form, Pin, Reason, Stage},
     plan::edge_of,
     render::Object,
     verify::{CheckId, Finding, Severity},
@@ -152,7 +152,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
 /// Names the charts whose pins move.
 fn moving<'a>(material: &Material<'a>) -> BTreeSet<&'a str> {
     let Material { plan, inventory, .. } = *material;
-    plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)?.chart.as_deref()).collect()
+    plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)).flat_map(Pin::charts).collect()
 }
 
 fn bare(name: &str) -> &str {
@@ -199,13 +199,13 @@ fn skew(material: &Material<'_>, proxies: &[EdgeVersion]) -> Skew {
 /// Lists the target's control planes before and after the plan. Pins that name no chart may be of one.
 fn control_planes(material: &Material<'_>) -> Vec<(EdgeVersion, EdgeVersion)> {
     let Material { plan, inventory, target, .. } = *material;
-    let may_be = |chart: Option<&str>| chart.is_none_or(|chart| chart == "linkerd-control-plane");
+    let may_be = |pin: &&Pin| pin.is_of_none() || pin.is_of("linkerd-control-plane");
     let moves = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin));
-    let moves = moves.filter(|pin| may_be(pin.chart.as_deref())).filter_map(edge_of);
+    let moves = moves.filter(may_be).filter_map(edge_of);
     let stays = plan.stays.iter().filter_map(|m| inventory.pins.get(m.pin));
     let stays = stays
         .filter(|pin| matches!(pin.form, Form::Chart | Form::Rendered) && target.has(pin))
-        .filter(|pin| pin.chart.as_deref() == Some("linkerd-control-plane"))
+        .filter(|pin| pin.is_of("linkerd-control-plane"))
         .filter_map(edge_of);
     moves.map(|before| (before, plan.to)).chain(stays.map(|at| (at, at))).collect()
 }

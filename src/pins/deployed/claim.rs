@@ -3,11 +3,20 @@
 //! In: scalars that something deployed reads, with what reads them. Out: each place once, by file and position.
 //! A base that a hundred clusters read is read a hundred times, so places are gathered first and looked at afterwards.
 
-use std::{cmp::Ordering, collections::BTreeSet, ops::Range, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use super::{beyond::Beyond, charts::Charted, uses::Uses};
 use crate::{
-    deploy::{ChartRelease, Object, Origin, Part, Scalar, json_patch::Guard, value::Via},
+    deploy::{
+        ChartRelease, Object, Origin, Part, Scalar,
+        json_patch::Guard,
+        value::{Reading, Via},
+    },
     linkerd::{self, PROXY_VERSION},
     pins::{
         Deployment, Form, Frame, Home, PinKind, Reason,
@@ -17,8 +26,13 @@ use crate::{
     repo::{BlobId, RepoPath},
 };
 
+/// A byte of a file.
+type At = (RepoPath, usize);
+
 /// Places that are gathered before those that are alike become one.
 const LOOSE: usize = 4096;
+/// Places before one that are looked at for one that reaches into it.
+const NEAR: usize = 4;
 
 /// A place that something deployed reads as a version.
 #[derive(Clone, Debug)]
@@ -37,6 +51,10 @@ pub(super) struct Claim {
     pub frame: Option<Frame>,
     /// The pods that it goes to, of all that read it.
     pub homes: Vec<Arc<Home>>,
+    /// Where others name it, and so read it.
+    pub read: BTreeSet<Reading>,
+    /// Where something that is not Linkerd's reads it.
+    pub foreign: Option<Reading>,
     /// Whether an object says so as its file has it, rather than as it is deployed.
     written: bool,
 }
@@ -46,12 +64,12 @@ pub(super) struct Claim {
 pub(in crate::pins) struct Claims {
     claims: Vec<Claim>,
     guards: Vec<Guard>,
-    /// Places that charts of others read as their version, by file and first byte.
-    foreign: BTreeSet<(RepoPath, usize)>,
+    /// Places that what is not Linkerd's reads, by file and first byte: their ends, and where they are named.
+    foreign: BTreeMap<At, (usize, Reading)>,
     /// Labels that ask for restarts in templates that have the annotation, by file and last byte.
-    annotated: BTreeSet<(RepoPath, usize)>,
-    /// The aliases by which versions were read, by file and first byte.
-    pub(super) aliases: BTreeSet<(RepoPath, usize)>,
+    annotated: BTreeSet<At>,
+    /// The aliases by which versions were read, by file and first byte, among other places where they are named.
+    pub(super) aliases: BTreeSet<At>,
     /// Linkerd's charts as they are deployed.
     pub deployments: Vec<Deployment>,
     /// What was evaluated of charts of the tree.
@@ -74,21 +92,24 @@ impl Claim {
     fn new(at: &Origin, spec: Spec, text: VersionText) -> Self {
         let (path, blob) = (at.source.path.clone(), at.source.blob);
         let homes = Vec::from_iter(spec.home.clone());
-        Self { path, blob, span: at.span.clone(), spec, text, frame: None, homes, written: false }
+        let (span, read) = (at.span.clone(), readings(at).cloned().collect());
+        Self { path, blob, span, spec, text, frame: None, homes, read, foreign: None, written: false }
     }
 
-    /// Orders by place. Of several that are alike in it, what counts more comes first; then what a retired chart reads, since
-    /// nobody has what it would move to; then one that may move, and of these what the control plane reads, since proxies
-    /// wait for it.
+    /// Orders by place. Of several that are alike in it, what counts more comes first; then what must not move, since what
+    /// guards the place must not either; then what may move, and of these what the control plane reads, since proxies wait
+    /// for it.
     fn order(&self, other: &Self) -> Ordering {
         let key = |claim: &Self| {
-            let Spec { kind, stage, ref chart, .. } = claim.spec;
             let stays = claim.stays();
-            let other = !chart.as_deref().is_some_and(linkerd::is_control_plane);
-            let first = (stays != Some(Reason::RetiredChart), stays.is_some());
-            (claim.span.start, claim.rank(), claim.span.end, kind, first, !claim.spec.restarts, stage, other)
+            let other = !claim.spec.chart.as_deref().is_some_and(linkerd::is_control_plane);
+            let first = (!stays.is_some_and(Reason::forbids), stays.is_some());
+            (claim.span.start, claim.rank(), claim.span.end, claim.spec.kind, first, claim.spec.stage, other)
         };
-        self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)))
+        let own = |claim: &Self| (claim.text.form, claim.stays(), !claim.spec.restarts);
+        let charts = || (&self.spec.chart, &self.spec.mirror).cmp(&(&other.spec.chart, &other.spec.mirror));
+        let place = self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)));
+        place.then_with(charts).then_with(|| own(self).cmp(&own(other)))
     }
 
     /// What is deployed comes before what a file says, and that before what nobody reads.
@@ -98,7 +119,9 @@ impl Claim {
 
     /// Tells whether one that comes before this one says all that is to be said.
     fn is_said(&self, before: &Self) -> bool {
-        let same = self.span == before.span && self.spec.kind == before.spec.kind;
+        let reader = |claim: &Self| (claim.spec.kind, claim.spec.stage, claim.text.form, claim.stays());
+        let charts = self.spec.chart == before.spec.chart && self.spec.mirror == before.spec.mirror;
+        let same = self.span == before.span && reader(self) == reader(before) && charts;
         let is_known = self.rank() > before.rank() && self.span.start == before.span.start;
         (same || is_known) && self.path == before.path
     }
@@ -109,6 +132,9 @@ impl Claim {
             let known = std::mem::take(&mut other.homes);
             self.homes
                 .extend(known.into_iter().filter(|home| !self.homes.contains(home)).collect::<Vec<_>>());
+            self.read.append(&mut other.read);
+            let under = std::mem::take(&mut other.spec.under).into_iter();
+            self.spec.under.extend(under.filter(|span| !self.spec.under.contains(span)).collect::<Vec<_>>());
         }
     }
 
@@ -122,8 +148,8 @@ impl Claim {
 impl Claims {
     /// Takes a scalar that is a version, where it was written.
     pub fn take(&mut self, scalar: &Scalar, spec: &Spec) {
-        let aliases = scalar.origins().filter_map(|at| Some((at.source.path.clone(), at.alias?)));
-        self.aliases.extend(aliases);
+        let named = scalar.origins().flat_map(readings);
+        self.aliases.extend(named.map(|reading| (reading.source.path.clone(), reading.at)));
         self.claims.extend(claims(scalar, spec));
         if self.claims.len() >= 2 * self.settled + LOOSE {
             self.settle();
@@ -154,11 +180,14 @@ impl Claims {
         self.annotated.extend(label.origins().map(|at| (at.source.path.clone(), at.span.end)));
     }
 
-    /// Notes the version of a chart that is not Linkerd's: what both read cannot move.
-    pub fn take_foreign(&mut self, version: &Scalar) {
-        let is_release = matches!(judge(&version.text(), Expects::Either), Judged::Version(text) if text.version.is_some());
-        let places = version.origins().filter(|_| is_release);
-        self.foreign.extend(places.map(|at| (at.source.path.clone(), at.span.start)));
+    /// Notes what reads a text and is not Linkerd's, the version of another chart or the tag of another image: what both
+    /// read cannot move.
+    pub fn take_foreign(&mut self, text: &Scalar) {
+        for at in text.origins() {
+            let place = (at.source.path.clone(), at.span.start);
+            let own = || Reading { source: at.source.clone(), at: at.span.start };
+            self.foreign.insert(place, (at.span.end, readings(at).last().cloned().unwrap_or_else(own)));
+        }
     }
 
     /// Takes what is only compared with a version: it moves with it, since kustomize fails where they differ.
@@ -224,12 +253,21 @@ impl Claims {
         let annotated = std::mem::take(&mut self.annotated);
         let is_complete = |c: &Claim| c.written && annotated.contains(&(c.path.clone(), c.span.end));
         self.claims.retain(|claim| claim.text.form != Form::Absent || !is_complete(claim));
-        for claim in &mut self.claims {
-            if self.foreign.contains(&(claim.path.clone(), claim.span.start)) {
-                claim.spec.stays.get_or_insert(Reason::Uneditable);
+        let mut claims = std::mem::take(&mut self.claims);
+        for claim in claims.iter_mut().filter(|claim| !claim.span.is_empty()) {
+            if let Some(named) = self.foreign_at(&claim.path, &claim.span) {
+                claim.foreign = claim.spec.stays.is_none().then_some(named);
+                claim.spec.stays.get_or_insert(Reason::Shared);
             }
         }
-        self.claims
+        claims
+    }
+
+    /// Says where what is not Linkerd's reads some of these bytes.
+    fn foreign_at(&self, path: &RepoPath, span: &Range<usize>) -> Option<Reading> {
+        let before = self.foreign.range(..(path.clone(), span.end)).rev();
+        let near = before.take_while(|((other, _), _)| other == path).take(NEAR);
+        near.filter(|(_, (end, _))| *end > span.start).map(|(_, (_, named))| named.clone()).next()
     }
 
     /// Says what reads the places in which a scalar was written.
@@ -257,6 +295,11 @@ impl Claims {
         });
         self.settled = self.claims.len();
     }
+}
+
+/// Lists the places by which a text is read.
+fn readings(at: &Origin) -> impl DoubleEndedIterator<Item = &Reading> {
+    at.read.as_deref().unwrap_or_default().iter()
 }
 
 /// Says where the version stands that a scalar is. Of a variable of Flux's that nobody fills here, its default counts.
@@ -305,7 +348,7 @@ fn kind(at: &Origin, spec: &Spec) -> PinKind {
         // What a template puts beside the key is a value like any other.
         Some(Via::Values) if spec.kind == PinKind::ProxyAnnotation && is_beside_key(at) => spec.kind,
         Some(Via::Values) => PinKind::HelmValues,
-        None => spec.kind,
+        None | Some(Via::Printed) => spec.kind,
     }
 }
 

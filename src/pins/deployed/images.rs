@@ -15,6 +15,7 @@ pub(super) fn take_images(entries: &[Value], claims: &mut Claims) {
         let new = value.text(&["newName"]);
         let official = image::linkerd_image(&name);
         let Some(image) = official.or_else(|| new.as_deref().and_then(image::linkerd_image)) else {
+            value.scalar(&["newTag"]).into_iter().for_each(|tag| claims.take_foreign(tag));
             continue;
         };
         let fork = new

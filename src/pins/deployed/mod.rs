@@ -10,6 +10,7 @@ mod claim;
 mod images;
 mod objects;
 mod pods;
+mod reading;
 mod release;
 mod rest;
 mod roots;

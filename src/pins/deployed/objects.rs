@@ -7,11 +7,12 @@ use super::{
     pods::{Injection, asks, injection, opted_out, take_asking},
 };
 use crate::{
-    deploy::{Cluster, Object, Scalar},
+    deploy::{Cluster, Object, Scalar, Value},
     linkerd::PROXY_VERSION,
     pins::{
         Home, Reason, ScanOptions,
         annotation::{self, Effect},
+        image,
     },
 };
 
@@ -44,6 +45,10 @@ pub(in crate::pins) fn take_object(
             let spec = annotation::spec().at_home(home(value.get("labels")));
             take_asking(value, ("labels", "annotations"), injected, spec, claims);
         }
+        if let Some(image) = value.scalar(&["image"]).filter(|image| image::pinned(&image.text()).is_none()) {
+            claims.take_foreign(image);
+        }
+        revision(&kind, value).into_iter().for_each(|revision| claims.take_foreign(revision));
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
@@ -60,6 +65,18 @@ pub(in crate::pins) fn take_object(
             todo.extend(value.items().iter().map(|item| ([path.as_slice(), &["[]"]].concat(), item, None)));
         }
     }
+}
+
+/// Returns what a Git repository is fetched at that is not Linkerd's own: by Flux, or as a source of Argo CD.
+fn revision<'v>(kind: &str, value: &'v Value) -> Option<&'v Scalar> {
+    let (url, revision) = match kind {
+        "GitRepository" => (value.text(&["url"])?, value.scalar(&["ref", "tag"])?),
+        "Application" if value.get("chart").is_none() => {
+            (value.text(&["repoURL"])?, value.scalar(&["targetRevision"])?)
+        }
+        _ => return None,
+    };
+    (!url.starts_with("oci://") && !url.contains("linkerd/linkerd2")).then_some(revision)
 }
 
 /// Fields of a deployer's object that say something of other objects.

@@ -20,7 +20,7 @@ use crate::{
     pins::{
         Deployment, PinKind, Reason,
         context::Context,
-        found::Spec,
+        found::{Spec, spans},
         origin::{Origin, Ours},
         version_text::Expects,
     },
@@ -60,6 +60,12 @@ pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut 
             name: object.map_or_else(|| Some(ours.chart.clone()), |o| of(o.name())).unwrap_or_default(),
             namespace: object.map_or(of(release.namespace.as_ref()), |object| of(object.namespace())),
             chart: ours.chart,
+            version: release
+                .version
+                .iter()
+                .flat_map(spans)
+                .map(|(path, at)| (path, at.start, at.end))
+                .collect(),
             depends_on,
             sync_wave,
         });
@@ -112,7 +118,10 @@ fn take(
         (None, None) => ReadBy::Other,
     };
     let namespace = release.namespace.as_ref().and_then(Scalar::known).map(Cow::into_owned);
-    let read = Read { injected, namespace, ..Read::new(context, by) };
+    let under = release.version.as_ref().map(spans).unwrap_or_default();
+    let from_elsewhere = !matches!(release.repository, Repository::Git(_));
+    let is_foreign = matches!(by, ReadBy::Other) && chart.is_some() && from_elsewhere && !release.is_part;
+    let read = Read { injected, namespace, under, is_foreign, ..Read::new(context, by) };
     release.layers.iter().chain(&release.secret).for_each(|layer| take_layer(&read, layer, claims));
     let mut ignored = Claims::default();
     release.ignored.iter().for_each(|layer| take_layer(&read, layer, &mut ignored));

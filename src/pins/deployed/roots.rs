@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{
     deploy::{
-        Files as _, Object, Value, flux,
+        Files as _, Object, Origin, Value, flux,
         model::{Entries, Fact, Written, model},
         tree_chart::Charts,
     },
     linkerd::{self, PROXY_VERSION, RECONCILE},
-    pins::context::Context,
+    pins::{context::Context, version_text::tokens},
     repo::RepoPath,
 };
 
@@ -112,10 +112,15 @@ fn mentions(object: &Object) -> bool {
     let value = &object.value;
     match &*object.kind() {
         "HelmRelease" => {}
+        // A variable that holds a release may be read by what names neither.
         "Kustomization" | "Application" => {
-            return has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"));
+            let is_ours = |text: &str| text.contains("inkerd") || !tokens(text).is_empty();
+            return has(value, DEPTH, &|key, text| key.contains("inkerd") || is_ours(text));
         }
-        _ => return has(value, DEPTH, &|key, _| matches!(key, PROXY_VERSION | RECONCILE)),
+        _ => {
+            let annotated = has(value, DEPTH, &|key, _| matches!(key, PROXY_VERSION | RECONCILE));
+            return annotated || names_image(value, DEPTH) || is_named(value.path(&["spec", "ref", "tag"]));
+        }
     }
     let from_elsewhere = ["chartRef", "valuesFrom"].iter().any(|key| value.path(&["spec", key]).is_some());
     let chart = value.text(&["spec", "chart", "spec", "chart"]).unwrap_or_default();
@@ -125,6 +130,18 @@ fn mentions(object: &Object) -> bool {
         || chart.contains('/')
         || flux::is_of_tree(object)
         || has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"))
+}
+
+/// Tells whether an image is named by a text that was written elsewhere, as a variable is: Linkerd may read it too.
+fn names_image(value: &Value, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let below = || value.entries().map(|(_, value)| value).chain(value.items());
+    is_named(value.get("image")) || below().any(|value| names_image(value, depth))
+}
+
+fn is_named(value: Option<&Value>) -> bool {
+    let elsewhere = |at: &Origin| at.read.is_some() || at.via.is_some();
+    value.and_then(Value::as_scalar).is_some_and(|text| text.origins().any(elsewhere))
 }
 
 /// Looks at the scalars of a value, with their keys.

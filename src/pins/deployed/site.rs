@@ -3,9 +3,13 @@
 //! In: claims, ordered. Out: pins, in YAML and JSON with the way to the node, elsewhere by their bytes alone. Each file
 //! is opened once, and of each text inside a scalar only what is asked for.
 
-use std::{collections::HashSet, ops::Range, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
 
-use super::claim::Claim;
+use super::{claim::Claim, reading};
 use crate::{
     deploy::Files as _,
     linkerd::PROXY_VERSION,
@@ -13,7 +17,7 @@ use crate::{
         Form, Pin, Reason, RepoPath, Site,
         context::Context,
         corpus::File,
-        found::{Found, is_workflow},
+        found::{Found, Span, is_workflow},
         marker, other,
         place::Place,
         version_text::VersionText,
@@ -35,9 +39,34 @@ fn in_file(context: &Context<'_>, claims: &[Claim], found: &mut Found) {
     match manifest(context, path) {
         Some(file) => {
             let wanted: Vec<Wanted<'_>> = claims.iter().map(|c| (c, c.span.clone())).collect();
-            drop(in_yaml(Place::of(&file), &wanted, found));
+            drop(in_yaml((context, Place::of(&file)), &wanted, found));
         }
         None => in_text(context, path, claims, found),
+    }
+}
+
+/// Says of a pin what is known of those who read it.
+fn read_by(
+    context: &Context<'_>,
+    claim: &Claim,
+    pin: &mut Pin,
+    found: &mut HashMap<(RepoPath, usize), Vec<Span>>,
+) {
+    pin.frame.clone_from(&claim.frame);
+    pin.homes.clone_from(&claim.homes);
+    pin.read_at = claim.read.iter().filter_map(|at| reading::line(context, at)).collect();
+    if pin.stays == Some(Reason::Shared) {
+        pin.kept_by = claim.foreign.as_ref().and_then(|at| reading::line(context, at));
+    }
+    if let Some(at) = claim.read.iter().find(|at| reading::is_held(context, at))
+        && pin.stays.is_none_or(|reason| !reason.reads_nothing())
+        && pin.stays != Some(Reason::Held)
+    {
+        (pin.stays, pin.kept_by) = (Some(Reason::Held), reading::line(context, at));
+    }
+    if !claim.spec.under.is_empty() {
+        let place = (pin.path.clone(), pin.site.span.start);
+        found.entry(place).or_default().extend(claim.spec.under.iter().cloned());
     }
 }
 
@@ -52,7 +81,11 @@ fn manifest(context: &Context<'_>, path: &RepoPath) -> Option<Arc<File>> {
 type Wanted<'c> = (&'c Claim, Range<usize>);
 
 /// Finds the scalars that hold the bytes, also in the text of another; returns the claims that none holds.
-fn in_yaml<'c>(place: Place<'_>, wanted: &[Wanted<'c>], found: &mut Found) -> Vec<&'c Claim> {
+fn in_yaml<'c>(
+    (context, place): (&Context<'_>, Place<'_>),
+    wanted: &[Wanted<'c>],
+    found: &mut Found,
+) -> Vec<&'c Claim> {
     let mut scalars: Vec<Node<'_>> = place
         .stream
         .roots()
@@ -67,7 +100,7 @@ fn in_yaml<'c>(place: Place<'_>, wanted: &[Wanted<'c>], found: &mut Found) -> Ve
     let mut left = Vec::new();
     for group in wanted.chunk_by(|(_, a), (_, b)| holder(a) == holder(b)) {
         match group.first().and_then(|(_, span)| scalars.get(holder(span)?)) {
-            Some(node) => left.extend(in_scalar(place, *node, group, found)),
+            Some(node) => left.extend(in_scalar((context, place), *node, group, found)),
             None => left.extend(group.iter().map(|(claim, _)| *claim)),
         }
     }
@@ -75,7 +108,7 @@ fn in_yaml<'c>(place: Place<'_>, wanted: &[Wanted<'c>], found: &mut Found) -> Ve
 }
 
 fn in_scalar<'c>(
-    place: Place<'_>,
+    (context, place): (&Context<'_>, Place<'_>),
     node: Node<'_>,
     group: &[Wanted<'c>],
     found: &mut Found,
@@ -97,7 +130,7 @@ fn in_scalar<'c>(
     let inside = parts.iter().any(is_part).then(|| {
         place.inside(node, |inner| {
             let is_text = inner.stream.roots().any(|root| root.is_mapping() || root.is_sequence());
-            is_text.then(|| in_yaml(inner, &parts, found))
+            is_text.then(|| in_yaml((context, inner), &parts, found))
         })
     });
     // What the inner text does not hold; all where there is none.
@@ -112,8 +145,7 @@ fn in_scalar<'c>(
             found.scalar(place, node, &claim.spec);
         }
         for pin in found.pins.iter_mut().skip(before) {
-            pin.frame.clone_from(&claim.frame);
-            pin.homes.clone_from(&claim.homes);
+            read_by(context, claim, pin, &mut found.under);
             if claim.text.form == Form::Absent {
                 "(none)".clone_into(&mut pin.value);
                 beside(pin);
@@ -163,7 +195,7 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
         let held = marker::is_held(text, &claim.span).then_some(Reason::Held);
         let sealed = crate::yaml::encrypted(text.as_bytes()).then_some(Reason::Encrypted);
         let workflow = is_workflow(path).then_some(Reason::NeedsWorkflowsScope);
-        found.pins.push(Pin {
+        let mut pin = Pin {
             path: path.clone(),
             blob: claim.blob,
             site: Site { span: claim.span.clone(), line, column, document: 0, route: None },
@@ -173,13 +205,18 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
             value: if claim.span.is_empty() { "*" } else { text.get(claim.span.clone()).unwrap_or_default() }
                 .to_owned(),
             form: claim.text.form,
-            frame: claim.frame.clone(),
+            frame: None,
             version: claim.text.version,
             stage: claim.spec.stage,
             restarts: claim.spec.restarts,
             stays: held.or(sealed).or(claim.spec.stays).or(claim.text.stays).or(workflow),
+            kept_by: None,
+            read_at: Vec::new(),
+            also: Vec::new(),
             installations: Default::default(),
-            homes: claim.homes.clone(),
-        });
+            homes: Vec::new(),
+        };
+        read_by(context, claim, &mut pin, &mut found.under);
+        found.pins.push(pin);
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     pins::{
         Home, PinKind, Reason, ScanOptions, annotation,
         context::Context,
-        found::Spec,
+        found::{Span, Spec, spans},
         image,
         index::repository_origin,
         origin::{Origin, Ours},
@@ -32,9 +32,19 @@ pub(super) enum ReadBy {
     /// One of Linkerd's.
     Ours(Ours),
     /// A chart in the tree; each of Linkerd's that it takes in has the subtree at these keys.
-    Umbrella(Vec<(Vec<String>, Ours)>),
+    Umbrella(Vec<Part>),
     /// Any other.
     Other,
+}
+
+/// A chart of Linkerd's that one of the tree takes in.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// The keys of its values.
+    keys: Vec<String>,
+    ours: Ours,
+    /// Where its version stands.
+    under: Vec<Span>,
 }
 
 /// Values, with who reads them.
@@ -47,6 +57,10 @@ pub(super) struct Read<'a> {
     pub injected: Injection,
     /// That namespace.
     pub namespace: Option<String>,
+    /// Where the chart's version stands.
+    pub under: Vec<Span>,
+    /// Whether it is a chart from elsewhere that is not Linkerd's: the images in its values are its own.
+    pub is_foreign: bool,
 }
 
 // === impl ReadBy ===
@@ -66,8 +80,10 @@ impl ReadBy {
                     stays: Some(Reason::Uneditable),
                 })
             };
-            let ours = Ours::judge(&inner.chart, &origin, &inner.version, mirrors).or_else(vendored)?;
-            Some((inner.keys, ours))
+            let version = inner.version.as_ref().map(Scalar::text).unwrap_or_default();
+            let ours = Ours::judge(&inner.chart, &origin, &version, mirrors).or_else(vendored)?;
+            let under = inner.version.as_ref().map(spans).unwrap_or_default();
+            Some(Part { keys: inner.keys, ours, under })
         };
         let all: Vec<_> = umbrella::inner(context.files, folder).into_iter().filter_map(ours).collect();
         if all.is_empty() { Self::Other } else { Self::Umbrella(all) }
@@ -79,18 +95,19 @@ impl ReadBy {
 impl<'a> Read<'a> {
     /// Values of which nobody knows the namespace.
     pub fn new(context: &Context<'a>, by: ReadBy) -> Self {
-        Self { options: context.options, by, injected: Injection::Open, namespace: None }
+        let (injected, under) = (Injection::Open, Vec::new());
+        Self { options: context.options, by, injected, namespace: None, under, is_foreign: false }
     }
 
     /// Takes the releases in a mapping of values.
     pub fn take(&self, values: &Value, claims: &mut Claims) {
         let mut known = HashSet::new();
         match &self.by {
-            ReadBy::Ours(ours) => table(values, ours, &mut known, claims),
+            ReadBy::Ours(ours) => table(values, (ours, &self.under), &mut known, claims),
             ReadBy::Umbrella(all) => {
-                for (keys, ours) in all {
+                for Part { keys, ours, under } in all {
                     let subtree = keys.iter().try_fold(values, |values, key| values.get(key));
-                    subtree.into_iter().for_each(|subtree| table(subtree, ours, &mut known, claims));
+                    subtree.into_iter().for_each(|subtree| table(subtree, (ours, under), &mut known, claims));
                 }
             }
             ReadBy::Other => {}
@@ -105,6 +122,8 @@ impl<'a> Read<'a> {
             claims.take(value, &annotation::spec().at_home(self.home(None)));
         } else if let Some(spec) = self.spec(name) {
             claims.take(value, &spec);
+        } else if self.is_foreign && names_image(name.rsplit('.').next().unwrap_or(name)) {
+            claims.take_foreign(value);
         }
     }
 
@@ -115,13 +134,16 @@ impl<'a> Read<'a> {
     /// Says what a value at a path of keys holds; `None` where it holds no version.
     fn spec(&self, path: &str) -> Option<Spec> {
         match &self.by {
-            ReadBy::Ours(ours) => linkerd::value(&ours.chart, path).map(|value| value_spec(ours, &value)),
-            ReadBy::Umbrella(all) => all.iter().find_map(|(keys, ours)| {
+            ReadBy::Ours(ours) => {
+                let spec = |value| value_spec(ours, &value).under(&self.under);
+                linkerd::value(&ours.chart, path).map(spec)
+            }
+            ReadBy::Umbrella(all) => all.iter().find_map(|Part { keys, ours, under }| {
                 let below = |path, key: &String| -> Option<&str> {
                     str::strip_prefix(path, &**key)?.strip_prefix('.')
                 };
                 let rest = keys.iter().try_fold(path, below)?;
-                linkerd::value(&ours.chart, rest).map(|value| value_spec(ours, &value))
+                linkerd::value(&ours.chart, rest).map(|value| value_spec(ours, &value).under(under))
             }),
             ReadBy::Other => None,
         }
@@ -146,13 +168,15 @@ impl<'a> Read<'a> {
             let spec = annotation::spec().at_home(self.home(labels));
             take_asking(value, ("podLabels", "podAnnotations"), self.injected, spec, claims);
         }
-        split_image(value, known, claims);
+        self.split_image(value, known, claims);
         for (key, value) in value.entries() {
             match value.as_scalar() {
                 Some(scalar) if key.to_ascii_lowercase().ends_with("image") => {
                     if let Some((part, stays)) = image::pinned(&scalar.text()) {
                         let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(stays);
-                        claims.take(&scalar.cut(part), &spec);
+                        claims.take(&scalar.cut(part), &spec.under(&self.under));
+                    } else if self.is_foreign {
+                        claims.take_foreign(scalar);
                     }
                 }
                 Some(_) => {}
@@ -161,6 +185,28 @@ impl<'a> Read<'a> {
         }
         for item in value.items() {
             self.anywhere((item, None), depth, known, claims);
+        }
+    }
+
+    /// Takes `{repository: cr.l5d.io/linkerd/proxy, tag: ...}` and the forms that charts give to it.
+    fn split_image(&self, value: &Value, known: &HashSet<Place<'_>>, claims: &mut Claims) {
+        let Some(tag) = value.scalar(&["tag"]).or_else(|| value.scalar(&["version"])) else { return };
+        if place(tag).is_some_and(|place| known.contains(&place)) {
+            return;
+        }
+        let registry = value.text(&["registry"]).map(|r| r.trim_end_matches('/').to_owned());
+        let name = |key: &&str| value.text(&[key]).filter(|name| !name.is_empty());
+        let names = || ["repository", "name", "image"].iter().filter_map(name);
+        let named = names().find_map(|name| {
+            let whole = registry.as_ref().map(|r| format!("{r}/{name}"));
+            whole.as_deref().and_then(image::linkerd_image).or_else(|| image::linkerd_image(&name))
+        });
+        if let Some(image) = named {
+            let digest = has_digest(value).then_some(Reason::Digest);
+            let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(image.stays);
+            claims.take(tag, &spec.staying(digest).under(&self.under));
+        } else if self.is_foreign && (names().next().is_some() || value.get("tag").is_some()) {
+            claims.take_foreign(tag);
         }
     }
 }
@@ -208,6 +254,12 @@ fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
     spec.staying(own.or(dead)).staying(ours.stays)
 }
 
+/// Tells whether a key of values says which image runs.
+fn names_image(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.ends_with("tag") || key.ends_with("image")
+}
+
 /// Where the first part of a scalar was written.
 type Place<'v> = (&'v str, usize);
 
@@ -215,36 +267,23 @@ fn place(scalar: &Scalar) -> Option<Place<'_>> {
     scalar.origins().next().map(|at| (at.source.path.as_str(), at.span.start))
 }
 
-fn table<'v>(values: &'v Value, ours: &Ours, known: &mut HashSet<Place<'v>>, claims: &mut Claims) {
+fn table<'v>(
+    values: &'v Value,
+    (ours, under): (&Ours, &[Span]),
+    known: &mut HashSet<Place<'v>>,
+    claims: &mut Claims,
+) {
     for value in linkerd::values(&ours.chart) {
         let keys: Vec<&str> = value.path.split('.').collect();
         let Some(scalar) = values.scalar(&keys) else { continue };
         known.extend(place(scalar));
         // A tag beside a digest is not what runs.
         let digest = keys.split_last().and_then(|(_, image)| values.path(image)).is_some_and(has_digest);
-        claims.take(scalar, &value_spec(ours, value).staying(digest.then_some(Reason::Digest)));
+        let spec = value_spec(ours, value).staying(digest.then_some(Reason::Digest));
+        claims.take(scalar, &spec.under(under));
     }
 }
 
 fn has_digest(image: &Value) -> bool {
     image.scalar(&["digest"]).is_some_and(|digest| !digest.text().is_empty())
-}
-
-/// Takes `{repository: cr.l5d.io/linkerd/proxy, tag: ...}` and the forms that charts give to it.
-fn split_image(value: &Value, known: &HashSet<Place<'_>>, claims: &mut Claims) {
-    let Some(tag) = value.scalar(&["tag"]).or_else(|| value.scalar(&["version"])) else { return };
-    if place(tag).is_some_and(|place| known.contains(&place)) {
-        return;
-    }
-    let registry = value.text(&["registry"]).map(|r| r.trim_end_matches('/').to_owned());
-    let named = ["repository", "name", "image"].iter().find_map(|key| {
-        let name = value.text(&[key]).filter(|n| !n.is_empty())?;
-        let whole = registry.as_ref().map(|r| format!("{r}/{name}"));
-        whole.as_deref().and_then(image::linkerd_image).or_else(|| image::linkerd_image(&name))
-    });
-    if let Some(image) = named {
-        let digest = has_digest(value).then_some(Reason::Digest);
-        let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(image.stays).staying(digest);
-        claims.take(tag, &spec);
-    }
 }

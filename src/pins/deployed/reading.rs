@@ -1,0 +1,65 @@
+//! Step 5, pins: lines that name what was written elsewhere, and whether a comment there holds it.
+//!
+//! In: a file and a byte. Out: the line; whether `# uplinker: hold` stands behind it or above it. What one line holds is held
+//! for all that read it.
+
+use crate::{
+    deploy::{Files as _, value::Reading},
+    pins::{Line, Reason, context::Context, hold, marker, other, place::Place},
+    yaml::{SourceMap, position},
+};
+
+/// Returns the line of a place.
+pub(super) fn line(context: &Context<'_>, reading: &Reading) -> Option<Line> {
+    let Reading { source, at } = reading;
+    let file = context.files.file(source.path.as_str()).ok()?;
+    let line = match file.text == source.text {
+        true => position(&file.text, *at).0,
+        false => of_template(&file.text, &source.text, *at),
+    };
+    Some((source.path.clone(), line))
+}
+
+/// Finds the line of a template that a printed line came of: it begins alike, and best of all it ends alike too.
+fn of_template(template: &str, printed: &str, at: usize) -> usize {
+    let (before, behind) = printed.split_at_checked(at).unwrap_or((printed, ""));
+    let begins = before.rsplit('\n').next().unwrap_or_default().trim();
+    let ends = behind.lines().next().unwrap_or_default().rsplit('#').next().unwrap_or_default();
+    let lines = || template.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with(begins));
+    let same = lines().find(|(_, line)| line.ends_with(ends));
+    same.or_else(|| lines().next()).map_or(1, |(number, _)| number + 1)
+}
+
+/// Tells whether a comment holds what is named at a place.
+pub(super) fn is_held(context: &Context<'_>, reading: &Reading) -> bool {
+    let Reading { source, at } = reading;
+    // Few files hold anything.
+    if memchr::memmem::find(source.text.as_bytes(), b"uplinker:").is_none() {
+        return false;
+    }
+    let path = &source.path;
+    let is_yaml = matches!(other::class(path), other::Class::Manifest);
+    let file = is_yaml.then(|| context.corpus.read(path.as_str())).flatten();
+    match file.filter(|file| *file.text == *source.text) {
+        Some(file) => in_yaml(Place::of(&file), *at),
+        None => marker::is_held(&source.text, &(*at..*at)),
+    }
+}
+
+/// The same in a text, or in the text of one of its scalars.
+fn in_yaml(place: Place<'_>, at: usize) -> bool {
+    if hold::word(place.stream, place.text, at) == Some(Reason::Held) {
+        return true;
+    }
+    let nodes = place.stream.roots().flat_map(|root| root.document().nodes());
+    let mut scalars = nodes.filter(|node| !node.is_alias() && node.as_str().is_some());
+    let Some(node) = scalars.find(|node| node.span().contains(&at)) else { return false };
+    let part = SourceMap::of(place.text, node).and_then(|map| map.in_value(at..at + 1));
+    let Some(part) = part.filter(|_| node.as_str().is_some_and(|text| text.contains('\n'))) else {
+        return false;
+    };
+    // A template need not be YAML.
+    let text = node.as_str().unwrap_or_default();
+    let inside = place.inside(node, |inner| in_yaml(inner, part.start));
+    inside.unwrap_or_else(|| marker::is_held(text, &(part.start..part.start)))
+}
