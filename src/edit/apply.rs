@@ -6,7 +6,7 @@ use super::{EditError, NewEntry, Refusal, Replacement, chart_lock, insert_all, r
 use crate::repo::{ChangeSet, FileChange};
 use crate::{
     pins::{Form, Inventory, Pin},
-    plan::{NewText, Plan},
+    plan::{Move, NewText, Plan},
     repo::{Entry, Mode, RepoPath, Tree},
     yaml::Route,
 };
@@ -64,8 +64,8 @@ fn by_file<'a>(
     inventory: &'a Inventory,
 ) -> Result<BTreeMap<&'a RepoPath, FileMoves<'a>>, EditError> {
     let mut files: BTreeMap<_, FileMoves<'_>> = BTreeMap::new();
-    for (pin, new) in plan.moves.iter().filter_map(|m| Some((m.pin, m.new.as_ref()?))) {
-        let pin = inventory.pins.get(pin).ok_or_else(|| EditError::whole(Refusal::NoSuchFile))?;
+    for Move { pin, new } in &plan.moves {
+        let pin = inventory.pins.get(*pin).ok_or_else(|| EditError::whole(Refusal::NoSuchFile))?;
         let moves = files.entry(&pin.path).or_default();
         match new {
             NewText::LockDigest => moves.digests.push(pin),

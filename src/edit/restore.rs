@@ -106,9 +106,8 @@ impl Restoring<'_> {
     fn by_pin(&self, path: &RepoPath, [before, after, now]: [&str; 3]) -> Option<Vec<u8>> {
         let then: HashMap<PinKey<'_>, &Pin> = self.then.pins.iter().map(|pin| (pin.key(), pin)).collect();
         let (mut of_then, mut of_now) = (Vec::new(), Vec::new());
-        for entry in &self.plan.moves {
-            let pin = self.inventory.pins.get(entry.pin).filter(|pin| pin.path == *path);
-            let (Some(pin), Some(NewText::Fixed(new))) = (pin, &entry.new) else { continue };
+        for (pin, new) in self.plan.moving(self.inventory).filter(|(pin, _)| pin.path == *path) {
+            let NewText::Fixed(new) = new else { continue };
             let old = then.get(&pin.key()).filter(|old| old.value == pin.value)?;
             let to_old =
                 |pin: &Pin| Replacement { site: pin.site.clone(), old: pin.value.clone(), new: new.clone() };

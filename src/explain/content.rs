@@ -219,7 +219,7 @@ impl Content {
             blocks: of(Severity::Block).map(statement).collect(),
             warnings: of(Severity::Warn).map(statement).collect(),
             infos: of(Severity::Info).filter(|f| !elsewhere(f)).map(statement).collect(),
-            stays: moves::stays(&plan.stays, inventory),
+            stays: moves::stays(plan, inventory),
             cluster: Cluster::of(material),
             upstream: Upstream::of(material),
             next: Next::of(material),

@@ -188,10 +188,9 @@ impl At<'_> {
         let rendered = |pin: &&Pin| pin.kind == PinKind::RenderedManifest;
         let place = |pin: &'_ Pin| Some((pin.path.clone(), pin.chart.clone()?));
         let moving: BTreeSet<(RepoPath, String)> = plan
-            .moves
-            .iter()
-            .filter(|m| matches!(m.new, Some(NewText::Rendered(_))))
-            .filter_map(|m| place(inventory.pins.get(m.pin)?))
+            .moving(inventory)
+            .filter(|(_, new)| matches!(new, NewText::Rendered(_)))
+            .filter_map(|(pin, _)| place(pin))
             .collect();
         if moving.is_empty() {
             return Regenerated::default();

@@ -12,7 +12,7 @@ use crate::{
         past::Past,
         targets::{self, Aim, Unlabelled},
     },
-    plan::{self, Move, Proxies, Served, Target},
+    plan::{self, Judged, Plan, Proxies, Served, Target},
     policy::HoldReason,
     release::{Catalog, FeedState},
     repo::Tree,
@@ -101,7 +101,7 @@ impl<'a> Survey<'a> {
     /// Reports the pins, judged against a release where one is given.
     pub fn pins(&self, to: Option<EdgeVersion>) -> PinsReport {
         let knowledge = linkerd::built_in();
-        let judge = |to| -> Vec<Move> {
+        let judge = |to| -> Vec<Judged> {
             let of = |t: &Target| plan::forecast(&self.inventory, t, to, knowledge, &self.options);
             // What becomes of a wave's proxies hangs on the control plane of its target.
             let whole = self.targets.iter().map(|t| &t.target).filter(|t| t.whole() == t.name);
@@ -116,8 +116,8 @@ impl<'a> Survey<'a> {
     pub fn report(&self, base: &Base, stages: Vec<StageReport>, to: Option<EdgeVersion>) -> RunReport {
         let release =
             to.or_else(|| stages.iter().filter_map(|stage| stage.decision.plan()).map(|p| p.to).max());
-        let moves: Vec<Move> =
-            stages.iter().filter_map(|stage| stage.decision.plan()).flat_map(all_of).collect();
+        let moves: Vec<Judged> =
+            stages.iter().filter_map(|stage| stage.decision.plan()).flat_map(Plan::judged).collect();
         let judged = release.map(|to| (to, moves.as_slice()));
         let failed = self.catalog.feeds.iter().filter_map(|feed| match &feed.state {
             FeedState::Failed(reason) => {
@@ -241,8 +241,4 @@ impl<'a> Survey<'a> {
 
 fn is_not_ready(decision: &StageDecision) -> bool {
     matches!(decision, StageDecision::Hold { hold, .. } if matches!(hold.reason, HoldReason::NotReady { .. }))
-}
-
-fn all_of(plan: &plan::Plan) -> impl Iterator<Item = Move> {
-    plan.moves.iter().chain(&plan.stays).cloned()
 }

@@ -262,7 +262,7 @@ fn waits(plan: &Plan, inventory: &Inventory, missing: &[NotRendered]) -> String 
     let stuck = |pin: &Pin| {
         missing.iter().any(|not| Some(&not.chart) == pin.chart.as_ref() && not.files.contains(&pin.path))
     };
-    let pins = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)).filter(|pin| !stuck(pin));
+    let pins = plan.moving(inventory).map(|(pin, _)| pin).filter(|pin| !stuck(pin));
     let waiting: BTreeSet<&str> = pins.map(|pin| pin.chart.as_deref().unwrap_or(pin.path.as_str())).collect();
     if !waiting.is_empty() {
         let names: Vec<&str> = waiting.into_iter().collect();

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Move, NewText, Options, Plan, Target, Undone, edge_of, fingerprint};
+use super::{Fate, Judged, NewText, Options, Plan, Target, Undone, edge_of, fingerprint};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Form, Inventory, Pin, PinKey, PinKind, Reason, Stage},
@@ -42,17 +42,16 @@ pub fn back(undoing: Undoing<'_>) -> Option<Plan> {
     let then: HashSet<PinKey<'_>> = then.pins.iter().map(Pin::key).collect();
     let mine = |pin: &Pin| pin.stage == stage && pin.kind != PinKind::Other && target.has(pin);
     let all = inventory.pins.iter().enumerate().filter(|(_, pin)| mine(pin));
-    let (moves, stays): (Vec<Move>, Vec<Move>) = all
-        .map(|(at, pin)| {
-            let new = match earlier.get(&pin.key()) {
-                // It came since, and stays.
-                None if !then.contains(&pin.key()) => None,
-                earlier => new_text(pin, earlier.copied()),
-            };
-            let reason = new.is_none().then(|| pin.stays.unwrap_or(Reason::UpToDate));
-            Move { pin: at, new, reason }
-        })
-        .partition(|moved| moved.new.is_some());
+    let judged = all.map(|(at, pin)| {
+        let new = match earlier.get(&pin.key()) {
+            // It came since, and stays.
+            None if !then.contains(&pin.key()) => None,
+            earlier => new_text(pin, earlier.copied()),
+        };
+        let stays = || Fate::Stays(pin.stays.unwrap_or(Reason::UpToDate));
+        Judged { pin: at, fate: new.map_or_else(stays, Fate::Becomes) }
+    });
+    let (moves, stays) = Judged::part(judged);
     if moves.is_empty() {
         return None;
     }

@@ -58,7 +58,7 @@ pub(super) fn back(request: &Request<'_>, moves: &[Move], undone: &Undone) -> St
 }
 
 fn files<'a>(request: &Request<'a>, moves: &[Move]) -> BTreeMap<&'a RepoPath, BlobId> {
-    let rendered = moves.iter().any(|m| matches!(m.new, Some(NewText::Rendered(_))));
+    let rendered = moves.iter().any(|m| matches!(m.new, NewText::Rendered(_)));
     let sources = request.sources.iter().filter(|_| rendered).map(|(path, blob)| (path, *blob));
     let pins = moves.iter().filter_map(|m| request.inventory.pins.get(m.pin));
     pins.map(|p| (&p.path, p.blob)).chain(sources).collect()

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Constraint, Move, NewText, Options, Proxies, Target,
+    Constraint, Fate, Judged, NewText, Options, Proxies, Target,
     control_plane::says_what_runs,
     needs::needs,
     standing::{LAST_OF_OLD_CHARTS, edge_of, obstructs},
@@ -60,11 +60,11 @@ pub fn judge(
     to: EdgeVersion,
     knowledge: &Knowledge,
     options: &Options,
-) -> Vec<Move> {
+) -> Vec<Judged> {
     let mine: Vec<usize> =
         inventory.pins.iter().enumerate().filter(|(_, p)| target.has(p)).map(|(n, _)| n).collect();
     let judge = Judge { inventory, to, knowledge, options };
-    let mut moves: Vec<Move> = mine.into_iter().map(|pin| judge.one(pin)).collect();
+    let mut moves: Vec<Judged> = mine.into_iter().map(|pin| judge.one(pin)).collect();
     judge.follow_dependencies(&mut moves);
     judge.follow_locks(&mut moves);
     moves
@@ -78,7 +78,7 @@ pub fn forecast(
     to: EdgeVersion,
     knowledge: &Knowledge,
     options: &Options,
-) -> Vec<Move> {
+) -> Vec<Judged> {
     let mut moves = judge(inventory, target, to, knowledge, options);
     let wanted = needs(inventory, target, Stage::Platform, options);
     let far = |lowest: Option<EdgeVersion>| lowest.is_some_and(|from| knowledge.hop(from, to).is_some());
@@ -87,24 +87,19 @@ pub fn forecast(
     } else {
         wanted.highest.filter(|highest| *highest > to).map(|_| Reason::NewerBeside)
     };
-    let of = |entry: &Move, stage| inventory.pins.get(entry.pin).filter(|pin| pin.stage == stage);
-    let keep = |entry: &mut Move, reason| {
-        if entry.new.is_some() {
-            (entry.new, entry.reason) = (None, Some(reason));
-        }
-    };
+    let of = |entry: &Judged, stage| inventory.pins.get(entry.pin).filter(|pin| pin.stage == stage);
     if let Some(reason) = kept {
-        moves.iter_mut().filter(|m| of(m, Stage::Platform).is_some()).for_each(|m| keep(m, reason));
+        moves.iter_mut().filter(|m| of(m, Stage::Platform).is_some()).for_each(|m| m.keep(reason));
     }
     // Proxies never go ahead of their control plane, wherever that one will be.
     let plane = moves.iter().filter_map(|entry| {
         let pin = of(entry, Stage::Platform).filter(|pin| says_what_runs(pin))?;
-        if entry.new.is_some() { Some(to) } else { edge_of(pin) }
+        if entry.new().is_some() { Some(to) } else { edge_of(pin) }
     });
     if plane.min().is_some_and(|plane| plane < to) {
         let reason =
             kept.filter(|reason| *reason == Reason::RequiredHop).unwrap_or(Reason::ControlPlaneBehind);
-        moves.iter_mut().filter(|m| of(m, Stage::DataPlane).is_some()).for_each(|m| keep(m, reason));
+        moves.iter_mut().filter(|m| of(m, Stage::DataPlane).is_some()).for_each(|m| m.keep(reason));
     }
     moves
 }
@@ -129,15 +124,9 @@ struct Judge<'a> {
 // === impl Judge ===
 
 impl<'a> Judge<'a> {
-    fn one(&self, position: usize) -> Move {
-        let stay = |reason| Move { pin: position, new: None, reason: Some(reason) };
-        match self.pin(position) {
-            Some(pin) => match self.verdict(pin) {
-                Ok(new) => Move { pin: position, new: Some(new), reason: None },
-                Err(reason) => stay(reason),
-            },
-            None => stay(Reason::Uneditable),
-        }
+    fn one(&self, position: usize) -> Judged {
+        let verdict = self.pin(position).ok_or(Reason::Uneditable).and_then(|pin| self.verdict(pin));
+        Judged { pin: position, fate: verdict.map_or_else(Fate::Stays, Fate::Becomes) }
     }
 
     fn verdict(&self, pin: &Pin) -> Result<NewText, Reason> {
@@ -185,7 +174,7 @@ impl<'a> Judge<'a> {
 
     /// A locked version stays inside what `Chart.yaml` asks for: where the dependency is held, or its range does not
     /// take the release, Helm would call the lock out of date.
-    fn follow_dependencies(&self, moves: &mut [Move]) {
+    fn follow_dependencies(&self, moves: &mut [Judged]) {
         let reasons = self.dependency_reasons(moves);
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         for entry in moves.iter_mut() {
@@ -194,21 +183,19 @@ impl<'a> Judge<'a> {
                 let nth = seen.entry((&pin.path, chart)).or_default();
                 let reason = reasons.get(&(pin.path.folder(), chart, *nth));
                 *nth += 1;
-                if let (Some(reason), true) = (reason, entry.new.is_some()) {
-                    (entry.new, entry.reason) = (None, Some(*reason));
-                }
+                reason.iter().for_each(|reason| entry.keep(**reason));
             }
         }
     }
 
     /// Returns the dependencies that their locks must not outrun, by folder, chart and count, with why.
-    fn dependency_reasons(&self, moves: &[Move]) -> BTreeMap<(&'a str, &'a str, usize), Reason> {
+    fn dependency_reasons(&self, moves: &[Judged]) -> BTreeMap<(&'a str, &'a str, usize), Reason> {
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         let mut reasons = BTreeMap::new();
         for entry in moves {
             let Some(pin) = self.of_kind(entry, PinKind::ChartDependency) else { continue };
             let takes = || Constraint::parse(&pin.value).is_ok_and(|range| range.allows(&self.to.chart()));
-            let reason = match entry.reason {
+            let reason = match entry.reason() {
                 None | Some(Reason::UpToDate) => None,
                 Some(Reason::Range) => (!takes()).then_some(Reason::Range),
                 Some(reason) => Some(reason),
@@ -223,22 +210,22 @@ impl<'a> Judge<'a> {
     }
 
     /// The digest of a lock moves if, and only if, one of its versions does.
-    fn follow_locks(&self, moves: &mut [Move]) {
+    fn follow_locks(&self, moves: &mut [Judged]) {
         let moving: BTreeSet<&RepoPath> = moves
             .iter()
-            .filter(|m| matches!(m.new, Some(NewText::Fixed(_))))
+            .filter(|m| matches!(m.new(), Some(NewText::Fixed(_))))
             .filter_map(|m| self.pin(m.pin))
             .filter(|p| p.kind == PinKind::ChartLock)
             .map(|p| &p.path)
             .collect();
-        for entry in moves.iter_mut().filter(|m| m.new == Some(NewText::LockDigest)) {
+        for entry in moves.iter_mut().filter(|m| m.new() == Some(&NewText::LockDigest)) {
             if self.pin(entry.pin).is_none_or(|p| !moving.contains(&p.path)) {
-                (entry.new, entry.reason) = (None, Some(Reason::UpToDate));
+                entry.keep(Reason::UpToDate);
             }
         }
     }
 
-    fn of_kind(&self, entry: &Move, kind: PinKind) -> Option<&'a Pin> {
+    fn of_kind(&self, entry: &Judged, kind: PinKind) -> Option<&'a Pin> {
         self.pin(entry.pin).filter(|pin| pin.kind == kind)
     }
 

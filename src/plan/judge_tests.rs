@@ -17,7 +17,10 @@ fn judged_to(build: Build, to: &str, options: &Options) -> Vec<(String, Option<S
         NewText::LockDigest => "digest".to_owned(),
         NewText::Gone => "gone".to_owned(),
     };
-    moves.into_iter().map(|m| (inventory.pins[m.pin].path.to_string(), m.new.map(text), m.reason)).collect()
+    moves
+        .into_iter()
+        .map(|m| (inventory.pins[m.pin].path.to_string(), m.new().cloned().map(text), m.reason()))
+        .collect()
 }
 
 fn only(build: Build) -> (Option<String>, Option<Reason>) {

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Move, Plan, Request, edge_of, fingerprint, judge, standing::obstructs};
+use super::{Judged, Plan, Request, Stay, edge_of, fingerprint, judge, standing::obstructs};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Inventory, Line, Reason, Stage},
@@ -44,11 +44,11 @@ pub struct Stuck {
 /// Plans the moves of one target's stage.
 pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
     let Request { inventory, target, stage, to, .. } = *request;
-    let of_stage = |m: &Move| inventory.pins.get(m.pin).is_some_and(|p| p.stage == stage);
+    let of_stage = |m: &Judged| inventory.pins.get(m.pin).is_some_and(|p| p.stage == stage);
     let judged = judge(inventory, target, to, &request.catalog.knowledge, request.options)
         .into_iter()
         .filter(of_stage);
-    let (moves, stays): (Vec<Move>, Vec<Move>) = judged.partition(|m| m.new.is_some());
+    let (moves, stays) = Judged::part(judged);
     if moves.is_empty() {
         let stuck = stuck(inventory, &stays);
         let blocked = PlanBlocked { target: target.name.clone(), stage, to, stuck };
@@ -78,9 +78,9 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
 
 /// Returns the pins of a stage that are known to be behind and cannot be edited. Where a pin's release cannot be
 /// read (it is encrypted), nothing shows that it is behind.
-fn stuck(inventory: &Inventory, stays: &[Move]) -> Vec<Stuck> {
-    let behind = |m: &&Move| m.reason.is_some_and(obstructs);
-    let pins = stays.iter().filter(behind).filter_map(|m| Some((inventory.pins.get(m.pin)?, m.reason?)));
+fn stuck(inventory: &Inventory, stays: &[Stay]) -> Vec<Stuck> {
+    let behind = stays.iter().filter(|stay| obstructs(stay.reason));
+    let pins = behind.filter_map(|stay| Some((inventory.pins.get(stay.pin)?, stay.reason)));
     pins.filter(|(pin, _)| edge_of(pin).is_some())
         .map(|(pin, reason)| Stuck {
             path: pin.path.clone(),
@@ -162,10 +162,7 @@ mod tests {
         let plan = made(&inventory, Stage::Platform, "edge-26.8.3").unwrap().unwrap();
         assert_eq!(plan.from, [edge("edge-26.6.3"), edge("edge-26.8.2")]);
         assert_eq!(plan.moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [0, 1]);
-        assert_eq!(
-            plan.stays.iter().map(|m| (m.pin, m.reason)).collect::<Vec<_>>(),
-            [(2, Some(Reason::UpToDate))]
-        );
+        assert_eq!(plan.stays.iter().map(|m| (m.pin, m.reason)).collect::<Vec<_>>(), [(2, Reason::UpToDate)]);
         assert_eq!(plan.published, Some("2026-08-21T00:00:00Z".parse().unwrap()));
         let touched: Vec<_> = plan.touched(&inventory).iter().map(|t| (t.path.to_string(), t.pins)).collect();
         assert_eq!(touched, [("a.yaml".to_owned(), 1), ("b.yaml".to_owned(), 1)]);

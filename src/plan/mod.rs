@@ -114,13 +114,38 @@ pub enum Proxies {
 
 /// What would become of one pin if its target went to a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// The pin's position in [`Inventory::pins`].
+    pub pin: usize,
+    /// What becomes of it.
+    pub fate: Fate,
+}
+
+/// What becomes of a pin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It gets a text.
+    Becomes(NewText),
+    /// It stays as it is.
+    Stays(Reason),
+}
+
+/// A pin that moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The pin's position in [`Inventory::pins`].
     pub pin: usize,
-    /// The text that it gets; `None` where it stays. A lock digest is computed when the lock is edited.
-    pub new: Option<NewText>,
-    /// Why it stays.
-    pub reason: Option<Reason>,
+    /// The text that it gets. A lock digest is computed when the lock is edited.
+    pub new: NewText,
+}
+
+/// A pin that stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// The pin's position in [`Inventory::pins`].
+    pub pin: usize,
+    /// Why.
+    pub reason: Reason,
 }
 
 /// The text that a pin gets.
@@ -176,10 +201,10 @@ pub struct Plan {
     pub published: Option<jiff::Timestamp>,
     /// The change that it takes back, where it goes to an older release.
     pub undoes: Option<Undone>,
-    /// The moving pins (every [`Move::new`] is set), ordered as in the inventory.
+    /// The moving pins, ordered as in the inventory.
     pub moves: Vec<Move>,
-    /// The pins of the same stage that stay, with their reasons.
-    pub stays: Vec<Move>,
+    /// The pins of the same stage that stay.
+    pub stays: Vec<Stay>,
     /// SHA-256 in hexadecimal over the inputs: blobs of the change set, release, chart digests, rules version.
     pub fingerprint: String,
     /// SHA-256 in hexadecimal over (path, base blob) of the change set.
@@ -217,6 +242,45 @@ impl Options {
     }
 }
 
+// === impl Judged ===
+
+impl Judged {
+    /// Returns the text that the pin gets.
+    pub fn new(&self) -> Option<&NewText> {
+        match &self.fate {
+            Fate::Becomes(new) => Some(new),
+            Fate::Stays(_) => None,
+        }
+    }
+
+    /// Returns why it stays.
+    pub fn reason(&self) -> Option<Reason> {
+        match self.fate {
+            Fate::Becomes(_) => None,
+            Fate::Stays(reason) => Some(reason),
+        }
+    }
+
+    /// Lets the pin stay where it would move.
+    fn keep(&mut self, reason: Reason) {
+        if self.new().is_some() {
+            self.fate = Fate::Stays(reason);
+        }
+    }
+
+    /// Parts what moves from what stays.
+    fn part(all: impl IntoIterator<Item = Self>) -> (Vec<Move>, Vec<Stay>) {
+        let (mut moves, mut stays) = (Vec::new(), Vec::new());
+        for Self { pin, fate } in all {
+            match fate {
+                Fate::Becomes(new) => moves.push(Move { pin, new }),
+                Fate::Stays(reason) => stays.push(Stay { pin, reason }),
+            }
+        }
+        (moves, stays)
+    }
+}
+
 // === impl Plan ===
 
 impl Plan {
@@ -229,10 +293,27 @@ impl Plan {
         names
     }
 
+    /// Returns the pins that move, of the inventory that the plan was made from, with the text that each gets.
+    pub fn moving<'p>(&'p self, inventory: &'p Inventory) -> impl Iterator<Item = (&'p Pin, &'p NewText)> {
+        self.moves.iter().filter_map(|moved| Some((inventory.pins.get(moved.pin)?, &moved.new)))
+    }
+
+    /// Returns the pins of its stage that stay, of the inventory that it was made from, each with the reason.
+    pub fn staying<'p>(&'p self, inventory: &'p Inventory) -> impl Iterator<Item = (&'p Pin, Reason)> {
+        self.stays.iter().filter_map(|stay| Some((inventory.pins.get(stay.pin)?, stay.reason)))
+    }
+
+    /// Returns what becomes of each pin of its stage.
+    pub fn judged(&self) -> impl Iterator<Item = Judged> {
+        let moves = self.moves.iter().map(|Move { pin, new }| (*pin, Fate::Becomes(new.clone())));
+        let stays = self.stays.iter().map(|Stay { pin, reason }| (*pin, Fate::Stays(*reason)));
+        moves.chain(stays).map(|(pin, fate)| Judged { pin, fate })
+    }
+
     /// Returns the files that the plan changes, ordered by path, with the number of pins that move in each.
     pub fn touched(&self, inventory: &Inventory) -> Vec<Touched> {
         let mut counts: BTreeMap<&RepoPath, usize> = BTreeMap::new();
-        for pin in self.moves.iter().filter_map(|m| inventory.pins.get(m.pin)) {
+        for (pin, _) in self.moving(inventory) {
             *counts.entry(&pin.path).or_default() += 1;
         }
         counts.into_iter().map(|(path, pins)| Touched { path: path.clone(), pins }).collect()
@@ -240,11 +321,8 @@ impl Plan {
 
     /// Tells whether a pin fixes the version of a deployment's chart and the plan does not change that.
     pub fn leaves(&self, inventory: &Inventory, deployment: &Deployment) -> bool {
-        let own = |m: &Move| {
-            let pin = inventory.pins.get(m.pin);
-            pin.is_some_and(|p| p.is_of(&deployment.chart) && deployment.has_version_of(p))
-        };
-        self.stays.iter().any(own) && !self.moves.iter().any(own)
+        let own = |pin: &Pin| pin.is_of(&deployment.chart) && deployment.has_version_of(pin);
+        self.staying(inventory).any(|(pin, _)| own(pin)) && !self.moving(inventory).any(|(pin, _)| own(pin))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     explain::markdown,
     linkerd::EdgeVersion,
     pins::{Inventory, Pin, Skipped},
-    plan::{Move, NewText},
+    plan::{Judged, NewText},
 };
 
 /// Installations that one cell names, and releases of one unread file.
@@ -37,9 +37,9 @@ impl PinsReport {
     pub fn new(
         inventory: &Inventory,
         target_of: impl Fn(&Pin) -> Option<String>,
-        judged: Option<(EdgeVersion, &[Move])>,
+        judged: Option<(EdgeVersion, &[Judged])>,
     ) -> Self {
-        let by_pin: Option<HashMap<usize, &Move>> =
+        let by_pin: Option<HashMap<usize, &Judged>> =
             judged.map(|(_, moves)| moves.iter().rev().map(|m| (m.pin, m)).collect());
         let row = |(n, pin): (usize, &Pin)| {
             let target = target_of(pin);
@@ -52,11 +52,11 @@ impl PinsReport {
                 ),
                 (Some(_), None | Some(None)) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
                 (Some(_), Some(Some(judged))) => {
-                    let new = match &judged.new {
+                    let new = match judged.new() {
                         Some(NewText::Fixed(text) | NewText::Rendered(text)) => Some(text.clone()),
                         Some(NewText::LockDigest | NewText::Gone) | None => None,
                     };
-                    (judged.new.is_some(), new, judged.reason.map(RowReason::Stays))
+                    (judged.new().is_some(), new, judged.reason().map(RowReason::Stays))
                 }
             };
             PinRow {

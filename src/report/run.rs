@@ -1,13 +1,13 @@
 //! A plan or a run for people.
 
 use super::{
-    Outcome, Proposal, RunReport, StageDecision, StageReport, Style, diff,
+    Outcome, PinRow, Proposal, RunReport, StageDecision, StageReport, Style, diff,
     escape::{fenced, for_terminal, lines_for_terminal},
     plural, unread, word_of,
 };
 use crate::{
     explain::{Dialect, body, markdown},
-    plan::{Move, NewText, Plan},
+    plan::{NewText, Plan},
     policy::HoldReason,
     verify::{Finding, Severity},
 };
@@ -212,25 +212,26 @@ fn details(report: &RunReport, stage: &StageReport) -> Vec<String> {
         }
         None => lines.push(format!("{pins} in {}:", plural(stage.changes.files.len(), "file"))),
     }
-    lines.extend(plan.moves.iter().filter_map(|m| moved(report, m)).map(|l| format!("  {l}")));
+    let line = |pin: usize, says: &dyn Fn(&PinRow) -> String| {
+        let pin = report.pins.pins.get(pin)?;
+        Some(format!("  {}:{} {}: {}", pin.path, pin.line, word_of(&pin.kind), says(pin)))
+    };
+    lines.extend(plan.moves.iter().filter_map(|m| line(m.pin, &|pin| moved(&pin.value, &m.new))));
     if !plan.stays.is_empty() {
         lines.push(format!("{}:", if plan.stays.len() == 1 { "1 pin stays" } else { "pins that stay" }));
-        lines.extend(plan.stays.iter().filter_map(|m| moved(report, m)).map(|l| format!("  {l}")));
+        let stays = |pin: &PinRow, reason| format!("{} ({})", pin.value, word_of(&reason));
+        lines.extend(plan.stays.iter().filter_map(|s| line(s.pin, &|pin| stays(pin, s.reason))));
     }
     lines
 }
 
-fn moved(report: &RunReport, moved: &Move) -> Option<String> {
-    let pin = report.pins.pins.get(moved.pin)?;
-    let place = format!("{}:{} {}", pin.path, pin.line, word_of(&pin.kind));
-    Some(match (&moved.new, moved.reason) {
-        (Some(NewText::Fixed(new)), _) => format!("{place}: {} → {new}", pin.value),
-        (Some(NewText::Rendered(new)), _) => format!("{place}: {} → {new}, rendered again", pin.value),
-        (Some(NewText::Gone), _) => format!("{place}: {} goes", pin.value),
-        (Some(NewText::LockDigest), _) => format!("{place}: computed anew"),
-        (None, Some(reason)) => format!("{place}: {} ({})", pin.value, word_of(&reason)),
-        (None, None) => format!("{place}: {}", pin.value),
-    })
+fn moved(value: &str, new: &NewText) -> String {
+    match new {
+        NewText::Fixed(new) => format!("{value} → {new}"),
+        NewText::Rendered(new) => format!("{value} → {new}, rendered again"),
+        NewText::Gone => format!("{value} goes"),
+        NewText::LockDigest => "computed anew".to_owned(),
+    }
 }
 
 /// Writes a finding on one line: weight, check, place, reason, hint.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     pins::{Form, Inventory, Pin, Site, SkipReason},
-    plan::{Move, NewText},
+    plan::{Fate, Judged, Move, NewText, Stay},
     policy::HoldReason,
     propose::forge::PullState,
     release::{Chart, FeedState, Guidance},
@@ -61,11 +61,12 @@ fn inventory() -> Inventory {
     Inventory { pins, skipped: vec![skipped], ..Inventory::default() }
 }
 
-fn moves() -> Vec<Move> {
+fn moves() -> Vec<Judged> {
+    let becomes = |pin, new| Judged { pin, fate: Fate::Becomes(new) };
     vec![
-        Move { pin: 0, new: Some(NewText::Fixed("2026.8.3".to_owned())), reason: None },
-        Move { pin: 1, new: None, reason: Some(Reason::Range) },
-        Move { pin: 2, new: Some(NewText::LockDigest), reason: None },
+        becomes(0, NewText::Fixed("2026.8.3".to_owned())),
+        Judged { pin: 1, fate: Fate::Stays(Reason::Range) },
+        becomes(2, NewText::LockDigest),
     ]
 }
 
@@ -88,8 +89,8 @@ fn plan() -> Plan {
         hop_towards: None,
         published: None,
         undoes: None,
-        moves: vec![moves().remove(0)],
-        stays: vec![moves().remove(1)],
+        moves: vec![Move { pin: 0, new: NewText::Fixed("2026.8.3".to_owned()) }],
+        stays: vec![Stay { pin: 1, reason: Reason::Range }],
         fingerprint: "f".repeat(64),
         inputs: "i".repeat(64),
     }

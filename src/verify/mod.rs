@@ -243,14 +243,12 @@ pub fn verify(input: &Verification<'_>) -> Vec<Finding> {
 impl<'a> Verification<'a> {
     /// Returns the moving pins with the text that each gets.
     fn moving(&self) -> impl Iterator<Item = (&'a Pin, &'a NewText)> + use<'a> {
-        let (inventory, plan) = (self.inventory, self.plan);
-        plan.moves.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.new.as_ref()?)))
+        self.plan.moving(self.inventory)
     }
 
     /// Returns the pins of the plan's stage that stay, each with its reason.
     fn staying(&self) -> impl Iterator<Item = (&'a Pin, Reason)> + use<'a> {
-        let (inventory, plan) = (self.inventory, self.plan);
-        plan.stays.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.reason?)))
+        self.plan.staying(self.inventory)
     }
 
     /// Returns the inventory after the change: as scanned, else as the plan says it.
@@ -260,7 +258,7 @@ impl<'a> Verification<'a> {
         }
         let mut inventory = self.inventory.clone();
         for entry in &self.plan.moves {
-            if let (Some(pin), Some(NewText::Fixed(text))) = (inventory.pins.get_mut(entry.pin), &entry.new) {
+            if let (Some(pin), NewText::Fixed(text)) = (inventory.pins.get_mut(entry.pin), &entry.new) {
                 pin.value.clone_from(text);
                 pin.version = Some(self.plan.to);
             }

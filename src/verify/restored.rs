@@ -25,7 +25,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let there: HashMap<PinKey<'_>, &Pin> =
         after.pins.iter().filter(|pin| pin.form != Form::Absent).map(|pin| (pin.key(), pin)).collect();
     let moves: HashMap<usize, &NewText> =
-        input.plan.moves.iter().filter_map(|moved| Some((moved.pin, moved.new.as_ref()?))).collect();
+        input.plan.moves.iter().map(|moved| (moved.pin, &moved.new)).collect();
     let wrong = input.inventory.pins.iter().enumerate().filter_map(|(at, pin)| {
         let now = there.get(&pin.key()).map(|pin| pin.value.as_str());
         let sound = match moves.get(&at) {
@@ -78,7 +78,7 @@ mod tests {
         Case::default()
             .pins(|b| b.chart("a.yaml", "linkerd-crds", from).chart("b.yaml", "linkerd-viz", from))
             .change_plan(move |plan| {
-                plan.moves.iter_mut().for_each(|moved| moved.new = Some(NewText::Fixed(to.into())));
+                plan.moves.iter_mut().for_each(|moved| moved.new = NewText::Fixed(to.into()));
                 plan.to = release(to);
                 let (commit, since) = (CommitId([1; 20]), jiff::Timestamp::UNIX_EPOCH);
                 plan.undoes = Some(Undone { release: release(from), commit, since, failure: None });

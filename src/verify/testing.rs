@@ -299,7 +299,7 @@ fn splice(inventory: &Inventory, plan: &Plan, files: &BTreeMap<String, String>) 
     let mut after = files.clone();
     for entry in plan.moves.iter().rev() {
         let pin = &inventory.pins[entry.pin];
-        let new = match entry.new.as_ref().unwrap() {
+        let new = match &entry.new {
             NewText::Fixed(text) | NewText::Rendered(text) => text.clone(),
             NewText::Gone => String::new(),
             NewText::LockDigest => format!("sha256:{}", "ab".repeat(32)),

@@ -81,11 +81,7 @@ fn plan(moves: Vec<NewText>) -> Plan {
         hop_towards: None,
         undoes: None,
         published: None,
-        moves: moves
-            .into_iter()
-            .enumerate()
-            .map(|(pin, new)| Move { pin, new: Some(new), reason: None })
-            .collect(),
+        moves: moves.into_iter().enumerate().map(|(pin, new)| Move { pin, new: new }).collect(),
         stays: Vec::new(),
         fingerprint: String::new(),
         inputs: String::new(),

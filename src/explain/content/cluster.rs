@@ -357,7 +357,7 @@ fn uncovered(material: &Material<'_>) -> Vec<String> {
     let seen: BTreeSet<&str> = done.chain(rendered.missing.iter().map(|m| m.chart.as_str())).collect();
     let deployed =
         |kind| !matches!(kind, PinKind::Other | PinKind::Marker | PinKind::Variable | PinKind::ArgoGenerator);
-    let pins = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin));
+    let pins = plan.moving(inventory).map(|(pin, _)| pin);
     pins.filter(|pin| deployed(pin.kind) && pin.form != Form::LockDigest)
         .filter(|pin| pin.chart.is_none() || pin.charts().any(|chart| !seen.contains(chart)))
         .map(place)

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{place, word_of};
 use crate::{
     pins::{Form, Inventory, Pin, PinKind, Reason},
-    plan::{Move, NewText, Plan, edge_of},
+    plan::{NewText, Plan, edge_of},
 };
 
 /// How much of a digest tells it from others: `sha256:` and seven digits.
@@ -45,7 +45,7 @@ pub struct Stays {
 pub(super) fn rows(plan: &Plan, inventory: &Inventory) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut known: BTreeMap<(String, String, Option<String>), usize> = BTreeMap::new();
-    for (pin, new) in plan.moves.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.new.as_ref()?))) {
+    for (pin, new) in plan.moving(inventory) {
         let chart = pin.chart.as_ref().filter(|_| matches!(pin.form, Form::Chart | Form::Rendered));
         let what = chart.map_or_else(|| words(pin.kind).to_owned(), |_| all_of(pin));
         let (from, to) = match (new, edge_of(pin)) {
@@ -67,9 +67,9 @@ pub(super) fn rows(plan: &Plan, inventory: &Inventory) -> Vec<Row> {
     rows
 }
 
-pub(super) fn stays(moves: &[Move], inventory: &Inventory) -> Vec<Stays> {
+pub(super) fn stays(plan: &Plan, inventory: &Inventory) -> Vec<Stays> {
     let mut reasons: BTreeMap<Reason, Vec<(String, String)>> = BTreeMap::new();
-    for (pin, reason) in moves.iter().filter_map(|m| Some((inventory.pins.get(m.pin)?, m.reason?))) {
+    for (pin, reason) in plan.staying(inventory) {
         reasons.entry(reason).or_default().push((place(pin), pin.value.clone()));
     }
     reasons

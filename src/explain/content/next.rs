@@ -152,7 +152,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
 /// Names the charts whose pins move.
 fn moving<'a>(material: &Material<'a>) -> BTreeSet<&'a str> {
     let Material { plan, inventory, .. } = *material;
-    plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin)).flat_map(Pin::charts).collect()
+    plan.moving(inventory).flat_map(|(pin, _)| pin.charts()).collect()
 }
 
 fn bare(name: &str) -> &str {
@@ -200,9 +200,9 @@ fn skew(material: &Material<'_>, proxies: &[EdgeVersion]) -> Skew {
 fn control_planes(material: &Material<'_>) -> Vec<(EdgeVersion, EdgeVersion)> {
     let Material { plan, inventory, target, .. } = *material;
     let may_be = |pin: &&Pin| pin.is_of_none() || pin.is_of("linkerd-control-plane");
-    let moves = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin));
+    let moves = plan.moving(inventory).map(|(pin, _)| pin);
     let moves = moves.filter(may_be).filter_map(edge_of);
-    let stays = plan.stays.iter().filter_map(|m| inventory.pins.get(m.pin));
+    let stays = plan.staying(inventory).map(|(pin, _)| pin);
     let stays = stays
         .filter(|pin| matches!(pin.form, Form::Chart | Form::Rendered) && target.has(pin))
         .filter(|pin| pin.is_of("linkerd-control-plane"))

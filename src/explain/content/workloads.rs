@@ -60,7 +60,7 @@ pub(super) fn of(material: &Material<'_>) -> Vec<Workload> {
         return Vec::new();
     }
     let mut files: BTreeMap<&RepoPath, Option<Stream>> = BTreeMap::new();
-    let pins = plan.moves.iter().filter_map(|m| inventory.pins.get(m.pin));
+    let pins = plan.moving(inventory).map(|(pin, _)| pin);
     let mut all: Vec<Workload> = pins
         .map(|pin| {
             let stream = files.entry(&pin.path).or_insert_with(|| {
