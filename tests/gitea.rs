@@ -218,6 +218,22 @@ fn a_502_after_it_was_opened_is_a_success() {
 }
 
 #[test]
+fn a_first_push_that_gitea_has_not_looked_at_is_waited_for() {
+    let place = usual();
+    let rules = &place.fake.controls().rules;
+    let missing = Fault::Answer(Response::json(404, &serde_json::json!({"message": "not found"})));
+    let empty = serde_json::json!({"full_name": REPO, "empty": true, "has_pull_requests": true});
+    rules.fault_nth("GET", "*/pulls?*", 0, 1, missing.clone());
+    rules.fault_nth("GET", &format!("*/repos/{REPO}"), 0, 9, Fault::Answer(Response::json(200, &empty)));
+    assert_eq!(place.forge().pulls(PLATFORM).expect("a list"), []);
+    assert_eq!(place.requests(), [LIST, "GET ", LIST]);
+    // It may take longer, and then the next run goes on.
+    rules.fault_nth("GET", "*/pulls?*", 0, 9, missing);
+    let error = place.forge().pulls(PLATFORM).expect_err("not yet");
+    assert!(matches!(error, ForgeError::Temporary { .. }), "{error}");
+}
+
+#[test]
 fn commits_carry_the_tokens_user() {
     let place = usual();
     let me = place.forge().identity().expect("told").expect("somebody");

@@ -132,26 +132,31 @@ impl<'h> Gitea<'h> {
     /// The pull requests from a branch in one state; whether all were looked at.
     fn list_branch(&self, branch: &str, state: &str) -> Result<(Vec<wire::Pull>, bool), ForgeError> {
         let asked = self.rest.asked("cannot list pull requests", "read:repository");
-        let mut found = Vec::new();
         let path = self.repo(&format!("/pulls?state={state}&sort=recentupdate"));
-        let all = self.rest.each_page(&path, &asked, |page: Vec<wire::Pull>| {
-            found.extend(page.into_iter().filter(|pull| pull.is_from(branch)));
-            true
-        });
-        match all.map_err(named) {
-            Ok(all) => Ok((found, all)),
-            Err(Refused { error: ForgeError::NotFound(_), .. }) => Err(self.why_not_found(&asked)),
-            Err(refused) => Err(refused.error),
-        }
+        let list = || {
+            let mut found = Vec::new();
+            let all = self.rest.each_page(&path, &asked, |page: Vec<wire::Pull>| {
+                found.extend(page.into_iter().filter(|pull| pull.is_from(branch)));
+                true
+            });
+            match all.map_err(named) {
+                Ok(all) => Ok((found, all)),
+                Err(Refused { error: ForgeError::NotFound(_), .. }) => Err(self.why_not_found(&asked)),
+                Err(refused) => Err(refused),
+            }
+        };
+        Ok(list.retry(until_it_shows()).when(|e| e.known == Some(Known::Behind)).call()?)
     }
 
-    /// Gitea says the same of pull requests that are turned off as of a repository that is not there.
-    fn why_not_found(&self, asked: &Asked<'_>) -> ForgeError {
+    /// Gitea says the same of pull requests that are turned off, of a repository that is not there, and of one whose first push it
+    /// has not looked at yet.
+    fn why_not_found(&self, asked: &Asked<'_>) -> Refused {
         let repo = self.get(&self.repo(""), asked).map_err(ForgeError::from);
         match repo.and_then(|reply| reply.json::<wire::Repo>(asked)) {
-            Ok(wire::Repo { has_pull_requests: Some(false), .. }) => self.pulls_off(),
-            Ok(_) => ForgeError::NotFound(self.address.path.clone()),
-            Err(error) => error,
+            Ok(wire::Repo { has_pull_requests: Some(false), .. }) => self.pulls_off().into(),
+            Ok(wire::Repo { empty: true, .. }) => Known::Behind.refused(asked),
+            Ok(_) => ForgeError::NotFound(self.address.path.clone()).into(),
+            Err(error) => error.into(),
         }
     }
 
@@ -171,10 +176,9 @@ impl<'h> Gitea<'h> {
         });
         let post = || match self.rest.once(Method::Post(&body), &self.repo("/pulls"), &asked).map_err(named) {
             // The branch that was pushed a moment ago does not show yet, or pull requests are turned off.
-            Err(Refused { error: ForgeError::NotFound(_), .. }) => Err(match self.why_not_found(&asked) {
-                ForgeError::NotFound(_) => Known::Behind.refused(&asked),
-                error => error.into(),
-            }),
+            Err(Refused { error: ForgeError::NotFound(_), .. }) => {
+                Err(self.why_not_found(&asked).late(&asked))
+            }
             reply => reply,
         };
         let reply = post.retry(until_it_shows()).when(|e| e.known == Some(Known::Behind)).call()?;

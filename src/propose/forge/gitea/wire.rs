@@ -61,6 +61,9 @@ pub(super) struct Repo {
     pub(super) clone_url: String,
     #[serde(default)]
     pub(super) has_pull_requests: Option<bool>,
+    /// Whether nothing was pushed yet, as far as Gitea has looked.
+    #[serde(default)]
+    pub(super) empty: bool,
     #[serde(default)]
     pub(super) permissions: Option<Permissions>,
     #[serde(default)]
