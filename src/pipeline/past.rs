@@ -10,7 +10,10 @@ use crate::{
 
 /// What was found of commits: of each what its targets were, in their order.
 #[derive(Default)]
-pub(super) struct Past(RefCell<HashMap<(CommitId, Of), Rc<Vec<Was>>>>);
+pub(super) struct Past(RefCell<HashMap<(CommitId, Of), Targets>>);
+
+/// What each target was, in their order.
+type Targets = Rc<Vec<Was>>;
 
 /// What is looked at of each target.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,7 +41,7 @@ impl Past {
         &self,
         key: (CommitId, Of),
         look: impl FnOnce() -> Result<Vec<Was>, Error>,
-    ) -> Result<Rc<Vec<Was>>, Error> {
+    ) -> Result<Targets, Error> {
         if let Some(known) = self.0.borrow().get(&key) {
             return Ok(Rc::clone(known));
         }

@@ -12,6 +12,10 @@ use crate::linkerd::EdgeVersion;
 /// What ends the wait of proxies where no date does.
 const SINCE: &str = "it is known since when it is on the base branch, or `dataPlane.after` is 0d";
 
+/// What is told of a target that is no more.
+const GONE: &str = "no pin has this target any more: what it had goes with another target, or is gone; what was declined or \
+                    taken back under its name does not count under another";
+
 /// Describes a hold: why, and until when or until what.
 pub fn describe(hold: &Hold) -> String {
     let release = hold.release.map_or_else(|| "the release".to_owned(), |release| release.to_string());
@@ -78,11 +82,7 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::Refused { reason } => refused(&release, reason),
         HoldReason::WayBackGone { reason } => way_back_gone(reason),
         HoldReason::ProxiesAhead { target, running } => proxies_ahead(target, *running),
-        HoldReason::Gone => {
-            "no pin has this target any more: what it had goes with another target, or is gone; what was declined or taken \
-             back under its name does not count under another"
-                .to_owned()
-        }
+        HoldReason::Gone => GONE.to_owned(),
         HoldReason::DataPlaneWait => {
             format!("the control plane's {release} is to prove itself first; proxies wait {}", until(SINCE))
         }
