@@ -76,6 +76,20 @@ fn a_tag_in_a_file_of_no_kind_is_told_whatever_else_is_in_it() {
 }
 
 #[test]
+fn what_another_chart_reads_as_its_version_is_no_release_of_linkerd_s() {
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata:\n  name: sign-in\n  annotations:\n    \
+                   linkerd.io/inject: enabled\nspec:\n  chart:\n    spec:\n      chart: authentik\n      version: 2026.8.2\n      \
+                   sourceRef:\n        kind: HelmRepository\n        name: authentik\n";
+    let told = |text: &str| {
+        let found = scan(&MemoryTree::new([("apps/sign-in.yaml", text.as_bytes())]), &ScanOptions::default());
+        found.unwrap().pins.iter().map(|p| (p.kind, p.site.line)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(release), []);
+    let said = release.replace("kind: HelmRelease\n", "kind: Plan\n");
+    assert_eq!(told(&said), [(PinKind::Other, 11)], "where nobody is known to read it");
+}
+
+#[test]
 fn a_list_of_charts_for_some_other_tool_is_told() {
     let list = "# read by our own script\ndependencies:\n  - name: podinfo\n    version: 2026.8.2\n    repository: https://example.com\n\n\n\n\n\n  \
                 - name: linkerd-viz\n    version: 2026.8.2\n    repository: https://helm.linkerd.io/edge\n";

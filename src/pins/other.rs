@@ -6,7 +6,7 @@
 use std::{collections::HashSet, ops::Range};
 
 use super::{
-    Form, Generator, Pin, PinKind, Reason, SkipReason, is_kustomization,
+    Form, Generator, Pin, PinKind, Reason, SkipReason, Skipped, is_kustomization,
     marker::{self, TextFile},
     version_text::{Token, of_other_channel, releases, tokens},
 };
@@ -14,7 +14,7 @@ use crate::repo::RepoPath;
 use crate::{deploy::helmfile::is_helmfile, linkerd::EdgeVersion};
 
 /// How many places of one file are reported as `other`.
-const REPORTED: usize = 20;
+const REPORTED: usize = 200;
 
 /// So many lines from a line that speaks of Linkerd a chart version is taken for Linkerd's.
 const NEAR: usize = 5;
@@ -89,16 +89,43 @@ pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> boo
     }
 }
 
+/// What a file says beside all that is known of it.
+pub(super) struct Told {
+    pub pins: Vec<Pin>,
+    /// Names the file, where it says more than is reported.
+    pub beyond: Option<Skipped>,
+}
+
+// === impl Told ===
+
+impl Told {
+    fn new(file: &TextFile<'_>, mut pins: Vec<Pin>) -> Self {
+        let beyond = (pins.len() > REPORTED).then(|| Skipped {
+            path: file.path.clone(),
+            reason: SkipReason::TooLarge,
+            detail: Some(format!("more than {REPORTED} of its lines name a release that no pin is")),
+            versions: Vec::new(),
+        });
+        pins.truncate(REPORTED);
+        Self { pins, beyond }
+    }
+
+    pub fn report(self, pins: &mut Vec<Pin>, skipped: &mut Vec<Skipped>) {
+        pins.extend(self.pins);
+        skipped.extend(self.beyond);
+    }
+}
+
 /// Reports the release names of a text as `other`: one a line. `2026.8.2` is also how a calendar counts: it is one only
-/// near a line that speaks of Linkerd, or in a file of that name. Nothing else counts as other channels do: those ask
-/// that the file speaks of Linkerd anywhere.
-pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Vec<Pin> {
+/// near a line that speaks of Linkerd, or in a file of that name, and not as the tag of another's image. Nothing else counts
+/// as other channels do: those ask that the file speaks of Linkerd anywhere.
+pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Told {
     named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), |_| reason)
 }
 
 /// Reports those of a file that machines read: what a comment names nothing deploys, and of all else nobody knows who
 /// reads it.
-pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>) -> Vec<Pin> {
+pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>) -> Told {
     named(file, known, |before| match is_said(before) {
         true => Reason::NotDeployed,
         false => Reason::NotFollowed,
@@ -114,7 +141,7 @@ fn is_said(before: &str) -> bool {
     ["#", "//", "/*", "* ", "description"].iter().any(|sign| begins(sign)) || opens
 }
 
-fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str) -> Reason) -> Vec<Pin> {
+fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str) -> Reason) -> Told {
     known.sort_by_key(|span| span.start);
     let taken = |at: usize| {
         let next = known.partition_point(|span| span.start <= at);
@@ -129,10 +156,12 @@ fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str
     let speaks = is_linkerd_s || !speaking.is_empty();
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
-        if found.len() == REPORTED {
+        if found.len() > REPORTED {
             return;
         }
-        let is_new = |t: &Token| (t.form == Form::Edge || near(number)) && !taken(start + t.span.start);
+        let may_be =
+            |t: &Token| t.form == Form::Edge || near(number) && !is_tag_of_another(line, t.span.start);
+        let is_new = |t: &Token| may_be(t) && !taken(start + t.span.start);
         let token = tokens(line).into_iter().find(is_new);
         let other = || of_other_channel(line).filter(|span| speaks && !taken(start + span.start));
         let (place, what, reason) = match (token, other) {
@@ -149,7 +178,16 @@ fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str
         let span = start + place.start..start + place.end;
         found.push(marker::text_pin(file, PinKind::Other, span, (number, column), what, Some(reason)));
     });
-    found
+    Told::new(file, found)
+}
+
+/// Tells whether what stands there is the tag of an image, or of a chart in a registry, that Linkerd has not named:
+/// `ghcr.io/acme/calendar:2026.8.2`.
+fn is_tag_of_another(line: &str, at: usize) -> bool {
+    let before = line.get(..at).and_then(|before| before.strip_suffix(':')).unwrap_or_default();
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '=' | '(' | '[' | '{' | ',');
+    let word = before.rsplit(ends).next().unwrap_or_default();
+    word.contains('/') && !speaks(word)
 }
 
 /// A place where a text names a release.
@@ -292,13 +330,30 @@ mod tests {
         let path = RepoPath::new("HISTORY.md").unwrap();
         let lines = |text: &str| {
             let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
-            pins(&file, &[], Reason::NotDeployed).iter().map(|p| p.site.line).collect::<Vec<_>>()
+            pins(&file, &[], Reason::NotDeployed).pins.iter().map(|p| p.site.line).collect::<Vec<_>>()
         };
         let history = "## 2026.8.2\n\n- calendar\n\n\n\n\n\n- linkerd is up\n";
         assert_eq!(lines(history), [0; 0]);
         assert_eq!(lines(&history.replace("## 2026.8.2", "## edge-26.8.2")), [1]);
         assert_eq!(lines("helm upgrade \\\n  linkerd-crds \\\n  --version 2026.8.2\n"), [3]);
         assert_eq!(lines("- linkerd\n\n\n\n- 2026.8.2\n"), [5]);
+        let images = "linkerd.io/inject: enabled\nimage: ghcr.io/acme/calendar:2026.8.2\n";
+        assert_eq!(lines(images), [0; 0]);
+        assert_eq!(lines(&images.replace("acme/calendar", "acme/charts/linkerd-crds")), [2]);
+        assert_eq!(lines("linkerd-crds:2026.8.2 # https://linkerd.io\nversion:2026.8.2"), [1, 2]);
+    }
+
+    #[test]
+    fn a_file_that_says_more_than_is_reported_is_named() {
+        let path = RepoPath::new("index.yaml").unwrap();
+        let told = |lines: usize| {
+            let text = "  version: 2026.8.2 # linkerd\n".repeat(lines);
+            let file = TextFile { path: &path, blob: BlobId([0; 20]), text: &text, sealed: false };
+            let told = in_code(&file, Vec::new());
+            (told.pins.len(), told.beyond.map(|skip| (skip.path.as_str().to_owned(), skip.reason)))
+        };
+        assert_eq!(told(REPORTED), (REPORTED, None));
+        assert_eq!(told(REPORTED + 1), (REPORTED, Some(("index.yaml".to_owned(), SkipReason::TooLarge))));
     }
 
     #[test]
@@ -307,7 +362,7 @@ mod tests {
         let found = |text: &str| {
             let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
             let told = |p: Pin| (p.site.line, p.site.column, p.value, p.version.is_some(), p.stays);
-            in_code(&file, Vec::new()).into_iter().map(told).collect::<Vec<_>>()
+            in_code(&file, Vec::new()).pins.into_iter().map(told).collect::<Vec<_>>()
         };
         let stable = |line, column| (line, column, "stable-2.14.10".to_owned(), false, Some(Reason::Channel));
         assert_eq!(found("linkerd = 'stable-2.14.10'\n"), [stable(1, 12)]);

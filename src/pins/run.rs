@@ -125,14 +125,14 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let mut uses = std::mem::take(&mut claims.uses).complete(&context, &named);
     context.files.forget();
     skipped.extend(asked_for(&context, &beyond.unread, &skipped));
-    deployed::pins(&context, claims, &mut found);
+    let foreign = deployed::pins(&context, claims, &mut found);
     skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));
     for (evaluated, files) in [(terraformed, terraform), (helmfiled, helmfiles)] {
         evaluated.iter().for_each(|e| e.report(&context, &files, &mut found, &mut skipped));
     }
     deployed::report_charts(&context, &charted, &mut found, &mut skipped);
     leave_lone(lone, &mut found);
-    deployed::report_rest(&context, &named, &skipped, &mut found);
+    deployed::report_rest(&context, &named, &foreign, &mut skipped, &mut found);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
@@ -315,13 +315,17 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
     let linkerd = hit.linkerd;
     match class {
         // A tag of the edge channel is one wherever it stands; what else names a release has to speak of Linkerd.
-        Class::Prose => result.found.pins.extend(other::pins(&file, &markers, Reason::NotDeployed)),
+        Class::Prose => {
+            let told = other::pins(&file, &markers, Reason::NotDeployed);
+            told.report(&mut result.found.pins, &mut result.skipped);
+        }
         Class::Unknown | Class::Script => {
             let installs = class == Class::Script && linkerd;
             result
                 .generators
                 .extend(installs.then(|| other::generators(&file, &markers)).into_iter().flatten());
-            result.found.pins.extend(other::pins(&file, &markers, Reason::NotFollowed));
+            let told = other::pins(&file, &markers, Reason::NotFollowed);
+            told.report(&mut result.found.pins, &mut result.skipped);
         }
         Class::Terraform => result.terraform.push(entry.path.clone()),
         Class::Helmfile => result.helmfiles.push(entry.path.clone()),

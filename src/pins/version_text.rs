@@ -107,8 +107,13 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     for start in memchr::memmem::find_iter(bytes, b"edge-").chain(memchr::memmem::find_iter(bytes, b"20")) {
-        let end = token_end(bytes, start);
+        let mut end = token_end(bytes, start);
         let glued = start.checked_sub(1).and_then(|n| bytes.get(n));
+        // The CLI's file is called `linkerd2-cli-edge-26.8.2-linux-amd64`.
+        if text.get(..start).is_some_and(|before| before.ends_with("linkerd2-cli-")) {
+            let word = text.get(start..end).unwrap_or_default();
+            end = word.match_indices('-').nth(1).map_or(end, |(length, _)| start + length);
+        }
         let Some(word) = text.get(start..end) else { continue };
         let read = match word.parse::<EdgeVersion>() {
             Ok(version) if glued == Some(&b'-') => {
@@ -163,8 +168,8 @@ pub(super) fn releases(text: &str) -> Vec<EdgeVersion> {
     found
 }
 
-/// Finds where a word of letters, digits, dots and dashes ends; a full stop at its end is punctuation. A word that is
-/// longer than any release's name ends behind [`LONGEST`] and names none.
+/// Finds where a word of letters, digits, dots and dashes ends; a full stop at its end is punctuation, and a plus says "or
+/// newer". A word that is longer than any release's name ends behind [`LONGEST`] and names none.
 fn token_end(bytes: &[u8], start: usize) -> usize {
     let inside = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'+');
     let rest = bytes.get(start..).unwrap_or_default();
@@ -173,7 +178,7 @@ fn token_end(bytes: &[u8], start: usize) -> usize {
         return start;
     }
     let word = bytes.get(start..start + length).unwrap_or_default();
-    let stops = word.iter().rev().take_while(|b| matches!(b, b'.' | b'-')).count();
+    let stops = word.iter().rev().take_while(|b| matches!(b, b'.' | b'-' | b'+')).count();
     // `linkerd-viz-2026.8.2.tgz`: the name of a package ends in its version.
     let word = word.strip_suffix(b".tgz").map_or(length - stops, <[u8]>::len);
     start + word
@@ -334,12 +339,17 @@ mod tests {
             |text: &str| tokens(text).iter().map(|t| text[t.span.clone()].to_owned()).collect::<Vec<_>>();
         assert_eq!(found("We run `edge-26.8.2`, chart 2026.8.2."), ["edge-26.8.2", "2026.8.2"]);
         assert_eq!(found("linkerd-viz-2026.8.2.tgz"), ["2026.8.2"]);
+        assert_eq!(found("mv linkerd2-cli-edge-26.8.2-linux-amd64 b"), ["edge-26.8.2"]);
+        assert_eq!(found("needs link-gen (edge-25.4.4+)"), ["edge-25.4.4"]);
         assert_eq!(found("rm ~/.linkerd2/bin/linkerd-edge-26.8.2 spark-edge-26.8.2"), ["edge-26.8.2"]);
         assert_eq!(
             found("${A:-edge-26.8.2} ${A_1-edge-26.8.3} $(x-edge-26.8.4)"),
             ["edge-26.8.2", "edge-26.8.3"]
         );
-        assert_eq!(found("edge-26.8.2-spark ledge-26.8.2 12026.8.2 2026.8.2.1 v2026.8.2x"), [""; 0]);
+        assert_eq!(
+            found("edge-26.8.2-spark edge-26.8.2+spark ledge-26.8.2 12026.8.2 2026.8.2.1 v2026.8.2x"),
+            [""; 0]
+        );
         assert_eq!(found(&format!("edge-26.8.2{} {}2026.8.2", ".".repeat(99), "0".repeat(99))), [""; 0]);
     }
 

@@ -27,7 +27,8 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         // Before 1.3 it did what defaults of attributes do since.
         "defaults" => Some(defaulted(first, args.get(1)?)),
         "concat" => Some(Value::list(args.iter().flat_map(Value::items).cloned().collect())),
-        "try" | "coalesce" => args.iter().find(|arg| !is_open(arg) && !arg.is_null()).cloned(),
+        "try" => args.iter().find(|arg| !is_open(arg) && !arg.is_null()).cloned(),
+        "coalesce" => args.iter().find(|arg| !is_open(arg) && !arg.is_null() && !is_blank(arg)).cloned(),
         "lookup" => {
             let key = scope.text(args.get(1)?)?;
             member(first, &key).or_else(|| args.get(2).cloned())
@@ -43,6 +44,7 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         "not" => Some(boolean(!truth(first)?)),
         "keys" => Some(Value::list(first.entries().map(|(key, _)| Value::made(key)).collect())),
         "values" => Some(Value::list(first.entries().map(|(_, value)| value.clone()).collect())),
+        "zipmap" => zipped(scope, first, args.get(1)?),
         _ => text(scope, name, &args),
     }
 }
@@ -175,6 +177,15 @@ fn merged(args: &[Value]) -> Value {
     out
 }
 
+/// Makes a map of a list of keys and a list of values.
+fn zipped(scope: &Scope<'_>, keys: &Value, values: &Value) -> Option<Value> {
+    let mut out = Value::empty();
+    for (key, value) in keys.items().iter().zip(values.items()) {
+        out.insert(&scope.text(key)?, value.clone());
+    }
+    Some(out)
+}
+
 /// Fills in what is not there, or null, at every depth.
 fn defaulted(value: &Value, defaults: &Value) -> Value {
     let mut out = value.clone();
@@ -186,6 +197,11 @@ fn defaulted(value: &Value, defaults: &Value) -> Value {
         out.insert(key, filled);
     }
     out
+}
+
+/// Tells whether a value is a text without a letter.
+fn is_blank(value: &Value) -> bool {
+    value.as_scalar().is_some_and(|scalar| scalar.known().is_some_and(|text| text.is_empty()))
 }
 
 /// Tells whether a value is one that the tree does not say.

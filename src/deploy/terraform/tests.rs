@@ -88,6 +88,19 @@ fn what_a_value_does_not_say_its_type_says() {
 }
 
 #[test]
+fn an_empty_override_leaves_what_a_file_of_versions_says() {
+    let main = "variable \"crds\" {\n  default = \"\"\n}\nvariable \"viz\" {\n  default = \"2026.8.1\"\n}\n\
+        locals {\n  read = yamldecode(file(\"./charts.yaml\"))\n  \
+        set = { linkerd-crds = var.crds, linkerd-viz = var.viz }\n  \
+        all = [for name, own in local.set : { version = coalesce(own, local.read.charts[name].version) }]\n}\n\
+        resource \"helm_release\" \"all\" {\n  for_each = zipmap(keys(local.set), local.all)\n  chart = each.key\n  \
+        repository = \"https://helm.linkerd.io/edge\"\n  version = each.value.version\n}\n";
+    let charts = "charts:\n  linkerd-crds: {version: 2026.8.2}\n  linkerd-viz: {version: 2026.7.1}\n";
+    let tree = [("main.tf", main), ("charts.yaml", charts)];
+    assert_eq!(versions(&evaluated(&tree)), ["charts.yaml:2026.8.2*", "main.tf:2026.8.1*"]);
+}
+
+#[test]
 fn paths_begin_where_the_root_lies() {
     let values = |path: &str| {
         format!(

@@ -84,11 +84,9 @@ impl Evaluated {
             let own: Vec<Pin> = found.of_file(path).cloned().collect();
             let Some(why) = self.unread.get(path) else {
                 let is_version = |pin: &Pin| self.versions.contains(&(path.clone(), pin.site.span.start));
-                found.pins.extend(
-                    other::in_code(&file, own.iter().map(|pin| pin.site.span.clone()).collect())
-                        .into_iter()
-                        .filter(|pin| !is_version(pin)),
-                );
+                let mut told = other::in_code(&file, own.iter().map(|pin| pin.site.span.clone()).collect());
+                told.pins.retain(|pin| !is_version(pin));
+                told.report(&mut found.pins, skipped);
                 continue;
             };
             let (reason, detail) = (self.reason, Some(why.clone()));

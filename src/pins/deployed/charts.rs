@@ -142,7 +142,7 @@ pub(in crate::pins) fn report(
         }
         let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
         let own: Vec<Pin> = found.of_file(path).cloned().collect();
-        found.pins.extend(other::pins(&file, &own, Reason::NotDeployed));
+        other::pins(&file, &own, Reason::NotDeployed).report(&mut found.pins, skipped);
     }
 }
 

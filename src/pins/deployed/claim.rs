@@ -240,8 +240,8 @@ impl Claims {
         self.beyond.append(other.beyond);
     }
 
-    /// Returns every place once, ordered by file and position.
-    pub(super) fn into_places(mut self) -> Vec<Claim> {
+    /// Returns every place once, ordered by file and position, and those that what is not Linkerd's reads.
+    pub(super) fn into_places(mut self) -> (Vec<Claim>, Vec<(RepoPath, Range<usize>)>) {
         self.settle();
         // A guard may be compared with a text that only guards another one.
         for Guard { guard, value } in std::mem::take(&mut self.guards) {
@@ -260,7 +260,7 @@ impl Claims {
                 claim.spec.stays.get_or_insert(Reason::Shared);
             }
         }
-        claims
+        (claims, self.foreign.into_iter().map(|((path, start), (end, _))| (path, start..end)).collect())
     }
 
     /// Says where what is not Linkerd's reads some of these bytes.

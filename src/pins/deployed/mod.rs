@@ -19,10 +19,13 @@ mod uses;
 mod values;
 mod values_files;
 
+use std::ops::Range;
+
 use super::{Home, PinKind, Skipped, annotation, context::Context, found::Found, place::Place};
 use crate::{
     deploy::{Files as _, Scalar, fleet},
     linkerd::PROXY_VERSION,
+    repo::RepoPath,
 };
 
 pub(super) use by_file::{helmfile, terraform};
@@ -32,11 +35,17 @@ use release::take_release;
 pub(super) use rest::report as report_rest;
 pub(super) use roots::roots;
 
-/// Makes the pins of all that was claimed.
-pub(super) fn pins(context: &Context<'_>, mut claims: Claims, found: &mut Found) {
+/// Makes the pins of all that was claimed. Returns what is read by what is not Linkerd's, by file and bytes.
+pub(super) fn pins(
+    context: &Context<'_>,
+    mut claims: Claims,
+    found: &mut Found,
+) -> Vec<(RepoPath, Range<usize>)> {
     found.deployments.append(&mut claims.deployments);
     found.aliases_read.extend(std::mem::take(&mut claims.aliases));
-    site::pins(context, &claims.into_places(), found);
+    let (places, foreign) = claims.into_places();
+    site::pins(context, &places, found);
+    foreign
 }
 
 /// Tells whether what an object of no shape names is read by what is deployed: values of a chart of k3s.

@@ -14,11 +14,12 @@ use crate::{
     repo::parallel,
 };
 
-/// Reports what manifests name beside all that was found in them.
+/// Reports what manifests name beside all that was found in them, and beside what is not Linkerd's.
 pub(in crate::pins) fn report(
     context: &Context<'_>,
     named: &[RepoPath],
-    skipped: &[Skipped],
+    foreign: &[(RepoPath, Range<usize>)],
+    skipped: &mut Vec<Skipped>,
     found: &mut Found,
 ) {
     let is_rendered = |pin: &&Pin| pin.kind == PinKind::RenderedManifest;
@@ -30,6 +31,10 @@ pub(in crate::pins) fn report(
     for pin in &found.pins {
         own.entry(pin.path.clone()).or_default().push(pin.site.span.clone());
     }
+    let mut others: HashMap<&RepoPath, Vec<Range<usize>>> = HashMap::new();
+    for (path, span) in foreign {
+        others.entry(path).or_default().push(span.clone());
+    }
     let in_file = |path: &&RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
@@ -39,8 +44,14 @@ pub(in crate::pins) fn report(
         }
         let sealed = crate::yaml::encrypted(text.as_bytes());
         let file = TextFile { path, blob: source.blob, text, sealed };
-        Some(other::in_code(&file, own.get(*path).cloned().unwrap_or_default()))
+        let mut known = own.get(*path).cloned().unwrap_or_default();
+        // A tag of the edge channel is one whoever reads it.
+        let is_edge = |span: &&Range<usize>| text.get((*span).clone()).is_some_and(|t| t.contains("edge-"));
+        known.extend(others.get(*path).into_iter().flatten().filter(|span| !is_edge(span)).cloned());
+        Some(other::in_code(&file, known))
     };
     let read: Vec<&RepoPath> = named.iter().filter(is_read).collect();
-    found.pins.extend(parallel::map(&read, in_file).into_iter().flatten().flatten());
+    for told in parallel::map(&read, in_file).into_iter().flatten() {
+        told.report(&mut found.pins, skipped);
+    }
 }
