@@ -35,6 +35,7 @@ mod lifecycle;
 mod limits;
 mod matrix;
 mod mirrors;
+mod not_followed;
 mod promises;
 mod readers;
 mod registries;

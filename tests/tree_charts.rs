@@ -18,7 +18,7 @@ use crate::support::{expected, tree::MemoryTree};
 use serde_json::{Value, json};
 use uplinker::{
     helm::{Evaluate, Evaluator, File, Helm, HelmError, Template},
-    pins::{Inventory, PinKind, ScanOptions, scan},
+    pins::{Inventory, PinKind, ScanOptions, SkipReason, scan},
     repo::{Mode, Tree},
     sys::process::Limits,
 };
@@ -128,7 +128,6 @@ fn moved(tree: &MemoryTree, inventory: &Inventory) -> MemoryTree {
 
 #[test]
 fn what_helm_reads_moves_and_nothing_else() {
-    let helm = evaluator(Helm::LIMITS, None);
     let repositories = repositories("tests/helm_trees", 150);
     // Each waits for Helm most of the time.
     let next = AtomicUsize::new(0);
@@ -137,7 +136,7 @@ fn what_helm_reads_moves_and_nothing_else() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(repository) = repositories.get(number) else { break };
             // After the move it takes as long again; the script does so with all.
-            moves_what_helm_reads(repository, &helm, number.is_multiple_of(3));
+            moves_what_helm_reads(repository, &evaluator(Helm::LIMITS, None), number.is_multiple_of(3));
         }
     };
     thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(one_after_the_other))));
@@ -193,9 +192,56 @@ fn a_chart_that_goes_over_a_limit_is_named_and_every_other_pin_is_found() {
         let found = places(&inventory);
         // What Helm does not get to, the plain forms give.
         assert_eq!(found, ["c/values.yaml:1", "other/values.yaml:1"], "{template}");
-        let skip = inventory.skipped.iter().find(|s| s.path.as_str() == "c/templates/hostile.yaml");
-        assert!(skip.is_some_and(|s| s.detail.is_some()), "{:?}", inventory.skipped);
+        for (path, reason) in
+            [("c/templates/hostile.yaml", SkipReason::HelmTemplate), ("c/Chart.yaml", SkipReason::TooLarge)]
+        {
+            let skip = inventory.skipped.iter().find(|s| s.path.as_str() == path).unwrap();
+            let detail = skip.detail.as_deref().unwrap_or_default();
+            assert!(skip.reason == reason && detail.starts_with("the chart `c`: helm "), "{path}: {detail}");
+        }
     }
+}
+
+/// A chart with one template, beside its values.
+fn asked(template: &str, values: &str) -> (Vec<File>, Template) {
+    let file = |path: &str, text: &str| File { path: path.to_owned(), bytes: text.into() };
+    let asked = Template {
+        release: "r".to_owned(),
+        namespace: "n".to_owned(),
+        values: vec![uplinker::helm::Layer(values.into())],
+        settings: Vec::new(),
+        kube_version: None,
+        api_versions: Vec::new(),
+        include_crds: false,
+        hooks: true,
+    };
+    (vec![file("Chart.yaml", CHART.1), file("templates/a.yaml", template)], asked)
+}
+
+#[test]
+fn a_chart_over_a_limit_is_not_tried_again_and_all_have_so_much_time() {
+    let long = "a: {{ range until 400 }}{{ repeat 1000 \"0123456789\" }}{{ end }}";
+    let cache = tempfile::tempdir().unwrap();
+    let helm = Arc::new(Helm::new(Some(crate::support::helm::helm().to_owned()), LITTLE));
+    let of_a_run = || Evaluator::new(helm.clone(), Some(cache.path()));
+    let ask = |by: &Evaluator, folder: &str, (chart, asked): (Vec<File>, Template)| {
+        by.evaluate(folder, &chart, &asked).map_err(|error| error.to_string())
+    };
+    let first = of_a_run();
+    let over = Err("helm printed more than 1048576 bytes".to_owned());
+    assert_eq!(ask(&first, "c", asked(long, "a: 1")), over);
+    // With this template Helm would be done at once.
+    assert_eq!(ask(&first, "c", asked("a: 1", "a: 2")), over);
+    assert!(ask(&first, "d", asked("a: 1", "a: 2")).is_ok());
+    // Another run knows that chart by what it has, and tries nothing else of it either.
+    let next = of_a_run();
+    assert_eq!(ask(&next, "c", asked(long, "a: 1")), over);
+    assert_eq!(ask(&next, "c", asked("a: 2", "a: 1")), over);
+    let spent = of_a_run().within(Duration::ZERO);
+    let late = "helm had no time for it: all charts together have 0 s".to_owned();
+    assert_eq!(ask(&spent, "e", asked("a: 3", "a: 1")), Err(late));
+    assert!(ask(&spent, "d", asked("a: 1", "a: 2")).is_ok(), "what is known takes no time");
+    assert!(ask(&of_a_run(), "c", asked("a: 2", "a: 1")).is_ok(), "a chart that is mended is tried");
 }
 
 #[test]
@@ -275,8 +321,8 @@ struct Recorder {
 }
 
 impl Evaluate for Recorder {
-    fn evaluate(&self, chart: &[File], asked: &Template) -> Result<Arc<str>, HelmError> {
-        let answer = self.inner.evaluate(chart, asked);
+    fn evaluate(&self, folder: &str, chart: &[File], asked: &Template) -> Result<Arc<str>, HelmError> {
+        let answer = self.inner.evaluate(folder, chart, asked);
         if let Ok(text) = &answer {
             assert!(!text.contains("2026.8.0") && !text.contains("127.0.0.1"), "{text}");
             self.printed.fetch_add(1, Ordering::Relaxed);

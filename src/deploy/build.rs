@@ -19,6 +19,8 @@ pub struct Build {
     pub shadowed: Vec<Object>,
     /// The entries of `images`.
     pub images: Vec<Value>,
+    /// What nothing is made of, since the template that it is for is refused: elements of a generator, inputs.
+    pub unmade: Vec<Value>,
     /// What was not followed, and what the deployer would fail at.
     pub notes: Vec<Note>,
 }

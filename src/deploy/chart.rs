@@ -92,6 +92,8 @@ pub enum Layer {
         target: Option<Scalar>,
         /// Whether the deployer goes on without them.
         optional: bool,
+        /// Their text, where a part of it is in the tree, or made of what is.
+        text: Option<Scalar>,
     },
 }
 
@@ -181,11 +183,15 @@ impl Layer {
 
     /// The text of a values file, or of a key that holds one; what is sealed or no mapping is from outside.
     pub fn text(text: &Scalar, files: &dyn Files, what: &str) -> Self {
-        let outside = |why: &str| Self::outside(format!("{what}, {why}"));
+        let of = |who: String| {
+            let text = text.unknown_to().map(|_| text.clone());
+            Self::Outside { who, target: None, optional: false, text }
+        };
+        let outside = |why: &str| of(format!("{what}, {why}"));
         if text.parts().len() == 1
             && let Some(who) = text.unknown_to()
         {
-            return Self::outside(who.to_owned());
+            return of(who.to_owned());
         }
         match read::values(text, files.ceilings()) {
             Ok(value) if value.get("sops").is_some() => outside("which SOPS encrypts"),
@@ -197,7 +203,7 @@ impl Layer {
 
     /// Values from outside that must be there and may set anything.
     pub fn outside(who: String) -> Self {
-        Self::Outside { who, target: None, optional: false }
+        Self::Outside { who, target: None, optional: false, text: None }
     }
 }
 
@@ -271,14 +277,18 @@ pub fn merged(base: &Value, over: &Value) -> Value {
 }
 
 /// Lays values over the chart's own ones as Helm does before it renders (`pkg/chart/common/util/coalesce.go`,
-/// `CoalesceValues` without charts inside): a null takes the chart's value away, and a null of the chart's own is none.
-pub fn coalesced(own: &Value, values: &Value) -> Value {
+/// `CoalesceValues`): a null takes the chart's value away, and a null of the chart's own is none. Under the key of a chart
+/// inside, nulls stay where both say something, and take away what that one has.
+pub fn coalesced(own: &Value, values: &Value, is_inner: &dyn Fn(&str) -> bool) -> Value {
     let mut out = values.clone();
     for (key, default) in own.entries() {
         match (out.entry(key), default) {
             (Some(value), _) if value.is_null() => drop(out.remove(key)),
             (Some(value @ Value::Map(_)), Value::Map(_)) => {
-                let table = coalesced_table(&without_nulls(default), value);
+                let table = match is_inner(key) {
+                    true => merged(default, value),
+                    false => coalesced_table(&without_nulls(default), value),
+                };
                 out.insert(key, table);
             }
             (Some(_), _) => {}
@@ -303,12 +313,6 @@ fn coalesced_table(own: &Value, values: &Value) -> Value {
         }
     }
     out
-}
-
-/// Makes values of some that stand in the place of the chart's own, where a null takes away what is under it and is none
-/// itself, and of layers over them.
-pub(super) fn over_own(own: &[Layer], layers: &[Layer]) -> Value {
-    merged(&without_nulls(&layered(own).value), &layered(layers).value)
 }
 
 fn without_nulls(value: &Value) -> Value {
@@ -381,7 +385,12 @@ mod tests {
             set("s", "true", ParameterKind::Text),
             set("f", "a,b={c}\\d", ParameterKind::Literal),
             set("m.k", "1", ParameterKind::Looks),
-            Layer::Outside { who: "Secret a".to_owned(), target: Some(Scalar::made("o.k")), optional: false },
+            Layer::Outside {
+                who: "Secret a".to_owned(),
+                target: Some(Scalar::made("o.k")),
+                optional: false,
+                text: None,
+            },
         ];
         let values = layered(&layers);
         assert_eq!(
@@ -397,7 +406,9 @@ mod tests {
     fn a_null_takes_the_charts_value_away() {
         let own = yaml("a: {x: 1, y: null, z: {q: 1}}\nb: 2\nc: null\nd: {e: null, f: 1}\n");
         let values = yaml("a: {x: null, w: null, z: {q: null}}\nb: null\nn: null\n");
-        assert_eq!(shown(&coalesced(&own, &values)), "{a:{w:null z:{}} d:{f:1} n:null}");
+        assert_eq!(shown(&coalesced(&own, &values, &|_| false)), "{a:{w:null z:{}} d:{f:1} n:null}");
+        let inner = coalesced(&own, &values, &|key| matches!(key, "a" | "d"));
+        assert_eq!(shown(&inner), "{a:{w:null x:null y:null z:{q:null}} d:{f:1} n:null}");
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn values(object: &Object, spec: &Value, files: &dyn Files) -> Vec<Layer> {
         let optional = secret.text(&["ignoreUpdates"]).is_some_and(|t| t == "true");
         for key in secret.list_at("keys").iter().filter_map(Value::as_scalar) {
             let who = format!("Secret {name}, key {}", key.text());
-            layers.push(Layer::Outside { who, target: None, optional });
+            layers.push(Layer::Outside { who, target: None, optional, text: None });
         }
     }
     layers

@@ -354,6 +354,7 @@ impl<R: Default + Send> Builder<'_, R> {
             Makes::Roots(build) if of.is_none() => {
                 let build = build(object, cluster, self.files);
                 (self.take)(&mut gathered.facts.facts, Fact::Notes(&build.notes));
+                self.unmade(object, &build, &mut gathered.facts.facts);
                 for made in &build.objects {
                     self.object(made, Some((kind.deployer, object)), cluster, gathered);
                 }
@@ -365,6 +366,7 @@ impl<R: Default + Send> Builder<'_, R> {
                 }
                 if mentions || concerns(object, &|folder| self.is_wanted(folder)) {
                     let build = build(object, cluster, self.files);
+                    self.unmade(object, &build, &mut gathered.facts.facts);
                     let by = By::of(of.unwrap_or((kind.deployer, object)), object);
                     self.built(build, by, cluster, gathered);
                 }
@@ -374,6 +376,13 @@ impl<R: Default + Send> Builder<'_, R> {
                 release.iter().for_each(|release| self.chart(release, cluster, gathered));
             }
             Makes::Roots(_) => {}
+        }
+    }
+
+    /// Hands over what an object has nothing made of.
+    fn unmade(&self, object: &Object, build: &Build, facts: &mut R) {
+        if !build.unmade.is_empty() {
+            (self.take)(facts, Fact::Unmade(object, &build.unmade));
         }
     }
 

@@ -46,6 +46,13 @@ pub enum About {
         /// Why.
         why: String,
     },
+    /// A chart that is over a limit of Helm's: which, and what limit.
+    Over {
+        /// The chart.
+        what: String,
+        /// The limit.
+        why: String,
+    },
     /// A text with a version that something deployed reads, and whose place in the tree is not known.
     Untraced(String),
     /// What a deployer does to the output of Helm, which the model leaves as it is.

@@ -292,9 +292,9 @@ fn part_of(layer: &Layer, of: &Dependency<'_>) -> Option<Layer> {
         }
         Layer::InChart { .. } => None,
         Layer::Outside { target: None, .. } => Some(layer.clone()),
-        Layer::Outside { who, target: Some(target), optional } => {
+        Layer::Outside { who, target: Some(target), optional, text } => {
             let target = Some(below(target, &of.key)?);
-            Some(Layer::Outside { who: who.clone(), target, optional: *optional })
+            Some(Layer::Outside { who: who.clone(), target, optional: *optional, text: text.clone() })
         }
     }
 }

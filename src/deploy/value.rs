@@ -10,7 +10,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use indexmap::IndexMap;
 
-pub use scalar::{Cutter, Origin, Part, Reading, Scalar, Source, UNKNOWN, Via};
+pub use scalar::{Cutter, Origin, Part, Reading, Scalar, Source, UNKNOWN, Unknown, Via};
 
 /// A mapping, in order. Cheap to clone: what is not changed is shared.
 pub type Map = Arc<IndexMap<Arc<str>, Value>>;

@@ -73,9 +73,12 @@ pub enum HelmError {
     /// Helm refused: wrong values, or a chart that asks for more. Its words, shortened.
     #[error("helm: {0}")]
     Refused(String),
-    /// It took too long, printed too much, or was ended from outside.
+    /// It has too much to do, prints too much, or uses too much memory.
     #[error("helm {0}")]
     Ceiling(String),
+    /// It waited for too long, or was ended from outside: another time it may not be.
+    #[error("helm {0}")]
+    Late(String),
     /// The disk or the system failed.
     #[error("{0}")]
     System(String),
@@ -137,10 +140,16 @@ impl Helm {
 
     /// Runs `helm template` on a chart that was laid out.
     pub fn template(&self, chart: &Path, asked: &Template) -> Result<String, HelmError> {
-        self.template_within(chart, asked, self.limits)
+        self.template_within(chart, asked, self.limits).map(|(text, _)| text)
     }
 
-    fn template_within(&self, chart: &Path, asked: &Template, limits: Limits) -> Result<String, HelmError> {
+    /// Returns with what it prints how long it kept processors busy.
+    fn template_within(
+        &self,
+        chart: &Path,
+        asked: &Template,
+        limits: Limits,
+    ) -> Result<(String, Duration), HelmError> {
         let program = self.program()?;
         let place = self.place()?;
         let run = place.run().map_err(|e| HelmError::System(format!("no private folder for Helm: {e}")))?;
@@ -159,18 +168,22 @@ impl Helm {
         };
         let done = process::run(&call).map_err(|e| match e {
             ProcessError::Start { .. } | ProcessError::System(_) => HelmError::System(e.to_string()),
-            _ => HelmError::Ceiling(e.to_string()),
+            ProcessError::Time(_) | ProcessError::Left => HelmError::Late(e.to_string()),
+            ProcessError::Processor(_) | ProcessError::Output(_) | ProcessError::Memory(_) => {
+                HelmError::Ceiling(e.to_string())
+            }
         })?;
         if done.code != Some(0) {
             let words = shortened(&done.stderr, place.path());
             return Err(match done.signal {
-                Some(signal) => HelmError::Ceiling(format!("was ended by signal {signal}: {words}")),
+                Some(signal) => HelmError::Late(format!("was ended by signal {signal}: {words}")),
                 None if words.is_empty() => HelmError::Refused("it failed and did not say why".to_owned()),
                 None => HelmError::Refused(words),
             });
         }
-        String::from_utf8(done.stdout)
-            .map_err(|_| HelmError::Refused("it printed what is no text".to_owned()))
+        let text = String::from_utf8(done.stdout)
+            .map_err(|_| HelmError::Refused("it printed what is no text".to_owned()))?;
+        Ok((text, done.processor))
     }
 
     fn program(&self) -> Result<&Program, HelmError> {

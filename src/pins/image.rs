@@ -90,19 +90,28 @@ pub(super) fn is_mirror_name(official: &str, new: &str) -> bool {
 const INJECTED: [&str; 4] = ["linkerd-proxy", "linkerd-init", "linkerd-network-validator", "linkerd-debug"];
 const INJECTED_IMAGES: [&str; 3] = ["proxy", "proxy-init", "debug"];
 
+/// What is asked of the object around an image.
+pub(super) struct Around<'a> {
+    /// What its container is called.
+    pub container: Option<&'a str>,
+    /// An annotation of the object.
+    pub annotation: &'a dyn Fn(&str) -> Option<String>,
+    /// A label of the object.
+    pub label: &'a dyn Fn(&str) -> Option<String>,
+}
+
 /// Says why an image of Linkerd in an object stays that no chart made.
-fn origin(object: &Object<'_>, container: Option<Node<'_>>, image: &str) -> Reason {
-    let label = |key: &str| object.node.text(&["metadata", "labels", key]);
-    let name = container.and_then(|container| container.text(&["name"]));
+pub(super) fn origin(around: &Around<'_>, image: &str) -> Reason {
+    let Around { container, annotation, label } = around;
     let last = image.rsplit('/').next().unwrap_or(image);
-    if name.is_some_and(|name| INJECTED.contains(&name)) || INJECTED_IMAGES.contains(&last) {
+    if container.is_some_and(|name| INJECTED.contains(&name)) || INJECTED_IMAGES.contains(&last) {
         return Reason::ManualInjection;
     }
-    let made = object.annotation("linkerd.io/created-by").is_some_and(|by| by.starts_with("linkerd/cli "));
+    let made = annotation("linkerd.io/created-by").is_some_and(|by| by.starts_with("linkerd/cli "));
     if made || label("mirror.linkerd.io/cluster-name").is_some() {
         return Reason::MadeByCli;
     }
-    match label("linkerd.io/extension") {
+    match label("linkerd.io/extension").as_deref() {
         Some("jaeger") => Reason::RetiredChart,
         _ if last == "jaeger-webhook" => Reason::RetiredChart,
         _ => Reason::NotFollowed,
@@ -113,15 +122,18 @@ fn origin(object: &Object<'_>, container: Option<Node<'_>>, image: &str) -> Reas
 pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
     let mut images = Vec::new();
     container_images(object.node, &mut images);
+    let of = |part: &str, key: &str| object.node.text(&["metadata", part, key]).map(str::to_owned);
     for node in images {
         let Some(reference) = node.as_str().and_then(Reference::parse) else { continue };
         let Some(image) = linkerd_image(reference.name) else { continue };
         let digest = reference.digest.then_some(Reason::Digest);
-        let stays = image.stays.or(digest).unwrap_or_else(|| origin(object, node.parent(), reference.name));
-        let spec = Spec {
-            stage: Stage::DataPlane,
-            ..Spec::platform(PinKind::Image, Expects::Edge).staying(Some(stays))
+        let around = Around {
+            container: node.parent().and_then(|container| container.text(&["name"])),
+            annotation: &|key| of("annotations", key),
+            label: &|key| of("labels", key),
         };
+        let stays = image.stays.or(digest).unwrap_or_else(|| origin(&around, reference.name));
+        let spec = spec(stays);
         let text = node.as_str().unwrap_or_default();
         let tag = reference.tag.clone().and_then(|t| text.get(t));
         let version = tag.and_then(|t| t.parse::<EdgeVersion>().ok());
@@ -136,6 +148,17 @@ pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
     }
 }
 
+/// What is said of an image in a container.
+pub(super) fn spec(stays: Reason) -> Spec {
+    let spec = Spec::platform(PinKind::Image, Expects::Edge).staying(Some(stays));
+    Spec { stage: Stage::DataPlane, ..spec }
+}
+
+/// Tells whether a text is an image of Linkerd, with a tag or without.
+pub(super) fn is_named(text: &str) -> bool {
+    Reference::parse(text).is_some_and(|image| linkerd_image(image.name).is_some())
+}
+
 /// Reads a whole image reference that a deployer reads: the bytes of its tag, or of all of it where a digest says what
 /// runs, and why it stays.
 pub(super) fn pinned(text: &str) -> Option<(Range<usize>, Option<Reason>)> {
@@ -146,17 +169,21 @@ pub(super) fn pinned(text: &str) -> Option<(Range<usize>, Option<Reason>)> {
     Some((parsed.tag.or(whole)?, stays))
 }
 
+/// Where the containers of a pod stand in it.
+pub(super) const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+/// An application's values have rules of their own.
+pub(super) const VALUES: [&str; 2] = ["values", "valuesObject"];
+
 fn container_images<'a>(node: Node<'a>, found: &mut Vec<Node<'a>>) {
     if node.is_alias() {
         return;
     }
     for (key, value) in node.entries() {
         match key.as_str() {
-            Some("containers" | "initContainers" | "ephemeralContainers") => {
+            Some(key) if CONTAINERS.contains(&key) => {
                 found.extend(value.items().filter_map(|c| c.get("image")));
             }
-            // An application's values have rules of their own.
-            Some("values" | "valuesObject") => {}
+            Some(key) if VALUES.contains(&key) => {}
             _ => container_images(value, found),
         }
     }

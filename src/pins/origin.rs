@@ -55,6 +55,12 @@ impl Origin {
             Repository::Unknown(_) => Self::Unknown,
         }
     }
+
+    /// Tells whether all charts there are Linkerd's.
+    pub fn is_edge(&self, mirrors: &[String]) -> bool {
+        let is_mirror = |url: &str| mirrors.iter().any(|mirror| lies_in(url, mirror));
+        matches!(self, Self::Address(url) if is_edge(url) || is_mirror(url))
+    }
 }
 
 // === impl Ours ===

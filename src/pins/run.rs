@@ -121,6 +121,8 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
     let charted = std::mem::take(&mut claims.charts);
+    // In the files of these the rest is read.
+    let partly = [claims.not_followed(), charted.over()].concat();
     let mut beyond = std::mem::take(&mut claims.beyond);
     let mut uses = std::mem::take(&mut claims.uses).complete(&context, &named);
     context.files.forget();
@@ -133,6 +135,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     deployed::report_charts(&context, &charted, &mut found, &mut skipped);
     leave_lone(lone, &mut found);
     deployed::report_rest(&context, &named, &foreign, &mut skipped, &mut found);
+    skipped.extend(partly);
     inventory.skipped.extend(skipped);
     inventory.facts.generators = generators;
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));

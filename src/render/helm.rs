@@ -134,7 +134,7 @@ fn by_helm(chart: &ChartId, error: HelmError) -> RenderError {
     match error {
         HelmError::Missing(reason) => RenderError::NoHelm(reason),
         HelmError::Refused(reason) => RenderError::Helm { chart, reason },
-        HelmError::Ceiling(reason) => RenderError::Ceiling { chart, reason },
+        HelmError::Ceiling(reason) | HelmError::Late(reason) => RenderError::Ceiling { chart, reason },
         HelmError::System(reason) => RenderError::Outside { chart, reason, temporary: false },
     }
 }

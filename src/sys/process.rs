@@ -14,7 +14,7 @@ use std::{
         process::{CommandExt as _, ExitStatusExt as _},
     },
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
@@ -74,6 +74,8 @@ pub struct Done {
     pub stdout: Vec<u8>,
     /// The beginning of what it complained about.
     pub stderr: String,
+    /// How long it kept processors busy; only known where the system has `/proc`.
+    pub processor: Duration,
 }
 
 /// A program that did not come to its end.
@@ -167,10 +169,10 @@ pub fn run(call: &Call<'_>) -> Result<Done, ProcessError> {
     let stderr = group.child.stderr.take().map(|pipe| keep(pipe, STDERR_KEPT, limits.output, &sender));
     drop(sender);
     group.watch(&news, start, limits)?;
-    let status = group.reap(start, limits)?;
+    let (status, processor) = group.reap(start, limits)?;
     let take = |kept: Option<Kept>| kept.map(|k| std::mem::take(&mut *lock(&k))).unwrap_or_default();
     let stderr = String::from_utf8_lossy(&take(stderr)).into_owned();
-    Ok(Done { code: status.code(), signal: status.signal(), stdout: take(stdout), stderr })
+    Ok(Done { code: status.code(), signal: status.signal(), stdout: take(stdout), stderr, processor })
 }
 
 /// Reads a pipe to its end in a thread of its own: the first bytes are kept, the rest only counted.
@@ -243,13 +245,16 @@ impl Group {
     }
 
     /// Takes the exit status of a program whose pipes are at their end, and ends what it left running.
-    fn reap(&mut self, start: Instant, limits: Limits) -> Result<std::process::ExitStatus, ProcessError> {
+    fn reap(&mut self, start: Instant, limits: Limits) -> Result<(ExitStatus, Duration), ProcessError> {
         while !self.has_ended() {
             self.within(start, limits)?;
             std::thread::sleep(Duration::from_millis(1));
         }
+        let processor = processor_time(self.group).unwrap_or_default();
         self.end();
-        self.child.wait().map_err(|e| ProcessError::System(e.to_string())).inspect(|_| self.reaped = true)
+        let status = self.child.wait().map_err(|e| ProcessError::System(e.to_string()))?;
+        self.reaped = true;
+        Ok((status, processor))
     }
 
     fn within(&self, start: Instant, limits: Limits) -> Result<(), ProcessError> {

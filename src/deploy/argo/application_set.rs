@@ -13,7 +13,7 @@ use crate::deploy::{
     build::Build,
     cluster::Cluster,
     files::Files,
-    go_template::Stop,
+    go_template::{Stop, undecided},
     note::{About, Bound, Note},
     object::Object,
     read,
@@ -34,6 +34,7 @@ pub fn application_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files
     'all: for generator in spec.list_at("generators") {
         for Generated { elements, template } in reader.generate(generator, template) {
             let template = Template { object, template: &template, patch };
+            let before = reader.unmade.len();
             for element in &elements {
                 if made.len() >= OBJECTS {
                     reader.language.note(About::Bound(Bound::Objects(OBJECTS)));
@@ -41,10 +42,14 @@ pub fn application_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files
                 }
                 template.each(&mut reader, element, &mut made);
             }
+            if reader.unmade.len() > before {
+                reader.unmade.push(template.template.clone());
+            }
         }
     }
+    let unmade = reader.unmade;
     let notes = reader.language.notes.into_iter().map(|about| Note::new(&object.file, about));
-    Build { objects: made, notes: notes.collect(), ..Build::default() }
+    Build { objects: made, unmade, notes: notes.collect(), ..Build::default() }
 }
 
 /// What an ApplicationSet makes Applications of.
@@ -70,6 +75,10 @@ impl Template<'_> {
             }
             outcome += 1;
         }
+        if own.is_empty() {
+            reader.unmade.push(element.parameters.clone());
+        }
+        undecided(&mut own);
         let by = element.file.clone().or_else(|| self.object.by.clone());
         made.extend(own.into_iter().map(|value| Object {
             chosen_by: element.chosen_by.clone(),

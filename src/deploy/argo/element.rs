@@ -1,13 +1,11 @@
 //! The parameters that a generator gives for one application.
 
-use std::sync::Arc;
-
 use crate::{
     deploy::{
         go_template::printed,
         object::Labels,
         typed::{Typed, typed},
-        value::{Scalar, Value, Via},
+        value::{Scalar, Unknown, Value, Via},
     },
     repo::RepoPath,
 };
@@ -21,7 +19,7 @@ pub(super) struct Element {
     /// The parameters: nested for Go templates, `a.b` by `a.b` for the others.
     pub parameters: Value,
     /// Who knows more parameters; `None` where these are all.
-    pub open: Option<Arc<str>>,
+    pub open: Option<Unknown>,
     /// The file that it stands in, where that is not the ApplicationSet's own.
     pub file: Option<RepoPath>,
     /// The labels by which its cluster was chosen.
@@ -39,6 +37,11 @@ impl Element {
     /// Parameters that somebody else has.
     pub fn unknown(who: &str) -> Self {
         Self { open: Some(who.into()), ..Self::known(Value::empty()) }
+    }
+
+    /// The same where that one makes them of what the tree says.
+    pub fn unknown_of(who: &str, told: &Value) -> Self {
+        Self { open: Some(Unknown::of(who, told.scalars())), ..Self::known(Value::empty()) }
     }
 
     /// Puts together what two generators give, with these parameters.

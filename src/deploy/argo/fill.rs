@@ -78,7 +78,7 @@ impl Language {
             inputs: None,
             own: None,
             named: None,
-            open: element.open.as_deref(),
+            open: element.open.as_ref(),
             strict: self.strict,
             outcome,
         };
@@ -154,9 +154,8 @@ fn fast(text: &Scalar, element: &Element) -> Result<(Scalar, usize), Stop> {
                 }
                 parts.extend_from_slice(value.read_by(&text.cut(start - 2..at)).parts());
             }
-            None if !tag.is_empty() && element.open.is_some() => {
-                let who = element.open.as_deref().unwrap_or_default();
-                parts.push(Part::Unknown(who.into()));
+            None if let Some(open) = element.open.as_ref().filter(|_| !tag.is_empty()) => {
+                parts.push(Part::Unknown(open.clone()));
             }
             _ => parts.extend_from_slice(text.cut(start - 2..at).parts()),
         }

@@ -29,6 +29,8 @@ pub(super) struct Reader<'a> {
     pub files: &'a dyn Files,
     pub cluster: &'a Cluster<'a>,
     pub language: Language,
+    /// What nothing is made of.
+    pub unmade: Vec<Value>,
     /// How many elements may still come.
     left: usize,
 }
@@ -44,7 +46,7 @@ pub(super) struct Generated {
 impl<'a> Reader<'a> {
     /// Reads the generators of an ApplicationSet's spec.
     pub fn new(files: &'a dyn Files, cluster: &'a Cluster<'a>, spec: &Value) -> Self {
-        Self { files, cluster, language: Language::of(spec), left: ALL }
+        Self { files, cluster, language: Language::of(spec), unmade: Vec::new(), left: ALL }
     }
 
     /// Lists the elements of one entry of `spec.generators`.
@@ -57,7 +59,10 @@ impl<'a> Reader<'a> {
                     let elements = self.selected(generator, elements);
                     all.push(Generated { elements, template: completed(&own, template) });
                 }
-                Err(stop) => self.refused(stop),
+                Err(stop) => {
+                    self.refused(stop);
+                    self.unmade.push(body.clone());
+                }
             }
         }
         all
@@ -113,8 +118,11 @@ impl<'a> Reader<'a> {
             "matrix" => self.matrix(body, depth)?,
             "merge" => self.merge(body, depth)?,
             other => {
-                let found = vec![Element::unknown(&format!("Argo CD's generator `{other}`"))];
-                self.with_values(body, found)?
+                // What it is told may come out of it again.
+                let mut told = body.clone();
+                ["template", "values"].iter().for_each(|key| drop(told.remove(key)));
+                let who = format!("Argo CD's generator `{other}`");
+                self.with_values(body, vec![Element::unknown_of(&who, &told)])?
             }
         };
         let most = ELEMENTS.min(self.left);

@@ -149,7 +149,8 @@ impl Layers<'_> {
 
     fn file_parameter(&self, parameter: &Value) -> Option<Layer> {
         let (name, path) = (parameter.scalar(&["name"])?, parameter.scalar(&["path"])?);
-        let outside = |who: String| Layer::Outside { who, target: Some(name.clone()), optional: false };
+        let outside =
+            |who: String| Layer::Outside { who, target: Some(name.clone()), optional: false, text: None };
         Some(match self.place(path) {
             Place::Tree(path, _) => match self.source.files.file(&path) {
                 Ok(file) => Layer::Set(Parameter {
@@ -193,7 +194,7 @@ impl Layers<'_> {
                         Some(repository) => format!("{path} of {repository}"),
                         None => format!("{path}, which is not in this repository"),
                     };
-                    layers.push(Layer::Outside { who, target: None, optional });
+                    layers.push(Layer::Outside { who, target: None, optional, text: None });
                 }
                 Err(error) => layers.push(Layer::outside(format!("{path}: {error}"))),
             }
@@ -202,7 +203,7 @@ impl Layers<'_> {
             match place {
                 Place::InChart(file) => layers.push(Layer::InChart { file: file.clone(), optional }),
                 Place::Elsewhere(who) => {
-                    layers.push(Layer::Outside { who: who.clone(), target: None, optional });
+                    layers.push(Layer::Outside { who: who.clone(), target: None, optional, text: None });
                 }
                 Place::Tree(path, of) if is_glob(path) => {
                     let found: Vec<String> =

@@ -236,8 +236,9 @@ fn referenced(
     let namespace = object.namespace().and_then(Scalar::known);
     let space = namespace.as_ref().map(|n| format!("{n}/")).unwrap_or_default();
     let what = format!("{kind} {space}{name}, key {key}");
-    let outside =
-        |why: &str| Some(Layer::Outside { who: format!("{what}{why}"), target: target.cloned(), optional });
+    let outside = |why: &str| {
+        Some(Layer::Outside { who: format!("{what}{why}"), target: target.cloned(), optional, text: None })
+    };
     let layer = |text: &Scalar| match target {
         Some(target) => Layer::Set(single(target, &text.via(Via::Values), is("literal"))),
         None => Layer::text(text, files, &what),

@@ -34,12 +34,14 @@ pub fn instance_concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> b
 }
 
 /// Builds the Kustomization that flux-operator makes of a FluxInstance's `spec.sync`, and takes what `spec.kustomize` says
-/// of Flux itself.
+/// of Flux itself. Its patches go over both (`internal/builder/build.go` of flux-operator).
 pub fn flux_instance(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
     let patches = object.value.path(&["spec", "kustomize", "patches"]);
     let over = Value::map(patches.map(|patches| ("patches", patches.clone())));
-    let mut own = kustomize::build_over(files, &object.file, &over);
-    let synced = synced(object, cluster, files);
+    let mut own = kustomize::build_with(files, &object.file, &over, sync(object).as_ref());
+    let synced = own.objects.into_iter().find(|made| made.group() == KUSTOMIZATIONS);
+    let synced = synced.map(|made| Object { value: made.value, ..object.clone() });
+    let synced = synced.map(|made| kustomization(&made, cluster, files)).unwrap_or_default();
     own.strays.extend(synced.strays);
     own.idle.extend(synced.idle);
     own.guards.extend(synced.guards);
@@ -47,16 +49,18 @@ pub fn flux_instance(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     Build { strays: own.strays, idle: own.idle, guards: own.guards, notes: own.notes, ..synced }
 }
 
-fn synced(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
-    let path = object.value.scalar(&["spec", "sync", "path"]).zip(object.value.get("metadata"));
-    let Some((path, metadata)) = path else { return Build::default() };
-    let value = Value::map([
+/// Makes the Kustomization of `spec.sync`, which is called as its namespace is, or as it says.
+fn sync(instance: &Object) -> Option<Value> {
+    let sync = instance.value.path(&["spec", "sync"])?;
+    let namespace = instance.namespace().cloned().unwrap_or_else(|| Scalar::made(""));
+    let name = sync.scalar(&["name"]).filter(|name| !name.text().is_empty()).unwrap_or(&namespace).clone();
+    let metadata = [("name", Value::Scalar(name)), ("namespace", Value::Scalar(namespace))];
+    Some(Value::map([
         ("apiVersion", Value::made(&format!("{KUSTOMIZATIONS}/v1"))),
         ("kind", Value::made("Kustomization")),
-        ("metadata", metadata.clone()),
-        ("spec", Value::map([("path", Value::Scalar(path.clone()))])),
-    ]);
-    kustomization(&Object { value, ..object.clone() }, cluster, files)
+        ("metadata", Value::map(metadata)),
+        ("spec", Value::map([("path", Value::Scalar(sync.scalar(&["path"])?.clone()))])),
+    ]))
 }
 
 /// Builds a Kustomization: its objects as they reach the cluster.

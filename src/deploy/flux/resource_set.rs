@@ -11,12 +11,12 @@ use crate::deploy::{
     build::Build,
     cluster::Cluster,
     files::Files,
-    go_template::{BRANCHES, Budget, Filled, Scope, Stop, Templates},
+    go_template::{BRANCHES, Budget, Filled, Scope, Stop, Templates, undecided},
     go_yaml,
     note::{About, Bound, Note},
     object::Object,
     read,
-    value::{Scalar, Value, Via},
+    value::{Scalar, Unknown, Value, Via},
 };
 
 /// Sets of inputs that are looked at, as many as the operator takes.
@@ -27,7 +27,7 @@ const OBJECTS: usize = 20_000;
 /// A set of inputs, and who knows more.
 struct Inputs {
     value: Value,
-    open: Option<String>,
+    open: Option<Unknown>,
 }
 
 /// Builds the objects of a ResourceSet.
@@ -43,7 +43,10 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
         seen: HashMap::new(),
         notes: &mut notes,
         made: Vec::new(),
+        unmade: Vec::new(),
+        refused_of: Vec::new(),
         refused: None,
+        failed: false,
     };
     let own = spec.get("steps").is_none().then_some(spec);
     for step in own.into_iter().chain(spec.list_at("steps")) {
@@ -55,8 +58,8 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
             maker.each(&inputs, &mut |maker, scope| maker.template(template, scope));
         }
     }
-    let objects = maker.made;
-    Build { objects, notes, ..Build::default() }
+    let (objects, unmade) = (maker.made, [maker.unmade, maker.refused_of].concat());
+    Build { objects, unmade, notes, ..Build::default() }
 }
 
 /// Combines the inputs; without any, resources are made once.
@@ -91,14 +94,16 @@ fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<
         found.sort_by_key(|o| name(o));
         if found.is_empty() {
             let who = wanted.map_or("an input provider".to_owned(), |w| format!("the input provider `{w}`"));
-            let open = Some(format!("{who}, which is not in this repository"));
+            let open = Some(Unknown::from(&*format!("{who}, which is not in this repository")));
             providers.push((String::new(), vec![Inputs { value: Value::empty(), open }]));
         }
         for provider in found {
             let defaults =
                 provider.value.path(&["spec", "defaultValues"]).cloned().unwrap_or_else(Value::empty);
             let is_static = provider.value.text(&["spec", "type"]).is_some_and(|t| t == "Static");
-            let open = (!is_static).then(|| format!("what the input provider `{}` asks", name(provider)));
+            let who = format!("what the input provider `{}` asks", name(provider));
+            let told = provider.value.get("spec").map(Value::scalars).unwrap_or_default();
+            let open = (!is_static).then(|| Unknown::of(&who, told));
             let value = provided(&defaults, provider);
             providers.push((name(provider), vec![Inputs { value, open }]));
         }
@@ -169,10 +174,16 @@ struct Maker<'a> {
     budget: Budget,
     notes: &'a mut Vec<Note>,
     made: Vec<Object>,
+    /// Inputs that something is refused for.
+    unmade: Vec<Value>,
+    /// What is refused: resources, and templates of them.
+    refused_of: Vec<Value>,
     /// The objects of the present step by what they are called.
     seen: HashMap<Key, Vec<usize>>,
     /// Why the last text was not filled.
     refused: Option<About>,
+    /// Whether something was refused of what is made of the present inputs.
+    failed: bool,
 }
 
 type Make<'m> = &'m mut dyn FnMut(&mut Maker<'_>, Scope<'_>) -> (Vec<Value>, usize);
@@ -193,6 +204,7 @@ impl Maker<'_> {
         let none = [Inputs { value: Value::empty(), open: None }];
         let sets = if inputs.is_empty() { &none[..] } else { inputs };
         for inputs in sets {
+            let mut all: Vec<Value> = Vec::new();
             let mut outcome = 0;
             loop {
                 if self.made.len() >= OBJECTS {
@@ -203,16 +215,23 @@ impl Maker<'_> {
                     inputs: Some(&inputs.value),
                     own: None,
                     named: None,
-                    open: inputs.open.as_deref(),
+                    open: inputs.open.as_ref(),
                     strict: true,
                     outcome,
                 };
                 let (values, outcomes) = make(self, scope);
-                values.into_iter().for_each(|value| self.take(value, outcome));
+                all.push(Value::list(values));
                 outcome += 1;
                 if outcome >= outcomes {
                     break;
                 }
+            }
+            undecided(&mut all);
+            if std::mem::take(&mut self.failed) {
+                self.unmade.push(inputs.value.clone());
+            }
+            for (outcome, values) in all.into_iter().enumerate() {
+                values.items().iter().for_each(|value| self.take(value.clone(), outcome));
             }
         }
     }
@@ -252,6 +271,16 @@ impl Maker<'_> {
         })
     }
 
+    /// Says why nothing comes of a resource, or of a template of them.
+    fn fail(&mut self, why: String, of: &Value) {
+        let about = self.refused.take().unwrap_or(About::Refused(why));
+        self.note(about);
+        self.failed = true;
+        if !self.refused_of.contains(of) {
+            self.refused_of.push(of.clone());
+        }
+    }
+
     fn resource(&mut self, resource: &Value, scope: Scope<'_>) -> (Vec<Value>, usize) {
         let files = self.files;
         let mut outcomes = 1;
@@ -266,8 +295,7 @@ impl Maker<'_> {
         match filled {
             Ok(value) => (vec![value.unwrap_or_else(|| resource.clone())], outcomes),
             Err(why) => {
-                let about = self.refused.take().unwrap_or(About::Refused(why));
-                self.note(about);
+                self.fail(why, resource);
                 (Vec::new(), 1)
             }
         }
@@ -277,8 +305,7 @@ impl Maker<'_> {
         let filled = match self.fill(template, scope) {
             Ok(filled) => filled,
             Err(why) => {
-                let about = self.refused.take().unwrap_or(About::Refused(why));
-                self.note(about);
+                self.fail(why, &Value::Scalar(template.clone()));
                 return (Vec::new(), 1);
             }
         };
@@ -286,7 +313,7 @@ impl Maker<'_> {
         match read::documents(&filled.text, self.files.ceilings()) {
             Ok(values) => (values.into_iter().filter(|v| v.get("kind").is_some()).collect(), filled.outcomes),
             Err(error) => {
-                self.note(About::Refused(error.to_string()));
+                self.fail(error.to_string(), &Value::Scalar(template.clone()));
                 (Vec::new(), filled.outcomes)
             }
         }

@@ -133,7 +133,7 @@ impl<'a> Machine<'a> {
                 }
                 Node::Unfollowed(range) => {
                     let text = self.whole.get(range.clone()).unwrap_or_default().trim().to_owned();
-                    let value = self.unfollowed(text);
+                    let value = self.unfollowed(text, &[]);
                     self.print(&value)?;
                     Flow::Next
                 }
@@ -156,11 +156,11 @@ impl<'a> Machine<'a> {
         let inner = match operands {
             [_] => print::null(),
             [_, inner] => self.operand(inner, call, dot)?,
-            _ => return Ok(self.unfollowed(self.action(call))),
+            _ => return Ok(self.unfollowed(self.action(call), &[])),
         };
         match operands {
             [Operand { base: Base::Text { text, .. }, .. }, ..] => self.named(text, inner, call),
-            _ => Ok(self.unfollowed(self.action(call))),
+            _ => Ok(self.unfollowed(self.action(call), &[inner])),
         }
     }
 
@@ -168,7 +168,7 @@ impl<'a> Machine<'a> {
     fn named(&mut self, name: &str, inner: Value, call: &Pipeline) -> Result<Scalar, Stop> {
         let named: Option<&'a super::Named> = self.scope.named;
         let Some(template) = named.and_then(|named| named.get(name)) else {
-            return Ok(self.unfollowed(self.action(call)));
+            return Ok(self.unfollowed(self.action(call), &[inner]));
         };
         let around = self.calls;
         self.calls = self.one_deeper()?;
@@ -205,10 +205,18 @@ impl<'a> Machine<'a> {
         Ok(self.calls + 1)
     }
 
-    fn unfollowed(&mut self, text: String) -> Scalar {
-        let value = unfollowed(&text);
+    /// What comes of a part of a template that is not followed, and is made of these.
+    fn unfollowed(&mut self, text: String, of: &[Value]) -> Scalar {
+        let value = self.unknown_of(&unfollowed(&text), of);
         self.note(About::Expression(text));
         value
+    }
+
+    /// What somebody else makes of values.
+    fn unknown_of(&mut self, who: &str, of: &[Value]) -> Scalar {
+        let handed: Vec<&Scalar> = of.iter().flat_map(Value::scalars).collect();
+        self.steps += handed.len() / STEP_COST;
+        Scalar::unknown_of(who, handed)
     }
 
     fn choice(&mut self, branches: &[Branch], otherwise: Option<&[Node]>, dot: &Dot) -> Result<Flow, Stop> {
@@ -407,13 +415,13 @@ impl<'a> Machine<'a> {
                 if long { Err(Stop::Bound(Bound::Bytes(BYTES))) } else { Ok(value) }
             }
             Called::Unknown => {
-                let who = arguments.iter().find_map(print::who).map(str::to_owned);
-                Ok(Value::Scalar(Scalar::unknown(&who.unwrap_or_default())))
+                let who = arguments.iter().find_map(print::who).unwrap_or_default();
+                Ok(Value::Scalar(self.unknown_of(who, &arguments)))
             }
             Called::Refused(why) => Err(Stop::Refused(format!("{}: {why}", self.action(pipeline)))),
             Called::Unfollowed => {
                 let text = self.action(pipeline);
-                Ok(Value::Scalar(self.unfollowed(text)))
+                Ok(Value::Scalar(self.unfollowed(text, &arguments)))
             }
         }
     }
@@ -458,7 +466,9 @@ impl<'a> Machine<'a> {
         match value {
             Value::Map(map) => match (map.get(field), self.scope.open) {
                 (Some(value), _) => Ok(value.clone()),
-                (None, Some(who)) if outermost => Ok(Value::Scalar(Scalar::unknown(who))),
+                (None, Some(open)) if outermost => {
+                    Ok(Value::Scalar(Scalar::of([Part::Unknown(open.clone())], false)))
+                }
                 (None, _) if let Some(own) = self.scope.own => {
                     Ok(Value::Scalar(Scalar::unknown(own.who_knows_more())))
                 }
@@ -474,6 +484,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn unfollowed(text: &str) -> Scalar {
-    Scalar::unknown(&format!("the template expression `{text}`"))
+/// Names who knows what comes of a part of a template that is not followed.
+pub fn unfollowed(text: &str) -> String {
+    format!("the template expression `{text}`")
 }

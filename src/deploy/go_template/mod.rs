@@ -8,6 +8,7 @@
 mod eval;
 mod functions;
 mod lex;
+mod outcomes;
 mod parse;
 mod print;
 #[cfg(test)]
@@ -18,9 +19,11 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     note::{About, Bound},
-    value::{Scalar, Value},
+    value::{Scalar, Unknown, Value},
 };
 
+pub use eval::unfollowed;
+pub(super) use outcomes::undecided;
 pub use print::printed;
 pub(super) use texts::normalized;
 
@@ -79,7 +82,7 @@ pub struct Scope<'a> {
     /// What the deployer adds.
     pub own: Option<&'a dyn Functions>,
     /// Who knows the keys that the outermost mapping does not have; `None` where it has all.
-    pub open: Option<&'a str>,
+    pub open: Option<&'a Unknown>,
     /// What `include` and `template` call by name, where there is such a thing.
     pub named: Option<&'a Named>,
     /// Whether a key that is not there is an error (`missingkey=error`).

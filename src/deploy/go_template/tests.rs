@@ -118,13 +118,14 @@ fn each_piece_knows_where_it_was_written() {
 #[test]
 fn what_the_tree_does_not_decide_has_several_outcomes() {
     let dot = parameters();
+    let open = Unknown::from("a cluster");
     let text = file(
         "t",
         "{{ if eq .cluster \"a\" }}1{{ else if .x }}2{{ else }}3{{ end }}{{ .cluster }}{{ env \"X\" }}",
     );
     let mut templates = Templates::new("{{", "}}");
     let mut outcome = |outcome| {
-        let scope = Scope { open: Some("a cluster"), outcome, ..scope(&dot) };
+        let scope = Scope { open: Some(&open), outcome, ..scope(&dot) };
         templates.fill(&text, scope).unwrap()
     };
     let first = outcome(0);

@@ -265,7 +265,7 @@ fn layers(loader: &Loader<'_>, state: &State, release: &Value, dot: &Value) -> V
     }
     layers.extend(release.list_at("env").iter().filter_map(|item| {
         let who = format!("the environment variable `{}`", item.text(&["value"])?);
-        Some(Layer::Outside { who, target: item.scalar(&["name"]).cloned(), optional: false })
+        Some(Layer::Outside { who, target: item.scalar(&["name"]).cloned(), optional: false, text: None })
     }));
     layers
 }

@@ -94,7 +94,12 @@ pub(super) fn changed(here: &Here, of: &Value, charts: &mut [ChartRelease]) {
 }
 
 fn values(builder: &mut Builder<'_>, here: &Here, path: &str) -> Layer {
-    let outside = || Layer::Outside { who: format!("the values file {path}"), target: None, optional: false };
+    let outside = || Layer::Outside {
+        who: format!("the values file {path}"),
+        target: None,
+        optional: false,
+        text: None,
+    };
     match builder.try_file(here, path) {
         Ok(source) => Layer::text(&Scalar::file(&source), builder.files, source.path.as_str()),
         // It may come with the chart, when that is fetched.

@@ -34,6 +34,7 @@ use super::{
     value::Value,
 };
 use crate::repo::RepoPath;
+use builder::Layer;
 
 pub use names::HASH;
 pub use target::{NAMES, file, is_kustomization};
@@ -65,18 +66,24 @@ pub fn kustomization(files: &dyn Files, folder: &str) -> Result<Option<(RepoPath
 
 /// Builds a kustomization as if `path` had this content: what a deployer adds to it, or makes up where there is none.
 pub fn build_as(files: &dyn Files, path: &RepoPath, kustomization: &Value) -> Build {
-    built(files, path, kustomization, false)
+    built(files, path, kustomization, Layer::default())
 }
 
 /// Builds a kustomization over objects that are not in the tree: what it says of them.
 pub fn build_over(files: &dyn Files, path: &RepoPath, kustomization: &Value) -> Build {
-    built(files, path, kustomization, true)
+    build_with(files, path, kustomization, None)
 }
 
-fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, outside: bool) -> Build {
+/// The same where one of those objects is known, since the deployer makes it of what stands in `path`.
+pub fn build_with(files: &dyn Files, path: &RepoPath, kustomization: &Value, made: Option<&Value>) -> Build {
+    let resources = made.iter().map(|value| resource::Resource::new(value, path)).collect();
+    built(files, path, kustomization, Layer { resources, outside: true, ..Layer::default() })
+}
+
+fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer) -> Build {
     let here = builder::Here { folder: path.folder().to_owned(), path: path.clone() };
     let mut builder = builder::Builder::new(files);
-    let layer = builder.outermost(&here, kustomization, outside);
+    let layer = builder.outermost(&here, kustomization, base);
     let by = Some(path.clone());
     let object = |mut resource: resource::Resource| {
         generate::decode(&mut resource);

@@ -73,9 +73,8 @@ const OVERLAYS: usize = 60;
 // === impl Builder ===
 
 impl<'f> Builder<'f> {
-    /// Builds the outermost kustomization.
-    pub fn outermost(&mut self, here: &Here, kustomization: &Value, outside: bool) -> Layer {
-        let mut layer = Layer { outside, ..Layer::default() };
+    /// Builds the outermost kustomization on top of what there is without it.
+    pub fn outermost(&mut self, here: &Here, kustomization: &Value, mut layer: Layer) -> Layer {
         self.open.push(here.folder.clone());
         self.read_schema(here, kustomization);
         self.accumulate(here, kustomization, &mut layer);

@@ -51,6 +51,8 @@ pub enum Fact<'f> {
     File(&'f RepoPath),
     /// What came of a chart of the tree, beside its objects.
     Rendered(&'f Rendered),
+    /// What an object has nothing made of, since the template that it is for is refused.
+    Unmade(&'f Object, &'f [Value]),
     /// What was not followed.
     Notes(&'f [Note]),
 }

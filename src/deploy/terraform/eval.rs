@@ -23,9 +23,14 @@ const BYTES: usize = 1 << 20;
 impl<'s> Scope<'s> {
     /// A value that the tree does not say, known by the text of its expression.
     pub fn unknown(&self, expression: &Expression) -> Value {
+        self.unknown_of(expression, &[])
+    }
+
+    fn unknown_of(&self, expression: &Expression, handed: &[Value]) -> Value {
         let text = expression.span().and_then(|span| self.source.text.get(span)).unwrap_or_default();
         let text: String = text.chars().take(80).collect();
-        Value::Scalar(Scalar::unknown(&format!("Terraform, `{}`", text.trim())))
+        let who = format!("Terraform, `{}`", text.trim());
+        Value::Scalar(Scalar::unknown_of(&who, handed.iter().flat_map(Value::scalars)))
     }
 
     /// Reads a block's body as a value: arguments, and blocks as mappings, those that repeat as lists of them.
@@ -106,7 +111,11 @@ impl<'s> Scope<'s> {
             Expression::FuncCall(call) => {
                 let name = call.name.name.as_str();
                 let args: Vec<Value> = call.args.iter().map(|arg| self.eval(arg)).collect();
-                functions::call(self, name, args, call.args.expand_final())?
+                let handed = args.clone();
+                match functions::call(self, name, args, call.args.expand_final()) {
+                    Some(value) => value,
+                    None => self.unknown_of(expression, &handed),
+                }
             }
             Expression::Traversal(traversal) => self.read_by(self.traversal(traversal)?, expression),
             Expression::UnaryOp(op) => match *op.operator.value() {

@@ -5,7 +5,10 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use super::package::{Content, Package, is_template};
+use super::{
+    OWN_VALUES,
+    package::{Content, Package, is_template},
+};
 use crate::{
     deploy::{
         go_yaml,
@@ -30,9 +33,12 @@ pub(super) struct Candidate {
     place: Place,
 }
 
+#[derive(PartialEq, Eq)]
 enum Place {
-    /// The scalar of the values with this number, and the first of the digits there.
+    /// The scalar with this number of the values that the chart is given.
     Value(usize),
+    /// The same of those in the place of its own.
+    Own(usize),
     /// The file with this number, and the first of the digits there.
     File(usize, usize),
 }
@@ -58,14 +64,19 @@ impl<'p> Candidates<'p> {
     /// Looks for them.
     pub fn of(package: &'p Package, values: &'p Value) -> Self {
         let mut all = Vec::new();
-        let mut number = 0;
-        drop(values.with_scalars(&mut |scalar| {
-            for digits in versions(&scalar.text()) {
-                all.push(Candidate { written: scalar.clone(), digits, place: Place::Value(number) });
-            }
-            number += 1;
-            None
-        }));
+        let places: [fn(usize) -> Place; 2] = [Place::Value, Place::Own];
+        for (values, place) in [Some(values), package.own.as_ref()].into_iter().zip(places) {
+            let mut number = 0;
+            drop(values.and_then(|values| {
+                values.with_scalars(&mut |scalar| {
+                    for digits in versions(&scalar.text()) {
+                        all.push(Candidate { written: scalar.clone(), digits, place: place(number) });
+                    }
+                    number += 1;
+                    None
+                })
+            }));
+        }
         for (file, laid) in package.files.iter().enumerate() {
             let Content::Text(source) = &laid.content else { continue };
             let text = Scalar::file(source);
@@ -89,21 +100,9 @@ impl<'p> Candidates<'p> {
 
     /// Makes the chart's files and the values that Helm is to be given, with those of `changed` changed.
     pub fn inputs(&self, changed: &BTreeSet<usize>) -> (Vec<File>, String) {
-        let mut number = 0;
-        let values = self.values.with_scalars(&mut |scalar| {
-            let here = self.changes(changed, |place| match place {
-                Place::Value(n) if *n == number => Some(None),
-                _ => None,
-            });
-            number += 1;
-            if here.is_empty() {
-                return None;
-            }
-            let new = replaced(&scalar.text(), &here);
-            let new = Scalar::made(&new);
-            Some(if scalar.plain { new.as_plain() } else { new })
-        });
-        let values = go_yaml::document(values.as_ref().unwrap_or(self.values)).text().into_owned();
+        let values = self.document(self.values, changed, Place::Value);
+        let own = self.package.own.as_ref().map(|own| self.document(own, changed, Place::Own));
+        let own = own.map(|text| File { path: OWN_VALUES.to_owned(), bytes: text.into_bytes() });
         let files = self.package.files.iter().enumerate().map(|(number, file)| {
             let here = self.changes(changed, |place| match place {
                 Place::File(n, at) if *n == number => Some(Some(*at)),
@@ -115,7 +114,22 @@ impl<'p> Candidates<'p> {
             };
             File { path: file.place.clone(), bytes: text.into_bytes() }
         });
-        (files.collect(), values)
+        (files.chain(own).collect(), values)
+    }
+
+    /// Writes values with those of `changed` changed.
+    fn document(&self, values: &Value, changed: &BTreeSet<usize>, at: fn(usize) -> Place) -> String {
+        let mut number = 0;
+        let new = values.with_scalars(&mut |scalar| {
+            let here = self.changes(changed, |place| (*place == at(number)).then_some(None));
+            number += 1;
+            if here.is_empty() {
+                return None;
+            }
+            let new = Scalar::made(&replaced(&scalar.text(), &here));
+            Some(if scalar.plain { new.as_plain() } else { new })
+        });
+        go_yaml::document(new.as_ref().unwrap_or(values)).text().into_owned()
     }
 
     /// Returns the digits to be changed at a place, each with its new number, in order.
@@ -242,17 +256,19 @@ fn in_file(place: &str, text: &str) -> Vec<Range<usize>> {
     let inside =
         place.rsplit_once("charts/").map_or(place, |(_, rest)| rest.split_once('/').map_or(rest, |(_, r)| r));
     let lower = inside.to_ascii_lowercase();
+    // By their versions Helm finds the charts that are depended on: none of them is printed.
     if inside.starts_with("crds/")
+        || inside == "requirements.yaml"
         || [".md", ".txt", ".lock", ".helmignore"].iter().any(|end| lower.ends_with(end))
     {
         return Vec::new();
     }
     if inside == "Chart.yaml" {
         let own = |at: usize| {
-            let line = line_around(text, &(at..at));
-            ["version:", "appVersion:"]
-                .iter()
-                .any(|key| text.get(line.clone()).is_some_and(|l| l.starts_with(key)))
+            let line = text.get(line_around(text, &(at..at))).unwrap_or_default();
+            // A chart inside is not found under another version, whether that is printed or not.
+            let is_found_by = inside != place && !line.contains("20");
+            line.starts_with("appVersion:") || line.starts_with("version:") && !is_found_by
         };
         return versions(text).into_iter().filter(|digits| own(digits.start)).collect();
     }
@@ -341,5 +357,18 @@ mod tests {
         assert_eq!(of("templates/a.yaml"), ["2", "3", "5"]);
         assert_eq!(of("charts/a/templates/_h.tpl"), ["2", "3", "5"]);
         assert_eq!(of("crds/a.yaml"), [""; 0]);
+        assert_eq!(of("requirements.yaml"), [""; 0]);
+    }
+
+    #[test]
+    fn what_a_chart_inside_is_found_by_stays_unless_it_may_be_a_release() {
+        let of = |place: &str, version: &str| {
+            let text =
+                format!("name: a\nversion: {version}\nappVersion: 1.2.3\ndependencies:\n- version: 1.2.4\n");
+            in_file(place, &text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("Chart.yaml", "0.1.5"), ["5", "3"]);
+        assert_eq!(of("charts/a/Chart.yaml", "0.1.5"), ["3"]);
+        assert_eq!(of("charts/a/Chart.yaml", "2026.8.2"), ["2", "3"]);
     }
 }

@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::{
-    chart::{ChartRelease, Layer, Repository, over_own},
+    chart::{ChartRelease, Layer, Repository, layered},
     files::Files,
     go_yaml,
     note::{About, Bound, Note},
@@ -36,8 +36,6 @@ pub use package::{Package, is_chart};
 
 /// Charts that are evaluated, each as often as it is deployed.
 const EVALUATIONS: usize = 1_000;
-/// Charts that may go over a limit of Helm's before the others are followed without it.
-const OVER: usize = 3;
 /// Renders that are spent on one chart with one set of values.
 const RENDERS: usize = 24;
 /// The name of a release that nobody names.
@@ -53,7 +51,6 @@ pub struct Charts<'c> {
     foreign: &'c (dyn Fn(&str) -> bool + Sync),
     concerns: &'c Concerns<'c>,
     evaluated: AtomicUsize,
-    over: AtomicUsize,
 }
 
 /// Tells from the texts of a chart and of its values whether it is of interest.
@@ -80,7 +77,7 @@ impl<'c> Charts<'c> {
         foreign: &'c (dyn Fn(&str) -> bool + Sync),
         concerns: &'c Concerns<'c>,
     ) -> Self {
-        Self { helm, foreign, concerns, evaluated: AtomicUsize::new(0), over: AtomicUsize::new(0) }
+        Self { helm, foreign, concerns, evaluated: AtomicUsize::new(0) }
     }
 
     /// Tells whether a chart of that name is none of the tree's.
@@ -103,12 +100,14 @@ impl<'c> Charts<'c> {
         };
         let layers = in_tree(&package, release, files);
         let (own, over) = layers.split_at_checked(release.replacing).unwrap_or((&[], &layers));
-        let values = over_own(own, over);
+        let values = layered(over).value;
         if release.replacing > 0 {
             package.files.retain(|file| file.place != OWN_VALUES);
+            package.own = Some(layered(own).value);
         }
         let given = go_yaml::document(&values).text().into_owned();
-        if !(self.concerns)(&mut package.texts().chain([&*given])) {
+        let own = package.own.as_ref().map(|own| go_yaml::document(own).text().into_owned());
+        if !(self.concerns)(&mut package.texts().chain([&*given]).chain(own.as_deref())) {
             return None;
         }
         if self.evaluated.fetch_add(1, Ordering::Relaxed) >= EVALUATIONS {
@@ -126,18 +125,12 @@ impl<'c> Charts<'c> {
         files: &dyn Files,
     ) -> Rendered {
         let mut rendered = Rendered { notes: package.notes.clone(), ..Rendered::default() };
-        if let Some(helm) = self.helm.filter(|_| self.over.load(Ordering::Relaxed) < OVER) {
+        if let Some(helm) = self.helm {
             let probe = Probe { package, release, files, helm };
             match probe.run(values, &mut rendered) {
                 Ok(()) => return rendered,
                 Err(HelmError::Missing(_)) => {}
-                Err(error) => {
-                    if matches!(error, HelmError::Ceiling(_)) {
-                        self.over.fetch_add(1, Ordering::Relaxed);
-                    }
-                    let about = About::Fails { what: package.folder.clone(), why: error.to_string() };
-                    rendered.notes.push(Note::new(&package.path, about));
-                }
+                Err(error) => rendered.notes.push(package.failed(&error)),
             }
         }
         plain::follow(package, release, values, files, &mut rendered);
@@ -175,11 +168,15 @@ impl Probe<'_> {
         let mut left = RENDERS;
         let all = candidates.numbers();
         if !all.is_empty() {
-            self.compare(&candidates, all, &mut printed, &mut left);
-        }
-        if left == 0 {
-            let about = About::Bound(Bound::Steps(RENDERS));
-            rendered.notes.push(Note::new(&self.release.file, about));
+            match self.compare(&candidates, all, &mut printed, &mut left) {
+                // More of the same would go over the same limit; what was found so far counts.
+                Err(error) => rendered.notes.push(self.package.failed(&error)),
+                Ok(()) if left == 0 => {
+                    let about = About::Bound(Bound::Steps(RENDERS));
+                    rendered.notes.push(Note::new(&self.release.file, about));
+                }
+                Ok(()) => {}
+            }
         }
         let templates = self.package.templates().map(|(_, source)| source);
         let templates = templates.chain(self.package.loose_templates());
@@ -206,25 +203,24 @@ impl Probe<'_> {
         changed: BTreeSet<usize>,
         printed: &mut [Printed],
         left: &mut usize,
-    ) {
-        let Some(less) = left.checked_sub(1) else { return };
+    ) -> Result<(), HelmError> {
+        let Some(less) = left.checked_sub(1) else { return Ok(()) };
         *left = less;
         let mut comparison = Comparison { candidates, changed: &changed, clean: true };
         // What a change breaks is no news of the chart.
         match self.printed(candidates.inputs(&changed), &mut Vec::new()) {
             Ok(probed) => comparison.all(printed, &probed),
             Err(HelmError::Refused(_)) => comparison.clean = false,
-            // More of the same would go over the same limit.
-            Err(_) => *left = 0,
+            Err(error) => return Err(error),
         }
         if comparison.clean || changed.len() < 2 {
-            return;
+            return Ok(());
         }
         let mut first = changed;
         let middle = first.iter().nth(first.len() / 2).copied().unwrap_or_default();
         let second = first.split_off(&middle);
-        self.compare(candidates, first, printed, left);
-        self.compare(candidates, second, printed, left);
+        self.compare(candidates, first, printed, left)?;
+        self.compare(candidates, second, printed, left)
     }
 
     fn printed(
@@ -246,7 +242,7 @@ impl Probe<'_> {
             include_crds: false,
             hooks: true,
         };
-        let text = self.helm.evaluate(&chart, &asked)?;
+        let text = self.helm.evaluate(&self.package.folder, &chart, &asked)?;
         Ok(trace::printed(&text, self.files, self.package, notes))
     }
 }

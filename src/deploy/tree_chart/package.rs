@@ -12,6 +12,7 @@ use crate::{
         note::{About, Bound, Note},
         value::{Scalar, Source, Value},
     },
+    helm::HelmError,
     repo::{Mode, RepoPath},
 };
 
@@ -32,6 +33,8 @@ pub struct Package {
     pub name: String,
     /// Its files.
     pub files: Vec<File>,
+    /// What its deployer puts in the place of its own `values.yaml`.
+    pub own: Option<Value>,
     /// The charts inside of it.
     pub inner: Vec<Inner>,
     /// Whether nothing comes of it by itself.
@@ -87,6 +90,7 @@ impl Package {
             path: chart.clone(),
             name: String::new(),
             files: Vec::new(),
+            own: None,
             inner: Vec::new(),
             library: false,
             notes: Vec::new(),
@@ -95,6 +99,14 @@ impl Package {
         let (name, library) = reader.chart(folder, "", DEPTH)?;
         (package.name, package.library) = (name, library);
         Ok(package)
+    }
+
+    /// Says why Helm does not evaluate it.
+    pub fn failed(&self, error: &HelmError) -> Note {
+        let is_over = matches!(error, HelmError::Ceiling(_) | HelmError::Late(_));
+        let (what, why) = (self.name.clone(), error.to_string());
+        let about = if is_over { About::Over { what, why } } else { About::Fails { what, why } };
+        Note::new(&self.path, about)
     }
 
     /// Returns all its texts.
@@ -292,6 +304,9 @@ fn is_library(chart: &Value) -> bool {
 
 /// Reads the values that a chart inside of the package has of its own (`""` for the outermost).
 pub fn own_values(package: &Package, files: &dyn Files, place: &str) -> Value {
+    if let Some(own) = package.own.as_ref().filter(|_| place.is_empty()) {
+        return own.clone();
+    }
     let place = if place.is_empty() { "values.yaml".to_owned() } else { format!("{place}/values.yaml") };
     let Some(source) = package.source(&place) else { return Value::empty() };
     let text = Scalar::file(source);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Rendered,
-    package::{Package, own_values},
+    package::{Inner, Package, own_values},
 };
 use crate::deploy::{
     chart::{ChartRelease, coalesced, merged},
@@ -75,14 +75,24 @@ fn chart_of(place: &str) -> (&str, &str) {
     (place[..end].trim_end_matches('/'), &place[end..])
 }
 
+/// Returns the place of the chart that another one is inside of.
+fn above(inner: &Inner) -> &str {
+    inner.place.rsplit_once("charts/").map_or("", |(above, _)| above.trim_end_matches('/'))
+}
+
 /// Works out the values of each chart in a package, by its place; a chart that is switched off has none.
 fn values_of_all(package: &Package, values: &Value, files: &dyn Files) -> BTreeMap<String, Value> {
-    let mut all = BTreeMap::from([(String::new(), coalesced(&own_values(package, files, ""), values))]);
+    let laid = |place: &str, given: &Value| {
+        let is_inner =
+            |key: &str| package.inner.iter().any(|inner| inner.key == key && above(inner) == place);
+        coalesced(&own_values(package, files, place), given, &is_inner)
+    };
+    let mut all = BTreeMap::from([(String::new(), laid("", values))]);
     // Outer ones come before those in them.
     let mut inner: Vec<_> = package.inner.iter().collect();
     inner.sort_by_key(|inner| inner.place.matches("charts/").count());
     for chart in inner {
-        let above = chart.place.rsplit_once("charts/").map_or("", |(above, _)| above.trim_end_matches('/'));
+        let above = above(chart);
         let Some(outer) = all.get(above) else { continue };
         // Tags of the outermost chart count in all that are in it.
         let tags = all.get("").and_then(|whole| whole.get("tags")).filter(|_| !above.is_empty());
@@ -91,8 +101,7 @@ fn values_of_all(package: &Package, values: &Value, files: &dyn Files) -> BTreeM
             continue;
         }
         let given = outer.get(&chart.key).cloned().unwrap_or_else(Value::empty);
-        let own = own_values(package, files, &chart.place);
-        let mut values = coalesced(&own, &given);
+        let mut values = laid(&chart.place, &given);
         if let Some(global) = outer.get("global") {
             let own = values.get("global").cloned().unwrap_or_else(Value::empty);
             values.insert("global", merged(&own, global));

@@ -188,7 +188,7 @@ impl Stub {
 }
 
 impl Evaluate for Stub {
-    fn evaluate(&self, _: &[helm::File], _: &Template) -> Result<Arc<str>, HelmError> {
+    fn evaluate(&self, _: &str, _: &[helm::File], _: &Template) -> Result<Arc<str>, HelmError> {
         (self.answer)(self.asked.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -217,12 +217,21 @@ fn a_chart_that_is_not_here_stands_as_an_empty_one() {
 const TEMPLATE: (&str, &str) = ("c/templates/a.yaml", "kind: A\nv: {{ .Values.v }}\n");
 
 #[test]
-fn charts_that_go_over_a_limit_are_followed_without_helm_after_a_few() {
+fn a_chart_that_goes_over_a_limit_is_named_with_it_and_followed_without_helm() {
     let tree = files(&[CHART, TEMPLATE, ("c/values.yaml", "v: 2026.8.2\n")]);
-    let over = Stub::new(|_| Err(HelmError::Ceiling("took too long".to_owned())));
-    let (all, asked) = over.evaluates(&tree, 10);
-    assert!(all.iter().all(|one| versions_of(one) == ["[\"2026.8.2\"@c/values.yaml:3]"]));
-    assert_eq!(asked, OVER);
+    let about = |why: &str| About::Over { what: "c".to_owned(), why: why.to_owned() };
+    let over = Stub::new(|_| Err(HelmError::Ceiling("printed more than 9 bytes".to_owned())));
+    let (all, _) = over.evaluates(&tree, 1);
+    assert_eq!(versions_of(&all[0]), ["[\"2026.8.2\"@c/values.yaml:3]"]);
+    assert_eq!(all[0].notes, [Note::new(&all[0].notes[0].path, about("helm printed more than 9 bytes"))]);
+    // One that goes over it once its versions are changed is no chart of too many renders.
+    let late = Stub::new(|n| match n {
+        0 => Ok("---\n# Source: c/templates/a.yaml\nkind: A\nv: 2026.8.2\n".into()),
+        _ => Err(HelmError::Late("took longer than 1 s".to_owned())),
+    });
+    let (all, asked) = late.evaluates(&tree, 1);
+    assert_eq!((asked, all[0].notes.len()), (2, 1));
+    assert_eq!(all[0].notes[0].about, about("helm took longer than 1 s"));
 }
 
 #[test]

@@ -83,6 +83,9 @@ impl PartialOrd for Reading {
     }
 }
 
+/// Places that are kept of what is handed to somebody else.
+const HANDED: usize = 100;
+
 /// What stands in a text for a part that the tree does not say: a character that no text has.
 pub const UNKNOWN: &str = "\u{f8f0}";
 
@@ -93,8 +96,17 @@ pub enum Part {
     Written(Origin),
     /// The deployer made it, or it stands in the tree in other bytes (an escape, a fold).
     Made(Arc<str>),
-    /// The tree does not say it: who knows, for people.
-    Unknown(Arc<str>),
+    /// The tree does not say it.
+    Unknown(Unknown),
+}
+
+/// What the tree does not say.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// Who knows, for people.
+    pub who: Arc<str>,
+    /// Where in the tree that was written which is handed to the one who knows: a number in it may come out again.
+    pub of: Arc<[Origin]>,
 }
 
 /// A scalar: its text in parts, and how it is typed.
@@ -181,6 +193,44 @@ impl Origin {
     }
 }
 
+// === impl Unknown ===
+
+impl Unknown {
+    /// What somebody makes of texts of the tree.
+    pub fn of<'s>(who: &str, handed: impl IntoIterator<Item = &'s Scalar>) -> Self {
+        let mut of: Vec<Origin> = Vec::new();
+        let origins = handed.into_iter().flat_map(|text| text.parts()).flat_map(|part| match part {
+            Part::Written(origin) => std::slice::from_ref(origin),
+            Part::Unknown(unknown) => &unknown.of,
+            Part::Made(_) => &[],
+        });
+        for origin in origins.filter(|at| at.text().bytes().any(|b| b.is_ascii_digit())) {
+            if of.len() < HANDED && !of.contains(origin) {
+                of.push(origin.clone());
+            }
+        }
+        Self { who: who.into(), of: of.into() }
+    }
+}
+
+impl From<&str> for Unknown {
+    fn from(who: &str) -> Self {
+        Self { who: who.into(), of: Arc::default() }
+    }
+}
+
+impl fmt::Debug for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{self}>")
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.who)
+    }
+}
+
 // === impl Part ===
 
 impl Part {
@@ -250,6 +300,11 @@ impl Scalar {
         Self { parts: Parts::One(Part::Unknown(who.into())), plain: false }
     }
 
+    /// The same of what somebody makes of texts of the tree.
+    pub fn unknown_of<'s>(who: &str, handed: impl IntoIterator<Item = &'s Self>) -> Self {
+        Self { parts: Parts::One(Part::Unknown(Unknown::of(who, handed))), plain: false }
+    }
+
     /// The whole text of a file.
     pub fn file(source: &Arc<Source>) -> Self {
         let origin = Origin { source: source.clone(), span: 0..source.text.len(), via: None, read: None };
@@ -275,8 +330,16 @@ impl Scalar {
     /// Says who knows the part of the text that the tree does not say.
     pub fn unknown_to(&self) -> Option<&str> {
         self.parts().iter().find_map(|part| match part {
-            Part::Unknown(who) => Some(&**who),
+            Part::Unknown(unknown) => Some(&*unknown.who),
             _ => None,
+        })
+    }
+
+    /// Lists the places of what was handed to those who know parts of the text that the tree does not say.
+    pub fn handed(&self) -> impl Iterator<Item = &Origin> {
+        self.parts().iter().flat_map(|part| match part {
+            Part::Unknown(unknown) => &*unknown.of,
+            Part::Written(_) | Part::Made(_) => &[],
         })
     }
 
@@ -388,7 +451,7 @@ impl fmt::Debug for Part {
         match self {
             Self::Written(o) => write!(f, "{:?}@{}:{}", o.text(), o.source.path, o.span.start),
             Self::Made(text) => write!(f, "{text:?}"),
-            Self::Unknown(who) => write!(f, "<{who}>"),
+            Self::Unknown(unknown) => write!(f, "{unknown:?}"),
         }
     }
 }

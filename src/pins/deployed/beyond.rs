@@ -11,10 +11,26 @@ use crate::{
     repo::RepoPath,
 };
 
+/// Texts that are told of one file.
+const TOLD: usize = 20;
+
+/// What is not followed of a template.
+#[derive(Clone, Copy)]
+pub(super) enum NotFollowed<'n> {
+    /// A part of one, by its text.
+    Expression(&'n str),
+    /// All of those in a file.
+    Template(&'n RepoPath),
+}
+
 /// What is not looked at.
 #[derive(Default)]
 pub(in crate::pins) struct Beyond {
     bounds: BTreeMap<RepoPath, BTreeSet<Bound>>,
+    /// Parts of templates that are not followed.
+    expressions: BTreeMap<RepoPath, BTreeSet<String>>,
+    /// Why templates are refused.
+    refused: BTreeMap<RepoPath, BTreeSet<String>>,
     /// Files that are asked for and cannot be read.
     pub unread: BTreeSet<RepoPath>,
 }
@@ -24,18 +40,48 @@ pub(in crate::pins) struct Beyond {
 impl Beyond {
     /// Takes what is noted of a build.
     pub fn take(&mut self, notes: &[Note]) {
-        self.take_bounds(notes);
+        self.take_evaluated(notes);
         self.unread.extend(notes.iter().filter_map(|note| match &note.about {
             About::Unread { what, .. } => RepoPath::new(what.as_str()),
             _ => None,
         }));
     }
 
-    /// Takes the bounds that were met.
-    pub fn take_bounds(&mut self, notes: &[Note]) {
+    /// Names the templates of which `is_read` says that a release comes out of what is not followed in them.
+    pub(super) fn not_followed(&self, is_read: &dyn Fn(NotFollowed<'_>) -> bool) -> Vec<Skipped> {
+        let mut details: BTreeMap<&RepoPath, Vec<String>> = BTreeMap::new();
+        for (path, texts) in &self.expressions {
+            let read = texts.iter().filter(|text| is_read(NotFollowed::Expression(text))).take(TOLD);
+            details.entry(path).or_default().extend(read.map(|text| format!("`{text}` is not followed")));
+        }
+        for (path, whys) in self.refused.iter().filter(|(path, _)| is_read(NotFollowed::Template(path))) {
+            details.entry(path).or_default().extend(whys.iter().take(TOLD).cloned());
+        }
+        let named = details.into_iter().filter(|(_, details)| !details.is_empty());
+        let skipped = named.map(|(path, details)| Skipped {
+            path: path.clone(),
+            reason: SkipReason::HelmTemplate,
+            detail: Some(details.join("; ")),
+            versions: Vec::new(),
+        });
+        skipped.collect()
+    }
+
+    /// Takes the bounds that were met, and the templates that are not followed.
+    pub fn take_evaluated(&mut self, notes: &[Note]) {
         for note in notes {
-            if let About::Bound(bound) = note.about {
-                self.bounds.entry(note.path.clone()).or_default().insert(bound);
+            let path = || note.path.clone();
+            match &note.about {
+                About::Bound(bound) => {
+                    self.bounds.entry(path()).or_default().insert(*bound);
+                }
+                About::Expression(text) => {
+                    self.expressions.entry(path()).or_default().insert(text.clone());
+                }
+                About::Refused(why) => {
+                    self.refused.entry(path()).or_default().insert(why.clone());
+                }
+                _ => {}
             }
         }
     }
@@ -46,6 +92,12 @@ impl Beyond {
             self.bounds.entry(path).or_default().extend(bounds);
         }
         self.unread.extend(other.unread);
+        for (all, others) in [(&mut self.expressions, other.expressions), (&mut self.refused, other.refused)]
+        {
+            for (path, texts) in others {
+                all.entry(path).or_default().extend(texts);
+            }
+        }
     }
 
     /// Says of each file which bounds it is over.

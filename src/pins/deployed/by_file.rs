@@ -28,7 +28,7 @@ pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> 
     }
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     claims.objects.extend(deployed.objects);
-    claims.beyond.take_bounds(&deployed.notes);
+    claims.beyond.take_evaluated(&deployed.notes);
     Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes)
 }
 
@@ -44,7 +44,7 @@ pub(in crate::pins) fn helmfile(
         claims.uses.take(context, release);
     }
     take_shadowed(context, &deployed.shadowed, PinKind::Helmfile, claims);
-    claims.beyond.take_bounds(&deployed.notes);
+    claims.beyond.take_evaluated(&deployed.notes);
     // A template that helmfile fills is read, whatever its name is.
     skipped.retain(|s| s.reason != SkipReason::HelmTemplate || !deployed.read.contains(&s.path));
     Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes)

@@ -42,6 +42,19 @@ impl Charted {
         self.notes.extend(rendered.notes.iter().cloned());
     }
 
+    /// Names the charts that are over a limit of Helm's.
+    pub fn over(&self) -> Vec<Skipped> {
+        let over = self.notes.iter().filter(|note| matches!(note.about, About::Over { .. }));
+        let over: BTreeMap<&RepoPath, &Note> = over.map(|note| (&note.path, note)).collect();
+        let skipped = over.into_iter().map(|(path, note)| Skipped {
+            path: path.clone(),
+            reason: SkipReason::TooLarge,
+            detail: detail(&note.about),
+            versions: Vec::new(),
+        });
+        skipped.collect()
+    }
+
     pub fn append(&mut self, other: Self) {
         self.followed.extend(other.followed);
         self.notes.extend(other.notes);
@@ -129,11 +142,12 @@ pub(in crate::pins) fn report(
     });
     for skip in skipped.iter_mut().filter(|skip| is_template(skip) && skip.detail.is_none()) {
         let own = charted.notes.iter().find(|note| note.path == skip.path);
-        let folder = || chart::folder_around(context, &skip.path);
-        let of_chart = || {
-            charted.notes.iter().find(|n| n.path.name() == "Chart.yaml" && Some(n.path.folder()) == folder())
-        };
-        skip.detail = own.or_else(of_chart).and_then(|note| detail(&note.about));
+        let folder = chart::folder_around(context, &skip.path);
+        let of_chart = || charted.notes.iter().filter(|n| Some(n.path.folder()) == folder);
+        // Where Helm was tried, what is followed without it is no reason.
+        let failed = of_chart().find(|n| matches!(n.about, About::Over { .. } | About::Fails { .. }));
+        let any = || of_chart().find(|note| note.path.name() == "Chart.yaml");
+        skip.detail = failed.or(own).or_else(any).and_then(|note| detail(&note.about));
     }
     for path in charted.followed.iter().filter(|path| !untraced.contains_key(path)) {
         let Ok(source) = context.files.file(path.as_str()) else { continue };
@@ -153,6 +167,7 @@ fn detail(about: &About) -> Option<String> {
         About::Expression(text) => format!("`{{{{ {text} }}}}` is not followed without Helm"),
         About::Bound(bound) => bound.to_string(),
         About::Refused(why) | About::Fails { why, .. } => why.clone(),
+        About::Over { what, why } => format!("the chart `{what}`: {why}"),
         About::Unread { what, why } => format!("{what}: {why}"),
         About::Remote(what) => format!("{what} is not in this repository"),
         _ => return None,

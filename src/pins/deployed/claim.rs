@@ -10,18 +10,23 @@ use std::{
     sync::Arc,
 };
 
-use super::{beyond::Beyond, charts::Charted, uses::Uses};
+use super::{
+    beyond::{Beyond, NotFollowed},
+    charts::Charted,
+    uses::Uses,
+};
 use crate::{
     deploy::{
         ChartRelease, Object, Origin, Part, Scalar,
+        go_template::unfollowed,
         json_patch::Guard,
         value::{Reading, Via},
     },
-    linkerd::{self, PROXY_VERSION},
+    linkerd::{self, EdgeVersion, PROXY_VERSION},
     pins::{
-        Deployment, Form, Frame, Home, PinKind, Reason,
+        Deployment, Form, Frame, Home, PinKind, Reason, Skipped,
         found::{Spec, opaque},
-        version_text::{Expects, Judged, VersionText, judge},
+        version_text::{Expects, Judged, Token, VersionText, judge, tokens},
     },
     repo::{BlobId, RepoPath},
 };
@@ -66,6 +71,10 @@ pub(in crate::pins) struct Claims {
     guards: Vec<Guard>,
     /// Places that what is not Linkerd's reads, by file and first byte: their ends, and where they are named.
     foreign: BTreeMap<At, (usize, Reading)>,
+    /// Who is handed releases that come out again in a way that is not followed.
+    not_followed: BTreeSet<String>,
+    /// The files whose templates are refused, for releases.
+    unmade: BTreeSet<RepoPath>,
     /// Labels that ask for restarts in templates that have the annotation, by file and last byte.
     annotated: BTreeSet<At>,
     /// The aliases by which versions were read, by file and first byte, among other places where they are named.
@@ -112,9 +121,10 @@ impl Claim {
         place.then_with(charts).then_with(|| own(self).cmp(&own(other)))
     }
 
-    /// What is deployed comes before what a file says, and that before what nobody reads.
-    fn rank(&self) -> (bool, bool) {
-        (self.stays() == Some(Reason::NoEffect), self.written)
+    /// What is deployed comes before what a file says, and that before what nobody reads; and what puts a tag to an image
+    /// before the container that runs it.
+    fn rank(&self) -> (bool, bool, bool) {
+        (self.stays() == Some(Reason::NoEffect), self.written, self.spec.kind == PinKind::Image)
     }
 
     /// Tells whether one that comes before this one says all that is to be said.
@@ -150,7 +160,11 @@ impl Claims {
     pub fn take(&mut self, scalar: &Scalar, spec: &Spec) {
         let named = scalar.origins().flat_map(readings);
         self.aliases.extend(named.map(|reading| (reading.source.path.clone(), reading.at)));
-        self.claims.extend(claims(scalar, spec));
+        let found = claims(scalar, spec);
+        if let Some(who) = scalar.unknown_to().filter(|_| !found.is_empty()) {
+            self.not_followed.insert(who.to_owned());
+        }
+        self.claims.extend(found);
         if self.claims.len() >= 2 * self.settled + LOOSE {
             self.settle();
         }
@@ -162,6 +176,32 @@ impl Claims {
             let mut claim = Claim::new(at, spec.clone(), opaque(0, Reason::Range));
             claim.span = at.span.end..at.span.end;
             self.claims.push(claim);
+        }
+    }
+
+    /// Takes the releases of a text that somebody reads in a way that is not followed.
+    pub fn take_not_followed(&mut self, scalar: &Scalar) {
+        let spec = Spec::platform(PinKind::Other, Expects::Either);
+        self.claims.extend(scalar.origins().chain(scalar.handed()).flat_map(|at| not_followed(at, &spec)));
+    }
+
+    /// Takes the releases that are handed to those who know parts of a text.
+    pub fn take_handed(&mut self, scalar: &Scalar) {
+        let Some(who) = scalar.unknown_to() else { return };
+        let spec = Spec::platform(PinKind::Other, Expects::Either);
+        let before = self.claims.len();
+        self.claims.extend(scalar.handed().flat_map(|at| not_followed(at, &spec)));
+        if self.claims.len() > before {
+            self.not_followed.insert(who.to_owned());
+        }
+    }
+
+    /// Takes the releases of what the templates in a file are refused for.
+    pub fn take_unmade(&mut self, path: &RepoPath, scalar: &Scalar) {
+        let before = self.claims.len();
+        self.take_not_followed(scalar);
+        if self.claims.len() > before {
+            self.unmade.insert(path.clone());
         }
     }
 
@@ -230,6 +270,8 @@ impl Claims {
         self.claims.extend(other.claims);
         self.guards.extend(other.guards);
         self.foreign.extend(other.foreign);
+        self.not_followed.extend(other.not_followed);
+        self.unmade.extend(other.unmade);
         self.annotated.extend(other.annotated);
         self.aliases.extend(other.aliases);
         self.deployments.extend(other.deployments);
@@ -238,6 +280,14 @@ impl Claims {
         self.objects.extend(other.objects);
         self.uses.append(other.uses);
         self.beyond.append(other.beyond);
+    }
+
+    /// Names the templates that releases are handed to and that are not followed.
+    pub fn not_followed(&self) -> Vec<Skipped> {
+        self.beyond.not_followed(&|what| match what {
+            NotFollowed::Expression(text) => self.not_followed.contains(&unfollowed(text)),
+            NotFollowed::Template(path) => self.unmade.contains(path),
+        })
     }
 
     /// Returns every place once, ordered by file and position, and those that what is not Linkerd's reads.
@@ -306,7 +356,7 @@ fn readings(at: &Origin) -> impl DoubleEndedIterator<Item = &Reading> {
 fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
     let text = scalar.text();
     match judge(&text, spec.expects) {
-        _ if scalar.unknown_to().is_some() => Vec::new(),
+        _ if scalar.unknown_to().is_some() => scalar.handed().flat_map(|at| not_followed(at, spec)).collect(),
         Judged::Nothing => Vec::new(),
         Judged::Version(judged) => claim(scalar, spec, judged).into_iter().collect(),
         Judged::Reads(reads) => {
@@ -324,6 +374,34 @@ fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
                 .collect()
         }
     }
+}
+
+/// Says which releases stand in a text that is handed to somebody, and out of which comes what is read.
+fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
+    let spec = Spec {
+        kind: PinKind::Other,
+        stays: Some(Reason::NotFollowed),
+        chart: None,
+        mirror: None,
+        ..spec.clone()
+    };
+    let text = at.text();
+    let mut found = tokens(text);
+    // A release may be handed on as its numbers alone, or with a letter that is cut off.
+    let numbers = text.strip_prefix('v').unwrap_or(text);
+    let version =
+        EdgeVersion::from_chart(numbers).or_else(|| EdgeVersion::from_chart(&format!("20{numbers}")));
+    let span = text.len() - numbers.len()..text.len();
+    let numbers =
+        version.filter(|_| found.is_empty()).map(|version| Token { span, form: Form::Opaque, version });
+    found.extend(numbers);
+    let claim = |Token { span, form, version }: Token| {
+        let start = at.span.start;
+        let at = Origin { span: start + span.start..start + span.end, ..at.clone() };
+        let text = VersionText { span: 0..span.len(), form, version: Some(version), stays: None };
+        Claim::new(&at, spec.clone(), text)
+    };
+    found.into_iter().map(claim).collect()
 }
 
 fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {

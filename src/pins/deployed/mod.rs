@@ -19,7 +19,7 @@ mod uses;
 mod values;
 mod values_files;
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{Home, PinKind, Skipped, annotation, context::Context, found::Found, place::Place};
 use crate::{
@@ -43,7 +43,10 @@ pub(super) fn pins(
 ) -> Vec<(RepoPath, Range<usize>)> {
     found.deployments.append(&mut claims.deployments);
     found.aliases_read.extend(std::mem::take(&mut claims.aliases));
-    let (places, foreign) = claims.into_places();
+    // What a chart has made is said as a whole.
+    let made: BTreeSet<RepoPath> = found.rendered.iter().map(|file| file.path.clone()).collect();
+    let (mut places, foreign) = claims.into_places();
+    places.retain(|claim| claim.spec.kind != PinKind::Image || !made.contains(&claim.path));
     site::pins(context, &places, found);
     foreign
 }

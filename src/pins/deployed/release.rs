@@ -109,6 +109,10 @@ fn take(
 ) -> Option<Ours> {
     let chart = release.chart.known();
     let ours = chart.as_ref().and_then(|chart| version(context, release, chart, kind, claims));
+    // Which of Linkerd's charts it is may not be known.
+    if chart.is_none() && Origin::of(&release.repository).is_edge(&context.options.mirrors) {
+        release.version.iter().for_each(|version| claims.take_not_followed(version));
+    }
     let by = match (&ours, &chart) {
         (Some(ours), _) => ReadBy::Ours(ours.clone()),
         (None, Some(folder)) => {
@@ -121,7 +125,11 @@ fn take(
     let under = release.version.as_ref().map(spans).unwrap_or_default();
     let from_elsewhere = !matches!(release.repository, Repository::Git(_));
     let is_foreign = matches!(by, ReadBy::Other) && chart.is_some() && from_elsewhere && !release.is_part;
-    let read = Read { injected, namespace, under, is_foreign, ..Read::new(context, by) };
+    let mut read = Read { injected, namespace, under, is_foreign, ..Read::new(context, by) };
+    match read.by {
+        ReadBy::Other => read.take_images(release, claims),
+        ReadBy::Ours(_) | ReadBy::Umbrella(_) => take_handed(release, claims),
+    }
     release.layers.iter().chain(&release.secret).for_each(|layer| take_layer(&read, layer, claims));
     let mut ignored = Claims::default();
     release.ignored.iter().for_each(|layer| take_layer(&read, layer, &mut ignored));
@@ -138,6 +146,17 @@ fn take_layer(read: &Read<'_>, layer: &Layer, claims: &mut Claims) {
             }
         }
         Layer::InChart { .. } | Layer::Outside { .. } => {}
+    }
+}
+
+/// Takes the releases that come into the values of a chart of Linkerd's in a way that is not followed, under whatever key.
+fn take_handed(release: &ChartRelease, claims: &mut Claims) {
+    let texts = release.layers.iter().filter_map(|layer| match layer {
+        Layer::Outside { text, .. } => text.as_ref(),
+        _ => None,
+    });
+    for text in release.scalars().chain(texts) {
+        claims.take_handed(text);
     }
 }
 

@@ -6,7 +6,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    charts, claim::Claims, images::take_images, objects::take_object, release::take_asked,
+    charts,
+    claim::Claims,
+    images::{is_image, take_containers, take_images},
+    objects::take_object,
+    release::take_asked,
     values_files::take_values_file,
 };
 use crate::{
@@ -81,16 +85,29 @@ pub(in crate::pins) fn roots(
         Fact::Release(asked) => take_asked(context, &asked, claims),
         Fact::Use(release) => claims.uses.take(context, release),
         Fact::Umbrella(release, of) => claims.uses.umbrella(context, release, of),
-        Fact::Object(object, cluster) => take_object(object, cluster, context.options, claims),
+        Fact::Object(object, cluster) => {
+            take_object(object, cluster, context.options, claims);
+            take_containers(object, claims);
+        }
         Fact::Images(images) => take_images(images, claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::File(path) => take_values_file(context, path, claims),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
+        Fact::Unmade(object, values) => take_unmade(object, values, claims),
         Fact::Notes(notes) => claims.beyond.take(notes),
     });
     found.deployed.into_iter().for_each(|found| claims.append(found));
     found.written.into_iter().for_each(|found| claims.append_written(found));
     found.shadowed.into_iter().for_each(|found| claims.append_shadowed(found));
+}
+
+/// Takes the releases of what nothing is made of, where it is Linkerd's.
+fn take_unmade(object: &Object, values: &[Value], claims: &mut Claims) {
+    let speaks =
+        |value: &Value| has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"));
+    if speaks(&object.value) || values.iter().any(speaks) {
+        values.iter().flat_map(Value::scalars).for_each(|scalar| claims.take_unmade(&object.file, scalar));
+    }
 }
 
 /// Adds a folder, and those that it lies in: a directory of manifests reads what is below it too.
@@ -118,7 +135,9 @@ fn mentions(object: &Object) -> bool {
             return has(value, DEPTH, &|key, text| key.contains("inkerd") || is_ours(text));
         }
         _ => {
-            let annotated = has(value, DEPTH, &|key, _| matches!(key, PROXY_VERSION | RECONCILE));
+            let annotated = has(value, DEPTH, &|key, text| {
+                matches!(key, PROXY_VERSION | RECONCILE) || is_image(key, text)
+            });
             return annotated || names_image(value, DEPTH) || is_named(value.path(&["spec", "ref", "tag"]));
         }
     }

@@ -10,8 +10,12 @@ use super::{
     pods::{Injection, asks, opted_out, take_asking},
 };
 use crate::{
-    deploy::{Scalar, Value, umbrella},
-    linkerd::{self, CHARTS, PROXY_VERSION, ValueLine},
+    deploy::{
+        ChartRelease, Layer, Scalar, Value,
+        chart::{Repository, merged},
+        umbrella,
+    },
+    linkerd::{self, CHARTS, EdgeVersion, PROXY_VERSION, ValueLine},
     pins::{
         Home, PinKind, Reason, ScanOptions, annotation,
         context::Context,
@@ -25,6 +29,8 @@ use crate::{
 
 /// Mappings in mappings that are walked; people write far fewer.
 const DEPTH: usize = 64;
+/// Layers of one chart that are each laid over the others.
+const LAYERS: usize = 20;
 
 /// The chart that reads values.
 #[derive(Clone, Debug)]
@@ -61,6 +67,8 @@ pub(super) struct Read<'a> {
     pub under: Vec<Span>,
     /// Whether it is a chart from elsewhere that is not Linkerd's: the images in its values are its own.
     pub is_foreign: bool,
+    /// Where the values of a chart have tags of Linkerd's images, all of them together: file and first byte.
+    pub tags: HashSet<(String, usize)>,
 }
 
 // === impl ReadBy ===
@@ -96,7 +104,15 @@ impl<'a> Read<'a> {
     /// Values of which nobody knows the namespace.
     pub fn new(context: &Context<'a>, by: ReadBy) -> Self {
         let (injected, under) = (Injection::Open, Vec::new());
-        Self { options: context.options, by, injected, namespace: None, under, is_foreign: false }
+        Self {
+            options: context.options,
+            by,
+            injected,
+            namespace: None,
+            under,
+            is_foreign: false,
+            tags: HashSet::new(),
+        }
     }
 
     /// Takes the releases in a mapping of values.
@@ -115,6 +131,45 @@ impl<'a> Read<'a> {
         self.anywhere((values, None), DEPTH, &known, claims);
     }
 
+    /// Takes images of which one layer of a chart's values says the name, and another one the tag.
+    pub fn take_images(&mut self, release: &ChartRelease, claims: &mut Claims) {
+        let names_one = |text: &&Scalar| text.known().is_some_and(|text| image::is_named(&text));
+        let speaks = release.scalars().any(|text| text.text().contains("linkerd"));
+        if !speaks && !self.is_foreign {
+            return;
+        }
+        let values = release.values().value;
+        // What others are laid over is told too.
+        let over = |layer: &Layer| match layer {
+            Layer::Values(own) => Some(merged(&values, own)),
+            _ => None,
+        };
+        let each = release.layers.iter().take(LAYERS).filter_map(over);
+        for values in each.chain([values.clone()]) {
+            let mut todo = vec![&values];
+            while let Some(value) = todo.pop() {
+                let tag = self.split_image((value, true), &HashSet::new(), claims);
+                self.tags.extend(tag.and_then(place).map(|(path, at)| (path.to_owned(), at)));
+                todo.extend(value.entries().map(|(_, value)| value).chain(value.items()));
+            }
+        }
+        // What a chart puts behind an image's name is known of those of the tree alone.
+        let all = values.scalars();
+        let is_known = matches!(release.repository, Repository::Git(_));
+        if !is_known && all.iter().any(names_one) {
+            let is_tag =
+                |text: &&Scalar| text.known().is_some_and(|text| text.parse::<EdgeVersion>().is_ok());
+            all.into_iter().filter(is_tag).for_each(|text| claims.take_not_followed(text));
+        }
+    }
+
+    /// Notes what a chart from elsewhere reads, but for the tags that all its values together put to Linkerd's images.
+    fn take_foreign(&self, text: &Scalar, claims: &mut Claims) {
+        if !place(text).is_some_and(|(path, at)| self.tags.contains(&(path.to_owned(), at))) {
+            claims.take_foreign(text);
+        }
+    }
+
     /// Takes a single value, by its path of keys.
     pub fn take_single(&self, name: &str, value: &Scalar, claims: &mut Claims) {
         // A dot that belongs to a key is escaped: `podAnnotations.config\.linkerd\.io/proxy-version`.
@@ -123,7 +178,7 @@ impl<'a> Read<'a> {
         } else if let Some(spec) = self.spec(name) {
             claims.take(value, &spec);
         } else if self.is_foreign && names_image(name.rsplit('.').next().unwrap_or(name)) {
-            claims.take_foreign(value);
+            self.take_foreign(value, claims);
         }
     }
 
@@ -168,7 +223,7 @@ impl<'a> Read<'a> {
             let spec = annotation::spec().at_home(self.home(labels));
             take_asking(value, ("podLabels", "podAnnotations"), self.injected, spec, claims);
         }
-        self.split_image(value, known, claims);
+        self.split_image((value, false), known, claims);
         for (key, value) in value.entries() {
             match value.as_scalar() {
                 Some(scalar) if key.to_ascii_lowercase().ends_with("image") => {
@@ -176,7 +231,7 @@ impl<'a> Read<'a> {
                         let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(stays);
                         claims.take(&scalar.cut(part), &spec.under(&self.under));
                     } else if self.is_foreign {
-                        claims.take_foreign(scalar);
+                        self.take_foreign(scalar, claims);
                     }
                 }
                 Some(_) => {}
@@ -188,11 +243,18 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// Takes `{repository: cr.l5d.io/linkerd/proxy, tag: ...}` and the forms that charts give to it.
-    fn split_image(&self, value: &Value, known: &HashSet<Place<'_>>, claims: &mut Claims) {
-        let Some(tag) = value.scalar(&["tag"]).or_else(|| value.scalar(&["version"])) else { return };
+    /// Takes `{repository: cr.l5d.io/linkerd/proxy, tag: ...}` and the forms that charts give to it. Where that is all that
+    /// the values say, what names nothing is the chart's own.
+    /// Returns a tag of Linkerd's.
+    fn split_image<'v>(
+        &self,
+        (value, is_all): (&'v Value, bool),
+        known: &HashSet<Place<'_>>,
+        claims: &mut Claims,
+    ) -> Option<&'v Scalar> {
+        let tag = value.scalar(&["tag"]).or_else(|| value.scalar(&["version"]))?;
         if place(tag).is_some_and(|place| known.contains(&place)) {
-            return;
+            return None;
         }
         let registry = value.text(&["registry"]).map(|r| r.trim_end_matches('/').to_owned());
         let name = |key: &&str| value.text(&[key]).filter(|name| !name.is_empty());
@@ -205,9 +267,12 @@ impl<'a> Read<'a> {
             let digest = has_digest(value).then_some(Reason::Digest);
             let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(image.stays);
             claims.take(tag, &spec.staying(digest).under(&self.under));
-        } else if self.is_foreign && (names().next().is_some() || value.get("tag").is_some()) {
-            claims.take_foreign(tag);
+            return Some(tag);
         }
+        if self.is_foreign && (names().next().is_some() || is_all && value.get("tag").is_some()) {
+            self.take_foreign(tag, claims);
+        }
+        None
     }
 }
 

@@ -54,7 +54,7 @@ impl Given<'_> {
                 },
                 Some(who) => self.outside(format!("the values file of {who}"), None, *optional),
             },
-            Layer::Outside { who, target, optional } => {
+            Layer::Outside { who, target, optional, .. } => {
                 let target = target.as_ref().filter(|target| target.withheld_by().is_none());
                 self.outside(who.clone(), target.map(|target| target.text().into_owned()), *optional);
             }

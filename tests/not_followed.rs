@@ -1,0 +1,165 @@
+//! Releases that are handed to what is not followed: functions of templates, plugins, charts of others. Each is told, with a
+//! true reason and with what could not be followed, and none is shown as a range.
+
+use crate::support::tree::MemoryTree;
+use uplinker::pins::{Inventory, PinKind, Reason, ScanOptions, SkipReason, scan};
+
+/// Lines that keep what stands between them far from any that speaks of Linkerd.
+const FAR: &str = "        a: 1\n        b: 1\n        c: 1\n        d: 1\n        e: 1\n        f: 1\n";
+
+fn scanned(files: &[(&str, &str)]) -> Inventory {
+    scan(&MemoryTree::new(files.iter().copied()), &ScanOptions::default()).unwrap()
+}
+
+/// What is said of each place: path and line, the text, and the reason or that it moves.
+fn told(inventory: &Inventory) -> Vec<String> {
+    let fate = |reason: Option<Reason>| reason.map_or("moves".to_owned(), |reason| format!("{reason:?}"));
+    let pins = inventory.pins.iter();
+    pins.map(|p| format!("{}:{} {} {}", p.path, p.site.line, p.value, fate(p.stays))).collect()
+}
+
+fn details(inventory: &Inventory) -> Vec<&str> {
+    let templates = inventory.skipped.iter().filter(|skip| skip.reason == SkipReason::HelmTemplate);
+    templates.filter_map(|skip| skip.detail.as_deref()).collect()
+}
+
+/// An ApplicationSet over the files of a folder.
+fn set(chart: &str, version: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: mesh, namespace: argocd}}\nspec:\n  \
+         goTemplate: true\n  generators:\n  - git: {{repoURL: 'https://g.test/x', files: [{{path: 'clusters/*.json'}}]}}\n  \
+         template:\n    metadata: {{name: 'linkerd-{{{{ .name }}}}'}}\n    spec:\n      project: default\n      \
+         source: {{repoURL: 'https://helm.linkerd.io/edge', chart: '{chart}', targetRevision: '{version}'}}\n      \
+         destination: {{name: a, namespace: linkerd}}\n"
+    )
+}
+
+#[test]
+fn what_a_function_that_is_not_followed_is_given_is_told() {
+    let release = "{\"name\": \"a\", \"mesh\": \"v2026.8.2\"}";
+    let text = "{\"name\": \"a\", \"mesh\": \"{mesh: 2026.8.2}\"}";
+    for (version, file, detail) in [
+        (
+            "{{ regexReplaceAll \"^v\" .mesh \"\" }}",
+            release,
+            "`regexReplaceAll \"^v\" .mesh \"\"` is not followed",
+        ),
+        ("{{ (semver .mesh).Original }}", release, "`(semver .mesh).Original` is not followed"),
+        ("{{ (fromYaml .mesh).mesh }}", text, "`(fromYaml .mesh).mesh` is not followed"),
+        ("{{ with fromYaml .mesh }}{{ .mesh }}{{ end }}", text, "`with fromYaml .mesh` is not followed"),
+        ("{{ trimPrefix .mesh }}", release, "trimPrefix .mesh: wrong arguments for trimPrefix"),
+        ("{{ .mesh.version }}", release, "can't evaluate field version"),
+    ] {
+        let found = scanned(&[("set.yaml", &set("linkerd-crds", version)), ("clusters/a.json", file)]);
+        assert_eq!(told(&found), ["clusters/a.json:1 2026.8.2 NotFollowed"], "{version}");
+        assert_eq!(details(&found), [detail], "{version}");
+    }
+}
+
+#[test]
+fn values_that_are_made_in_a_way_that_is_not_followed_are_told() {
+    let values = ", helm: {values: \"{{ toYaml .values | b64enc | b64dec }}\"}}";
+    let set =
+        set("linkerd-control-plane", "2026.8.2").replacen("2026.8.2'}", &format!("2026.8.2'{values}"), 1);
+    let file = "{\"name\": \"a\", \"values\": {\"controllerImageVersion\": \"edge-26.8.1\"}}";
+    let found = scanned(&[("set.yaml", &set), ("clusters/a.json", file)]);
+    assert_eq!(told(&found), ["clusters/a.json:1 edge-26.8.1 NotFollowed", "set.yaml:11 2026.8.2 moves"]);
+    assert_eq!(details(&found), ["`toYaml .values | b64enc | b64dec` is not followed"]);
+}
+
+#[test]
+fn a_condition_that_is_not_decided_makes_no_range() {
+    let set = set("linkerd-crds", "{{ if semverCompare \">=26.1\" .mesh }}{{ .mesh }}{{ end }}");
+    let file = "{\"name\": \"a\", \"mesh\": \"2026.8.2\"}";
+    let found = scanned(&[("set.yaml", &set), ("clusters/a.json", file)]);
+    assert_eq!(told(&found), ["clusters/a.json:1 2026.8.2 moves"]);
+}
+
+#[test]
+fn of_a_chart_of_linkerd_s_that_is_not_known_the_version_is_told() {
+    let set = set("{{ regexReplaceAll \"x\" .name \"\" }}", "{{ .mesh }}");
+    let found =
+        scanned(&[("set.yaml", &set), ("clusters/a.json", "{\"name\": \"a\", \"mesh\": \"2026.8.2\"}")]);
+    assert_eq!(told(&found), ["clusters/a.json:1 2026.8.2 NotFollowed"]);
+}
+
+#[test]
+fn what_a_plugin_is_told_may_come_out_of_it_and_its_values_go_past_it() {
+    let source = |version: &str| {
+        format!(
+            "      - {{repoURL: 'https://helm.linkerd.io/edge', chart: linkerd-crds, targetRevision: '{{{{ {version} }}}}'}}\n"
+        )
+    };
+    let set = format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: mesh, namespace: argocd}}\nspec:\n  \
+         goTemplate: true\n  generators:\n  - plugin:\n      configMapRef: {{name: p}}\n      input:\n       parameters:\n{FAR}        \
+         told: 2026.8.1\n{FAR}      values:\n{FAR}        given: 2026.8.2\n{FAR}  template:\n    metadata: {{name: '{{{{ .name }}}}'}}\n    \
+         spec:\n      project: default\n      destination: {{name: a, namespace: linkerd}}\n      sources:\n{}{}",
+        source(".version"),
+        source(".values.given"),
+    );
+    let found = told(&scanned(&[("set.yaml", &set)]));
+    assert_eq!(found, ["set.yaml:17 2026.8.1 NotFollowed", "set.yaml:31 2026.8.2 moves"]);
+}
+
+#[test]
+fn an_input_of_a_resource_set_that_is_not_followed_is_told() {
+    let set = |version: &str| {
+        format!(
+            "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {{name: mesh, namespace: flux-system}}\nspec:\n  \
+             inputs:\n  -\n{FAR}        mesh: 2026.8.2\n{FAR}  resources:\n  - apiVersion: source.toolkit.fluxcd.io/v1\n    \
+             kind: HelmRepository\n    metadata: {{name: l, namespace: a}}\n    spec: {{url: 'https://helm.linkerd.io/edge'}}\n  \
+             - apiVersion: helm.toolkit.fluxcd.io/v2\n    kind: HelmRelease\n    metadata: {{name: crds, namespace: a}}\n    spec:\n      \
+             chart:\n        spec:\n          chart: linkerd-crds\n          version: {version}\n          \
+             sourceRef: {{kind: HelmRepository, name: l}}\n"
+        )
+    };
+    for (version, fate, detail) in [
+        (
+            "<< regexReplaceAll \"^v\" inputs.mesh \"\" >>",
+            "NotFollowed",
+            Some("`regexReplaceAll \"^v\" inputs.mesh \"\"` is not followed"),
+        ),
+        (
+            "<< trimPrefix inputs.mesh >>",
+            "NotFollowed",
+            Some("trimPrefix inputs.mesh: wrong arguments for trimPrefix"),
+        ),
+        ("<< if semverCompare \">=26.1\" inputs.mesh >><< inputs.mesh >><< end >>", "moves", None),
+    ] {
+        let found = scanned(&[("set.yaml", &set(version))]);
+        assert_eq!(told(&found), [format!("set.yaml:13 2026.8.2 {fate}")], "{version}");
+        assert_eq!(details(&found).first().copied(), detail, "{version}");
+    }
+}
+
+#[test]
+fn what_a_function_of_terraform_s_that_is_not_followed_is_given_is_told() {
+    let locals = "locals {\n  mesh = \"2026.8.2\"\n}\n";
+    let release = "resource \"helm_release\" \"crds\" {\n  name = \"crds\"\n  chart = \"linkerd-crds\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \
+                   version = regexall(\".*\", local.mesh)\n}\n";
+    let found = scanned(&[("locals.tf", locals), ("main.tf", release)]);
+    assert_eq!(told(&found), ["locals.tf:2 2026.8.2 NotFollowed"]);
+}
+
+#[test]
+fn the_tag_of_an_image_of_linkerd_s_is_found_whoever_says_its_name() {
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: check, namespace: x}\nspec:\n  \
+                   chart: {spec: {chart: check, version: 1.0.0, sourceRef: {kind: HelmRepository, name: acme}}}\n  \
+                   values:\n    image: {repository: cr.l5d.io/linkerd/controller}\n  valuesFrom: [{kind: ConfigMap, name: v}]\n";
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v, namespace: x}\ndata:\n  values.yaml: |\n    \
+               image:\n      tag: edge-26.8.2\n    sidecar: {imageTag: edge-26.8.1}\n    app: {version: 2026.8.2}\n";
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: x, namespace: argocd}\nspec:\n  \
+                       source:\n    repoURL: https://charts.example.com\n    chart: check\n    targetRevision: 1.0.0\n    helm:\n      \
+                       parameters:\n      - {name: image.repository, value: cr.l5d.io/linkerd/controller}\n      \
+                       - {name: image.tag, value: edge-26.8.2}\n";
+    let found = scanned(&[("app.yaml", application), ("map.yaml", map), ("release.yaml", release)]);
+    let expected = [
+        "app.yaml:12 edge-26.8.2 moves",
+        "map.yaml:7 edge-26.8.2 moves",
+        "map.yaml:8 edge-26.8.1 NotFollowed",
+    ];
+    assert_eq!(told(&found), expected);
+    let kinds: Vec<PinKind> = found.pins.iter().map(|pin| pin.kind).collect();
+    assert_eq!(kinds, [PinKind::ArgoHelmParameter, PinKind::HelmValues, PinKind::Other]);
+}
