@@ -63,7 +63,7 @@ fn values_that_are_made_in_a_way_that_is_not_followed_are_told() {
         set("linkerd-control-plane", "2026.8.2").replacen("2026.8.2'}", &format!("2026.8.2'{values}"), 1);
     let file = "{\"name\": \"a\", \"values\": {\"controllerImageVersion\": \"edge-26.8.1\"}}";
     let found = scanned(&[("set.yaml", &set), ("clusters/a.json", file)]);
-    assert_eq!(told(&found), ["clusters/a.json:1 edge-26.8.1 NotFollowed", "set.yaml:11 2026.8.2 moves"]);
+    assert_eq!(told(&found), ["clusters/a.json:1 edge-26.8.1 NotFollowed", "set.yaml:12 2026.8.2 moves"]);
     assert_eq!(details(&found), ["`toYaml .values | b64enc | b64dec` is not followed"]);
 }
 

@@ -58,7 +58,7 @@ impl Evaluator {
     /// A chart of applications takes Helm a tenth of a second; nothing of what it prints is kept but versions.
     pub const LIMITS: Limits = Limits {
         processor: Duration::from_secs(5),
-        time: Duration::from_secs(60),
+        time: Helm::LIMITS.time,
         output: 8 * 1024 * 1024,
         memory: 1024 * 1024 * 1024,
     };
