@@ -10,7 +10,7 @@ use std::{
     fmt,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -129,14 +129,13 @@ impl Evaluator {
     }
 
     fn run(&self, chart: &[File], asked: &Template) -> Result<Arc<str>, HelmError> {
-        let start = Instant::now();
+        let mut spent = Duration::ZERO;
         let place = self.helm.lay_out(chart)?;
-        let done = self.helm.template_within(&place, asked, self.limits());
+        let done = self.helm.template_within(&place, asked, self.limits(), &mut spent);
         self.helm.clear(&place);
-        let spent = done.as_ref().map_or_else(|_| start.elapsed(), |(_, processor)| *processor);
         let mut left = lock(&self.left);
         *left = left.saturating_sub(spent);
-        done.map(|(text, _)| text.into())
+        done.map(Arc::from)
     }
 
     fn key(&self, chart: &[File], asked: &Template) -> Option<[u8; 32]> {

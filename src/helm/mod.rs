@@ -140,16 +140,17 @@ impl Helm {
 
     /// Runs `helm template` on a chart that was laid out.
     pub fn template(&self, chart: &Path, asked: &Template) -> Result<String, HelmError> {
-        self.template_within(chart, asked, self.limits).map(|(text, _)| text)
+        self.template_within(chart, asked, self.limits, &mut Duration::default())
     }
 
-    /// Returns with what it prints how long it kept processors busy.
+    /// Says in `spent` how long it kept processors busy; of one that was ended it is all that it may.
     fn template_within(
         &self,
         chart: &Path,
         asked: &Template,
         limits: Limits,
-    ) -> Result<(String, Duration), HelmError> {
+        spent: &mut Duration,
+    ) -> Result<String, HelmError> {
         let program = self.program()?;
         let place = self.place()?;
         let run = place.run().map_err(|e| HelmError::System(format!("no private folder for Helm: {e}")))?;
@@ -166,7 +167,9 @@ impl Helm {
             folder: run.path(),
             limits,
         };
-        let done = process::run(&call).map_err(|e| match e {
+        let done = process::run(&call);
+        *spent = done.as_ref().map_or(limits.processor, |done| done.processor);
+        let done = done.map_err(|e| match e {
             ProcessError::Start { .. } | ProcessError::System(_) => HelmError::System(e.to_string()),
             ProcessError::Time(_) | ProcessError::Left => HelmError::Late(e.to_string()),
             ProcessError::Processor(_) | ProcessError::Output(_) | ProcessError::Memory(_) => {
@@ -181,9 +184,8 @@ impl Helm {
                 None => HelmError::Refused(words),
             });
         }
-        let text = String::from_utf8(done.stdout)
-            .map_err(|_| HelmError::Refused("it printed what is no text".to_owned()))?;
-        Ok((text, done.processor))
+        String::from_utf8(done.stdout)
+            .map_err(|_| HelmError::Refused("it printed what is no text".to_owned()))
     }
 
     fn program(&self) -> Result<&Program, HelmError> {
