@@ -94,7 +94,7 @@ pub fn forecast(
     // Proxies never go ahead of their control plane, wherever that one will be.
     let plane = moves.iter().filter_map(|entry| {
         let pin = of(entry, Stage::Platform).filter(|pin| says_what_runs(pin))?;
-        if entry.new().is_some() { Some(to) } else { edge_of(pin) }
+        if entry.becomes().is_some() { Some(to) } else { edge_of(pin) }
     });
     if plane.min().is_some_and(|plane| plane < to) {
         let reason =
@@ -213,12 +213,12 @@ impl<'a> Judge<'a> {
     fn follow_locks(&self, moves: &mut [Judged]) {
         let moving: BTreeSet<&RepoPath> = moves
             .iter()
-            .filter(|m| matches!(m.new(), Some(NewText::Fixed(_))))
+            .filter(|m| matches!(m.becomes(), Some(NewText::Fixed(_))))
             .filter_map(|m| self.pin(m.pin))
             .filter(|p| p.kind == PinKind::ChartLock)
             .map(|p| &p.path)
             .collect();
-        for entry in moves.iter_mut().filter(|m| m.new() == Some(&NewText::LockDigest)) {
+        for entry in moves.iter_mut().filter(|m| m.becomes() == Some(&NewText::LockDigest)) {
             if self.pin(entry.pin).is_none_or(|p| !moving.contains(&p.path)) {
                 entry.keep(Reason::UpToDate);
             }

@@ -19,7 +19,7 @@ fn judged_to(build: Build, to: &str, options: &Options) -> Vec<(String, Option<S
     };
     moves
         .into_iter()
-        .map(|m| (inventory.pins[m.pin].path.to_string(), m.new().cloned().map(text), m.reason()))
+        .map(|m| (inventory.pins[m.pin].path.to_string(), m.becomes().cloned().map(text), m.reason()))
         .collect()
 }
 

@@ -246,7 +246,7 @@ impl Options {
 
 impl Judged {
     /// Returns the text that the pin gets.
-    pub fn new(&self) -> Option<&NewText> {
+    pub fn becomes(&self) -> Option<&NewText> {
         match &self.fate {
             Fate::Becomes(new) => Some(new),
             Fate::Stays(_) => None,
@@ -263,7 +263,7 @@ impl Judged {
 
     /// Lets the pin stay where it would move.
     fn keep(&mut self, reason: Reason) {
-        if self.new().is_some() {
+        if self.becomes().is_some() {
             self.fate = Fate::Stays(reason);
         }
     }

@@ -52,11 +52,11 @@ impl PinsReport {
                 ),
                 (Some(_), None | Some(None)) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
                 (Some(_), Some(Some(judged))) => {
-                    let new = match judged.new() {
+                    let new = match judged.becomes() {
                         Some(NewText::Fixed(text) | NewText::Rendered(text)) => Some(text.clone()),
                         Some(NewText::LockDigest | NewText::Gone) | None => None,
                     };
-                    (judged.new().is_some(), new, judged.reason().map(RowReason::Stays))
+                    (judged.becomes().is_some(), new, judged.reason().map(RowReason::Stays))
                 }
             };
             PinRow {

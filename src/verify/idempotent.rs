@@ -20,7 +20,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     };
     let plan = input.plan;
     let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
-    let again = judged.iter().filter(|m| m.new().is_some()).filter_map(|m| after.pins.get(m.pin));
+    let again = judged.iter().filter(|m| m.becomes().is_some()).filter_map(|m| after.pins.get(m.pin));
     // Why these stay is told already; a second run leaves them for the same reason.
     let stay: HashSet<_> = input.staying().map(|(pin, _)| (pin.key(), pin.value.as_str())).collect();
     let mut findings: Vec<Finding> = again
