@@ -69,9 +69,8 @@ fn throughput(work: &str, files: &Files) -> Row {
 
 fn plan(inventory: &Inventory) -> Plan {
     let to = "edge-26.8.3";
-    let moves = (0..inventory.pins.len())
-        .map(|pin| Move { pin, new: Some(NewText::Fixed(to.to_owned())), reason: None })
-        .collect();
+    let moves =
+        (0..inventory.pins.len()).map(|pin| Move { pin, new: NewText::Fixed(to.to_owned()) }).collect();
     Plan {
         target: "default".to_owned(),
         stage: Stage::DataPlane,

@@ -81,7 +81,7 @@ fn plan(moves: Vec<NewText>) -> Plan {
         hop_towards: None,
         undoes: None,
         published: None,
-        moves: moves.into_iter().enumerate().map(|(pin, new)| Move { pin, new: new }).collect(),
+        moves: moves.into_iter().enumerate().map(|(pin, new)| Move { pin, new }).collect(),
         stays: Vec::new(),
         fingerprint: String::new(),
         inputs: String::new(),
