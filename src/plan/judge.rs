@@ -1,6 +1,6 @@
 //! Step 6, plan: what becomes of each pin.
 //!
-//! In: an inventory, a target and a release. Out: one [`Move`] for each pin of the target. Works without a
+//! In: an inventory, a target and a release. Out: one [`Judged`] for each pin of the target. Works without a
 //! catalog too, for `uplinker pins PATH --to X`. It does not choose the release and does not edit.
 
 use std::collections::{BTreeMap, BTreeSet};
