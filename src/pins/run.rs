@@ -84,8 +84,8 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let mut inventory =
         Inventory { skipped: screened.skipped, irrelevant: screened.irrelevant, ..Inventory::default() };
     inventory.skipped.extend(odd_names(tree));
-    // Without a file that names a release or Linkerd there is nothing to tie together.
-    if !screened.hits.iter().any(|h| h.named) {
+    // Where nothing names Linkerd, what looks like a release is of something else.
+    if !screened.hits.iter().any(|hit| hit.linkerd || hit.marked) {
         return Ok(inventory);
     }
     let corpus = Corpus::new(tree, options);
@@ -347,7 +347,7 @@ fn asked_for(context: &Context<'_>, paths: &BTreeSet<RepoPath>, told: &[Skipped]
     let mut result = FileResult::default();
     for entry in paths.iter().filter(|p| !told.contains(p)).filter_map(|p| context.corpus.entry(p.as_str())) {
         if let Err(unread) = context.corpus.open(entry) {
-            let hit = Hit { entry: 0, named: true, linkerd: true };
+            let hit = Hit { entry: 0, named: true, linkerd: true, marked: false };
             unreadable(context, entry, &hit, unread, &mut result);
         }
     }

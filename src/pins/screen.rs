@@ -19,6 +19,8 @@ pub(super) struct Hit {
     pub named: bool,
     /// Whether the bytes name Linkerd.
     pub linkerd: bool,
+    /// Whether they hold a marker.
+    pub marked: bool,
 }
 
 /// What the screen leaves.
@@ -39,6 +41,8 @@ struct Content {
     size: u32,
     /// They name Linkerd.
     linkerd: bool,
+    /// They hold a marker.
+    marked: bool,
     /// They name Linkerd, a release, or a marker.
     named: bool,
     /// They are of interest.
@@ -216,9 +220,9 @@ impl Needles {
         if content.sealed {
             return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
         }
-        let Content { size, linkerd, named, ties, .. } = content;
+        let Content { size, linkerd, marked, named, ties, .. } = content;
         Ok(match ties || is_kustomization(entry.path.name()) {
-            true => Seen::Hit(Hit { entry: at, named, linkerd }, size),
+            true => Seen::Hit(Hit { entry: at, named, linkerd, marked }, size),
             false => Seen::Irrelevant(entry.id),
         })
     }
@@ -226,10 +230,11 @@ impl Needles {
     fn judge(&self, bytes: &[u8]) -> Content {
         let linkerd =
             self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
-        let named = linkerd || self.names_a_release(bytes) || self.marker.find(bytes).is_some();
+        let marked = self.marker.find(bytes).is_some();
+        let named = linkerd || marked || self.names_a_release(bytes);
         let ties = named || self.flux.find(bytes).is_some() || self.argo.find(bytes).is_some();
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        Content { size, linkerd, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
+        Content { size, linkerd, marked, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
     }
 
     fn names_a_release(&self, bytes: &[u8]) -> bool {

@@ -105,7 +105,7 @@ impl<'f> Builder<'f> {
     ) {
         for entry in entries {
             if !self.spend(here, 1) {
-                return;
+                break;
             }
             let path = text_of(Some(entry));
             if is_remote(&path) {
@@ -128,6 +128,8 @@ impl<'f> Builder<'f> {
                 None => layer.outside = true,
             }
         }
+        // Once for all of them: nothing changes what they are known by before the last one is there.
+        self.apart(here, &layer.resources);
     }
 
     fn take_file(&mut self, here: &Here, path: Option<String>, documents: &[Value], layer: &mut Layer) {
@@ -150,7 +152,6 @@ impl<'f> Builder<'f> {
     fn join(&mut self, here: &Here, layer: &mut Layer, inner: Layer) {
         if self.spend(here, inner.resources.len()) {
             layer.resources.extend(inner.resources);
-            self.apart(here, &layer.resources);
         }
         layer.config.merge(&inner.config);
         variables::merge(&mut layer.variables, &inner.variables);

@@ -321,3 +321,23 @@ fn odd_input_is_no_panic() {
         assert!(found.objects.len() <= 1, "{text}");
     }
 }
+
+#[test]
+fn a_folder_of_very_many_files_is_built_in_the_time_that_reading_them_takes() {
+    let paths: Vec<String> = (0..3_000).map(|n| format!("{n}.yaml")).collect();
+    let text = |n: usize| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{}}}\n", n % 2_999);
+    let texts: Vec<String> = (0..paths.len()).map(text).collect();
+    let kustomization = format!("resources: [{}]\n", paths.join(", "));
+    let mut all: Vec<(&str, &str)> =
+        paths.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
+    all.push(("kustomization.yaml", &kustomization));
+    let tree = files(&all);
+    let begin = std::time::Instant::now();
+    paths.iter().for_each(|path| drop(tree.documents(path)));
+    let read = begin.elapsed();
+    let begin = std::time::Instant::now();
+    let build = build(&tree, "");
+    assert!(begin.elapsed() < read * 8, "reading took {read:?}, building {:?}", begin.elapsed());
+    let twice = About::Twice("ConfigMap c0".to_owned());
+    assert_eq!(build.notes.iter().map(|note| &note.about).collect::<Vec<_>>(), [&twice]);
+}
