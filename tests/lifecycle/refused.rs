@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{FORGE, play::*};
+use super::{FORGE, play::*, standing::clusters};
 use crate::support::{github::Merge, scene::REPO};
 
 const CONFIG: &str = "version: 1\ndataPlane: {pins: ignore}\ntargets:\n  - {name: production, paths: [production]}\n  \
@@ -73,11 +73,7 @@ fn what_somebody_said_no_to_is_not_due() {
 #[test]
 fn thirty_targets_whose_releases_are_due_or_declined_cost_little_more_than_a_request() {
     const TARGETS: usize = 30;
-    let mut files: Vec<_> = (0..TARGETS).flat_map(|n| cluster(&format!("c{n}/"), 2)).collect();
-    let targets: String = (0..TARGETS).map(|n| format!("  - name: c{n}\n    paths: [c{n}]\n")).collect();
-    let config = format!("version: 1\ndataPlane:\n  pins: ignore\ntargets:\n{targets}");
-    files.push(("uplinker.yaml".to_owned(), config));
-    let play = Play::with(&files);
+    let play = clusters(TARGETS);
     let cheap = |asked: &[String], most: usize| {
         // Who closed one is two requests elsewhere.
         assert!(is_elsewhere() || asked.len() <= most, "{asked:#?}");

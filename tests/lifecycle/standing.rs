@@ -64,25 +64,30 @@ fn each_stage_of_each_target_has_a_row_with_what_comes_next() {
     page.prints(&["| target | stage | release | since | behind | next |", "in [#2](http://"]);
 }
 
-#[test]
-fn thirty_targets_cost_no_more_than_a_request_for_each_pull_request() {
-    const TARGETS: u64 = 30;
-    let mut files: Vec<_> = (0..TARGETS).flat_map(|n| cluster(&format!("c{n}/"), 2)).collect();
-    let targets: String = (0..TARGETS).map(|n| format!("  - name: c{n}\n    paths: [c{n}]\n")).collect();
+/// Clusters `c0`, `c1` and so on, each a target of its own, whose proxies are left alone.
+pub(super) fn clusters(number: usize) -> Play {
+    let mut files: Vec<_> = (0..number).flat_map(|n| cluster(&format!("c{n}/"), 2)).collect();
+    let targets: String = (0..number).map(|n| format!("  - name: c{n}\n    paths: [c{n}]\n")).collect();
     let config = format!("version: 1\ndataPlane:\n  pins: ignore\ntargets:\n{targets}");
     files.push(("uplinker.yaml".to_owned(), config));
-    let play = Play::with(&files);
+    Play::with(&files)
+}
+
+#[test]
+fn thirty_targets_cost_no_more_than_a_request_for_each_pull_request() {
+    const TARGETS: usize = 30;
+    let play = clusters(TARGETS);
     play.run().exits(0);
     let status = || {
         let pass = play.pass(play.scene.command("status").args(["--format", "json"])).exits(0);
         let asked = pass.asked.iter().filter(|line| line.contains("/api/")).count();
-        assert!(asked <= TARGETS as usize, "{:#?}", pass.asked);
+        assert!(asked <= TARGETS, "{:#?}", pass.asked);
         pass.done.json()
     };
     let open = status();
     let last = row(&open, "c29", "platform");
     assert_eq!(last["pull_request"]["release"], "edge-26.8.3", "{open}");
-    for number in 1..=TARGETS {
+    for number in 1..=TARGETS as u64 {
         play.scene.github.merge(REPO, number, Merge::Squash, "ada", true);
     }
     let merged = status();
@@ -153,8 +158,8 @@ fn proxies_say_since_when_and_which_is_the_oldest_though_they_are_left_as_they_a
     }
 }
 
-#[test]
-fn the_overview_says_what_was_declined() {
+/// Staging and production with an overview, after a run.
+fn with_overview() -> Play {
     let config = format!("{CONFIG}overview: issue\ndataPlane:\n  pins: ignore\n");
     let mut files = cluster("staging/", 2);
     files.extend(cluster("production/", 2));
@@ -162,6 +167,12 @@ fn the_overview_says_what_was_declined() {
     let play = Play::with(&files);
     play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
     play.run().exits(0);
+    play
+}
+
+#[test]
+fn the_overview_says_what_was_declined() {
+    let play = with_overview();
     play.scene.github.close(REPO, 1, "ada");
     play.run().exits(0);
     let issue = overview(&play).unwrap();
@@ -180,13 +191,7 @@ fn overview(play: &Play) -> Option<Issue> {
 
 #[test]
 fn one_issue_shows_where_everything_stands_and_is_closed_while_all_is_current() {
-    let config = format!("{CONFIG}overview: issue\ndataPlane:\n  pins: ignore\n");
-    let mut files = cluster("staging/", 2);
-    files.extend(cluster("production/", 2));
-    files.push(("uplinker.yaml".to_owned(), config));
-    let play = Play::with(&files);
-    play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
-    play.run().exits(0);
+    let play = with_overview();
     let issue = overview(&play).unwrap();
     assert!(issue.open && issue.labels == ["linkerd: overview"], "{issue:#?}");
     for text in
