@@ -14,7 +14,7 @@ fn scanned(files: &[(&str, &str)]) -> Inventory {
 /// What is said of each place: path and line, the text, and the reason or that it moves.
 fn told(inventory: &Inventory) -> Vec<String> {
     let fate = |reason: Option<Reason>| reason.map_or("moves".to_owned(), |reason| format!("{reason:?}"));
-    let pins = inventory.pins.iter();
+    let pins = inventory.pins();
     pins.map(|p| format!("{}:{} {} {}", p.path, p.site.line, p.value, fate(p.stays))).collect()
 }
 

@@ -43,19 +43,14 @@ fn round(tree: &dyn Tree, stage: Stage) -> Option<Round> {
         options: &options,
     };
     let plan = plan(&request).ok().flatten()?;
-    let outcome = apply(&plan, &inventory, tree);
+    let outcome = apply(&plan, tree);
     Some(Round { inventory, plan, outcome })
 }
 
 /// Checks that lines differ only where a pin of the plan stands, and there only by that pin.
 fn changes_only_pins(round: &Round, changes: &ChangeSet) -> Result<(), String> {
-    let planned: BTreeSet<(&str, usize)> = round
-        .plan
-        .moves
-        .iter()
-        .map(|m| &round.inventory.pins[m.pin])
-        .map(|p| (p.path.as_str(), p.site.line))
-        .collect();
+    let planned: BTreeSet<(&str, usize)> =
+        round.plan.moves.iter().map(|m| &m.pin).map(|p| (p.path.as_str(), p.site.line)).collect();
     for file in &changes.files {
         let after = file.after.as_deref().ok_or("a file was removed")?;
         let lines =
@@ -87,7 +82,7 @@ fn rounds(tree: &MemoryTree, name: &str, strict: bool) -> Result<(), String> {
         changes_only_pins(&first, changes).map_err(|e| format!("{name}: {e}"))?;
         let after = Overlay::new(tree, changes);
         if let Some(second) = round(&after, stage) {
-            let again = second.plan.moves.iter().map(|m| &second.inventory.pins[m.pin]);
+            let again = second.plan.moves.iter().map(|m| &m.pin);
             let again: Vec<String> =
                 again.map(|p| format!("{}:{} {:?} {}", p.path, p.site.line, p.kind, p.value)).collect();
             return Err(format!("{name}: a second round moves {again:?}"));

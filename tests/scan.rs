@@ -23,8 +23,7 @@ pub fn repositories() -> Vec<PathBuf> {
 
 fn described(inventory: &Inventory) -> Value {
     let pins: Vec<Value> = inventory
-        .pins
-        .iter()
+        .pins()
         .filter(|p| p.kind != PinKind::Other)
         .map(|p| {
             let place = format!("{}:{}:{}", p.path, p.site.line, p.site.column);
@@ -116,7 +115,7 @@ fn every_span_holds_the_value_that_is_replaced() {
     for repository in repositories() {
         let tree = MemoryTree::read(&repository.join("before"));
         let inventory = scan(&tree, &ScanOptions::default()).unwrap();
-        for pin in inventory.pins.iter().filter(|p| p.stays.is_none()) {
+        for pin in inventory.pins().filter(|p| p.stays.is_none()) {
             let bytes = tree.read(pin.blob).unwrap();
             let text = std::str::from_utf8(&bytes).unwrap();
             assert_eq!(&text[pin.site.span.clone()], pin.value, "{}:{}", pin.path, pin.site.line);

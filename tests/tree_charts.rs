@@ -41,7 +41,7 @@ fn scanned(tree: &MemoryTree, helm: Option<Arc<dyn Evaluate>>) -> Inventory {
 }
 
 fn pins(inventory: &Inventory) -> Vec<Value> {
-    let pins = inventory.pins.iter().filter(|p| p.kind != PinKind::Other);
+    let pins = inventory.pins().filter(|p| p.kind != PinKind::Other);
     pins.map(|p| {
         let place = format!("{}:{}:{}", p.path, p.site.line, p.site.column);
         let fate = p.stays.map_or(json!("moves"), |reason| json!(reason));
@@ -55,7 +55,7 @@ fn pins(inventory: &Inventory) -> Vec<Value> {
 
 /// Says where there are pins: path and line.
 fn places(inventory: &Inventory) -> Vec<String> {
-    let pins = inventory.pins.iter().filter(|p| p.kind != PinKind::Other);
+    let pins = inventory.pins().filter(|p| p.kind != PinKind::Other);
     pins.map(|p| format!("{}:{}", p.path, p.site.line)).collect()
 }
 
@@ -85,7 +85,7 @@ fn values_and_literals_are_pins_of_what_reads_them() {
 fn moves(tree: &MemoryTree, inventory: &Inventory, place: &str) -> bool {
     let (file, column) = place.rsplit_once(':').unwrap();
     let column: usize = column.parse().unwrap();
-    inventory.pins.iter().any(|pin| {
+    inventory.pins().any(|pin| {
         let is_there = format!("{}:{}", pin.path, pin.site.line) == file;
         if pin.kind == PinKind::Other || pin.stays.is_some() || !is_there {
             return false;
@@ -114,7 +114,7 @@ fn moved(tree: &MemoryTree, inventory: &Inventory) -> MemoryTree {
     let mut moved = MemoryTree::default();
     for entry in tree.entries() {
         let mut text = String::from_utf8(tree.read(entry.id).unwrap()).unwrap();
-        let here = inventory.pins.iter().filter(|p| p.path == entry.path && p.stays.is_none());
+        let here = inventory.pins().filter(|p| p.path == entry.path && p.stays.is_none());
         let mut spans: Vec<_> = here.map(|pin| pin.site.span.clone()).collect();
         spans.sort_by_key(|span| span.start);
         for span in spans.into_iter().rev() {
@@ -159,7 +159,7 @@ fn moves_what_helm_reads(repository: &Path, helm: &Arc<dyn Evaluate>, and_after:
     let moved = moved(&tree, &before);
     let after = scanned(&moved, Some(helm.clone()));
     assert_eq!(wrong(&moved, &after, &expected), [""; 0], "{} after the move", repository.display());
-    let old = after.pins.iter().filter(|pin| pin.kind != PinKind::Other && pin.stays.is_none());
+    let old = after.pins().filter(|pin| pin.kind != PinKind::Other && pin.stays.is_none());
     let old: Vec<_> = old.filter(|pin| !pin.value.ends_with("26.8.3")).collect();
     assert!(old.is_empty(), "{}: {old:?}", repository.display());
 }

@@ -108,7 +108,7 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
         sources: &[],
     };
     let plan = plan::plan(&request).expect("a plan").expect("something to do");
-    let changes = edit::apply(&plan, &inventory, &tree).expect("edits");
+    let changes = edit::apply(&plan, &tree).expect("edits");
     let after = read(&Overlay::new(&tree, &changes));
     let uses = (&inventory.facts.uses, &after.facts.uses);
     let cluster = semver::Version::new(1, 33, 0);

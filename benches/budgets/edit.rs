@@ -55,7 +55,7 @@ fn throughput(work: &str, files: &Files) -> Row {
     let bytes: usize = files.contents.iter().map(Vec::len).sum();
     let rate = |_| {
         let start = measure::processor_time();
-        let changes = edit::apply(&plan, &inventory, files).expect("edits");
+        let changes = edit::apply(&plan, files).expect("edits");
         assert_eq!(changes.files.len(), files.entries.len(), "changed files");
         bytes as f64 / (measure::processor_time() - start)
     };
@@ -69,8 +69,8 @@ fn throughput(work: &str, files: &Files) -> Row {
 
 fn plan(inventory: &Inventory) -> Plan {
     let to = "edge-26.8.3";
-    let moves =
-        (0..inventory.pins.len()).map(|pin| Move { pin, new: NewText::Fixed(to.to_owned()) }).collect();
+    let new = || NewText::Fixed(to.to_owned());
+    let moves = inventory.pins.iter().map(|pin| Move { pin: pin.clone(), new: new() }).collect();
     Plan {
         target: "default".to_owned(),
         stage: Stage::DataPlane,

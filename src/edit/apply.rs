@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{EditError, NewEntry, Refusal, Replacement, chart_lock, insert_all, replace_all};
 use crate::repo::{ChangeSet, FileChange};
 use crate::{
-    pins::{Form, Inventory, Pin},
+    pins::{Form, Pin},
     plan::{Move, NewText, Plan},
     repo::{Entry, Mode, RepoPath, Tree},
     yaml::Route,
@@ -28,8 +28,8 @@ struct Before<'a> {
 }
 
 /// Makes all moves of a plan, or none.
-pub fn apply(plan: &Plan, inventory: &Inventory, tree: &dyn Tree) -> Result<ChangeSet, EditError> {
-    let moves = by_file(plan, inventory)?;
+pub fn apply(plan: &Plan, tree: &dyn Tree) -> Result<ChangeSet, EditError> {
+    let moves = by_file(plan)?;
     let mut files = BTreeMap::new();
     for (path, moves) in moves.iter().filter(|(_, m)| m.digests.is_empty()) {
         let before = read(tree, path)?;
@@ -59,13 +59,9 @@ pub fn apply(plan: &Plan, inventory: &Inventory, tree: &dyn Tree) -> Result<Chan
     Ok(ChangeSet { files: changed.map(change).collect() })
 }
 
-fn by_file<'a>(
-    plan: &Plan,
-    inventory: &'a Inventory,
-) -> Result<BTreeMap<&'a RepoPath, FileMoves<'a>>, EditError> {
+fn by_file(plan: &Plan) -> Result<BTreeMap<&RepoPath, FileMoves<'_>>, EditError> {
     let mut files: BTreeMap<_, FileMoves<'_>> = BTreeMap::new();
     for Move { pin, new } in &plan.moves {
-        let pin = inventory.pins.get(*pin).ok_or_else(|| EditError::whole(Refusal::NoSuchFile))?;
         let moves = files.entry(&pin.path).or_default();
         match new {
             NewText::LockDigest => moves.digests.push(pin),

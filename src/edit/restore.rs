@@ -104,9 +104,9 @@ impl Restoring<'_> {
 
     /// Puts the old text of each pin into the text of now, where the change was nothing but that.
     fn by_pin(&self, path: &RepoPath, [before, after, now]: [&str; 3]) -> Option<Vec<u8>> {
-        let then: HashMap<PinKey<'_>, &Pin> = self.then.pins.iter().map(|pin| (pin.key(), pin)).collect();
+        let then: HashMap<PinKey<'_>, &Pin> = self.then.pins().map(|pin| (pin.key(), pin)).collect();
         let (mut of_then, mut of_now) = (Vec::new(), Vec::new());
-        for (pin, new) in self.plan.moving(self.inventory).filter(|(pin, _)| pin.path == *path) {
+        for (pin, new) in self.plan.moving().filter(|(pin, _)| pin.path == *path) {
             let NewText::Fixed(new) = new else { continue };
             let old = then.get(&pin.key()).filter(|old| old.value == pin.value)?;
             let to_old =

@@ -197,7 +197,7 @@ impl Turn {
 impl Content {
     /// Gathers what a body says.
     pub fn of(material: &Material<'_>) -> Self {
-        let Material { plan, inventory, findings, .. } = *material;
+        let Material { plan, findings, .. } = *material;
         let of = |severity| findings.iter().filter(move |f| f.severity == severity);
         let elsewhere = |f: &&Finding| {
             cluster::tells(f, material) || next::tells(f.check) || upstream::tells(f, material)
@@ -215,11 +215,11 @@ impl Content {
             undoes: plan.undoes.as_ref().map(TakenBack::of),
             pins: plan.moves.len(),
             verdict: Verdict::default(),
-            rows: moves::rows(plan, inventory),
+            rows: moves::rows(plan),
             blocks: of(Severity::Block).map(statement).collect(),
             warnings: of(Severity::Warn).map(statement).collect(),
             infos: of(Severity::Info).filter(|f| !elsewhere(f)).map(statement).collect(),
-            stays: moves::stays(plan, inventory),
+            stays: moves::stays(plan),
             cluster: Cluster::of(material),
             upstream: Upstream::of(material),
             next: Next::of(material),

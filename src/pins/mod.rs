@@ -106,7 +106,7 @@ impl Default for ScanOptions {
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     /// The pins, ordered by path, then position.
-    pub pins: Vec<Pin>,
+    pub pins: Vec<Arc<Pin>>,
     /// Files that mention Linkerd and were not read, and shapes that are not moved yet.
     pub skipped: Vec<Skipped>,
     /// What the checks of a later step need to know of the repository.
@@ -386,6 +386,11 @@ pub struct Generator {
 // === impl Inventory ===
 
 impl Inventory {
+    /// Returns the pins, ordered by path, then position.
+    pub fn pins(&self) -> impl Iterator<Item = &Pin> + Clone {
+        self.pins.iter().map(AsRef::as_ref)
+    }
+
     /// Takes over the installations that another scan found, of the same repository before an edit: an edit moves
     /// releases, and no pin from one installation to another.
     pub fn take_installations(&mut self, before: &Self) {
@@ -402,7 +407,8 @@ impl Inventory {
             let same = old.len() == own.len();
             for (n, pin) in own.iter_mut().enumerate() {
                 let there = old.get(n).filter(|_| same);
-                pin.installations = there.map_or_else(|| all.clone(), |old| old.installations.clone());
+                Arc::make_mut(pin).installations =
+                    there.map_or_else(|| all.clone(), |old| old.installations.clone());
             }
         }
     }

@@ -3,7 +3,10 @@
 //! In: a tree and options. Out: the [`Inventory`]. The files are screened, indexed, then read shape by shape; variables
 //! that pins read are traced last. Owns no rule of any shape.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
 
 use crate::{
     deploy::TreeFiles,
@@ -144,18 +147,20 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.rendered = std::mem::take(&mut found.rendered);
     inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
     inventory.facts.rendered.sort();
-    (inventory.pins, inventory.facts.deployments) = found.into_pins();
-    for pin in inventory.pins.iter_mut().filter(|pin| is_put_by(&pin.path)) {
+    let (mut pins, deployments) = found.into_pins();
+    inventory.facts.deployments = deployments;
+    for pin in pins.iter_mut().filter(|pin| is_put_by(&pin.path)) {
         if context.layout.appliers(&pin.path).is_empty() {
             pin.stays.get_or_insert(Reason::NotDeployed);
         }
     }
     if options.installations {
-        beyond.take(&installed::name(&context, &mut inventory.pins, &mut inventory.facts));
+        beyond.take(&installed::name(&context, &mut pins, &mut inventory.facts));
     }
     inventory.skipped.extend(beyond.skipped());
     let appliers = appliers(&context, &inventory.facts);
-    let rivals = rivals::find(&corpus, &inventory.pins);
+    let rivals = rivals::find(&corpus, &pins);
+    inventory.pins = pins.into_iter().map(Arc::new).collect();
     inventory.facts = Facts { appliers, rivals, ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
     corpus.failure().map_or(Ok(inventory), Err)

@@ -19,7 +19,7 @@ use url::Url;
 use crate::{
     explain::{Basis, Search},
     linkerd::EdgeVersion,
-    pins::{ChartUse, Pin, PinKind, Root, Site, is_kustomization},
+    pins::{ChartUse, Inventory, Pin, PinKind, Root, Site, is_kustomization},
     pipeline::{Operator, case::Case},
     plan::{self, Served, Target},
     policy::Promoted,
@@ -77,7 +77,7 @@ impl<'a> Origin<'a> {
         index.as_deref().map(address).hash(&mut hash);
         mirrors.iter().map(|mirror| address(mirror)).collect::<BTreeSet<_>>().hash(&mut hash);
         (&target.target.name, stage, to, hop_towards, promoted).hash(&mut hash);
-        pins(&survey.inventory.pins, &target.target, &mut hash);
+        pins(&survey.inventory, &target.target, &mut hash);
         (survey.targets.len() > 1).hash(&mut hash);
         (&survey.inventory.skipped, &survey.inventory.facts).hash(&mut hash);
         releases(question, &mut hash);
@@ -110,8 +110,8 @@ impl<'a> Origin<'a> {
 
 /// Hashes what is said of pins. Where in its file a pin is counts for an edit alone, and the files of those are hashed
 /// whole: a file may change around a pin that stays.
-fn pins(pins: &[Pin], target: &Target, hash: &mut Sha) {
-    for pin in pins {
+fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
+    for pin in inventory.pins() {
         let Pin {
             path,
             blob: _,
@@ -146,7 +146,7 @@ fn releases(question: &Question<'_>, hash: &mut Sha) {
     let Question { case: Case { survey, .. }, to, hop_towards, .. } = *question;
     let (catalog, inventory) = (survey.catalog, &survey.inventory);
     (&catalog.knowledge, catalog.feed("releases")).hash(hash);
-    let pins = || inventory.pins.iter().filter(|pin| pin.chart.is_some() || pin.version.is_some());
+    let pins = || inventory.pins().filter(|pin| pin.chart.is_some() || pin.version.is_some());
     let named = pins().filter_map(plan::edge_of).chain(survey.config().data_plane.control_plane);
     let named: BTreeSet<EdgeVersion> =
         named.chain([to]).chain(hop_towards.map(|(version, _)| version)).collect();
@@ -180,12 +180,12 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
     let Case { survey, target, stage } = question.case;
     let (config, facts) = (survey.config(), &survey.inventory.facts);
     let covers = |path: &RepoPath| target.target.covers(path);
-    let edited = survey.inventory.pins.iter().filter(|pin| pin.stage == stage && covers(&pin.path));
+    let edited = survey.inventory.pins().filter(|pin| pin.stage == stage && covers(&pin.path));
     let is_chart = |pin: &&Pin| matches!(pin.kind, PinKind::ChartDependency | PinKind::ChartLock);
-    let beside = survey.inventory.pins.iter().filter(is_chart).filter(|pin| covers(&pin.path));
+    let beside = survey.inventory.pins().filter(is_chart).filter(|pin| covers(&pin.path));
     let charts: BTreeSet<String> = beside.map(|pin| below(pin.path.folder(), "charts/")).collect();
     let pinned =
-        edited.clone().filter(|pin| pin.stays.is_none()).chain(survey.inventory.pins.iter().filter(is_chart));
+        edited.clone().filter(|pin| pin.stays.is_none()).chain(survey.inventory.pins().filter(is_chart));
     let of_uses = facts.uses.iter().filter(|found| of_use(found).any(covers)).flat_map(of_use);
     let rendered = || facts.rendered.iter().map(|file| &file.path).filter(|path| covers(path));
     // Of what is not read, the line that names a release is quoted.

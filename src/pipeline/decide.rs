@@ -32,7 +32,7 @@ impl Case<'_> {
     fn pins(&self) -> impl Iterator<Item = &Pin> {
         let Self { survey, target, stage } = *self;
         let mine = move |p: &&Pin| p.stage == stage && p.kind != PinKind::Other && target.target.has(p);
-        survey.inventory.pins.iter().filter(mine)
+        survey.inventory.pins().filter(mine)
     }
 
     /// Says why every pin stays, whatever the release is; none where one may move.

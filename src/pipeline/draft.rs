@@ -166,12 +166,8 @@ impl Drafting<'_> {
             draft: wanted.draft,
             content: Box::new(content),
         };
-        let mut charts: Vec<String> = plan
-            .moves
-            .iter()
-            .filter_map(|m| inventory.pins.get(m.pin))
-            .flat_map(|pin| pin.charts().map(str::to_owned))
-            .collect();
+        let mut charts: Vec<String> =
+            plan.moves.iter().flat_map(|moved| moved.pin.charts().map(str::to_owned)).collect();
         charts.sort_unstable();
         charts.dedup();
         let draft = self.case.without_proposal(StageDecision::Propose(Box::new(plan)));
@@ -182,7 +178,7 @@ impl Drafting<'_> {
     /// Returns what the text was made from; nothing where something else had a part in it.
     fn basis(&self, planned_on: &Inventory, plan: String, blocked: bool) -> Option<Basis> {
         let searches = self.tree.searches().filter(|_| self.renderer.is_lasting())?;
-        let pins = self.case.survey.inventory.pins.iter().zip(&planned_on.pins).enumerate();
+        let pins = self.case.survey.inventory.pins().zip(planned_on.pins()).enumerate();
         let found = |(pin, (before, after)): (usize, (&Pin, &Pin))| {
             let same = (before.stays, before.version) == (after.stays, after.version);
             (!same).then_some(FoundOut { pin, stays: after.stays, version: after.version })

@@ -358,7 +358,7 @@ fn pins<'i>(
     inventory: &'i Inventory,
 ) -> impl Iterator<Item = &'i Pin> {
     let says = move |p: &&Pin| p.is_of(CONTROL_PLANE) && plan::edge_of(p) == Some(release);
-    let all: Vec<&Pin> = inventory.pins.iter().filter(says).collect();
+    let all: Vec<&Pin> = inventory.pins().filter(says).collect();
     let own: Vec<&Pin> = all.iter().copied().filter(|p| target.whole_has(p)).collect();
     if own.is_empty() { all } else { own }.into_iter()
 }

@@ -63,7 +63,7 @@ fn members<'a>(survey: &'a Survey<'_>, group: &str) -> Vec<&'a TargetConfig> {
         let counts = |pin: &Pin| {
             pin.stage == Stage::Platform && pin.kind != PinKind::Other && pin.stays != Some(Reason::Channel)
         };
-        survey.inventory.pins.iter().any(|pin| counts(pin) && target.target.has(pin))
+        survey.inventory.pins().any(|pin| counts(pin) && target.target.has(pin))
     };
     let running: Vec<&TargetConfig> = all.iter().copied().filter(runs).collect();
     if running.is_empty() { all } else { running }
@@ -89,7 +89,7 @@ pub(super) fn waves_before(case: Case<'_>) -> Vec<Before> {
 /// Returns the stage of a target that goes first, and that targets after it wait for: its platform where it has one.
 fn leading(survey: &Survey<'_>, target: &Target) -> Stage {
     let counts = |pin: &&Pin| pin.stage == Stage::Platform && pin.kind != PinKind::Other;
-    match survey.inventory.pins.iter().filter(counts).any(|pin| target.whole_has(pin)) {
+    match survey.inventory.pins().filter(counts).any(|pin| target.whole_has(pin)) {
         true => Stage::Platform,
         false => Stage::DataPlane,
     }
@@ -144,7 +144,7 @@ pub(super) fn at(survey: &Survey<'_>, target: &TargetConfig, soak: SignedDuratio
 pub(super) fn was(inventory: &Inventory, target: &Target, stage: Stage, options: &plan::Options) -> Was {
     let needs = plan::needs(inventory, target, stage, options);
     let mine = |pin: &&Pin| pin.stage == stage && pin.kind != PinKind::Other && target.has(pin);
-    let files: BTreeSet<&RepoPath> = inventory.pins.iter().filter(mine).map(|pin| &pin.path).collect();
+    let files: BTreeSet<&RepoPath> = inventory.pins().filter(mine).map(|pin| &pin.path).collect();
     // All of it is at least there; where nothing of it may move, it is where that is held.
     Was { release: needs.lowest.or(needs.highest), files: files.into_iter().cloned().collect() }
 }

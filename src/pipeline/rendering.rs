@@ -1,6 +1,9 @@
 //! What Helm makes of a change: committed manifests made again, and charts that the cluster renders, before and after.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     config::TargetConfig,
@@ -77,7 +80,7 @@ impl<'a> Rendering<'a> {
 
     /// Gives the pins of sets in which no object names a release, as they are after a change, the one that gives them.
     pub fn name_pins(&self, inventory: &mut Inventory, changes: &ChangeSet, to: EdgeVersion) {
-        if inventory.pins.iter().any(is_unnamed) {
+        if inventory.pins().any(is_unnamed) {
             let mine = |file: &&RenderedFile| self.target.target.covers(&file.path);
             let files: Vec<_> = inventory.facts.rendered.iter().filter(mine).cloned().collect();
             let (tree, near) = (Overlay::new(self.tree, changes), Overlay::new(self.survey.tree, changes));
@@ -178,7 +181,7 @@ impl At<'_> {
                 pin.chart.as_ref() == Some(&set.chart) && set.files.iter().any(|f| f.path == pin.path)
             };
             let version = self.sets.iter().find(mine).and_then(|set| set.version.as_deref());
-            pin.version = version.and_then(EdgeVersion::from_chart);
+            Arc::make_mut(pin).version = version.and_then(EdgeVersion::from_chart);
         }
     }
 
@@ -188,7 +191,7 @@ impl At<'_> {
         let rendered = |pin: &&Pin| pin.kind == PinKind::RenderedManifest;
         let place = |pin: &'_ Pin| Some((pin.path.clone(), pin.chart.clone()?));
         let moving: BTreeSet<(RepoPath, String)> = plan
-            .moving(inventory)
+            .moving()
             .filter(|(_, new)| matches!(new, NewText::Rendered(_)))
             .filter_map(|(pin, _)| place(pin))
             .collect();
@@ -196,7 +199,7 @@ impl At<'_> {
             return Regenerated::default();
         }
         let pinned: BTreeSet<(RepoPath, String)> =
-            inventory.pins.iter().filter(rendered).filter_map(place).collect();
+            inventory.pins().filter(rendered).filter_map(place).collect();
         let among = |set: &Committed, places: &BTreeSet<(RepoPath, String)>| {
             set.files.iter().any(|f| places.contains(&(f.path.clone(), set.chart.clone())))
         };

@@ -258,7 +258,7 @@ impl Case<'_> {
             self.stage == Stage::Platform && inventory.facts.rendered.iter().any(|file| made(&file.path))
         };
         let covers = self.target.target.covers(path);
-        inventories.iter().any(|inventory| inventory.pins.iter().any(mine) || covers && beside(inventory))
+        inventories.iter().any(|inventory| inventory.pins().any(mine) || covers && beside(inventory))
     }
 
     /// Returns the platform of the target, or of the one whose wave it is.

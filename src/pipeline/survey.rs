@@ -30,7 +30,7 @@ pub(super) struct Survey<'a> {
     /// The targets.
     pub targets: Vec<TargetConfig>,
     /// The pins in no target, by position.
-    outside: Vec<usize>,
+    outside: Vec<Arc<Pin>>,
     config: &'a Config,
     scanning: ScanOptions,
     /// What was found of older commits.
@@ -189,8 +189,7 @@ impl<'a> Survey<'a> {
 
     /// Counts the pins that could move and are in no target.
     fn orphans(&self) -> Option<String> {
-        let pins = self.outside.iter().filter_map(|n| self.inventory.pins.get(*n));
-        let mut movable = pins.filter(|pin| pin.stays.is_none() && pin.kind != PinKind::Other);
+        let mut movable = self.outside.iter().filter(|pin| pin.stays.is_none() && pin.kind != PinKind::Other);
         let first = &movable.next()?.path;
         Some(match movable.count() {
             0 => format!("1 pin is in no target and stays: {first}"),
@@ -205,7 +204,7 @@ impl<'a> Survey<'a> {
             let mine = |target: &TargetConfig| target.target.wave.as_ref().is_some_and(|w| w.mine == Some(n));
             self.targets.iter().any(mine)
         };
-        let any = self.inventory.pins.iter().any(|pin| pin.stage == Stage::DataPlane);
+        let any = self.inventory.pins().any(|pin| pin.stage == Stage::DataPlane);
         let idle = waves.iter().enumerate().filter(move |(n, _)| any && !has(*n));
         idle.map(|(_, wave)| {
             format!(

@@ -111,7 +111,7 @@ pub(super) fn waves(targets: Vec<TargetConfig>, inventory: &Inventory, waves: &[
             whole.like(Target { name, wave: Some(wave), ..whole.target.clone() })
         };
         let name = |wave: &Wave| format!("{}-{}", whole.target.name, wave.name);
-        let has = |part: &TargetConfig| inventory.pins.iter().any(|pin| part.target.has(pin));
+        let has = |part: &TargetConfig| inventory.pins().any(|pin| part.target.has(pin));
         let parts = waves.iter().enumerate().map(|(n, wave)| part(Some(n), name(wave))).filter(has);
         [part(None, whole.target.name.clone())].into_iter().chain(parts).collect()
     };

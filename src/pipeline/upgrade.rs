@@ -2,13 +2,13 @@
 //!
 //! In: a case, the operator's knowledge, what is on the forge. Out: a draft. What is done already is not made again.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     config::TargetConfig,
     edit,
     linkerd::EdgeVersion,
-    pins::{Inventory, Pin, Reason, Stage},
+    pins::{Pin, Reason, Stage},
     pipeline::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
@@ -170,7 +170,7 @@ impl Case<'_> {
         let UpToDate { pull, basis, branch, held } = kept;
         let mut inventory = survey.inventory.clone();
         for found in &basis.pins {
-            let pin = inventory.pins.get_mut(found.pin)?;
+            let pin = Arc::make_mut(inventory.pins.get_mut(found.pin)?);
             (pin.stays, pin.version) = (found.stays, found.version);
         }
         let (inventory, target, sources) = (&inventory, &target.target, &[]);
@@ -219,7 +219,7 @@ impl Drafting<'_> {
                 Ok(None) => return Applied::Nothing,
                 Err(blocked) => return Applied::Stuck(blocked.to_string()),
             };
-            let mut changes = match edit::apply(&plan, &inventory, self.tree) {
+            let mut changes = match edit::apply(&plan, self.tree) {
                 Ok(changes) => changes,
                 Err(error) => {
                     let place = error.path.as_ref();
@@ -232,7 +232,7 @@ impl Drafting<'_> {
             let made = at.again(&plan, &inventory, &changes);
             // A stage moves whole or not at all: half of it would be ahead of the rest.
             if !made.missing.is_empty() {
-                return Applied::Stuck(waits(&plan, &inventory, &made.missing));
+                return Applied::Stuck(waits(&plan, &made.missing));
             }
             let left = |left: &Left| {
                 let why = left.given_by.as_ref().map_or(Reason::MadeByCli, |_| Reason::GivenByAnother);
@@ -252,7 +252,7 @@ impl Drafting<'_> {
 
 /// Says why a stage waits: of everything that could not be made again why and what to do, then what waits for it. All on
 /// one line, as a verdict is.
-fn waits(plan: &Plan, inventory: &Inventory, missing: &[NotRendered]) -> String {
+fn waits(plan: &Plan, missing: &[NotRendered]) -> String {
     let line = |not: &NotRendered| {
         let line = not.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{} in {}{line}: {}; {}", not.chart, not.path, not.cause, not.cause.hint())
@@ -262,7 +262,7 @@ fn waits(plan: &Plan, inventory: &Inventory, missing: &[NotRendered]) -> String 
     let stuck = |pin: &Pin| {
         missing.iter().any(|not| Some(&not.chart) == pin.chart.as_ref() && not.files.contains(&pin.path))
     };
-    let pins = plan.moving(inventory).map(|(pin, _)| pin).filter(|pin| !stuck(pin));
+    let pins = plan.moving().map(|(pin, _)| pin).filter(|pin| !stuck(pin));
     let waiting: BTreeSet<&str> = pins.map(|pin| pin.chart.as_deref().unwrap_or(pin.path.as_str())).collect();
     if !waiting.is_empty() {
         let names: Vec<&str> = waiting.into_iter().collect();

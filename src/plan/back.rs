@@ -38,25 +38,23 @@ pub struct Undoing<'a> {
 /// Plans the way back; `None` where every pin has the text that it had.
 pub fn back(undoing: Undoing<'_>) -> Option<Plan> {
     let Undoing { inventory, earlier, then, target, stage, to, undone, catalog, options } = undoing;
-    let earlier: HashMap<PinKey<'_>, &Pin> = earlier.pins.iter().map(|pin| (pin.key(), pin)).collect();
-    let then: HashSet<PinKey<'_>> = then.pins.iter().map(Pin::key).collect();
+    let earlier: HashMap<PinKey<'_>, &Pin> = earlier.pins.iter().map(|pin| (pin.key(), &**pin)).collect();
+    let then: HashSet<PinKey<'_>> = then.pins.iter().map(|pin| pin.key()).collect();
     let mine = |pin: &Pin| pin.stage == stage && pin.kind != PinKind::Other && target.has(pin);
-    let all = inventory.pins.iter().enumerate().filter(|(_, pin)| mine(pin));
-    let judged = all.map(|(at, pin)| {
+    let judged = inventory.pins.iter().filter(|pin| mine(pin)).map(|pin| {
         let new = match earlier.get(&pin.key()) {
             // It came since, and stays.
             None if !then.contains(&pin.key()) => None,
             earlier => new_text(pin, earlier.copied()),
         };
         let stays = || Fate::Stays(pin.stays.unwrap_or(Reason::UpToDate));
-        Judged { pin: at, fate: new.map_or_else(stays, Fate::Becomes) }
+        Judged { pin: pin.clone(), fate: new.map_or_else(stays, Fate::Becomes) }
     });
     let (moves, stays) = Judged::part(judged);
     if moves.is_empty() {
         return None;
     }
-    let pins = || moves.iter().filter_map(|moved| inventory.pins.get(moved.pin));
-    let from: BTreeSet<EdgeVersion> = pins().filter_map(edge_of).collect();
+    let from: BTreeSet<EdgeVersion> = moves.iter().filter_map(|moved| edge_of(&moved.pin)).collect();
     let request =
         super::Request { inventory, target, stage, to, hop_towards: None, catalog, options, sources: &[] };
     Some(Plan {

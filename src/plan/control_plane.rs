@@ -71,7 +71,7 @@ pub fn untold_control_plane(inventory: &Inventory, target: &Target) -> Option<St
                 && other.chart == pin.chart
                 && edge_of(other).is_some()
         };
-        pin.kind == PinKind::ChartDependency && inventory.pins.iter().any(lock)
+        pin.kind == PinKind::ChartDependency && inventory.pins().any(lock)
     };
     let is_untold = |pin: &&Pin| {
         let floats = match pin.stays {
@@ -82,7 +82,7 @@ pub fn untold_control_plane(inventory: &Inventory, target: &Target) -> Option<St
         };
         floats && pin.chart.as_deref() == Some(CHART) && target.whole_has(pin) && edge_of(pin).is_none()
     };
-    let pin = inventory.pins.iter().filter(is_untold).find(|pin| !is_locked(pin))?;
+    let pin = inventory.pins().filter(is_untold).find(|pin| !is_locked(pin))?;
     let place = format!("{}:{}", pin.path, pin.site.line);
     Some(if pin.value.is_empty() {
         format!("no version in {place}")
@@ -92,7 +92,7 @@ pub fn untold_control_plane(inventory: &Inventory, target: &Target) -> Option<St
 }
 
 fn named(inventory: &Inventory, counts: impl Fn(&Pin) -> bool) -> Option<ControlPlane> {
-    let pins = inventory.pins.iter().filter(|pin| counts(pin) && says_what_runs(pin));
+    let pins = inventory.pins().filter(|pin| counts(pin) && says_what_runs(pin));
     sum(&pins.filter_map(edge_of).collect::<Vec<_>>())
 }
 

@@ -9,10 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 
 use super::{Move, NewText, Request, Undone};
-use crate::{
-    pins::Pin,
-    repo::{BlobId, RepoPath},
-};
+use crate::repo::{BlobId, RepoPath};
 
 /// The version of our rules. It goes up whenever the same inputs would give another change set.
 pub const RULES_VERSION: u32 = 1;
@@ -35,8 +32,7 @@ pub(super) fn fingerprint(request: &Request<'_>, moves: &[Move]) -> String {
         .add(request.stage.name().as_bytes())
         .add(request.to.to_string().as_bytes())
         .add(inputs(request, moves).as_bytes());
-    let pins = moves.iter().filter_map(|m| request.inventory.pins.get(m.pin));
-    let charts: BTreeSet<&str> = pins.flat_map(Pin::charts).collect();
+    let charts: BTreeSet<&str> = moves.iter().flat_map(|m| m.pin.charts()).collect();
     let release = request.catalog.get(request.to);
     for chart in charts {
         let digest = release.and_then(|r| r.charts.get(chart)).and_then(|c| c.digest.as_deref());
@@ -57,11 +53,10 @@ pub(super) fn back(request: &Request<'_>, moves: &[Move], undone: &Undone) -> St
     hash.finish()
 }
 
-fn files<'a>(request: &Request<'a>, moves: &[Move]) -> BTreeMap<&'a RepoPath, BlobId> {
+fn files<'a>(request: &Request<'a>, moves: &'a [Move]) -> BTreeMap<&'a RepoPath, BlobId> {
     let rendered = moves.iter().any(|m| matches!(m.new, NewText::Rendered(_)));
     let sources = request.sources.iter().filter(|_| rendered).map(|(path, blob)| (path, *blob));
-    let pins = moves.iter().filter_map(|m| request.inventory.pins.get(m.pin));
-    pins.map(|p| (&p.path, p.blob)).chain(sources).collect()
+    moves.iter().map(|m| (&m.pin.path, m.pin.blob)).chain(sources).collect()
 }
 
 #[derive(Default)]
@@ -83,6 +78,8 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
         pins::{Inventory, PinKind, Stage},
@@ -162,10 +159,10 @@ mod tests {
         let catalog = catalog(&["edge-26.8.3"]);
         let mut inventory = build().inventory();
         let first = made(&inventory, &catalog, "edge-26.8.3");
-        let held = inventory.pins.iter().position(|p| p.path.as_str() == "held.yaml").unwrap();
-        inventory.pins[held].blob = BlobId([9; 20]);
+        let held = inventory.pins().position(|p| p.path.as_str() == "held.yaml").unwrap();
+        Arc::make_mut(&mut inventory.pins[held]).blob = BlobId([9; 20]);
         assert_eq!(first.fingerprint, made(&inventory, &catalog, "edge-26.8.3").fingerprint);
-        inventory.pins[0].blob = BlobId([9; 20]);
+        Arc::make_mut(&mut inventory.pins[0]).blob = BlobId([9; 20]);
         let moved = made(&inventory, &catalog, "edge-26.8.3");
         assert!(first.fingerprint != moved.fingerprint && first.inputs != moved.inputs);
     }

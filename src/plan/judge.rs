@@ -3,7 +3,10 @@
 //! In: an inventory, a target and a release. Out: one [`Judged`] for each pin of the target. Works without a
 //! catalog too, for `uplinker pins PATH --to X`. It does not choose the release and does not edit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     Constraint, Fate, Judged, NewText, Options, Proxies, Target,
@@ -22,7 +25,9 @@ use crate::{
 pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
     for pin in inventory.pins.iter_mut().filter(|p| p.version.is_none() && p.form == Form::Chart) {
         let version = pin.charts().find_map(|chart| catalog.edge_of_chart(chart, &pin.value));
-        pin.version = version;
+        if version.is_some() {
+            Arc::make_mut(pin).version = version;
+        }
     }
 }
 
@@ -30,25 +35,28 @@ pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
 /// Where no pin begins on that line, all pins of the file are set aside. Returns whether any pin was still to move;
 /// if none was, planning again would meet the same refusal.
 pub fn set_aside(inventory: &mut Inventory, path: &RepoPath, line: usize) -> bool {
-    let movable = |pin: &&mut Pin| pin.path == *path && pin.stays.is_none();
-    let on_line = inventory.pins.iter_mut().filter(movable).any(|pin| pin.site.line == line);
-    let mut any = false;
-    for pin in inventory.pins.iter_mut().filter(movable).filter(|pin| !on_line || pin.site.line == line) {
-        (pin.stays, any) = (Some(Reason::Uneditable), true);
-    }
-    any
+    let movable = |pin: &Pin| pin.path == *path && pin.stays.is_none();
+    let on_line = inventory.pins.iter().any(|pin| movable(pin) && pin.site.line == line);
+    let mine = |pin: &Pin| movable(pin) && (!on_line || pin.site.line == line);
+    stay(inventory, mine, Reason::Uneditable)
 }
 
 /// Marks the pins in a file of which a chart gives nothing, whatever marks of it are there, with the reason why they stay;
 /// tells whether any was to move.
 pub fn set_aside_own(inventory: &mut Inventory, path: &RepoPath, chart: &str, why: Reason) -> bool {
-    let mine = |pin: &&mut Pin| {
+    let mine = |pin: &Pin| {
         pin.kind == PinKind::RenderedManifest
             && pin.chart.as_deref() == Some(chart)
             && pin.stays.is_none()
             && pin.path == *path
     };
-    inventory.pins.iter_mut().filter(mine).map(|pin| pin.stays = Some(why)).count() > 0
+    stay(inventory, mine, why)
+}
+
+/// Lets pins stay; tells whether there are any.
+fn stay(inventory: &mut Inventory, which: impl Fn(&Pin) -> bool, why: Reason) -> bool {
+    let which = inventory.pins.iter_mut().filter(|pin| which(pin));
+    which.map(|pin| Arc::make_mut(pin).stays = Some(why)).count() > 0
 }
 
 /// Says of each pin of a target what becomes of it if the target goes to `to`, ordered as in the inventory.
@@ -61,12 +69,11 @@ pub fn judge(
     knowledge: &Knowledge,
     options: &Options,
 ) -> Vec<Judged> {
-    let mine: Vec<usize> =
-        inventory.pins.iter().enumerate().filter(|(_, p)| target.has(p)).map(|(n, _)| n).collect();
-    let judge = Judge { inventory, to, knowledge, options };
-    let mut moves: Vec<Judged> = mine.into_iter().map(|pin| judge.one(pin)).collect();
+    let judge = Judge { to, knowledge, options };
+    let mine = inventory.pins.iter().filter(|pin| target.has(pin));
+    let mut moves: Vec<Judged> = mine.map(|pin| judge.one(pin)).collect();
     judge.follow_dependencies(&mut moves);
-    judge.follow_locks(&mut moves);
+    follow_locks(&mut moves);
     moves
 }
 
@@ -87,19 +94,16 @@ pub fn forecast(
     } else {
         wanted.highest.filter(|highest| *highest > to).map(|_| Reason::NewerBeside)
     };
-    let of = |entry: &Judged, stage| inventory.pins.get(entry.pin).filter(|pin| pin.stage == stage);
     if let Some(reason) = kept {
-        moves.iter_mut().filter(|m| of(m, Stage::Platform).is_some()).for_each(|m| m.keep(reason));
+        moves.iter_mut().filter(|m| m.pin.stage == Stage::Platform).for_each(|m| m.keep(reason));
     }
     // Proxies never go ahead of their control plane, wherever that one will be.
-    let plane = moves.iter().filter_map(|entry| {
-        let pin = of(entry, Stage::Platform).filter(|pin| says_what_runs(pin))?;
-        if entry.becomes().is_some() { Some(to) } else { edge_of(pin) }
-    });
+    let plane = moves.iter().filter(|m| m.pin.stage == Stage::Platform && says_what_runs(&m.pin));
+    let plane = plane.filter_map(|m| if m.becomes().is_some() { Some(to) } else { edge_of(&m.pin) });
     if plane.min().is_some_and(|plane| plane < to) {
         let reason =
             kept.filter(|reason| *reason == Reason::RequiredHop).unwrap_or(Reason::ControlPlaneBehind);
-        moves.iter_mut().filter(|m| of(m, Stage::DataPlane).is_some()).for_each(|m| m.keep(reason));
+        moves.iter_mut().filter(|m| m.pin.stage == Stage::DataPlane).for_each(|m| m.keep(reason));
     }
     moves
 }
@@ -115,7 +119,6 @@ fn fixed(pin: &Pin, whole: String) -> Result<NewText, Reason> {
 }
 
 struct Judge<'a> {
-    inventory: &'a Inventory,
     to: EdgeVersion,
     knowledge: &'a Knowledge,
     options: &'a Options,
@@ -123,10 +126,9 @@ struct Judge<'a> {
 
 // === impl Judge ===
 
-impl<'a> Judge<'a> {
-    fn one(&self, position: usize) -> Judged {
-        let verdict = self.pin(position).ok_or(Reason::Uneditable).and_then(|pin| self.verdict(pin));
-        Judged { pin: position, fate: verdict.map_or_else(Fate::Stays, Fate::Becomes) }
+impl Judge<'_> {
+    fn one(&self, pin: &Arc<Pin>) -> Judged {
+        Judged { pin: pin.clone(), fate: self.verdict(pin).map_or_else(Fate::Stays, Fate::Becomes) }
     }
 
     fn verdict(&self, pin: &Pin) -> Result<NewText, Reason> {
@@ -175,25 +177,34 @@ impl<'a> Judge<'a> {
     /// A locked version stays inside what `Chart.yaml` asks for: where the dependency is held, or its range does not
     /// take the release, Helm would call the lock out of date.
     fn follow_dependencies(&self, moves: &mut [Judged]) {
-        let reasons = self.dependency_reasons(moves);
-        let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
-        for entry in moves.iter_mut() {
-            let Some(pin) = self.of_kind(entry, PinKind::ChartLock) else { continue };
-            for chart in pin.charts() {
-                let nth = seen.entry((&pin.path, chart)).or_default();
-                let reason = reasons.get(&(pin.path.folder(), chart, *nth));
-                *nth += 1;
-                reason.iter().for_each(|reason| entry.keep(**reason));
-            }
+        let kept = self.kept_by_dependencies(moves);
+        for (entry, reason) in moves.iter_mut().zip(kept) {
+            reason.into_iter().for_each(|reason| entry.keep(reason));
         }
     }
 
+    /// Returns for each why a dependency keeps it, where it is a locked version of one.
+    fn kept_by_dependencies<'m>(&self, moves: &'m [Judged]) -> Vec<Option<Reason>> {
+        let reasons = self.dependency_reasons(moves);
+        let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
+        let mut kept = |pin: &'m Pin| {
+            let mut kept = None;
+            for chart in pin.charts() {
+                let nth = seen.entry((&pin.path, chart)).or_default();
+                kept = kept.or_else(|| reasons.get(&(pin.path.folder(), chart, *nth)).copied());
+                *nth += 1;
+            }
+            kept
+        };
+        moves.iter().map(|entry| kept(entry.of_kind(PinKind::ChartLock)?)).collect()
+    }
+
     /// Returns the dependencies that their locks must not outrun, by folder, chart and count, with why.
-    fn dependency_reasons(&self, moves: &[Judged]) -> BTreeMap<(&'a str, &'a str, usize), Reason> {
+    fn dependency_reasons<'m>(&self, moves: &'m [Judged]) -> BTreeMap<(&'m str, &'m str, usize), Reason> {
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         let mut reasons = BTreeMap::new();
         for entry in moves {
-            let Some(pin) = self.of_kind(entry, PinKind::ChartDependency) else { continue };
+            let Some(pin) = entry.of_kind(PinKind::ChartDependency) else { continue };
             let takes = || Constraint::parse(&pin.value).is_ok_and(|range| range.allows(&self.to.chart()));
             let reason = match entry.reason() {
                 None | Some(Reason::UpToDate) => None,
@@ -208,30 +219,18 @@ impl<'a> Judge<'a> {
         }
         reasons
     }
+}
 
-    /// The digest of a lock moves if, and only if, one of its versions does.
-    fn follow_locks(&self, moves: &mut [Judged]) {
-        let moving: BTreeSet<&RepoPath> = moves
-            .iter()
-            .filter(|m| matches!(m.becomes(), Some(NewText::Fixed(_))))
-            .filter_map(|m| self.pin(m.pin))
-            .filter(|p| p.kind == PinKind::ChartLock)
-            .map(|p| &p.path)
-            .collect();
-        for entry in moves.iter_mut().filter(|m| m.becomes() == Some(&NewText::LockDigest)) {
-            if self.pin(entry.pin).is_none_or(|p| !moving.contains(&p.path)) {
-                entry.keep(Reason::UpToDate);
-            }
-        }
-    }
-
-    fn of_kind(&self, entry: &Judged, kind: PinKind) -> Option<&'a Pin> {
-        self.pin(entry.pin).filter(|pin| pin.kind == kind)
-    }
-
-    fn pin(&self, position: usize) -> Option<&'a Pin> {
-        self.inventory.pins.get(position)
-    }
+/// The digest of a lock moves if, and only if, one of its versions does.
+fn follow_locks(moves: &mut [Judged]) {
+    let moving: BTreeSet<RepoPath> = moves
+        .iter()
+        .filter(|m| matches!(m.becomes(), Some(NewText::Fixed(_))))
+        .filter_map(|m| m.of_kind(PinKind::ChartLock))
+        .map(|pin| pin.path.clone())
+        .collect();
+    let digests = moves.iter_mut().filter(|m| m.becomes() == Some(&NewText::LockDigest));
+    digests.filter(|m| !moving.contains(&m.pin.path)).for_each(|m| m.keep(Reason::UpToDate));
 }
 
 /// Writes what stands where a rendered manifest names its version first: behind a space (`linkerd/helm edge-26.8.2`), or

@@ -17,10 +17,7 @@ fn judged_to(build: Build, to: &str, options: &Options) -> Vec<(String, Option<S
         NewText::LockDigest => "digest".to_owned(),
         NewText::Gone => "gone".to_owned(),
     };
-    moves
-        .into_iter()
-        .map(|m| (inventory.pins[m.pin].path.to_string(), m.becomes().cloned().map(text), m.reason()))
-        .collect()
+    moves.into_iter().map(|m| (m.pin.path.to_string(), m.becomes().cloned().map(text), m.reason())).collect()
 }
 
 fn only(build: Build) -> (Option<String>, Option<Reason>) {
@@ -204,7 +201,7 @@ fn what_an_editor_refuses_is_set_aside_until_nothing_is_left() {
         .chart("a.yaml", "linkerd-viz", "2026.8.2")
         .chart("b.yaml", "linkerd-viz", "2026.8.2");
     let mut inventory = build.inventory();
-    let reasons = |inventory: &Inventory| inventory.pins.iter().map(|p| p.stays).collect::<Vec<_>>();
+    let reasons = |inventory: &Inventory| inventory.pins().map(|p| p.stays).collect::<Vec<_>>();
     let aside = Some(Reason::Uneditable);
     assert!(set_aside(&mut inventory, &path("a.yaml"), 2));
     assert_eq!(reasons(&inventory), [None, aside, None]);
@@ -219,5 +216,5 @@ fn only_the_pins_of_the_target_are_judged() {
     let inventory = build.inventory();
     let apps = target("apps", &["apps"], &[]);
     let moves = judge(&inventory, &apps, edge(TO), built_in(), &Options::default());
-    assert_eq!(moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [0]);
+    assert_eq!(moves.iter().map(|m| m.pin.path.as_str()).collect::<Vec<_>>(), ["apps/a.yaml"]);
 }

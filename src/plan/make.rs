@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fmt};
 use super::{Judged, Plan, Request, Stay, edge_of, fingerprint, judge, standing::obstructs};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Inventory, Line, Reason, Stage},
+    pins::{Line, Reason, Stage},
     repo::RepoPath,
 };
 
@@ -44,22 +44,18 @@ pub struct Stuck {
 /// Plans the moves of one target's stage.
 pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
     let Request { inventory, target, stage, to, .. } = *request;
-    let of_stage = |m: &Judged| inventory.pins.get(m.pin).is_some_and(|p| p.stage == stage);
+    let of_stage = |m: &Judged| m.pin.stage == stage;
     let judged = judge(inventory, target, to, &request.catalog.knowledge, request.options)
         .into_iter()
         .filter(of_stage);
     let (moves, stays) = Judged::part(judged);
     if moves.is_empty() {
-        let stuck = stuck(inventory, &stays);
+        let stuck = stuck(&stays);
         let blocked = PlanBlocked { target: target.name.clone(), stage, to, stuck };
         return if blocked.stuck.is_empty() { Ok(None) } else { Err(blocked) };
     }
-    let from: BTreeSet<EdgeVersion> =
-        moves.iter().filter_map(|m| inventory.pins.get(m.pin)).filter_map(edge_of).collect();
-    let older = moves
-        .iter()
-        .filter_map(|m| inventory.pins.get(m.pin))
-        .any(|p| p.version.is_none() && edge_of(p).is_some());
+    let from: BTreeSet<EdgeVersion> = moves.iter().filter_map(|m| edge_of(&m.pin)).collect();
+    let older = moves.iter().any(|m| m.pin.version.is_none() && edge_of(&m.pin).is_some());
     Ok(Some(Plan {
         target: target.name.clone(),
         stage,
@@ -78,15 +74,14 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
 
 /// Returns the pins of a stage that are known to be behind and cannot be edited. Where a pin's release cannot be
 /// read (it is encrypted), nothing shows that it is behind.
-fn stuck(inventory: &Inventory, stays: &[Stay]) -> Vec<Stuck> {
-    let behind = stays.iter().filter(|stay| obstructs(stay.reason));
-    let pins = behind.filter_map(|stay| Some((inventory.pins.get(stay.pin)?, stay.reason)));
-    pins.filter(|(pin, _)| edge_of(pin).is_some())
-        .map(|(pin, reason)| Stuck {
+fn stuck(stays: &[Stay]) -> Vec<Stuck> {
+    let behind = stays.iter().filter(|stay| obstructs(stay.reason) && edge_of(&stay.pin).is_some());
+    behind
+        .map(|Stay { pin, reason }| Stuck {
             path: pin.path.clone(),
             line: pin.site.line,
             value: pin.value.clone(),
-            reason,
+            reason: *reason,
             kept_by: pin.kept_by.clone(),
         })
         .collect()
@@ -133,7 +128,10 @@ fn why(reason: Reason) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Options, Target, testing::*};
+    use crate::{
+        pins::Inventory,
+        plan::{Options, Target, testing::*},
+    };
 
     fn made(inventory: &Inventory, stage: Stage, to: &str) -> Result<Option<Plan>, PlanBlocked> {
         let (target, options, catalog) = (Target::default_all(), Options::default(), catalog(&[to]));
@@ -161,13 +159,15 @@ mod tests {
             .inventory();
         let plan = made(&inventory, Stage::Platform, "edge-26.8.3").unwrap().unwrap();
         assert_eq!(plan.from, [edge("edge-26.6.3"), edge("edge-26.8.2")]);
-        assert_eq!(plan.moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [0, 1]);
-        assert_eq!(plan.stays.iter().map(|m| (m.pin, m.reason)).collect::<Vec<_>>(), [(2, Reason::UpToDate)]);
+        let moving = |plan: &Plan| plan.moving().map(|(pin, _)| pin.path.to_string()).collect::<Vec<_>>();
+        assert_eq!(moving(&plan), ["a.yaml", "b.yaml"]);
+        let staying: Vec<_> = plan.staying().map(|(pin, reason)| (pin.path.as_str(), reason)).collect();
+        assert_eq!(staying, [("c.yaml", Reason::UpToDate)]);
         assert_eq!(plan.published, Some("2026-08-21T00:00:00Z".parse().unwrap()));
-        let touched: Vec<_> = plan.touched(&inventory).iter().map(|t| (t.path.to_string(), t.pins)).collect();
+        let touched: Vec<_> = plan.touched().iter().map(|t| (t.path.to_string(), t.pins)).collect();
         assert_eq!(touched, [("a.yaml".to_owned(), 1), ("b.yaml".to_owned(), 1)]);
         let proxies = made(&inventory, Stage::DataPlane, "edge-26.8.3").unwrap().unwrap();
-        assert_eq!(proxies.moves.iter().map(|m| m.pin).collect::<Vec<_>>(), [3]);
+        assert_eq!(moving(&proxies), ["d.yaml"]);
     }
 
     #[test]

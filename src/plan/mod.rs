@@ -27,7 +27,7 @@ use serde::Serialize;
 
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Deployment, Inventory, Pin, Reason, Stage},
+    pins::{Deployment, Inventory, Pin, PinKind, Reason, Stage},
     policy::StatusCheck,
     release::Catalog,
     repo::{BlobId, CommitId, RepoPath},
@@ -113,10 +113,10 @@ pub enum Proxies {
 }
 
 /// What would become of one pin if its target went to a release.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Judged {
-    /// The pin's position in [`Inventory::pins`].
-    pub pin: usize,
+    /// The pin.
+    pub pin: Arc<Pin>,
     /// What becomes of it.
     pub fate: Fate,
 }
@@ -131,19 +131,19 @@ pub enum Fate {
 }
 
 /// A pin that moves.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Move {
-    /// The pin's position in [`Inventory::pins`].
-    pub pin: usize,
+    /// The pin.
+    pub pin: Arc<Pin>,
     /// The text that it gets. A lock digest is computed when the lock is edited.
     pub new: NewText,
 }
 
 /// A pin that stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Stay {
-    /// The pin's position in [`Inventory::pins`].
-    pub pin: usize,
+    /// The pin.
+    pub pin: Arc<Pin>,
     /// Why.
     pub reason: Reason,
 }
@@ -261,6 +261,11 @@ impl Judged {
         }
     }
 
+    /// Returns the pin where it is of a kind.
+    fn of_kind(&self, kind: PinKind) -> Option<&Pin> {
+        Some(&*self.pin).filter(|pin| pin.kind == kind)
+    }
+
     /// Lets the pin stay where it would move.
     fn keep(&mut self, reason: Reason) {
         if self.becomes().is_some() {
@@ -293,36 +298,36 @@ impl Plan {
         names
     }
 
-    /// Returns the pins that move, of the inventory that the plan was made from, with the text that each gets.
-    pub fn moving<'p>(&'p self, inventory: &'p Inventory) -> impl Iterator<Item = (&'p Pin, &'p NewText)> {
-        self.moves.iter().filter_map(|moved| Some((inventory.pins.get(moved.pin)?, &moved.new)))
+    /// Returns the pins that move, with the text that each gets.
+    pub fn moving(&self) -> impl Iterator<Item = (&Pin, &NewText)> {
+        self.moves.iter().map(|moved| (&*moved.pin, &moved.new))
     }
 
-    /// Returns the pins of its stage that stay, of the inventory that it was made from, each with the reason.
-    pub fn staying<'p>(&'p self, inventory: &'p Inventory) -> impl Iterator<Item = (&'p Pin, Reason)> {
-        self.stays.iter().filter_map(|stay| Some((inventory.pins.get(stay.pin)?, stay.reason)))
+    /// Returns the pins of its stage that stay, each with the reason.
+    pub fn staying(&self) -> impl Iterator<Item = (&Pin, Reason)> {
+        self.stays.iter().map(|stay| (&*stay.pin, stay.reason))
     }
 
     /// Returns what becomes of each pin of its stage.
     pub fn judged(&self) -> impl Iterator<Item = Judged> {
-        let moves = self.moves.iter().map(|Move { pin, new }| (*pin, Fate::Becomes(new.clone())));
-        let stays = self.stays.iter().map(|Stay { pin, reason }| (*pin, Fate::Stays(*reason)));
-        moves.chain(stays).map(|(pin, fate)| Judged { pin, fate })
+        let moves = self.moves.iter().map(|Move { pin, new }| (pin, Fate::Becomes(new.clone())));
+        let stays = self.stays.iter().map(|Stay { pin, reason }| (pin, Fate::Stays(*reason)));
+        moves.chain(stays).map(|(pin, fate)| Judged { pin: pin.clone(), fate })
     }
 
     /// Returns the files that the plan changes, ordered by path, with the number of pins that move in each.
-    pub fn touched(&self, inventory: &Inventory) -> Vec<Touched> {
+    pub fn touched(&self) -> Vec<Touched> {
         let mut counts: BTreeMap<&RepoPath, usize> = BTreeMap::new();
-        for (pin, _) in self.moving(inventory) {
+        for (pin, _) in self.moving() {
             *counts.entry(&pin.path).or_default() += 1;
         }
         counts.into_iter().map(|(path, pins)| Touched { path: path.clone(), pins }).collect()
     }
 
     /// Tells whether a pin fixes the version of a deployment's chart and the plan does not change that.
-    pub fn leaves(&self, inventory: &Inventory, deployment: &Deployment) -> bool {
+    pub fn leaves(&self, deployment: &Deployment) -> bool {
         let own = |pin: &Pin| pin.is_of(&deployment.chart) && deployment.has_version_of(pin);
-        self.staying(inventory).any(|(pin, _)| own(pin)) && !self.moving(inventory).any(|(pin, _)| own(pin))
+        self.staying().any(|(pin, _)| own(pin)) && !self.moving().any(|(pin, _)| own(pin))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
 /// Pins that may move and pins that are held count; the others say nothing of what this target runs from the edge
 /// channel. Where proxy pins are ignored, none of them may move. Of a mirror that cannot be asked nothing is demanded.
 pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Options) -> Needs {
-    let mine = || inventory.pins.iter().filter(|p| p.stage == stage && target.has(p));
+    let mine = || inventory.pins().filter(|p| p.stage == stage && target.has(p));
     let moving = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
     let readers = moving().flat_map(Pin::readers);
@@ -48,7 +48,7 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
 /// furthest behind.
 fn beside(inventory: &Inventory, target: &Target, stage: Stage) -> Option<Beside> {
     let moving = |mine: bool| {
-        let all = inventory.pins.iter().filter(move |p| p.stage == stage && p.stays.is_none());
+        let all = inventory.pins().filter(move |p| p.stage == stage && p.stays.is_none());
         all.filter(move |p| target.has(p) == mine)
     };
     let served: BTreeSet<&Arc<str>> = moving(true).flat_map(|pin| pin.installations.iter()).collect();
@@ -69,8 +69,7 @@ pub fn resting(
 ) -> Option<BTreeSet<Reason>> {
     let mine = |p: &&Pin| p.stage == stage && p.kind != PinKind::Other && target.has(p);
     inventory
-        .pins
-        .iter()
+        .pins()
         .filter(mine)
         .map(|pin| match pin.stays {
             None if options.ignores(pin) => Some(Reason::Ignored),

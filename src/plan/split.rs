@@ -76,7 +76,7 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
     if how == Split::Whole || all.is_empty() || all.len() < 2 && how == Split::Laggards {
         return vec![whole.clone()];
     }
-    let mine: Vec<&Pin> = inventory.pins.iter().filter(|pin| whole.has(pin)).collect();
+    let mine: Vec<&Pin> = inventory.pins().filter(|pin| whole.has(pin)).collect();
     let sets: BTreeSet<Vec<Arc<str>>> = mine.iter().map(|pin| pin.installations.to_vec()).collect();
     let (named, of) = match how {
         Split::Each => each(&sets, whole, wanted.taken),
@@ -107,7 +107,7 @@ pub fn narrowed(inventory: &Inventory, whole: &Target, installations: &BTreeSet<
         !pin.installations.is_empty() && all.all(|name| installations.contains(name)) && whole.has(pin)
     };
     let mut parts = Parts::default();
-    for pin in inventory.pins.iter().filter(serves) {
+    for pin in inventory.pins().filter(serves) {
         parts.of.insert(pin.installations.to_vec(), MINE);
         parts.files.entry(pin.path.clone()).or_default().insert(MINE);
     }
@@ -117,8 +117,7 @@ pub fn narrowed(inventory: &Inventory, whole: &Target, installations: &BTreeSet<
 /// Returns the newest release that a pin that may move names: what the others are measured by where no release is wanted.
 pub fn newest(inventory: &Inventory) -> Option<EdgeVersion> {
     inventory
-        .pins
-        .iter()
+        .pins()
         .filter(|pin| pin.stage == Stage::Platform && pin.stays.is_none())
         .filter_map(edge_of)
         .max()
@@ -200,7 +199,7 @@ fn wait_together(
     named: &mut Vec<Named>,
     of: &mut BTreeMap<Vec<Arc<str>>, usize>,
 ) {
-    let moving = inventory.pins.iter().filter(|pin| pin.stage == Stage::Platform && pin.stays.is_none());
+    let moving = inventory.pins().filter(|pin| pin.stage == Stage::Platform && pin.stays.is_none());
     let mixed: BTreeSet<BTreeSet<Arc<str>>> = moving
         .map(|pin| pin.installations.iter().cloned().collect::<BTreeSet<_>>())
         .filter(|set| !set.is_disjoint(far) && !set.is_subset(far))
@@ -253,7 +252,7 @@ fn joined(group: &BTreeSet<Arc<str>>) -> String {
 /// Finds the installations that cannot go along.
 fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledge) -> Standing {
     let mut platform: BTreeMap<&Arc<str>, Vec<&Pin>> = BTreeMap::new();
-    for pin in inventory.pins.iter().filter(|pin| pin.stage == Stage::Platform) {
+    for pin in inventory.pins().filter(|pin| pin.stage == Stage::Platform) {
         pin.installations.iter().for_each(|name| platform.entry(name).or_default().push(pin));
     }
     let mut standing = Standing { far: BTreeSet::new(), still: BTreeSet::new() };
@@ -318,11 +317,11 @@ mod tests {
     fn targets(inventory: &Inventory, how: Split) -> Vec<String> {
         let made = split(inventory, &Target::default_all(), how, wanted(&[]));
         let files = |target: &Target| {
-            let mine = inventory.pins.iter().filter(|pin| target.has(pin)).map(|pin| pin.path.as_str());
+            let mine = inventory.pins().filter(|pin| target.has(pin)).map(|pin| pin.path.as_str());
             mine.collect::<Vec<_>>().join(" ")
         };
         let one = |target: &Target| format!("{}: {}", target.name, files(target));
-        let all = inventory.pins.iter();
+        let all = inventory.pins();
         assert!(all.clone().all(|pin| made.iter().filter(|target| target.has(pin)).count() == 1));
         assert!(all.clone().all(|pin| made.iter().filter(|t| t.has(pin)).all(|t| t.covers(&pin.path))));
         made.iter().map(one).collect()
@@ -444,14 +443,14 @@ mod tests {
         };
         let (prod, lab) = (of(&["eu", "us"]), of(&["lab"]));
         let files = |target: &Target| -> Vec<String> {
-            let mine = inventory.pins.iter().filter(|pin| target.has(pin));
+            let mine = inventory.pins().filter(|pin| target.has(pin));
             mine.map(|pin| format!("{} {}", pin.path, pin.value)).collect()
         };
         assert_eq!(files(&prod), ["both.yaml 2026.8.2", "set.yaml 2026.8.2", "us.yaml 2026.8.2"]);
         assert_eq!(files(&lab), ["set.yaml 2026.8.3"]);
         // One file of both is no overlap; what serves both is in neither.
         let assigned = crate::plan::assign(&inventory, &[prod.clone(), lab]).unwrap();
-        let outside: Vec<&str> = assigned.outside.iter().map(|n| inventory.pins[*n].path.as_str()).collect();
+        let outside: Vec<&str> = assigned.outside.iter().map(|pin| pin.path.as_str()).collect();
         assert_eq!(outside, ["base.yaml", "team.yaml"]);
         assert!(crate::plan::assign(&inventory, &[prod.clone(), Target::default_all()]).is_err());
         let each =
@@ -476,7 +475,7 @@ mod tests {
         let group = |name: &str, taken: &[&str]| -> Vec<String> {
             let whole = Target { name: name.to_owned(), ..target(name, &[name], &[]) };
             let made = split(&inventory, &whole, Split::Each, wanted(taken));
-            assert!(made.iter().all(|one| !inventory.pins.iter().any(|pin| one.has(pin) && !whole.has(pin))));
+            assert!(made.iter().all(|one| !inventory.pins().any(|pin| one.has(pin) && !whole.has(pin))));
             made.into_iter().map(|one| one.name).collect()
         };
         let taken = ["prod", "staging"];

@@ -24,12 +24,12 @@ pub(super) const DEFAULT: &str = "default";
 const NAMED: usize = 10;
 
 /// The targets of the pins of an inventory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Assignment {
     /// For each pin the position of its target; `None` outside all of them.
     pub targets: Vec<Option<usize>>,
-    /// The pins in no target, by position.
-    pub outside: Vec<usize>,
+    /// The pins in no target.
+    pub outside: Vec<Arc<Pin>>,
 }
 
 /// Files that more than one target claims. The configuration is at fault.
@@ -120,7 +120,8 @@ pub fn assign(inventory: &Inventory, targets: &[Target]) -> Result<Assignment, O
     if !files.is_empty() {
         return Err(Overlap { files });
     }
-    let outside = of.iter().enumerate().filter(|(_, t)| t.is_none()).map(|(n, _)| n).collect();
+    let outside = inventory.pins.iter().zip(&of).filter(|(_, target)| target.is_none());
+    let outside = outside.map(|(pin, _)| pin.clone()).collect();
     Ok(Assignment { targets: of, outside })
 }
 
@@ -161,7 +162,7 @@ mod tests {
         let targets = [target("staging", &["staging"], &[]), target("prod", &["prod"], &[])];
         let found = assign(&inventory, &targets).unwrap();
         assert_eq!(found.targets, [None, Some(1), Some(0)], "pins are ordered by path: lab, prod, staging");
-        assert_eq!(found.outside, [0]);
+        assert!(matches!(&*found.outside, [pin] if Arc::ptr_eq(pin, &inventory.pins[0])));
     }
 
     #[test]

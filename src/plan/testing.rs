@@ -1,6 +1,6 @@
 //! Inventories and catalogs made by hand, for the tests of `plan` and `verify`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     linkerd::{CHARTS, EdgeVersion},
@@ -62,7 +62,7 @@ impl Build {
         let blob = BlobId([file.len() as u8; 20]);
         let (value, chart, mirror) = (value.to_owned(), None, None);
         let (stays, frame, installations, homes) = (None, None, Default::default(), Vec::new());
-        self.0.pins.push(Pin {
+        let pin = Pin {
             path,
             blob,
             site,
@@ -81,7 +81,8 @@ impl Build {
             also: Vec::new(),
             installations,
             homes,
-        });
+        };
+        self.0.pins.push(Arc::new(pin));
         self
     }
 
@@ -143,7 +144,7 @@ impl Build {
 
     /// Changes the last pin.
     pub fn with(mut self, change: impl FnOnce(&mut Pin)) -> Self {
-        change(self.0.pins.last_mut().unwrap());
+        change(Arc::make_mut(self.0.pins.last_mut().unwrap()));
         self
     }
 

@@ -105,7 +105,7 @@ mod tests {
         ]);
         let wave_of = |file: &str, homes: Vec<Arc<Home>>| {
             let mut inventory = Build::default().proxy(file, "edge-26.8.2").inventory();
-            inventory.pins[0].homes = homes;
+            Arc::make_mut(&mut inventory.pins[0]).homes = homes;
             let share = WaveShare { of: "default".to_owned(), waves: waves.clone(), mine: None };
             share.wave(&inventory.pins[0])
         };

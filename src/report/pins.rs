@@ -1,6 +1,9 @@
 //! The pins and skips of a repository.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,11 +42,11 @@ impl PinsReport {
         target_of: impl Fn(&Pin) -> Option<String>,
         judged: Option<(EdgeVersion, &[Judged])>,
     ) -> Self {
-        let by_pin: Option<HashMap<usize, &Judged>> =
-            judged.map(|(_, moves)| moves.iter().rev().map(|m| (m.pin, m)).collect());
-        let row = |(n, pin): (usize, &Pin)| {
+        let by_pin: Option<HashMap<*const Pin, &Judged>> =
+            judged.map(|(_, moves)| moves.iter().rev().map(|m| (Arc::as_ptr(&m.pin), m)).collect());
+        let row = |pin: &Arc<Pin>| {
             let target = target_of(pin);
-            let judged = by_pin.as_ref().map(|moves| moves.get(&n));
+            let judged = by_pin.as_ref().map(|moves| moves.get(&Arc::as_ptr(pin)));
             let (moves, new, reason) = match (&target, judged) {
                 (None, _) => (
                     false,
@@ -78,7 +81,7 @@ impl PinsReport {
                 kept_by: pin.kept_by.as_ref().filter(|_| !moves).map(|(path, line)| format!("{path}:{line}")),
             }
         };
-        let pins = inventory.pins.iter().enumerate().map(row).collect();
+        let pins = inventory.pins.iter().map(row).collect();
         Self { to: judged.map(|(to, _)| to), pins, skipped: inventory.skipped.clone() }
     }
 

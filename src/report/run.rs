@@ -1,12 +1,13 @@
 //! A plan or a run for people.
 
 use super::{
-    Outcome, PinRow, Proposal, RunReport, StageDecision, StageReport, Style, diff,
+    Outcome, Proposal, RunReport, StageDecision, StageReport, Style, diff,
     escape::{fenced, for_terminal, lines_for_terminal},
     plural, unread, word_of,
 };
 use crate::{
     explain::{Dialect, body, markdown},
+    pins::Pin,
     plan::{NewText, Plan},
     policy::HoldReason,
     verify::{Finding, Severity},
@@ -24,7 +25,7 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
     for stage in &report.stages {
         let title = format!("{}, {}: {}", stage.target, word_of(&stage.stage), verdict(stage, report.writes));
         out.push_str(&format!("\n{}\n", bold(&for_terminal(&title))));
-        for line in details(report, stage) {
+        for line in details(stage) {
             out.push_str(&format!("  {}\n", for_terminal(&line)));
         }
         if style.diff && !stage.changes.files.is_empty() {
@@ -92,7 +93,7 @@ pub(super) fn page(report: &RunReport, page: Page) -> String {
                     let indent = if line.starts_with(' ') { "  " } else { "" };
                     format!("{indent}- {}\n", markdown::whole(line.trim_start()))
                 };
-                out.extend(listed(details(report, stage).into_iter().map(line).collect(), page.lines));
+                out.extend(listed(details(stage).into_iter().map(line).collect(), page.lines));
             }
         }
         if let Some(pull) = stage.outcome.as_ref().and_then(Outcome::pull) {
@@ -186,7 +187,7 @@ fn versions(plan: &Plan) -> String {
 }
 
 /// The lines below a stage's verdict.
-fn details(report: &RunReport, stage: &StageReport) -> Vec<String> {
+fn details(stage: &StageReport) -> Vec<String> {
     let mut lines = Vec::new();
     let ordered = [Severity::Block, Severity::Warn, Severity::Info];
     let findings = ordered.iter().flat_map(|s| stage.findings.iter().filter(move |f| f.severity == *s));
@@ -212,15 +213,13 @@ fn details(report: &RunReport, stage: &StageReport) -> Vec<String> {
         }
         None => lines.push(format!("{pins} in {}:", plural(stage.changes.files.len(), "file"))),
     }
-    let line = |pin: usize, says: &dyn Fn(&PinRow) -> String| {
-        let pin = report.pins.pins.get(pin)?;
-        Some(format!("  {}:{} {}: {}", pin.path, pin.line, word_of(&pin.kind), says(pin)))
-    };
-    lines.extend(plan.moves.iter().filter_map(|m| line(m.pin, &|pin| moved(&pin.value, &m.new))));
+    let line =
+        |pin: &Pin, says: String| format!("  {}:{} {}: {says}", pin.path, pin.site.line, word_of(&pin.kind));
+    lines.extend(plan.moving().map(|(pin, new)| line(pin, moved(&pin.value, new))));
     if !plan.stays.is_empty() {
         lines.push(format!("{}:", if plan.stays.len() == 1 { "1 pin stays" } else { "pins that stay" }));
-        let stays = |pin: &PinRow, reason| format!("{} ({})", pin.value, word_of(&reason));
-        lines.extend(plan.stays.iter().filter_map(|s| line(s.pin, &|pin| stays(pin, s.reason))));
+        let stays = |pin: &Pin, reason| format!("{} ({})", pin.value, word_of(&reason));
+        lines.extend(plan.staying().map(|(pin, reason)| line(pin, stays(pin, reason))));
     }
     lines
 }

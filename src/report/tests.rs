@@ -1,5 +1,7 @@
 //! Every report in every form, over one small repository with hostile texts in it.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::{
     pins::{Form, Inventory, Pin, Site, SkipReason},
@@ -58,28 +60,31 @@ fn inventory() -> Inventory {
         range,
         pin(HOSTILE, 1, PinKind::Marker, HOSTILE),
     ];
+    let pins = pins.into_iter().map(Arc::new).collect();
     Inventory { pins, skipped: vec![skipped], ..Inventory::default() }
 }
 
-fn moves() -> Vec<Judged> {
-    let becomes = |pin, new| Judged { pin, fate: Fate::Becomes(new) };
-    vec![
-        becomes(0, NewText::Fixed("2026.8.3".to_owned())),
-        Judged { pin: 1, fate: Fate::Stays(Reason::Range) },
-        becomes(2, NewText::LockDigest),
-    ]
+fn moves(inventory: &Inventory) -> Vec<Judged> {
+    let fates = [
+        Fate::Becomes(NewText::Fixed("2026.8.3".to_owned())),
+        Fate::Stays(Reason::Range),
+        Fate::Becomes(NewText::LockDigest),
+    ];
+    inventory.pins.iter().zip(fates).map(|(pin, fate)| Judged { pin: pin.clone(), fate }).collect()
 }
 
 fn pins_report(judged: bool) -> PinsReport {
-    let moves = moves();
+    let inventory = inventory();
+    let moves = moves(&inventory);
     PinsReport::new(
-        &inventory(),
+        &inventory,
         |p| (p.path.as_str() != "b.yaml").then(|| "default".to_owned()),
         judged.then_some((edge("edge-26.8.3"), moves.as_slice())),
     )
 }
 
 fn plan() -> Plan {
+    let pins = inventory().pins;
     Plan {
         target: "default".to_owned(),
         stage: Stage::Platform,
@@ -89,8 +94,8 @@ fn plan() -> Plan {
         hop_towards: None,
         published: None,
         undoes: None,
-        moves: vec![Move { pin: 0, new: NewText::Fixed("2026.8.3".to_owned()) }],
-        stays: vec![Stay { pin: 1, reason: Reason::Range }],
+        moves: vec![Move { pin: pins[0].clone(), new: NewText::Fixed("2026.8.3".to_owned()) }],
+        stays: vec![Stay { pin: pins[1].clone(), reason: Reason::Range }],
         fingerprint: "f".repeat(64),
         inputs: "i".repeat(64),
     }

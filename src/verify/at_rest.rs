@@ -134,7 +134,7 @@ impl AtRest<'_> {
     }
 
     fn pins(&self) -> impl Iterator<Item = &Pin> {
-        self.inventory.pins.iter().filter(|pin| self.target.has(pin))
+        self.inventory.pins().filter(|pin| self.target.has(pin))
     }
 
     fn is_held(&self, deployed: &Deployed) -> bool {

@@ -72,7 +72,7 @@ fn pass(files: &BTreeMap<String, String>, stage: Stage, to: &str) -> Pass {
         options: &options,
     };
     let plan = plan(&request).unwrap()?;
-    let changes = edit::apply(&plan, &inventory, &tree).unwrap();
+    let changes = edit::apply(&plan, &tree).unwrap();
     let mut result = files.clone();
     for file in &changes.files {
         let text = String::from_utf8(file.after.clone().unwrap()).unwrap();

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
-    pins::Pin,
     plan::{NewText, edge_of, judge},
     repo::RepoPath,
 };
@@ -20,7 +19,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     };
     let plan = input.plan;
     let judged = judge(after, input.target, plan.to, &input.catalog.knowledge, input.options);
-    let again = judged.iter().filter(|m| m.becomes().is_some()).filter_map(|m| after.pins.get(m.pin));
+    let again = judged.iter().filter(|m| m.becomes().is_some()).map(|m| &m.pin);
     // Why these stay is told already; a second run leaves them for the same reason.
     let stay: HashSet<_> = input.staying().map(|(pin, _)| (pin.key(), pin.value.as_str())).collect();
     let mut findings: Vec<Finding> = again
@@ -32,7 +31,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .collect();
     let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
     let there: HashSet<_> =
-        after.pins.iter().filter(|pin| edge_of(pin) == Some(plan.to)).map(Pin::key).collect();
+        after.pins().filter(|pin| edge_of(pin) == Some(plan.to)).map(|pin| pin.key()).collect();
     // A rendered object that the release no longer has takes its file, and its pin, with it.
     let gone: HashSet<&RepoPath> =
         input.changes.files.iter().filter(|file| file.after.is_none()).map(|file| &file.path).collect();
@@ -46,6 +45,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
         pins::{PinKind, Reason},
@@ -70,8 +71,9 @@ mod tests {
     fn a_pin_that_would_move_again_is_found() {
         let found = case()
             .rescanned(|after| {
-                after.pins[1].value = "2026.8.2".into();
-                after.pins[1].version = Some(edge("edge-26.8.2"));
+                let pin = Arc::make_mut(&mut after.pins[1]);
+                pin.value = "2026.8.2".into();
+                pin.version = Some(edge("edge-26.8.2"));
             })
             .check(ID);
         assert_eq!(found.len(), 2, "it would move, and it is not at the release: {found:?}");
@@ -85,7 +87,7 @@ mod tests {
                 .pin("viz.yaml", PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
                 .stays(Reason::Uneditable)
         });
-        assert_eq!(case.rescanned(|after| after.pins[1].stays = None).check(ID), []);
+        assert_eq!(case.rescanned(|after| Arc::make_mut(&mut after.pins[1]).stays = None).check(ID), []);
     }
 
     #[test]

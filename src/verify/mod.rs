@@ -45,6 +45,7 @@ use std::{
     borrow::Cow,
     collections::{BTreeSet, HashMap},
     fmt,
+    sync::Arc,
 };
 
 use schemars::JsonSchema;
@@ -243,12 +244,12 @@ pub fn verify(input: &Verification<'_>) -> Vec<Finding> {
 impl<'a> Verification<'a> {
     /// Returns the moving pins with the text that each gets.
     fn moving(&self) -> impl Iterator<Item = (&'a Pin, &'a NewText)> + use<'a> {
-        self.plan.moving(self.inventory)
+        self.plan.moving()
     }
 
     /// Returns the pins of the plan's stage that stay, each with its reason.
     fn staying(&self) -> impl Iterator<Item = (&'a Pin, Reason)> + use<'a> {
-        self.plan.staying(self.inventory)
+        self.plan.staying()
     }
 
     /// Returns the inventory after the change: as scanned, else as the plan says it.
@@ -257,8 +258,11 @@ impl<'a> Verification<'a> {
             return Cow::Borrowed(after);
         }
         let mut inventory = self.inventory.clone();
-        for entry in &self.plan.moves {
-            if let (Some(pin), NewText::Fixed(text)) = (inventory.pins.get_mut(entry.pin), &entry.new) {
+        let texts: HashMap<*const Pin, &NewText> =
+            self.plan.moving().map(|(pin, new)| (&raw const *pin, new)).collect();
+        for pin in &mut inventory.pins {
+            if let Some(NewText::Fixed(text)) = texts.get(&Arc::as_ptr(pin)) {
+                let pin = Arc::make_mut(pin);
                 pin.value.clone_from(text);
                 pin.version = Some(self.plan.to);
             }

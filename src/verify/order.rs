@@ -25,7 +25,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all: Vec<&Deployment> =
         input.inventory.facts.deployments.iter().filter(|d| input.target.covers(&d.path)).collect();
     // What stays at its release is not applied, whatever it waits for.
-    let moves = |d: &&&Deployment| d.chart == CONTROL_PLANE && !input.plan.leaves(input.inventory, d);
+    let moves = |d: &&&Deployment| d.chart == CONTROL_PLANE && !input.plan.leaves(d);
     let control_planes: Vec<&Deployment> = all.iter().filter(moves).copied().collect();
     let others = Others::of(&all);
     // That nothing waits is nothing new, and does no harm where the definitions stay as they are.

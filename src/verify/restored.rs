@@ -23,12 +23,12 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         return Checked { looked_at: "nothing: no change is taken back".to_owned(), findings: Vec::new() };
     };
     let there: HashMap<PinKey<'_>, &Pin> =
-        after.pins.iter().filter(|pin| pin.form != Form::Absent).map(|pin| (pin.key(), pin)).collect();
-    let moves: HashMap<usize, &NewText> =
-        input.plan.moves.iter().map(|moved| (moved.pin, &moved.new)).collect();
-    let wrong = input.inventory.pins.iter().enumerate().filter_map(|(at, pin)| {
+        after.pins().filter(|pin| pin.form != Form::Absent).map(|pin| (pin.key(), pin)).collect();
+    let moves: HashMap<PinKey<'_>, &NewText> =
+        input.plan.moving().map(|(pin, new)| (pin.key(), new)).collect();
+    let wrong = input.inventory.pins().filter_map(|pin| {
         let now = there.get(&pin.key()).map(|pin| pin.value.as_str());
-        let sound = match moves.get(&at) {
+        let sound = match moves.get(&pin.key()) {
             Some(NewText::Gone) => now.is_none(),
             Some(NewText::Fixed(text) | NewText::Rendered(text)) => now == Some(text),
             Some(NewText::LockDigest) => now.is_some(),
@@ -37,7 +37,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             None => now == Some(&pin.value),
         };
         let now = now.unwrap_or("nothing");
-        let why = match moves.contains_key(&at) {
+        let why = match moves.contains_key(&pin.key()) {
             true => "which is not what it was before",
             false => "though it is not of this stage and target: one commit changed both",
         };
@@ -65,6 +65,8 @@ fn one_way(input: &Verification<'_>, undone: &Undone) -> impl Iterator<Item = Fi
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
         linkerd::EdgeVersion,
@@ -92,7 +94,8 @@ mod tests {
 
     #[test]
     fn another_text_blocks() {
-        let found = case("2026.8.2", "2026.8.1").rescanned(|after| after.pins[1].value = "2026.7.4".into());
+        let found = case("2026.8.2", "2026.8.1")
+            .rescanned(|after| Arc::make_mut(&mut after.pins[1]).value = "2026.7.4".into());
         let found = found.check(ID);
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.contains("`2026.8.2` would be `2026.7.4`"), "{found:?}");

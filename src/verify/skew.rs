@@ -152,7 +152,7 @@ pub(super) fn proxies<'p, 'i>(
     let unmeshed = |pin: &Pin| {
         matches!(pin.stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
     };
-    let mine = inventory.pins.iter().filter(|p| target.has_proxy(p));
+    let mine = inventory.pins().filter(|p| target.has_proxy(p));
     mine.filter(move |p| !unmeshed(p)).filter_map(|p| Some((p, edge_of(p)?)))
 }
 

@@ -1,12 +1,12 @@
 //! A small world for the tests of the checks: a tree in memory, an inventory by hand, a change set by splicing.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{CheckId, Clock, Finding, Outcome, Severity, Verification, outcomes, verify};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Inventory, Stage},
-    plan::{NewText, Options, Plan, Request, Target, Undone, plan, testing::*},
+    plan::{Move, NewText, Options, Plan, Request, Target, Undone, plan, testing::*},
     release::Catalog,
     render::{Cause, ChartId, Manifest, NotRendered, Rendering, Renderings},
     repo::{BlobId, ChangeSet, CommitId, Entry, FileChange, Mode, RepoPath, Tree, TreeError},
@@ -230,14 +230,14 @@ impl Case {
         self.place();
         let tree = MemoryTree::new(self.files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())));
         for pin in &mut self.inventory.pins {
-            pin.blob = blob_id(self.files[pin.path.as_str()].as_bytes());
+            Arc::make_mut(pin).blob = blob_id(self.files[pin.path.as_str()].as_bytes());
         }
         let (catalog, options, target) = (&self.catalog, &self.options, &self.target);
         let (stage, to, inventory) = (self.stage, edge(self.to), &self.inventory);
         let request =
             Request { inventory, target, stage, to, hop_towards: None, catalog, options, sources: &[] };
         let mut plan = plan(&request).unwrap().expect("something moves");
-        let mut changes = splice(inventory, &plan, &self.files);
+        let mut changes = splice(&plan, &self.files);
         if let Some(change) = self.plan {
             change(&mut plan);
         }
@@ -271,7 +271,7 @@ impl Case {
     /// Finds each pin's value in its file and sets span, line and column.
     fn place(&mut self) {
         let given: Vec<String> = self.files.keys().cloned().collect();
-        for pin in self.inventory.pins.iter().filter(|p| !given.contains(&p.path.to_string())) {
+        for pin in self.inventory.pins().filter(|p| !given.contains(&p.path.to_string())) {
             let text = self.files.entry(pin.path.to_string()).or_default();
             text.push_str(&format!("v{}: {}\n", text.lines().count(), pin.value));
         }
@@ -279,6 +279,7 @@ impl Case {
         for pin in &mut self.inventory.pins {
             let text = &self.files[pin.path.as_str()];
             let nth = seen.entry((pin.path.clone(), pin.value.clone())).or_default();
+            let pin = Arc::make_mut(pin);
             let (start, _) = text.match_indices(&pin.value).nth(*nth).expect("the value is in the file");
             *nth += 1;
             pin.site.span = start..start + pin.value.len();
@@ -295,11 +296,10 @@ fn is_complete(finding: &Finding) -> bool {
         && (finding.severity == Severity::Info || finding.hint.is_some())
 }
 
-fn splice(inventory: &Inventory, plan: &Plan, files: &BTreeMap<String, String>) -> ChangeSet {
+fn splice(plan: &Plan, files: &BTreeMap<String, String>) -> ChangeSet {
     let mut after = files.clone();
-    for entry in plan.moves.iter().rev() {
-        let pin = &inventory.pins[entry.pin];
-        let new = match &entry.new {
+    for Move { pin, new } in plan.moves.iter().rev() {
+        let new = match new {
             NewText::Fixed(text) | NewText::Rendered(text) => text.clone(),
             NewText::Gone => String::new(),
             NewText::LockDigest => format!("sha256:{}", "ab".repeat(32)),

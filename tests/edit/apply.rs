@@ -1,9 +1,11 @@
 //! Plans applied to trees in memory.
 
+use std::sync::Arc;
+
 use uplinker::{
     edit::{Refusal, apply, digest},
     linkerd::EdgeVersion,
-    pins::{Form, Inventory, Pin, PinKind, Site, Stage},
+    pins::{Form, Pin, PinKind, Site, Stage},
     plan::{Move, NewText, Plan},
     repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError},
     yaml::{Stream, position},
@@ -70,7 +72,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
     }
 }
 
-fn plan(moves: Vec<NewText>) -> Plan {
+fn plan(pins: Vec<Pin>, moves: Vec<NewText>) -> Plan {
     let to: EdgeVersion = "edge-26.8.3".parse().unwrap();
     Plan {
         target: "default".into(),
@@ -81,15 +83,11 @@ fn plan(moves: Vec<NewText>) -> Plan {
         hop_towards: None,
         undoes: None,
         published: None,
-        moves: moves.into_iter().enumerate().map(|(pin, new)| Move { pin, new }).collect(),
+        moves: pins.into_iter().zip(moves).map(|(pin, new)| Move { pin: Arc::new(pin), new }).collect(),
         stays: Vec::new(),
         fingerprint: String::new(),
         inputs: String::new(),
     }
-}
-
-fn inventory(pins: Vec<Pin>) -> Inventory {
-    Inventory { pins, ..Inventory::default() }
 }
 
 fn fixed(text: &str) -> NewText {
@@ -124,8 +122,8 @@ fn files_change_together_and_keep_their_modes() {
         pin(&tree, "b/run.sh", "edge-26.8.2", 0),
         pin(&tree, "other.yaml", "2026.8.2", 0),
     ];
-    let plan = plan(vec![fixed("2026.8.3"), fixed("2026.8.3"), fixed("edge-26.8.3"), fixed("2026.8.2")]);
-    let changes = apply(&plan, &inventory(pins), &tree).unwrap().files;
+    let moves = vec![fixed("2026.8.3"), fixed("2026.8.3"), fixed("edge-26.8.3"), fixed("2026.8.2")];
+    let changes = apply(&plan(pins, moves), &tree).unwrap().files;
     let names: Vec<_> = changes.iter().map(|c| (c.path.as_str(), c.mode, c.before_id)).collect();
     assert_eq!(
         names,
@@ -146,7 +144,7 @@ fn one_refusal_refuses_all_and_names_the_place() {
         ("b.yaml", Mode::File, b"x: 1\nv: 1\nv: 2026.8.2\n"),
     ]);
     let pins = vec![pin(&tree, "a.yaml", "2026.8.2", 0), pin(&tree, "b.yaml", "2026.8.2", 0)];
-    let error = apply(&plan(vec![fixed("2026.8.3"); 2]), &inventory(pins), &tree).unwrap_err();
+    let error = apply(&plan(pins, vec![fixed("2026.8.3"); 2]), &tree).unwrap_err();
     assert_eq!(
         error.to_string(),
         "b.yaml:3:4: the key \"v\" is written twice in one mapping; remove one of the two"
@@ -161,15 +159,15 @@ fn files_that_cannot_be_edited_are_refused() {
         ("c.yaml", Mode::File, b"\0GITCRYPT\0 \xff 2026.8.2"),
     ]);
     let refusal = |file: &str| {
-        let pins = inventory(vec![pin(&tree, file, "2026.8.2", 0)]);
-        apply(&plan(vec![fixed("2026.8.3")]), &pins, &tree).unwrap_err().refusal
+        let pins = vec![pin(&tree, file, "2026.8.2", 0)];
+        apply(&plan(pins, vec![fixed("2026.8.3")]), &tree).unwrap_err().refusal
     };
     assert_eq!(refusal("a.yaml"), Refusal::NoSuchFile);
     assert_eq!(refusal("b.yaml"), Refusal::NotUtf8);
     assert_eq!(refusal("c.yaml"), Refusal::Encrypted);
     let mut gone = pin(&tree, "b.yaml", "2026.8.2", 0);
     gone.path = path("gone.yaml");
-    let error = apply(&plan(vec![fixed("x")]), &inventory(vec![gone]), &tree).unwrap_err();
+    let error = apply(&plan(vec![gone], vec![fixed("x")]), &tree).unwrap_err();
     assert_eq!(error.refusal, Refusal::NoSuchFile);
 }
 
@@ -187,7 +185,7 @@ fn a_lock_digest_covers_the_edited_chart_and_lock() {
         pin(&tree, "mesh/Chart.yaml", "2026.8.2", 0),
     ];
     let moves = vec![fixed("2026.8.3"), NewText::LockDigest, fixed("2026.8.3")];
-    let changes = apply(&plan(moves), &inventory(pins), &tree).unwrap().files;
+    let changes = apply(&plan(pins, moves), &tree).unwrap().files;
     let expected = digest(&new_chart, &new_lock).unwrap();
     let text = |n: usize| String::from_utf8(changes[n].after.clone().unwrap()).unwrap();
     assert_eq!(text(0), lock("2026.8.3", &expected));
@@ -202,7 +200,7 @@ fn a_lock_moves_under_a_chart_that_stays() {
         ("Chart.yaml", Mode::File, chart.as_bytes()),
     ]);
     let pins = vec![pin(&tree, "Chart.lock", "2026.8.2", 0), pin(&tree, "Chart.lock", OLD_DIGEST, 0)];
-    let changes = apply(&plan(vec![fixed("2026.8.3"), NewText::LockDigest]), &inventory(pins), &tree);
+    let changes = apply(&plan(pins, vec![fixed("2026.8.3"), NewText::LockDigest]), &tree);
     let files = changes.unwrap().files;
     let expected = lock("2026.8.3", &digest(&chart, &lock("2026.8.3", "")).unwrap());
     assert_eq!(files.len(), 1);
@@ -212,7 +210,7 @@ fn a_lock_moves_under_a_chart_that_stays() {
 #[test]
 fn a_lock_without_its_chart_is_refused() {
     let tree = tree(&[("x/Chart.lock", Mode::File, lock("2026.8.2", OLD_DIGEST).as_bytes())]);
-    let pins = inventory(vec![pin(&tree, "x/Chart.lock", OLD_DIGEST, 0)]);
-    let error = apply(&plan(vec![NewText::LockDigest]), &pins, &tree).unwrap_err();
+    let pins = vec![pin(&tree, "x/Chart.lock", OLD_DIGEST, 0)];
+    let error = apply(&plan(pins, vec![NewText::LockDigest]), &tree).unwrap_err();
     assert_eq!(error.path.as_ref().map(RepoPath::as_str), Some("x/Chart.yaml"));
 }

@@ -124,6 +124,15 @@ pub fn cluster(folder: &str, number: u32) -> Vec<(String, String)> {
     ]
 }
 
+/// Clusters `c0`, `c1` and so on, each a target of its own, whose proxies are left alone.
+pub fn clusters(number: usize) -> Play {
+    let mut files: Vec<_> = (0..number).flat_map(|n| cluster(&format!("c{n}/"), 2)).collect();
+    let targets: String = (0..number).map(|n| format!("  - name: c{n}\n    paths: [c{n}]\n")).collect();
+    let config = format!("version: 1\ndataPlane:\n  pins: ignore\ntargets:\n{targets}");
+    files.push(("uplinker.yaml".to_owned(), config));
+    Play::with(&files)
+}
+
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// Replaces a text in some files; each must have it.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{FORGE, play::*, standing::clusters};
+use super::{FORGE, play::*};
 use crate::support::{github::Merge, scene::REPO};
 
 const CONFIG: &str = "version: 1\ndataPlane: {pins: ignore}\ntargets:\n  - {name: production, paths: [production]}\n  \

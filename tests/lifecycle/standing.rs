@@ -64,15 +64,6 @@ fn each_stage_of_each_target_has_a_row_with_what_comes_next() {
     page.prints(&["| target | stage | release | since | behind | next |", "in [#2](http://"]);
 }
 
-/// Clusters `c0`, `c1` and so on, each a target of its own, whose proxies are left alone.
-pub(super) fn clusters(number: usize) -> Play {
-    let mut files: Vec<_> = (0..number).flat_map(|n| cluster(&format!("c{n}/"), 2)).collect();
-    let targets: String = (0..number).map(|n| format!("  - name: c{n}\n    paths: [c{n}]\n")).collect();
-    let config = format!("version: 1\ndataPlane:\n  pins: ignore\ntargets:\n{targets}");
-    files.push(("uplinker.yaml".to_owned(), config));
-    Play::with(&files)
-}
-
 #[test]
 fn thirty_targets_cost_no_more_than_a_request_for_each_pull_request() {
     const TARGETS: usize = 30;

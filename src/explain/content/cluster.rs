@@ -349,7 +349,7 @@ fn sentence(text: &str) -> String {
 
 /// Finds moving pins of whose effect on the cluster nothing is known: no rendering is of their chart.
 fn uncovered(material: &Material<'_>) -> Vec<String> {
-    let Material { plan, inventory, rendered, .. } = *material;
+    let Material { plan, rendered, .. } = *material;
     if plan.stage == Stage::DataPlane {
         return Vec::new();
     }
@@ -357,7 +357,7 @@ fn uncovered(material: &Material<'_>) -> Vec<String> {
     let seen: BTreeSet<&str> = done.chain(rendered.missing.iter().map(|m| m.chart.as_str())).collect();
     let deployed =
         |kind| !matches!(kind, PinKind::Other | PinKind::Marker | PinKind::Variable | PinKind::ArgoGenerator);
-    let pins = plan.moving(inventory).map(|(pin, _)| pin);
+    let pins = plan.moving().map(|(pin, _)| pin);
     pins.filter(|pin| deployed(pin.kind) && pin.form != Form::LockDigest)
         .filter(|pin| pin.chart.is_none() || pin.charts().any(|chart| !seen.contains(chart)))
         .map(place)

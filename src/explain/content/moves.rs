@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{place, word_of};
 use crate::{
-    pins::{Form, Inventory, Pin, PinKind, Reason},
+    pins::{Form, Pin, PinKind, Reason},
     plan::{NewText, Plan, edge_of},
 };
 
@@ -42,10 +42,10 @@ pub struct Stays {
     pub pins: Vec<(String, String)>,
 }
 
-pub(super) fn rows(plan: &Plan, inventory: &Inventory) -> Vec<Row> {
+pub(super) fn rows(plan: &Plan) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut known: BTreeMap<(String, String, Option<String>), usize> = BTreeMap::new();
-    for (pin, new) in plan.moving(inventory) {
+    for (pin, new) in plan.moving() {
         let chart = pin.chart.as_ref().filter(|_| matches!(pin.form, Form::Chart | Form::Rendered));
         let what = chart.map_or_else(|| words(pin.kind).to_owned(), |_| all_of(pin));
         let (from, to) = match (new, edge_of(pin)) {
@@ -67,9 +67,9 @@ pub(super) fn rows(plan: &Plan, inventory: &Inventory) -> Vec<Row> {
     rows
 }
 
-pub(super) fn stays(plan: &Plan, inventory: &Inventory) -> Vec<Stays> {
+pub(super) fn stays(plan: &Plan) -> Vec<Stays> {
     let mut reasons: BTreeMap<Reason, Vec<(String, String)>> = BTreeMap::new();
-    for (pin, reason) in plan.staying(inventory) {
+    for (pin, reason) in plan.staying() {
         reasons.entry(reason).or_default().push((place(pin), pin.value.clone()));
     }
     reasons

@@ -83,7 +83,7 @@ impl Next {
     pub(super) fn of(material: &Material<'_>) -> Self {
         let Material { plan, inventory, target, findings, rendered, .. } = *material;
         let of_order = || findings.iter().filter(|f| tells(f.check));
-        let proxies = inventory.pins.iter().filter(|p| target.has_proxy(p));
+        let proxies = inventory.pins().filter(|p| target.has_proxy(p));
         let meshed = |stays: Option<Reason>| {
             !matches!(stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
         };
@@ -115,7 +115,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
         .facts
         .deployments
         .iter()
-        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()) && !plan.leaves(inventory, d))
+        .filter(|d| target.covers(&d.path) && moving.contains(d.chart.as_str()) && !plan.leaves(d))
         .collect();
     let mut waits: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for deployment in &all {
@@ -151,8 +151,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
 
 /// Names the charts whose pins move.
 fn moving<'a>(material: &Material<'a>) -> BTreeSet<&'a str> {
-    let Material { plan, inventory, .. } = *material;
-    plan.moving(inventory).flat_map(|(pin, _)| pin.charts()).collect()
+    material.plan.moving().flat_map(|(pin, _)| pin.charts()).collect()
 }
 
 fn bare(name: &str) -> &str {
@@ -198,11 +197,11 @@ fn skew(material: &Material<'_>, proxies: &[EdgeVersion]) -> Skew {
 
 /// Lists the target's control planes before and after the plan. Pins that name no chart may be of one.
 fn control_planes(material: &Material<'_>) -> Vec<(EdgeVersion, EdgeVersion)> {
-    let Material { plan, inventory, target, .. } = *material;
+    let Material { plan, target, .. } = *material;
     let may_be = |pin: &&Pin| pin.is_of_none() || pin.is_of("linkerd-control-plane");
-    let moves = plan.moving(inventory).map(|(pin, _)| pin);
+    let moves = plan.moving().map(|(pin, _)| pin);
     let moves = moves.filter(may_be).filter_map(edge_of);
-    let stays = plan.staying(inventory).map(|(pin, _)| pin);
+    let stays = plan.staying().map(|(pin, _)| pin);
     let stays = stays
         .filter(|pin| matches!(pin.form, Form::Chart | Form::Rendered) && target.has(pin))
         .filter(|pin| pin.is_of("linkerd-control-plane"))

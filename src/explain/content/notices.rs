@@ -109,7 +109,7 @@ impl<'a> Repository<'a> {
 
     fn chart(&self, chart: &str) -> Touch {
         let Material { inventory, rendered, .. } = self.material;
-        let pin = inventory.pins.iter().find(|pin| pin.is_of(chart)).map(super::place);
+        let pin = inventory.pins().find(|pin| pin.is_of(chart)).map(super::place);
         let rendering = || rendered.done.iter().find(|r| r.from.name == chart).map(|r| r.path.to_string());
         match pin.or_else(rendering) {
             Some(place) => Touch::Yes(format!("{chart} at {place}")),

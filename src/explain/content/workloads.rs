@@ -55,12 +55,12 @@ pub enum Effect {
 
 /// Says of each moving proxy pin what it does; nothing for the platform.
 pub(super) fn of(material: &Material<'_>) -> Vec<Workload> {
-    let Material { plan, inventory, tree, .. } = *material;
+    let Material { plan, tree, .. } = *material;
     if plan.stage == Stage::Platform {
         return Vec::new();
     }
     let mut files: BTreeMap<&RepoPath, Option<Stream>> = BTreeMap::new();
-    let pins = plan.moving(inventory).map(|(pin, _)| pin);
+    let pins = plan.moving().map(|(pin, _)| pin);
     let mut all: Vec<Workload> = pins
         .map(|pin| {
             let stream = files.entry(&pin.path).or_insert_with(|| {
