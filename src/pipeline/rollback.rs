@@ -114,7 +114,7 @@ pub(super) fn outdated(case: Case<'_>, draft: &Draft, from: EdgeVersion) -> Opti
 pub(super) fn closed(report: &RunReport) -> impl Iterator<Item = String> {
     report.stages.iter().filter_map(|stage| match (&stage.decision, &stage.outcome) {
         (StageDecision::Hold { hold, text }, Some(Outcome::Closed(pull)))
-            if matches!(hold.reason, HoldReason::WayBackGone { .. }) =>
+            if matches!(hold.reason, HoldReason::WayBackGone { .. } | HoldReason::ProxiesAhead { .. }) =>
         {
             Some(format!("{}, {}: {} was closed: {text}", stage.target, stage.stage.name(), pull.url))
         }

@@ -32,8 +32,8 @@
 //! |---|---|---|
 //! | yes | ours | mark as closing, delete the branch, close |
 //! | yes | a person's | none; held |
-//! | yes | in the forge's merge queue | none; held |
-//! | yes | on a branch under another prefix, which may not be written | the same, and the branch stays |
+//! | yes | in the forge's merge queue | the same as out of it, which takes it out: it must not be merged any more |
+//! | yes | on a branch under another prefix, which may not be written | the same, and the branch stays; held in the queue |
 //! | yes | without our marker | none |
 //! | no | any | none |
 //!
@@ -168,12 +168,10 @@ fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
         return Ok(Outcome::default());
     }
     let pull = Some(open.pull.number);
-    if open.queued {
-        return Ok(Outcome {
-            held: Some(Held::Queued { pull: open.pull.number }),
-            pull,
-            ..Outcome::default()
-        });
+    // Under another prefix it is as good as it was.
+    if open.queued && seen.is_elsewhere {
+        let held = Some(Held::Queued { pull: open.pull.number });
+        return Ok(Outcome { held, pull, ..Outcome::default() });
     }
     match seen.tip {
         Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Outcome {

@@ -123,3 +123,18 @@ fn a_pull_request_in_the_merge_queue_is_not_pushed_out_of_it() {
     play.run().exits(0).prints(&["edge-26.8.5: updated http://"]);
     play.settles(0);
 }
+
+#[test]
+fn what_must_not_be_merged_any_more_is_taken_out_of_the_merge_queue() {
+    let play = Play::configured("version: 1\ndataPlane:\n  pins: ignore\n").begun();
+    let queue = play.scene.github.enqueue(REPO, 1, "ada");
+    play.commit(
+        "main",
+        "uplinker.yaml",
+        "version: 1\ndataPlane:\n  pins: ignore\npolicy:\n  skip: [edge-26.8.3]\n",
+    );
+    play.run().exits(0).prints(&["closed http://"]);
+    assert!(play.pull(1).merged_at.is_none() && !play.pull(1).open);
+    assert!(play.scene.repo.tip(&queue).is_none(), "the queue has let it go");
+    play.settles(0);
+}

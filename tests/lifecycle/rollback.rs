@@ -214,9 +214,11 @@ fn while_the_control_plane_is_to_go_back_its_proxies_do_not_go_ahead() {
     // Somebody was quicker: what would leave them ahead is closed.
     back(&play).exits(0);
     play.scene.github.merge(REPO, 4, Merge::Squash, "ada", true);
-    let words = "default, platform: on hold: the control plane is not taken back until the proxies of `default`, which are \
-                 pinned to edge-26.8.3, are: none may be ahead of it; closed http://";
-    play.run().exits(0).prints(&[words]);
+    play.run().exits(0).prints(&[
+        "/pull/5 was closed: the control plane is not taken back until the proxies of `default`, which are pinned to edge-26.8.3, \
+         are: none may be ahead of it",
+        "default, platform: up to date at edge-26.8.3",
+    ]);
     assert!(!play.pull(5).open);
     play.settles(0);
 }

@@ -63,7 +63,11 @@ fn a_pull_request_in_the_merge_queue_is_left_in_it() {
     queued.queued = true;
     let held = Outcome { held: Some(Held::Queued { pull: 1 }), pull: Some(1), ..Outcome::default() };
     assert_eq!(decide(&seen(vec![queued.clone()])), Ok(held.clone()));
-    assert_eq!(reconcile(None, &seen(vec![queued.clone()]), CONFLICT), Ok(held));
+    let elsewhere = Observed { is_elsewhere: true, ..seen(vec![queued.clone()]) };
+    assert_eq!(reconcile(None, &elsewhere, CONFLICT), Ok(held));
+    let unwanted = Observed { head: ours("f"), ..seen(vec![queued.clone()]) };
+    let actions = vec![Action::MarkClosing(1, None), Action::DeleteBranch(TIP), Action::Close(1)];
+    assert_eq!(reconcile(None, &unwanted, CONFLICT).map(|outcome| outcome.actions), Ok(actions));
     queued.marker = Some(marker());
     assert_eq!(decide(&seen(vec![queued])).map(|o| (o.actions, o.held)), Ok((Vec::new(), None)), "settled");
 }

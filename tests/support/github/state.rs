@@ -289,6 +289,11 @@ impl State {
 
     /// Adds an event to a pull request.
     pub fn note(&mut self, repo: &str, number: u64, actor: &str, event: &str) {
+        // What is closed is in no queue any more.
+        if let ("closed", Some(entry)) = (event, self.queued(repo, number)) {
+            self.repo(repo).expect("the repository").bare.delete_branch(&entry);
+            self.note(repo, number, actor, "removed_from_merge_queue");
+        }
         let (id, at) = (self.new_id(), self.tick());
         let pull = self.repo_mut(repo).and_then(|repo| repo.pulls.get_mut(&number));
         let pull = pull.unwrap_or_else(|| panic!("no pull request {number} in {repo}"));
