@@ -1,22 +1,11 @@
 //! Releases that are handed to what is not followed: functions of templates, plugins, charts of others. Each is told, with a
 //! true reason and with what could not be followed, and none is shown as a range.
 
-use crate::support::tree::MemoryTree;
-use uplinker::pins::{Inventory, PinKind, Reason, ScanOptions, SkipReason, scan};
+use crate::support::tree::{scanned, told};
+use uplinker::pins::{Inventory, PinKind, SkipReason};
 
 /// Lines that keep what stands between them far from any that speaks of Linkerd.
 const FAR: &str = "        a: 1\n        b: 1\n        c: 1\n        d: 1\n        e: 1\n        f: 1\n";
-
-fn scanned(files: &[(&str, &str)]) -> Inventory {
-    scan(&MemoryTree::new(files.iter().copied()), &ScanOptions::default()).unwrap()
-}
-
-/// What is said of each place: path and line, the text, and the reason or that it moves.
-fn told(inventory: &Inventory) -> Vec<String> {
-    let fate = |reason: Option<Reason>| reason.map_or("moves".to_owned(), |reason| format!("{reason:?}"));
-    let pins = inventory.pins();
-    pins.map(|p| format!("{}:{} {} {}", p.path, p.site.line, p.value, fate(p.stays))).collect()
-}
 
 fn details(inventory: &Inventory) -> Vec<&str> {
     let templates = inventory.skipped.iter().filter(|skip| skip.reason == SkipReason::HelmTemplate);
@@ -162,4 +151,35 @@ fn the_tag_of_an_image_of_linkerd_s_is_found_whoever_says_its_name() {
     assert_eq!(told(&found), expected);
     let kinds: Vec<PinKind> = found.pins.iter().map(|pin| pin.kind).collect();
     assert_eq!(kinds, [PinKind::ArgoHelmParameter, PinKind::HelmValues, PinKind::Other]);
+}
+
+#[test]
+fn a_line_that_a_condition_leaves_out_is_no_range() {
+    for condition in [
+        "        <<- if inputs.pinned >>\n        targetRevision: 2026.8.1\n        <<- end >>\n",
+        "        targetRevision: \"<< if inputs.pinned >>2026.8.1<< end >>\"\n",
+    ] {
+        let text = format!(
+            "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSetInputProvider\nmetadata: {{name: p, namespace: a}}\nspec: {{type: \
+             GitHubBranch, url: 'https://g.test/x'}}\n---\napiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {{name: r, \
+             namespace: a}}\nspec:\n  inputsFrom: [{{name: p}}]\n  resourcesTemplate: |\n    apiVersion: argoproj.io/v1alpha1\n    kind: \
+             Application\n    metadata: {{name: linkerd}}\n    spec:\n      source:\n        repoURL: https://helm.linkerd.io/edge\n        \
+             chart: linkerd-control-plane\n{condition}      destination: {{namespace: linkerd, name: in-cluster}}\n"
+        );
+        let found = told(&scanned(&[("a.yaml", &text)]));
+        assert!(matches!(&*found, [only] if only.contains(" 2026.8.1 ")), "{found:?}");
+    }
+}
+
+#[test]
+fn names_of_channels_and_of_folders_are_told() {
+    let images = "images:\n- {name: registry.acme.io/mesh/linkerd-proxy, newTag: stable-2.14.10}\n- {name: \
+                  registry.acme.io/mesh/linkerd-controller, newTag: edge-26.8.1}\n";
+    let found = told(&scanned(&[("kustomization.yaml", images)]));
+    assert!(
+        matches!(&*found, [first, second] if first.contains("stable-2.14.10") && second.contains("edge-26.8.1")),
+        "{found:?}"
+    );
+    let found = told(&scanned(&[("linkerd/VERSION", "edge-26.8.1\n")]));
+    assert!(matches!(&*found, [only] if only.starts_with("linkerd/VERSION:1 edge-26.8.1 ")), "{found:?}");
 }

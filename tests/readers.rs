@@ -3,6 +3,7 @@
 use crate::support::{
     feed::release,
     scene::{PLATFORM, REPO, Scene},
+    tree::{scanned, told},
 };
 
 /// What a Kustomization of a cluster fills in, and where from.
@@ -110,4 +111,115 @@ fn what_is_not_linkerd_s_keeps_what_it_reads_and_that_blocks() {
     assert!(body.contains("**Blocked:"), "{body}");
     assert!(body.contains(said), "{body}");
     assert_eq!(lines(&scene, "clusters/prod.yaml"), [""; 0]);
+}
+
+/// Two Kustomizations that fill the same ConfigMap in: Linkerd's, and one of a folder that nowhere names it.
+fn filled(app: &str) -> Vec<String> {
+    let kustomization = |name: &str, path: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\nspec:\n  \
+             path: {path}\n  sourceRef: {{kind: GitRepository, name: flux-system}}\n  postBuild: {{substituteFrom: [{{kind: ConfigMap, \
+             name: versions}}]}}\n---\n"
+        )
+    };
+    let versions = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: versions, namespace: flux-system}\ndata:\n  version: 2026.8.1\n";
+    let clusters =
+        [kustomization("mesh", "./mesh"), kustomization("apps", "./apps"), versions.to_owned()].concat();
+    let mesh = format!("{SOURCE}---\n{}", helm_release("linkerd-control-plane", "${version}", ""));
+    let tree =
+        scanned(&[("clusters/prod.yaml", &clusters), ("mesh/all.yaml", &mesh), ("apps/app.yaml", app)]);
+    told(&tree)
+}
+
+#[test]
+fn what_nowhere_names_linkerd_keeps_what_it_reads_of_a_config_map() {
+    let pod = |image: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{containers: [{{name: a, image: '{image}'}}]}}\n"
+        )
+    };
+    assert_eq!(filled(&pod("acme/a:${version}")), ["clusters/prod.yaml:21 2026.8.1 Shared"]);
+    assert_eq!(filled(&pod("acme/a:1")), ["clusters/prod.yaml:21 2026.8.1 moves"]);
+    let other = helm_release("podinfo", "${version}", "").replace("name: edge", "name: podinfo");
+    assert_eq!(filled(&other), ["clusters/prod.yaml:21 2026.8.1 Shared"]);
+}
+
+#[test]
+fn a_chart_that_nowhere_names_linkerd_keeps_what_it_is_given() {
+    let app = "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: app, namespace: shop}\nspec:\n  chart:\n    \
+               spec:\n      chart: ./charts/app\n      sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}\n  \
+               values: {tag: '${linkerd_tag}'}\n";
+    let values = "  values:\n    linkerdVersion: ${linkerd_tag}\n";
+    let mesh = format!("{SOURCE}---\n{}{app}", helm_release("linkerd-control-plane", "2026.8.2", values));
+    let template = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\nspec:\n  template:\n    spec:\n      containers:\n      \
+                    - name: app\n        image: \"acme/app:{{ .Values.tag }}\"\n";
+    let tree = scanned(&[
+        ("clusters/prod.yaml", CLUSTER),
+        ("mesh/all.yaml", &mesh),
+        ("charts/app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
+        ("charts/app/values.yaml", "tag: x\n"),
+        ("charts/app/templates/app.yaml", template),
+    ]);
+    assert!(
+        told(&tree).contains(&"clusters/prod.yaml:10 edge-26.8.2 Shared".to_owned()),
+        "{:?}",
+        told(&tree)
+    );
+}
+
+#[test]
+fn an_image_tag_of_another_chart_is_a_reader_however_it_is_given() {
+    let set = |helm: &str| {
+        let text = format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a, namespace: argocd}}\nspec:\n  goTemplate: true\n  \
+             generators: [{{list: {{elements: [{{version: edge-26.8.1}}]}}}}]\n  template:\n    metadata: {{name: a}}\n    spec:\n      \
+             project: default\n      destination: {{name: a, namespace: linkerd}}\n      sources:\n      - repoURL: \
+             https://helm.linkerd.io/edge\n        chart: linkerd-control-plane\n        targetRevision: 2026.8.1\n        helm: \
+             {{valuesObject: {{linkerdVersion: '{{{{ .version }}}}'}}}}\n      - repoURL: https://charts.acme.io\n        chart: app\n        \
+             targetRevision: 1.0.0\n        helm: {helm}\n"
+        );
+        told(&scanned(&[("a.yaml", &text)]))[0].clone()
+    };
+    let shared = "a.yaml:6 edge-26.8.1 Shared";
+    assert_eq!(set("{parameters: [{name: imageTag, value: '{{ .version }}'}]}"), shared);
+    assert_eq!(set("{valuesObject: {imageTag: '{{ .version }}'}}"), shared);
+    assert_eq!(set("{valuesObject: {imageName: acme/x, imageTag: '{{ .version }}'}}"), shared);
+    assert_eq!(set("{valuesObject: {replicas: 2}}"), "a.yaml:6 edge-26.8.1 moves");
+    let ours = "{valuesObject: {imageName: cr.l5d.io/linkerd/proxy, imageTag: '{{ .version }}'}}";
+    assert_eq!(set(ours), "a.yaml:6 edge-26.8.1 moves");
+}
+
+#[test]
+fn an_entry_of_values_from_holds_what_it_reads() {
+    let config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: versions, namespace: linkerd}\ndata:\n  v: edge-26.8.1\n";
+    let said = |hold: &str| {
+        let from = format!(
+            "  valuesFrom:\n  - kind: ConfigMap\n    name: versions\n    valuesKey: v{hold}\n    targetPath: linkerdVersion\n"
+        );
+        let mesh = format!("{SOURCE}---\n{}", helm_release("linkerd-control-plane", "2026.8.1", &from));
+        told(&scanned(&[("cm.yaml", config_map), ("mesh.yaml", &mesh)]))[0].clone()
+    };
+    assert_eq!(said(""), "cm.yaml:5 edge-26.8.1 moves");
+    assert_eq!(said(" # uplinker: hold"), "cm.yaml:5 edge-26.8.1 Held");
+}
+
+#[test]
+fn very_many_readers_of_one_file_are_looked_at_line_by_line() {
+    let alias = |n: usize| format!("      - {{name: a{n}, version: *v}}\n");
+    let set = |last: &str| {
+        let elements: String = (0..2_000).map(alias).collect();
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a, namespace: argocd}}\nspec:\n  goTemplate: true\n  \
+             generators:\n  - list:\n      elements:\n      - {{name: a, version: &v 2026.8.1}}\n{elements}  template:\n    metadata: {{name: \
+             '{{{{ .name }}}}'}}\n    spec:\n      project: default\n      destination: {{name: a, namespace: linkerd}}\n      source: {{repoURL: \
+             https://helm.linkerd.io/edge, chart: linkerd-crds, targetRevision: '{{{{ .version }}}}'}}\n{last}"
+        )
+    };
+    let time = |text: &str| {
+        let begin = std::time::Instant::now();
+        assert_eq!(told(&scanned(&[("a.yaml", text)])), ["a.yaml:9 2026.8.1 moves"]);
+        begin.elapsed()
+    };
+    let (without, with) = (time(&set("")), time(&set("# uplinker: a word\n")));
+    assert!(with < 5 * without, "{with:?} where it was {without:?}");
 }

@@ -47,6 +47,8 @@ pub struct Entries<'e> {
     pub wanted: &'e (dyn Fn(&str) -> bool + Sync),
     /// Whether an object is of interest: others are not handed over.
     pub mentions: &'e (dyn Fn(&Object) -> bool + Sync),
+    /// Whether an object names a release.
+    pub releases_in: &'e (dyn Fn(&Object) -> bool + Sync),
     /// Charts of the tree as others than those here deploy them.
     pub releases: &'e [ChartRelease],
     /// Objects that others than those here deploy.
@@ -364,7 +366,10 @@ impl<R: Default + Send> Builder<'_, R> {
                 if mentions {
                     (self.take)(&mut gathered.facts.facts, Fact::Object(object, cluster));
                 }
-                if mentions || concerns(object, &|folder| self.is_wanted(folder)) {
+                // Who reads a release beside Linkerd need not name it.
+                let reads =
+                    || flux::variable_sources(object, cluster).any(|map| (self.entries.releases_in)(map));
+                if mentions || concerns(object, &|folder| self.is_wanted(folder)) || reads() {
                     let build = build(object, cluster, self.files);
                     self.unmade(object, &build, &mut gathered.facts.facts);
                     let by = By::of(of.unwrap_or((kind.deployer, object)), object);

@@ -7,7 +7,7 @@ use super::Reason;
 use crate::yaml::{Comment, Stream};
 
 /// Comment lines above a pin that are read.
-const ABOVE: usize = 100;
+pub(super) const ABOVE: usize = 100;
 
 /// Reads the comments on the line of a byte, and the comment lines directly above it.
 pub(super) fn word(stream: &Stream, text: &str, byte: usize) -> Option<Reason> {

@@ -87,8 +87,8 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let mut inventory =
         Inventory { skipped: screened.skipped, irrelevant: screened.irrelevant, ..Inventory::default() };
     inventory.skipped.extend(odd_names(tree));
-    // Where nothing names Linkerd, what looks like a release is of something else.
-    if !screened.hits.iter().any(|hit| hit.linkerd || hit.marked) {
+    // Where nothing names Linkerd, what looks like a version of its charts is of something else.
+    if !screened.hits.iter().any(|hit| hit.speaks) {
         return Ok(inventory);
     }
     let corpus = Corpus::new(tree, options);
@@ -352,7 +352,7 @@ fn asked_for(context: &Context<'_>, paths: &BTreeSet<RepoPath>, told: &[Skipped]
     let mut result = FileResult::default();
     for entry in paths.iter().filter(|p| !told.contains(p)).filter_map(|p| context.corpus.entry(p.as_str())) {
         if let Err(unread) = context.corpus.open(entry) {
-            let hit = Hit { entry: 0, named: true, linkerd: true, marked: false };
+            let hit = Hit { entry: 0, named: true, linkerd: true, speaks: true };
             unreadable(context, entry, &hit, unread, &mut result);
         }
     }

@@ -19,8 +19,8 @@ pub(super) struct Hit {
     pub named: bool,
     /// Whether the bytes name Linkerd.
     pub linkerd: bool,
-    /// Whether they hold a marker.
-    pub marked: bool,
+    /// Whether they name Linkerd or a tag of its edge channel, or hold a marker; else what looks like a release is somebody's.
+    pub speaks: bool,
 }
 
 /// What the screen leaves.
@@ -41,8 +41,8 @@ struct Content {
     size: u32,
     /// They name Linkerd.
     linkerd: bool,
-    /// They hold a marker.
-    marked: bool,
+    /// They name Linkerd or a tag of its edge channel, or hold a marker.
+    speaks: bool,
     /// They name Linkerd, a release, or a marker.
     named: bool,
     /// They are of interest.
@@ -220,9 +220,9 @@ impl Needles {
         if content.sealed {
             return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
         }
-        let Content { size, linkerd, marked, named, ties, .. } = content;
+        let Content { size, linkerd, speaks, named, ties, .. } = content;
         Ok(match ties || is_kustomization(entry.path.name()) {
-            true => Seen::Hit(Hit { entry: at, named, linkerd, marked }, size),
+            true => Seen::Hit(Hit { entry: at, named, linkerd, speaks }, size),
             false => Seen::Irrelevant(entry.id),
         })
     }
@@ -230,19 +230,29 @@ impl Needles {
     fn judge(&self, bytes: &[u8]) -> Content {
         let linkerd =
             self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
-        let marked = self.marker.find(bytes).is_some();
-        let named = linkerd || marked || self.names_a_release(bytes);
+        let speaks = linkerd || self.names_a_tag(bytes) || self.marker.find(bytes).is_some();
+        let named = speaks || self.names_a_version(bytes);
         let ties = named || self.flux.find(bytes).is_some() || self.argo.find(bytes).is_some();
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        Content { size, linkerd, marked, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
+        Content { size, linkerd, speaks, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
     }
 
-    fn names_a_release(&self, bytes: &[u8]) -> bool {
-        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-        let dot = |at: usize| bytes.get(at) == Some(&b'.');
-        self.edge.find_iter(bytes).any(|at| digit(at + 5) && digit(at + 6) && dot(at + 7))
-            || self.century.find_iter(bytes).any(|at| digit(at + 3) && dot(at + 4) && digit(at + 5))
+    fn names_a_tag(&self, bytes: &[u8]) -> bool {
+        self.edge.find_iter(bytes).any(|at| digits(bytes, at + 5, 2) && dot(bytes, at + 7))
     }
+
+    fn names_a_version(&self, bytes: &[u8]) -> bool {
+        let is_one = |at: usize| digits(bytes, at + 3, 1) && dot(bytes, at + 4) && digits(bytes, at + 5, 1);
+        self.century.find_iter(bytes).any(is_one)
+    }
+}
+
+fn digits(bytes: &[u8], from: usize, count: usize) -> bool {
+    bytes.get(from..from + count).is_some_and(|all| all.iter().all(u8::is_ascii_digit))
+}
+
+fn dot(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at) == Some(&b'.')
 }
 
 /// Finds the name in UTF-16, which would otherwise be missed without a word.

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use uplinker::repo::{BlobId, Entry, FileChange, Mode, RepoPath, Tree, TreeError, blob_id};
+use uplinker::{
+    pins::{Inventory, Reason, ScanOptions, scan},
+    repo::{BlobId, Entry, FileChange, Mode, RepoPath, Tree, TreeError, blob_id},
+};
 
 /// A tree in memory with Git's own object ids.
 #[derive(Clone, Default)]
@@ -96,4 +99,16 @@ impl Tree for MemoryTree {
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         self.blobs.get(&id).cloned().ok_or_else(|| TreeError::new(id, "no such blob"))
     }
+}
+
+/// Finds the pins of files.
+pub fn scanned(files: &[(&str, &str)]) -> Inventory {
+    scan(&MemoryTree::new(files.iter().copied()), &ScanOptions::default()).unwrap()
+}
+
+/// What is said of each place: path and line, the text, and the reason or that it moves.
+pub fn told(inventory: &Inventory) -> Vec<String> {
+    let fate = |reason: Option<Reason>| reason.map_or("moves".to_owned(), |reason| format!("{reason:?}"));
+    let pins = inventory.pins();
+    pins.map(|p| format!("{}:{} {} {}", p.path, p.site.line, p.value, fate(p.stays))).collect()
 }

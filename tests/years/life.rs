@@ -239,11 +239,12 @@ impl<P: Place> Year<P> {
         }
     }
 
-    /// The merge queue goes on with what it has, or gives it back.
+    /// The merge queue goes on with what it has, or gives it back. A branch that somebody pushed to is looked at once more.
     fn queue(&mut self, pull: &Pull, touched: &mut BTreeSet<String>) {
         let Some(marker) = marker::read(&pull.body) else { return };
         let number = pull.number;
-        if touched.insert(environment_of(&marker.target).to_owned()) && self.chance.percent(80) {
+        let passes = touched.insert(environment_of(&marker.target).to_owned()) && self.chance.percent(80);
+        if passes && self.is_approved(pull, &marker) {
             self.tell(&format!("#{number} is merged by the queue: {}", pull.title));
             self.place.merge_queued(number);
         } else {

@@ -229,7 +229,8 @@ fn referenced(
 ) -> Option<Layer> {
     let kind = from.text(&["kind"])?;
     let name = from.text(&["name"])?;
-    let key = from.text(&["valuesKey"]).filter(|k| !k.is_empty()).unwrap_or("values.yaml".into());
+    let named = from.scalar(&["valuesKey"]).filter(|key| !key.text().is_empty());
+    let key = named.map_or("values.yaml".into(), Scalar::text);
     let target = from.scalar(&["targetPath"]).filter(|t| !t.text().is_empty());
     let is = |key| from.text(&[key]).is_some_and(|text| text == "true");
     let optional = is("optional");
@@ -240,7 +241,10 @@ fn referenced(
         Some(Layer::Outside { who: format!("{what}{why}"), target: target.cloned(), optional, text: None })
     };
     let layer = |text: &Scalar| match target {
-        Some(target) => Layer::Set(single(target, &text.via(Via::Values), is("literal"))),
+        Some(target) => {
+            let text = text.via(Via::Values).read_by(named.unwrap_or(target));
+            Layer::Set(single(target, &text, is("literal")))
+        }
         None => Layer::text(text, files, &what),
     };
     let wanted = Reference {

@@ -16,7 +16,7 @@ mod tests;
 pub use helm_release::{chart_source, depends_on, helm_release, is_of_tree, part, post_rendered, unapplied};
 pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
 pub use resource_set::resource_set;
-pub use substitute::Variables;
+pub use substitute::{Variables, variable_sources};
 
 /// The group of HelmReleases.
 pub const RELEASES: &str = "helm.toolkit.fluxcd.io";

@@ -26,6 +26,28 @@ pub struct Variables {
     outside: Vec<String>,
 }
 
+/// Returns what a Kustomization has its variables from, where it is in the tree.
+pub fn variable_sources<'c>(
+    kustomization: &'c Object,
+    cluster: &'c Cluster<'c>,
+) -> impl Iterator<Item = &'c Object> {
+    let build = kustomization.value.path(&["spec", "postBuild"]);
+    let from = build.into_iter().flat_map(|build| build.list_at("substituteFrom"));
+    from.filter_map(|from| source(kustomization, from, cluster))
+}
+
+fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> Option<&'c Object> {
+    let (kind, name) = from.text(&["kind"]).zip(from.text(&["name"]))?;
+    let namespace = kustomization.namespace().map(|n| n.text().into_owned());
+    cluster.find(Reference {
+        group: "",
+        kind: &kind,
+        name: &name,
+        namespace: namespace.as_deref(),
+        from: &kustomization.file,
+    })
+}
+
 // === impl Variables ===
 
 impl Variables {
@@ -69,18 +91,10 @@ impl Variables {
 
     fn take_from(&mut self, kustomization: &Object, from: &Value, cluster: &Cluster<'_>) {
         let Some((kind, name)) = from.text(&["kind"]).zip(from.text(&["name"])) else { return };
-        let namespace = kustomization.namespace().map(|n| n.text().into_owned());
-        let wanted = Reference {
-            group: "",
-            kind: &kind,
-            name: &name,
-            namespace: namespace.as_deref(),
-            from: &kustomization.file,
-        };
         let is_open = kind == "ConfigMap";
         // What is in `data` of a Secret is encoded.
         let data = if is_open { "data" } else { "stringData" };
-        let map = cluster.find(wanted).filter(|map| map.value.get("sops").is_none());
+        let map = source(kustomization, from, cluster).filter(|map| map.value.get("sops").is_none());
         let map = map.filter(|map| is_open || map.value.get("data").is_none());
         let who = format!("the {kind} `{name}`");
         let Some(map) = map else { return self.outside.push(who) };

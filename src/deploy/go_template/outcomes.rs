@@ -33,6 +33,12 @@ fn marked(own: &Value, others: &[&Value]) -> Option<Value> {
                     new.get_or_insert_with(|| own.clone()).insert(key, value);
                 }
             }
+            for key in VERSIONS.into_iter().filter(|key| own.entry(key).is_none()) {
+                let below: Vec<&Value> = others.iter().filter_map(|other| other.entry(key)).collect();
+                if let Some(value) = version(&Value::made(""), &below) {
+                    new.get_or_insert_with(|| own.clone()).insert(key, value);
+                }
+            }
             new
         }
         Value::List(items) => {

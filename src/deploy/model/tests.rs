@@ -20,12 +20,13 @@ metadata: {name: 'round-${round}'}
 #[test]
 fn roots_that_always_give_others_are_followed_so_far() {
     let files = files(&[("again/a.yaml", ENDLESS)]);
-    let charts = Charts::new(None, &|_| false, &|_| true);
+    let charts = Charts::new(None, &|_| false, &|_, _| true);
     let entries = Entries {
         leading: &[(RepoPath::new("again/a.yaml").unwrap(), false)],
         written: &[],
         folders: &[],
         wanted: &|_| true,
+        releases_in: &|_| false,
         mentions: &|object| object.kind() == "ConfigMap",
         releases: &[],
         objects: &[],

@@ -10,7 +10,8 @@ use hcl_edit::{
 };
 
 use super::{
-    functions, named,
+    functions::{self, ordered},
+    named,
     scope::{Scope, boolean, member, truth},
 };
 use crate::deploy::value::{Origin, Part, Scalar, Source, Value};
@@ -304,7 +305,7 @@ impl<'s> Scope<'s> {
     /// element of which nothing is known.
     pub fn elements(&self, value: &Value) -> Vec<(Scalar, Value)> {
         match value {
-            Value::Map(map) => map.iter().map(|(k, v)| (Scalar::made(k), v.clone())).collect(),
+            Value::Map(_) => ordered(value).map(|(k, v)| (Scalar::made(k), v.clone())).collect(),
             Value::List(items) => {
                 let key = |item: &Value| item.as_scalar().cloned().unwrap_or_else(|| Scalar::made(""));
                 items.iter().map(|item| (key(item), item.clone())).collect()

@@ -42,8 +42,8 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         }
         "can" => Some(boolean(!is_open(first))),
         "not" => Some(boolean(!truth(first)?)),
-        "keys" => Some(Value::list(first.entries().map(|(key, _)| Value::made(key)).collect())),
-        "values" => Some(Value::list(first.entries().map(|(_, value)| value.clone()).collect())),
+        "keys" => Some(Value::list(ordered(first).map(|(key, _)| Value::made(key)).collect())),
+        "values" => Some(Value::list(ordered(first).map(|(_, value)| value.clone()).collect())),
         "zipmap" => zipped(scope, first, args.get(1)?),
         _ => text(scope, name, &args),
     }
@@ -175,6 +175,13 @@ fn merged(args: &[Value]) -> Value {
         out.insert(key, value.clone());
     }
     out
+}
+
+/// Returns the entries of a map by their keys: Terraform's maps have no other order.
+pub(super) fn ordered(map: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let mut entries: Vec<(&str, &Value)> = map.entries().collect();
+    entries.sort_by_key(|(key, _)| *key);
+    entries.into_iter()
 }
 
 /// Makes a map of a list of keys and a list of values.

@@ -221,3 +221,16 @@ fn hostile_modules_end() {
         evaluated(&[("main.tf", "resource \"helm_release\" {{"), ("o/main.tf", &release("\"2026.8.2\""))]);
     assert_eq!((broken.notes.len(), versions(&broken).len()), (1, 1));
 }
+
+#[test]
+fn maps_are_ordered_by_their_keys() {
+    let text = "locals {\n  charts = {\n    podinfo = \"https://a.test\"\n    linkerd-crds = \"https://helm.linkerd.io/edge\"\n  }\n  \
+                versions = zipmap(keys(local.charts), [\"2026.8.1\", \"2026.8.2\"])\n}\nresource \"helm_release\" \"all\" {\n  for_each = \
+                local.charts\n  name = each.key\n  chart = each.key\n  repository = each.value\n  version = local.versions[each.key]\n}\n";
+    let found = evaluated(&[("main.tf", text)]);
+    let version = |name: &str| {
+        let chart = found.charts.iter().find(|chart| chart.chart.text() == name).unwrap();
+        chart.version.as_ref().unwrap().text().into_owned()
+    };
+    assert_eq!([version("linkerd-crds"), version("podinfo")], ["2026.8.1", "2026.8.2"]);
+}

@@ -53,8 +53,8 @@ pub struct Charts<'c> {
     evaluated: AtomicUsize,
 }
 
-/// Tells from the texts of a chart and of its values whether it is of interest.
-pub type Concerns<'c> = dyn Fn(&mut dyn Iterator<Item = &str>) -> bool + Sync + 'c;
+/// Tells from the texts of a chart and of its values, and from the values that it is given, whether it is of interest.
+pub type Concerns<'c> = dyn Fn(&mut dyn Iterator<Item = &str>, &Value) -> bool + Sync + 'c;
 
 /// What comes of a chart.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +107,7 @@ impl<'c> Charts<'c> {
         }
         let given = go_yaml::document(&values).text().into_owned();
         let own = package.own.as_ref().map(|own| go_yaml::document(own).text().into_owned());
-        if !(self.concerns)(&mut package.texts().chain([&*given]).chain(own.as_deref())) {
+        if !(self.concerns)(&mut package.texts().chain([&*given]).chain(own.as_deref()), &values) {
             return None;
         }
         if self.evaluated.fetch_add(1, Ordering::Relaxed) >= EVALUATIONS {

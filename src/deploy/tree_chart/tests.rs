@@ -15,7 +15,7 @@ fn given(all: &[(&str, &str)], with: impl FnOnce(ChartRelease) -> ChartRelease) 
     let tree = files(&[&[CHART], all].concat());
     let path = RepoPath::new("c/Chart.yaml").unwrap();
     let release = with(ChartRelease::new(&path, Scalar::made("c"), Repository::Git(None)));
-    Charts::new(None, &|name| name.starts_with("linkerd"), &|_| true).evaluate(&release, &tree).unwrap()
+    Charts::new(None, &|name| name.starts_with("linkerd"), &|_, _| true).evaluate(&release, &tree).unwrap()
 }
 
 /// Shows each text of the objects under `v`, with its place.
@@ -181,7 +181,7 @@ impl Stub {
     fn evaluates(&self, tree: &TreeFiles<'_>, times: usize) -> (Vec<Rendered>, usize) {
         let path = RepoPath::new("c/Chart.yaml").unwrap();
         let release = ChartRelease::new(&path, Scalar::made("c"), Repository::Git(None));
-        let charts = Charts::new(Some(self), &|_| false, &|_| true);
+        let charts = Charts::new(Some(self), &|_| false, &|_, _| true);
         let all = (0..times).map(|_| charts.evaluate(&release, tree).unwrap()).collect();
         (all, self.asked.load(Ordering::Relaxed))
     }

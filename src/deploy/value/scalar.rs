@@ -400,6 +400,11 @@ impl Scalar {
         Self::of(parts, self.plain)
     }
 
+    /// Tells whether any of it was written elsewhere than where it is read.
+    pub fn is_from_elsewhere(&self) -> bool {
+        self.origins().any(|at| at.read.is_some() || at.via.is_some())
+    }
+
     /// Notes the place by which a text is read that was written elsewhere.
     pub fn read_by(&self, place: &Self) -> Self {
         let Some(place) = place.origins().next() else { return self.clone() };

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    deploy::{About, ChartRelease, Files as _, Layer, Note, Scalar, chart::Repository, tree_chart::Rendered},
+    deploy::{
+        About, ChartRelease, Files as _, Layer, Note, Scalar, Value, chart::Repository, tree_chart::Rendered,
+    },
     linkerd::{self, PROXY_VERSION},
     pins::{
         Pin, Reason, RepoPath, SkipReason, Skipped, chart, context::Context, found::Found, marker::TextFile,
@@ -66,8 +68,12 @@ pub(super) fn is_foreign(name: &str) -> bool {
     linkerd::is_chart(name) || linkerd::retired_chart(name).is_some()
 }
 
-/// Tells whether a chart of the tree may deploy Linkerd, or name a release to its injector.
-pub(super) fn concerns(texts: &mut dyn Iterator<Item = &str>) -> bool {
+/// Tells whether a chart of the tree may deploy Linkerd, name a release to its injector, or read one that Linkerd reads.
+pub(super) fn concerns(texts: &mut dyn Iterator<Item = &str>, given: &Value) -> bool {
+    let is_handed = |text: &&Scalar| text.is_from_elsewhere() && !tokens(&text.text()).is_empty();
+    if given.scalars().iter().any(is_handed) {
+        return true;
+    }
     let (mut speaks, mut releases) = (false, false);
     for text in texts {
         if text.contains(PROXY_VERSION) || NAMES.iter().any(|name| text.contains(name)) {

@@ -33,8 +33,7 @@ fn of_template(template: &str, printed: &str, at: usize) -> usize {
 /// Tells whether a comment holds what is named at a place.
 pub(super) fn is_held(context: &Context<'_>, reading: &Reading) -> bool {
     let Reading { source, at } = reading;
-    // Few files hold anything.
-    if memchr::memmem::find(source.text.as_bytes(), b"uplinker:").is_none() {
+    if !may_be_held(&source.text, *at) {
         return false;
     }
     let path = &source.path;
@@ -44,6 +43,17 @@ pub(super) fn is_held(context: &Context<'_>, reading: &Reading) -> bool {
         Some(file) => in_yaml(Place::of(&file), *at),
         None => marker::is_held(&source.text, &(*at..*at)),
     }
+}
+
+/// Tells whether a marker stands on the line of a byte, or on one of those above it that may be comments. Few files have any,
+/// and of those few lines: the others need no look at what they are.
+fn may_be_held(text: &str, at: usize) -> bool {
+    let (before, behind) = text.split_at_checked(at).unwrap_or((text, ""));
+    let first = memchr::memrchr_iter(b'\n', before.as_bytes()).nth(hold::ABOVE).unwrap_or(0);
+    let last = memchr::memchr(b'\n', behind.as_bytes()).unwrap_or(behind.len());
+    text.as_bytes()
+        .get(first..at + last)
+        .is_some_and(|near| memchr::memmem::find(near, b"uplinker:").is_some())
 }
 
 /// The same in a text, or in the text of one of its scalars.

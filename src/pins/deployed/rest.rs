@@ -45,9 +45,10 @@ pub(in crate::pins) fn report(
         let sealed = crate::yaml::encrypted(text.as_bytes());
         let file = TextFile { path, blob: source.blob, text, sealed };
         let mut known = own.get(*path).cloned().unwrap_or_default();
-        // A tag of the edge channel is one whoever reads it.
-        let is_edge = |span: &&Range<usize>| text.get((*span).clone()).is_some_and(|t| t.contains("edge-"));
-        known.extend(others.get(*path).into_iter().flatten().filter(|span| !is_edge(span)).cloned());
+        // A tag with the name of a channel is Linkerd's whoever reads it.
+        let channel = |t: &str| ["edge-", "stable-", "enterprise-"].iter().any(|channel| t.contains(channel));
+        let is_ours = |span: &&Range<usize>| text.get((*span).clone()).is_some_and(channel);
+        known.extend(others.get(*path).into_iter().flatten().filter(|span| !is_ours(span)).cloned());
         Some(other::in_code(&file, known))
     };
     let read: Vec<&RepoPath> = named.iter().filter(is_read).collect();

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     deploy::{
-        Files as _, Object, Origin, Value, flux,
+        Files as _, Object, Scalar, Value, flux,
         model::{Entries, Fact, Written, model},
         tree_chart::Charts,
     },
@@ -80,6 +80,7 @@ pub(in crate::pins) fn roots(
         folders: &folders,
         wanted: &|folder| wanted.contains(folder),
         mentions: &mentions,
+        releases_in: &|object| has(&object.value, DEPTH, &|_, text| !tokens(text).is_empty()),
     };
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
         Fact::Release(asked) => take_asked(context, &asked, claims),
@@ -159,8 +160,7 @@ fn names_image(value: &Value, depth: usize) -> bool {
 }
 
 fn is_named(value: Option<&Value>) -> bool {
-    let elsewhere = |at: &Origin| at.read.is_some() || at.via.is_some();
-    value.and_then(Value::as_scalar).is_some_and(|text| text.origins().any(elsewhere))
+    value.and_then(Value::as_scalar).is_some_and(Scalar::is_from_elsewhere)
 }
 
 /// Looks at the scalars of a value, with their keys.

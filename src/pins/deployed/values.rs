@@ -224,8 +224,8 @@ impl<'a> Read<'a> {
             take_asking(value, ("podLabels", "podAnnotations"), self.injected, spec, claims);
         }
         self.split_image((value, false), known, claims);
-        for (key, value) in value.entries() {
-            match value.as_scalar() {
+        for (key, below) in value.entries() {
+            match below.as_scalar() {
                 Some(scalar) if key.to_ascii_lowercase().ends_with("image") => {
                     if let Some((part, stays)) = image::pinned(&scalar.text()) {
                         let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(stays);
@@ -234,8 +234,14 @@ impl<'a> Read<'a> {
                         self.take_foreign(scalar, claims);
                     }
                 }
+                // What stands under `tag` itself belongs to the name beside it, and was looked at with that.
+                Some(scalar)
+                    if self.is_foreign && key != "tag" && names_image(key) && !is_linkerd_s(value) =>
+                {
+                    self.take_foreign(scalar, claims);
+                }
                 Some(_) => {}
-                None => self.anywhere((value, labels), depth, known, claims),
+                None => self.anywhere((below, labels), depth, known, claims),
             }
         }
         for item in value.items() {
@@ -317,6 +323,12 @@ fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
     let dead = value.dead_since.map(|_| Reason::NoEffect);
     let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).of_chart(&ours.chart);
     spec.staying(own.or(dead)).staying(ours.stays)
+}
+
+/// Tells whether any text of a mapping names an image of Linkerd's.
+fn is_linkerd_s(values: &Value) -> bool {
+    let mut texts = values.entries().filter_map(|(_, value)| value.as_scalar());
+    texts.any(|text| image::linkerd_image(&text.text()).is_some())
 }
 
 /// Tells whether a key of values says which image runs.
