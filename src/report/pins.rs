@@ -100,19 +100,18 @@ impl PinsReport {
 
     /// Tells whether more than one installation is named.
     fn has_several(&self) -> bool {
-        let names: BTreeSet<&String> = self.pins.iter().flat_map(|pin| &pin.installations).collect();
-        names.len() > 1
-    }
-
-    fn columns(&self) -> Vec<&'static str> {
-        let installations = self.has_several().then_some("installations");
-        let always = ["pin", "kind", "chart", "value", "new", "target", "stage"];
-        always.into_iter().chain(installations).collect()
+        let mut names = self.pins.iter().flat_map(|pin| &pin.installations);
+        names.next().is_some_and(|first| names.any(|other| other != first))
     }
 
     fn files(&self) -> usize {
         self.pins.iter().map(|p| &p.path).collect::<BTreeSet<_>>().len()
     }
+}
+
+fn columns(installations: bool) -> Vec<&'static str> {
+    let always = ["pin", "kind", "chart", "value", "new", "target", "stage"];
+    always.into_iter().chain(installations.then_some("installations")).collect()
 }
 
 /// Returns the report as JSON.
@@ -124,7 +123,8 @@ pub(super) fn json(report: &PinsReport) -> String {
 pub(super) fn text(report: &PinsReport, color: bool) -> String {
     let mut out = String::new();
     if !report.pins.is_empty() {
-        let mut table = Table::new(report.columns());
+        let several = report.has_several();
+        let mut table = Table::new(columns(several));
         for pin in &report.pins {
             let mut row = vec![
                 place(pin),
@@ -135,7 +135,7 @@ pub(super) fn text(report: &PinsReport, color: bool) -> String {
                 pin.target.clone().unwrap_or_else(|| "-".to_owned()),
                 word_of(&pin.stage),
             ];
-            row.extend(report.has_several().then(|| serves(pin).unwrap_or_else(|| "-".to_owned())));
+            row.extend(several.then(|| serves(pin).unwrap_or_else(|| "-".to_owned())));
             table.row(row);
         }
         out.push_str(&table.text(color));
@@ -156,7 +156,8 @@ pub(super) fn text(report: &PinsReport, color: bool) -> String {
 pub(super) fn markdown(report: &PinsReport) -> String {
     let mut out = format!("{}\n", report.sum());
     if !report.pins.is_empty() {
-        let mut table = Table::new(report.columns());
+        let several = report.has_several();
+        let mut table = Table::new(columns(several));
         for pin in &report.pins {
             let mut row = vec![
                 markdown::code(&place(pin)),
@@ -167,9 +168,7 @@ pub(super) fn markdown(report: &PinsReport) -> String {
                 pin.target.as_deref().map(markdown::whole).unwrap_or_default(),
                 word_of(&pin.stage),
             ];
-            row.extend(
-                report.has_several().then(|| serves(pin).as_deref().map(markdown::whole).unwrap_or_default()),
-            );
+            row.extend(several.then(|| serves(pin).as_deref().map(markdown::whole).unwrap_or_default()));
             table.row(row);
         }
         out.push_str(&format!("\n{}", table.markdown()));
