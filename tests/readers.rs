@@ -141,6 +141,7 @@ fn what_nowhere_names_linkerd_keeps_what_it_reads_of_a_config_map() {
     assert_eq!(filled(&pod("acme/a:${version}")), ["clusters/prod.yaml:21 2026.8.1 Shared"]);
     assert_eq!(filled(&pod("acme/a:1")), ["clusters/prod.yaml:21 2026.8.1 moves"]);
     let other = helm_release("podinfo", "${version}", "").replace("name: edge", "name: podinfo");
+    let other = other.replace("namespace: linkerd", "namespace: shop");
     assert_eq!(filled(&other), ["clusters/prod.yaml:21 2026.8.1 Shared"]);
 }
 

@@ -150,6 +150,7 @@ fn mentions(object: &Object) -> bool {
         || chart.contains('/')
         || flux::is_of_tree(object)
         || has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"))
+        || value.scalars().iter().any(|text| text.is_from_elsewhere() && !tokens(&text.text()).is_empty())
 }
 
 /// Tells whether an image is named by a text that was written elsewhere, as a variable is: Linkerd may read it too.
