@@ -7,7 +7,7 @@ RUN apk add --no-cache build-base perl make linux-headers ca-certificates
 WORKDIR /src
 COPY . .
 RUN cargo build --release --locked && ./target/release/uplinker --version
-# Engines that copy it into a `--tmpfs` of root's, as Podman does, keep its mode.
+# Engines that copy it into a tmpfs of root's, as Podman does, keep its mode.
 RUN mkdir -p /root-of-image/cache /root-of-image/tmp && chmod 1777 /root-of-image/tmp
 
 # Go proves the sources against its sum database.
