@@ -180,6 +180,10 @@ fn names_of_channels_and_of_folders_are_told() {
         matches!(&*found, [first, second] if first.contains("stable-2.14.10") && second.contains("edge-26.8.1")),
         "{found:?}"
     );
-    let found = told(&scanned(&[("linkerd/VERSION", "edge-26.8.1\n")]));
-    assert!(matches!(&*found, [only] if only.starts_with("linkerd/VERSION:1 edge-26.8.1 ")), "{found:?}");
+    for (version, elsewhere) in [("edge-26.8.1", 1), ("2026.8.1", 0)] {
+        let found = told(&scanned(&[("linkerd/VERSION", version)]));
+        assert_eq!(found, [format!("linkerd/VERSION:1 {version} NotFollowed")]);
+        // A version of four digits may be anybody's, where nothing says that it is Linkerd's.
+        assert_eq!(told(&scanned(&[("mesh/VERSION", version)])).len(), elsewhere, "{version}");
+    }
 }

@@ -48,7 +48,7 @@ pub struct Entries<'e> {
     /// Whether an object is of interest: others are not handed over.
     pub mentions: &'e (dyn Fn(&Object) -> bool + Sync),
     /// Whether an object names a release.
-    pub releases_in: &'e (dyn Fn(&Object) -> bool + Sync),
+    pub names_release: &'e (dyn Fn(&Object) -> bool + Sync),
     /// Charts of the tree as others than those here deploy them.
     pub releases: &'e [ChartRelease],
     /// Objects that others than those here deploy.
@@ -368,7 +368,7 @@ impl<R: Default + Send> Builder<'_, R> {
                 }
                 // Who reads a release beside Linkerd need not name it.
                 let reads =
-                    || flux::variable_sources(object, cluster).any(|map| (self.entries.releases_in)(map));
+                    || flux::variable_sources(object, cluster).any(|map| (self.entries.names_release)(map));
                 if mentions || concerns(object, &|folder| self.is_wanted(folder)) || reads() {
                     let build = build(object, cluster, self.files);
                     self.unmade(object, &build, &mut gathered.facts.facts);

@@ -10,7 +10,7 @@ use super::{
     found::{Found, Spec},
     object::Object,
     place::Place,
-    version_text::{Expects, VersionText},
+    version_text::{CHANNELS, Expects, VersionText},
 };
 use crate::{
     linkerd::{self, EdgeVersion},
@@ -139,7 +139,7 @@ fn pin(place: Place<'_>, chart: &str, node: Node<'_>, found: &mut Found) {
 }
 
 fn is_of_other_channel(version: &str) -> bool {
-    ["stable-", "enterprise-"].iter().any(|channel| version.starts_with(channel))
+    CHANNELS.iter().any(|channel| version.starts_with(channel))
 }
 
 /// Tells whether a chart has put its mark on an object. A pod that was injected by hand has the same annotation, and is

@@ -19,7 +19,7 @@ pub(super) struct Hit {
     pub named: bool,
     /// Whether the bytes name Linkerd.
     pub linkerd: bool,
-    /// Whether they name Linkerd or a tag of its edge channel, or hold a marker; else what looks like a release is somebody's.
+    /// Whether they, or the path, name Linkerd, or they a tag of its edge channel or a marker; else what looks like a release is somebody's.
     pub speaks: bool,
 }
 
@@ -220,7 +220,8 @@ impl Needles {
         if content.sealed {
             return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
         }
-        let Content { size, linkerd, speaks, named, ties, .. } = content;
+        let Content { size, linkerd, named, ties, .. } = content;
+        let speaks = content.speaks || entry.path.as_str().contains("inkerd");
         Ok(match ties || is_kustomization(entry.path.name()) {
             true => Seen::Hit(Hit { entry: at, named, linkerd, speaks }, size),
             false => Seen::Irrelevant(entry.id),

@@ -64,7 +64,9 @@ pub(super) struct Token {
 }
 
 /// How the releases of Linkerd's other channels begin.
-const CHANNELS: [&str; 2] = ["stable-", "enterprise-"];
+pub(super) const CHANNELS: [&str; 2] = ["stable-", "enterprise-"];
+/// How tags of all of them do.
+pub(super) const TAGS: [&str; 3] = ["edge-", CHANNELS[0], CHANNELS[1]];
 
 /// The longest word that is looked at: `edge-26.8.2` with much around it.
 const LONGEST: usize = 64;

@@ -29,7 +29,7 @@ pub(super) struct Survey<'a> {
     pub options: plan::Options,
     /// The targets.
     pub targets: Vec<TargetConfig>,
-    /// The pins in no target, by position.
+    /// The pins in no target.
     outside: Vec<Arc<Pin>>,
     config: &'a Config,
     scanning: ScanOptions,

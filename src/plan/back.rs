@@ -38,8 +38,8 @@ pub struct Undoing<'a> {
 /// Plans the way back; `None` where every pin has the text that it had.
 pub fn back(undoing: Undoing<'_>) -> Option<Plan> {
     let Undoing { inventory, earlier, then, target, stage, to, undone, catalog, options } = undoing;
-    let earlier: HashMap<PinKey<'_>, &Pin> = earlier.pins.iter().map(|pin| (pin.key(), &**pin)).collect();
-    let then: HashSet<PinKey<'_>> = then.pins.iter().map(|pin| pin.key()).collect();
+    let earlier: HashMap<PinKey<'_>, &Pin> = earlier.pins().map(|pin| (pin.key(), pin)).collect();
+    let then: HashSet<PinKey<'_>> = then.pins().map(Pin::key).collect();
     let mine = |pin: &Pin| pin.stage == stage && pin.kind != PinKind::Other && target.has(pin);
     let judged = inventory.pins.iter().filter(|pin| mine(pin)).map(|pin| {
         let new = match earlier.get(&pin.key()) {

@@ -21,7 +21,10 @@ mod target;
 mod title;
 mod wave;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use serde::Serialize;
 
@@ -301,6 +304,11 @@ impl Plan {
     /// Returns the pins that move, with the text that each gets.
     pub fn moving(&self) -> impl Iterator<Item = (&Pin, &NewText)> {
         self.moves.iter().map(|moved| (&*moved.pin, &moved.new))
+    }
+
+    /// Returns the text that each moving pin gets, by the pin itself: several may have one [key](Pin::key).
+    pub fn texts(&self) -> HashMap<*const Pin, &NewText> {
+        self.moves.iter().map(|moved| (Arc::as_ptr(&moved.pin), &moved.new)).collect()
     }
 
     /// Returns the pins of its stage that stay, each with the reason.

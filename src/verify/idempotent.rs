@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
+    pins::Pin,
     plan::{NewText, edge_of, judge},
     repo::RepoPath,
 };
@@ -30,8 +31,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         })
         .collect();
     let fixed = input.moving().filter(|(_, new)| !matches!(new, NewText::LockDigest));
-    let there: HashSet<_> =
-        after.pins().filter(|pin| edge_of(pin) == Some(plan.to)).map(|pin| pin.key()).collect();
+    let there: HashSet<_> = after.pins().filter(|pin| edge_of(pin) == Some(plan.to)).map(Pin::key).collect();
     // A rendered object that the release no longer has takes its file, and its pin, with it.
     let gone: HashSet<&RepoPath> =
         input.changes.files.iter().filter(|file| file.after.is_none()).map(|file| &file.path).collect();

@@ -258,8 +258,7 @@ impl<'a> Verification<'a> {
             return Cow::Borrowed(after);
         }
         let mut inventory = self.inventory.clone();
-        let texts: HashMap<*const Pin, &NewText> =
-            self.plan.moving().map(|(pin, new)| (&raw const *pin, new)).collect();
+        let texts = self.plan.texts();
         for pin in &mut inventory.pins {
             if let Some(NewText::Fixed(text)) = texts.get(&Arc::as_ptr(pin)) {
                 let pin = Arc::make_mut(pin);

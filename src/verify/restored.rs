@@ -5,7 +5,7 @@
 //! going back below a release. The texts come from a scan of the older commit, the files from a merge, so that each proves
 //! the other.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
@@ -24,11 +24,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     };
     let there: HashMap<PinKey<'_>, &Pin> =
         after.pins().filter(|pin| pin.form != Form::Absent).map(|pin| (pin.key(), pin)).collect();
-    let moves: HashMap<PinKey<'_>, &NewText> =
-        input.plan.moving().map(|(pin, new)| (pin.key(), new)).collect();
-    let wrong = input.inventory.pins().filter_map(|pin| {
+    let moves = input.plan.texts();
+    let wrong = input.inventory.pins.iter().filter_map(|pin| {
         let now = there.get(&pin.key()).map(|pin| pin.value.as_str());
-        let sound = match moves.get(&pin.key()) {
+        let sound = match moves.get(&Arc::as_ptr(pin)) {
             Some(NewText::Gone) => now.is_none(),
             Some(NewText::Fixed(text) | NewText::Rendered(text)) => now == Some(text),
             Some(NewText::LockDigest) => now.is_some(),
@@ -37,7 +36,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             None => now == Some(&pin.value),
         };
         let now = now.unwrap_or("nothing");
-        let why = match moves.contains_key(&pin.key()) {
+        let why = match moves.contains_key(&Arc::as_ptr(pin)) {
             true => "which is not what it was before",
             false => "though it is not of this stage and target: one commit changed both",
         };
@@ -65,8 +64,6 @@ fn one_way(input: &Verification<'_>, undone: &Undone) -> impl Iterator<Item = Fi
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::{
         linkerd::EdgeVersion,

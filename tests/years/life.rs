@@ -244,7 +244,7 @@ impl<P: Place> Year<P> {
         let Some(marker) = marker::read(&pull.body) else { return };
         let number = pull.number;
         let passes = touched.insert(environment_of(&marker.target).to_owned()) && self.chance.percent(80);
-        if passes && self.is_approved(pull, &marker) {
+        if passes && self.still_fits(pull, &marker) {
             self.tell(&format!("#{number} is merged by the queue: {}", pull.title));
             self.place.merge_queued(number);
         } else {
@@ -308,12 +308,13 @@ impl<P: Place> Year<P> {
         }
     }
 
-    /// Nobody merges what a check blocks; and a branch that somebody pushed to is on its own, so its reviewer looks whether it
-    /// still fits what is there.
+    /// Nobody merges what a check blocks.
     fn is_approved(&self, pull: &Pull, marker: &Marker) -> bool {
-        if pull.labels.iter().any(|label| label == "linkerd: blocked") {
-            return false;
-        }
+        !pull.labels.iter().any(|label| label == "linkerd: blocked") && self.still_fits(pull, marker)
+    }
+
+    /// A branch that somebody pushed to is on its own, so its reviewer looks whether it still fits what is there.
+    fn still_fits(&self, pull: &Pull, marker: &Marker) -> bool {
         if !marker.person && !self.is_pushed_to(pull) {
             return true;
         }

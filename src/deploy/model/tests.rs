@@ -26,7 +26,7 @@ fn roots_that_always_give_others_are_followed_so_far() {
         written: &[],
         folders: &[],
         wanted: &|_| true,
-        releases_in: &|_| false,
+        names_release: &|_| false,
         mentions: &|object| object.kind() == "ConfigMap",
         releases: &[],
         objects: &[],

@@ -10,7 +10,10 @@ use std::{
 
 use crate::{
     deploy::Files as _,
-    pins::{Pin, PinKind, RepoPath, Skipped, context::Context, found::Found, marker::TextFile, other},
+    pins::{
+        Pin, PinKind, RepoPath, Skipped, context::Context, found::Found, marker::TextFile, other,
+        version_text::TAGS,
+    },
     repo::parallel,
 };
 
@@ -46,8 +49,8 @@ pub(in crate::pins) fn report(
         let file = TextFile { path, blob: source.blob, text, sealed };
         let mut known = own.get(*path).cloned().unwrap_or_default();
         // A tag with the name of a channel is Linkerd's whoever reads it.
-        let channel = |t: &str| ["edge-", "stable-", "enterprise-"].iter().any(|channel| t.contains(channel));
-        let is_ours = |span: &&Range<usize>| text.get((*span).clone()).is_some_and(channel);
+        let is_tag = |text: &str| TAGS.iter().any(|channel| text.contains(channel));
+        let is_ours = |span: &&Range<usize>| text.get((*span).clone()).is_some_and(is_tag);
         known.extend(others.get(*path).into_iter().flatten().filter(|span| !is_ours(span)).cloned());
         Some(other::in_code(&file, known))
     };

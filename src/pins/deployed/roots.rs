@@ -80,7 +80,7 @@ pub(in crate::pins) fn roots(
         folders: &folders,
         wanted: &|folder| wanted.contains(folder),
         mentions: &mentions,
-        releases_in: &|object| has(&object.value, DEPTH, &|_, text| !tokens(text).is_empty()),
+        names_release: &|object| has(&object.value, DEPTH, &|_, text| !tokens(text).is_empty()),
     };
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
         Fact::Release(asked) => take_asked(context, &asked, claims),

@@ -23,7 +23,7 @@ use crate::{
         image,
         index::repository_origin,
         origin::{Origin, Ours},
-        version_text::Expects,
+        version_text::{Expects, TAGS},
     },
 };
 
@@ -236,7 +236,7 @@ impl<'a> Read<'a> {
                 }
                 // What stands under `tag` itself belongs to the name beside it, and was looked at with that.
                 Some(scalar)
-                    if self.is_foreign && key != "tag" && names_image(key) && !is_linkerd_s(value) =>
+                    if self.is_foreign && key != "tag" && names_image(key) && !names_linkerd_image(value) =>
                 {
                     self.take_foreign(scalar, claims);
                 }
@@ -289,7 +289,7 @@ pub(super) fn take_unclaimed(context: &Context<'_>, values: &Value, claims: &mut
         let ours = Ours { chart: chart.to_owned(), mirror: None, stays: None };
         Read::new(context, ReadBy::Ours(ours))
     };
-    let is_release = |text: &str| ["edge-", "stable-", "enterprise-"].iter().any(|c| text.starts_with(c));
+    let is_release = |text: &str| TAGS.iter().any(|channel| text.starts_with(channel));
     let names_a_release = |value: &linkerd::Value| {
         let keys: Vec<&str> = value.path.split('.').collect();
         value.line == ValueLine::Edge && values.text(&keys).is_some_and(|text| is_release(&text))
@@ -326,7 +326,7 @@ fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
 }
 
 /// Tells whether any text of a mapping names an image of Linkerd's.
-fn is_linkerd_s(values: &Value) -> bool {
+fn names_linkerd_image(values: &Value) -> bool {
     let mut texts = values.entries().filter_map(|(_, value)| value.as_scalar());
     texts.any(|text| image::linkerd_image(&text.text()).is_some())
 }

@@ -65,11 +65,19 @@ fn a_pull_request_in_the_merge_queue_is_left_in_it() {
     assert_eq!(decide(&seen(vec![queued.clone()])), Ok(held.clone()));
     let elsewhere = Observed { is_elsewhere: true, ..seen(vec![queued.clone()]) };
     assert_eq!(reconcile(None, &elsewhere, CONFLICT), Ok(held));
-    let unwanted = Observed { head: ours("f"), ..seen(vec![queued.clone()]) };
-    let actions = vec![Action::MarkClosing(1, None), Action::DeleteBranch(TIP), Action::Close(1)];
-    assert_eq!(reconcile(None, &unwanted, CONFLICT).map(|outcome| outcome.actions), Ok(actions));
     queued.marker = Some(marker());
     assert_eq!(decide(&seen(vec![queued])).map(|o| (o.actions, o.held)), Ok((Vec::new(), None)), "settled");
+}
+
+#[test]
+fn one_that_is_not_wanted_any_more_is_closed_in_the_merge_queue_too() {
+    let queued = Seen { queued: true, ..pull(1, PullState::Open, Some(marker())) };
+    let unwanted = |head| reconcile(None, &Observed { head, ..seen(vec![queued.clone()]) }, CONFLICT);
+    let actions = vec![Action::MarkClosing(1, None), Action::DeleteBranch(TIP), Action::Close(1)];
+    assert_eq!(unwanted(ours("f")), Ok(Outcome { actions, pull: Some(1), ..Outcome::default() }));
+    let person = Head { ownership: Ownership::Person, ..ours("f").unwrap() };
+    let left = Outcome { held: Some(Held::NothingLeft { pull: 1 }), pull: Some(1), ..Outcome::default() };
+    assert_eq!(unwanted(Some(person)), Ok(left), "what a person pushed is left");
 }
 
 #[test]
