@@ -57,6 +57,28 @@ fn values_that_are_made_in_a_way_that_is_not_followed_are_told() {
 }
 
 #[test]
+fn what_a_mirror_of_linkerd_s_sources_is_fetched_at_is_told() {
+    let application = |url: &str, path: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: mesh, namespace: linkerd}}\nspec:\n  \
+             source: {{repoURL: '{url}', path: '{path}', targetRevision: 2026.8.2}}\n  destination: {{namespace: linkerd}}\n"
+        )
+    };
+    let source = |url: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: linkerd, namespace: mesh}}\n\
+             spec: {{url: '{url}', ref: {{tag: 2026.8.2}}}}\n"
+        )
+    };
+    let found = |text: String| told(&scanned(&[("app.yaml", &text)]));
+    let is_told = ["app.yaml:5 2026.8.2 NotFollowed"];
+    assert_eq!(found(application("https://g.test/mirrors/mesh", "charts/linkerd-control-plane")), is_told);
+    assert_eq!(found(application("https://g.test/mirrors/linkerd2.git", "viz/charts")), is_told);
+    assert_eq!(found(application("https://g.test/acme/calendar", "deploy")), [""; 0]);
+    assert_eq!(found(source("https://g.test/mirrors/linkerd2")), ["app.yaml:4 2026.8.2 NotFollowed"]);
+}
+
+#[test]
 fn a_condition_that_is_not_decided_makes_no_range() {
     let set = set("linkerd-crds", "{{ if semverCompare \">=26.1\" .mesh }}{{ .mesh }}{{ end }}");
     let file = "{\"name\": \"a\", \"mesh\": \"2026.8.2\"}";

@@ -88,6 +88,18 @@ fn values_of_a_chart_that_is_held_stay_with_it() {
 }
 
 #[test]
+fn values_of_a_chart_that_flux_moves_stay_with_it() {
+    let values = "  values:\n    linkerdVersion: edge-26.8.2\n    proxy: {image: {version: edge-26.8.2}}\n";
+    let version = "2026.8.2 # {\"$imagepolicy\": \"flux-system:linkerd:tag\"}";
+    let crds = helm_release("linkerd-crds", "2026.8.2", "");
+    let scene = scene(&[crds, helm_release("linkerd-control-plane", version, values)]);
+    let body = body(&scene);
+    let said = "`edge-26.8.2` stays with its chart (mesh/all.yaml:23), which is left to Flux";
+    assert!(body.contains(said), "{body}");
+    assert_eq!(lines(&scene, "mesh/all.yaml"), ["version: 2026.8.3"]);
+}
+
+#[test]
 fn a_line_that_reads_a_version_holds_it_for_all() {
     let of = |chart: &str, behind: &str| helm_release(chart, &format!("{CHART}{behind}"), "");
     let viz = helm_release("linkerd-viz", "2026.8.2", "");

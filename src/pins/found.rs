@@ -14,7 +14,11 @@ use super::{
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
 };
-use crate::{deploy::Scalar, repo::RepoPath, yaml::Node};
+use crate::{
+    deploy::Scalar,
+    repo::RepoPath,
+    yaml::{Node, position},
+};
 
 /// What a shape says of a scalar.
 #[derive(Clone, Debug)]
@@ -53,8 +57,8 @@ pub(super) struct Found {
     pub rendered: Vec<RenderedFile>,
     /// Aliases that were understood as pins, by file and byte.
     pub aliases_read: HashSet<(RepoPath, usize)>,
-    /// For a pin whose anchor has aliases at places that fix a version, by file and byte: those aliases.
-    shared: HashMap<(RepoPath, usize), Vec<usize>>,
+    /// For a pin whose anchor has aliases at places that fix a version, by file and byte: the bytes and lines of those.
+    shared: HashMap<(RepoPath, usize), Vec<(usize, usize)>>,
     /// For a value, by file and byte: where the versions of the charts stand that it is given to.
     pub under: HashMap<(RepoPath, usize), Vec<Span>>,
 }
@@ -183,13 +187,14 @@ impl Found {
 
     /// Returns the pins, each site once, ordered by path and position.
     pub fn into_pins(mut self) -> (Vec<Pin>, Vec<Deployment>) {
-        self.shared.retain(|(path, _), aliases| {
-            aliases.iter().any(|alias| !self.aliases_read.contains(&(path.clone(), *alias)))
-        });
         if !self.shared.is_empty() {
             for pin in &mut self.pins {
-                if self.shared.contains_key(&(pin.path.clone(), pin.site.span.start)) {
-                    pin.stays.get_or_insert(Reason::Shared);
+                let aliases = self.shared.get(&(pin.path.clone(), pin.site.span.start));
+                let is_unread =
+                    |alias: &&(usize, usize)| !self.aliases_read.contains(&(pin.path.clone(), alias.0));
+                let unread = aliases.into_iter().flatten().find(is_unread);
+                if let Some((_, line)) = unread.filter(|_| pin.stays.is_none()) {
+                    (pin.stays, pin.kept_by) = (Some(Reason::Shared), Some((pin.path.clone(), *line)));
                 }
             }
         }
@@ -210,15 +215,17 @@ impl Found {
         (self.pins, self.deployments)
     }
 
-    /// Values stay with the chart that they are given to, where that is held: its images would run ahead of it.
+    /// Values stay with the chart that they are given to, where somebody else says when it moves: its images would run ahead
+    /// of it.
     fn hold_with_charts(&mut self) {
         let held = |(path, span): &Span| {
             let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
             let pin = self.pins.get(self.pins.partition_point(|pin| order(pin).is_le()))?;
             let is_it = pin.path == *path && pin.site.span.start < span.end;
-            (is_it && pin.stays == Some(Reason::Held)).then(|| (pin.path.clone(), pin.site.line))
+            let reason = pin.stays.filter(|reason| is_it && reason.is_another_s())?;
+            Some((reason, (pin.path.clone(), pin.site.line)))
         };
-        let found: Vec<(usize, Line)> = self
+        let found: Vec<(usize, (Reason, Line))> = self
             .pins
             .iter()
             .enumerate()
@@ -228,9 +235,9 @@ impl Found {
                 Some((n, under.iter().find_map(held)?))
             })
             .collect();
-        for (n, line) in found {
+        for (n, (reason, line)) in found {
             if let Some(pin) = self.pins.get_mut(n) {
-                (pin.stays, pin.kept_by) = (Some(Reason::Held), Some(line));
+                (pin.stays, pin.kept_by) = (Some(reason), Some(line));
             }
         }
     }
@@ -245,11 +252,12 @@ impl Found {
 
     fn note_aliases(&mut self, place: Place<'_>, node: Node<'_>, site: &Site) {
         let anchored = node.resolved();
-        let fixing: Vec<usize> = anchored
+        let fixing: Vec<(usize, usize)> = anchored
             .document()
             .aliases_of(anchored)
             .filter(|alias| alias.key().and_then(Node::as_str).is_some_and(|key| FIXING.contains(&key)))
             .map(|alias| place.start_in_file(alias))
+            .map(|start| (start, position(&place.file.text, start).0))
             .collect();
         if !fixing.is_empty() {
             self.shared.insert((place.file.path.clone(), site.span.start), fixing);

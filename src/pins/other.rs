@@ -11,7 +11,10 @@ use super::{
     version_text::{Token, of_other_channel, releases, tokens},
 };
 use crate::repo::RepoPath;
-use crate::{deploy::helmfile::is_helmfile, linkerd::EdgeVersion};
+use crate::{
+    deploy::helmfile::is_helmfile,
+    linkerd::{self, EdgeVersion},
+};
 
 /// How many places of one file are reported as `other`.
 const REPORTED: usize = 200;
@@ -182,12 +185,13 @@ fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str
 }
 
 /// Tells whether what stands there is the tag of an image, or of a chart in a registry, that Linkerd has not named:
-/// `ghcr.io/acme/calendar:2026.8.2`.
+/// `ghcr.io/acme/calendar:2026.8.2`. Helm is given the name of a chart of Linkerd's beside an address that need not speak of it.
 fn is_tag_of_another(line: &str, at: usize) -> bool {
     let before = line.get(..at).and_then(|before| before.strip_suffix(':')).unwrap_or_default();
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '=' | '(' | '[' | '{' | ',');
     let word = before.rsplit(ends).next().unwrap_or_default();
-    word.contains('/') && !speaks(word)
+    let names_chart = || line.split(ends).any(linkerd::is_chart);
+    word.contains('/') && !speaks(word) && !(word.starts_with("oci://") && names_chart())
 }
 
 /// A place where a text names a release.
@@ -340,6 +344,8 @@ mod tests {
         let images = "linkerd.io/inject: enabled\nimage: ghcr.io/acme/calendar:2026.8.2\n";
         assert_eq!(lines(images), [0; 0]);
         assert_eq!(lines(&images.replace("acme/calendar", "acme/charts/linkerd-crds")), [2]);
+        assert_eq!(lines("helm install linkerd-crds oci://acme.example/crds:2026.8.2\n"), [1]);
+        assert_eq!(lines("helm install linkerd-calendar oci://acme.example/days:2026.8.2\n"), [0; 0]);
         assert_eq!(lines("linkerd-crds:2026.8.2 # https://linkerd.io\nversion:2026.8.2"), [1, 2]);
     }
 

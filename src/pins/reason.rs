@@ -69,6 +69,11 @@ impl Reason {
         matches!(self, Self::NoEffect | Self::OptedOut | Self::Digest | Self::NotDeployed | Self::NotFollowed)
     }
 
+    /// Tells whether somebody else says when one who has it moves.
+    pub(super) fn is_another_s(self) -> bool {
+        matches!(self, Self::Held | Self::ManagedByFlux)
+    }
+
     /// Tells whether one who has it must not get another text, whoever else reads it.
     pub(super) fn forbids(self) -> bool {
         matches!(

@@ -116,7 +116,14 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             found(Severity::Info, format!("`{value}` is a range, and moves by itself or not at all"))
         }
         Reason::ManagedByFlux => {
-            found(Severity::Info, format!("`{value}` is left to Flux's image automation"))
+            let text = match &pin.kept_by {
+                Some(line) => format!(
+                    "`{value}` stays with its chart ({}), which is left to Flux's image automation",
+                    said(line)
+                ),
+                None => format!("`{value}` is left to Flux's image automation"),
+            };
+            found(Severity::Info, text)
         }
         Reason::ManualInjection => found(Severity::Warn, format!("`{value}` was injected by hand and stays"))
             .hint("make this manifest again with `linkerd inject --manual`"),

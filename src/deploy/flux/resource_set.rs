@@ -21,7 +21,7 @@ use crate::deploy::{
 
 /// Sets of inputs that are looked at, as many as the operator takes.
 const INPUTS: usize = 10_000;
-/// Objects that one ResourceSet makes.
+/// Objects that one ResourceSet makes, and resources that it is refused.
 const OBJECTS: usize = 20_000;
 
 /// A set of inputs, and who knows more.
@@ -47,6 +47,7 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
         refused_of: Vec::new(),
         refused: None,
         failed: false,
+        failures: 0,
     };
     let own = spec.get("steps").is_none().then_some(spec);
     for step in own.into_iter().chain(spec.list_at("steps")) {
@@ -184,6 +185,8 @@ struct Maker<'a> {
     refused: Option<About>,
     /// Whether something was refused of what is made of the present inputs.
     failed: bool,
+    /// How often something was refused.
+    failures: usize,
 }
 
 type Make<'m> = &'m mut dyn FnMut(&mut Maker<'_>, Scope<'_>) -> (Vec<Value>, usize);
@@ -207,7 +210,7 @@ impl Maker<'_> {
             let mut all: Vec<Value> = Vec::new();
             let mut outcome = 0;
             loop {
-                if self.made.len() >= OBJECTS {
+                if self.made.len() + self.failures >= OBJECTS {
                     return self.note(About::Bound(Bound::Objects(OBJECTS)));
                 }
                 let scope = Scope {
@@ -276,6 +279,7 @@ impl Maker<'_> {
         let about = self.refused.take().unwrap_or(About::Refused(why));
         self.note(about);
         self.failed = true;
+        self.failures += 1;
         if !self.refused_of.contains(of) {
             self.refused_of.push(of.clone());
         }

@@ -344,6 +344,12 @@ fn what_is_too_much_is_bounded() {
     let (made, notes) = built(&format!("spec:\n  inputs: [{inputs}]\n  resources: [{three}]\n"));
     assert_eq!(made.len(), 20_000);
     assert!(notes.iter().any(|note| note.about == About::Bound(Bound::Objects(20_000))));
+    let refused =
+        ["X", "Y", "Z"].map(|kind| format!("{{kind: {kind}, metadata: {{name: '<< inputs.gone >>'}}}}"));
+    let (made, notes) =
+        built(&format!("spec:\n  inputs: [{inputs}]\n  resources: [{}]\n", refused.join(", ")));
+    assert!(made.is_empty());
+    assert!(notes.iter().any(|note| note.about == About::Bound(Bound::Objects(20_000))));
     let nested = format!("{}x{}", "${a:-".repeat(100), "}".repeat(100));
     assert_eq!(substituted(&nested, &[]), Err(envsubst::SubstituteError::Deep));
 }

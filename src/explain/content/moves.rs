@@ -127,7 +127,7 @@ fn why(reason: Reason) -> &'static str {
         Reason::Shared => "read by something that must not move with it",
         Reason::Encrypted => "the file is encrypted",
         Reason::RequiredHop => "too far behind for one step",
-        Reason::ManagedByFlux => "moved by Flux itself",
+        Reason::ManagedByFlux => "left to Flux's image automation, or with a chart that is",
         Reason::NeedsWorkflowsScope => "below .github/workflows, where the token may not write",
         Reason::Ignored => "proxy pins are configured to be left",
         Reason::Uneditable => "cannot be edited safely",

@@ -28,7 +28,7 @@ use crate::{
         found::{Spec, opaque},
         version_text::{Expects, Judged, Token, VersionText, judge, tokens},
     },
-    repo::{BlobId, RepoPath},
+    repo::RepoPath,
 };
 
 /// A byte of a file.
@@ -44,8 +44,6 @@ const NEAR: usize = 4;
 pub(super) struct Claim {
     /// The file.
     pub path: RepoPath,
-    /// Its content.
-    pub blob: BlobId,
     /// The bytes.
     pub span: Range<usize>,
     /// What reads them.
@@ -64,13 +62,22 @@ pub(super) struct Claim {
     written: bool,
 }
 
+/// What reads a text and is not Linkerd's.
+struct Foreign {
+    end: usize,
+    /// Where it is named.
+    named: Reading,
+    /// Whether it speaks of Linkerd all the same, so that the text may name a release.
+    speaks: bool,
+}
+
 /// All places, and what is compared with them.
 #[derive(Default)]
 pub(in crate::pins) struct Claims {
     claims: Vec<Claim>,
     guards: Vec<Guard>,
-    /// Places that what is not Linkerd's reads, by file and first byte: their ends, and where they are named.
-    foreign: BTreeMap<At, (usize, Reading)>,
+    /// Places that what is not Linkerd's reads, by file and first byte.
+    foreign: BTreeMap<At, Foreign>,
     /// Who is handed releases that come out again in a way that is not followed.
     not_followed: BTreeSet<String>,
     /// The files whose templates are refused, for releases.
@@ -99,10 +106,10 @@ pub(in crate::pins) struct Claims {
 
 impl Claim {
     fn new(at: &Origin, spec: Spec, text: VersionText) -> Self {
-        let (path, blob) = (at.source.path.clone(), at.source.blob);
+        let path = at.source.path.clone();
         let homes = Vec::from_iter(spec.home.clone());
         let (span, read) = (at.span.clone(), readings(at).cloned().collect());
-        Self { path, blob, span, spec, text, frame: None, homes, read, foreign: None, written: false }
+        Self { path, span, spec, text, frame: None, homes, read, foreign: None, written: false }
     }
 
     /// Orders by place. Of several that are alike in it, what counts more comes first; then what must not move, since what
@@ -223,10 +230,20 @@ impl Claims {
     /// Notes what reads a text and is not Linkerd's, the version of another chart or the tag of another image: what both
     /// read cannot move.
     pub fn take_foreign(&mut self, text: &Scalar) {
+        self.foreign(text, false);
+    }
+
+    /// Notes the same of what speaks of Linkerd, a mirror of its sources: the text is still told as a release.
+    pub fn take_speaking(&mut self, text: &Scalar) {
+        self.foreign(text, true);
+    }
+
+    fn foreign(&mut self, text: &Scalar, speaks: bool) {
         for at in text.origins() {
             let place = (at.source.path.clone(), at.span.start);
             let own = || Reading { source: at.source.clone(), at: at.span.start };
-            self.foreign.insert(place, (at.span.end, readings(at).last().cloned().unwrap_or_else(own)));
+            let named = readings(at).last().cloned().unwrap_or_else(own);
+            self.foreign.insert(place, Foreign { end: at.span.end, named, speaks });
         }
     }
 
@@ -290,7 +307,8 @@ impl Claims {
         })
     }
 
-    /// Returns every place once, ordered by file and position, and those that what is not Linkerd's reads.
+    /// Returns every place once, ordered by file and position, and those that only what is not Linkerd's reads and does not
+    /// speak of it.
     pub(super) fn into_places(mut self) -> (Vec<Claim>, Vec<(RepoPath, Range<usize>)>) {
         self.settle();
         // A guard may be compared with a text that only guards another one.
@@ -310,14 +328,15 @@ impl Claims {
                 claim.spec.stays.get_or_insert(Reason::Shared);
             }
         }
-        (claims, self.foreign.into_iter().map(|((path, start), (end, _))| (path, start..end)).collect())
+        let silent = self.foreign.into_iter().filter(|(_, foreign)| !foreign.speaks);
+        (claims, silent.map(|((path, start), foreign)| (path, start..foreign.end)).collect())
     }
 
     /// Says where what is not Linkerd's reads some of these bytes.
     fn foreign_at(&self, path: &RepoPath, span: &Range<usize>) -> Option<Reading> {
         let before = self.foreign.range(..(path.clone(), span.end)).rev();
         let near = before.take_while(|((other, _), _)| other == path).take(NEAR);
-        near.filter(|(_, (end, _))| *end > span.start).map(|(_, (_, named))| named.clone()).next()
+        near.filter(|(_, foreign)| foreign.end > span.start).map(|(_, foreign)| foreign.named.clone()).next()
     }
 
     /// Says what reads the places in which a scalar was written.

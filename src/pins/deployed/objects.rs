@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     deploy::{Cluster, Object, Scalar, Value},
-    linkerd::PROXY_VERSION,
+    linkerd::{self, PROXY_VERSION},
     pins::{
         Home, Reason, ScanOptions,
         annotation::{self, Effect},
@@ -48,7 +48,7 @@ pub(in crate::pins) fn take_object(
         if let Some(image) = value.scalar(&["image"]).filter(|image| image::pinned(&image.text()).is_none()) {
             claims.take_foreign(image);
         }
-        revision(&kind, value).into_iter().for_each(|revision| claims.take_foreign(revision));
+        take_revision(&kind, value, claims);
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
@@ -67,16 +67,26 @@ pub(in crate::pins) fn take_object(
     }
 }
 
-/// Returns what a Git repository is fetched at that is not Linkerd's own: by Flux, or as a source of Argo CD.
-fn revision<'v>(kind: &str, value: &'v Value) -> Option<&'v Scalar> {
+/// Takes what a Git repository is fetched at that is not Linkerd's own: by Flux, or as a source of Argo CD.
+fn take_revision(kind: &str, value: &Value, claims: &mut Claims) {
     let (url, revision) = match kind {
-        "GitRepository" => (value.text(&["url"])?, value.scalar(&["ref", "tag"])?),
+        "GitRepository" => (value.text(&["url"]), value.scalar(&["ref", "tag"])),
         "Application" if value.get("chart").is_none() => {
-            (value.text(&["repoURL"])?, value.scalar(&["targetRevision"])?)
+            (value.text(&["repoURL"]), value.scalar(&["targetRevision"]))
         }
-        _ => return None,
+        _ => return,
     };
-    (!url.starts_with("oci://") && !url.contains("linkerd/linkerd2")).then_some(revision)
+    let (Some(url), Some(revision)) = (url, revision) else { return };
+    if url.starts_with("oci://") || url.contains("linkerd/linkerd2") {
+        return;
+    }
+    // A mirror of Linkerd's sources has the folders of its charts.
+    let path = value.text(&["path"]).unwrap_or_default();
+    let names_chart = path.split('/').any(linkerd::is_chart) || url.contains("linkerd2");
+    match names_chart {
+        true => claims.take_speaking(revision),
+        false => claims.take_foreign(revision),
+    }
 }
 
 /// Fields of a deployer's object that say something of other objects.

@@ -15,19 +15,21 @@ pub(super) fn line(context: &Context<'_>, reading: &Reading) -> Option<Line> {
     let file = context.files.file(source.path.as_str()).ok()?;
     let line = match file.text == source.text {
         true => position(&file.text, *at).0,
-        false => of_template(&file.text, &source.text, *at),
+        false => of_template(&file.text, &source.text, *at)?,
     };
     Some((source.path.clone(), line))
 }
 
-/// Finds the line of a template that a printed line came of: it begins alike, and best of all it ends alike too.
-fn of_template(template: &str, printed: &str, at: usize) -> usize {
-    let (before, behind) = printed.split_at_checked(at).unwrap_or((printed, ""));
+/// Finds the line of a template that a printed line came of: the only one that begins alike, or of several the only one that
+/// ends alike too.
+fn of_template(template: &str, printed: &str, at: usize) -> Option<usize> {
+    let (before, behind) = printed.split_at_checked(at)?;
     let begins = before.rsplit('\n').next().unwrap_or_default().trim();
     let ends = behind.lines().next().unwrap_or_default().rsplit('#').next().unwrap_or_default();
-    let lines = || template.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with(begins));
-    let same = lines().find(|(_, line)| line.ends_with(ends));
-    same.or_else(|| lines().next()).map_or(1, |(number, _)| number + 1)
+    let lines = || (1..).zip(template.lines()).filter(|(_, line)| line.trim_start().starts_with(begins));
+    let only = |mut found: Vec<usize>| found.pop().filter(|_| found.is_empty());
+    let alike = lines().map(|(number, _)| number).collect();
+    only(alike).or_else(|| only(lines().filter(|(_, line)| line.ends_with(ends)).map(|(n, _)| n).collect()))
 }
 
 /// Tells whether a comment holds what is named at a place.
@@ -72,4 +74,24 @@ fn in_yaml(place: Place<'_>, at: usize) -> bool {
     let text = node.as_str().unwrap_or_default();
     let inside = place.inside(node, |inner| in_yaml(inner, part.start));
     inside.unwrap_or_else(|| marker::is_held(text, &(part.start..part.start)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_template_is_named_where_it_is_the_only_one() {
+        let printed = "a:\n  version: 2026.8.2\nb:\n  version: 2026.8.2 # uplinker: hold\n";
+        let line = |template: &str, nth: usize| {
+            let at = printed.match_indices("2026").nth(nth).unwrap().0;
+            of_template(template, printed, at)
+        };
+        assert_eq!(line("a:\n  version: {{ .Values.a }}\n", 0), Some(2));
+        let two = "a:\n  version: {{ .Values.a }}\nb:\n  version: {{ .Values.b }} # uplinker: hold\n";
+        assert_eq!(line(two, 1), Some(4), "it ends alike too");
+        let alike = "a:\n  version: {{ .Values.a }}\nb:\n  version: {{ .Values.b }}\n";
+        assert_eq!(line(alike, 0), None);
+        assert_eq!(line("{{ include \"a\" . }}\n", 0), None);
+    }
 }

@@ -14,16 +14,17 @@ use crate::{
     deploy::Files as _,
     linkerd::PROXY_VERSION,
     pins::{
-        Form, Pin, Reason, RepoPath, Site,
+        Form, Pin, Reason, RepoPath,
         context::Context,
         corpus::File,
         found::{Found, Span, is_workflow},
-        marker, other,
+        marker::{self, TextFile, text_pin},
+        other,
         place::Place,
         version_text::VersionText,
     },
     repo::parallel,
-    yaml::{Node, Route, SourceMap, Step},
+    yaml::{Node, Route, SourceMap, Step, encrypted, position},
 };
 
 /// Makes the pins.
@@ -189,33 +190,19 @@ fn annotation(label: &mut Route) -> Option<()> {
 /// Makes the pins of a file that is no YAML.
 fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut Found) {
     let Ok(source) = context.files.file(path.as_str()) else { return };
-    let text = &source.text;
+    let text = &*source.text;
+    let file = TextFile { path, blob: source.blob, text, sealed: encrypted(text.as_bytes()) };
     for claim in claims {
-        let (line, column) = crate::yaml::position(text, claim.span.start);
         let held = marker::is_held(text, &claim.span).then_some(Reason::Held);
-        let sealed = crate::yaml::encrypted(text.as_bytes()).then_some(Reason::Encrypted);
+        let sealed = file.sealed.then_some(Reason::Encrypted);
         let workflow = is_workflow(path).then_some(Reason::NeedsWorkflowsScope);
-        let mut pin = Pin {
-            path: path.clone(),
-            blob: claim.blob,
-            site: Site { span: claim.span.clone(), line, column, document: 0, route: None },
-            kind: claim.spec.kind,
-            chart: claim.spec.chart.clone(),
-            mirror: claim.spec.mirror.clone(),
-            value: if claim.span.is_empty() { "*" } else { text.get(claim.span.clone()).unwrap_or_default() }
-                .to_owned(),
-            form: claim.text.form,
-            frame: None,
-            version: claim.text.version,
-            stage: claim.spec.stage,
-            restarts: claim.spec.restarts,
-            stays: held.or(sealed).or(claim.spec.stays).or(claim.text.stays).or(workflow),
-            kept_by: None,
-            read_at: Vec::new(),
-            also: Vec::new(),
-            installations: Default::default(),
-            homes: Vec::new(),
-        };
+        let stays = held.or(sealed).or(claim.spec.stays).or(claim.text.stays).or(workflow);
+        let (span, what) = (claim.span.clone(), (claim.text.form, claim.text.version));
+        let pin = text_pin(&file, claim.spec.kind, span, position(text, claim.span.start), what, stays);
+        let value = if claim.span.is_empty() { "*".to_owned() } else { pin.value };
+        let (chart, mirror) = (claim.spec.chart.clone(), claim.spec.mirror.clone());
+        let (stage, restarts) = (claim.spec.stage, claim.spec.restarts);
+        let mut pin = Pin { value, chart, mirror, stage, restarts, ..pin };
         read_by(context, claim, &mut pin, &mut found.under);
         found.pins.push(pin);
     }
