@@ -16,6 +16,7 @@ mod commands;
 mod config;
 mod directory;
 mod doctor;
+mod documented;
 mod documents;
 mod edit;
 mod faults;

@@ -301,6 +301,27 @@ fn bad(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason.to_owned())
 }
 
+/// Reads a request with its body; `None` where the client has gone.
+pub fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+    let Some((mut request, framing)) = read_head(reader)? else { return Ok(None) };
+    request.body = read_body(reader, &framing)?;
+    Ok(Some(request))
+}
+
+/// Writes a request as a client does.
+pub fn write_request(socket: &mut impl Write, request: &Request) -> io::Result<()> {
+    let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.target());
+    let is_framing =
+        |name: &str| ["content-length", "transfer-encoding"].iter().any(|f| name.eq_ignore_ascii_case(f));
+    for (name, value) in request.headers.iter().filter(|(name, _)| !is_framing(name)) {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("Content-Length: {}\r\n\r\n", request.body.len()));
+    socket.write_all(head.as_bytes())?;
+    socket.write_all(&request.body)?;
+    socket.flush()
+}
+
 fn read_head(reader: &mut impl BufRead) -> io::Result<Option<(Request, Framing)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -470,13 +491,18 @@ pub fn send(
 ) -> io::Result<Response> {
     let mut socket = TcpStream::connect(address)?;
     socket.set_read_timeout(Some(Duration::from_secs(20)))?;
-    let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
-    socket.write_all(head.as_bytes())?;
-    socket.write_all(body)?;
+    let own =
+        [("Host", &*address.to_string()), ("Connection", "close")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+    let given = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let request = Request {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        query: query.to_owned(),
+        headers: own.into_iter().chain(given).collect(),
+        body: body.to_vec(),
+    };
+    write_request(&mut socket, &request)?;
     let mut reader = BufReader::new(socket);
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {

@@ -16,6 +16,7 @@ pub mod github;
 pub mod gitlab;
 pub mod helm;
 pub mod http;
+pub mod internet;
 pub mod kustomize;
 pub mod manifests;
 pub mod mesh;
