@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 
 use super::{
     schema::{ListShape, Schema, Shape},
-    value::{Scalar, Value},
+    value::{Origin, Scalar, Value},
 };
 
 /// The key of a directive.
@@ -160,6 +160,7 @@ impl Merger<'_> {
             match kept {
                 Kept::Same => {}
                 Kept::In(value) | Kept::New(value) => {
+                    let value = in_form_of(map.get(key), value);
                     new.get_or_insert_with(|| IndexMap::clone(map)).insert(key.into(), value);
                 }
                 Kept::Gone if map.contains_key(key) => {
@@ -383,6 +384,24 @@ fn is_same(own: &Value, patch: &Value) -> bool {
         (Value::List(own), Value::List(patch)) => Arc::ptr_eq(own, patch),
         _ => false,
     }
+}
+
+/// Keeps the form of the field: what comes in the place of a text in quotes, or of a block, is a text (kyaml's `FieldSetter`).
+fn in_form_of(own: Option<&Value>, new: Value) -> Value {
+    match (own, new) {
+        (Some(Value::Scalar(own)), Value::Scalar(new)) if is_marked(own) => Value::Scalar(new.as_string()),
+        (_, new) => new,
+    }
+}
+
+/// Tells whether a text was written in quotes or as a block.
+fn is_marked(scalar: &Scalar) -> bool {
+    let marks = |at: &Origin| {
+        let before = at.source.text.get(..at.span.start).unwrap_or_default();
+        let header = || before.trim_end().trim_end_matches(['-', '+']).ends_with(['|', '>']);
+        before.ends_with(['"', '\'']) || header()
+    };
+    !scalar.plain && scalar.origins().next().is_some_and(marks)
 }
 
 fn override_with(patch: Option<&Value>) -> Kept {

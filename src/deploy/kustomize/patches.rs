@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     builder::{Builder, Here, Layer},
     generate::is_inline,
-    resource::{Id, Resource, text_of},
+    resource::{Id, Resource, text_of, unquoted},
     selector::Selector,
 };
 use crate::deploy::{
@@ -105,7 +105,7 @@ impl<'v> Patch<'v> {
             }
             match json_patch::apply(&resource.value, operations, &mut builder.guards) {
                 Ok(value) => {
-                    resource.value = value;
+                    resource.value = unquoted(value);
                     resource.part();
                 }
                 Err(error) => builder.fails(here, &self.name, &error.to_string()),

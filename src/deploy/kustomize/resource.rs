@@ -193,6 +193,16 @@ pub(super) fn is_text(scalar: &Scalar) -> bool {
     !scalar.plain || is_word(&text) || matches!(plain(&text), Typed::Text(_))
 }
 
+/// Takes the quotes away that no text needs: kustomize reads and writes an object as JSON where a JSON patch changes it.
+pub(super) fn unquoted(object: Value) -> Value {
+    let needs_none =
+        |text: &str| !is_word(text) && !text.contains('\n') && matches!(plain(text), Typed::Text(_));
+    let bare = &mut |scalar: &Scalar| {
+        (!scalar.plain && needs_none(&scalar.text())).then(|| scalar.clone().as_plain())
+    };
+    object.with_scalars(bare).unwrap_or(object)
+}
+
 /// Types a scalar by its looks, as kustomize does with what it makes.
 pub(super) fn by_looks(scalar: Scalar) -> Scalar {
     if is_word(&scalar.text()) { scalar.as_string() } else { scalar.as_plain() }
