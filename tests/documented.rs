@@ -128,13 +128,12 @@ impl Terminal {
         for folder in ["/srv/", "/etc/uplinker/", "/run/secrets/"] {
             text = text.replace(folder, &format!("{own}{folder}"));
         }
-        let port = text
-            .contains("uplinker serve")
-            .then(|| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
+        let port = text.contains("uplinker serve").then(free_port);
         if let Some(port) = port {
-            text = text.replace(":8080", &format!(":{port}"));
+            let own = format!("127.0.0.1:{port}");
+            text = text.replace("127.0.0.1:8080", ":8080").replace(":8080", &own);
             if !text.contains("--listen") {
-                text.push_str(&format!(" --listen 127.0.0.1:{port}"));
+                text.push_str(&format!(" --listen {own}"));
             }
         }
         Ok(Line { text: text.replace("UPLINKER_TOKEN=... ", ""), port })
@@ -183,6 +182,12 @@ fn forge(flavor: Flavor, repo: &str) -> GitHub {
     forge.token(TOKEN, Token::fine_grained("robot"));
     forge.labels(repo, &LABELS);
     forge
+}
+
+/// Finds a port that no other test is given: they get theirs from above.
+fn free_port() -> u16 {
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (20_000..30_000).find(is_free).expect("a free port")
 }
 
 fn terminate(child: &Child) {

@@ -20,6 +20,8 @@ use tempfile::TempDir;
 
 use super::http::{Request, read_request, write_request};
 
+const AUTHORITY: &str = "authority.pem";
+
 /// A host, what the paths begin with that a server answers, and the server.
 pub type Stands = (&'static str, &'static str, SocketAddr);
 
@@ -46,7 +48,7 @@ impl Internet {
     pub fn start(hosts: &[Stands]) -> Self {
         let folder = TempDir::new().expect("a folder");
         let (authority, identity) = certificates(hosts);
-        std::fs::write(folder.path().join("authority.pem"), authority).expect("written");
+        std::fs::write(folder.path().join(AUTHORITY), authority).expect("written");
         let tls = TlsAcceptor::new(identity).expect("a server's side");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
         let address = listener.local_addr().expect("the address of a bound listener");
@@ -70,15 +72,16 @@ impl Internet {
     }
 
     /// Returns what sends a program here.
-    pub fn environment(&self) -> [(&'static str, String); 3] {
+    pub fn environment(&self) -> [(&'static str, String); 4] {
         let proxy = format!("http://{}", self.address);
         let authority = self.authority().display().to_string();
-        [("HTTPS_PROXY", proxy.clone()), ("https_proxy", proxy), ("SSL_CERT_FILE", authority)]
+        let system = ("SSL_CERT_FILE", "/dev/null".to_owned());
+        [("HTTPS_PROXY", proxy.clone()), ("https_proxy", proxy), ("UPLINKER_CA_FILE", authority), system]
     }
 
     /// Returns the file of the authority that all certificates are by.
-    pub fn authority(&self) -> PathBuf {
-        self.folder.path().join("authority.pem")
+    fn authority(&self) -> PathBuf {
+        self.folder.path().join(AUTHORITY)
     }
 
     /// Returns the hosts that were asked for and that nobody stands for.
