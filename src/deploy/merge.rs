@@ -244,6 +244,10 @@ impl Merger<'_> {
                 (Kept::Same | Kept::Gone, _) => (Value::empty(), None),
             };
             if value.is_null() || value == Value::empty() {
+                // One that lacks a key of the others is not found again, and stays, without the directive that was obeyed.
+                if let Some(at) = mine {
+                    own[at] = self::obeyed(&own[at])?;
+                }
                 set(&mut own, None, &names, &values);
                 continue;
             }
