@@ -14,7 +14,10 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{expected, tree::MemoryTree};
+use crate::support::{
+    expected,
+    tree::{MemoryTree, told},
+};
 use serde_json::{Value, json};
 use uplinker::{
     helm::{Evaluate, Evaluator, File, Helm, HelmError, Template},
@@ -180,6 +183,32 @@ const OTHER: [(&str, &str); 3] = [
 
 fn chart(more: &[(&str, &str)]) -> MemoryTree {
     MemoryTree::new([&[CHART, VALUES, APPLICATION], &OTHER[..], more].concat())
+}
+
+#[test]
+fn a_manifest_among_the_templates_of_a_chart_that_is_switched_off_is_not_deployed() {
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: mesh}\nspec:\n  source:\n    \
+                       repoURL: https://helm.linkerd.io/edge\n    chart: linkerd-crds\n    targetRevision: 2026.8.2\n";
+    let chart = "apiVersion: v2\nname: apps\nversion: 1.0.0\ndependencies:\n- {name: mesh, version: 1.0.0, repository: '', \
+                 condition: mesh.enabled}\n";
+    let of = |values: &str| {
+        MemoryTree::new([
+            ("apps/Chart.yaml", chart),
+            ("apps/values.yaml", values),
+            ("apps/charts/mesh/Chart.yaml", "apiVersion: v2\nname: mesh\nversion: 1.0.0\n"),
+            ("apps/charts/mesh/templates/mesh.yaml", application),
+        ])
+    };
+    let helm = evaluator(Helm::LIMITS, None);
+    for helm in [None, Some(helm)] {
+        let told = |values: &str| told(&scanned(&of(values), helm.clone()));
+        assert_eq!(
+            told("mesh: {enabled: true}\n"),
+            ["apps/charts/mesh/templates/mesh.yaml:8 2026.8.2 moves"]
+        );
+        let off = told("mesh: {enabled: false}\n");
+        assert_eq!(off, ["apps/charts/mesh/templates/mesh.yaml:8 2026.8.2 NotDeployed"]);
+    }
 }
 
 #[test]

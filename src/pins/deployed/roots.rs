@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     deploy::{
-        Files as _, Object, Scalar, Value, flux,
+        Object, Scalar, Value, flux,
         model::{Entries, Fact, Written, model},
         tree_chart::Charts,
     },
@@ -44,10 +44,8 @@ pub(in crate::pins) fn roots(
         above.iter().chain([&path.folder()]).for_each(|folder| around(folder, &mut wanted));
         folders.extend(above.into_iter().filter(|folder| is_top(context, folder)));
     }
-    let is_template = |path: &RepoPath| {
-        let holds = || context.files.file(path.as_str()).is_ok_and(|file| file.text.contains("{{"));
-        context.is_template(path) && holds()
-    };
+    // What comes of a template is what its chart makes of it, of one without actions too: its chart may be switched off.
+    let is_template = |path: &RepoPath| context.is_template(path);
     let is_taken = |path: &RepoPath| !context.layout.folders_above(path).is_empty();
     let index = context.index;
     // They matter where there is a chart for them.
@@ -62,6 +60,7 @@ pub(in crate::pins) fn roots(
         index.objects.iter().filter(|path| !known.contains(path) && !is_taken(path) && !is_template(path));
     let written: Vec<Written> = written
         .iter()
+        .filter(|(path, _)| !is_template(path))
         .map(|(path, of_deployers)| (path, *of_deployers))
         .chain(loose.map(|path| (path, false)))
         .map(|(path, of_deployers)| Written { path: path.clone(), of_deployers, is_taken: is_taken(path) })
