@@ -21,6 +21,8 @@ pub struct Build {
     pub images: Vec<Value>,
     /// What nothing is made of, since the template that it is for is refused: elements of a generator, inputs.
     pub unmade: Vec<Value>,
+    /// What others are laid over, or that is laid over nothing: elements of a generator.
+    pub laid_over: Vec<Value>,
     /// What was not followed, and what the deployer would fail at.
     pub notes: Vec<Note>,
 }

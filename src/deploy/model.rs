@@ -389,6 +389,9 @@ impl<R: Default + Send> Builder<'_, R> {
         if !build.unmade.is_empty() {
             (self.take)(facts, Fact::Unmade(object, &build.unmade));
         }
+        if !build.laid_over.is_empty() {
+            (self.take)(facts, Fact::LaidOver(object, &build.laid_over));
+        }
     }
 
     fn is_wanted(&self, folder: &str) -> bool {

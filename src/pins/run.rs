@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     deploy::TreeFiles,
+    linkerd::EdgeVersion,
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
 };
@@ -264,11 +265,13 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     let markers = marker::pins(&text);
     let place = Place::of(file);
     let templated = file.text.contains("{{") && context.is_template(&file.path);
-    if templated && hit.linkerd && !is_marked(&file.text, &markers) {
+    if templated {
         let versions = other::unmarked_releases(&file.text, &markers);
-        let reason = SkipReason::HelmTemplate;
-        result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
-    } else if !templated {
+        if concerns(hit, &versions) && !is_marked(&file.text, &markers) {
+            let reason = SkipReason::HelmTemplate;
+            result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
+        }
+    } else {
         let is_rendered = rendered::take(place, &mut result.found);
         if hit.named {
             result.written.push((file.path.clone(), is_rendered));
@@ -337,11 +340,13 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
         }
         Class::Terraform => result.terraform.push(entry.path.clone()),
         Class::Helmfile => result.helmfiles.push(entry.path.clone()),
-        Class::Foreign(reason) if linkerd && !is_marked(text, &markers) => {
+        Class::Foreign(reason) => {
             let versions = other::unmarked_releases(text, &markers);
-            result.skipped.push(Skipped { path: entry.path.clone(), reason, detail: None, versions });
+            if concerns(hit, &versions) && !is_marked(text, &markers) {
+                result.skipped.push(Skipped { path: entry.path.clone(), reason, detail: None, versions });
+            }
         }
-        _ => {}
+        Class::Manifest => {}
     }
     take_markers(markers, &mut result.found);
 }
@@ -369,8 +374,9 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
     });
     let markers = markers.unwrap_or_default();
     let marked = text.as_deref().is_some_and(|text| is_marked(text, &markers));
-    if hit.linkerd && !marked && !(unread.reason == SkipReason::NotUtf8 && screen::is_binary(&entry.path)) {
-        let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
+    let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
+    let binary = unread.reason == SkipReason::NotUtf8 && screen::is_binary(&entry.path);
+    if concerns(hit, &versions) && !marked && !binary {
         let path = entry.path.clone();
         // No template is YAML: where the parser stopped says nothing.
         let template = unread.reason == SkipReason::HelmTemplate && context.is_template(&path);
@@ -378,6 +384,12 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
         result.skipped.push(Skipped { path, reason: unread.reason, detail, versions });
     }
     take_markers(markers, &mut result.found);
+}
+
+/// Tells whether it is to be told of a file that it is not read: it names Linkerd, or one of its releases in a way that is
+/// nobody else's.
+fn concerns(hit: &Hit, versions: &[EdgeVersion]) -> bool {
+    hit.linkerd || hit.speaks && !versions.is_empty()
 }
 
 /// Tells whether every release that a text names is marked: nothing more is to be said of it.

@@ -31,6 +31,8 @@ pub(super) struct Reader<'a> {
     pub language: Language,
     /// What nothing is made of.
     pub unmade: Vec<Value>,
+    /// What the elements of a merge are laid over, and what of them fits none.
+    pub laid_over: Vec<Value>,
     /// How many elements may still come.
     left: usize,
 }
@@ -46,7 +48,14 @@ pub(super) struct Generated {
 impl<'a> Reader<'a> {
     /// Reads the generators of an ApplicationSet's spec.
     pub fn new(files: &'a dyn Files, cluster: &'a Cluster<'a>, spec: &Value) -> Self {
-        Self { files, cluster, language: Language::of(spec), unmade: Vec::new(), left: ALL }
+        Self {
+            files,
+            cluster,
+            language: Language::of(spec),
+            unmade: Vec::new(),
+            laid_over: Vec::new(),
+            left: ALL,
+        }
     }
 
     /// Lists the elements of one entry of `spec.generators`.
@@ -349,6 +358,7 @@ impl<'a> Reader<'a> {
                             parameters
                         }
                     };
+                    self.laid_over.extend(replaced(&element.parameters, &parameters));
                     *element = element.with(other, parameters);
                 }
             }
@@ -356,6 +366,8 @@ impl<'a> Reader<'a> {
             let known: std::collections::HashSet<_> =
                 all.iter().filter(|e| e.open.is_none()).map(&key).collect();
             let open = all.iter().find(|e| e.open.is_some()).cloned();
+            let unfit = over.iter().filter(|e| open.is_none() && !known.contains(&key(e)));
+            self.laid_over.extend(unfit.map(|element| element.parameters.clone()));
             for element in open.iter().flat_map(|_| &over).filter(|e| !known.contains(&key(e))) {
                 let Some(open) = &open else { break };
                 let parameters = overridden(&open.parameters, &element.parameters);
@@ -364,6 +376,11 @@ impl<'a> Reader<'a> {
         }
         Ok(all)
     }
+}
+
+/// What stands under a key of the old parameters and no longer under that of the new ones.
+fn replaced<'v>(old: &'v Value, new: &'v Value) -> impl Iterator<Item = Value> + use<'v> {
+    old.entries().filter(|(key, value)| new.entry(key) != Some(value)).map(|(_, value)| value.clone())
 }
 
 /// The generators that an entry of a list has: one, as a rule.

@@ -53,6 +53,8 @@ pub enum Fact<'f> {
     Rendered(&'f Rendered),
     /// What an object has nothing made of, since the template that it is for is refused.
     Unmade(&'f Object, &'f [Value]),
+    /// What an object is told and makes nothing of, since others are laid over it.
+    LaidOver(&'f Object, &'f [Value]),
     /// What was not followed.
     Notes(&'f [Note]),
 }

@@ -1,7 +1,7 @@
 //! Step 5, pins: deployers whose files are evaluated all at once, Terraform and helmfile, and what their files name
 //! beside what is deployed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{claim::Claims, release::take_release};
 use crate::{
@@ -15,6 +15,8 @@ pub(in crate::pins) struct Evaluated {
     reason: SkipReason,
     /// Why a file cannot be read.
     unread: BTreeMap<RepoPath, String>,
+    /// Templates that it fills, whatever they are called.
+    filled: Vec<RepoPath>,
     /// Where the versions of charts stand, whosever charts they are: file and first byte.
     versions: BTreeSet<(RepoPath, usize)>,
 }
@@ -46,8 +48,10 @@ pub(in crate::pins) fn helmfile(
     take_shadowed(context, &deployed.shadowed, PinKind::Helmfile, claims);
     claims.beyond.take_evaluated(&deployed.notes);
     // A template that helmfile fills is read, whatever its name is.
-    skipped.retain(|s| s.reason != SkipReason::HelmTemplate || !deployed.read.contains(&s.path));
-    Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes)
+    let is_filled =
+        |skip: &mut Skipped| skip.reason == SkipReason::HelmTemplate && deployed.read.contains(&skip.path);
+    let filled = skipped.extract_if(.., is_filled).map(|skip| skip.path).collect();
+    Evaluated { filled, ..Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes) }
 }
 
 /// Takes variables that others are laid over.
@@ -67,7 +71,7 @@ impl Evaluated {
         });
         let places = charts.iter().filter_map(|chart| chart.version.as_ref()).flat_map(Scalar::origins);
         let versions = places.map(|at| (at.source.path.clone(), at.span.start));
-        Self { reason, unread: unread.collect(), versions: versions.collect() }
+        Self { reason, unread: unread.collect(), filled: Vec::new(), versions: versions.collect() }
     }
 
     /// Reports what files name beside pins and beside the versions of other charts, and those that cannot be read.
@@ -78,7 +82,9 @@ impl Evaluated {
         found: &mut Found,
         skipped: &mut Vec<Skipped>,
     ) {
-        for path in named {
+        let named: BTreeSet<&RepoPath> = named.iter().chain(&self.filled).collect();
+        let told: HashSet<RepoPath> = skipped.iter().map(|skip| skip.path.clone()).collect();
+        for path in named.iter().copied().chain(self.unread.keys().filter(|path| !named.contains(path))) {
             let Ok(source) = context.files.file(path.as_str()) else { continue };
             let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
             let own: Vec<Pin> = found.of_file(path).cloned().collect();
@@ -91,6 +97,10 @@ impl Evaluated {
             };
             let (reason, detail) = (self.reason, Some(why.clone()));
             let versions = other::unmarked_releases(&source.text, &own);
+            // What it only takes in may be read in another way, and need not name a release.
+            if !named.contains(path) && (versions.is_empty() || told.contains(path)) {
+                continue;
+            }
             skipped.push(Skipped { path: path.clone(), reason, detail, versions });
         }
     }

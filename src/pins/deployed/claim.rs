@@ -268,7 +268,8 @@ impl Claims {
     /// Adds what another has gathered of texts that their deployer does not look at.
     pub fn append_without_effect(&mut self, mut other: Self) {
         other.claims.iter_mut().for_each(|claim| {
-            claim.spec.stays.get_or_insert(Reason::NoEffect);
+            let own = claim.spec.stays.filter(|reason| *reason != Reason::NotFollowed);
+            claim.spec.stays = own.or(Some(Reason::NoEffect));
         });
         self.append(other);
     }

@@ -11,8 +11,12 @@ use std::{
 use crate::{
     deploy::Files as _,
     pins::{
-        Pin, PinKind, RepoPath, Skipped, context::Context, found::Found, marker::TextFile, other,
-        version_text::TAGS,
+        Form, Pin, PinKind, RepoPath, Skipped,
+        context::Context,
+        found::Found,
+        marker::TextFile,
+        other,
+        version_text::{TAGS, tokens},
     },
     repo::parallel,
 };
@@ -41,7 +45,9 @@ pub(in crate::pins) fn report(
     let in_file = |path: &&RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
-        let speaks = text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
+        let names_it =
+            text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
+        let speaks = names_it || tokens(text).iter().any(|token| token.form == Form::Edge);
         if !speaks || (text.contains("{{") && context.is_template(path)) {
             return None;
         }

@@ -94,6 +94,7 @@ pub(in crate::pins) fn roots(
         Fact::File(path) => take_values_file(context, path, claims),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
         Fact::Unmade(object, values) => take_unmade(object, values, claims),
+        Fact::LaidOver(object, values) => take_laid_over(object, values, claims),
         Fact::Notes(notes) => claims.beyond.take(notes),
     });
     found.deployed.into_iter().for_each(|found| claims.append(found));
@@ -101,10 +102,21 @@ pub(in crate::pins) fn roots(
     found.shadowed.into_iter().for_each(|found| claims.append_shadowed(found));
 }
 
+/// Takes the releases of what others are laid over, where it is Linkerd's.
+fn take_laid_over(object: &Object, values: &[Value], claims: &mut Claims) {
+    if speaks(&object.value) || values.iter().any(speaks) {
+        let mut found = Claims::default();
+        values.iter().flat_map(Value::scalars).for_each(|scalar| found.take_not_followed(scalar));
+        claims.append_without_effect(found);
+    }
+}
+
+fn speaks(value: &Value) -> bool {
+    has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"))
+}
+
 /// Takes the releases of what nothing is made of, where it is Linkerd's.
 fn take_unmade(object: &Object, values: &[Value], claims: &mut Claims) {
-    let speaks =
-        |value: &Value| has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"));
     if speaks(&object.value) || values.iter().any(speaks) {
         values.iter().flat_map(Value::scalars).for_each(|scalar| claims.take_unmade(&object.file, scalar));
     }
