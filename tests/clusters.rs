@@ -2,7 +2,7 @@
 
 use uplinker::pins::{Inventory, ScanOptions, scan};
 
-use crate::support::tree::MemoryTree;
+use crate::support::tree::{MemoryTree, told};
 
 #[test]
 fn a_release_that_many_clusters_build_alike_is_one_deployment() {
@@ -79,4 +79,48 @@ fn the_root_of_another_repository_is_not_the_root_of_this_one() {
     // Argo CD calls by its address what Flux calls by a name.
     let own = apart(&application("git@github.com:acme/fleet.git"));
     assert!(own.1.contains(&"shop".to_owned()), "it takes all in: {own:?}");
+}
+
+/// The release of a control plane whose chart and images are filled in from elsewhere.
+fn filled() -> String {
+    "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: linkerd-control-plane, namespace: linkerd}\nspec:\n  \
+     chart: {spec: {chart: linkerd-control-plane, version: '${mesh_version}', sourceRef: {kind: HelmRepository, name: linkerd}}}\n  \
+     values: {controllerImageVersion: '${mesh_tag}'}\n"
+        .to_owned()
+}
+
+/// Where nothing in the tree applies the entry of a cluster, as after a bootstrap by Terraform or flux-operator.
+#[test]
+fn what_one_kustomization_fills_in_is_of_one_cluster() {
+    let entry = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: infra, namespace: flux-system}\nspec:\n  \
+                 path: ./infra\n  prune: true\n  sourceRef: {kind: GitRepository, name: flux-system}\n  postBuild:\n    \
+                 substitute: {mesh_version: 2026.8.2}\n    substituteFrom: [{kind: ConfigMap, name: vars}]\n";
+    let variables = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata:\n  mesh_tag: edge-26.8.2\n";
+    let files = [
+        ("clusters/prod/infra.yaml", entry),
+        ("clusters/prod/vars.yaml", variables),
+        ("infra/mesh.yaml", &filled()),
+    ];
+    let found = scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap();
+    assert_eq!(
+        told(&found),
+        ["clusters/prod/infra.yaml:9 2026.8.2 moves", "clusters/prod/vars.yaml:5 edge-26.8.2 moves"]
+    );
+    assert_eq!(found.facts.installations.len(), 1, "{:?}", found.facts.installations);
+    assert!(found.pins().all(|pin| pin.installations.len() == 1));
+}
+
+#[test]
+fn the_files_of_a_module_of_terraform_are_of_one_cluster() {
+    let main = "variable \"mesh\" {}\nresource \"helm_release\" \"mesh\" {\n  name = \"mesh\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \
+                chart = \"linkerd-control-plane\"\n  version = var.mesh\n  set {\n    name = \"controllerImageVersion\"\n    \
+                value = \"edge-26.8.2\"\n  }\n}\n";
+    let files = [("infra/main.tf", main), ("infra/terraform.tfvars", "mesh = \"2026.8.2\"\n")];
+    let found = scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap();
+    assert_eq!(
+        told(&found),
+        ["infra/main.tf:9 edge-26.8.2 moves", "infra/terraform.tfvars:1 2026.8.2 moves"]
+    );
+    assert_eq!(found.facts.installations.len(), 1, "{:?}", found.facts.installations);
+    assert!(found.pins().all(|pin| pin.installations.len() == 1));
 }

@@ -79,6 +79,67 @@ fn what_a_mirror_of_linkerd_s_sources_is_fetched_at_is_told() {
 }
 
 #[test]
+fn a_file_that_helmfile_cannot_fill_is_named_and_the_rest_of_one_that_it_fills_is_told() {
+    let helmfile = "environments:\n  default:\n    values: [env.yaml.gotmpl]\n---\nrepositories:\n\
+                    - {name: linkerd, url: 'https://helm.linkerd.io/edge'}\nreleases:\n- name: mesh\n  \
+                    chart: linkerd/linkerd-control-plane\n  version: {{ .Values.mesh }}\n";
+    let found = |values: &str| scanned(&[("helmfile.yaml", helmfile), ("env.yaml.gotmpl", values)]);
+    let failing = found("mesh: 2026.8.2\ntag: edge-26.8.2\n{{ exec \"./secrets.sh\" (list \"prod\") }}\n");
+    let named: Vec<_> = failing.skipped.iter().map(|skip| (skip.path.as_str(), skip.reason)).collect();
+    assert_eq!(named, [("env.yaml.gotmpl", SkipReason::Helmfile)]);
+    let filled = found("mesh: 2026.8.2\ntag: edge-26.8.2\nfirst: {{ .Environment.Name }}\n");
+    assert_eq!(filled.skipped, []);
+    assert_eq!(
+        told(&filled),
+        ["env.yaml.gotmpl:1 2026.8.2 moves", "env.yaml.gotmpl:2 edge-26.8.2 NotFollowed"]
+    );
+}
+
+#[test]
+fn a_tag_of_the_edge_channel_is_told_in_files_that_do_not_speak_of_linkerd() {
+    let text = "tag: edge-26.8.2\n";
+    let found = scanned(&[
+        ("a.json", "{\"tag\": \"edge-26.8.2\"}"),
+        ("a.yaml", text),
+        ("a.yaml.tpl", text),
+        ("b.toml", "tag = 'edge-26.8.2'\n"),
+        ("broken.yaml", "tag: edge-26.8.2\na: b: c\n"),
+        ("calendar.yaml", "day: 2026.8.2\n"),
+        ("calendar.toml", "day = '2026.8.2'\n"),
+    ]);
+    assert_eq!(told(&found), ["a.json:1 edge-26.8.2 NotFollowed", "a.yaml:1 edge-26.8.2 NotFollowed"]);
+    let named: Vec<_> = found.skipped.iter().map(|skip| (skip.path.as_str(), skip.reason)).collect();
+    assert_eq!(
+        named,
+        [
+            ("a.yaml.tpl", SkipReason::HelmTemplate),
+            ("b.toml", SkipReason::UnknownShape),
+            ("broken.yaml", SkipReason::Syntax)
+        ]
+    );
+}
+
+#[test]
+fn what_the_elements_of_a_merge_are_laid_over_is_told() {
+    let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: mesh, namespace: argocd}\nspec:\n  \
+               generators:\n  - merge:\n      mergeKeys: [name]\n      generators:\n      - list:\n          elements:\n          \
+               - name: east\n            version: 2026.8.2\n          - name: west\n            version: 2026.8.1\n      - list:\n          \
+               elements:\n          - name: west\n            version: 2026.8.0\n          - name: none\n            \
+               version: 2026.7.2\n  template:\n    metadata: {name: '{{name}}'}\n    spec:\n      project: default\n      source:\n        \
+               repoURL: https://helm.linkerd.io/edge\n        chart: linkerd-control-plane\n        targetRevision: '{{version}}'\n      \
+               destination: {name: '{{name}}', namespace: mesh}\n";
+    assert_eq!(
+        told(&scanned(&[("set.yaml", set)])),
+        [
+            "set.yaml:12 2026.8.2 moves",
+            "set.yaml:14 2026.8.1 NoEffect",
+            "set.yaml:18 2026.8.0 moves",
+            "set.yaml:20 2026.7.2 NoEffect"
+        ]
+    );
+}
+
+#[test]
 fn a_condition_that_is_not_decided_makes_no_range() {
     let set = set("linkerd-crds", "{{ if semverCompare \">=26.1\" .mesh }}{{ .mesh }}{{ end }}");
     let file = "{\"name\": \"a\", \"mesh\": \"2026.8.2\"}";

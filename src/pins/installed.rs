@@ -5,7 +5,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Facts, Pin, PinKind, RepoPath, Stage, context::Context};
+use super::{Facts, Form, Pin, PinKind, Reason, RepoPath, Stage, context::Context, other};
 use crate::{
     deploy::{self, Mark, Note, Role},
     linkerd,
@@ -42,24 +42,28 @@ pub(super) fn name(context: &Context<'_>, pins: &mut [Pin], facts: &mut Facts) -
 }
 
 fn mark(pin: &Pin) -> Mark {
-    let of_release = !matches!(
-        pin.kind,
-        PinKind::HelmValues
-            | PinKind::ChartLock
-            | PinKind::ArgoHelmParameter
-            | PinKind::Marker
-            | PinKind::Image
-            | PinKind::KustomizeImage
-            | PinKind::ProxyAnnotation
-            | PinKind::Other
-    );
+    // A tag is that of an image, whatever it is written in.
+    let of_release = pin.form != Form::Edge
+        && !matches!(
+            pin.kind,
+            PinKind::HelmValues
+                | PinKind::ChartLock
+                | PinKind::ArgoHelmParameter
+                | PinKind::Marker
+                | PinKind::Image
+                | PinKind::KustomizeImage
+                | PinKind::ProxyAnnotation
+                | PinKind::Other
+        );
     let role = match () {
         () if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
+        () if pin.stays == Some(Reason::NoEffect) => Role::Other,
         () if of_release && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
         () => Role::Platform,
     };
-    // What Helm printed lies over many files of one folder.
-    let rendered = pin.kind == PinKind::RenderedManifest;
-    let unit = if rendered { format!("{}/", pin.path.folder()) } else { pin.path.to_string() };
+    // What Helm printed lies over many files of one folder, and a module of Terraform is one.
+    let is_of_folder =
+        pin.kind == PinKind::RenderedManifest || other::class(&pin.path) == other::Class::Terraform;
+    let unit = if is_of_folder { format!("{}/", pin.path.folder()) } else { pin.path.to_string() };
     Mark { path: pin.path.clone(), span: pin.site.span.clone(), unit, role }
 }

@@ -92,8 +92,10 @@ pub(super) fn lots(
     let places = Places::new(marks, is_plane);
     let mut builds = BUILDS;
     let mut found: Vec<(Lot, Reach)> = Vec::new();
+    let loose = loose(files, marks);
+    let outer = Cluster::new(&loose);
     for top in tops {
-        let (reaches, left) = walk(files, &places, top, builds)?;
+        let (reaches, left) = walk(files, &places, top, &outer, builds)?;
         builds = left;
         for (away, reach) in reaches {
             let folder = top.folder();
@@ -130,6 +132,7 @@ fn walk(
     files: &dyn Files,
     places: &Places<'_>,
     top: &Top,
+    outer: &Cluster<'_>,
     builds: usize,
 ) -> Option<(BTreeMap<Seat, Reach>, usize)> {
     let begin = |builds| {
@@ -137,14 +140,25 @@ fn walk(
         Walk { files, places, builds, reaches, kept, fills: false }
     };
     let mut walk = begin(builds);
-    walk.from(top, &Cluster::default())?;
+    walk.from(top, outer)?;
     if walk.fills {
         let known = walk.kept;
         walk = begin(walk.builds);
-        walk.from(top, &Cluster::new(known.iter().map(|(object, _)| object)))?;
+        walk.from(top, &Cluster::within(known.iter().map(|(object, _)| object), outer))?;
     }
-    walk.releases();
+    walk.releases(outer);
     Some((walk.reaches, walk.builds))
+}
+
+/// Lists the objects with places that roots look up and that no root need deploy: who applies a cluster's entry may not be
+/// in the tree.
+fn loose(files: &dyn Files, marks: &[Mark]) -> Vec<Object> {
+    let paths: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
+    let of_file = |path: &RepoPath| -> Vec<Object> {
+        let documents = files.documents(path.as_str());
+        documents.iter().flat_map(|all| all.iter()).flat_map(|document| Object::all(document, path)).collect()
+    };
+    paths.into_iter().flat_map(of_file).filter(is_looked_up).collect()
 }
 
 // === impl Places ===
@@ -265,9 +279,9 @@ impl Walk<'_> {
     }
 
     /// Reads the charts of releases, whose sources and values are other objects of the cluster.
-    fn releases(&mut self) {
+    fn releases(&mut self, outer: &Cluster<'_>) {
         let kept = std::mem::take(&mut self.kept);
-        let cluster = Cluster::new(kept.iter().map(|(object, _)| object));
+        let cluster = Cluster::within(kept.iter().map(|(object, _)| object), outer);
         for (object, way) in &kept {
             let watch = Watch::new(self.files);
             let Some(made) = top::made(object, &cluster, &watch) else { continue };
