@@ -94,8 +94,8 @@ fn filled() -> String {
 fn what_one_kustomization_fills_in_is_of_one_cluster() {
     let entry = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: infra, namespace: flux-system}\nspec:\n  \
                  path: ./infra\n  prune: true\n  sourceRef: {kind: GitRepository, name: flux-system}\n  postBuild:\n    \
-                 substitute: {mesh_version: 2026.8.2}\n    substituteFrom: [{kind: ConfigMap, name: vars}]\n";
-    let variables = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata:\n  mesh_tag: edge-26.8.2\n";
+                 substitute: {mesh_tag: edge-26.8.2}\n    substituteFrom: [{kind: ConfigMap, name: vars}]\n";
+    let variables = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata:\n  mesh_version: 2026.8.2\n";
     let files = [
         ("clusters/prod/infra.yaml", entry),
         ("clusters/prod/vars.yaml", variables),
@@ -104,23 +104,27 @@ fn what_one_kustomization_fills_in_is_of_one_cluster() {
     let found = scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap();
     assert_eq!(
         told(&found),
-        ["clusters/prod/infra.yaml:9 2026.8.2 moves", "clusters/prod/vars.yaml:5 edge-26.8.2 moves"]
+        ["clusters/prod/infra.yaml:9 edge-26.8.2 moves", "clusters/prod/vars.yaml:5 2026.8.2 moves"]
     );
     assert_eq!(found.facts.installations.len(), 1, "{:?}", found.facts.installations);
     assert!(found.pins().all(|pin| pin.installations.len() == 1));
 }
 
+/// Two control planes in one module: the tree does not tell their clusters apart, and a tag may be of either.
 #[test]
 fn the_files_of_a_module_of_terraform_are_of_one_cluster() {
-    let main = "variable \"mesh\" {}\nresource \"helm_release\" \"mesh\" {\n  name = \"mesh\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \
-                chart = \"linkerd-control-plane\"\n  version = var.mesh\n  set {\n    name = \"controllerImageVersion\"\n    \
-                value = \"edge-26.8.2\"\n  }\n}\n";
-    let files = [("infra/main.tf", main), ("infra/terraform.tfvars", "mesh = \"2026.8.2\"\n")];
+    let release = |name: &str, version: &str| {
+        format!(
+            "resource \"helm_release\" \"{name}\" {{\n  name = \"{name}\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \
+             chart = \"linkerd-control-plane\"\n  version = {version}\n  set {{\n    name = \"controllerImageVersion\"\n    \
+             value = \"edge-26.8.2\"\n  }}\n}}\n"
+        )
+    };
+    let main =
+        "variable \"mesh\" {}\n".to_owned() + &release("a", "var.mesh") + &release("b", "\"2026.8.1\"");
+    let files = [("infra/main.tf", &*main), ("infra/terraform.tfvars", "mesh = \"2026.8.2\"\n")];
     let found = scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap();
-    assert_eq!(
-        told(&found),
-        ["infra/main.tf:9 edge-26.8.2 moves", "infra/terraform.tfvars:1 2026.8.2 moves"]
-    );
+    assert_eq!(found.pins().count(), 4, "{:?}", told(&found));
     assert_eq!(found.facts.installations.len(), 1, "{:?}", found.facts.installations);
     assert!(found.pins().all(|pin| pin.installations.len() == 1));
 }
