@@ -1,4 +1,5 @@
-//! Every command that README and `docs/` give for a terminal runs as it stands there, on hosts that answer by those names.
+//! Every command that README and `docs/` give for a terminal runs as it stands there, on hosts that answer by those names, but
+//! for those that need more than the program.
 //!
 //! Addresses are reached through a proxy that the environment names; of a line only a port and folders that are an
 //! administrator's become the test's own.
@@ -8,10 +9,12 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 use crate::{
-    service::daemon::until,
+    documents,
+    service::daemon::LIMIT,
     support::{
         feed::Feed,
         flavor::Flavor,
@@ -25,19 +28,6 @@ use crate::{
     },
 };
 
-const DOCUMENTS: [&str; 11] = [
-    "README.md",
-    "docs/checks.md",
-    "docs/configuration.md",
-    "docs/forges.md",
-    "docs/github.md",
-    "docs/kubernetes.md",
-    "docs/pins.md",
-    "docs/promotion.md",
-    "docs/rendering.md",
-    "docs/security.md",
-    "docs/serve.md",
-];
 /// What lines begin with that need more than the program, and what runs them.
 const ELSEWHERE: [(&str, &str); 7] = [
     ("cargo install ", "the program is the one that was built for the tests"),
@@ -166,9 +156,17 @@ impl Terminal {
             let answer = send(([127, 0, 0, 1], port).into(), "GET", "/healthz", &[], b"");
             answer.is_ok_and(|answer| answer.status == 200)
         };
-        until(&line.text, is_well);
+        // Whatever comes, what was started ends with the test.
+        let start = Instant::now();
+        let mut was_well = is_well();
+        while !was_well && start.elapsed() < LIMIT {
+            std::thread::sleep(Duration::from_millis(20));
+            was_well = is_well();
+        }
         terminate(&child);
-        child.wait_with_output().unwrap()
+        let output = child.wait_with_output().unwrap();
+        assert!(was_well, "{}: {}", line.text, String::from_utf8_lossy(&output.stderr));
+        output
     }
 }
 
@@ -197,7 +195,7 @@ fn terminate(child: &Child) {
 
 /// Lists the lines of the blocks for a shell, those that go on in the next joined.
 fn lines(document: &str) -> Vec<String> {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
+    let text = documents::read(document);
     let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
     let joined: Vec<String> = blocks.map(|block| block.replace("\\\n", "")).collect();
     let lines = joined.iter().flat_map(|block| block.lines()).map(|line| line.split(" # ").next().unwrap());
@@ -212,12 +210,12 @@ fn lines(document: &str) -> Vec<String> {
 fn every_command_for_a_terminal_runs_as_it_stands() {
     let terminal = Terminal::new();
     let mut elsewhere = Vec::new();
-    for document in DOCUMENTS {
+    for document in documents::for_users() {
         // There something is to be taken back.
         if document == "docs/promotion.md" {
             let _ = terminal.github.merge("acme/mesh-config", 1, Merge::Commit, "ada", true);
         }
-        for text in lines(document) {
+        for text in lines(&document) {
             let line = match terminal.line(&text) {
                 Ok(line) => line,
                 Err(by) => {

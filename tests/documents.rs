@@ -8,8 +8,18 @@ use assert_cmd::Command;
 use serde_yaml::Value;
 use uplinker::{report, sys::env};
 
-fn read(path: &str) -> String {
+pub fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// Lists the documents for those who use the program: README, then those of `docs/` by their names.
+pub fn for_users() -> Vec<String> {
+    let folder = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).unwrap();
+    let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut found: Vec<String> = names.filter(|n| n.ends_with(".md")).map(|n| format!("docs/{n}")).collect();
+    found.sort();
+    found.insert(0, "README.md".to_owned());
+    found
 }
 
 fn yaml(path: &str) -> Value {
@@ -42,23 +52,9 @@ fn command_lines(document: &str) -> Vec<Vec<String>> {
 #[test]
 fn commands_and_flags_that_documents_name_exist() {
     let mut seen = BTreeSet::new();
-    for document in [
-        "README.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-        "docs/checks.md",
-        "docs/configuration.md",
-        "docs/forges.md",
-        "docs/github.md",
-        "docs/kubernetes.md",
-        "docs/pins.md",
-        "docs/promotion.md",
-        "docs/rendering.md",
-        "docs/security.md",
-        "docs/serve.md",
-        "RELEASING.md",
-    ] {
-        for words in command_lines(document) {
+    let others = ["CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md"].map(str::to_owned);
+    for document in for_users().into_iter().chain(others) {
+        for words in command_lines(&document) {
             let Some(command) = words.first().filter(|w| !w.starts_with('-')) else { continue };
             let help = help(Some(command)).unwrap_or_else(|| panic!("{document}: no command `{command}`"));
             for flag in words.iter().filter(|w| w.starts_with("--")) {

@@ -22,7 +22,7 @@ pub struct Build {
     /// What nothing is made of, since the template that it is for is refused: elements of a generator, inputs.
     pub unmade: Vec<Value>,
     /// What others are laid over, or that is laid over nothing: elements of a generator.
-    pub laid_over: Vec<Value>,
+    pub overridden: Vec<Value>,
     /// What was not followed, and what the deployer would fail at.
     pub notes: Vec<Note>,
 }

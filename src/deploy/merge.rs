@@ -160,7 +160,7 @@ impl Merger<'_> {
             match kept {
                 Kept::Same => {}
                 Kept::In(value) | Kept::New(value) => {
-                    let value = in_form_of(map.get(key), value);
+                    let value = in_style_of(map.get(key), value);
                     new.get_or_insert_with(|| IndexMap::clone(map)).insert(key.into(), value);
                 }
                 Kept::Gone if map.contains_key(key) => {
@@ -390,16 +390,16 @@ fn is_same(own: &Value, patch: &Value) -> bool {
     }
 }
 
-/// Keeps the form of the field: what comes in the place of a text in quotes, or of a block, is a text (kyaml's `FieldSetter`).
-fn in_form_of(own: Option<&Value>, new: Value) -> Value {
+/// Keeps the style of the field: what comes in the place of a text in quotes, or of a block, is a text (kyaml's `FieldSetter`).
+fn in_style_of(own: Option<&Value>, new: Value) -> Value {
     match (own, new) {
-        (Some(Value::Scalar(own)), Value::Scalar(new)) if is_marked(own) => Value::Scalar(new.as_string()),
+        (Some(Value::Scalar(own)), Value::Scalar(new)) if is_quoted(own) => Value::Scalar(new.as_string()),
         (_, new) => new,
     }
 }
 
 /// Tells whether a text was written in quotes or as a block.
-fn is_marked(scalar: &Scalar) -> bool {
+fn is_quoted(scalar: &Scalar) -> bool {
     let marks = |at: &Origin| {
         let before = at.source.text.get(..at.span.start).unwrap_or_default();
         let header = || before.trim_end().trim_end_matches(['-', '+']).ends_with(['|', '>']);

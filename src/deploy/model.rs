@@ -389,8 +389,8 @@ impl<R: Default + Send> Builder<'_, R> {
         if !build.unmade.is_empty() {
             (self.take)(facts, Fact::Unmade(object, &build.unmade));
         }
-        if !build.laid_over.is_empty() {
-            (self.take)(facts, Fact::LaidOver(object, &build.laid_over));
+        if !build.overridden.is_empty() {
+            (self.take)(facts, Fact::Overridden(object, &build.overridden));
         }
     }
 

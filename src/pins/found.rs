@@ -14,11 +14,7 @@ use super::{
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
 };
-use crate::{
-    deploy::Scalar,
-    repo::RepoPath,
-    yaml::{Node, position},
-};
+use crate::{deploy::Scalar, repo::RepoPath, yaml::Node};
 
 /// What a shape says of a scalar.
 #[derive(Clone, Debug)]
@@ -222,7 +218,7 @@ impl Found {
             let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
             let pin = self.pins.get(self.pins.partition_point(|pin| order(pin).is_le()))?;
             let is_it = pin.path == *path && pin.site.span.start < span.end;
-            let reason = pin.stays.filter(|reason| is_it && reason.is_another_s())?;
+            let reason = pin.stays.filter(|reason| is_it && reason.is_decided_elsewhere())?;
             Some((reason, (pin.path.clone(), pin.site.line)))
         };
         let found: Vec<(usize, (Reason, Line))> = self
@@ -252,17 +248,30 @@ impl Found {
 
     fn note_aliases(&mut self, place: Place<'_>, node: Node<'_>, site: &Site) {
         let anchored = node.resolved();
-        let fixing: Vec<(usize, usize)> = anchored
+        let mut fixing: Vec<usize> = anchored
             .document()
             .aliases_of(anchored)
             .filter(|alias| alias.key().and_then(Node::as_str).is_some_and(|key| FIXING.contains(&key)))
             .map(|alias| place.start_in_file(alias))
-            .map(|start| (start, position(&place.file.text, start).0))
             .collect();
+        fixing.sort_unstable();
         if !fixing.is_empty() {
+            let fixing = with_lines(&place.file.text, &fixing);
             self.shared.insert((place.file.path.clone(), site.span.start), fixing);
         }
     }
+}
+
+/// Adds to each of some bytes of a text, in their order, the number of its line.
+fn with_lines(text: &str, bytes: &[usize]) -> Vec<(usize, usize)> {
+    let (mut last, mut line) = (0, 1);
+    let each = bytes.iter().map(|byte| {
+        let between = text.as_bytes().get(last..*byte).unwrap_or_default();
+        line += memchr::memchr_iter(b'\n', between).count();
+        last = *byte;
+        (*byte, line)
+    });
+    each.collect()
 }
 
 /// Tells whether the token may not write this file.

@@ -70,7 +70,7 @@ impl Reason {
     }
 
     /// Tells whether somebody else says when one who has it moves.
-    pub(super) fn is_another_s(self) -> bool {
+    pub(super) fn is_decided_elsewhere(self) -> bool {
         matches!(self, Self::Held | Self::ManagedByFlux)
     }
 

@@ -47,9 +47,9 @@ pub fn application_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files
             }
         }
     }
-    let (unmade, laid_over) = (reader.unmade, reader.laid_over);
+    let (unmade, overridden) = (reader.unmade, reader.overridden);
     let notes = reader.language.notes.into_iter().map(|about| Note::new(&object.file, about));
-    Build { objects: made, unmade, laid_over, notes: notes.collect(), ..Build::default() }
+    Build { objects: made, unmade, overridden, notes: notes.collect(), ..Build::default() }
 }
 
 /// What an ApplicationSet makes Applications of.

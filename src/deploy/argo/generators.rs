@@ -32,7 +32,7 @@ pub(super) struct Reader<'a> {
     /// What nothing is made of.
     pub unmade: Vec<Value>,
     /// What the elements of a merge are laid over, and what of them fits none.
-    pub laid_over: Vec<Value>,
+    pub overridden: Vec<Value>,
     /// How many elements may still come.
     left: usize,
 }
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
             cluster,
             language: Language::of(spec),
             unmade: Vec::new(),
-            laid_over: Vec::new(),
+            overridden: Vec::new(),
             left: ALL,
         }
     }
@@ -358,7 +358,7 @@ impl<'a> Reader<'a> {
                             parameters
                         }
                     };
-                    self.laid_over.extend(replaced(&element.parameters, &parameters));
+                    self.overridden.extend(replaced(&element.parameters, &parameters));
                     *element = element.with(other, parameters);
                 }
             }
@@ -367,7 +367,7 @@ impl<'a> Reader<'a> {
                 all.iter().filter(|e| e.open.is_none()).map(&key).collect();
             let open = all.iter().find(|e| e.open.is_some()).cloned();
             let unfit = over.iter().filter(|e| open.is_none() && !known.contains(&key(e)));
-            self.laid_over.extend(unfit.map(|element| element.parameters.clone()));
+            self.overridden.extend(unfit.map(|element| element.parameters.clone()));
             for element in open.iter().flat_map(|_| &over).filter(|e| !known.contains(&key(e))) {
                 let Some(open) = &open else { break };
                 let parameters = overridden(&open.parameters, &element.parameters);

@@ -54,7 +54,7 @@ pub enum Fact<'f> {
     /// What an object has nothing made of, since the template that it is for is refused.
     Unmade(&'f Object, &'f [Value]),
     /// What an object is told and makes nothing of, since others are laid over it.
-    LaidOver(&'f Object, &'f [Value]),
+    Overridden(&'f Object, &'f [Value]),
     /// What was not followed.
     Notes(&'f [Note]),
 }

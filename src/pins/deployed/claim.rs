@@ -67,8 +67,8 @@ struct Foreign {
     end: usize,
     /// Where it is named.
     named: Reading,
-    /// Whether it speaks of Linkerd all the same, so that the text may name a release.
-    speaks: bool,
+    /// Whether it is a mirror of Linkerd's sources, so that the text names a release all the same.
+    is_mirror: bool,
 }
 
 /// All places, and what is compared with them.
@@ -233,17 +233,17 @@ impl Claims {
         self.foreign(text, false);
     }
 
-    /// Notes the same of what speaks of Linkerd, a mirror of its sources: the text is still told as a release.
-    pub fn take_speaking(&mut self, text: &Scalar) {
+    /// Notes the same of a mirror of Linkerd's sources: the text is still told as a release.
+    pub fn take_mirror(&mut self, text: &Scalar) {
         self.foreign(text, true);
     }
 
-    fn foreign(&mut self, text: &Scalar, speaks: bool) {
+    fn foreign(&mut self, text: &Scalar, is_mirror: bool) {
         for at in text.origins() {
             let place = (at.source.path.clone(), at.span.start);
             let own = || Reading { source: at.source.clone(), at: at.span.start };
             let named = readings(at).last().cloned().unwrap_or_else(own);
-            self.foreign.insert(place, Foreign { end: at.span.end, named, speaks });
+            self.foreign.insert(place, Foreign { end: at.span.end, named, is_mirror });
         }
     }
 
@@ -308,8 +308,8 @@ impl Claims {
         })
     }
 
-    /// Returns every place once, ordered by file and position, and those that only what is not Linkerd's reads and does not
-    /// speak of it.
+    /// Returns every place once, ordered by file and position, and those that what is not Linkerd's reads,
+    /// but for mirrors.
     pub(super) fn into_places(mut self) -> (Vec<Claim>, Vec<(RepoPath, Range<usize>)>) {
         self.settle();
         // A guard may be compared with a text that only guards another one.
@@ -329,7 +329,7 @@ impl Claims {
                 claim.spec.stays.get_or_insert(Reason::Shared);
             }
         }
-        let silent = self.foreign.into_iter().filter(|(_, foreign)| !foreign.speaks);
+        let silent = self.foreign.into_iter().filter(|(_, foreign)| !foreign.is_mirror);
         (claims, silent.map(|((path, start), foreign)| (path, start..foreign.end)).collect())
     }
 

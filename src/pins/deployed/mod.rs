@@ -35,7 +35,7 @@ use release::take_release;
 pub(super) use rest::report as report_rest;
 pub(super) use roots::roots;
 
-/// Makes the pins of all that was claimed. Returns what only others read, who do not speak of Linkerd, by file and bytes.
+/// Makes the pins of all that was claimed. Returns what is read by what is not Linkerd's, by file and bytes.
 pub(super) fn pins(
     context: &Context<'_>,
     mut claims: Claims,

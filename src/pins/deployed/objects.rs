@@ -84,7 +84,7 @@ fn take_revision(kind: &str, value: &Value, claims: &mut Claims) {
     let path = value.text(&["path"]).unwrap_or_default();
     let names_chart = path.split('/').any(linkerd::is_chart) || url.contains("linkerd2");
     match names_chart {
-        true => claims.take_speaking(revision),
+        true => claims.take_mirror(revision),
         false => claims.take_foreign(revision),
     }
 }

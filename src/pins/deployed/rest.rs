@@ -45,9 +45,9 @@ pub(in crate::pins) fn report(
     let in_file = |path: &&RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
-        let names_it =
+        let names_linkerd =
             text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
-        let speaks = names_it || tokens(text).iter().any(|token| token.form == Form::Edge);
+        let speaks = names_linkerd || tokens(text).iter().any(|token| token.form == Form::Edge);
         if !speaks || (text.contains("{{") && context.is_template(path)) {
             return None;
         }

@@ -94,7 +94,7 @@ pub(in crate::pins) fn roots(
         Fact::File(path) => take_values_file(context, path, claims),
         Fact::Rendered(rendered) => claims.charts.take(rendered),
         Fact::Unmade(object, values) => take_unmade(object, values, claims),
-        Fact::LaidOver(object, values) => take_laid_over(object, values, claims),
+        Fact::Overridden(object, values) => take_overridden(object, values, claims),
         Fact::Notes(notes) => claims.beyond.take(notes),
     });
     found.deployed.into_iter().for_each(|found| claims.append(found));
@@ -103,7 +103,7 @@ pub(in crate::pins) fn roots(
 }
 
 /// Takes the releases of what others are laid over, where it is Linkerd's.
-fn take_laid_over(object: &Object, values: &[Value], claims: &mut Claims) {
+fn take_overridden(object: &Object, values: &[Value], claims: &mut Claims) {
     if speaks(&object.value) || values.iter().any(speaks) {
         let mut found = Claims::default();
         values.iter().flat_map(Value::scalars).for_each(|scalar| found.take_not_followed(scalar));
