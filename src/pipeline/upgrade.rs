@@ -148,7 +148,7 @@ fn goes_first(target: &TargetConfig, stage: Stage, others: &[Draft]) -> Option<S
             | HoldReason::NothingMoves { .. }
             | HoldReason::OtherChannel { .. }
             | HoldReason::Floating { .. } => true,
-            HoldReason::Serves { installation, .. } => *installation == target.target.name,
+            HoldReason::Serves { installation, .. } => target.target.serves(installation),
             _ => false,
         },
         _ => false,

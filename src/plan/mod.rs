@@ -19,6 +19,7 @@ mod split;
 mod standing;
 mod target;
 mod title;
+mod together;
 mod wave;
 
 use std::{

@@ -3,14 +3,15 @@
 //! In: an inventory with its installations, a target or group, and the release that is wanted. Out: targets. One target is enough for what goes
 //! together. An installation that cannot go along gets a target of its own: one with a required stop before the release,
 //! one that is held, one on another channel. What several installations read goes with those that can; where one of those
-//! that read it has a stop to make first, all that share a file with it wait together, and nobody else does.
+//! that read it has a stop to make first, all that share a file with it wait together, and nobody else does. With a target
+//! for each, what several read goes before them, and what cannot goes with them, in one target.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use super::{Share, Target, edge_of, standing::obstructs, target::DEFAULT};
+use super::{Share, Target, edge_of, standing::obstructs, target::DEFAULT, together::together};
 use crate::{
     linkerd::{EdgeVersion, Knowledge, is_control_plane},
     pins::{Form, Inventory, Pin, Reason, Stage},
@@ -30,7 +31,7 @@ pub enum Split {
     /// One, and one for each installation that cannot go along.
     #[default]
     Laggards,
-    /// One for each installation, and one before them for what several read.
+    /// One for each installation, or for those that go together, and one before them for what several read.
     Each,
 }
 
@@ -79,7 +80,7 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
     let mine: Vec<&Pin> = inventory.pins().filter(|pin| whole.has(pin)).collect();
     let sets: BTreeSet<Vec<Arc<str>>> = mine.iter().map(|pin| pin.installations.to_vec()).collect();
     let (named, of) = match how {
-        Split::Each => each(&sets, whole, wanted.taken),
+        Split::Each => each(&sets, &together(&mine), whole, wanted.taken),
         _ => laggards(inventory, &sets, &standing(inventory, wanted.to, wanted.knowledge)),
     };
     let mut parts = Parts { of, files: BTreeMap::new() };
@@ -123,14 +124,22 @@ pub fn newest(inventory: &Inventory) -> Option<EdgeVersion> {
         .max()
 }
 
-/// Parts for each installation, behind those for what several of them read. Where a name is taken, or would not say whose
-/// it is, that of the group stands before it.
+/// Parts for each installation, or for those that go together, behind those for what several of them read. Where a name is
+/// taken, or would not say whose it is, that of the group stands before it.
 fn each(
     sets: &BTreeSet<Vec<Arc<str>>>,
+    together: &[BTreeSet<Arc<str>>],
     whole: &Target,
     taken: &[&str],
 ) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, usize>) {
-    let groups = tied(sets.iter().filter(|set| set.len() > 1).map(|set| set.iter().cloned().collect()));
+    let alone = sets.iter().filter(|set| set.len() == 1).map(|set| set.iter().cloned().collect());
+    let owners = tied(together.iter().cloned().chain(alone));
+    let owner = |set: &Vec<Arc<str>>| {
+        owners.iter().position(|owner| !set.is_empty() && set.iter().all(|name| owner.contains(name)))
+    };
+    let (owned, several): (Vec<_>, Vec<_>) =
+        sets.iter().filter(|set| !set.is_empty()).partition(|set| owner(set).is_some());
+    let groups = tied(several.iter().map(|set| set.iter().cloned().collect()));
     let own = |name: &str| match whole.name == DEFAULT {
         true => name.to_owned(),
         false => format!("{}-{name}", whole.name),
@@ -140,15 +149,15 @@ fn each(
     for group in &groups {
         let first = group.iter().next().map_or("", |name| name);
         let name = if groups.len() == 1 { own(SHARED) } else { own(&format!("{SHARED}-{first}")) };
-        let several = sets.iter().filter(|set| set.len() > 1 && set.iter().any(|name| group.contains(name)));
-        of.extend(several.map(|set| (set.clone(), named.len())));
+        let mine = several.iter().filter(|set| set.iter().any(|name| group.contains(name)));
+        of.extend(mine.map(|set| ((*set).clone(), named.len())));
         named.push(Named { name, after: None });
     }
-    for set in sets.iter().filter(|set| set.len() == 1) {
-        let Some(name) = set.first() else { continue };
-        let after = groups.iter().position(|group| group.contains(name)).map(|n| n + 1);
-        of.insert(set.clone(), named.len());
-        let name = if taken.contains(&&**name) { own(name) } else { name.to_string() };
+    for (n, installations) in owners.iter().enumerate() {
+        let after = groups.iter().position(|group| !group.is_disjoint(installations)).map(|n| n + 1);
+        of.extend(owned.iter().filter(|set| owner(set) == Some(n)).map(|set| ((*set).clone(), named.len())));
+        let name = joined(installations);
+        let name = if taken.contains(&&*name) { own(&name) } else { name };
         named.push(Named { name, after });
     }
     (named, of)
@@ -225,7 +234,7 @@ fn wait_together(
 }
 
 /// Puts together sets that have something in common.
-fn tied(sets: impl Iterator<Item = BTreeSet<Arc<str>>>) -> Vec<BTreeSet<Arc<str>>> {
+pub(super) fn tied(sets: impl Iterator<Item = BTreeSet<Arc<str>>>) -> Vec<BTreeSet<Arc<str>>> {
     let mut groups: Vec<BTreeSet<Arc<str>>> = Vec::new();
     for mut set in sets {
         groups.retain(|group| {
@@ -295,6 +304,11 @@ impl Parts {
 
     pub(super) fn has(&self, part: usize, pin: &Pin) -> bool {
         self.part(&pin.installations) == part
+    }
+
+    pub(super) fn serve(&self, part: usize, installation: &str) -> bool {
+        let mut mine = self.of.iter().filter(|(_, of)| **of == part);
+        mine.any(|(set, _)| set.iter().any(|name| **name == *installation))
     }
 
     pub(super) fn covers(&self, part: usize, path: &RepoPath) -> bool {
@@ -420,6 +434,29 @@ mod tests {
         let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&[]));
         let after: Vec<_> = made.iter().map(|target| target.after.as_deref()).collect();
         assert_eq!(after[..5], [None, None, Some("shared"), Some("shared"), None]);
+    }
+
+    #[test]
+    fn installations_that_share_what_cannot_go_before_them_have_one_target() {
+        let build = fleet()
+            .value("base.yaml", CHART, "proxy.image.version", "edge-26.8.1")
+            .serves(&["a", "b"])
+            .chart("crds.yaml", "linkerd-crds", "2026.8.1")
+            .serves(&["a", "b", "far"]);
+        let inventory = build.inventory();
+        let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&["a-b"]));
+        let named = |target: &Target| format!("{} after {:?}", target.name, target.after.as_deref());
+        let names: Vec<String> = made.iter().map(named).collect();
+        assert_eq!(
+            names[..4],
+            [
+                "default after None",
+                "shared after None",
+                "a-b after Some(\"shared\")",
+                "far after Some(\"shared\")"
+            ]
+        );
+        assert_eq!(targets(&inventory, Split::Each)[2], "a-b: a.yaml b.yaml base.yaml");
     }
 
     #[test]

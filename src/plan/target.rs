@@ -84,6 +84,11 @@ impl Target {
         mine && self.covers(&pin.path)
     }
 
+    /// Tells whether an installation is one of those that this target is made for.
+    pub fn serves(&self, installation: &str) -> bool {
+        matches!(&self.share, Share::Part { parts, mine } if parts.serve(*mine, installation))
+    }
+
     /// Tells whether a pin is a proxy's of this target: those of its waves too, and of a wave its own.
     pub fn has_proxy(&self, pin: &Pin) -> bool {
         let is_wave = self.wave.as_ref().is_some_and(|wave| wave.mine.is_some());

@@ -272,6 +272,41 @@ fn with_auto_each_installation_has_a_pull_request_and_what_they_share_goes_first
     play.settles(0);
 }
 
+#[test]
+fn with_auto_what_cannot_go_before_its_charts_goes_with_them() {
+    let mut files = site("alone", "2026.8.1");
+    for (name, version) in [("east", "2026.8.1"), ("west", "2026.8.2")] {
+        let root = "resources: [../../base]\npatches:\n- path: version.yaml\n";
+        let patch = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: linkerd-control-plane, namespace: \
+                     linkerd}\nspec: {chart: {spec: {version: VERSION}}}\n";
+        files.push((format!("clusters/{name}/kustomization.yaml"), root.to_owned()));
+        files.push((format!("clusters/{name}/version.yaml"), patch.replace("VERSION", version)));
+    }
+    let list = "resources: [crds.yaml, control-plane.yaml, sources.yaml]\n";
+    files.push(("base/kustomization.yaml".to_owned(), list.to_owned()));
+    let base =
+        cluster("base/", 2).into_iter().filter(|(path, _)| list.contains(path.trim_start_matches("base/")));
+    files.extend(base.map(|(path, text)| match path.ends_with("control-plane.yaml") {
+        true => (path, text + "  values:\n    controllerImageVersion: edge-26.8.2\n"),
+        false => (path, text),
+    }));
+    files.push(("uplinker.yaml".to_owned(), "version: 1\ntargets: auto\n".to_owned()));
+    let play = play(&files);
+    play.run().exits(0).prints(&[
+        "alone, platform: edge-26.8.1 → edge-26.8.3: opened",
+        "east-west, platform: edge-26.8.1, edge-26.8.2 → edge-26.8.3: opened",
+    ]);
+    let together = [
+        "base/control-plane.yaml",
+        "base/crds.yaml",
+        "clusters/east/version.yaml",
+        "clusters/west/version.yaml",
+    ];
+    assert_eq!(play.scene.repo.changed("main", "uplinker/east-west/platform"), together);
+    agrees_of(&play, "east-west");
+    play.settles(0);
+}
+
 /// What one target's lines say is on its branch; others wait for it.
 fn agrees_of(play: &Play, target: &str) {
     let branch = play.files(&format!("uplinker/{target}/platform"));

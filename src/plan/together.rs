@@ -1,0 +1,139 @@
+//! Step 6, plan: installations that go together, since what they share cannot go before them.
+//!
+//! In: the pins of a target by the installations that they serve. Out: groups of installations. What several of them read
+//! may go before each of them where that is the order in which a release is installed anyway: the definitions before a
+//! control plane. A control plane, an extension or the tag of an image does not go before the chart that it needs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::split::tied;
+use crate::{
+    linkerd::is_control_plane,
+    pins::{Form, Pin, Reader, Stage},
+};
+
+/// What is installed before any control plane.
+const FIRST: [&str; 2] = ["linkerd-crds", "linkerd2-cni"];
+
+/// When something of a release is installed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    First,
+    ControlPlane,
+    Extensions,
+}
+
+/// Returns the groups of installations that move at once, each of at least two.
+pub(super) fn together(pins: &[&Pin]) -> Vec<BTreeSet<Arc<str>>> {
+    let mut of: BTreeMap<BTreeSet<Arc<str>>, BTreeSet<Reader>> = BTreeMap::new();
+    for pin in pins.iter().filter(|pin| pin.stage == Stage::Platform && pin.stays.is_none()) {
+        let readers = pin.readers().filter(|reader| reader.stage == Stage::Platform);
+        // Where it is read makes no difference.
+        let readers = readers.map(|reader| Reader { places: Vec::new(), ..reader });
+        of.entry(pin.installations.iter().cloned().collect()).or_default().extend(readers);
+    }
+    let mut groups: Vec<BTreeSet<Arc<str>>> = Vec::new();
+    loop {
+        let is_inside =
+            |set: &BTreeSet<Arc<str>>| set.len() < 2 || groups.iter().any(|group| set.is_subset(group));
+        let (inside, before): (Vec<_>, Vec<_>) = of.iter().partition(|(set, _)| is_inside(set));
+        let cannot = |(set, first): &&(&BTreeSet<Arc<str>>, &BTreeSet<Reader>)| {
+            let mut later = inside.iter().filter(|(own, _)| !own.is_disjoint(set));
+            later.any(|(_, later)| first.iter().any(|first| later.iter().any(|later| needs(first, later))))
+        };
+        let bound: Vec<BTreeSet<Arc<str>>> =
+            before.iter().filter(cannot).map(|(set, _)| (*set).clone()).collect();
+        if bound.is_empty() {
+            return groups;
+        }
+        groups = tied(groups.into_iter().chain(bound));
+    }
+}
+
+/// Tells whether what would go first needs what would follow it.
+fn needs(first: &Reader, later: &Reader) -> bool {
+    let is_same = first.chart == later.chart || first.chart.is_none() || later.chart.is_none();
+    let is_parted = is_same && (first.form == Form::Edge) != (later.form == Form::Edge);
+    turn(first) > turn(later) || turn(first) == turn(later) && is_parted
+}
+
+fn turn(reader: &Reader) -> Turn {
+    match reader.chart.as_deref() {
+        Some(chart) if FIRST.contains(&chart) => Turn::First,
+        Some(chart) if !is_control_plane(chart) => Turn::Extensions,
+        _ => Turn::ControlPlane,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::Build;
+
+    const CHART: &str = "linkerd-control-plane";
+
+    fn of(build: Build) -> Vec<String> {
+        let inventory = build.inventory();
+        let groups = together(&inventory.pins().collect::<Vec<_>>());
+        groups.iter().map(|group| group.iter().map(|name| &**name).collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    fn three() -> Build {
+        ["a", "b", "c"].iter().fold(Build::default(), |build, name| {
+            let file = |part: &str| format!("{name}/{part}.yaml");
+            build.chart(&file("cp"), CHART, "2026.8.2").serves(&[name])
+        })
+    }
+
+    #[test]
+    fn what_is_installed_first_goes_before_those_that_share_it() {
+        assert_eq!(of(three()), [""; 0]);
+        let crds = three().chart("base.yaml", "linkerd-crds", "2026.8.2").serves(&["a", "b"]);
+        assert_eq!(
+            of(crds.clone().chart("cni.yaml", "linkerd2-cni", "2026.8.2").serves(&["b", "c"])),
+            [""; 0]
+        );
+        let all = crds.chart("cp.yaml", CHART, "2026.8.2").serves(&["d", "e"]);
+        assert_eq!(of(all), [""; 0], "nothing is left for after it");
+    }
+
+    #[test]
+    fn the_tag_of_an_image_goes_with_the_charts_that_read_it_and_a_chart_with_its_tags() {
+        let tag = |build: Build| build.value("base.yaml", CHART, "proxy.image.version", "edge-26.8.2");
+        assert_eq!(of(tag(three()).serves(&["a", "b"])), ["a b"]);
+        assert_eq!(of(tag(three()).stays(crate::pins::Reason::Held).serves(&["a", "b"])), [""; 0]);
+        let chart = |build: Build| build.chart("base.yaml", CHART, "2026.8.2").serves(&["d", "e"]);
+        assert_eq!(of(tag(chart(three())).serves(&["d"])), ["d e"]);
+        assert_eq!(of(tag(chart(three())).serves(&["d", "e"])), [""; 0]);
+        let image = three().pin("images.yaml", crate::pins::PinKind::KustomizeImage, "edge-26.8.2");
+        assert_eq!(of(image.serves(&["b", "c"])), ["b c"], "of no chart that is known");
+    }
+
+    #[test]
+    fn nothing_goes_before_what_it_needs() {
+        let viz = three().chart("viz.yaml", "linkerd-viz", "2026.8.2").serves(&["a", "c"]);
+        assert_eq!(of(viz), ["a c"]);
+        let crds = ["d", "e"].iter().fold(Build::default(), |build, name| {
+            build.chart(&format!("{name}.yaml"), "linkerd-crds", "2026.8.2").serves(&[name])
+        });
+        assert_eq!(of(crds.chart("cp.yaml", CHART, "2026.8.2").serves(&["d", "e"])), ["d e"]);
+        let jaeger = Build::default().chart("j.yaml", "linkerd-multicluster", "2026.8.2").serves(&["a"]);
+        assert_eq!(of(jaeger.chart("viz.yaml", "linkerd-viz", "2026.8.2").serves(&["a", "b"])), [""; 0]);
+    }
+
+    #[test]
+    fn those_that_are_bound_to_each_other_bind_others() {
+        // What `a` and `b` share goes with them, so that what `b` and `c` share would go before what it needs.
+        let build = three()
+            .value("base.yaml", CHART, "proxy.image.version", "edge-26.8.2")
+            .serves(&["a", "b"])
+            .chart("crds.yaml", "linkerd-crds", "2026.8.2")
+            .serves(&["a", "b"])
+            .chart("cp.yaml", CHART, "2026.8.2")
+            .serves(&["b", "d"]);
+        assert_eq!(of(build), ["a b d"]);
+    }
+}
