@@ -23,6 +23,9 @@ pub struct Namespaced<'d> {
     pub annotations: &'d Value,
 }
 
+/// A value that begins with this is that label of the cluster (fleet `controller/target`, `processLabelValues`).
+const LABEL: &str = "global.fleet.clusterLabels.";
+
 /// What clusters are called that get the version of the bundle itself.
 const OTHERS: &str = "others";
 
@@ -129,6 +132,13 @@ fn release(
             None => Layer::outside(format!("{name}, which is not in this repository")),
         });
     }
+    let is_template = helm.text(&["disablePreProcess"]).is_none_or(|text| text != "true");
+    for layer in &mut layers {
+        if let Layer::Values(values) = layer {
+            let filled = values.with_scalars(&mut |text| by_cluster(text, is_template));
+            filled.into_iter().for_each(|filled| *values = filled);
+        }
+    }
     layers.extend(helm.list_at("valuesFrom").iter().map(|from| {
         let who = ["configMapKeyRef", "secretKeyRef"].iter().find_map(|key| from.text(&[key, "name"]));
         Layer::outside(format!("`valuesFrom` {}", who.unwrap_or_default()))
@@ -141,6 +151,25 @@ fn release(
         layers,
         ..ChartRelease::new(path, chart, repository)
     })
+}
+
+/// Puts what only the cluster knows in the place of what a text asks of it: `${ .ClusterLabels.env }`.
+fn by_cluster(text: &Scalar, is_template: bool) -> Option<Scalar> {
+    let whole = text.text();
+    if whole.starts_with(LABEL) {
+        return Some(Scalar::unknown_of(&format!("Fleet, `{whole}`"), [text]));
+    }
+    let (mut out, mut from) = (Scalar::made(""), 0);
+    for (at, _) in whole.match_indices("${").filter(|_| is_template) {
+        let Some(end) = whole.get(at..).and_then(|rest| rest.find('}')).filter(|_| at >= from) else {
+            continue;
+        };
+        let asked = text.cut(at..at + end + 1);
+        let unknown = Scalar::unknown_of(&format!("Fleet, `{}`", asked.text()), [&asked]);
+        out = out.then(&text.cut(from..at)).then(&unknown);
+        from = at + end + 1;
+    }
+    (from > 0).then(|| out.then(&text.cut(from..whole.len())))
 }
 
 /// Says where the chart is: in a repository by name, in a registry, or a package by its address.
@@ -183,6 +212,25 @@ mod tests {
         assert_eq!(shown(text), ["linkerd-crds 2026.8.2", "linkerd-crds 2026.7.1"]);
         let values = found(text)[0].values().value;
         assert_eq!(values.text(&["linkerdVersion"]).unwrap(), "edge-26.8.1");
+    }
+
+    #[test]
+    fn what_a_cluster_is_asked_for_is_known_to_it() {
+        let of = |value: &str, more: &str| {
+            let text = format!("helm: {{repo: x, chart: y, values: {{a: \"{value}\"}}{more}}}\n");
+            let values = found(&text)[0].values().value;
+            values.scalar(&["a"]).unwrap().shown()
+        };
+        let who = |value: &str| {
+            let text = format!("helm: {{repo: x, chart: y, values: {{a: \"{value}\"}}}}\n");
+            found(&text)[0].values().value.scalar(&["a"]).unwrap().unknown_to().map(str::to_owned)
+        };
+        let template = "edge-${ .ClusterLabels.a }${ .ClusterValues.b }-x";
+        assert_eq!(of(template, ""), format!("edge-{0}{0}-x", crate::deploy::value::UNKNOWN));
+        assert_eq!(of(template, ", disablePreProcess: true"), template);
+        assert_eq!(who(template).unwrap(), "Fleet, `${ .ClusterLabels.a }`");
+        assert_eq!(who("global.fleet.clusterLabels.a").unwrap(), "Fleet, `global.fleet.clusterLabels.a`");
+        assert_eq!(who("${"), None);
     }
 
     #[test]

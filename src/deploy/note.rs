@@ -79,7 +79,7 @@ pub enum Bound {
     Objects(usize),
     /// Branches of one template that the tree does not decide between.
     Branches(usize),
-    /// Steps of the evaluation of one template.
+    /// Steps of the evaluation of one template, or one root of Terraform.
     Steps(usize),
     /// Generators in generators.
     Depth(usize),
@@ -107,7 +107,7 @@ impl fmt::Display for Bound {
             Self::Branches(most) => {
                 (most, "branches of a template that the repository does not decide between")
             }
-            Self::Steps(most) => (most, "steps of a template"),
+            Self::Steps(most) => (most, "steps of an evaluation"),
             Self::Depth(most) => (most, "levels"),
             Self::Bytes(most) => (most, "bytes of a text that grows"),
             Self::Kustomizations(most) => (most, "kustomizations that one takes in"),

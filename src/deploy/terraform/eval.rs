@@ -66,11 +66,9 @@ impl<'s> Scope<'s> {
 
     /// Evaluates an expression.
     pub fn eval(&self, expression: &Expression) -> Value {
-        let steps = self.budget.steps.get();
-        let (Some(left), Some(depth)) = (steps.checked_sub(1), self.depth.checked_sub(1)) else {
+        let (Some(()), Some(depth)) = (self.budget.take(1), self.depth.checked_sub(1)) else {
             return self.unknown(expression);
         };
-        self.budget.steps.set(left);
         let inner = Self { depth, ..self.clone() };
         inner.known(expression).unwrap_or_else(|| self.unknown(expression))
     }
@@ -257,7 +255,7 @@ impl<'s> Scope<'s> {
             Some(given) => given.clone(),
             None => {
                 let (source, default) = declared?.default.as_ref()?;
-                named(self.elsewhere(source).eval(default))
+                self.named(self.elsewhere(source).eval(default))?
             }
         };
         Some(match declared.and_then(|variable| variable.of.as_ref()) {
@@ -268,7 +266,13 @@ impl<'s> Scope<'s> {
 
     fn local(&self, name: &str) -> Option<Value> {
         let (source, expression) = self.module.locals.get(name)?;
-        Some(named(self.elsewhere(source).eval(expression)))
+        self.named(self.elsewhere(source).eval(expression))
+    }
+
+    /// Notes that the texts of a value have a name of their own; each of them is a step.
+    pub fn named(&self, value: Value) -> Option<Value> {
+        self.budget.take(value.scalars().len())?;
+        Some(named(value))
     }
 
     /// The scope of another file of the module, in which nothing of a block is bound.

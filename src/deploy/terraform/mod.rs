@@ -16,7 +16,7 @@ mod types;
 
 use std::{cell::Cell, collections::BTreeSet, sync::Arc};
 
-use hcl_edit::structure::Block;
+use hcl_edit::structure::{Attribute, Block};
 use indexmap::IndexMap;
 
 use super::{
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::repo::RepoPath;
 use module::Module;
-use scope::{Budget, Scope};
+use scope::{Budget, STEPS, Scope};
 
 /// Modules that one root may take in, each call counted.
 const CALLS: usize = 500;
@@ -188,7 +188,7 @@ impl<'f> Walk<'f> {
             if !counted.is_some_and(|count| is_zero(&count)) {
                 each(self, &scope);
             }
-            return;
+            return self.note_spent(source);
         };
         let of = scope.eval(&for_each.value);
         let all = scope.elements(&of);
@@ -197,6 +197,13 @@ impl<'f> Walk<'f> {
         }
         for (key, value) in all.into_iter().take(INSTANCES) {
             each(self, &scope.of_each(key, value));
+        }
+        self.note_spent(source);
+    }
+
+    fn note_spent(&mut self, source: &Source) {
+        if self.budget.is_spent() {
+            self.found.notes.push(Note::new(&source.path, About::Bound(Bound::Steps(STEPS))));
         }
     }
 
@@ -213,7 +220,9 @@ impl<'f> Walk<'f> {
         let child = Module::load(self.files, &folder, &mut self.found.notes);
         self.instances(module, inputs, source, block, &mut |walk, scope| {
             let given = block.body.attributes().filter(|a| !module::is_meta(a.key.as_str()));
-            let given = given.map(|a| (a.key.as_str().to_owned(), named(scope.eval(&a.value))));
+            let value =
+                |a: &Attribute| scope.named(scope.eval(&a.value)).unwrap_or_else(|| scope.unknown(&a.value));
+            let given = given.map(|a| (a.key.as_str().to_owned(), value(a)));
             let given: Inputs = given.collect();
             walk.module(&child, &given, depth - 1);
         });

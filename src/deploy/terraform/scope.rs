@@ -8,8 +8,8 @@ use crate::deploy::{
     value::{Scalar, Source, Value},
 };
 
-/// Steps of one root; a few thousand are usual.
-const STEPS: usize = 500_000;
+/// Expressions of one root, and texts that they hand on; a few thousand are usual.
+pub(super) const STEPS: usize = 500_000;
 /// Locals in locals, expressions in expressions.
 const DEPTH: usize = 100;
 
@@ -18,7 +18,7 @@ const DEPTH: usize = 100;
 pub(super) struct Budget {
     /// The root's folder.
     pub root: Rc<str>,
-    pub steps: Rc<Cell<usize>>,
+    steps: Rc<Cell<usize>>,
     /// Whether a condition was met that the tree does not decide.
     pub undecided: Rc<Cell<bool>>,
 }
@@ -43,6 +43,17 @@ pub(super) struct Scope<'s> {
 impl Budget {
     pub fn of(root: &str) -> Self {
         Self { root: root.into(), steps: Rc::new(Cell::new(STEPS)), undecided: Rc::default() }
+    }
+
+    /// Takes steps; `None` where there are not as many left, of which none are left then.
+    pub fn take(&self, steps: usize) -> Option<()> {
+        let left = self.steps.get().checked_sub(steps);
+        self.steps.set(left.unwrap_or_default());
+        left.map(|_| ())
+    }
+
+    pub fn is_spent(&self) -> bool {
+        self.steps.get() == 0
     }
 }
 

@@ -202,6 +202,20 @@ fn hostile_modules_end() {
     let bomb = format!("locals {{\n  a0 = \"xxxxxxxxxx\"\n{doubling}}}\n{}", release("local.a39"));
     let found = evaluated(&[("main.tf", &bomb)]);
     assert!(found.charts[0].version.as_ref().unwrap().unknown_to().is_some());
+    let doubling: String =
+        (1..40).map(|n| format!("  a{n} = {{ a = local.a{}, b = local.a{} }}\n", n - 1, n - 1)).collect();
+    let nested = format!("locals {{\n  a0 = {{ a = 1 }}\n{doubling}}}\n{}", release("\"2026.8.2\""));
+    let started = std::time::Instant::now();
+    let read = nested.replacen("\"a\" {\n", "\"a\" {\n  values = [yamlencode(local.a39)]\n", 1);
+    let found = evaluated(&[("main.tf", &read)]);
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    let spent = About::Bound(Bound::Steps(STEPS));
+    assert_eq!(
+        (versions(&found).len(), found.notes.iter().any(|note| note.about == spent)),
+        (1, true),
+        "{read}"
+    );
+    assert_eq!(evaluated(&[("main.tf", &nested)]).notes, [], "nothing reads them");
     let many = (0..1_500).map(|n| format!("\"k{n}\"")).collect::<Vec<_>>().join(", ");
     let each = release("\"2026.8.2\"").replacen("{\n", &format!("{{\n  for_each = toset([{many}])\n"), 1);
     let found = evaluated(&[("main.tf", &each)]);
