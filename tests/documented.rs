@@ -32,8 +32,8 @@ use crate::{
 const ELSEWHERE: [(&str, &str); 7] = [
     ("cargo install ", "the program is the one that was built for the tests"),
     ("docker run ", "scripts/container"),
-    ("ssh-keyscan ", "git::ssh, with the keys of its own server"),
-    ("uplinker run --repo git@", "git::ssh"),
+    ("ssh-keyscan ", "scripts/gitea, by a Gitea of that name"),
+    ("uplinker run --repo git@", "scripts/gitea"),
     ("curl ", "scripts/gitea, by a Gitea"),
     ("git -C demo/config.git push ", "scripts/gitea"),
     ("export UPLINKER_TOKEN=", "scripts/gitea; here the token is set"),
