@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     config::Config,
+    linkerd::CRDS as LOOKED_FOR,
     pins::Stage,
     pipeline::{self, Base},
     propose::{
@@ -23,7 +24,6 @@ use crate::{
 };
 
 /// The chart by which a mirror is looked at.
-const LOOKED_FOR: &str = "linkerd-crds";
 
 /// Look at what a run will need, and write nothing
 ///

@@ -5,6 +5,7 @@
 //! fact names its source: L2 is the repository linkerd/linkerd2, WEB is linkerd/website.
 
 mod annotations;
+mod charts;
 mod clock_fields;
 mod guidance;
 mod hops;
@@ -18,15 +19,16 @@ mod values;
 mod version;
 
 pub use annotations::{ADMISSION, INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT, RECONCILE};
+pub use charts::{
+    CHARTS, CNI, CONTROL_PLANE, CRDS, MULTICLUSTER, RETIRED_CHARTS, RetiredChart, Turn, VIZ,
+    default_namespace, is_chart, is_control_plane, retired_chart, turn,
+};
 pub use clock_fields::ClockField;
 pub use guidance::{Advice, Verdict};
 pub use hops::{Hop, HopReason};
 pub use knowledge::{Knowledge, KnowledgeError, built_in, required_hop};
 pub use milestones::Milestone;
-pub use names::{
-    CHARTS, EDGE_CHARTS, IMAGES, Image, REGISTRIES, RETIRED_CHARTS, RetiredChart, VersionLine, image,
-    is_chart, is_control_plane, retired_chart,
-};
+pub use names::{EDGE_CHARTS, IMAGES, Image, REGISTRIES, VersionLine, image};
 pub use notices::{Notice, NoticeKind, Touches};
 pub use requirements::{GatewayApi, Kubernetes};
 pub use undeclared::{is_free_form, reads_undeclared, replaced_value};

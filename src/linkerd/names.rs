@@ -1,4 +1,4 @@
-//! Names of charts, images and registries, and which of them carry the edge version.
+//! Names of images and registries, and which of them carry the edge version.
 //!
 //! Constants and look-ups only.
 
@@ -11,27 +11,6 @@ pub const IMAGES: &str = "cr.l5d.io/linkerd/";
 /// Every prefix under which Linkerd publishes, or has published, its images: today's, what it redirects to, and
 /// the one before 2.10.
 pub const REGISTRIES: [&str; 3] = [IMAGES, "ghcr.io/linkerd/", "gcr.io/linkerd-io/"];
-
-/// The charts that are published with each edge release today (L2 bin/helm-build).
-pub const CHARTS: [&str; 5] =
-    ["linkerd-crds", "linkerd-control-plane", "linkerd-viz", "linkerd-multicluster", "linkerd2-cni"];
-
-/// The charts that the edge repository once had and that no release since `last` has.
-pub const RETIRED_CHARTS: [RetiredChart; 4] = [
-    RetiredChart {
-        name: "linkerd-jaeger",
-        last: Some("edge-25.9.4"),
-        // L2 #14558; WEB tasks/jaeger-extension-migration.
-        instead: "tracing is a part of the control plane since edge-25.10.1",
-    },
-    RetiredChart {
-        name: "linkerd2",
-        last: None,
-        instead: "split into linkerd-crds and linkerd-control-plane in 2.12",
-    },
-    RetiredChart { name: "linkerd2-multicluster", last: None, instead: "now linkerd-multicluster" },
-    RetiredChart { name: "jaeger", last: None, instead: "became linkerd-jaeger, which is retired too" },
-];
 
 /// Linkerd's images by their last path segment.
 const IMAGE_LINES: [Image; 13] = [
@@ -50,17 +29,6 @@ const IMAGE_LINES: [Image; 13] = [
     Image { name: "proxy-init", line: VersionLine::Own },
     Image { name: "extension-init", line: VersionLine::Own },
 ];
-
-/// A chart that the channel no longer has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetiredChart {
-    /// Its name in the index.
-    pub name: &'static str,
-    /// The last release that has it, where it ended within the `YYYY.M.N` scheme.
-    pub last: Option<&'static str>,
-    /// What became of it.
-    pub instead: &'static str,
-}
 
 /// One of Linkerd's images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,25 +61,9 @@ pub fn image(name: &str) -> Option<Image> {
     IMAGE_LINES.into_iter().find(|image| image.name == last)
 }
 
-/// Says whether the edge channel has, or once had, a chart of that name.
-pub fn is_chart(name: &str) -> bool {
-    CHARTS.contains(&name) || retired_chart(name).is_some()
-}
-
-/// Says whether a chart installs a control plane, of whatever channel.
-pub fn is_control_plane(chart: &str) -> bool {
-    chart == "linkerd2" || chart.starts_with("linkerd") && chart.ends_with("-control-plane")
-}
-
-/// Returns what became of a chart that the channel no longer has.
-pub fn retired_chart(name: &str) -> Option<RetiredChart> {
-    RETIRED_CHARTS.into_iter().find(|chart| chart.name == name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linkerd::EdgeVersion;
 
     #[test]
     fn only_linkerds_own_registries_count() {
@@ -120,13 +72,5 @@ mod tests {
         assert_eq!(image("cr.l5d.io/linkerd/proxy-spark"), None);
         assert_eq!(image("docker.io/prom/prometheus"), None);
         assert_eq!(image("evil.example/cr.l5d.io/linkerd/proxy"), None);
-    }
-
-    #[test]
-    fn the_last_release_of_a_retired_chart_is_an_edge() {
-        for last in RETIRED_CHARTS.iter().filter_map(|c| c.last) {
-            assert!(last.parse::<EdgeVersion>().is_ok(), "{last}");
-        }
-        assert!(CHARTS.iter().all(|c| retired_chart(c).is_none()));
     }
 }

@@ -3,6 +3,8 @@
 //! Tables and look-ups only, from L2 templates and values.yaml of edge-25.8.3 to edge-26.8.3. Without them, a user who
 //! sets one would be told that the chart does not know it.
 
+use super::{CONTROL_PLANE, CRDS, MULTICLUSTER, VIZ};
+
 /// By chart; an empty name is for every chart.
 const UNDECLARED: &[(&str, &[&str])] = &[
     // `global` is Helm's own; `partials` are the values of the library chart that each of them is made with, which Helm
@@ -20,9 +22,9 @@ const UNDECLARED: &[(&str, &[&str])] = &[
             "tolerations",
         ],
     ),
-    ("linkerd-crds", &["enableHttpRoutes", "enableTcpRoutes", "enableTlsRoutes"]),
+    (CRDS, &["enableHttpRoutes", "enableTcpRoutes", "enableTlsRoutes"]),
     (
-        "linkerd-control-plane",
+        CONTROL_PLANE,
         &[
             // The chart's own values-ha.yaml sets it, for its anchors alone.
             "controllerResources",
@@ -55,9 +57,9 @@ const UNDECLARED: &[(&str, &[&str])] = &[
             "spValidatorResources",
         ],
     ),
-    ("linkerd-viz", &["cniEnabled", "enablePprof", "podAnnotations", "prometheus.persistence", "resources"]),
+    (VIZ, &["cniEnabled", "enablePprof", "podAnnotations", "prometheus.persistence", "resources"]),
     (
-        "linkerd-multicluster",
+        MULTICLUSTER,
         &[
             "cniEnabled",
             "controllers",
@@ -117,7 +119,7 @@ pub fn is_free_form(path: &str) -> bool {
 
 /// Says what to do about a value that a chart no longer reads, where that is known.
 pub fn replaced_value(chart: &str, path: &str) -> Option<&'static str> {
-    let of_plane = chart == "linkerd-control-plane";
+    let of_plane = chart == CONTROL_PLANE;
     REPLACED.iter().find(|(old, _)| of_plane && *old == path).map(|(_, hint)| *hint)
 }
 

@@ -3,49 +3,51 @@
 //! A table and a look-up only. No chart has a values schema: a key that the chart no longer knows is accepted
 //! in silence, so the table says since when a key is dead.
 
+use super::{CNI, CONTROL_PLANE, MULTICLUSTER, VIZ};
+
 /// The values that hold a version, by chart and path.
 pub const VALUES: &[Value] = &[
     // Empty or stamped with the release by default. A stale `linkerdVersion` keeps every image old.
-    edge("linkerd-control-plane", "linkerdVersion"),
-    edge("linkerd-control-plane", "controllerImageVersion"),
+    edge(CONTROL_PLANE, "linkerdVersion"),
+    edge(CONTROL_PLANE, "controllerImageVersion"),
     // Also sets the proxies of the control plane itself.
-    edge("linkerd-control-plane", "proxy.image.version"),
-    edge("linkerd-control-plane", "debugContainer.image.version"),
+    edge(CONTROL_PLANE, "proxy.image.version"),
+    edge(CONTROL_PLANE, "debugContainer.image.version"),
     // The policy controller moved into the controller image (L2 #14348).
-    dead("linkerd-control-plane", "policyController.image.version", ValueLine::Edge, "edge-25.8.3"),
+    dead(CONTROL_PLANE, "policyController.image.version", ValueLine::Edge, "edge-25.8.3"),
     // proxy-init became a part of the proxy image (L2 #14577).
-    dead("linkerd-control-plane", "proxyInit.image.version", ValueLine::Own("proxy-init"), "edge-25.11.3"),
-    edge("linkerd-viz", "linkerdVersion"),
-    edge("linkerd-viz", "metricsAPI.image.tag"),
-    edge("linkerd-viz", "tap.image.tag"),
-    edge("linkerd-viz", "tapInjector.image.tag"),
-    edge("linkerd-viz", "dashboard.image.tag"),
-    own("linkerd-viz", "namespaceMetadata.image.tag", "extension-init"),
-    own("linkerd-viz", "prometheus.image.tag", "prometheus"),
-    edge("linkerd-multicluster", "linkerdVersion"),
-    edge("linkerd-multicluster", "localServiceMirror.image.version"),
-    edge("linkerd-multicluster", "controllerDefaults.image.version"),
-    own("linkerd-multicluster", "namespaceMetadata.image.tag", "extension-init"),
+    dead(CONTROL_PLANE, "proxyInit.image.version", ValueLine::Own("proxy-init"), "edge-25.11.3"),
+    edge(VIZ, "linkerdVersion"),
+    edge(VIZ, "metricsAPI.image.tag"),
+    edge(VIZ, "tap.image.tag"),
+    edge(VIZ, "tapInjector.image.tag"),
+    edge(VIZ, "dashboard.image.tag"),
+    own(VIZ, "namespaceMetadata.image.tag", "extension-init"),
+    own(VIZ, "prometheus.image.tag", "prometheus"),
+    edge(MULTICLUSTER, "linkerdVersion"),
+    edge(MULTICLUSTER, "localServiceMirror.image.version"),
+    edge(MULTICLUSTER, "controllerDefaults.image.version"),
+    own(MULTICLUSTER, "namespaceMetadata.image.tag", "extension-init"),
     edge("linkerd-jaeger", "linkerdVersion"),
     edge("linkerd-jaeger", "webhook.image.version"),
     own("linkerd-jaeger", "namespaceMetadata.image.tag", "extension-init"),
-    own("linkerd2-cni", "image.version", "cni-plugin"),
+    own(CNI, "image.version", "cni-plugin"),
 ];
 
 /// The values without which a chart refuses to be rendered (L2 identity.yaml, _proxy.tpl).
 pub const REQUIRED: [Required; 3] = [
     Required {
-        chart: "linkerd-control-plane",
+        chart: CONTROL_PLANE,
         path: "identityTrustAnchorsPEM",
         unless: ("identity.externalCA", "true"),
     },
     Required {
-        chart: "linkerd-control-plane",
+        chart: CONTROL_PLANE,
         path: "identity.issuer.tls.crtPEM",
         unless: ("identity.issuer.scheme", "kubernetes.io/tls"),
     },
     Required {
-        chart: "linkerd-control-plane",
+        chart: CONTROL_PLANE,
         path: "identity.issuer.tls.keyPEM",
         unless: ("identity.issuer.scheme", "kubernetes.io/tls"),
     },

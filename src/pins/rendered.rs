@@ -13,7 +13,7 @@ use super::{
     version_text::{CHANNELS, Expects, VersionText},
 };
 use crate::{
-    linkerd::{self, EdgeVersion},
+    linkerd::{self, CNI, CONTROL_PLANE, EdgeVersion, MULTICLUSTER, VIZ},
     yaml::Node,
 };
 
@@ -128,7 +128,7 @@ fn pin(place: Place<'_>, chart: &str, node: Node<'_>, found: &mut Found) {
     });
     let retired = linkerd::retired_chart(chart).map(|_| Reason::RetiredChart);
     // linkerd2-cni names its image.
-    let is_unreleased = edge.is_none() && chart != "linkerd2-cni";
+    let is_unreleased = edge.is_none() && chart != CNI;
     let other_channel = (is_of_other_channel(version) || is_unreleased).then_some(Reason::Channel);
     let spec = Spec {
         stays: retired.or(other_channel),
@@ -181,7 +181,7 @@ pub(super) fn lone(place: Place<'_>) -> Option<Lone> {
     let of_access = |object: &Object<'_>| {
         ACCESS.contains(&object.kind)
             && object.annotation(CREATED_BY).is_none_or(|_| is_by_cli(object))
-            && chart_of(object).is_none_or(|chart| chart == "linkerd-multicluster")
+            && chart_of(object).is_none_or(|chart| chart == MULTICLUSTER)
             && source(place, object).is_none()
     };
     (made.clone().any(is_by_cli) && made.all(of_access)).then_some(Lone::Access)
@@ -214,13 +214,13 @@ fn chart_of<'a>(object: &Object<'a>) -> Option<&'a str> {
     let value = |key: &str| object.node.text(&["metadata", "labels", key]);
     let packaged = label(object).and_then(split_label).map(|(chart, _)| chart);
     let extension = value("linkerd.io/extension").and_then(|extension| match extension {
-        "viz" => Some("linkerd-viz"),
-        "multicluster" => Some("linkerd-multicluster"),
+        "viz" => Some(VIZ),
+        "multicluster" => Some(MULTICLUSTER),
         "jaeger" => Some("linkerd-jaeger"),
         _ => None,
     });
-    let cni = value("linkerd.io/cni-resource").map(|_| "linkerd2-cni");
-    let component = value("linkerd.io/control-plane-component").map(|_| "linkerd-control-plane");
+    let cni = value("linkerd.io/cni-resource").map(|_| CNI);
+    let component = value("linkerd.io/control-plane-component").map(|_| CONTROL_PLANE);
     packaged.or(extension).or(cni).or(component)
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     deploy::TreeFiles,
-    linkerd::EdgeVersion,
+    linkerd::{EdgeVersion, MULTICLUSTER},
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
 };
@@ -227,7 +227,7 @@ fn leave_lone(lone: Vec<(RepoPath, Lone)>, found: &mut Found) {
     let made: HashSet<String> = found.rendered.iter().filter(made).map(|file| file.chart.clone()).collect();
     let installed = found.pins.iter().any(|pin| {
         pin.kind == PinKind::RenderedManifest
-            && pin.chart.as_deref() == Some("linkerd-multicluster")
+            && pin.chart.as_deref() == Some(MULTICLUSTER)
             && pin.value.starts_with("linkerd/cli ")
             && !lone.contains_key(&pin.path)
     });

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::{
     config::Config,
     explain::{CheckBox, Marker, Ticks, marker},
-    linkerd::EdgeVersion,
+    linkerd::{CONTROL_PLANE, EdgeVersion},
     pins::{Inventory, Pin, Stage},
     pipeline::{
         Base, Error,
@@ -24,7 +24,6 @@ use crate::{
 };
 
 /// The chart whose version says which release the control plane runs.
-const CONTROL_PLANE: &str = "linkerd-control-plane";
 /// Since when, where it is known that the wait is over.
 const LONG_AGO: Timestamp = Timestamp::UNIX_EPOCH;
 

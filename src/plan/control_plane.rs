@@ -5,12 +5,10 @@
 
 use super::{Target, edge_of};
 use crate::{
-    linkerd::EdgeVersion,
+    linkerd::{CONTROL_PLANE as CHART, EdgeVersion},
     pins::{Form, Inventory, Pin, PinKind, Reader, Reason},
     yaml::{Route, Step},
 };
-
-const CHART: &str = "linkerd-control-plane";
 
 /// The release of the control plane that a target's proxies talk to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Share, Target, edge_of, standing::obstructs, target::DEFAULT, together::together};
+use super::{Share, Target, edge_of, standing::obstructs, target::DEFAULT, together::{tied, together};
 use crate::{
     linkerd::{EdgeVersion, Knowledge, is_control_plane},
     pins::{Form, Inventory, Pin, Reason, Stage},
@@ -231,23 +231,6 @@ fn wait_together(
         of.extend(mine);
         named.push(Named { name: format!("with-{first}"), after: None });
     }
-}
-
-/// Puts together sets that have something in common.
-pub(super) fn tied(sets: impl Iterator<Item = BTreeSet<Arc<str>>>) -> Vec<BTreeSet<Arc<str>>> {
-    let mut groups: Vec<BTreeSet<Arc<str>>> = Vec::new();
-    for mut set in sets {
-        groups.retain(|group| {
-            let apart = group.is_disjoint(&set);
-            if !apart {
-                set.extend(group.iter().cloned());
-            }
-            apart
-        });
-        groups.push(set);
-    }
-    groups.sort();
-    groups
 }
 
 fn joined(group: &BTreeSet<Arc<str>>) -> String {

@@ -9,22 +9,10 @@ use std::{
     sync::Arc,
 };
 
-use super::split::tied;
 use crate::{
-    linkerd::is_control_plane,
+    linkerd::{Turn, turn},
     pins::{Form, Pin, Reader, Stage},
 };
-
-/// What is installed before any control plane.
-const FIRST: [&str; 2] = ["linkerd-crds", "linkerd2-cni"];
-
-/// When something of a release is installed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
-    First,
-    ControlPlane,
-    Extensions,
-}
 
 /// Returns the groups of installations that move at once, each of at least two.
 pub(super) fn together(pins: &[&Pin]) -> Vec<BTreeSet<Arc<str>>> {
@@ -53,19 +41,30 @@ pub(super) fn together(pins: &[&Pin]) -> Vec<BTreeSet<Arc<str>>> {
     }
 }
 
+/// Puts together sets that have something in common.
+pub(super) fn tied(sets: impl Iterator<Item = BTreeSet<Arc<str>>>) -> Vec<BTreeSet<Arc<str>>> {
+    let mut groups: Vec<BTreeSet<Arc<str>>> = Vec::new();
+    for mut set in sets {
+        groups.retain(|group| {
+            let apart = group.is_disjoint(&set);
+            if !apart {
+                set.extend(group.iter().cloned());
+            }
+            apart
+        });
+        groups.push(set);
+    }
+    groups.sort();
+    groups
+}
+
 /// Tells whether what would go first needs what would follow it.
 fn needs(first: &Reader, later: &Reader) -> bool {
     let is_same = first.chart == later.chart || first.chart.is_none() || later.chart.is_none();
     let is_parted = is_same && (first.form == Form::Edge) != (later.form == Form::Edge);
-    turn(first) > turn(later) || turn(first) == turn(later) && is_parted
-}
-
-fn turn(reader: &Reader) -> Turn {
-    match reader.chart.as_deref() {
-        Some(chart) if FIRST.contains(&chart) => Turn::First,
-        Some(chart) if !is_control_plane(chart) => Turn::Extensions,
-        _ => Turn::ControlPlane,
-    }
+    let turn = |reader: &Reader| reader.chart.as_deref().map_or(Turn::ControlPlane, turn);
+    let (own, other) = (turn(first), turn(later));
+    own >= Turn::ControlPlane && own > other || own == other && is_parted
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::{
     Cause, Chart, ChartId, Job, Manifest, NotRendered, RenderError, Renderer, Rendering, Renderings, Take,
     inputs::Inputs, kubernetes, normalize::normalize, value,
 };
-use crate::{helm::Template, pins::ChartUse, release::Catalog, repo::RepoPath};
+use crate::{helm::Template, linkerd::default_namespace, pins::ChartUse, release::Catalog, repo::RepoPath};
 
 /// One side of a use, ready to be rendered.
 struct Side {
@@ -270,12 +270,7 @@ fn reads_release(chart: &Chart, inputs: &Inputs) -> bool {
 
 /// Returns the namespace, or the one that Linkerd's own instructions name for the chart.
 fn namespace(found: &ChartUse) -> String {
-    let usual = match found.chart.as_str() {
-        "linkerd-crds" | "linkerd-control-plane" => "linkerd",
-        "linkerd2-cni" => "linkerd-cni",
-        chart => chart,
-    };
-    found.namespace.clone().unwrap_or_else(|| usual.to_owned())
+    found.namespace.clone().unwrap_or_else(|| default_namespace(&found.chart).to_owned())
 }
 
 // === impl Jobs ===

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::{CheckId, Finding, Place, Severity, certificate_expiry, skew, values_stale_override};
 use crate::{
-    linkerd::{EdgeVersion, Knowledge},
+    linkerd::{CONTROL_PLANE, CRDS, EdgeVersion, Knowledge},
     pins::{Inventory, Pin, PinKind, Reason},
     plan::{ControlPlane, Target, control_plane, edge_of},
     render::committed::Committed,
@@ -18,9 +18,6 @@ use crate::{
 
 /// The name under which these findings are told.
 pub const ID: CheckId = CheckId::HalfDone;
-
-const CRDS: &str = "linkerd-crds";
-const CONTROL_PLANE: &str = "linkerd-control-plane";
 
 /// A tree at rest, as far as one target goes.
 #[derive(Clone, Copy)]

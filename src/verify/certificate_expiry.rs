@@ -19,6 +19,7 @@ use self::found::{Found, Role, found, in_object, is_stand_in};
 use super::{CheckId, Checked, Clock, Finding, Place, Severity, Verification, count};
 use crate::{
     helm::key_material::{Certificate, certificates},
+    linkerd::CONTROL_PLANE,
     render::{
         Object, Rendering,
         committed::{Committed, CommittedFile},
@@ -28,7 +29,6 @@ use crate::{
 pub(super) const ID: CheckId = CheckId::CertificateExpiry;
 
 const WARN_DAYS: i64 = 60;
-const CONTROL_PLANE: &str = "linkerd-control-plane";
 const DAY: i64 = 24 * 60 * 60;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {

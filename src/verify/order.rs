@@ -8,14 +8,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
+    linkerd::{CONTROL_PLANE, CRDS},
     pins::{Deployment, Stage},
     render::Rendering,
 };
 
 pub(super) const ID: CheckId = CheckId::Order;
-
-const CRDS: &str = "linkerd-crds";
-const CONTROL_PLANE: &str = "linkerd-control-plane";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let moves = input.moving().any(|(pin, _)| pin.is_of_none() || pin.is_of(CRDS));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
-    linkerd::{EdgeVersion, Knowledge},
+    linkerd::{CONTROL_PLANE, EdgeVersion, Knowledge},
     pins::{Inventory, Pin, Reason, Stage},
     plan::{ControlPlane, Target, edge_of},
     release::{Guidance, Release},
@@ -17,8 +17,6 @@ use crate::{
 };
 
 pub(super) const ID: CheckId = CheckId::Skew;
-
-const CONTROL_PLANE: &str = "linkerd-control-plane";
 
 /// How many lines one finding names before it counts the rest.
 const NAMED: usize = 5;

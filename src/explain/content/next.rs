@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Material, Statement, Workload, statement, workloads};
 use crate::{
-    linkerd::EdgeVersion,
+    linkerd::{CONTROL_PLANE, CRDS, EdgeVersion, Turn, turn},
     pins::{Deployment, Form, Pin, Reason, Stage},
     plan::edge_of,
     render::Object,
@@ -100,8 +100,8 @@ impl Next {
             skew: if platform { skew(material, &oldest) } else { Skew::default() },
             proxy_pins: if platform { behind } else { 0 },
             one_way: one_way(material),
-            crds_compared: rendered.done.iter().any(|r| r.to.name == "linkerd-crds"),
-            crds_move: moving(material).contains("linkerd-crds"),
+            crds_compared: rendered.done.iter().any(|r| r.to.name == CRDS),
+            crds_move: moving(material).contains(CRDS),
             workloads: workloads::of(material),
         }
     }
@@ -122,7 +122,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
         let names = deployment.depends_on.iter().flatten().map(|n| bare(n));
         waits.entry(&deployment.name).or_default().extend(names);
     }
-    let mut steps: Vec<((i64, usize, usize), Step)> = Vec::new();
+    let mut steps: Vec<((i64, usize, Turn), Step)> = Vec::new();
     let mut known: BTreeMap<_, usize> = BTreeMap::new();
     for d in &all {
         let place = format!("{}:{}", d.path, d.line);
@@ -135,7 +135,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
             }
             continue;
         }
-        let rank = (d.sync_wave.unwrap_or_default(), depth(&d.name, &waits), first(&d.chart));
+        let rank = (d.sync_wave.unwrap_or_default(), depth(&d.name, &waits), turn(&d.chart));
         let step = Step {
             chart: d.chart.clone(),
             name: d.name.clone(),
@@ -172,11 +172,6 @@ fn depth<'d>(name: &'d str, waits: &BTreeMap<&'d str, BTreeSet<&'d str>>) -> usi
     seen.len()
 }
 
-fn first(chart: &str) -> usize {
-    let order = ["linkerd-crds", "linkerd2-cni", "linkerd-control-plane"];
-    order.iter().position(|known| *known == chart).unwrap_or(order.len())
-}
-
 fn skew(material: &Material<'_>, proxies: &[EdgeVersion]) -> Skew {
     let Material { catalog, .. } = *material;
     let control_planes = control_planes(material);
@@ -198,13 +193,13 @@ fn skew(material: &Material<'_>, proxies: &[EdgeVersion]) -> Skew {
 /// Lists the target's control planes before and after the plan. Pins that name no chart may be of one.
 fn control_planes(material: &Material<'_>) -> Vec<(EdgeVersion, EdgeVersion)> {
     let Material { plan, target, .. } = *material;
-    let may_be = |pin: &&Pin| pin.is_of_none() || pin.is_of("linkerd-control-plane");
+    let may_be = |pin: &&Pin| pin.is_of_none() || pin.is_of(CONTROL_PLANE);
     let moves = plan.moving().map(|(pin, _)| pin);
     let moves = moves.filter(may_be).filter_map(edge_of);
     let stays = plan.staying().map(|(pin, _)| pin);
     let stays = stays
         .filter(|pin| matches!(pin.form, Form::Chart | Form::Rendered) && target.has(pin))
-        .filter(|pin| pin.is_of("linkerd-control-plane"))
+        .filter(|pin| pin.is_of(CONTROL_PLANE))
         .filter_map(edge_of);
     moves.map(|before| (before, plan.to)).chain(stays.map(|at| (at, at))).collect()
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Material, word_of};
 use crate::{
-    linkerd::{EdgeVersion, Notice, Touches},
+    linkerd::{CRDS, EdgeVersion, Notice, Touches},
     repo::{Entry, RepoPath},
 };
 
@@ -123,7 +123,7 @@ impl<'a> Repository<'a> {
         let has = done.iter().find(|r| r.before.objects.iter().any(|o| o.key.name == name));
         match has {
             Some(rendering) => Touch::Yes(format!("{} makes {name}", rendering.from.name)),
-            None if done.iter().any(|r| r.from.name == "linkerd-crds") => Touch::No,
+            None if done.iter().any(|r| r.from.name == CRDS) => Touch::No,
             None => Touch::Unknown,
         }
     }

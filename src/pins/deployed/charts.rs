@@ -9,7 +9,7 @@ use crate::{
     deploy::{
         About, ChartRelease, Files as _, Layer, Note, Scalar, Value, chart::Repository, tree_chart::Rendered,
     },
-    linkerd::{self, PROXY_VERSION},
+    linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, PROXY_VERSION, VIZ},
     pins::{
         Pin, Reason, RepoPath, SkipReason, Skipped, chart, context::Context, found::Found, marker::TextFile,
         other, version_text::tokens,
@@ -19,14 +19,7 @@ use crate::{
 /// Values files of one chart that nobody gives it in the tree, each of which is tried.
 const VALUES_FILES: usize = 20;
 /// What no chart names that does not deploy Linkerd, or speak to its injector.
-const NAMES: [&str; 6] = [
-    "linkerd-crds",
-    "linkerd-control-plane",
-    "linkerd-viz",
-    "linkerd-multicluster",
-    "linkerd2",
-    "linkerdVersion",
-];
+const NAMES: [&str; 6] = [CRDS, CONTROL_PLANE, VIZ, MULTICLUSTER, "linkerd2", "linkerdVersion"];
 
 /// What was evaluated.
 #[derive(Default)]

@@ -15,7 +15,7 @@ use crate::{
         chart::{Repository, merged},
         umbrella,
     },
-    linkerd::{self, CHARTS, EdgeVersion, PROXY_VERSION, ValueLine},
+    linkerd::{self, CHARTS, CONTROL_PLANE, EdgeVersion, MULTICLUSTER, PROXY_VERSION, VIZ, ValueLine},
     pins::{
         Home, PinKind, Reason, ScanOptions, annotation,
         context::Context,
@@ -294,7 +294,7 @@ pub(super) fn take_unclaimed(context: &Context<'_>, values: &Value, claims: &mut
         let keys: Vec<&str> = value.path.split('.').collect();
         value.line == ValueLine::Edge && values.text(&keys).is_some_and(|text| is_release(&text))
     };
-    let chart = ["linkerd-control-plane", "linkerd-viz", "linkerd-multicluster"].into_iter().find(|chart| {
+    let chart = [CONTROL_PLANE, VIZ, MULTICLUSTER].into_iter().find(|chart| {
         let own = |v: &&linkerd::Value| v.chart == *chart && v.path != "linkerdVersion";
         linkerd::VALUES.iter().filter(own).any(names_a_release)
     });
@@ -312,9 +312,9 @@ pub(super) fn take_unclaimed(context: &Context<'_>, values: &Value, claims: &mut
 fn chart_with_version(values: &Value) -> &'static str {
     let has = |keys: &[&str]| keys.iter().any(|key| values.entry(key).is_some());
     match () {
-        () if has(&["metricsAPI", "tap", "tapInjector", "dashboard"]) => "linkerd-viz",
-        () if has(&["localServiceMirror", "controllerDefaults", "gateway"]) => "linkerd-multicluster",
-        () => "linkerd-control-plane",
+        () if has(&["metricsAPI", "tap", "tapInjector", "dashboard"]) => VIZ,
+        () if has(&["localServiceMirror", "controllerDefaults", "gateway"]) => MULTICLUSTER,
+        () => CONTROL_PLANE,
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     helm::{Layer, Setting, Template},
+    linkerd::{CNI, CONTROL_PLANE, CRDS},
     pins::{ChartUse, ValuesPart},
     render::{Chart, ChartId, Job, StandIn, Take, inputs::setting, value},
     repo::{RepoPath, Tree},
@@ -99,7 +100,7 @@ pub(super) fn candidates(
 
 /// Lists the switches of linkerd-crds, which has nothing but switches, each turned.
 fn switched(chart: &Chart) -> impl Iterator<Item = (String, Layer)> {
-    let switches = defaults(chart).as_object().filter(|_| chart.id.name == "linkerd-crds").cloned();
+    let switches = defaults(chart).as_object().filter(|_| chart.id.name == CRDS).cloned();
     switches.into_iter().flatten().filter_map(|(name, value)| {
         let turned = !value.as_bool()?;
         Some((format!("`{name}: {turned}`"), Layer(json!({name: turned}).to_string().into())))
@@ -234,13 +235,11 @@ fn cli_layer(set: &Committed, chart: &Chart, more: Option<&Value>) -> Layer {
     let mut all = more.cloned().unwrap_or_else(|| json!({}));
     let mut own = json!({"cliVersion": format!("linkerd/cli {edge}")});
     match &*chart.id.name {
-        "linkerd-control-plane"
-            if printed_values(set).is_some_and(|p| linkerd_config::is_debugged(p, set.edge())) =>
-        {
+        CONTROL_PLANE if printed_values(set).is_some_and(|p| linkerd_config::is_debugged(p, set.edge())) => {
             own["debugContainer"] = json!({"image": {"version": edge}});
         }
         // Its flag has no default (linkerd2 cli/cmd/install-cni-plugin.go).
-        "linkerd2-cni" => own["image"] = json!({"pullPolicy": ""}),
+        CNI => own["image"] = json!({"pullPolicy": ""}),
         _ => {}
     }
     value::overlay(&mut all, &own);

@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Committed, Regenerate, candidate::chart_id, work::rendered};
+use crate::linkerd::CONTROL_PLANE;
 use crate::render::{Chart, Renderer};
 
 /// So many versions that differ are rendered to find the one that is committed.
@@ -66,7 +67,7 @@ fn around<'r>(request: &Regenerate<'r>, set: &Committed) -> Vec<&'r String> {
     let common =
         |other: &Committed| own.split('/').zip(folder(other).split('/')).take_while(|(a, b)| a == b).count();
     let mut others: Vec<_> = request.committed.iter().filter(|other| other.version.is_some()).collect();
-    others.sort_by_key(|other| (std::cmp::Reverse(common(other)), other.chart != "linkerd-control-plane"));
+    others.sort_by_key(|other| (std::cmp::Reverse(common(other)), other.chart != CONTROL_PLANE));
     deployed.chain(others.into_iter().filter_map(|other| other.version.as_ref())).collect()
 }
 

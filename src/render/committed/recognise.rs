@@ -10,7 +10,7 @@ use std::{
 
 use super::{Committed, CommittedFile};
 use crate::{
-    linkerd::EdgeVersion,
+    linkerd::{CNI, CONTROL_PLANE, CRDS, EdgeVersion, default_namespace},
     pins::{self, Marks, RenderedFile},
     render::{Cause, Manifest, NotRendered, Object, ObjectKey},
     repo::{Mode, RepoPath, Tree},
@@ -123,7 +123,7 @@ fn namespace<'a>(
     objects: impl Iterator<Item = &'a Object> + Clone,
     least: usize,
 ) -> Option<String> {
-    let of_plane = matches!(chart, "linkerd-crds" | "linkerd-control-plane");
+    let of_plane = matches!(chart, CRDS | CONTROL_PLANE);
     let label = objects.clone().find_map(|o| o.label("linkerd.io/control-plane-ns")).filter(|_| of_plane);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for namespace in objects.filter_map(|o| o.key.namespace.as_deref()).filter(|n| *n != "kube-system") {
@@ -183,7 +183,7 @@ fn set(chart: &str, mut parts: Vec<Part>) -> Committed {
         if let Some(version) = marks.version.and_then(chart_version) {
             *counts.entry(version.clone()).or_default() += 1;
             named.push((object.key.clone(), version));
-        } else if let Some(text) = marks.version.filter(|_| chart != "linkerd2-cni") {
+        } else if let Some(text) = marks.version.filter(|_| chart != CNI) {
             // That chart alone names its image, and no release.
             other.get_or_insert_with(|| text.rsplit_once(' ').map_or(text, |(_, name)| name).to_owned());
         }
@@ -200,14 +200,6 @@ fn set(chart: &str, mut parts: Vec<Part>) -> Committed {
 pub(super) fn own(file: &CommittedFile) -> impl Iterator<Item = (&Manifest, &Object)> {
     let manifest = &*file.manifest;
     file.own.iter().filter_map(move |n| Some((manifest, manifest.objects.get(*n)?)))
-}
-
-fn default_namespace(chart: &str) -> &str {
-    match chart {
-        "linkerd-crds" | "linkerd-control-plane" => "linkerd",
-        "linkerd2-cni" => "linkerd-cni",
-        extension => extension,
-    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use super::{
     wording::{self, Reworded},
 };
 use crate::{
+    linkerd::CONTROL_PLANE,
     render::{Cause, Chart, Job, Manifest, ObjectKey, RenderError, Renderer, kubernetes},
     repo::RepoPath,
 };
@@ -282,7 +283,7 @@ fn renamed(set: &Committed) -> Option<(String, &'static str)> {
     let name = config.map(|key| &key.name).min_by_key(|name| name.len()).filter(|name| *name != CONFIG)?;
     let prefix = name.strip_suffix(CONFIG)?;
     let workloads = || objects().filter(|key| key.kind == "Deployment");
-    (set.chart == "linkerd-control-plane" && workloads().all(|key| key.name.starts_with(prefix)))
+    (set.chart == CONTROL_PLANE && workloads().all(|key| key.name.starts_with(prefix)))
         .then(|| (name.clone(), CONFIG))
 }
 
