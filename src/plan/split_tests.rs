@@ -1,0 +1,201 @@
+//! Which targets are made of installations.
+
+use super::*;
+use crate::plan::testing::{Build, edge, target};
+
+const CHART: &str = "linkerd-control-plane";
+
+fn wanted<'a>(taken: &'a [&'a str]) -> Wanted<'a> {
+    Wanted { to: Some(edge("edge-26.8.3")), knowledge: crate::linkerd::built_in(), taken }
+}
+
+/// What each target has: its name and its files.
+fn targets(inventory: &Inventory, how: Split) -> Vec<String> {
+    let made = split(inventory, &Target::default_all(), how, wanted(&[]));
+    let files = |target: &Target| {
+        let mine = inventory.pins().filter(|pin| target.has(pin)).map(|pin| pin.path.as_str());
+        mine.collect::<Vec<_>>().join(" ")
+    };
+    let one = |target: &Target| format!("{}: {}", target.name, files(target));
+    let all = inventory.pins();
+    assert!(all.clone().all(|pin| made.iter().filter(|target| target.has(pin)).count() == 1));
+    assert!(all.clone().all(|pin| made.iter().filter(|t| t.has(pin)).all(|t| t.covers(&pin.path))));
+    made.iter().map(one).collect()
+}
+
+fn fleet() -> Build {
+    Build::default()
+        .chart("a.yaml", CHART, "2026.8.2")
+        .serves(&["a"])
+        .chart("b.yaml", CHART, "2026.8.1")
+        .serves(&["b"])
+        .chart("far.yaml", CHART, "2025.2.3")
+        .serves(&["far"])
+        .chart("held.yaml", CHART, "2026.6.3")
+        .stays(Reason::Held)
+        .serves(&["held"])
+        .chart("stable.yaml", CHART, "1.16.11")
+        .stays(Reason::Channel)
+        .serves(&["stable"])
+        .proxy("team.yaml", "edge-26.8.1")
+}
+
+#[test]
+fn an_installation_that_cannot_go_along_has_a_target_of_its_own() {
+    let found = targets(&fleet().inventory(), Split::Laggards);
+    assert_eq!(
+        found,
+        ["default: a.yaml b.yaml team.yaml", "held: held.yaml", "stable: stable.yaml", "far: far.yaml"]
+    );
+}
+
+#[test]
+fn where_nobody_can_go_along_nobody_is_set_apart() {
+    let far = |build: Build| build.chart("a.yaml", CHART, "2025.2.3").serves(&["a"]);
+    let both = far(Build::default()).chart("b.yaml", CHART, "2025.1.1").serves(&["b"]);
+    assert_eq!(targets(&both.inventory(), Split::Laggards), ["default: a.yaml b.yaml"]);
+    let held = |build: Build, name: &str| {
+        build.chart(&format!("{name}.yaml"), CHART, "2026.8.2").stays(Reason::Held).serves(&[name])
+    };
+    let both = held(held(Build::default(), "a"), "b").inventory();
+    assert_eq!(targets(&both, Split::Laggards), ["default: a.yaml b.yaml"]);
+    let one = held(far(Build::default()), "b").inventory();
+    assert_eq!(targets(&one, Split::Laggards), ["default: a.yaml", "b: b.yaml"]);
+}
+
+#[test]
+fn those_that_share_with_a_laggard_wait_and_nobody_else_does() {
+    let build = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["b", "far"]);
+    assert_eq!(
+        targets(&build.inventory(), Split::Laggards),
+        [
+            "default: a.yaml team.yaml",
+            "held: held.yaml",
+            "stable: stable.yaml",
+            "far: far.yaml",
+            "with-far: b.yaml base.yaml"
+        ]
+    );
+    let all = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "b", "far"]);
+    let found = targets(&all.inventory(), Split::Laggards);
+    assert_eq!(found[0], "default: a.yaml b.yaml base.yaml team.yaml");
+    let held = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "held"]);
+    assert_eq!(targets(&held.inventory(), Split::Laggards)[0], "default: a.yaml b.yaml base.yaml team.yaml");
+}
+
+#[test]
+fn laggards_that_share_go_together() {
+    let build = fleet()
+        .chart("further.yaml", CHART, "2025.1.1")
+        .serves(&["further"])
+        .chart("old.yaml", "linkerd-crds", "2025.1.1")
+        .serves(&["far", "further"]);
+    let found = targets(&build.inventory(), Split::Laggards);
+    assert!(found.contains(&"far-further: far.yaml further.yaml old.yaml".to_owned()), "{found:?}");
+}
+
+#[test]
+fn each_installation_has_its_target_and_what_they_share_goes_before_them() {
+    let build = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "b"]);
+    let inventory = build.inventory();
+    assert_eq!(
+        targets(&inventory, Split::Each),
+        [
+            "default: team.yaml",
+            "shared: base.yaml",
+            "a: a.yaml",
+            "b: b.yaml",
+            "far: far.yaml",
+            "held: held.yaml",
+            "stable: stable.yaml"
+        ]
+    );
+    let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&[]));
+    let after: Vec<_> = made.iter().map(|target| target.after.as_deref()).collect();
+    assert_eq!(after[..5], [None, None, Some("shared"), Some("shared"), None]);
+}
+
+#[test]
+fn installations_that_share_what_cannot_go_before_them_have_one_target() {
+    let build = fleet()
+        .value("base.yaml", CHART, "proxy.image.version", "edge-26.8.1")
+        .serves(&["a", "b"])
+        .chart("crds.yaml", "linkerd-crds", "2026.8.1")
+        .serves(&["a", "b", "far"]);
+    let inventory = build.inventory();
+    let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&["a-b"]));
+    let named = |target: &Target| format!("{} after {:?}", target.name, target.after.as_deref());
+    let names: Vec<String> = made.iter().map(named).collect();
+    assert_eq!(
+        names[..4],
+        [
+            "default after None",
+            "shared after None",
+            "a-b after Some(\"shared\")",
+            "far after Some(\"shared\")"
+        ]
+    );
+    assert_eq!(targets(&inventory, Split::Each)[2], "a-b: a.yaml b.yaml base.yaml");
+}
+
+#[test]
+fn a_narrowed_target_has_what_serves_its_installations_and_nobody_else() {
+    let inventory = Build::default()
+        .chart("set.yaml", CHART, "2026.8.2")
+        .serves(&["eu"])
+        .chart("set.yaml", CHART, "2026.8.3")
+        .serves(&["lab"])
+        .chart("base.yaml", "linkerd-crds", "2026.8.2")
+        .serves(&["eu", "lab"])
+        .chart("both.yaml", "linkerd-crds", "2026.8.2")
+        .serves(&["eu", "us"])
+        .chart("us.yaml", CHART, "2026.8.2")
+        .serves(&["us"])
+        .proxy("team.yaml", "edge-26.8.1")
+        .inventory();
+    let of = |names: &[&str]| {
+        let names = names.iter().map(|name| Arc::from(*name)).collect();
+        narrowed(&inventory, &Target::default_all(), &names)
+    };
+    let (prod, lab) = (of(&["eu", "us"]), of(&["lab"]));
+    let files = |target: &Target| -> Vec<String> {
+        let mine = inventory.pins().filter(|pin| target.has(pin));
+        mine.map(|pin| format!("{} {}", pin.path, pin.value)).collect()
+    };
+    assert_eq!(files(&prod), ["both.yaml 2026.8.2", "set.yaml 2026.8.2", "us.yaml 2026.8.2"]);
+    assert_eq!(files(&lab), ["set.yaml 2026.8.3"]);
+    // One file of both is no overlap; what serves both is in neither.
+    let assigned = crate::plan::assign(&inventory, &[prod.clone(), lab]).unwrap();
+    let outside: Vec<&str> = assigned.outside.iter().map(|pin| pin.path.as_str()).collect();
+    assert_eq!(outside, ["base.yaml", "team.yaml"]);
+    assert!(crate::plan::assign(&inventory, &[prod.clone(), Target::default_all()]).is_err());
+    let each = split(&inventory, &Target { name: "prod".to_owned(), ..prod }, Split::Each, wanted(&["prod"]));
+    let names: Vec<&str> = each.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["prod-shared", "eu", "us"]);
+}
+
+#[test]
+fn a_group_has_a_target_for_each_installation_in_its_files() {
+    let build = Build::default()
+        .chart("prod/eu.yaml", CHART, "2026.8.2")
+        .serves(&["eu"])
+        .chart("prod/us.yaml", CHART, "2026.8.2")
+        .serves(&["us"])
+        .chart("prod/base.yaml", "linkerd-crds", "2026.8.2")
+        .serves(&["eu", "us"])
+        .chart("staging/cp.yaml", CHART, "2026.8.3")
+        .serves(&["staging"])
+        .proxy("prod/team.yaml", "edge-26.8.1");
+    let inventory = build.inventory();
+    let group = |name: &str, taken: &[&str]| -> Vec<String> {
+        let whole = Target { name: name.to_owned(), ..target(name, &[name], &[]) };
+        let made = split(&inventory, &whole, Split::Each, wanted(taken));
+        assert!(made.iter().all(|one| !inventory.pins().any(|pin| one.has(pin) && !whole.has(pin))));
+        made.into_iter().map(|one| one.name).collect()
+    };
+    let taken = ["prod", "staging"];
+    assert_eq!(group("prod", &taken), ["prod", "prod-shared", "eu", "us"]);
+    assert_eq!(group("prod", &["prod", "eu"]), ["prod", "prod-shared", "prod-eu", "us"]);
+    assert_eq!(group("staging", &taken), ["staging-staging"]);
+    assert_eq!(group("lab", &taken), ["lab"], "a group without a pin is one target");
+}
