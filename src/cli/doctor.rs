@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    linkerd::CRDS as LOOKED_FOR,
+    linkerd::CRDS,
     pins::Stage,
     pipeline::{self, Base},
     propose::{
@@ -22,8 +22,6 @@ use crate::{
     report::{Check, DoctorReport, Health},
     sys::files,
 };
-
-/// The chart by which a mirror is looked at.
 
 /// Look at what a run will need, and write nothing
 ///
@@ -138,10 +136,10 @@ impl Examination<'_> {
         let asked = self.session.mirrors(&self.request.network);
         for mirror in &self.request.network.feeds.mirrors {
             let version = newest.chart();
-            let stock = asked.stock(&mirror.to_string(), LOOKED_FOR, &version);
+            let stock = asked.stock(&mirror.to_string(), CRDS, &version);
             let (state, said) = match stock {
-                Stock::There => (Health::Ok, format!("has {LOOKED_FOR} {version}")),
-                Stock::Absent => (Health::Ok, format!("answers; {LOOKED_FOR} {version} is not there (yet)")),
+                Stock::There => (Health::Ok, format!("has {CRDS} {version}")),
+                Stock::Absent => (Health::Ok, format!("answers; {CRDS} {version} is not there (yet)")),
                 Stock::Unread(reason) => (Health::Warning, format!("cannot be asked: {reason}")),
             };
             let hint = (state == Health::Warning)
