@@ -128,3 +128,71 @@ fn the_files_of_a_module_of_terraform_are_of_one_cluster() {
     assert_eq!(found.facts.installations.len(), 1, "{:?}", found.facts.installations);
     assert!(found.pins().all(|pin| pin.installations.len() == 1));
 }
+
+/// Each pin of a tree: its file, its text, and the installations that it serves.
+fn serving(files: &[(&str, &str)]) -> Vec<String> {
+    let found = scan(&MemoryTree::new(files.iter().copied()), &ScanOptions::default()).unwrap();
+    let one =
+        |pin: &uplinker::pins::Pin| format!("{} {}: {}", pin.path, pin.value, pin.installations.join(" "));
+    found.pins().map(one).collect()
+}
+
+#[test]
+fn a_module_of_terraform_is_of_the_clusters_that_its_roots_are_applied_to() {
+    let release = |chart: &str, more: &str| {
+        format!(
+            "resource \"helm_release\" \"{chart}\" {{\n  name = \"{chart}\"\n  repository = \"https://helm.linkerd.io/edge\"\n  chart = \
+             \"{chart}\"\n{more}}}\n"
+        )
+    };
+    let module = release("linkerd-crds", "  version = \"2026.8.2\"\n")
+        + &release("linkerd-control-plane", "  version = var.mesh\n")
+        + "variable \"mesh\" {}\n";
+    let by_file =
+        "module \"mesh\" {\n  source = \"../modules/mesh\"\n  mesh = var.mesh\n}\nvariable \"mesh\" {}\n";
+    let by_provider = "module \"a\" {\n  source = \"../modules/mesh\"\n  mesh = \"2026.7.1\"\n  providers = { helm = helm.a }\n}\n\
+                       module \"b\" {\n  source = \"../modules/mesh\"\n  mesh = \"2026.7.2\"\n  providers = { helm = helm.b }\n}\n";
+    let own = release("linkerd-viz", "  version = \"2026.7.3\"\n  provider = helm.b\n");
+    let found = serving(&[
+        ("files/dev.tfvars", "mesh = \"2026.8.1\"\n"),
+        ("files/main.tf", by_file),
+        ("files/prod.tfvars", "mesh = \"2026.8.0\"\n"),
+        ("modules/mesh/main.tf", &module),
+        ("providers/main.tf", &(by_provider.to_owned() + &own)),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "files/dev.tfvars 2026.8.1: dev",
+            "files/prod.tfvars 2026.8.0: prod",
+            "modules/mesh/main.tf 2026.8.2: a b dev prod",
+            "providers/main.tf 2026.7.1: a",
+            "providers/main.tf 2026.7.2: b",
+            "providers/main.tf 2026.7.3: b",
+        ]
+    );
+}
+
+#[test]
+fn each_environment_of_a_helmfile_is_a_cluster() {
+    let main = "environments:\n  dev: {values: [env/dev.yaml]}\n  prod: {values: [{mesh: 2026.8.1}]}\n---\nrepositories: [{name: l, url: \
+                \"https://helm.linkerd.io/edge\"}]\nreleases:\n- {name: crds, chart: l/linkerd-crds, version: 2026.8.2}\n- name: mesh\n  chart: \
+                l/linkerd-control-plane\n  version: {{ .Values.mesh }}\n  values: ['values/{{ .Environment.Name }}.yaml']\n";
+    let tag = "controllerImageVersion: edge-26.8.1\n";
+    let found = serving(&[
+        ("env/dev.yaml", "mesh: 2026.8.0\n"),
+        ("helmfile.yaml.gotmpl", main),
+        ("values/dev.yaml", tag),
+        ("values/prod.yaml", tag),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "env/dev.yaml 2026.8.0: dev",
+            "helmfile.yaml.gotmpl 2026.8.1: prod",
+            "helmfile.yaml.gotmpl 2026.8.2: dev prod",
+            "values/dev.yaml edge-26.8.1: dev",
+            "values/prod.yaml edge-26.8.1: prod",
+        ]
+    );
+}

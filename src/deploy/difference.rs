@@ -123,6 +123,7 @@ fn key(top: &Top, replaced: &Replaced) -> String {
         Top::Overlay(path) => path.to_string(),
         Top::Bundle(bundle) => format!("{} {}", bundle.file, bundle.target.as_deref().unwrap_or_default()),
         Top::Object(object) => format!("{} {}", object.file, called(object, replaced)),
+        Top::Apply(apply) => format!("{} {}", apply.file, apply.cluster.as_deref().unwrap_or_default()),
     }
 }
 

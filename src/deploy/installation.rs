@@ -14,6 +14,7 @@ mod watch;
 use std::{collections::BTreeSet, ops::Range};
 
 use super::{
+    apply::Apply,
     files::Files,
     note::{About, Bound, Note},
     object::Labels,
@@ -84,18 +85,22 @@ pub struct Installations {
     pub notes: Vec<Note>,
 }
 
-/// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots; `is_plane`
-/// says of a chart's name whether it is a control plane's.
+/// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots, `applies` is
+/// what tools bring that are run; `is_plane` says of a chart's name whether it is a control plane's.
 pub fn installations(
     files: &dyn Files,
     entries: &[RepoPath],
+    applies: Vec<Apply>,
     marks: &[Mark],
     is_plane: &dyn Fn(&str) -> bool,
 ) -> Installations {
     let of = vec![Vec::new(); marks.len()];
     let Some(all) = candidates(files, entries) else { return too_many(entries, of) };
     let marked: BTreeSet<&str> = marks.iter().map(|mark| mark.path.as_str()).collect();
-    let (tops, roots) = top::tops(files, all, &marked);
+    let (mut tops, mut roots) = top::tops(files, all, &marked);
+    let applied = applies.iter().map(|apply| Root { path: apply.file.clone(), reads: apply.reads() });
+    roots.extend(applied.filter(|root| root.files().any(|path| marked.contains(path.as_str()))));
+    tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
     let Some(lots) = reach::lots(files, &tops, marks, is_plane) else { return too_many(entries, of) };
     let groups = group::groups(&lots, marks);
     let named = name::named(&groups);

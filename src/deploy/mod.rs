@@ -4,6 +4,7 @@
 //! travelled: through aliases, merges, patches, generators, replacements, substitution. One file a deployer; all is
 //! pure, nothing is contacted, and nothing of a repository is run.
 
+pub mod apply;
 pub mod argo;
 pub mod build;
 pub mod chart;
@@ -41,6 +42,7 @@ pub mod typed;
 pub mod umbrella;
 pub mod value;
 
+pub use apply::Apply;
 pub use build::Build;
 pub use chart::{ChartRelease, Layer, Parameter};
 pub use cluster::Cluster;

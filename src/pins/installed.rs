@@ -7,13 +7,18 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{Facts, Form, Pin, PinKind, Reason, RepoPath, Stage, context::Context, other};
 use crate::{
-    deploy::{self, Mark, Note, Role},
+    deploy::{self, Apply, Mark, Note, Role},
     linkerd,
 };
 
 /// Puts to each pin the installations that it serves, and to the facts all that is known of them; returns what was not
-/// looked at.
-pub(super) fn name(context: &Context<'_>, pins: &mut [Pin], facts: &mut Facts) -> Vec<Note> {
+/// looked at. `applies` is what tools bring that are run.
+pub(super) fn name(
+    context: &Context<'_>,
+    applies: Vec<Apply>,
+    pins: &mut [Pin],
+    facts: &mut Facts,
+) -> Vec<Note> {
     let marks: Vec<Mark> = pins.iter().map(mark).collect();
     let index = context.index;
     let ours = index.releases.iter().filter(|release| linkerd::is_chart(&release.chart));
@@ -31,7 +36,7 @@ pub(super) fn name(context: &Context<'_>, pins: &mut [Pin], facts: &mut Facts) -
     let from = pins.iter().map(|pin| &pin.path).chain(makers()).cloned();
     let entries: Vec<RepoPath> =
         context.layout.outwards(from).into_iter().filter(|path| roots.contains(path)).collect();
-    let found = deploy::installations(context.files, &entries, &marks, &linkerd::is_control_plane);
+    let found = deploy::installations(context.files, &entries, applies, &marks, &linkerd::is_control_plane);
     let names: Vec<Arc<str>> = found.names.iter().map(|name| Arc::from(name.as_str())).collect();
     for (pin, of) in pins.iter_mut().zip(found.of) {
         pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();

@@ -133,8 +133,11 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     skipped.extend(asked_for(&context, &beyond.unread, &skipped));
     let foreign = deployed::pins(&context, claims, &mut found);
     skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));
+    let mut applies = Vec::new();
     for (evaluated, files) in [(terraformed, terraform), (helmfiled, helmfiles)] {
-        evaluated.iter().for_each(|e| e.report(&context, &files, &mut found, &mut skipped));
+        let Some(mut evaluated) = evaluated else { continue };
+        evaluated.report(&context, &files, &mut found, &mut skipped);
+        applies.append(&mut evaluated.applies);
     }
     deployed::report_charts(&context, &charted, &mut found, &mut skipped);
     leave_lone(lone, &mut found);
@@ -156,7 +159,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         }
     }
     if options.installations {
-        beyond.take(&installed::name(&context, &mut pins, &mut inventory.facts));
+        beyond.take(&installed::name(&context, applies, &mut pins, &mut inventory.facts));
     }
     inventory.skipped.extend(beyond.skipped());
     let appliers = appliers(&context, &inventory.facts);

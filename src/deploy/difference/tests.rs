@@ -167,3 +167,27 @@ fn a_text_of_which_a_part_is_read_moves_by_that_part() {
     assert_eq!(replaced.text(&whole), "edge-26.10.12");
     assert_eq!(replaced.text(&whole.cut(5..text.len())), "26.10.12");
 }
+
+#[test]
+fn what_a_tool_that_is_run_brings_is_compared_too() {
+    let main = "locals {\n  v = \"2026.8.2\"\n}\nresource \"helm_release\" \"a\" {\n  chart = \"a\"\n  version = local.v\n  values = \
+                [yamlencode({ odd = local.v == \"2026.8.2\" })]\n}\n";
+    let tree = [("main.tf", main)];
+    let both = moved(&moved(main, 0), 0);
+    let places = [("main.tf", at(main, 0)), ("main.tf", at(main, 1))];
+    assert_eq!(compared(&tree, &[("main.tf", &both)], &places), []);
+    let found = compared(&tree, &[("main.tf", &moved(main, 0))], &places[..1]);
+    assert!(
+        matches!(&found[..], [Difference { what: What::Field { field, .. }, .. }] if field == "its values"),
+        "{found:?}"
+    );
+    let state = "releases:\n- {name: a, chart: l/a, version: 2026.8.2}\n{{ if eq .Values.v \"2026.8.2\" }}\n- {name: b, chart: l/b}\n{{ end }}\n";
+    let state = format!("environments: {{default: {{values: [{{v: 2026.8.2}}]}}}}\n---\n{state}");
+    let places = [("helmfile.yaml.gotmpl", at(&state, 0))];
+    let found = compared(
+        &[("helmfile.yaml.gotmpl", &state)],
+        &[("helmfile.yaml.gotmpl", &moved(&state, 0))],
+        &places,
+    );
+    assert!(matches!(&found[..], [Difference { what: What::Field { .. }, .. }]), "{found:?}");
+}

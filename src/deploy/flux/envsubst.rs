@@ -8,6 +8,10 @@ use crate::deploy::value::{Part, Scalar, Via};
 
 /// Substitutions in substitutions go no deeper than this.
 const DEPTH: usize = 64;
+/// Bytes of values that are filled into one text.
+pub const BYTES: usize = 1 << 20;
+/// What each piece of a value counts for beside its bytes.
+const PIECE: usize = 16;
 
 /// Why nothing is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +28,9 @@ pub enum SubstituteError {
     /// The author's: deeper than is followed.
     #[error("substitutions nest too deep")]
     Deep,
+    /// The author's: values that fill themselves.
+    #[error("values of more than {BYTES} bytes are filled in")]
+    Long,
 }
 
 /// Fills a text; `variable` gives nothing for a variable that nobody sets, which is filled with an empty text.
@@ -36,7 +43,7 @@ pub fn fill(
 ) -> Result<Scalar, SubstituteError> {
     let chars: Vec<(usize, char)> = text.text().char_indices().collect();
     let end = text.text().len();
-    let mut filler = Filler { text, chars, end, at: 0, variable };
+    let mut filler = Filler { text, chars, end, at: 0, left: BYTES, variable };
     let mut out: Vec<Part> = Vec::new();
     while filler.peek().is_some() {
         if filler.opens() {
@@ -58,6 +65,8 @@ struct Filler<'a> {
     end: usize,
     /// The number of the next character.
     at: usize,
+    /// What may still be filled in.
+    left: usize,
     /// Gives a variable; it is told whether there is a value to take in its place.
     variable: &'a mut dyn FnMut(&str, bool) -> Option<Scalar>,
 }
@@ -141,14 +150,14 @@ impl Filler<'_> {
             self.at += 1;
             let name = self.name().ok_or(SubstituteError::Bad)?;
             self.close()?;
-            let value = self.value(&name, false);
+            let value = self.value(&name, false)?;
             return Ok(unless_unknown(&value, |value| Scalar::made(&value.text().len().to_string())));
         }
         let name = self.name().ok_or(SubstituteError::Name)?;
         match self.peek() {
             Some('}') => {
                 self.at += 1;
-                Ok(self.value(&name, false))
+                self.value(&name, false)
             }
             Some(':') => match self.chars.get(self.at + 1).map(|(_, c)| *c) {
                 Some('=' | '-' | '?' | '+') => {
@@ -168,8 +177,11 @@ impl Filler<'_> {
         }
     }
 
-    fn value(&mut self, name: &str, has_default: bool) -> Scalar {
-        (self.variable)(name, has_default).unwrap_or_else(|| Scalar::made(""))
+    fn value(&mut self, name: &str, has_default: bool) -> Result<Scalar, SubstituteError> {
+        let value = (self.variable)(name, has_default).unwrap_or_else(|| Scalar::made(""));
+        let cost = value.text().len() + PIECE * value.parts().len();
+        self.left = self.left.checked_sub(cost).ok_or(SubstituteError::Long)?;
+        Ok(value)
     }
 
     fn default(&mut self, name: &str, depth: usize) -> Result<Scalar, SubstituteError> {
@@ -178,7 +190,7 @@ impl Filler<'_> {
             default = default.then(&self.argument(|c| c != '}', false, depth)?);
         }
         self.close()?;
-        let value = self.value(name, true);
+        let value = self.value(name, true)?;
         Ok(if value.text().is_empty() { default.via(Via::Variable) } else { value })
     }
 
@@ -198,7 +210,7 @@ impl Filler<'_> {
             }
             _ => return Err(SubstituteError::Bad),
         }
-        let value = self.value(name, false);
+        let value = self.value(name, false)?;
         let known = first.unknown_to().or(second.as_ref().and_then(Scalar::unknown_to));
         if let Some(who) = known {
             return Ok(Scalar::unknown(who));
@@ -220,7 +232,7 @@ impl Filler<'_> {
         let signs: String =
             self.chars.get(from..self.at).unwrap_or_default().iter().map(|(_, c)| *c).collect();
         self.close()?;
-        let value = self.value(name, false);
+        let value = self.value(name, false)?;
         let lower = sign == ',';
         let all = |text: &str| if lower { text.to_lowercase() } else { text.to_uppercase() };
         Ok(unless_unknown(&value, |value| {
@@ -259,7 +271,7 @@ impl Filler<'_> {
             _ => Some(self.argument(|c| c != '}', true, depth)?),
         };
         self.close()?;
-        let value = self.value(name, false);
+        let value = self.value(name, false)?;
         if let Some(who) = old.unknown_to() {
             return Ok(Scalar::unknown(who));
         }
@@ -285,7 +297,7 @@ impl Filler<'_> {
         self.at += usize::from(longest);
         let wanted = self.argument(|c| c != '}', false, depth)?;
         self.close()?;
-        let value = self.value(name, false);
+        let value = self.value(name, false)?;
         if let Some(who) = wanted.unknown_to() {
             return Ok(Scalar::unknown(who));
         }

@@ -5,12 +5,12 @@
 
 use indexmap::IndexMap;
 
-use super::envsubst;
+use super::envsubst::{self, BYTES, SubstituteError};
 use crate::deploy::{
     cluster::{Cluster, Reference},
     files::Files,
     go_yaml,
-    note::{About, Note},
+    note::{About, Bound, Note},
     object::Object,
     value::{Origin, Part, Scalar, Value, Via},
 };
@@ -119,14 +119,20 @@ impl Variables {
         }
         let mut open: Vec<String> = Vec::new();
         let touches = |text: &str| text.contains("${") || text.contains("$$");
+        let mut is_long = false;
         let filled = go_yaml::rewritten(&object.value, files, &touches, &mut |text| {
-            envsubst::fill(text, &mut |name, has_default| self.value(name, has_default, &mut open))
-                .map_err(|error| error.to_string())
+            envsubst::fill(text, &mut |name, has_default| self.value(name, has_default, &mut open)).map_err(
+                |error| {
+                    is_long |= error == SubstituteError::Long;
+                    error.to_string()
+                },
+            )
         });
         open.dedup();
         notes.extend(open.into_iter().map(|about| Note::new(&object.file, About::Condition(about))));
         filled.unwrap_or_else(|why| {
-            notes.push(Note::new(&object.file, About::Refused(why)));
+            let about = if is_long { About::Bound(Bound::Bytes(BYTES)) } else { About::Refused(why) };
+            notes.push(Note::new(&object.file, about));
             None
         })
     }

@@ -11,6 +11,7 @@ use crate::deploy::{
     typed::{Typed, typed},
     value::{Part, Scalar, Value, Via},
 };
+use crate::repo::RepoPath;
 
 fn objects(files: &TreeFiles<'_>) -> Vec<Object> {
     let mut found = Vec::new();
@@ -352,6 +353,28 @@ fn what_is_too_much_is_bounded() {
     assert!(notes.iter().any(|note| note.about == About::Bound(Bound::Objects(20_000))));
     let nested = format!("{}x{}", "${a:-".repeat(100), "}".repeat(100));
     assert_eq!(substituted(&nested, &[]), Err(envsubst::SubstituteError::Deep));
+    let (value, many) = ("x".repeat(1_000), "${a}".repeat(2_000));
+    assert_eq!(substituted(&many, &[("a", &value)]), Err(envsubst::SubstituteError::Long));
+    assert!(substituted(&many[..4_000], &[("a", &value)]).is_ok());
+}
+
+/// A Kustomization that applies itself, with variables that fill themselves.
+#[test]
+fn what_fills_itself_is_bounded() {
+    let own = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: k, namespace: flux-system}\nspec:\n  \
+               path: ./a\n  sourceRef: {kind: GitRepository, name: x}\n  postBuild: {substitute: {v: '${v}${w}${v}', w: '${v}${v}'}}\n";
+    let tree = files(&[("a/k.yaml", own)]);
+    let started = std::time::Instant::now();
+    let mut object =
+        Object::all(&tree.documents("a/k.yaml").unwrap()[0], &RepoPath::new("a/k.yaml").unwrap()).remove(0);
+    let mut notes = Vec::new();
+    for _ in 0..12 {
+        let variables = Variables::of(&object, &Cluster::default()).unwrap();
+        let filled = variables.fill(&object, &tree, &mut notes);
+        object.value = filled.unwrap_or(object.value);
+    }
+    assert!(notes.iter().any(|note| matches!(note.about, About::Bound(Bound::Bytes(_)))), "{notes:?}");
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
 }
 
 fn kustomized(spec: &str, tree: &[(&str, &str)]) -> crate::deploy::Build {

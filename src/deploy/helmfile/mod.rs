@@ -13,6 +13,7 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    apply::Apply,
     chart::ChartRelease,
     files::Files,
     go_template::BRANCHES,
@@ -35,6 +36,8 @@ pub struct Helmfile {
     pub charts: Vec<ChartRelease>,
     /// The charts as they would be with the values that others are laid over.
     pub shadowed: Vec<ChartRelease>,
+    /// The charts by the environments that helmfiles are applied in.
+    pub applies: Vec<Apply>,
     /// The files that were read.
     pub read: BTreeSet<RepoPath>,
     /// What was not followed.
@@ -94,6 +97,9 @@ fn entry_point(files: &dyn Files, bounds: &[Bounds; 2], path: &RepoPath) -> (Hel
         todo.dedup();
         // Without an environment of that name nobody means `default` who names others.
         if name != "default" || names.is_empty() || names.contains("default") {
+            let cluster = Some(name).filter(|name| name != "default");
+            let (file, charts) = (path.clone(), own.charts.clone());
+            found.applies.push(Apply { file, cluster, charts, objects: Vec::new() });
             found.take(own);
         } else {
             found.read.extend(own.read);
@@ -160,6 +166,7 @@ impl Helmfile {
                 self.charts.push(chart);
             }
         }
+        self.applies.extend(other.applies);
         self.shadowed.extend(other.shadowed);
         self.read.extend(other.read);
         for note in other.notes {

@@ -9,7 +9,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{Mark, Role, reach::Lot};
+use super::{Mark, Role, reach::Lot, top::Away};
 use crate::deploy::object::Labels;
 
 /// Of more clusters side by side, what nobody reads is said to serve none.
@@ -43,7 +43,7 @@ pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
     if !lots.iter().any(|lot| has_plane(lot, marks)) {
         return groups;
     }
-    let mut away: BTreeMap<&str, Vec<&Lot>> = BTreeMap::new();
+    let mut away: BTreeMap<&Away, Vec<&Lot>> = BTreeMap::new();
     for lot in lots {
         match &lot.away {
             Some(destination) => away.entry(destination).or_default().push(lot),
@@ -53,11 +53,15 @@ pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
             }
         }
     }
-    for lots in away.into_values() {
+    for (away, lots) in away {
+        let folder = home(lots.iter().flat_map(|lot| &lot.files).map(|f| f.folder()));
         if !lots.iter().any(|lot| has_plane(lot, marks)) {
+            // Whose control plane comes in another way suits that which it lies beside.
+            if matches!(away, Away::Run { .. }) {
+                folders.entry(place(folder)).or_default().others.extend(lots.into_iter().cloned());
+            }
             continue;
         }
-        let folder = home(lots.iter().flat_map(|lot| &lot.files).map(|f| f.folder()));
         folders.entry(place(folder)).or_default().closed.push(groups.len());
         groups.push(Group::of(lots.into_iter().cloned().collect()));
     }

@@ -81,8 +81,8 @@ fn join(words: &[String], used: usize) -> String {
 fn words(group: &Group, alone: &BTreeMap<String, usize>) -> Vec<String> {
     let folder = folder(group);
     let mut found: Vec<String> = Vec::new();
-    if let Some(destination) = group.lots.iter().find_map(|lot| lot.away.as_deref()) {
-        found.extend(word(host(destination)));
+    if let Some(destination) = group.lots.iter().find_map(|lot| lot.away.as_ref()) {
+        found.extend(word(host(destination.name())));
     } else if alone.get(&folder).is_some_and(|groups| *groups > 1) {
         // Of several in one folder the file, or what it deploys, tells them apart.
         let lot = group.lots.first();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
     BUILDS, Mark, Role,
-    top::{self, Id, Made, Top},
+    top::{self, Away, Id, Made, Top},
     watch::Watch,
 };
 use crate::{
@@ -19,8 +19,8 @@ use crate::{
     repo::RepoPath,
 };
 
-/// The destination that the tree names; `None` is the cluster that the roots themselves are in.
-pub(super) type Seat = Option<String>;
+/// Where something goes; `None` is the cluster that the roots themselves are in.
+pub(super) type Seat = Option<Away>;
 
 /// What goes to one cluster, as far as it is known to be one.
 #[derive(Clone, Debug, Default)]

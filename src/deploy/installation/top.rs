@@ -6,14 +6,17 @@ use super::{ROOTS, Root, watch::Watch};
 use crate::{
     deploy::{
         Build,
+        apply::Apply,
         chart::ChartRelease,
         cluster::Cluster,
         files::Files,
         fleet, flux,
+        helmfile::{helmfile, is_helmfile},
         kinds::{self, Makes, is_root},
         kustomize::{self, is_kustomization},
         note::Note,
         object::{Labels, Object},
+        terraform::{is_terraform, terraform},
         value::Scalar,
     },
     repo::RepoPath,
@@ -34,6 +37,8 @@ pub(in crate::deploy) enum Top {
     Overlay(RepoPath),
     /// A bundle of Fleet's.
     Bundle(Box<fleet::Bundle>),
+    /// What a tool brings that is run.
+    Apply(Box<Apply>),
 }
 
 /// What a root comes to.
@@ -45,12 +50,38 @@ pub(in crate::deploy) struct Made {
     pub charts: Vec<ChartRelease>,
     /// What was not followed, and what the deployer would fail at.
     pub notes: Vec<Note>,
-    /// Where they go: the destination's name; `None` is the cluster that the root itself is in.
-    pub away: Option<String>,
+    /// Where they go; `None` is the cluster that the root itself is in.
+    pub away: Option<Away>,
+}
+
+/// A cluster that the root itself is not in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::deploy) enum Away {
+    /// The destination that the tree names.
+    Named(String),
+    /// One of those that a tool is run for in a folder.
+    Run {
+        /// The folder.
+        folder: String,
+        /// What tells it from the others.
+        cluster: String,
+    },
 }
 
 /// What an object is known by.
 pub(super) type Id = (RepoPath, String, String, String);
+
+// === impl Away ===
+
+impl Away {
+    /// Returns what it is called.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Named(name) => name,
+            Self::Run { cluster, .. } => cluster,
+        }
+    }
+}
 
 // === impl Top ===
 
@@ -61,6 +92,7 @@ impl Top {
             Self::Object(object) => &object.file,
             Self::Overlay(path) => path,
             Self::Bundle(bundle) => &bundle.file,
+            Self::Apply(apply) => &apply.file,
         }
     }
 
@@ -68,7 +100,7 @@ impl Top {
     pub fn labels(&self) -> Labels {
         match self {
             Self::Object(object) => object.labels(),
-            Self::Overlay(_) => Labels::new(),
+            Self::Overlay(_) | Self::Apply(_) => Labels::new(),
             Self::Bundle(bundle) => bundle.labels.clone(),
         }
     }
@@ -81,7 +113,7 @@ impl Top {
                 let inside = format!("{}/.x", path.trim_start_matches('/'));
                 RepoPath::resolve("", &inside).map(|p| p.folder().to_owned())
             }
-            Self::Object(_) | Self::Bundle(_) => None,
+            Self::Object(_) | Self::Bundle(_) | Self::Apply(_) => None,
             Self::Overlay(path) => Some(path.folder().to_owned()),
         }
     }
@@ -93,7 +125,14 @@ impl Top {
             Self::Overlay(path) => of_build(kustomize::build(files, path.folder()), None),
             Self::Bundle(bundle) => {
                 let fleet::Bundle { releases, target, .. } = &**bundle;
-                Made { charts: releases.clone(), away: target.clone(), ..Made::default() }
+                let away = target.clone().map(Away::Named);
+                Made { charts: releases.clone(), away, ..Made::default() }
+            }
+            Self::Apply(apply) => {
+                let Apply { charts, objects, .. } = &**apply;
+                let run = |cluster| Away::Run { folder: apply.file.folder().to_owned(), cluster };
+                let away = apply.cluster.clone().map(run);
+                Made { charts: charts.clone(), objects: objects.clone(), away, ..Made::default() }
             }
         }
     }
@@ -110,7 +149,7 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
     let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
         object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
     });
-    let away = remote.or_else(|| destination(object));
+    let away = remote.or_else(|| destination(object)).map(Away::Named);
     Some(match kinds::of(object)?.makes {
         Makes::Roots(build) | Makes::Objects { build, .. } => of_build(build(object, cluster, files), away),
         Makes::Chart(read) => {
@@ -119,7 +158,7 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
     })
 }
 
-fn of_build(build: Build, away: Option<String>) -> Made {
+fn of_build(build: Build, away: Option<Away>) -> Made {
     let Build { mut objects, charts, strays, notes, .. } = build;
     objects.extend(strays);
     Made { objects, charts, notes, away }
@@ -157,7 +196,21 @@ pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> 
             return None;
         }
     }
+    all.extend(applies(files, entries).into_iter().map(|apply| Top::Apply(Box::new(apply))));
     Some(all)
+}
+
+/// Returns what is brought by the tools whose files are among these.
+fn applies(files: &dyn Files, entries: &[RepoPath]) -> Vec<Apply> {
+    let mut found = Vec::new();
+    if entries.iter().any(is_terraform) {
+        found.extend(terraform(files).applies);
+    }
+    if entries.iter().any(is_helmfile) {
+        found.extend(helmfile(files).applies);
+    }
+    found.retain(|apply| entries.contains(&apply.file));
+    found
 }
 
 /// Finds the roots that no other one takes in, and the files with a root that reads one of the marked files, with all that
@@ -169,14 +222,14 @@ pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) ->
         .iter()
         .map(|top| match top {
             Top::Object(object) => Some(id(object)),
-            Top::Overlay(_) | Top::Bundle(_) => None,
+            Top::Overlay(_) | Top::Bundle(_) | Top::Apply(_) => None,
         })
         .collect();
     for (n, (top, id)) in all.iter().zip(&ids).enumerate() {
         match (top, id) {
             (_, Some(id)) => objects.entry((&id.0, &id.1)).or_default().push((id.clone(), n)),
             (Top::Overlay(path), None) => drop(overlays.insert(path.as_str(), n)),
-            (Top::Object(_) | Top::Bundle(_), None) => {}
+            (Top::Object(_) | Top::Bundle(_) | Top::Apply(_), None) => {}
         }
     }
     let mut inner: BTreeSet<usize> = BTreeSet::new();

@@ -32,6 +32,14 @@ pub(super) fn variable_files(files: &dyn Files, module: &Module) -> (Vec<RepoPat
     (always, named)
 }
 
+/// Says what a file of variables is for: by its own name, or its folder where others have the same name.
+pub(super) fn place(path: &RepoPath, all: &[RepoPath]) -> String {
+    let is_shared = all.iter().any(|other| other != path && other.name() == path.name());
+    let stem = path.name().split('.').next().unwrap_or_default();
+    let folder = path.folder().rsplit('/').next().unwrap_or_default();
+    if is_shared && !folder.is_empty() { folder.to_owned() } else { stem.to_owned() }
+}
+
 /// Adds the values of a file of variables.
 pub(super) fn read_inputs(files: &dyn Files, path: &RepoPath, inputs: &mut Inputs, notes: &mut Vec<Note>) {
     if path.name().ends_with(".json") {

@@ -11,15 +11,21 @@ mod helm;
 mod inputs;
 mod kubernetes;
 mod module;
+mod providers;
 mod scope;
 mod types;
 
-use std::{cell::Cell, collections::BTreeSet, sync::Arc};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use hcl_edit::structure::{Attribute, Block};
 use indexmap::IndexMap;
 
 use super::{
+    apply::Apply,
     chart::ChartRelease,
     files::Files,
     note::{About, Bound, Note},
@@ -28,6 +34,7 @@ use super::{
 };
 use crate::repo::RepoPath;
 use module::Module;
+use providers::Providers;
 use scope::{Budget, STEPS, Scope};
 
 /// Modules that one root may take in, each call counted.
@@ -46,6 +53,8 @@ pub struct Terraform {
     pub shadowed: Vec<ChartRelease>,
     /// The objects.
     pub objects: Vec<Object>,
+    /// The same by the clusters that roots are applied to.
+    pub applies: Vec<Apply>,
     /// What was not followed.
     pub notes: Vec<Note>,
 }
@@ -62,7 +71,18 @@ struct Walk<'f> {
     first: bool,
     /// The file that sets the inputs, where a root has several such files.
     by: Option<RepoPath>,
+    /// For each name of a provider in the module that is walked over, what the root calls it.
+    providers: Providers,
     found: Terraform,
+    made: Clusters,
+}
+
+/// What goes to each cluster, by the alias of the provider; `None` is that of providers without one.
+type Clusters = BTreeMap<Option<String>, (Vec<ChartRelease>, Vec<Object>)>;
+
+/// Tells whether a file is one of Terraform's.
+pub fn is_terraform(path: &RepoPath) -> bool {
+    path.name().ends_with(".tf")
 }
 
 /// Evaluates every root module: a folder with `*.tf` that no other one takes in.
@@ -106,14 +126,33 @@ fn root(files: &dyn Files, module: &Module, found: &mut Terraform) {
         for path in always.iter().chain(by) {
             inputs::read_inputs(files, path, &mut inputs, &mut found.notes);
         }
+        let mut clusters = Clusters::new();
         for first in [true, false] {
             let mut walk = Walk::new(files, module, by, first);
             walk.module(module, &inputs, DEPTH);
             let undecided = walk.budget.undecided.get();
             found.take(walk.found);
+            for (alias, (charts, objects)) in walk.made {
+                let cluster = clusters.entry(alias).or_default();
+                cluster.0.extend(charts);
+                cluster.1.extend(objects);
+            }
             if !undecided {
                 break;
             }
+        }
+        let Some((source, _)) = module.blocks.first() else { continue };
+        let place = by.map(|by| inputs::place(by, &named));
+        for (alias, (charts, objects)) in clusters {
+            // Where a file of variables has to be named, nothing is applied without one.
+            let is_open =
+                |chart: &ChartRelease| chart.version.as_ref().is_some_and(|v| v.unknown_to().is_some());
+            if by.is_none() && !named.is_empty() && charts.iter().any(is_open) {
+                continue;
+            }
+            let cluster = [place.clone(), alias].into_iter().flatten().collect::<Vec<_>>().join("-");
+            let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
+            found.applies.push(Apply { file: source.path.clone(), cluster, charts, objects });
         }
     }
 }
@@ -138,6 +177,7 @@ impl Terraform {
                 self.notes.push(note);
             }
         }
+        self.applies.extend(other.applies);
     }
 }
 
@@ -146,7 +186,8 @@ impl Terraform {
 impl<'f> Walk<'f> {
     fn new(files: &'f dyn Files, module: &Module, by: Option<&RepoPath>, first: bool) -> Self {
         let (budget, calls) = (Budget::of(&module.folder), Cell::new(CALLS));
-        Self { files, budget, calls, first, by: by.cloned(), found: Terraform::default() }
+        let (providers, found, made) = (Providers::default(), Terraform::default(), Clusters::new());
+        Self { files, budget, calls, first, by: by.cloned(), providers, found, made }
     }
 
     fn module(&mut self, module: &Module, inputs: &Inputs, depth: usize) {
@@ -156,12 +197,16 @@ impl<'f> Walk<'f> {
                 ("resource", "helm_release") => {
                     self.instances(module, inputs, source, block, &mut |walk, scope| {
                         let release = helm::release(scope, block, walk.by.as_ref());
+                        let cluster = walk.made.entry(walk.providers.alias(block)).or_default();
+                        cluster.0.extend(release.clone());
                         walk.found.charts.extend(release);
                     });
                 }
                 ("resource", kind) if kubernetes::is_known(kind) => {
                     self.instances(module, inputs, source, block, &mut |walk, scope| {
                         let objects = kubernetes::objects(scope, kind, block, walk.by.as_ref());
+                        let cluster = walk.made.entry(walk.providers.alias(block)).or_default();
+                        cluster.1.extend(objects.iter().cloned());
                         walk.found.objects.extend(objects);
                     });
                 }
@@ -224,7 +269,10 @@ impl<'f> Walk<'f> {
                 |a: &Attribute| scope.named(scope.eval(&a.value)).unwrap_or_else(|| scope.unknown(&a.value));
             let given = given.map(|a| (a.key.as_str().to_owned(), value(a)));
             let given: Inputs = given.collect();
+            let inner = walk.providers.inside(block);
+            let outer = std::mem::replace(&mut walk.providers, inner);
             walk.module(&child, &given, depth - 1);
+            walk.providers = outer;
         });
     }
 }
