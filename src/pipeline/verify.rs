@@ -3,7 +3,7 @@
 use crate::{
     config,
     pipeline::{Error, rendering::Rendering, survey::Survey, targets::Aim},
-    plan::{Served, Target},
+    plan::Served,
     release::Catalog,
     render::{
         NotRendered, Renderer,
@@ -13,7 +13,7 @@ use crate::{
     report::{DriftRow, ManifestRow, OwnRow, UnprovenRow, VerifyReport},
     verify::{
         Place,
-        at_rest::{AtRest, Deployed, at_rest, proxy_pins},
+        at_rest::{AtRest, Deployed, Proxies, at_rest, proxies_at_rest},
     },
 };
 
@@ -28,6 +28,7 @@ pub(super) fn verify(
     let survey =
         Survey::new(tree, &config, catalog, &Served::default(), Aim::default(), renderer.evaluator())?;
     let mut report = VerifyReport::default();
+    let mut committed = Vec::new();
     // A wave has nothing that its target does not have.
     for target in survey.targets.iter().filter(|target| target.target.whole() == target.target.name) {
         let rendering = Rendering::new(&survey, target, tree, renderer);
@@ -35,33 +36,32 @@ pub(super) fn verify(
         report.manifests.extend(proofs.sets.iter().filter_map(|set| row(set, &proofs)));
         report.drifts.extend(proofs.drifts.iter().map(drift));
         report.own.extend(proofs.own.iter().map(own));
-        let deployed = deployed(&survey, &target.target, &proofs.sets);
-        report.deployed += deployed.len();
-        let rest = AtRest {
+        let proxies = Proxies {
             inventory: &survey.inventory,
             target: &target.target,
             control_plane: config.data_plane.control_plane,
             knowledge: &catalog.knowledge,
-            deployed: &deployed,
-            committed: &proofs.sets,
-            now,
         };
-        report.proxies += proxy_pins(&rest);
-        report.findings.extend(at_rest(&rest));
+        report.proxies += proxies.count();
+        report.findings.extend(proxies_at_rest(&proxies));
         report.unproven.extend(proofs.missing.into_iter().map(unproven));
         report.helm = report.helm.or_else(|| rendering.helm().filter(|_| rendering.has_committed()));
+        committed.extend(proofs.sets);
     }
+    let deployed = deployed(&survey, &committed);
+    report.deployed = deployed.len();
+    let rest = AtRest { inventory: &survey.inventory, deployed: &deployed, committed: &committed, now };
+    report.findings.extend(at_rest(&rest));
     Ok(report)
 }
 
-/// Lists what a target deploys of Linkerd's charts and what it has committed of them, where one release is named.
-fn deployed(survey: &Survey<'_>, target: &Target, committed: &[Committed]) -> Vec<Deployed> {
+/// Lists what a tree deploys of Linkerd's charts and what it has committed of them, where one release is named.
+fn deployed(survey: &Survey<'_>, committed: &[Committed]) -> Vec<Deployed> {
     let edge = |chart: &str, version: &str| {
         let exact = version.trim().trim_start_matches(['=', 'v', ' ']);
         survey.catalog.edge_of_chart(chart, exact)
     };
-    let uses = survey.inventory.facts.uses.iter().filter(|found| target.covers(&found.path));
-    let uses = uses.filter_map(|found| {
+    let uses = survey.inventory.facts.uses.iter().filter_map(|found| {
         Some(Deployed {
             chart: found.chart.clone(),
             version: edge(&found.chart, &found.version)?,

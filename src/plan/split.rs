@@ -161,7 +161,10 @@ fn each(
     for (n, installations) in owners.iter().enumerate() {
         let after = groups.iter().position(|group| !group.is_disjoint(installations)).map(|n| n + 1);
         of.extend(owned.iter().filter(|set| owner(set) == Some(n)).map(|set| ((*set).clone(), named.len())));
-        let name = joined(installations);
+        // What only serves one of them may be in other targets.
+        let with_own = installations.iter().filter(|name| sets.contains(&vec![(*name).clone()]));
+        let with_own: BTreeSet<Arc<str>> = with_own.cloned().collect();
+        let name = joined(if with_own.is_empty() { installations } else { &with_own });
         let name = if taken.contains(&&*name) { own(&name) } else { name };
         named.push(Named { name, after });
     }

@@ -139,6 +139,19 @@ fn installations_that_share_what_cannot_go_before_them_have_one_target() {
 }
 
 #[test]
+fn what_is_another_targets_names_none() {
+    let build = Build::default()
+        .chart("own/a.yaml", CHART, "2026.8.2")
+        .serves(&["a"])
+        .chart("other/b.yaml", CHART, "2026.8.2")
+        .serves(&["b"])
+        .value("own/base.yaml", CHART, "proxy.image.version", "edge-26.8.2")
+        .serves(&["a", "b"]);
+    let made = split(&build.inventory(), &target("own", &["own"], &[]), Split::Each, wanted(&["own"]));
+    assert_eq!(made.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
 fn a_narrowed_target_has_what_serves_its_installations_and_nobody_else() {
     let inventory = Build::default()
         .chart("set.yaml", CHART, "2026.8.2")

@@ -19,10 +19,23 @@ use crate::{
 /// The name under which these findings are told.
 pub const ID: CheckId = CheckId::HalfDone;
 
-/// A tree at rest, as far as one target goes.
+/// A tree at rest.
 #[derive(Clone, Copy)]
 pub struct AtRest<'a> {
     /// What is pinned in it.
+    pub inventory: &'a Inventory,
+    /// The charts that it deploys, or has committed.
+    pub deployed: &'a [Deployed],
+    /// What it has committed.
+    pub committed: &'a [Committed],
+    /// The time, for certificates.
+    pub now: jiff::Timestamp,
+}
+
+/// The proxies of one target of it.
+#[derive(Clone, Copy)]
+pub struct Proxies<'a> {
+    /// What is pinned in the tree.
     pub inventory: &'a Inventory,
     /// The target.
     pub target: &'a Target,
@@ -30,12 +43,6 @@ pub struct AtRest<'a> {
     pub control_plane: Option<EdgeVersion>,
     /// What is known of releases.
     pub knowledge: &'a Knowledge,
-    /// The charts that it deploys, or has committed.
-    pub deployed: &'a [Deployed],
-    /// What it has committed.
-    pub committed: &'a [Committed],
-    /// The time, for certificates.
-    pub now: jiff::Timestamp,
 }
 
 /// A chart that a tree deploys, or whose output is committed.
@@ -53,13 +60,18 @@ pub struct Deployed {
     pub values: Vec<RepoPath>,
 }
 
-/// What a tree at rest shows of upgrades that were begun.
+/// What a tree at rest shows of upgrades that were begun, whatever targets there are: what runs in a cluster does not depend on
+/// them.
 pub fn at_rest(input: &AtRest<'_>) -> Vec<Finding> {
     let mut findings = input.together();
     findings.extend(input.values());
-    findings.extend(input.proxies());
     findings.extend(certificate_expiry::at_rest(input.committed, input.now));
     super::united(findings)
+}
+
+/// What it shows of the proxies of one target.
+pub fn proxies_at_rest(input: &Proxies<'_>) -> Vec<Finding> {
+    super::united(input.findings())
 }
 
 // === impl AtRest ===
@@ -118,20 +130,8 @@ impl AtRest<'_> {
         values.filter_map(one).collect()
     }
 
-    /// Compares proxy pins with the control plane.
-    fn proxies(&self) -> Vec<Finding> {
-        let plane = control_plane(self.inventory, self.target, self.control_plane);
-        let faults = skew::faults_of(self.inventory, self.target, plane, self.knowledge);
-        let each = faults.map(|(fault, pin)| {
-            let severity = if fault == skew::Fault::Ahead { Severity::Block } else { Severity::Warn };
-            let finding = skew::finding(plane, fault, pin, severity);
-            Finding { check: ID, ..finding }
-        });
-        each.collect()
-    }
-
     fn pins(&self) -> impl Iterator<Item = &Pin> {
-        self.inventory.pins().filter(|pin| self.target.has(pin))
+        self.inventory.pins()
     }
 
     fn is_held(&self, deployed: &Deployed) -> bool {
@@ -162,11 +162,27 @@ fn disagreement(plane: &Deployed, other: &Deployed) -> Finding {
     Finding { place: Some(other.place.clone()), ..finding }
 }
 
-/// Counts the proxy pins that are compared with the control plane: none where its release is not known.
-pub fn proxy_pins(input: &AtRest<'_>) -> usize {
-    match control_plane(input.inventory, input.target, input.control_plane) {
-        ControlPlane::Unknown => 0,
-        _ => skew::proxies(input.inventory, input.target).count(),
+// === impl Proxies ===
+
+impl Proxies<'_> {
+    /// Compares proxy pins with the control plane.
+    fn findings(&self) -> Vec<Finding> {
+        let plane = control_plane(self.inventory, self.target, self.control_plane);
+        let faults = skew::faults_of(self.inventory, self.target, plane, self.knowledge);
+        let each = faults.map(|(fault, pin)| {
+            let severity = if fault == skew::Fault::Ahead { Severity::Block } else { Severity::Warn };
+            let finding = skew::finding(plane, fault, pin, severity);
+            Finding { check: ID, ..finding }
+        });
+        each.collect()
+    }
+
+    /// Counts those that are compared with the control plane: none where its release is not known.
+    pub fn count(&self) -> usize {
+        match control_plane(self.inventory, self.target, self.control_plane) {
+            ControlPlane::Unknown => 0,
+            _ => skew::proxies(self.inventory, self.target).count(),
+        }
     }
 }
 
@@ -198,7 +214,9 @@ mod tests {
         let (target, knowledge) = (Target::default_all(), built_in());
         let now = "2026-09-01T00:00:00Z".parse().unwrap();
         let (inventory, target) = (&inventory, &target);
-        at_rest(&AtRest { inventory, target, control_plane: None, knowledge, deployed, committed: &[], now })
+        let mut found = at_rest(&AtRest { inventory, deployed, committed: &[], now });
+        found.extend(proxies_at_rest(&Proxies { inventory, target, control_plane: None, knowledge }));
+        found
     }
 
     fn charts(deployed: &[Deployed]) -> Vec<Finding> {

@@ -4,6 +4,7 @@
 //! check is pure, and says what it looked at. A finding's weight does not decide whether a proposal is made:
 //! `onBlock` does, later in the flow.
 
+mod apart;
 pub mod at_rest;
 mod certificate_expiry;
 mod chart_digest;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CheckId, Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, count};
 use crate::{
     linkerd::{EdgeVersion, PROXY_VERSION, retired_chart},
     pins::{Form, Line, Pin, PinKind, Reason},
@@ -34,7 +34,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let (sealed, staying): (Vec<_>, Vec<_>) = input.staying().partition(sealed);
     let left = staying.into_iter().filter_map(|(pin, reason)| left_behind(input, pin, reason));
     let sealed: Vec<&Pin> = sealed.into_iter().map(|(pin, _)| pin).collect();
-    let findings = wrong.chain(left).chain(stay_sealed(&sealed)).collect();
+    let findings = wrong.chain(left).chain(stay_sealed(&sealed)).chain(apart(input)).collect();
     let (moves, stays) = (input.plan.moves.len(), input.plan.stays.len());
     let looked_at = format!("{} that move and {stays} that stay", count(moves, "pin"));
     Checked { looked_at, findings }
