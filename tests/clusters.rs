@@ -159,6 +159,9 @@ fn a_module_of_terraform_is_of_the_clusters_that_its_roots_are_applied_to() {
         ("files/prod.tfvars", "mesh = \"2026.8.0\"\n"),
         ("modules/mesh/main.tf", &module),
         ("providers/main.tf", &(by_provider.to_owned() + &own)),
+        ("providers/other.tfvars", "team = \"a\"\n"),
+        ("files/nested/main.tf", "variable \"mesh\" {}\n"),
+        ("files/nested/terraform.tfvars", "mesh = \"x\"\n"),
     ]);
     assert_eq!(
         found,

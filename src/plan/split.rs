@@ -297,7 +297,7 @@ impl Parts {
         self.part(&pin.installations) == part
     }
 
-    pub(super) fn serve(&self, part: usize, installation: &str) -> bool {
+    pub(super) fn serves(&self, part: usize, installation: &str) -> bool {
         let mut mine = self.of.iter().filter(|(_, of)| **of == part);
         mine.any(|(set, _)| set.iter().any(|name| **name == *installation))
     }

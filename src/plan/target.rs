@@ -86,7 +86,7 @@ impl Target {
 
     /// Tells whether an installation is one of those that this target is made for.
     pub fn serves(&self, installation: &str) -> bool {
-        matches!(&self.share, Share::Part { parts, mine } if parts.serve(*mine, installation))
+        matches!(&self.share, Share::Part { parts, mine } if parts.serves(*mine, installation))
     }
 
     /// Tells whether a pin is a proxy's of this target: those of its waves too, and of a wave its own.

@@ -5,7 +5,7 @@
 //! itself leaves behind is the business of the checks that look at its stays.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
@@ -14,14 +14,28 @@ use crate::{
     linkerd::{CRDS, EdgeVersion, is_control_plane},
     pins::{Form, Pin, Reason, Stage},
     plan::edge_of,
+    repo::RepoPath,
 };
 
 const ID: CheckId = CheckId::VersionAgreement;
 const TOGETHER: &str = "let one target have both files, or give each installation a text of its own";
 
+/// Installations that one line names before it counts the rest.
+const NAMED: usize = 5;
+
+/// What would be apart at a pin.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Apart {
+    /// A control plane, ahead of its CRDs.
+    Plane { at: EdgeVersion, is_held: bool },
+    /// Images, ahead of their chart.
+    Images { at: EdgeVersion },
+    /// A chart, ahead of its images.
+    Chart,
+}
+
 /// The pins of one installation, and what becomes of them.
 struct Installation<'a> {
-    name: &'a str,
     to: EdgeVersion,
     pins: Vec<&'a Pin>,
     moving: &'a HashSet<*const Pin>,
@@ -34,15 +48,20 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
     }
     let moving: HashSet<*const Pin> = input.plan.moves.iter().map(|moved| Arc::as_ptr(&moved.pin)).collect();
     let names: BTreeSet<&Arc<str>> = input.moving().flat_map(|(pin, _)| pin.installations.iter()).collect();
-    let mut found = Vec::new();
+    let mut found: BTreeMap<(&RepoPath, usize, Apart, String), (&Pin, Vec<&str>)> = BTreeMap::new();
     for name in names {
         let mine = |pin: &&Pin| pin.installations.contains(name) && is_told(pin);
         let pins: Vec<&Pin> = input.inventory.pins().filter(mine).collect();
-        let installation = Installation { name, to: input.plan.to, pins, moving: &moving };
-        found.extend(installation.planes(input));
-        found.extend(installation.images());
+        let installation = Installation { to: input.plan.to, pins, moving: &moving };
+        for (pin, chart, what) in installation.plane(input).into_iter().chain(installation.images()) {
+            let key = (&pin.path, pin.site.span.start, what, chart);
+            found.entry(key).or_insert((pin, Vec::new())).1.push(name);
+        }
     }
-    found
+    let told = found
+        .into_iter()
+        .map(|((_, _, what, chart), (pin, names))| what.finding(pin, &chart, &names, input.plan.to));
+    told.collect()
 }
 
 /// Tells whether a pin says which release something runs.
@@ -56,9 +75,45 @@ fn fixes(pin: &Pin, is_of: impl Fn(&str) -> bool) -> bool {
     pin.readers().any(|reader| is_version(reader.form) && reader.chart.as_deref().is_some_and(&is_of))
 }
 
+// === impl Apart ===
+
+impl Apart {
+    fn finding(self, pin: &Pin, chart: &str, names: &[&str], to: EdgeVersion) -> Finding {
+        let first: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+        let more = names.len().checked_sub(NAMED).filter(|more| *more > 0);
+        let of = first.join(", ") + &more.map(|more| format!(" and {more} more")).unwrap_or_default();
+        let value = &pin.value;
+        let found = match self {
+            Self::Plane { at, is_held } => {
+                let ahead = format!("the control plane of {of} would go to {to} ahead of its CRDs, which stay at {at}");
+                if is_held {
+                    Finding::warn(ID, format!("{ahead} by a comment"))
+                        .hint("apply the CRDs of the release by hand, or hold the control plane too")
+                } else {
+                    Finding::block(ID, format!("{ahead} in another target, or in none")).hint(TOGETHER)
+                }
+            }
+            Self::Images { at } => Finding::block(
+                ID,
+                format!("`{value}` chooses images of {of} ahead of {chart}, which stays at {at} in another target, or in none"),
+            )
+            .hint(TOGETHER),
+            Self::Chart => Finding::warn(
+                ID,
+                format!(
+                    "`{value}` keeps images of {of} at that release under {chart} {}: it is in another target, or in none",
+                    to.chart()
+                ),
+            )
+            .hint(TOGETHER),
+        };
+        found.at_pin(pin)
+    }
+}
+
 // === impl Installation ===
 
-impl Installation<'_> {
+impl<'a> Installation<'a> {
     fn moves(&self, pin: &Pin) -> bool {
         self.moving.contains(&std::ptr::from_ref(pin))
     }
@@ -68,51 +123,43 @@ impl Installation<'_> {
         edge_of(pin).filter(|at| !self.moves(pin) && *at < self.to)
     }
 
-    /// Says of a control plane that moves that its CRDs do not.
-    fn planes(&self, input: &Verification<'_>) -> Option<Finding> {
-        let crds: Vec<&Pin> =
-            self.pins.iter().copied().filter(|pin| fixes(pin, |chart| chart == CRDS)).collect();
-        // One that arrives is enough: which of several counts is not always known.
-        let first = crds.first().filter(|_| crds.iter().all(|pin| self.behind(pin).is_some()))?;
-        self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
-        let (name, to, at) = (self.name, self.to, self.behind(first)?);
-        let ahead =
-            format!("the control plane of `{name}` would go to {to} ahead of its CRDs, which stay at {at}");
-        Some(match first.stays {
-            Some(Reason::Held) => Finding::warn(ID, format!("{ahead} by a comment"))
-                .at_pin(first)
-                .hint("apply the CRDs of the release by hand, or hold the control plane too"),
-            Some(_) if input.target.has(first) => return None,
-            _ => Finding::block(ID, format!("{ahead} in another target, or in none"))
-                .at_pin(first)
-                .hint(TOGETHER),
-        })
+    /// Returns the pins of the versions of a chart.
+    fn fixing(&self, chart: &str) -> impl Iterator<Item = &'a Pin> {
+        self.pins.iter().copied().filter(move |pin| fixes(pin, |name| name == chart))
     }
 
-    /// Says of images that move that their chart does not, and of a chart that moves that its images do not.
-    fn images(&self) -> Vec<Finding> {
+    /// Returns the release at which all pins of a chart's version stay; one that arrives is enough, since which of several
+    /// counts is not always known.
+    fn left(&self, chart: &str) -> Option<EdgeVersion> {
+        let left: Option<Vec<EdgeVersion>> = self.fixing(chart).map(|pin| self.behind(pin)).collect();
+        left?.into_iter().min()
+    }
+
+    /// Finds a control plane that moves while its CRDs do not.
+    fn plane(&self, input: &Verification<'_>) -> Option<(&'a Pin, String, Apart)> {
+        self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
+        let (at, first) = (self.left(CRDS)?, self.fixing(CRDS).next()?);
+        let is_held = first.stays == Some(Reason::Held);
+        // What the plan leaves behind itself is told by its reason.
+        let is_own = first.stays.is_some() && input.target.has(first);
+        (is_held || !is_own).then(|| (first, CRDS.to_owned(), Apart::Plane { at, is_held }))
+    }
+
+    /// Finds images that move while their chart does not, and those that stay while it moves.
+    fn images(&self) -> Vec<(&'a Pin, String, Apart)> {
         let mut found = Vec::new();
         for pin in self.pins.iter().copied().filter(|pin| pin.stays.is_none()) {
-            for chart in
-                pin.readers().filter(|reader| reader.form == Form::Edge).filter_map(|reader| reader.chart)
-            {
-                let fixing = || self.pins.iter().copied().filter(|other| fixes(other, |name| name == chart));
-                let ends = fixing().all(|other| self.behind(other).is_some());
-                let (name, value) = (self.name, &pin.value);
-                if let Some(at) =
-                    fixing().find_map(|other| self.behind(other)).filter(|_| ends && self.moves(pin))
-                {
-                    let reason = format!(
-                        "`{value}` chooses images of `{name}` ahead of its {chart}, which stays at {at} in another target, or in none"
-                    );
-                    found.push(Finding::block(ID, reason).at_pin(pin).hint(TOGETHER));
-                } else if self.behind(pin).is_some() && fixing().any(|other| self.moves(other)) {
-                    let reason = format!(
-                        "`{value}` keeps images of `{name}` at that release under {chart} {}: it is in another target, or in none",
-                        self.to.chart()
-                    );
-                    found.push(Finding::warn(ID, reason).at_pin(pin).hint(TOGETHER));
-                }
+            let readers = pin.readers().filter(|reader| reader.form == Form::Edge);
+            for chart in readers.filter_map(|reader| reader.chart) {
+                let what = match self.left(&chart) {
+                    Some(at) => self.moves(pin).then_some(Apart::Images { at }),
+                    None => {
+                        let ahead =
+                            self.behind(pin).is_some() && self.fixing(&chart).any(|other| self.moves(other));
+                        ahead.then_some(Apart::Chart)
+                    }
+                };
+                found.extend(what.map(|what| (pin, chart, what)));
             }
         }
         found
@@ -184,9 +231,19 @@ mod tests {
         assert_eq!(
             ahead,
             [
-                "Block: `edge-26.8.2` chooses images of `b` ahead of its linkerd-control-plane, which stays at edge-26.8.2 in another \
+                "Block: `edge-26.8.2` chooses images of `b` ahead of linkerd-control-plane, which stays at edge-26.8.2 in another \
               target, or in none"
             ]
+        );
+        let many: Vec<String> = (0..7).map(|n| format!("c{n}")).collect();
+        let all: Vec<&str> = many.iter().map(String::as_str).collect();
+        let ahead = told(|b| {
+            let charts = many.iter().fold(b, |b, name| plane(b, &format!("b/{name}.yaml"), &[name]));
+            tag(charts, "own/base.yaml", &all)
+        });
+        assert!(
+            matches!(&ahead[..], [one] if one.contains("`c0`, `c1`, `c2`, `c3`, `c4` and 2 more")),
+            "{ahead:?}"
         );
         let old = told(|b| tag(plane(b, "own/a.yaml", &["a"]), "base.yaml", &["a"]));
         assert_eq!(

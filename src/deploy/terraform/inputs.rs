@@ -1,7 +1,7 @@
 //! The files that set a root's variables.
 
 use super::{
-    Inputs,
+    Inputs, is_terraform,
     module::{Module, parsed},
     named,
     scope::{Budget, Scope},
@@ -22,14 +22,28 @@ pub(super) fn variable_files(files: &dyn Files, module: &Module) -> (Vec<RepoPat
         }
         let own = path.folder() == module.folder;
         let automatic = name.starts_with("terraform.tfvars") || name.contains(".auto.tfvars");
-        match own && automatic {
-            true => always.push(path.clone()),
-            false => named.push(path.clone()),
+        if own && automatic {
+            always.push(path.clone());
+        } else if !(automatic && is_module(files, path.folder())) && sets(files, path, module) {
+            named.push(path.clone());
         }
     }
     // `terraform.tfvars` counts less than the automatic ones.
     always.sort_by_key(|path| (!path.name().starts_with("terraform."), path.clone()));
     (always, named)
+}
+
+/// Tells whether a file sets a variable of a module; of one that cannot be read nobody knows.
+fn sets(files: &dyn Files, path: &RepoPath, module: &Module) -> bool {
+    let (mut inputs, mut unread) = (Inputs::new(), Vec::new());
+    read_inputs(files, path, &mut inputs, &mut unread);
+    !unread.is_empty() || inputs.keys().any(|name| module.variables.contains_key(name))
+}
+
+/// Tells whether a folder has a module, whose automatic files are its own.
+fn is_module(files: &dyn Files, folder: &str) -> bool {
+    let mut own = files.below(folder).iter().filter(|entry| entry.path.folder() == folder);
+    own.any(|entry| is_terraform(&entry.path))
 }
 
 /// Says what a file of variables is for: by its own name, or its folder where others have the same name.

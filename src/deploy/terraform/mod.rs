@@ -177,7 +177,6 @@ impl Terraform {
                 self.notes.push(note);
             }
         }
-        self.applies.extend(other.applies);
     }
 }
 
