@@ -216,6 +216,10 @@ fn hostile_modules_end() {
         "{read}"
     );
     assert_eq!(evaluated(&[("main.tf", &nested)]).notes, [], "nothing reads them");
+    let shorter = read.replace("local.a39)", "local.a16)");
+    let told = |text: &str| evaluated(&[("main.tf", text)]).notes.iter().any(|note| note.about == spent);
+    assert!(told(&shorter), "few expressions, and many texts that they hand on");
+    assert!(!told(&shorter.replace("local.a16)", "local.a9)")));
     let many = (0..1_500).map(|n| format!("\"k{n}\"")).collect::<Vec<_>>().join(", ");
     let each = release("\"2026.8.2\"").replacen("{\n", &format!("{{\n  for_each = toset([{many}])\n"), 1);
     let found = evaluated(&[("main.tf", &each)]);
