@@ -315,6 +315,10 @@ fn verify_names_an_upgrade_that_was_done_by_half() {
         (Some("block"), Some("linkerd/crds.yaml"))
     );
     let _ = verified(&half, &["--format", "markdown"]).exits(4).prints(&["- block half-done: "]);
+    // What runs in a cluster does not depend on targets.
+    let apart = "version: 1\ntargets:\n- {name: plane, paths: [linkerd/control-plane.yaml]}\n- {name: apps, paths: [apps]}\n";
+    let half: Vec<(&str, &str)> = half.into_iter().chain([("uplinker.yaml", apart)]).collect();
+    let _ = verified(&half, &[]).exits(4).prints(&["block half-done: linkerd/crds.yaml:", words]);
 }
 
 #[test]
