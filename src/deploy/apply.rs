@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{chart::ChartRelease, object::Object, value::Scalar};
+use super::{chart::ChartRelease, object::Object};
 use crate::repo::RepoPath;
 
 /// What one run brings to one cluster.
@@ -19,13 +19,11 @@ pub struct Apply {
     pub objects: Vec<Object>,
 }
 
-// === impl Apply ===
-
-impl Apply {
-    /// Returns the files that its texts stand in.
-    pub fn reads(&self) -> BTreeSet<RepoPath> {
-        let of_charts = self.charts.iter().flat_map(ChartRelease::scalars);
-        let of_objects = self.objects.iter().flat_map(|object| object.value.scalars());
-        of_charts.chain(of_objects).flat_map(Scalar::origins).map(|at| at.source.path.clone()).collect()
-    }
+/// What one tool brings, of all files of a tree that are its own.
+#[derive(Clone, Debug, Default)]
+pub struct Applied {
+    /// By run and cluster.
+    pub applies: Vec<Apply>,
+    /// The files that were read for it.
+    pub reads: BTreeSet<RepoPath>,
 }

@@ -9,12 +9,11 @@ mod group;
 mod name;
 mod reach;
 mod top;
-mod watch;
 
 use std::{collections::BTreeSet, ops::Range};
 
 use super::{
-    apply::Apply,
+    apply::Applied,
     files::Files,
     note::{About, Bound, Note},
     object::Labels,
@@ -85,12 +84,12 @@ pub struct Installations {
     pub notes: Vec<Note>,
 }
 
-/// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots, `applies` is
+/// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots, `applied` is
 /// what tools bring that are run; `is_plane` says of a chart's name whether it is a control plane's.
 pub fn installations(
     files: &dyn Files,
     entries: &[RepoPath],
-    applies: Vec<Apply>,
+    applied: Vec<Applied>,
     marks: &[Mark],
     is_plane: &dyn Fn(&str) -> bool,
 ) -> Installations {
@@ -98,9 +97,12 @@ pub fn installations(
     let Some(all) = candidates(files, entries) else { return too_many(entries, of) };
     let marked: BTreeSet<&str> = marks.iter().map(|mark| mark.path.as_str()).collect();
     let (mut tops, mut roots) = top::tops(files, all, &marked);
-    let applied = applies.iter().map(|apply| Root { path: apply.file.clone(), reads: apply.reads() });
-    roots.extend(applied.filter(|root| root.files().any(|path| marked.contains(path.as_str()))));
-    tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
+    for Applied { applies, reads } in applied {
+        // All that one tool brings is evaluated at once.
+        let root = applies.first().map(|apply| Root { path: apply.file.clone(), reads });
+        roots.extend(root.filter(|root| root.files().any(|path| marked.contains(path.as_str()))));
+        tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
+    }
     let Some(lots) = reach::lots(files, &tops, marks, is_plane) else { return too_many(entries, of) };
     let groups = group::groups(&lots, marks);
     let named = name::named(&groups);

@@ -41,8 +41,9 @@ pub mod tree_chart;
 pub mod typed;
 pub mod umbrella;
 pub mod value;
+mod watch;
 
-pub use apply::Apply;
+pub use apply::Applied;
 pub use build::Build;
 pub use chart::{ChartRelease, Layer, Parameter};
 pub use cluster::Cluster;

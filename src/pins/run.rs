@@ -133,11 +133,11 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     skipped.extend(asked_for(&context, &beyond.unread, &skipped));
     let foreign = deployed::pins(&context, claims, &mut found);
     skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));
-    let mut applies = Vec::new();
+    let mut applied = Vec::new();
     for (evaluated, files) in [(terraformed, terraform), (helmfiled, helmfiles)] {
-        let Some(mut evaluated) = evaluated else { continue };
+        let Some(evaluated) = evaluated else { continue };
         evaluated.report(&context, &files, &mut found, &mut skipped);
-        applies.append(&mut evaluated.applies);
+        applied.push(evaluated.applied);
     }
     deployed::report_charts(&context, &charted, &mut found, &mut skipped);
     leave_lone(lone, &mut found);
@@ -159,7 +159,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         }
     }
     if options.installations {
-        beyond.take(&installed::name(&context, applies, &mut pins, &mut inventory.facts));
+        beyond.take(&installed::name(&context, applied, &mut pins, &mut inventory.facts));
     }
     inventory.skipped.extend(beyond.skipped());
     let appliers = appliers(&context, &inventory.facts);

@@ -13,12 +13,13 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    apply::Apply,
+    apply::{Applied, Apply},
     chart::ChartRelease,
     files::Files,
     go_template::BRANCHES,
     note::{About, Bound, Note},
     value::{Scalar, Value},
+    watch::Watch,
 };
 use crate::repo::RepoPath;
 use functions::{Bounds, Run};
@@ -37,7 +38,7 @@ pub struct Helmfile {
     /// The charts as they would be with the values that others are laid over.
     pub shadowed: Vec<ChartRelease>,
     /// The charts by the environments that helmfiles are applied in.
-    pub applies: Vec<Apply>,
+    pub applied: Applied,
     /// The files that were read.
     pub read: BTreeSet<RepoPath>,
     /// What was not followed.
@@ -54,6 +55,13 @@ pub fn is_helmfile(path: &RepoPath) -> bool {
 
 /// Evaluates every helmfile that no other one takes in.
 pub fn helmfile(files: &dyn Files) -> Helmfile {
+    let watch = Watch::new(files);
+    let mut found = evaluated(&watch);
+    found.applied.reads = watch.into_read().into_iter().filter_map(RepoPath::new).collect();
+    found
+}
+
+fn evaluated(files: &dyn Files) -> Helmfile {
     let all = files.below("").iter().map(|entry| &entry.path);
     let entries: Vec<&RepoPath> = all.filter(|path| is_helmfile(path) && files.has(path.as_str())).collect();
     // What others are laid over has bounds of its own, so that it takes nothing from what counts.
@@ -99,7 +107,7 @@ fn entry_point(files: &dyn Files, bounds: &[Bounds; 2], path: &RepoPath) -> (Hel
         if name != "default" || names.is_empty() || names.contains("default") {
             let cluster = Some(name).filter(|name| name != "default");
             let (file, charts) = (path.clone(), own.charts.clone());
-            found.applies.push(Apply { file, cluster, charts, objects: Vec::new() });
+            found.applied.applies.push(Apply { file, cluster, charts, objects: Vec::new() });
             found.take(own);
         } else {
             found.read.extend(own.read);
@@ -166,7 +174,7 @@ impl Helmfile {
                 self.charts.push(chart);
             }
         }
-        self.applies.extend(other.applies);
+        self.applied.applies.extend(other.applied.applies);
         self.shadowed.extend(other.shadowed);
         self.read.extend(other.read);
         for note in other.notes {

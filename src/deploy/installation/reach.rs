@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use super::{
     BUILDS, Mark, Role,
     top::{self, Away, Id, Made, Top},
-    watch::Watch,
 };
 use crate::{
     deploy::{
@@ -15,6 +14,7 @@ use crate::{
         kinds::is_root,
         object::{Labels, Object},
         value::{Part, Scalar, Value},
+        watch::Watch,
     },
     repo::RepoPath,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ROOTS, Root, watch::Watch};
+use super::{ROOTS, Root};
 use crate::{
     deploy::{
         Build,
@@ -18,6 +18,7 @@ use crate::{
         object::{Labels, Object},
         terraform::{is_terraform, terraform},
         value::Scalar,
+        watch::Watch,
     },
     repo::RepoPath,
 };
@@ -200,16 +201,15 @@ pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> 
     Some(all)
 }
 
-/// Returns what is brought by the tools whose files are among these.
+/// Returns all that is brought by the tools of which a file is among these.
 fn applies(files: &dyn Files, entries: &[RepoPath]) -> Vec<Apply> {
     let mut found = Vec::new();
     if entries.iter().any(is_terraform) {
-        found.extend(terraform(files).applies);
+        found.extend(terraform(files).applied.applies);
     }
     if entries.iter().any(is_helmfile) {
-        found.extend(helmfile(files).applies);
+        found.extend(helmfile(files).applied.applies);
     }
-    found.retain(|apply| entries.contains(&apply.file));
     found
 }
 

@@ -25,12 +25,13 @@ use hcl_edit::structure::{Attribute, Block};
 use indexmap::IndexMap;
 
 use super::{
-    apply::Apply,
+    apply::{Applied, Apply},
     chart::ChartRelease,
     files::Files,
     note::{About, Bound, Note},
     object::Object,
     value::{Scalar, Source, Value, Via},
+    watch::Watch,
 };
 use crate::repo::RepoPath;
 use module::Module;
@@ -54,7 +55,7 @@ pub struct Terraform {
     /// The objects.
     pub objects: Vec<Object>,
     /// The same by the clusters that roots are applied to.
-    pub applies: Vec<Apply>,
+    pub applied: Applied,
     /// What was not followed.
     pub notes: Vec<Note>,
 }
@@ -87,6 +88,13 @@ pub fn is_terraform(path: &RepoPath) -> bool {
 
 /// Evaluates every root module: a folder with `*.tf` that no other one takes in.
 pub fn terraform(files: &dyn Files) -> Terraform {
+    let watch = Watch::new(files);
+    let mut found = evaluated(&watch);
+    found.applied.reads = watch.into_read().into_iter().filter_map(RepoPath::new).collect();
+    found
+}
+
+fn evaluated(files: &dyn Files) -> Terraform {
     let folders: BTreeSet<&str> = files
         .below("")
         .iter()
@@ -152,7 +160,7 @@ fn root(files: &dyn Files, module: &Module, found: &mut Terraform) {
             }
             let cluster = [place.clone(), alias].into_iter().flatten().collect::<Vec<_>>().join("-");
             let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
-            found.applies.push(Apply { file: source.path.clone(), cluster, charts, objects });
+            found.applied.applies.push(Apply { file: source.path.clone(), cluster, charts, objects });
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{claim::Claims, release::take_release};
 use crate::{
-    deploy::{About, Apply, ChartRelease, Files as _, Note, Scalar, helmfile, terraform},
+    deploy::{About, Applied, ChartRelease, Files as _, Note, Scalar, helmfile, terraform},
     pins::{Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, other},
     repo::RepoPath,
 };
@@ -14,7 +14,7 @@ use crate::{
 pub(in crate::pins) struct Evaluated {
     reason: SkipReason,
     /// What it brings to each cluster.
-    pub applies: Vec<Apply>,
+    pub applied: Applied,
     /// Why a file cannot be read.
     unread: BTreeMap<RepoPath, String>,
     /// Templates that it fills, whatever they are called.
@@ -33,8 +33,8 @@ pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> 
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     claims.objects.extend(deployed.objects);
     claims.beyond.take_evaluated(&deployed.notes);
-    let applies = deployed.applies;
-    Evaluated { applies, ..Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes) }
+    let applied = deployed.applied;
+    Evaluated { applied, ..Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes) }
 }
 
 /// Takes the claims of what helmfile deploys.
@@ -54,8 +54,8 @@ pub(in crate::pins) fn helmfile(
     let is_filled =
         |skip: &mut Skipped| skip.reason == SkipReason::HelmTemplate && deployed.read.contains(&skip.path);
     let filled = skipped.extract_if(.., is_filled).map(|skip| skip.path).collect();
-    let applies = deployed.applies;
-    Evaluated { filled, applies, ..Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes) }
+    let applied = deployed.applied;
+    Evaluated { filled, applied, ..Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes) }
 }
 
 /// Takes variables that others are laid over.
@@ -75,8 +75,8 @@ impl Evaluated {
         });
         let places = charts.iter().filter_map(|chart| chart.version.as_ref()).flat_map(Scalar::origins);
         let versions = places.map(|at| (at.source.path.clone(), at.span.start));
-        let (applies, filled) = (Vec::new(), Vec::new());
-        Self { reason, applies, unread: unread.collect(), filled, versions: versions.collect() }
+        let (applied, filled) = (Applied::default(), Vec::new());
+        Self { reason, applied, unread: unread.collect(), filled, versions: versions.collect() }
     }
 
     /// Reports what files name beside pins and beside the versions of other charts, and those that cannot be read.

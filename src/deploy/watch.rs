@@ -5,14 +5,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{
-    deploy::{
-        files::{FileError, Files},
-        value::{Source, Value},
-    },
-    repo::Entry,
-    yaml::Ceilings,
+use super::{
+    files::{FileError, Files},
+    value::{Source, Value},
 };
+use crate::{repo::Entry, yaml::Ceilings};
 
 /// Files under watch.
 pub(super) struct Watch<'f> {
