@@ -34,6 +34,9 @@ enum Apart {
     Chart,
 }
 
+/// A pin's place, what would be apart there, and its chart: said once for all the installations that it serves.
+type Place<'a> = (&'a RepoPath, usize, Apart, String);
+
 /// The pins of one installation, and what becomes of them.
 struct Installation<'a> {
     to: EdgeVersion,
@@ -48,7 +51,7 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
     }
     let moving: HashSet<*const Pin> = input.plan.moves.iter().map(|moved| Arc::as_ptr(&moved.pin)).collect();
     let names: BTreeSet<&Arc<str>> = input.moving().flat_map(|(pin, _)| pin.installations.iter()).collect();
-    let mut found: BTreeMap<(&RepoPath, usize, Apart, String), (&Pin, Vec<&str>)> = BTreeMap::new();
+    let mut found: BTreeMap<Place<'_>, (&Pin, Vec<&str>)> = BTreeMap::new();
     for name in names {
         let mine = |pin: &&Pin| pin.installations.contains(name) && is_told(pin);
         let pins: Vec<&Pin> = input.inventory.pins().filter(mine).collect();
