@@ -34,6 +34,8 @@ pub struct ChartRelease {
     pub beside: Vec<Scalar>,
     /// Whether the object is a part of one that is not known here: its name stands for the chart's.
     pub is_part: bool,
+    /// Whether nobody in the tree applies who asks for it: who does may know variables.
+    pub is_supposed: bool,
     /// The name of the Helm release.
     pub release: Scalar,
     /// The namespace that it is rendered for, where the tree says it.
@@ -142,6 +144,7 @@ impl ChartRelease {
             version: None,
             beside: Vec::new(),
             is_part: false,
+            is_supposed: false,
             release: Scalar::made(""),
             namespace: None,
             layers: Vec::new(),

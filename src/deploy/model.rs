@@ -454,7 +454,7 @@ impl<R: Default + Send> Builder<'_, R> {
         let is_release = object.kind() == "HelmRelease";
         let filled = is_release.then(|| flux::unapplied(object, self.files)).flatten();
         let object = filled.as_ref().unwrap_or(object);
-        let (release, deployer) = match kinds::of(object) {
+        let (mut release, deployer) = match kinds::of(object) {
             Some(Kind { makes: Makes::Chart(read), deployer, .. }) => {
                 (read(object, cluster, self.files), *deployer)
             }
@@ -467,8 +467,9 @@ impl<R: Default + Send> Builder<'_, R> {
             _ => (flux::helm_release(object, cluster, self.files), Deployer::HelmRelease),
         };
         let after = if is_release { After::DependsOn(flux::depends_on(object)) } else { After::Unsaid };
-        match &release {
+        match &mut release {
             Some(release) => {
+                release.is_supposed = filled.is_some();
                 let deployer = if is_release { deployer_of(object) } else { deployer };
                 let object = is_release.then_some(object);
                 let asked = Asked { release, deployer, object, after, cluster };

@@ -36,11 +36,22 @@ pub(super) struct Spec {
     /// Why the shape keeps it where it is.
     pub stays: Option<Reason>,
     /// Where the version of the chart stands whose value it is.
-    pub under: Vec<Span>,
+    pub under: Vec<Under>,
 }
 
 /// Bytes of a file.
 pub(super) type Span = (RepoPath, Range<usize>);
+
+/// Where the version of a chart stands that a value is given to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Under {
+    /// In a file of the tree.
+    Written(Span),
+    /// In part or wholly outside of it.
+    Elsewhere,
+    /// The same, as far as nobody in the tree applies it.
+    Supposed,
+}
 
 /// What was found so far.
 #[derive(Debug, Default)]
@@ -56,12 +67,22 @@ pub(super) struct Found {
     /// For a pin whose anchor has aliases at places that fix a version, by file and byte: the bytes and lines of those.
     shared: HashMap<(RepoPath, usize), Vec<(usize, usize)>>,
     /// For a value, by file and byte: where the versions of the charts stand that it is given to.
-    pub under: HashMap<(RepoPath, usize), Vec<Span>>,
+    pub under: HashMap<(RepoPath, usize), Vec<Under>>,
 }
 
 /// Lists where a text was written.
 pub(super) fn spans(text: &Scalar) -> Vec<Span> {
     text.origins().map(|at| (at.source.path.clone(), at.span.clone())).collect()
+}
+
+/// Says where the version of a chart stands, for its values.
+pub(super) fn under(version: Option<&Scalar>, is_supposed: bool) -> Vec<Under> {
+    let Some(version) = version else { return Vec::new() };
+    match version.unknown_to() {
+        Some(_) if is_supposed => vec![Under::Supposed],
+        Some(_) => vec![Under::Elsewhere],
+        None => spans(version).into_iter().map(Under::Written).collect(),
+    }
 }
 
 /// Keys whose value fixes some version, so that an alias there must be understood before its anchor moves.
@@ -98,7 +119,7 @@ impl Spec {
     }
 
     /// Says with which version of its chart it goes.
-    pub fn under(self, version: &[Span]) -> Self {
+    pub fn under(self, version: &[Under]) -> Self {
         Self { under: version.to_vec(), ..self }
     }
 
@@ -171,8 +192,8 @@ impl Found {
         self.rendered.extend(other.rendered);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);
-        for (place, spans) in other.under {
-            self.under.entry(place).or_default().extend(spans);
+        for (place, under) in other.under {
+            self.under.entry(place).or_default().extend(under);
         }
     }
 
@@ -211,29 +232,31 @@ impl Found {
         (self.pins, self.deployments)
     }
 
-    /// Values stay with the chart that they are given to, where somebody else says when it moves: its images would run ahead
-    /// of it.
+    /// Values stay with a chart that stays, or of which the tree does not say when it moves: its images would run ahead of it.
     fn hold_with_charts(&mut self) {
-        let held = |(path, span): &Span| {
+        let held = |under: &Under| {
+            let Under::Written((path, span)) = under else { return Some((Reason::ChartStays, None)) };
             let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
             let pin = self.pins.get(self.pins.partition_point(|pin| order(pin).is_le()))?;
             let is_it = pin.path == *path && pin.site.span.start < span.end;
-            let reason = pin.stays.filter(|reason| is_it && reason.is_decided_elsewhere())?;
-            Some((reason, (pin.path.clone(), pin.site.line)))
+            let reason = pin.stays.filter(|_| is_it)?.of_values()?;
+            Some((reason, Some((pin.path.clone(), pin.site.line))))
         };
-        let found: Vec<(usize, (Reason, Line))> = self
+        let found: Vec<(usize, (Reason, Option<Line>))> = self
             .pins
             .iter()
             .enumerate()
             .filter(|(_, pin)| pin.stays.is_none())
             .filter_map(|(n, pin)| {
                 let under = self.under.get(&(pin.path.clone(), pin.site.span.start))?;
-                Some((n, under.iter().find_map(held)?))
+                let is_known = under.iter().any(|at| *at != Under::Supposed);
+                let under = under.iter().filter(|at| !is_known || **at != Under::Supposed);
+                Some((n, under.filter_map(held).max_by_key(|(_, line)| line.is_some())?))
             })
             .collect();
         for (n, (reason, line)) in found {
             if let Some(pin) = self.pins.get_mut(n) {
-                (pin.stays, pin.kept_by) = (Some(reason), Some(line));
+                (pin.stays, pin.kept_by) = (Some(reason), line);
             }
         }
     }

@@ -53,6 +53,8 @@ pub enum Reason {
     NotDeployed,
     /// Something may read it there, in a way that is not followed: a script, another tool, a chart by hand.
     NotFollowed,
+    /// A value of a chart whose version stays, or is not in the tree: its images would run ahead of it.
+    ChartStays,
     /// The control plane's release is not known, so proxies wait.
     ControlPlaneUnknown,
     /// The control plane does not go to the release, so proxies do not either.
@@ -69,9 +71,18 @@ impl Reason {
         matches!(self, Self::NoEffect | Self::OptedOut | Self::Digest | Self::NotDeployed | Self::NotFollowed)
     }
 
-    /// Tells whether somebody else says when one who has it moves.
-    pub(super) fn is_decided_elsewhere(self) -> bool {
-        matches!(self, Self::Held | Self::ManagedByFlux)
+    /// Returns why values of a chart stay whose version has it; `None` where they may move.
+    pub(super) fn of_values(self) -> Option<Self> {
+        match self {
+            Self::Held | Self::ManagedByFlux => Some(self),
+            Self::Digest
+            | Self::DuplicateKey
+            | Self::Shared
+            | Self::Encrypted
+            | Self::NeedsWorkflowsScope
+            | Self::Uneditable => Some(Self::ChartStays),
+            _ => None,
+        }
     }
 
     /// Tells whether one who has it must not get another text, whoever else reads it.

@@ -125,6 +125,16 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             };
             found(Severity::Info, text)
         }
+        Reason::ChartStays => match &pin.kept_by {
+            Some(line) => {
+                found(Severity::Info, format!("`{value}` stays with the version of its chart ({})", said(line)))
+            }
+            None => found(
+                Severity::Warn,
+                format!("`{value}` stays: the version of its chart is not in this repository, and may be any"),
+            )
+            .hint(format!("set it to {to} by hand once the chart is there, or remove it: the chart has its own")),
+        },
         Reason::ManualInjection => found(Severity::Warn, format!("`{value}` was injected by hand and stays"))
             .hint("make this manifest again with `linkerd inject --manual`"),
         Reason::RetiredChart if pin.is_of(OLD_CONTROL_PLANE) => found(

@@ -96,6 +96,7 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
         version: version.cloned().or(packaged),
         beside: Vec::new(),
         is_part: false,
+        is_supposed: false,
         secret: Vec::new(),
         ignored: Vec::new(),
         release: name,

@@ -151,7 +151,7 @@ impl Claim {
                 .extend(known.into_iter().filter(|home| !self.homes.contains(home)).collect::<Vec<_>>());
             self.read.append(&mut other.read);
             let under = std::mem::take(&mut other.spec.under).into_iter();
-            self.spec.under.extend(under.filter(|span| !self.spec.under.contains(span)).collect::<Vec<_>>());
+            self.spec.under.extend(under.filter(|at| !self.spec.under.contains(at)).collect::<Vec<_>>());
         }
     }
 

@@ -20,7 +20,7 @@ use crate::{
     pins::{
         Deployment, PinKind, Reason,
         context::Context,
-        found::{Spec, spans},
+        found::{Spec, spans, under},
         origin::{Origin, Ours},
         version_text::Expects,
     },
@@ -122,7 +122,7 @@ fn take(
         (None, None) => ReadBy::Other,
     };
     let namespace = release.namespace.as_ref().and_then(Scalar::known).map(Cow::into_owned);
-    let under = release.version.as_ref().map(spans).unwrap_or_default();
+    let under = under(release.version.as_ref(), release.is_supposed);
     let from_elsewhere = !matches!(release.repository, Repository::Git(_));
     let is_foreign = matches!(by, ReadBy::Other) && chart.is_some() && from_elsewhere && !release.is_part;
     let mut read = Read { injected, namespace, under, is_foreign, ..Read::new(context, by) };

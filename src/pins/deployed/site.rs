@@ -17,7 +17,7 @@ use crate::{
         Form, Pin, Reason, RepoPath,
         context::Context,
         corpus::File,
-        found::{Found, Span, is_workflow},
+        found::{Found, Under, is_workflow},
         marker::{self, TextFile, text_pin},
         other,
         place::Place,
@@ -51,7 +51,7 @@ fn read_by(
     context: &Context<'_>,
     claim: &Claim,
     pin: &mut Pin,
-    found: &mut HashMap<(RepoPath, usize), Vec<Span>>,
+    found: &mut HashMap<(RepoPath, usize), Vec<Under>>,
 ) {
     pin.frame.clone_from(&claim.frame);
     pin.homes.clone_from(&claim.homes);

@@ -19,7 +19,7 @@ use crate::{
     pins::{
         Home, PinKind, Reason, ScanOptions, annotation,
         context::Context,
-        found::{Span, Spec, spans},
+        found::{Spec, Under, under},
         image,
         index::repository_origin,
         origin::{Origin, Ours},
@@ -50,7 +50,7 @@ pub(super) struct Part {
     keys: Vec<String>,
     ours: Ours,
     /// Where its version stands.
-    under: Vec<Span>,
+    under: Vec<Under>,
 }
 
 /// Values, with who reads them.
@@ -64,7 +64,7 @@ pub(super) struct Read<'a> {
     /// That namespace.
     pub namespace: Option<String>,
     /// Where the chart's version stands.
-    pub under: Vec<Span>,
+    pub under: Vec<Under>,
     /// Whether it is a chart from elsewhere that is not Linkerd's: the images in its values are its own.
     pub is_foreign: bool,
     /// Where the values of a chart have tags of Linkerd's images, all of them together: file and first byte.
@@ -90,7 +90,7 @@ impl ReadBy {
             };
             let version = inner.version.as_ref().map(Scalar::text).unwrap_or_default();
             let ours = Ours::judge(&inner.chart, &origin, &version, mirrors).or_else(vendored)?;
-            let under = inner.version.as_ref().map(spans).unwrap_or_default();
+            let under = under(inner.version.as_ref(), false);
             Some(Part { keys: inner.keys, ours, under })
         };
         let all: Vec<_> = umbrella::inner(context.files, folder).into_iter().filter_map(ours).collect();
@@ -346,7 +346,7 @@ fn place(scalar: &Scalar) -> Option<Place<'_>> {
 
 fn table<'v>(
     values: &'v Value,
-    (ours, under): (&Ours, &[Span]),
+    (ours, under): (&Ours, &[Under]),
     known: &mut HashSet<Place<'v>>,
     claims: &mut Claims,
 ) {
