@@ -93,6 +93,8 @@ pub enum Bound {
     Looks(usize),
     /// Values that one object grows to.
     Values(usize),
+    /// Environments that one root of Terraform may be run for.
+    Environments(usize),
 }
 
 // === impl Bound ===
@@ -114,6 +116,7 @@ impl fmt::Display for Bound {
             Self::Overlays(most) => (most, "kustomizations in kustomizations"),
             Self::Looks(most) => (most, "looks at the objects of one build"),
             Self::Values(most) => (most, "values of one object"),
+            Self::Environments(most) => (most, "environments of one root of Terraform"),
         };
         write!(f, "more than {most} {of}: the rest is not looked at")
     }

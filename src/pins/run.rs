@@ -112,15 +112,16 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     terraform.sort();
     helmfiles.sort();
     written.sort();
+    let named = named(tree, &screened.hits);
     // What deploys a chart of the tree need not name Linkerd itself.
     let may_lead =
         |class| context.has_charts() && tree.entries().iter().any(|e| other::class(&e.path) == class);
-    let terraformed = (!terraform.is_empty() || may_lead(Class::Terraform))
-        .then(|| deployed::terraform(&context, &mut claims));
+    // Terragrunt's files may say what a module is for.
+    let is_told = !terraform.is_empty() || named.iter().any(|path| path.name().ends_with(".hcl"));
+    let terraformed = (is_told || may_lead(Class::Terraform))
+        .then(|| deployed::terraform(&context, &mut claims, &mut skipped));
     let helmfiled = (!helmfiles.is_empty() || may_lead(Class::Helmfile))
         .then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
-    let named = screened.hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
-    let named: Vec<RepoPath> = named.map(|entry| entry.path.clone()).collect();
     // What the model reads is read in another form.
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
@@ -168,6 +169,12 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts = Facts { appliers, rivals, ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
     corpus.failure().map_or(Ok(inventory), Err)
+}
+
+/// Lists the files that name Linkerd or a release.
+fn named(tree: &dyn Tree, hits: &[Hit]) -> Vec<RepoPath> {
+    let entries = hits.iter().filter(|hit| hit.named).filter_map(|hit| tree.entries().get(hit.entry));
+    entries.map(|entry| entry.path.clone()).collect()
 }
 
 /// Tells whether a file lies in a hidden folder in which things are kept that are no longer used, such as `.backup/`.

@@ -12,7 +12,7 @@ use hcl_edit::{
 use super::{
     functions::{self, ordered},
     named,
-    scope::{Scope, boolean, member, truth},
+    scope::{Choice, Scope, boolean, member, open, rooted, truth},
 };
 use crate::deploy::value::{Origin, Part, Scalar, Source, Value};
 
@@ -31,6 +31,9 @@ impl<'s> Scope<'s> {
         let text = expression.span().and_then(|span| self.source.text.get(span)).unwrap_or_default();
         let text: String = text.chars().take(80).collect();
         let who = format!("Terraform, `{}`", text.trim());
+        if let Some(Choice::Is(text)) = self.budget.chosen.get(&who) {
+            return Value::made(text);
+        }
         Value::Scalar(Scalar::unknown_of(&who, handed.iter().flat_map(Value::scalars)))
     }
 
@@ -225,6 +228,7 @@ impl<'s> Scope<'s> {
         };
         let mut value = match traversal.expr.as_variable().map(|name| name.as_str()) {
             Some(root) if self.bound(root).is_some() => self.bound(root)?,
+            Some(root) if self.module.roots.contains_key(root) => self.module.roots.get(root)?.clone(),
             Some("var") => self.variable(&attribute()?)?,
             Some("local") => self.local(&attribute()?)?,
             Some("path") => match attribute()?.as_str() {
@@ -240,13 +244,24 @@ impl<'s> Scope<'s> {
         for operator in operators {
             let key = match operator.value() {
                 TraversalOperator::GetAttr(name) => name.as_str().to_owned(),
-                TraversalOperator::Index(index) => self.text(&self.eval(index))?,
+                TraversalOperator::Index(index) => {
+                    let index = self.eval(index);
+                    self.offer_keys(&value, &index);
+                    self.text(&index)?
+                }
                 TraversalOperator::LegacyIndex(index) => index.value().to_string(),
                 TraversalOperator::AttrSplat(_) | TraversalOperator::FullSplat(_) => return None,
             };
             value = member(&value, &key)?;
         }
         Some(value)
+    }
+
+    /// Notes that a text which the tree does not say is meant for a key of a map.
+    pub fn offer_keys(&self, map: &Value, key: &Value) {
+        if let (Value::Map(_), Some(who)) = (map, open(key)) {
+            self.budget.offer(who, ordered(map).map(|(key, _)| Choice::Is(key.to_owned())));
+        }
     }
 
     fn variable(&self, name: &str) -> Option<Value> {
@@ -264,7 +279,7 @@ impl<'s> Scope<'s> {
         })
     }
 
-    fn local(&self, name: &str) -> Option<Value> {
+    pub fn local(&self, name: &str) -> Option<Value> {
         let (source, expression) = self.module.locals.get(name)?;
         self.named(self.elsewhere(source).eval(expression))
     }
@@ -323,11 +338,6 @@ impl<'s> Scope<'s> {
         let scalar = value.as_scalar().filter(|s| s.unknown_to().is_none())?;
         Some(scalar.text().into_owned())
     }
-}
-
-/// The path of a folder from the top of the tree.
-fn rooted(folder: &str) -> String {
-    if folder.is_empty() { ".".to_owned() } else { folder.to_owned() }
 }
 
 /// Adds a block: the first of a name is a mapping, more are a list.

@@ -1,12 +1,16 @@
 //! The functions that hand text on. What computes something new of it is not followed.
 
-use super::scope::{Scope, boolean, member, truth};
+use super::{
+    paths,
+    scope::{Choice, Scope, boolean, member, open, rooted, truth},
+    terragrunt,
+};
 use crate::{
     deploy::{
         read,
         value::{Scalar, Value, Via},
     },
-    repo::RepoPath,
+    repo::{Entry, RepoPath},
 };
 
 /// Calls a function; `None` where the tree does not say what it gives.
@@ -15,8 +19,15 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         args.pop();
         args.extend(last.iter().cloned());
     }
+    if let Some(value) = folder(scope, name, &args) {
+        return Some(value);
+    }
     let first = args.first()?;
     match name {
+        "read_terragrunt_config" => path(scope, first)
+            .and_then(|path| terragrunt::read(scope, &path))
+            .or_else(|| args.get(1).cloned()),
+        "get_env" => args.get(1).cloned(),
         "file" => Some(Value::Scalar(file(scope, first)?)),
         "templatefile" => template(scope, first, args.get(1)?),
         "yamldecode" => parsed(scope, first),
@@ -30,9 +41,18 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         "try" => args.iter().find(|arg| !is_open(arg) && !arg.is_null()).cloned(),
         "coalesce" => args.iter().find(|arg| !is_open(arg) && !arg.is_null() && !is_blank(arg)).cloned(),
         "lookup" => {
-            let key = scope.text(args.get(1)?)?;
-            member(first, &key).or_else(|| args.get(2).cloned())
+            let (key, default) = (args.get(1)?, args.get(2));
+            scope.offer_keys(first, key);
+            match (open(key), default) {
+                (Some(who), Some(default)) => {
+                    scope.budget.offer(who, [Choice::Other].into_iter());
+                    (scope.budget.chosen.get(who) == Some(&Choice::Other)).then(|| default.clone())
+                }
+                _ => member(first, &scope.text(key)?).or_else(|| default.cloned()),
+            }
         }
+        "fileexists" => Some(boolean(path(scope, first).is_some_and(|path| scope.files.has(path.as_str())))),
+        "fileset" => fileset(scope, first, args.get(1)?),
         "element" => {
             let index = scope.text(args.get(1)?)?.parse::<usize>().ok()?;
             first.items().get(index % first.items().len().max(1)).cloned()
@@ -40,12 +60,31 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         "tostring" | "tonumber" | "tobool" | "toset" | "tolist" | "tomap" | "sensitive" | "nonsensitive" => {
             Some(first.clone())
         }
+        "one" => match first.items() {
+            [only] => Some(only.clone()),
+            _ => None,
+        },
         "can" => Some(boolean(!is_open(first))),
         "not" => Some(boolean(!truth(first)?)),
         "keys" => Some(Value::list(ordered(first).map(|(key, _)| Value::made(key)).collect())),
         "values" => Some(Value::list(ordered(first).map(|(_, value)| value.clone()).collect())),
         "zipmap" => zipped(scope, first, args.get(1)?),
         _ => text(scope, name, &args),
+    }
+}
+
+/// Functions of Terragrunt that name a folder, or a file above it.
+fn folder(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
+    let own = &scope.module.folder;
+    match name {
+        "get_terragrunt_dir" | "get_original_terragrunt_dir" => Some(Value::made(&rooted(own))),
+        "get_repo_root" => Some(Value::made(".")),
+        "find_in_parent_folders" => {
+            let name = args.first().map_or(Some(terragrunt::FILE.to_owned()), |name| scope.text(name))?;
+            let found = terragrunt::above(scope.files, own, &name);
+            found.map(|path| Value::made(path.as_str())).or_else(|| args.get(1).cloned())
+        }
+        _ => None,
     }
 }
 
@@ -120,12 +159,37 @@ fn formatted(pattern: &Scalar, args: &[Value]) -> Option<Value> {
     Some(Value::Scalar(out.then(&pattern.cut(from..whole.len()))))
 }
 
-fn file(scope: &Scope<'_>, path: &Value) -> Option<Scalar> {
-    let written = scope.text(path)?;
-    // `path.module` is the folder's path from the root of the tree; without it the path is the caller's own.
-    let path = RepoPath::resolve("", &written).filter(|path| scope.files.has(path.as_str()));
-    let path = path.or_else(|| RepoPath::resolve(&scope.module.folder, &written))?;
+fn file(scope: &Scope<'_>, written: &Value) -> Option<Scalar> {
+    let path = path(scope, written)?;
     Some(Scalar::file(&scope.files.file(path.as_str()).ok()?).via(Via::Values))
+}
+
+/// Returns the path that an argument means; of one that the tree does not say wholly, it notes what it may mean.
+fn path(scope: &Scope<'_>, written: &Value) -> Option<RepoPath> {
+    let folder = &scope.module.folder;
+    let Some(text) = scope.text(written) else {
+        if let Some((who, found)) = paths::open(written.as_scalar()?, scope) {
+            scope.budget.offer(&who, found.into_iter().map(Choice::Is));
+        }
+        return None;
+    };
+    // `path.module` is the folder's path from the root of the tree; without it the path is the caller's own.
+    let path = RepoPath::resolve("", &text).filter(|path| scope.files.has(path.as_str()));
+    path.or_else(|| RepoPath::resolve(folder, &text))
+}
+
+/// Lists the files below a folder that a pattern names, by their paths from there.
+fn fileset(scope: &Scope<'_>, folder: &Value, pattern: &Value) -> Option<Value> {
+    let (folder, pattern) = (scope.text(folder)?, scope.text(pattern)?);
+    let from = |base: &str| Some(RepoPath::resolve(base, &format!("{folder}/.x"))?.folder().to_owned());
+    let below = |folder: &String| scope.files.has_folder(folder);
+    let folder = from("").filter(below).or_else(|| from(&scope.module.folder))?;
+    let start = if folder.is_empty() { String::new() } else { format!("{}/", globset::escape(&folder)) };
+    let found = scope.files.matching(&format!("{start}{pattern}"));
+    let name = |entry: &&Entry| {
+        entry.path.as_str().strip_prefix(&folder).map(|rest| rest.trim_start_matches('/').to_owned())
+    };
+    Some(Value::list(found.iter().filter_map(name).map(|name| Value::made(&name)).collect()))
 }
 
 fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {

@@ -46,12 +46,19 @@ fn is_module(files: &dyn Files, folder: &str) -> bool {
     own.any(|entry| is_terraform(&entry.path))
 }
 
-/// Says what a file of variables is for: by its own name, or its folder where others have the same name.
-pub(super) fn place(path: &RepoPath, all: &[RepoPath]) -> String {
-    let is_shared = all.iter().any(|other| other != path && other.name() == path.name());
+/// Says what a file of variables is for: by its own name, or where others have the same, by the folders that they do not
+/// share.
+pub(super) fn place(path: &RepoPath, all: &[&RepoPath]) -> String {
     let stem = path.name().split('.').next().unwrap_or_default();
-    let folder = path.folder().rsplit('/').next().unwrap_or_default();
-    if is_shared && !folder.is_empty() { folder.to_owned() } else { stem.to_owned() }
+    let alike: Vec<Vec<&str>> = all
+        .iter()
+        .filter(|other| other.name() == path.name())
+        .map(|other| other.folder().split('/').collect())
+        .collect();
+    let is_common = |part: &&str| alike.iter().all(|folders| folders.contains(part));
+    let own: Vec<&str> =
+        path.folder().split('/').filter(|part| !part.is_empty() && !is_common(part)).collect();
+    if own.is_empty() { stem.to_owned() } else { own.join("-") }
 }
 
 /// Adds the values of a file of variables.

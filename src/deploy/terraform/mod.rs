@@ -11,8 +11,11 @@ mod helm;
 mod inputs;
 mod kubernetes;
 mod module;
+mod paths;
 mod providers;
+mod runs;
 mod scope;
+mod terragrunt;
 mod types;
 
 use std::{
@@ -25,7 +28,7 @@ use hcl_edit::structure::{Attribute, Block};
 use indexmap::IndexMap;
 
 use super::{
-    apply::{Applied, Apply},
+    apply::Applied,
     chart::ChartRelease,
     files::Files,
     note::{About, Bound, Note},
@@ -37,6 +40,7 @@ use crate::repo::RepoPath;
 use module::Module;
 use providers::Providers;
 use scope::{Budget, STEPS, Scope};
+use terragrunt::Unit;
 
 /// Modules that one root may take in, each call counted.
 const CALLS: usize = 500;
@@ -56,6 +60,8 @@ pub struct Terraform {
     pub objects: Vec<Object>,
     /// The same by the clusters that roots are applied to.
     pub applied: Applied,
+    /// Terragrunt's files that give inputs to modules of the tree.
+    pub configured: BTreeSet<RepoPath>,
     /// What was not followed.
     pub notes: Vec<Note>,
 }
@@ -63,9 +69,20 @@ pub struct Terraform {
 /// Inputs of a module.
 type Inputs = IndexMap<String, Value>;
 
+/// Modules by their folders.
+type Modules = BTreeMap<String, Module>;
+
+/// The files of a tree, and the modules among them.
+#[derive(Clone, Copy)]
+struct Tree<'f> {
+    files: &'f dyn Files,
+    modules: &'f Modules,
+    units: &'f [Unit],
+}
+
 /// One root with one set of inputs.
 struct Walk<'f> {
-    files: &'f dyn Files,
+    tree: Tree<'f>,
     budget: Budget,
     calls: Cell<usize>,
     /// Which branch is taken where the tree does not decide.
@@ -102,66 +119,31 @@ fn evaluated(files: &dyn Files) -> Terraform {
         .map(|entry| entry.path.folder())
         .collect();
     let mut found = Terraform::default();
-    let modules: Vec<Module> =
-        folders.iter().map(|folder| Module::load(files, folder, &mut found.notes)).collect();
-    let taken: BTreeSet<String> = modules.iter().flat_map(Module::local_calls).collect();
-    for module in modules.iter().filter(|module| !taken.contains(&module.folder)) {
-        root(files, module, &mut found);
+    let load = |folder: &&str| ((*folder).to_owned(), Module::load(files, folder, &mut found.notes));
+    let modules: Modules = folders.iter().map(load).collect();
+    let units = terragrunt::units(files, &mut found.notes);
+    let tree = Tree { files, modules: &modules, units: &units };
+    let taken: BTreeSet<String> = modules.values().flat_map(Module::local_calls).collect();
+    let is_run = |folder: &String| units.iter().any(|unit| unit.module == *folder);
+    for module in modules.values().filter(|m| !taken.contains(&m.folder) || is_run(&m.folder)) {
+        runs::root(tree, module, &mut found);
     }
-    modules.iter().for_each(|module| shadowed(files, module, &mut found));
+    found.configured = units.iter().flat_map(|unit| unit.reads.iter().cloned()).collect();
+    modules.values().for_each(|module| shadowed(tree, module, &mut found));
     found
 }
 
 /// Evaluates a module by its defaults alone, and with each file alone that always sets its variables.
-fn shadowed(files: &dyn Files, module: &Module, found: &mut Terraform) {
-    let (always, _) = inputs::variable_files(files, module);
+fn shadowed(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
+    let (always, _) = inputs::variable_files(tree.files, module);
     for path in [None].into_iter().chain(always.iter().map(Some)) {
         let mut inputs = Inputs::new();
-        path.iter().for_each(|path| inputs::read_inputs(files, path, &mut inputs, &mut Vec::new()));
-        let mut walk = Walk::new(files, module, None, true);
+        path.iter().for_each(|path| inputs::read_inputs(tree.files, path, &mut inputs, &mut Vec::new()));
+        let mut walk = Walk::new(tree, Budget::of(&module.folder), None, true);
         walk.module(module, &inputs, DEPTH);
         let known = |chart: &ChartRelease| !found.charts.contains(chart) && !found.shadowed.contains(chart);
         let new: Vec<ChartRelease> = walk.found.charts.into_iter().filter(known).collect();
         found.shadowed.extend(new);
-    }
-}
-
-/// Evaluates a root by itself, and once for each file that may set its inputs.
-fn root(files: &dyn Files, module: &Module, found: &mut Terraform) {
-    let (always, named) = inputs::variable_files(files, module);
-    for by in [None].into_iter().chain(named.iter().map(Some)) {
-        let mut inputs = Inputs::new();
-        for path in always.iter().chain(by) {
-            inputs::read_inputs(files, path, &mut inputs, &mut found.notes);
-        }
-        let mut clusters = Clusters::new();
-        for first in [true, false] {
-            let mut walk = Walk::new(files, module, by, first);
-            walk.module(module, &inputs, DEPTH);
-            let undecided = walk.budget.undecided.get();
-            found.take(walk.found);
-            for (alias, (charts, objects)) in walk.made {
-                let cluster = clusters.entry(alias).or_default();
-                cluster.0.extend(charts);
-                cluster.1.extend(objects);
-            }
-            if !undecided {
-                break;
-            }
-        }
-        let Some((source, _)) = module.blocks.first() else { continue };
-        let place = by.map(|by| inputs::place(by, &named));
-        for (alias, (charts, objects)) in clusters {
-            // Where a file of variables has to be named, nothing is applied without one.
-            let is_open =
-                |chart: &ChartRelease| chart.version.as_ref().is_some_and(|v| v.unknown_to().is_some());
-            if by.is_none() && !named.is_empty() && charts.iter().any(is_open) {
-                continue;
-            }
-            let cluster = [place.clone(), alias].into_iter().flatten().collect::<Vec<_>>().join("-");
-            let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
-            found.applied.applies.push(Apply { file: source.path.clone(), cluster, charts, objects });
-        }
     }
 }
 
@@ -191,10 +173,10 @@ impl Terraform {
 // === impl Walk ===
 
 impl<'f> Walk<'f> {
-    fn new(files: &'f dyn Files, module: &Module, by: Option<&RepoPath>, first: bool) -> Self {
-        let (budget, calls) = (Budget::of(&module.folder), Cell::new(CALLS));
+    fn new(tree: Tree<'f>, budget: Budget, by: Option<&RepoPath>, first: bool) -> Self {
+        let calls = Cell::new(CALLS);
         let (providers, found, made) = (Providers::default(), Terraform::default(), Clusters::new());
-        Self { files, budget, calls, first, by: by.cloned(), providers, found, made }
+        Self { tree, budget, calls, first, by: by.cloned(), providers, found, made }
     }
 
     fn module(&mut self, module: &Module, inputs: &Inputs, depth: usize) {
@@ -232,7 +214,7 @@ impl<'f> Walk<'f> {
         block: &Block,
         each: &mut dyn FnMut(&mut Self, &Scope<'_>),
     ) {
-        let files = self.files;
+        let files = self.tree.files;
         let budget = self.budget.clone();
         let scope = Scope::new(files, module, inputs, source, &budget, self.first);
         let Some(for_each) = block.body.get_attribute("for_each") else {
@@ -269,7 +251,7 @@ impl<'f> Walk<'f> {
             return;
         }
         self.calls.set(left - 1);
-        let child = Module::load(self.files, &folder, &mut self.found.notes);
+        let Some(child) = self.tree.modules.get(&folder) else { return };
         self.instances(module, inputs, source, block, &mut |walk, scope| {
             let given = block.body.attributes().filter(|a| !module::is_meta(a.key.as_str()));
             let value =
@@ -278,7 +260,7 @@ impl<'f> Walk<'f> {
             let given: Inputs = given.collect();
             let inner = walk.providers.inside(block);
             let outer = std::mem::replace(&mut walk.providers, inner);
-            walk.module(&child, &given, depth - 1);
+            walk.module(child, &given, depth - 1);
             walk.providers = outer;
         });
     }

@@ -12,7 +12,7 @@ use crate::{
     deploy::{
         files::Files,
         note::{About, Note},
-        value::Source,
+        value::{Source, Value},
     },
     repo::RepoPath,
 };
@@ -32,6 +32,8 @@ pub(super) struct Module {
     pub locals: HashMap<String, Placed>,
     /// `variable` blocks.
     pub variables: HashMap<String, Variable>,
+    /// Names that whoever runs it gives a meaning, as Terragrunt does `include`.
+    pub roots: HashMap<String, Value>,
     /// All other blocks, in the order of the files.
     pub blocks: Vec<(Arc<Source>, Block)>,
 }
@@ -64,7 +66,7 @@ impl Module {
         module
     }
 
-    fn take(&mut self, source: &Arc<Source>, body: Body) {
+    pub fn take(&mut self, source: &Arc<Source>, body: Body) {
         for structure in body {
             let Structure::Block(block) = structure else { continue };
             match block.ident.as_str() {

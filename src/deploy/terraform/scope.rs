@@ -1,11 +1,16 @@
 //! Where an expression stands: what its names mean, and what its evaluation may use.
 
-use std::{cell::Cell, rc::Rc, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    sync::Arc,
+};
 
 use super::{Inputs, module::Module};
 use crate::deploy::{
     files::Files,
-    value::{Scalar, Source, Value},
+    value::{Part, Scalar, Source, Value},
 };
 
 /// Expressions of one root, and texts that they hand on; a few thousand are usual.
@@ -21,6 +26,22 @@ pub(super) struct Budget {
     steps: Rc<Cell<usize>>,
     /// Whether a condition was met that the tree does not decide.
     pub undecided: Rc<Cell<bool>>,
+    /// What is taken for texts that the tree does not say.
+    pub chosen: Rc<Choices>,
+    /// What others may be, by files and keys that are there.
+    pub offered: Rc<RefCell<BTreeMap<String, BTreeSet<Choice>>>>,
+}
+
+/// What a text is taken for that the tree does not say, by the name of who knows it.
+pub(super) type Choices = BTreeMap<String, Choice>;
+
+/// What a text may be that the tree does not say, as the name of an environment.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Choice {
+    /// A text that a file or a key of the tree has.
+    Is(String),
+    /// Any other.
+    Other,
 }
 
 /// Where an expression stands and what its names mean.
@@ -42,7 +63,21 @@ pub(super) struct Scope<'s> {
 
 impl Budget {
     pub fn of(root: &str) -> Self {
-        Self { root: root.into(), steps: Rc::new(Cell::new(STEPS)), undecided: Rc::default() }
+        let (undecided, chosen, offered) = (Rc::default(), Rc::default(), Rc::default());
+        Self { root: root.into(), steps: Rc::new(Cell::new(STEPS)), undecided, chosen, offered }
+    }
+
+    /// The same for one run, with texts that it is given.
+    pub fn of_run(&self, chosen: &Choices) -> Self {
+        let (undecided, offered) = (Rc::default(), Rc::default());
+        Self { undecided, offered, chosen: Rc::new(chosen.clone()), ..self.clone() }
+    }
+
+    /// Notes what the text may be that somebody else knows.
+    pub fn offer(&self, who: &str, choices: impl Iterator<Item = Choice>) {
+        if !self.chosen.contains_key(who) {
+            self.offered.borrow_mut().entry(who.to_owned()).or_default().extend(choices);
+        }
     }
 
     /// Takes steps; `None` where there are not as many left, of which none are left then.
@@ -95,6 +130,14 @@ pub(super) fn member(value: &Value, key: &str) -> Option<Value> {
     }
 }
 
+/// Says who knows a text, where one does that knows all of it.
+pub(super) fn open(value: &Value) -> Option<&str> {
+    match value.as_scalar()?.parts() {
+        [Part::Unknown(unknown)] => Some(&unknown.who),
+        _ => None,
+    }
+}
+
 /// Returns a boolean that is known.
 pub(super) fn truth(value: &Value) -> Option<bool> {
     match &*value.as_scalar()?.text() {
@@ -106,4 +149,9 @@ pub(super) fn truth(value: &Value) -> Option<bool> {
 
 pub(super) fn boolean(truth: bool) -> Value {
     Value::Scalar(Scalar::made(if truth { "true" } else { "false" }).as_plain())
+}
+
+/// The path of a folder from the top of the tree.
+pub(super) fn rooted(folder: &str) -> String {
+    if folder.is_empty() { ".".to_owned() } else { folder.to_owned() }
 }

@@ -190,6 +190,95 @@ fn resources_of_kubernetes_are_objects() {
 }
 
 #[test]
+fn a_run_is_for_each_environment_that_files_and_maps_are_made_for() {
+    let found = |version: &str, more: &[(&str, &str)]| {
+        let main =
+            format!("locals {{\n  all = {{ a = \"2026.8.1\", b = \"2026.8.2\" }}\n}}\n{}", release(version));
+        let found = evaluated(&[&[("r/main.tf", main.as_str())], more].concat());
+        let names = found.applied.applies.iter().map(|apply| apply.cluster.clone().unwrap_or_default());
+        (versions(&found), names.collect::<Vec<_>>().join(" "), found.notes)
+    };
+    let by_key = vec!["r/main.tf:2026.8.1*".to_owned(), "r/main.tf:2026.8.2*".to_owned()];
+    let both = (by_key.clone(), "a b".to_owned(), Vec::new());
+    assert_eq!(found("local.all[terraform.workspace]", &[]), both);
+    assert_eq!(found("local.all[var.env]", &[("r/v.tf", "variable \"env\" {}\n")]), both);
+    let (all, names, _) = found("lookup(local.all, var.env, \"2026.7.1\")", &[]);
+    assert_eq!((all.concat(), names.as_str()), (by_key.concat() + "r/main.tf:2026.7.1", "a b "));
+    assert_eq!(found("local.all[\"b\"]", &[]).0, ["r/main.tf:2026.8.2*"]);
+    let files = [
+        ("r/e/a/v.yaml", "v: 2026.7.1\n"),
+        ("r/e/c/v.yaml", "v: 2026.7.2\n"),
+        ("r/e/v.yaml", "v: 2026.7.3\n"),
+    ];
+    let (all, names, _) = found("yamldecode(file(\"${path.module}/e/${var.env}/v.yaml\")).v", &files);
+    assert_eq!(
+        (all, names.as_str()),
+        (vec!["r/e/a/v.yaml:2026.7.1*".to_owned(), "r/e/c/v.yaml:2026.7.2*".to_owned()], "a c")
+    );
+    let files = [
+        ("r/e/eu-a.yaml", "v: 2026.7.1\n"),
+        ("r/e/us-b.yaml", "v: 2026.7.2\n"),
+        ("r/e/us-us.yaml", "v: 2026.7.3\n"),
+    ];
+    let (all, names, _) = found("yamldecode(file(\"./e/${var.region}-${var.env}.yaml\")).v", &files);
+    assert_eq!((all.len(), names.as_str()), (3, "a-eu b-us us-us"));
+    let (all, names, _) = found("yamldecode(file(\"./e/${var.env}-${var.env}.yaml\")).v", &files);
+    assert_eq!((all.concat(), names.as_str()), ("r/e/us-us.yaml:2026.7.3*".to_owned(), "us"));
+    let (all, names, _) = found("yamldecode(file(\"./none/${var.env}.yaml\")).v", &files);
+    assert_eq!((all.len(), names.as_str()), (1, ""), "nothing says what it may be");
+    let set =
+        "fileexists(\"./e/eu-a.yaml\") ? yamldecode(file(\"./e/${one(fileset(\"e\", \"eu-*\"))}\")).v : \"\"";
+    assert_eq!(found(set, &files).0, ["r/e/eu-a.yaml:2026.7.1*"]);
+    let many: String = (0..100).map(|n| format!("  k{n} = \"2026.8.2\"\n")).collect();
+    let many = format!("locals {{\n  all = {{\n{many}}}\n}}\n{}", release("local.all[var.env]"));
+    let found = evaluated(&[("main.tf", &many)]);
+    assert_eq!(found.applied.applies.len(), 63, "the run that asks is one of them");
+    assert_eq!(found.notes[0].about, About::Bound(Bound::Environments(64)));
+}
+
+#[test]
+fn terragrunt_gives_a_module_its_inputs() {
+    let main = release("var.v");
+    let tree = |module: &'static str, more: &[(&'static str, &'static str)]| {
+        let unit = "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n\
+            locals {\n  env = read_terragrunt_config(find_in_parent_folders(\"env.hcl\"))\n}\n\
+            inputs = {\n  v = local.env.locals.mesh\n}\nterraform {\n  source = MODULE\n}\n";
+        let unit = unit.replace("MODULE", module);
+        let own = [
+            ("modules/mesh/main.tf", main.as_str()),
+            ("live/root.hcl", "inputs = {\n  v = \"2026.6.1\"\n  org = \"acme\"\n}\n"),
+            ("live/a/env.hcl", "locals {\n  mesh = \"2026.8.1\"\n}\n"),
+            ("live/b/env.hcl", "locals {\n  mesh = \"2026.8.2\"\n}\n"),
+            ("live/a/mesh/terragrunt.hcl", unit.as_str()),
+            ("live/b/mesh/terragrunt.hcl", unit.as_str()),
+        ];
+        evaluated(&[&own, more].concat())
+    };
+    let found = tree("\"${get_repo_root()}/modules//mesh\"", &[]);
+    assert_eq!(versions(&found), ["live/a/env.hcl:2026.8.1*", "live/b/env.hcl:2026.8.2*"]);
+    let files: Vec<&str> = found.applied.applies.iter().map(|apply| apply.file.as_str()).collect();
+    assert_eq!(files, ["live/a/mesh/terragrunt.hcl", "live/b/mesh/terragrunt.hcl"]);
+    let configured: Vec<&str> = found.configured.iter().map(RepoPath::as_str).collect();
+    assert_eq!(configured.len(), 5, "{configured:?}");
+    let found = tree("\"../../../modules/mesh\"", &[]);
+    assert_eq!(versions(&found).len(), 2);
+    let found = tree("\"git::https://git.example.com/modules.git//mesh?ref=v1\"", &[]);
+    assert_eq!(versions(&found), ["<Terraform, `var.v`>"]);
+    assert!(found.configured.is_empty());
+    let above = "inputs = {\n  v = \"2026.7.1\"\n}\nterraform {\n  source = \"../../modules/mesh\"\n}\n";
+    let lone = "include {\n  path = find_in_parent_folders(\"mesh.hcl\")\n}\n";
+    let circle = "include {\n  path = \"terragrunt.hcl\"\n}\ninputs = {\n  v = include.inputs.v\n}\n";
+    let found = evaluated(&[
+        ("modules/mesh/main.tf", &main),
+        ("live/mesh.hcl", above),
+        ("live/c/terragrunt.hcl", lone),
+        ("circle/terragrunt.hcl", circle),
+        ("circle/main.tf", "locals {}\n"),
+    ]);
+    assert_eq!(versions(&found), ["live/mesh.hcl:2026.7.1*"]);
+}
+
+#[test]
 fn hostile_modules_end() {
     let own = "locals {\n  a = local.b\n  b = local.a\n}\nmodule \"m\" {\n  source = \"./\"\n}\nmodule \"n\" {\n  source = \"../x\"\n}\n";
     let main = release("local.a");

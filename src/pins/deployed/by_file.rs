@@ -17,14 +17,18 @@ pub(in crate::pins) struct Evaluated {
     pub applied: Applied,
     /// Why a file cannot be read.
     unread: BTreeMap<RepoPath, String>,
-    /// Templates that it fills, whatever they are called.
+    /// Files that it reads or fills, whatever they are called.
     filled: Vec<RepoPath>,
     /// Where the versions of charts stand, whosever charts they are: file and first byte.
     versions: BTreeSet<(RepoPath, usize)>,
 }
 
 /// Takes the claims of what Terraform deploys.
-pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> Evaluated {
+pub(in crate::pins) fn terraform(
+    context: &Context<'_>,
+    claims: &mut Claims,
+    skipped: &mut Vec<Skipped>,
+) -> Evaluated {
     let deployed = terraform::terraform(context.files);
     for release in &deployed.charts {
         take_release(context, release, PinKind::Terraform, claims);
@@ -33,8 +37,12 @@ pub(in crate::pins) fn terraform(context: &Context<'_>, claims: &mut Claims) -> 
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     claims.objects.extend(deployed.objects);
     claims.beyond.take_evaluated(&deployed.notes);
+    let is_read = |skip: &mut Skipped| {
+        skip.reason == SkipReason::UnknownShape && deployed.configured.contains(&skip.path)
+    };
+    let filled = skipped.extract_if(.., is_read).map(|skip| skip.path).collect();
     let applied = deployed.applied;
-    Evaluated { applied, ..Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes) }
+    Evaluated { filled, applied, ..Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes) }
 }
 
 /// Takes the claims of what helmfile deploys.

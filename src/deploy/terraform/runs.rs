@@ -1,0 +1,172 @@
+//! What a root is run for: its files of variables, and the environments that its files and maps are made for.
+//!
+//! Which environment a run is for is often said by nobody in the tree: a workspace, a variable that a pipeline sets. The
+//! files and the keys that such a text may mean are there, and each of them is a run.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Clusters, DEPTH, Inputs, Terraform, Tree, Walk, inputs,
+    module::Module,
+    scope::{Budget, Choice, Choices},
+    terragrunt::Unit,
+};
+use crate::{
+    deploy::{
+        apply::Apply,
+        chart::ChartRelease,
+        note::{About, Bound, Note},
+    },
+    repo::RepoPath,
+};
+
+/// Environments of one root and one file of variables.
+const RUNS: usize = 64;
+
+/// The runs of one root with one set of inputs.
+struct Runs<'f> {
+    tree: Tree<'f>,
+    module: &'f Module,
+    inputs: &'f Inputs,
+    by: Option<&'f RepoPath>,
+    budget: Budget,
+    seen: BTreeSet<Choices>,
+    made: Vec<Run>,
+    is_over: bool,
+}
+
+/// What one run comes to.
+struct Run {
+    chosen: Choices,
+    found: Terraform,
+    clusters: Clusters,
+}
+
+/// What a root is told beside the files that always set its variables.
+#[derive(Clone, Copy)]
+enum Told<'t> {
+    Nothing,
+    /// A file of variables, by name.
+    File(&'t RepoPath),
+    /// The inputs of Terragrunt.
+    Unit(&'t Unit),
+}
+
+/// Evaluates a root by itself, and once for each file that may set its inputs.
+pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
+    let Some((first, _)) = module.blocks.first() else { return };
+    let (always, named) = inputs::variable_files(tree.files, module);
+    let units = tree.units.iter().filter(|unit| unit.module == module.folder);
+    let all: Vec<Told<'_>> = named.iter().map(Told::File).chain(units.map(Told::Unit)).collect();
+    let paths: Vec<&RepoPath> = all.iter().filter_map(|told| told.path()).collect();
+    let budget = Budget::of(&module.folder);
+    for told in [Told::Nothing].into_iter().chain(all.iter().copied()) {
+        let mut inputs = Inputs::new();
+        for path in &always {
+            inputs::read_inputs(tree.files, path, &mut inputs, &mut found.notes);
+        }
+        match told {
+            Told::Nothing => {}
+            Told::File(path) => inputs::read_inputs(tree.files, path, &mut inputs, &mut found.notes),
+            Told::Unit(unit) => inputs.extend(unit.inputs.clone()),
+        }
+        let (by, budget) = (told.path(), budget.clone());
+        let (seen, made, is_over) = (BTreeSet::new(), Vec::new(), false);
+        let mut runs = Runs { tree, module, inputs: &inputs, by, budget, seen, made, is_over };
+        runs.run(&Choices::new());
+        if runs.is_over {
+            found.notes.push(Note::new(&first.path, About::Bound(Bound::Environments(RUNS))));
+        }
+        let file = match told {
+            Told::Unit(unit) => &unit.path,
+            Told::Nothing | Told::File(_) => &first.path,
+        };
+        let place = by.map(|by| inputs::place(by, &paths)).filter(|_| !matches!(told, Told::Unit(_)));
+        // Where a file of variables has to be named, nothing is applied without one.
+        let is_idle = by.is_none() && !all.is_empty();
+        for run in runs.made {
+            run.hand_over((file, place.as_deref(), is_idle), found);
+        }
+    }
+}
+
+// === impl Told ===
+
+impl<'t> Told<'t> {
+    fn path(self) -> Option<&'t RepoPath> {
+        match self {
+            Self::Nothing => None,
+            Self::File(path) => Some(path),
+            Self::Unit(unit) => Some(&unit.path),
+        }
+    }
+}
+
+// === impl Runs ===
+
+impl Runs<'_> {
+    /// Runs the root with some texts given to it, and for each that another one may be.
+    fn run(&mut self, chosen: &Choices) {
+        if self.seen.contains(chosen) {
+            return;
+        }
+        if self.seen.len() >= RUNS {
+            self.is_over = true;
+            return;
+        }
+        self.seen.insert(chosen.clone());
+        let budget = self.budget.of_run(chosen);
+        let (mut found, mut clusters) = (Terraform::default(), Clusters::new());
+        for first in [true, false] {
+            let mut walk = Walk::new(self.tree, budget.clone(), self.by, first);
+            walk.module(self.module, self.inputs, DEPTH);
+            found.take(walk.found);
+            for (alias, (charts, objects)) in walk.made {
+                let cluster = clusters.entry(alias).or_default();
+                cluster.0.extend(charts);
+                cluster.1.extend(objects);
+            }
+            if !budget.undecided.get() {
+                break;
+            }
+        }
+        let offered = budget.offered.take();
+        let Some((who, choices)) = offered.into_iter().find(|(_, choices)| !choices.is_empty()) else {
+            return self.made.push(Run { chosen: chosen.clone(), found, clusters });
+        };
+        for choice in choices {
+            let mut chosen = chosen.clone();
+            chosen.insert(who.clone(), choice);
+            self.run(&chosen);
+        }
+    }
+}
+
+// === impl Run ===
+
+impl Run {
+    fn hand_over(self, (file, place, is_idle): (&RepoPath, Option<&str>, bool), found: &mut Terraform) {
+        let Self { chosen, found: mut own, clusters } = self;
+        if is_idle {
+            own.charts.retain(|chart| !is_open(chart));
+        }
+        found.take(own);
+        let chosen = chosen.values().filter_map(|choice| match choice {
+            Choice::Is(text) => Some(text.as_str()),
+            Choice::Other => None,
+        });
+        let names: Vec<&str> = place.into_iter().chain(chosen).collect();
+        for (alias, (charts, objects)) in clusters {
+            if is_idle && charts.iter().any(is_open) {
+                continue;
+            }
+            let cluster = names.iter().copied().chain(alias.as_deref()).collect::<Vec<_>>().join("-");
+            let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
+            found.applied.applies.push(Apply { file: file.clone(), cluster, charts, objects });
+        }
+    }
+}
+
+fn is_open(chart: &ChartRelease) -> bool {
+    chart.version.as_ref().is_some_and(|version| version.unknown_to().is_some())
+}
