@@ -236,3 +236,58 @@ fn very_many_readers_of_one_file_are_looked_at_line_by_line() {
     let (without, with) = (time(&set("")), time(&set("# uplinker: a word\n")));
     assert!(with < 5 * without, "{with:?} where it was {without:?}");
 }
+
+#[test]
+fn a_chart_of_another_name_is_told_where_its_release_is_called_as_linkerd_s() {
+    let oci = |name: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {{name: mesh, namespace: linkerd}}\nspec:\n  \
+             url: oci://cr.example.com/charts/mesh\n  ref: {{tag: 2026.8.2}}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\n\
+             kind: HelmRelease\nmetadata: {{name: {name}, namespace: linkerd}}\nspec:\n  chartRef: {{kind: OCIRepository, name: mesh}}\n"
+        )
+    };
+    let found = |name: &str| told(&scanned(&[("flux/mesh.yaml", &oci(name))]));
+    assert_eq!(found("linkerd-control-plane"), ["flux/mesh.yaml:6 2026.8.2 NotFollowed"]);
+    assert_eq!(found("podinfo"), [""; 0], "it may be a release of anything");
+}
+
+#[test]
+fn an_image_that_is_laid_over_a_chart_goes_with_it() {
+    let over = "  postRenderers:\n  - kustomize:\n      patches:\n      - patch: |\n          kind: Deployment\n          apiVersion: apps/v1\n          \
+                metadata: {name: linkerd-identity}\n          spec: {template: {spec: {containers: [\n            \
+                {name: linkerd-proxy, image: 'cr.l5d.io/linkerd/proxy:edge-26.8.2'}]}}}\n";
+    let of = |chart: &str, more: &str| helm_release(chart, CHART, more);
+    let scene = scene(&[of("linkerd-crds", ""), of("linkerd-control-plane", over)]);
+    scene.feed.publish(release("edge-26.8.3", "2026-08-15T09:00:00Z"));
+    let body = body(&scene);
+    assert!(!body.contains("manual-injection"), "{body}");
+    assert_eq!(
+        lines(&scene, "mesh/all.yaml"),
+        ["{name: linkerd-proxy, image: 'cr.l5d.io/linkerd/proxy:edge-26.8.3'}]}}}"]
+    );
+}
+
+#[test]
+fn values_whose_chart_is_said_elsewhere_stay_and_the_pull_request_warns() {
+    let cluster = CLUSTER.replace(
+        "    substitute:\n",
+        "    substituteFrom: [{kind: ConfigMap, name: cluster}]\n    substitute:\n",
+    );
+    let values = |value: &str| format!("  values:\n    proxy: {{image: {{version: {value}}}}}\n");
+    let mesh = [
+        SOURCE.to_owned(),
+        helm_release("linkerd-crds", CHART, ""),
+        helm_release("linkerd-control-plane", CHART, ""),
+        helm_release(
+            "linkerd-viz",
+            "${viz_chart}",
+            &values("edge-26.8.2")
+                .replace("proxy: {image: {version: edge-26.8.2}}", "linkerdVersion: edge-26.8.2"),
+        ),
+    ];
+    let scene = Scene::new(&[("clusters/prod.yaml", &cluster), ("mesh/all.yaml", &mesh.join("---\n"))]);
+    scene.feed.publish(release("edge-26.8.3", "2026-08-15T09:00:00Z"));
+    let body = body(&scene);
+    assert!(body.contains("the version of its chart is not in this repository"), "{body}");
+    assert_eq!(scene.repo.read("main", "mesh/all.yaml"), scene.repo.read(PLATFORM, "mesh/all.yaml"));
+}

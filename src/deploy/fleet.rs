@@ -47,6 +47,16 @@ pub fn releases(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<Cha
     customized(files, path, document).into_iter().map(|(release, _)| release).collect()
 }
 
+/// Reads what a bundle says for targets that it is not deployed to (`doNotDeploy`).
+pub fn idle(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<ChartRelease> {
+    let all = targets(files, path, document, is_idle);
+    all.into_iter().map(|(release, _)| release).collect()
+}
+
+fn is_idle(target: &Value) -> bool {
+    target.text(&["doNotDeploy"]).is_some_and(|text| text == "true")
+}
+
 /// Reads a bundle for the clusters that get a version of their own, and for all others together.
 pub fn bundles(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<Bundle> {
     let labels: Labels = document.get("labels").into_iter().flat_map(labels_of).collect();
@@ -79,13 +89,29 @@ fn customized<'d>(
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let namespace = namespace(document);
     let whole = release(files, path, helm, namespace, String::new());
-    let mut found: Vec<_> = whole.map(|whole| (whole, None)).into_iter().collect();
+    let own = targets(files, path, document, |target| !is_idle(target));
+    whole
+        .map(|whole| (whole, None))
+        .into_iter()
+        .chain(own.into_iter().map(|(own, of)| (own, Some(of))))
+        .collect()
+}
+
+/// Returns the chart of a bundle for each of some targets that says anything of its own of it.
+fn targets<'d>(
+    files: &dyn Files,
+    path: &RepoPath,
+    document: &'d Value,
+    is_wanted: impl Fn(&Value) -> bool,
+) -> Vec<(ChartRelease, &'d Value)> {
+    let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
+    let mut found = Vec::new();
     for (n, target) in document.list_at("targetCustomizations").iter().enumerate() {
-        let Some(own) = target.get("helm") else { continue };
+        let Some(own) = target.get("helm").filter(|_| is_wanted(target)) else { continue };
         let both = merged(helm, own);
         let part = format!("targetCustomizations[{n}]");
-        let own = release(files, path, &both, target.scalar(&["namespace"]).or(namespace), part);
-        found.extend(own.map(|own| (own, Some(target))));
+        let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
+        found.extend(release(files, path, &both, namespace, part).map(|own| (own, target)));
     }
     found
 }

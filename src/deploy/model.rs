@@ -420,8 +420,8 @@ impl<R: Default + Send> Builder<'_, R> {
         }
         (self.take)(facts, Fact::Guards(&build.guards));
         (self.take)(facts, Fact::Notes(&build.notes));
-        self.said(&build.strays, &build.images, outer, &mut gathered.facts);
-        self.said(&build.idle, &[], outer, &mut gathered.said);
+        self.said((&build.strays, &build.images, &build.charts), outer, &mut gathered.facts);
+        self.said((&build.idle, &[], &[]), outer, &mut gathered.said);
         kept.objects = Vec::new();
         gathered.kept.push(kept);
         build.charts.iter().for_each(|release| self.chart(release, outer, gathered));
@@ -478,7 +478,7 @@ impl<R: Default + Send> Builder<'_, R> {
             None => said.parts.extend(is_release.then(|| object.clone())),
         }
         let Build { strays, images, .. } = flux::post_rendered(object, self.files);
-        self.said(&strays, &images, cluster, said);
+        self.said((&strays, &images, release.as_slice()), cluster, said);
         release
     }
 

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
-use super::value::{Scalar, Value};
+use super::{
+    schema::Schema,
+    value::{Scalar, Value},
+};
 use crate::repo::RepoPath;
 
 /// Lists nest no deeper than this in any cluster.
@@ -70,6 +73,16 @@ impl Object {
     /// Returns `metadata.namespace`, where it is not empty.
     pub fn namespace(&self) -> Option<&Scalar> {
         self.value.scalar(&["metadata", "namespace"]).filter(|s| !s.text().is_empty())
+    }
+
+    /// Puts an object without a namespace into one, where its kind has one, as far as that is known.
+    pub fn settle(&mut self, namespace: &Scalar) {
+        if self.namespace().is_some() || Schema::is_cluster_scoped(&self.api_version(), &self.kind()) {
+            return;
+        }
+        if let Some(metadata) = self.value.entry_mut("metadata") {
+            metadata.insert("namespace", Value::Scalar(namespace.clone()));
+        }
     }
 
     /// Returns an annotation.

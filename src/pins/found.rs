@@ -159,7 +159,8 @@ impl Found {
             .or_else(|| self.stays(place, node, spec, &text))
             .or((!located.editable).then_some(Reason::Uneditable));
         let value = match spec.kind {
-            PinKind::Image => node.as_str(),
+            // Of what stays people look for the image.
+            PinKind::Image if spec.stays.is_some() => node.as_str(),
             _ => node.as_str().and_then(|v| v.get(text.span.clone())),
         };
         self.note_aliases(place, node, &located.site);

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{
-    Form, Pin, PinKind, Reason, Site, Stage,
+    Form, Pin, PinKind, Reason, Site, SkipReason, Skipped, Stage,
     found::is_workflow,
     hold,
     version_text::{Token, tokens},
@@ -19,6 +19,8 @@ use crate::{
 /// What starts a comment in one language or another.
 const SIGNS: [&str; 6] = ["#", "//", "<!--", "/*", ";", "--"];
 
+/// Comments that are told of one file.
+const MISREAD: usize = 20;
 /// Comments that end before their line does.
 const CLOSED: [(&str, &str); 2] = [("<!--", "-->"), ("/*", "*/")];
 
@@ -69,6 +71,52 @@ pub(super) fn pins(file: &TextFile<'_>) -> Vec<Pin> {
         start += line.len();
     }
     found
+}
+
+/// Names the comments of a text that are meant for uplinker and do nothing: a word that is none, a marker without a release of
+/// its form, a hold that is not the first of its comment.
+pub(super) fn misread(file: &TextFile<'_>) -> Option<Skipped> {
+    let lines: Vec<&str> = file.text.lines().collect();
+    let mut told = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("uplinker:")) {
+        let below = lines.get(at + 1).copied().unwrap_or_default();
+        let texts = words(line).filter_map(|(before, word)| fault(line, below, before, word));
+        told.extend(texts.map(|text| format!("line {}: {text}", at + 1)));
+    }
+    told.truncate(MISREAD);
+    let (path, reason, versions) = (file.path.clone(), SkipReason::Marker, Vec::new());
+    (!told.is_empty()).then(|| Skipped { path, reason, detail: Some(told.join("; ")), versions })
+}
+
+/// Returns what stands before each marker of a line, and its word.
+fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    line.match_indices("uplinker:").filter_map(|(at, mark)| {
+        let rest = line.get(at + mark.len()..)?.trim_start_matches(' ');
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).unwrap_or(rest.len());
+        Some((line.get(..at)?, rest.get(..end)?))
+    })
+}
+
+/// Says what is wrong with a marker.
+fn fault(line: &str, below: &str, before: &str, word: &str) -> Option<String> {
+    let (form, like) = match word {
+        "hold" => (None, ""),
+        "edge" => (Some(Form::Edge), "edge-26.8.3"),
+        "chart" => (Some(Form::Chart), "2026.8.3"),
+        _ if comment_sign(before).is_none() => return None,
+        _ => return Some(format!("`uplinker: {word}` is none of `hold`, `edge` and `chart`")),
+    };
+    if comment_sign(before).is_none() {
+        let is_comment = before.split_whitespace().any(|part| SIGNS.contains(&part));
+        return is_comment
+            .then(|| format!("`uplinker: {word}` is not the first of its comment, so it does nothing"));
+    }
+    let has = |text: &str, form| tokens(text).iter().any(|token| token.form == form);
+    let code = if lone_marker(line).is_some() { below } else { before };
+    let form = form.filter(|form| !has(code, *form))?;
+    let other = if form == Form::Edge { Form::Chart } else { Form::Edge };
+    // What explains a marker names no release.
+    has(code, other).then(|| format!("`uplinker: {word}` is for a text as `{like}`, and there is none"))
 }
 
 /// Makes a pin of a release name in a text that is not walked as YAML.
@@ -208,6 +256,35 @@ mod tests {
             "v: x # edge-26.8.2 # uplinker-edge",
         ] {
             assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comment_that_does_nothing_is_told() {
+        let told = |text: &str| {
+            let path = RepoPath::new("a.yaml").unwrap();
+            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            misread(&file).and_then(|skipped| skipped.detail).unwrap_or_default()
+        };
+        assert_eq!(
+            told("a: 1\nv: 2026.8.2 # uplinker: hodl\n"),
+            "line 2: `uplinker: hodl` is none of `hold`, `edge` and `chart`"
+        );
+        let first = "line 1: `uplinker: hold` is not the first of its comment, so it does nothing";
+        assert_eq!(told("v: 2026.8.2 # we wait; uplinker: hold\n"), first);
+        let edge = "line 1: `uplinker: edge` is for a text as `edge-26.8.3`, and there is none";
+        assert_eq!(told("v: 2026.8.2 # uplinker: edge\n"), edge);
+        assert_eq!(told("# uplinker: edge\nv: 2026.8.2\n"), edge);
+        for text in [
+            "v: 2026.8.2 # uplinker: hold until Q3\n",
+            "v: 2026.8.2 # was 1 # uplinker: hold\n",
+            "v: edge-26.8.2 # uplinker: edge\n# uplinker: chart\nw: 2026.8.2\n",
+            "# uplinker: edge moves a line\n",
+            "uplinker:\n  hold: true\n",
+            "a: uplinker: hold\n",
+            "image: ghcr.io/acme/uplinker:v1 # pinned\n",
+        ] {
+            assert_eq!(told(text), "", "{text}");
         }
     }
 

@@ -309,6 +309,8 @@ pub enum SkipReason {
     Terraform,
     /// A script or template in another language.
     UnknownShape,
+    /// A comment that is meant for uplinker and says nothing that it knows.
+    Marker,
 }
 
 /// What the checks need to know of the repository beside its pins.

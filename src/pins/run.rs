@@ -47,6 +47,8 @@ const ODD_NAME: &str = "(a name that is no path)";
 struct FileResult {
     found: Found,
     skipped: Vec<Skipped>,
+    /// Files with comments that do nothing.
+    misread: Vec<Skipped>,
     generators: Vec<Generator>,
     /// Files that a chart marked and that may be something by themselves.
     lone: Vec<(RepoPath, Lone)>,
@@ -66,6 +68,7 @@ impl FileResult {
     fn append(&mut self, other: Self) {
         self.found.append(other.found);
         self.skipped.extend(other.skipped);
+        self.misread.extend(other.misread);
         self.generators.extend(other.generators);
         self.lone.extend(other.lone);
         self.terraform.extend(other.terraform);
@@ -108,7 +111,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let mut all = FileResult::default();
     results.into_iter().for_each(|result| all.append(result));
     let FileResult { mut found, mut skipped, generators, lone, mut terraform, mut helmfiles, .. } = all;
-    let FileResult { mut written, mut claims, .. } = all;
+    let FileResult { mut written, mut claims, misread, .. } = all;
     terraform.sort();
     helmfiles.sort();
     written.sort();
@@ -144,7 +147,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     leave_lone(lone, &mut found);
     deployed::report_rest(&context, &named, &foreign, &mut skipped, &mut found);
     skipped.extend(partly);
-    inventory.skipped.extend(skipped);
+    inventory.skipped.extend(skipped.into_iter().chain(misread));
     inventory.facts.generators = generators;
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
     uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
@@ -293,6 +296,7 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
             result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
         }
     }
+    result.misread.extend(marker::misread(&text));
     take_markers(markers, &mut result.found);
 }
 
@@ -358,6 +362,8 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
         }
         Class::Manifest => {}
     }
+    // Text for people may explain markers.
+    result.misread.extend((class != Class::Prose).then(|| marker::misread(&file)).flatten());
     take_markers(markers, &mut result.found);
 }
 

@@ -23,6 +23,12 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut findings: Vec<Finding> = Vec::new();
     let mut rest: BTreeMap<SkipReason, Vec<&Skipped>> = BTreeMap::new();
     for skipped in &mine {
+        if skipped.reason == SkipReason::Marker {
+            let detail = skipped.detail.as_deref().unwrap_or_default();
+            findings
+                .push(Finding::warn(ID, format!("a comment does nothing: {detail}")).at(&skipped.path, None));
+            continue;
+        }
         let old = skipped.versions.iter().find(|v| input.plan.from.contains(v));
         match (old, weight(skipped.reason)) {
             (Some(old), severity @ (Severity::Block | Severity::Warn)) => {
@@ -46,7 +52,7 @@ fn weight(reason: SkipReason) -> Severity {
         | SkipReason::Terraform
         | SkipReason::Encrypted => Severity::Block,
         // These can be read; moving them is not there yet, and people who use them know how to.
-        SkipReason::UnknownShape => Severity::Warn,
+        SkipReason::UnknownShape | SkipReason::Marker => Severity::Warn,
         SkipReason::Symlink | SkipReason::Submodule | SkipReason::OddName => Severity::Info,
     }
 }
@@ -114,6 +120,7 @@ fn words(reason: SkipReason) -> &'static str {
         SkipReason::Helmfile => "a helmfile that cannot be read whole",
         SkipReason::Terraform => "no valid HCL",
         SkipReason::UnknownShape => "a shape that is not known",
+        SkipReason::Marker => "a comment that does nothing",
     }
 }
 

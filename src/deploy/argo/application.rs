@@ -58,6 +58,10 @@ pub fn application(object: &Object, _: &Cluster<'_>, files: &dyn Files) -> Build
             source.take(&mut deployed);
         }
     }
+    let namespace = spec.scalar(&["destination", "namespace"]);
+    if let Some(namespace) = namespace.filter(|name| name.known().is_some_and(|name| !name.is_empty())) {
+        deployed.objects.iter_mut().for_each(|object| object.settle(namespace));
+    }
     deployed
 }
 
@@ -89,8 +93,9 @@ pub fn without_folders(object: &Object) -> Option<Object> {
 impl Source<'_> {
     fn take(&self, deployed: &mut Build) {
         let text = |key: &str| self.value.text(&[key]).filter(|t| !t.is_empty());
-        if self.value.get("plugin").is_some() {
+        if let Some(plugin) = self.value.get("plugin") {
             self.note(&mut deployed.notes, About::Unfollowed("plugin"));
+            deployed.unmade.push(plugin.clone());
         }
         let is_registry = text("repoURL").is_some_and(|url| url.starts_with("oci://"));
         let has_folder = text("path").is_some_and(|p| p != ".");

@@ -43,8 +43,10 @@ pub enum Fact<'f> {
     Umbrella(&'f ChartRelease, &'f [ChartRelease]),
     /// An object, with those that it may refer to.
     Object(&'f Object, &'f Cluster<'f>),
-    /// Entries of `images`.
-    Images(&'f [Value]),
+    /// What is said of an object that is not in the tree, and the charts that may have made it.
+    Part(&'f Object, &'f Cluster<'f>, &'f [ChartRelease]),
+    /// Entries of `images`, and the charts that they are laid over.
+    Images(&'f [Value], &'f [ChartRelease]),
     /// What must move with what it is compared with.
     Guards(&'f [Guard]),
     /// A file, as it stands there: its documents are at hand.

@@ -10,7 +10,7 @@ use crate::{
     deploy::{
         argo,
         build::Build,
-        chart::merged,
+        chart::{ChartRelease, merged},
         cluster::{Cluster, Reference},
         flux,
         kinds::Deployer,
@@ -124,16 +124,15 @@ impl<R: Default + Send> Builder<'_, R> {
                 let (object, after) = (Some(root), After::Wave(argo::sync_wave(&object)));
                 (self.take)(facts, Fact::Release(Asked { release, deployer, object, after, cluster }));
             }
-            self.said(&strays, &images, cluster, said);
-            self.said(&idle, &[], cluster, said);
+            self.said((&strays, &images, &charts), cluster, said);
+            self.said((&idle, &[], &[]), cluster, said);
         }
     }
 
-    /// Hands over what is said of objects that are not known here.
+    /// Hands over what is said of objects that are not known here, of some charts among others.
     pub(super) fn said(
         &self,
-        strays: &[Object],
-        images: &[Value],
+        (strays, images, charts): (&[Object], &[Value], &[ChartRelease]),
         cluster: &Cluster<'_>,
         said: &mut Said<R>,
     ) {
@@ -143,10 +142,10 @@ impl<R: Default + Send> Builder<'_, R> {
                 "Application" => self.written(stray, cluster, said),
                 _ => {}
             }
-            (self.take)(&mut said.facts, Fact::Object(stray, cluster));
+            (self.take)(&mut said.facts, Fact::Part(stray, cluster, charts));
         }
         if !images.is_empty() {
-            (self.take)(&mut said.facts, Fact::Images(images));
+            (self.take)(&mut said.facts, Fact::Images(images, charts));
         }
     }
 }

@@ -5,11 +5,13 @@
 
 use super::claim::Claims;
 use crate::{
-    deploy::{Object, Scalar, Value},
+    deploy::{ChartRelease, Object, Scalar, Value},
     pins::{
         PinKind, Reason,
-        found::Spec,
+        context::Context,
+        found::{self, Spec, Under},
         image::{self, Around, Reference},
+        origin::Ours,
         version_text::Expects,
     },
 };
@@ -18,7 +20,7 @@ use crate::{
 const DEPTH: usize = 64;
 
 /// Takes the entries for images of Linkerd.
-pub(super) fn take_images(entries: &[Value], claims: &mut Claims) {
+pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims) {
     for value in entries {
         let name = value.text(&["name"]).unwrap_or_default();
         let new = value.text(&["newName"]);
@@ -33,7 +35,8 @@ pub(super) fn take_images(entries: &[Value], claims: &mut Claims) {
         let spec = Spec::platform(PinKind::KustomizeImage, Expects::Edge)
             .staying(image.stays)
             .staying(fork.then_some(Reason::Channel))
-            .staying(digest.map(|_| Reason::Digest));
+            .staying(digest.map(|_| Reason::Digest))
+            .under(&under(over));
         for scalar in value.scalar(&["newTag"]).into_iter().chain(digest) {
             claims.take(scalar, &spec);
         }
@@ -45,8 +48,34 @@ pub(super) fn is_image(key: &str, text: &str) -> bool {
     key == "image" && text.contains("linkerd") && image::pinned(text).is_some()
 }
 
-/// Takes the images in the containers of an object.
-pub(super) fn take_containers(object: &Object, claims: &mut Claims) {
+/// A chart of Linkerd's that something is laid over.
+pub(super) struct Over {
+    ours: Ours,
+    under: Vec<Under>,
+}
+
+/// Finds the charts of Linkerd's whose objects something may be meant for: beside other charts, an object of that name.
+pub(super) fn over<'o>(
+    context: &Context<'_>,
+    charts: &[ChartRelease],
+    object: impl Into<Option<&'o Object>>,
+) -> Vec<Over> {
+    let ours = |release: &ChartRelease| {
+        let ours = Ours::of(release, &context.options.mirrors)?;
+        Some(Over { ours, under: found::under(release.version.as_ref(), release.is_supposed) })
+    };
+    let all: Vec<Over> = charts.iter().filter_map(ours).collect();
+    let is_named = |object: &Object| object.name().is_some_and(|name| name.text().contains("linkerd"));
+    let is_ours = all.len() == charts.len() || object.into().is_none_or(is_named);
+    if is_ours { all } else { Vec::new() }
+}
+
+fn under(over: &[Over]) -> Vec<Under> {
+    over.iter().flat_map(|over| over.under.iter().cloned()).collect()
+}
+
+/// Takes the images in the containers of an object, or of what is laid over charts of Linkerd's: these move with the charts.
+pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claims) {
     let text = |scalar: Option<&Scalar>| scalar.map(|text| text.text().into_owned());
     let mut todo = vec![(&object.value, DEPTH)];
     while let Some((value, depth)) = todo.pop() {
@@ -67,6 +96,11 @@ pub(super) fn take_containers(object: &Object, claims: &mut Claims) {
                     annotation: &|key| text(object.annotation(key)),
                     label: &|key| text(object.label(key)),
                 };
+                if let [first, ..] = over {
+                    let spec = first.ours.fill(Spec::platform(PinKind::Image, Expects::Edge).staying(stays));
+                    claims.take(&scalar.cut(part), &spec.under(&under(over)));
+                    continue;
+                }
                 let name = Reference::parse(&whole).map(|image| image.name).unwrap_or_default();
                 let stays = stays.unwrap_or_else(|| image::origin(&around, name));
                 claims.take(&scalar.cut(part), &image::spec(stays));

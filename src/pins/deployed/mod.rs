@@ -66,6 +66,11 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
             take_release(context, &release, PinKind::Fleet, claims);
             claims.uses.take(context, &release);
         }
+        let mut idle = Claims::default();
+        for release in fleet::idle(context.files, path, document) {
+            take_release(context, &release, PinKind::Fleet, &mut idle);
+        }
+        claims.append_without_effect(idle);
         for made in fleet::namespaces(document) {
             let Some(version) = made.annotations.scalar(&[PROXY_VERSION]) else { continue };
             let name = made.name.map(Scalar::text);

@@ -17,6 +17,7 @@ use crate::{
         chart::Repository,
         model::{After, Asked},
     },
+    linkerd,
     pins::{
         Deployment, PinKind, Reason,
         context::Context,
@@ -160,6 +161,10 @@ fn take_handed(release: &ChartRelease, claims: &mut Claims) {
     }
 }
 
+fn is_called_as_ours(release: &ChartRelease) -> bool {
+    release.release.known().is_some_and(|name| linkerd::is_chart(&name))
+}
+
 fn version(
     context: &Context<'_>,
     release: &ChartRelease,
@@ -194,6 +199,8 @@ fn version(
         (Some(ours), Some(version)) => claims.take(version, &spec(ours)),
         (Some(_), None) if unpacked || release.is_part => {}
         (Some(ours), None) => claims.take_floating(&release.chart, &spec(ours)),
+        // Linkerd's charts may be kept under other names; its releases are called as its charts are.
+        (None, Some(version)) if is_called_as_ours(release) => claims.take_not_followed(version),
         (None, Some(version)) if !release.is_part => claims.take_foreign(version),
         (None, _) => {}
     }

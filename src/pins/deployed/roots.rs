@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::{
     charts,
     claim::Claims,
-    images::{is_image, take_containers, take_images},
+    images::{is_image, over, take_containers, take_images},
     objects::take_object,
     release::take_asked,
     values_files::take_values_file,
@@ -87,9 +87,13 @@ pub(in crate::pins) fn roots(
         Fact::Umbrella(release, of) => claims.uses.umbrella(context, release, of),
         Fact::Object(object, cluster) => {
             take_object(object, cluster, context.options, claims);
-            take_containers(object, claims);
+            take_containers(object, &[], claims);
         }
-        Fact::Images(images) => take_images(images, claims),
+        Fact::Part(object, cluster, charts) => {
+            take_object(object, cluster, context.options, claims);
+            take_containers(object, &over(context, charts, object), claims);
+        }
+        Fact::Images(images, charts) => take_images(images, &over(context, charts, None), claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::File(path) => take_values_file(context, path, claims),
         Fact::Rendered(rendered) => claims.charts.take(rendered),

@@ -211,3 +211,29 @@ fn a_kustomization_is_built_with_the_applications_options() {
     assert_eq!(value.text(&["metadata", "labels", "version"]).unwrap(), "2026.8.2");
     assert_eq!(found.objects[0].by.as_ref().unwrap().as_str(), "app.yaml");
 }
+
+#[test]
+fn what_a_plugin_is_told_is_handed_on() {
+    let found = deployed(
+        "  source:\n    repoURL: https://git.example.com/a.git\n    path: .\n    plugin:\n      env: [{name: V, value: 2026.8.2}]\n      \
+         parameters: [{name: p, map: {v: edge-26.8.2}}]\n",
+        &[],
+    );
+    let texts = found.unmade.iter().flat_map(Value::scalars).map(|s| s.text().into_owned());
+    let told: std::collections::BTreeSet<String> = texts.collect();
+    assert_eq!(told.into_iter().collect::<Vec<_>>(), ["2026.8.2", "V", "edge-26.8.2", "p"]);
+}
+
+#[test]
+fn objects_are_in_the_namespace_that_the_application_gives_them() {
+    let all = "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: a}\n---\nkind: Deployment\napiVersion: apps/v1\n\
+               metadata: {name: b, namespace: own}\n---\nkind: Namespace\napiVersion: v1\nmetadata: {name: c}\n";
+    let found =
+        deployed("  source: {repoURL: 'https://git.example.com/a.git', path: d}\n", &[("d/all.yaml", all)]);
+    let namespaces: Vec<_> = found
+        .objects
+        .iter()
+        .map(|o| o.namespace().map(|n| n.text().into_owned()).unwrap_or_default())
+        .collect();
+    assert_eq!(namespaces, ["linkerd", "own", ""]);
+}
