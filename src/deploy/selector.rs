@@ -2,8 +2,11 @@
 
 use super::{
     object::{Labels, labels_of},
-    value::Value,
+    value::{Scalar, Value},
 };
+
+/// Choices between labels of one selector.
+const CHOICES: usize = 64;
 
 /// Returns the labels that whatever fits a selector has.
 pub fn asked(selector: &Value) -> Labels {
@@ -15,6 +18,28 @@ pub fn asked(selector: &Value) -> Labels {
     };
     let listed = selector.list_at("matchExpressions").iter().filter_map(only);
     selector.get("matchLabels").into_iter().flat_map(labels_of).chain(listed).collect()
+}
+
+/// Returns the same for each choice between labels that a selector leaves (`In` with several values), the first of many.
+pub fn choices(selector: &Value) -> Vec<Labels> {
+    let mut all = vec![asked(selector)];
+    for expression in selector.list_at("matchExpressions") {
+        let is_in = expression.text(&["operator"]).is_some_and(|operator| operator == "In");
+        let values: Vec<&Scalar> = expression.list_at("values").iter().filter_map(Value::as_scalar).collect();
+        let (Some(key), true) = (expression.text(&["key"]), is_in && values.len() > 1) else { continue };
+        if values.iter().any(|value| value.unknown_to().is_some()) || all.len() * values.len() > CHOICES {
+            continue;
+        }
+        let with = |labels: &Labels, value: &Scalar| {
+            let own = (key.clone().into_owned(), value.text().into_owned());
+            labels.iter().cloned().chain([own]).collect()
+        };
+        all = all
+            .iter()
+            .flat_map(|labels| values.iter().map(|value| with(labels, value)).collect::<Vec<_>>())
+            .collect();
+    }
+    all
 }
 
 /// Tells whether what `get` gives fits a selector; `None` where the tree does not say it.

@@ -330,10 +330,10 @@ fn groups_by_label_share_a_file_and_move_one_after_the_other() {
     let text = text.replace("2026.8.1", "2026.8.3");
     play.commit("main", "mesh.yaml", &text);
     play.run().exits(0).prints(&[
-        "mesh-prod, platform: edge-26.8.2 → edge-26.8.3: opened",
-        "mesh-staging, platform: up to date at edge-26.8.3",
+        "prod, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "staging, platform: up to date at edge-26.8.3",
     ]);
-    let proposed = play.files("uplinker/mesh-prod/platform");
+    let proposed = play.files("uplinker/prod/platform");
     assert_eq!(String::from_utf8_lossy(&proposed["mesh.yaml"]), text.replace("2026.8.2", "2026.8.3"));
     play.settles(0);
 }

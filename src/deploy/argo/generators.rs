@@ -209,7 +209,8 @@ impl<'a> Reader<'a> {
         }
         if found.is_empty() {
             let one = Element::unknown("the Secret of a cluster that Argo CD knows");
-            found.push(Element { chosen_by: selector::asked(selector), ..one });
+            let each = selector::choices(selector).into_iter();
+            found.extend(each.map(|chosen_by| Element { chosen_by, ..one.clone() }));
         }
         found
     }

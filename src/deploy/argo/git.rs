@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
+use regex::Regex;
 
 use super::{
     ELEMENTS,
@@ -21,6 +22,9 @@ use crate::{
     },
     repo::{Mode, RepoPath},
 };
+
+/// What the part of a path is called by which clusters are told apart, among labels.
+const CHOSEN: &str = "path";
 
 /// Lists the elements of a generator's body.
 pub(super) fn elements(
@@ -77,7 +81,8 @@ fn file_elements(
         .filter_map(|item| item.scalar(&["path"]))
         .map(|path| format!("{}/", path.text().trim_start_matches("./").trim_end_matches('/')))
         .collect();
-    let mut found = Vec::new();
+    let open: Vec<Regex> = body.list_at("files").iter().filter_map(open).collect();
+    let mut found: Vec<Element> = Vec::new();
     for entry in files.below("") {
         let path = entry.path.as_str();
         let regular = matches!(entry.mode, Mode::File | Mode::Executable);
@@ -90,6 +95,7 @@ fn file_elements(
             note(About::Bound(Bound::Elements(ELEMENTS)));
             break;
         }
+        let before = found.len();
         match files.documents(path) {
             Ok(documents) => {
                 // What is no mapping is a list of them; an empty file is one without parameters.
@@ -108,8 +114,32 @@ fn file_elements(
             // Argo CD makes nothing at all then; the other files are looked at all the same.
             Err(error) => note(About::Unread { what: path.to_owned(), why: error.to_string() }),
         }
+        let chosen = open.iter().find_map(|pattern| chosen(pattern, path));
+        for element in found.iter_mut().skip(before) {
+            element.chosen_by.extend(chosen.clone().map(|chosen| (CHOSEN.to_owned(), chosen)));
+        }
     }
     Ok(found)
+}
+
+/// Reads a pattern of files of which the tree does not say a part: what stands for it there tells clusters apart.
+fn open(item: &Value) -> Option<Regex> {
+    let path = item.scalar(&["path"]).filter(|path| path.unknown_to().is_some())?;
+    let mut pattern = String::from("^");
+    for letter in path.text().trim_start_matches("./").chars() {
+        match letter {
+            '*' => pattern.push_str(".*"),
+            '?' => pattern.push('.'),
+            letter if UNKNOWN.contains(letter) => pattern.push_str("([^/]+)"),
+            letter => pattern.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    Regex::new(&(pattern + "$")).ok()
+}
+
+fn chosen(pattern: &Regex, path: &str) -> Option<String> {
+    let found = pattern.captures(path)?;
+    Some(found.iter().skip(1).flatten().map(|part| part.as_str()).collect::<Vec<_>>().join("-"))
 }
 
 fn of_file(content: &Value, path: &RepoPath, go: bool, prefix: &str) -> Element {

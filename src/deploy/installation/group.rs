@@ -57,7 +57,7 @@ pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
         let folder = home(lots.iter().flat_map(|lot| &lot.files).map(|f| f.folder()));
         if !lots.iter().any(|lot| has_plane(lot, marks)) {
             // Whose control plane comes in another way suits that which it lies beside.
-            if matches!(away, Away::Run { .. }) {
+            if matches!(away, Away::Run { .. } | Away::Any(_)) {
                 folders.entry(place(folder)).or_default().others.extend(lots.into_iter().cloned());
             }
             continue;

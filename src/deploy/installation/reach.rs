@@ -115,7 +115,11 @@ pub(super) fn lots(
         let marks = reach.exact.iter().chain(near).copied().collect();
         lots.push(Lot { marks, ..lot });
     }
-    let read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
+    let mut read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
+    for lot in remote(files, &places, &loose, &read) {
+        read.extend(&lot.marks);
+        lots.push(lot);
+    }
     let mut units: BTreeMap<&str, Lot> = BTreeMap::new();
     for (n, mark) in marks.iter().enumerate().filter(|(n, _)| !read.contains(n)) {
         let lot = units.entry(&mark.unit).or_default();
@@ -125,6 +129,25 @@ pub(super) fn lots(
     lots.extend(units.into_values());
     lots.retain(|lot| !lot.marks.is_empty());
     Some(lots)
+}
+
+/// Finds what releases bring to other clusters that no root applies: they say themselves where they go.
+fn remote(files: &dyn Files, places: &Places<'_>, loose: &[Object], read: &BTreeSet<usize>) -> Vec<Lot> {
+    let outer = Cluster::new(loose);
+    let releases = loose.iter().filter(|object| object.value.path(&["spec", "kubeConfig"]).is_some());
+    let mut found = Vec::new();
+    for object in releases {
+        let kept = vec![(object.clone(), Way::default())];
+        let (reaches, builds) = (BTreeMap::new(), 0);
+        let mut walk = Walk { files, places, builds, reaches, kept, fills: false };
+        walk.releases(&outer);
+        for (away, reach) in walk.reaches.into_iter().filter(|(away, _)| away.is_some()) {
+            let marks = reach.exact.difference(read).copied().collect();
+            let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
+            found.push(Lot { away, files, folder, marks, plane: reach.plane, labels: reach.labels });
+        }
+    }
+    found
 }
 
 /// Walks twice where objects of the cluster fill in texts of others: they are known after the first walk.

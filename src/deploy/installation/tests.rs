@@ -290,12 +290,69 @@ fn clusters_that_argo_cd_chooses_by_different_labels_are_told_apart_and_have_the
                '{{server}}'}\n      source: {repoURL: https://helm.linkerd.io/edge, chart: linkerd-control-plane, targetRevision: \
                '{{values.version}}'}\n";
     let tree = [("argo/mesh.yaml", set)];
-    assert_eq!(labels(&tree), ["mesh-prod: env=prod part=mesh", "mesh-staging: env=staging part=mesh"]);
+    assert_eq!(labels(&tree), ["prod: env=prod part=mesh", "staging: env=staging part=mesh"]);
     let of: Vec<Vec<String>> = found(&tree).into_iter().map(|(_, names)| names).collect();
-    assert_eq!(of, [["mesh-staging"], ["mesh-prod"]]);
+    assert_eq!(of, [["staging"], ["prod"]]);
     // The same version in both is one place for each.
     let same = set.replace("2026.8.2", "2026.8.3");
     assert_eq!(labels(&[("argo/mesh.yaml", &same)]).len(), 2);
+}
+
+/// An ApplicationSet of a chart, with its generators.
+fn set(chart: &str, generators: &str, version: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a, namespace: argocd}}\nspec:\n  goTemplate: true\n  \
+         generators: [{generators}]\n  template:\n    metadata: {{name: 'a-{{{{.name}}}}'}}\n    spec:\n      destination: {{server: \
+         '{{{{.server}}}}'}}\n      source: {{repoURL: https://helm.linkerd.io/edge, chart: {chart}, targetRevision: {version}}}\n"
+    )
+}
+
+#[test]
+fn sets_that_choose_the_same_clusters_are_of_one_installation_and_one_for_any_suits_all() {
+    let of = |env: &str| format!("clusters: {{selector: {{matchLabels: {{env: {env}}}}}}}");
+    let both =
+        "clusters: {selector: {matchExpressions: [{key: env, operator: In, values: [prod, staging]}]}}";
+    let (prod, staging) = (set(PLANE, &of("prod"), "2026.8.2"), set(PLANE, &of("staging"), "2026.8.3"));
+    let (crds, viz) = (set("linkerd-crds", both, "2026.8.3"), set("linkerd-viz", "clusters: {}", "2026.8.2"));
+    let tree = [
+        ("argo/crds.yaml", crds.as_str()),
+        ("argo/prod.yaml", &prod),
+        ("argo/staging.yaml", &staging),
+        ("argo/viz.yaml", &viz),
+    ];
+    let expected = [
+        "argo/crds.yaml: prod staging",
+        "argo/prod.yaml: prod",
+        "argo/staging.yaml: staging",
+        "argo/viz.yaml: prod staging",
+    ];
+    assert_eq!(by_file(&tree), expected);
+}
+
+#[test]
+fn files_that_a_label_of_the_cluster_chooses_tell_clusters_apart() {
+    let generators = "matrix: {generators: [clusters: {}, git: {repoURL: 'https://git.example.com/a.git', revision: main, \
+                      files: [{path: 'envs/{{.metadata.labels.env}}/*.yaml'}]}]}";
+    let mesh = set(PLANE, generators, "'{{.version}}'");
+    let tree = [
+        ("argo/mesh.yaml", mesh.as_str()),
+        ("envs/prod/mesh.yaml", "of: linkerd-control-plane\nversion: 2026.8.2\n"),
+        ("envs/staging/mesh.yaml", "of: linkerd-control-plane\nversion: 2026.8.3\n"),
+    ];
+    assert_eq!(by_file(&tree), ["envs/prod/mesh.yaml: prod", "envs/staging/mesh.yaml: staging"]);
+}
+
+#[test]
+fn a_release_that_nobody_here_applies_says_itself_where_it_goes() {
+    let to = |cluster: &str| {
+        release(PLANE)
+            .replace("spec:\n", &format!("spec:\n  kubeConfig: {{secretRef: {{name: {cluster}}}}}\n"))
+    };
+    let (east, west) = (to("east"), to("west"));
+    let tree = [("hub/e.yaml", east.as_str()), ("hub/w.yaml", &west)];
+    assert_eq!(by_file(&tree), ["hub/e.yaml: east", "hub/w.yaml: west"]);
+    let in_one = format!("{east}---\n{}", west.replace("name: linkerd-control-plane,", "name: other,"));
+    assert_eq!(labels(&[("hub/all.yaml", &in_one)]).len(), 2);
 }
 
 #[test]

@@ -58,8 +58,10 @@ pub(in crate::deploy) struct Made {
 /// A cluster that the root itself is not in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::deploy) enum Away {
-    /// The destination that the tree names.
+    /// The destination that the tree names, or the labels by which it is chosen.
     Named(String),
+    /// Any that is known to Argo CD alone, by the file of the object that asks for them.
+    Any(String),
     /// One of those that a tool is run for in a folder.
     Run {
         /// The folder.
@@ -78,7 +80,7 @@ impl Away {
     /// Returns what it is called.
     pub fn name(&self) -> &str {
         match self {
-            Self::Named(name) => name,
+            Self::Named(name) | Self::Any(name) => name,
             Self::Run { cluster, .. } => cluster,
         }
     }
@@ -150,7 +152,7 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
     let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
         object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
     });
-    let away = remote.or_else(|| destination(object)).map(Away::Named);
+    let away = remote.map(Away::Named).or_else(|| destination(object));
     Some(match kinds::of(object)?.makes {
         Makes::Roots(build) | Makes::Objects { build, .. } => of_build(build(object, cluster, files), away),
         Makes::Chart(read) => {
@@ -166,17 +168,20 @@ fn of_build(build: Build, away: Option<Away>) -> Made {
 }
 
 /// Names the destination of an Application; the cluster of Argo CD itself has no name here. What the tree does not name
-/// is known by the object that asks for it, and the labels by which it chooses.
-fn destination(application: &Object) -> Option<String> {
+/// is known by the labels by which it is chosen, or by the object that asks for it.
+fn destination(application: &Object) -> Option<Away> {
     let of = |key: &str| application.value.scalar(&["spec", "destination", key]);
     let said = of("name").or(of("server")).filter(|s| !s.text().is_empty())?;
     if said.unknown_to().is_some() {
         let stem = application.file.name().split('.').next().unwrap_or_default();
-        let chosen_by = application.chosen_by.iter().map(|(_, value)| value.as_str());
-        return Some([stem].into_iter().chain(chosen_by).collect::<Vec<_>>().join("-"));
+        let chosen_by: Vec<&str> = application.chosen_by.iter().map(|(_, value)| value.as_str()).collect();
+        return Some(match chosen_by.as_slice() {
+            [] => Away::Any(stem.to_owned()),
+            values => Away::Named(values.join("-")),
+        });
     }
     let text = said.text();
-    (!OWN.contains(&text.trim_end_matches('/'))).then(|| text.into_owned())
+    (!OWN.contains(&text.trim_end_matches('/'))).then(|| Away::Named(text.into_owned()))
 }
 
 /// Finds the roots in files, in the order of the files; `None` where there are too many to look at.
