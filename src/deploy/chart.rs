@@ -3,6 +3,8 @@
 //! In: what HelmReleases, Applications, k3s HelmCharts and others say of a chart. Out: one type for all of them, whose
 //! scalars know where they were written, and the one mapping that Helm is given.
 
+use std::collections::HashSet;
+
 use super::{
     files::Files,
     note::Note,
@@ -34,7 +36,8 @@ pub struct ChartRelease {
     pub beside: Vec<Scalar>,
     /// Whether the object is a part of one that is not known here: its name stands for the chart's.
     pub is_part: bool,
-    /// Whether nobody in the tree applies who asks for it: who does may know variables.
+    /// Whether its version is known elsewhere only if somebody sets what the tree leaves open: one who applies it, a variable
+    /// with a default.
     pub is_supposed: bool,
     /// The name of the Helm release.
     pub release: Scalar,
@@ -128,6 +131,21 @@ pub struct Values {
     pub value: Value,
     /// The single values that Helm refuses, each with its name.
     pub refused: Vec<(Scalar, SetError)>,
+}
+
+/// Notes of releases that come of one by what the tree does not decide: where the version is known in one way, that of
+/// another way is supposed.
+pub fn suppose(releases: &mut [ChartRelease]) {
+    let key = |release: &ChartRelease| {
+        let [chart, name] = [&release.chart, &release.release].map(|text| text.text().into_owned());
+        (release.file.clone(), chart, name)
+    };
+    let is_known =
+        |release: &&ChartRelease| release.version.as_ref().is_some_and(|v| v.unknown_to().is_none());
+    let known: HashSet<_> = releases.iter().filter(is_known).map(key).collect();
+    for release in releases.iter_mut().filter(|release| !is_known(&&**release)) {
+        release.is_supposed |= release.version.is_some() && known.contains(&key(release));
+    }
 }
 
 // === impl ChartRelease ===

@@ -65,7 +65,7 @@ pub(super) fn class(path: &RepoPath) -> Class {
     }
     match ending {
         "yaml" | "yml" | "json" => Class::Manifest,
-        "tf" | "tfvars" => Class::Terraform,
+        "tf" | "tofu" | "tfvars" => Class::Terraform,
         "hcl" => Class::Foreign(SkipReason::UnknownShape),
         "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
         "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt"

@@ -41,7 +41,7 @@ fn documents(path: &RepoPath, content: &[u8]) -> Option<usize> {
             .ok()
             .map(|_| 1);
     }
-    if [".tf", ".tfvars", ".hcl"].iter().any(|end| name.ends_with(end)) {
+    if [".tf", ".tofu", ".tfvars", ".hcl"].iter().any(|end| name.ends_with(end)) {
         return hcl_edit::parser::parse_body(text).ok().map(|_| 1);
     }
     let is_yaml = [".yaml", ".yml", ".lock"].iter().any(|end| name.ends_with(end)) || name == "kustomization";

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     apply::{Applied, Apply},
-    chart::ChartRelease,
+    chart::{ChartRelease, suppose},
     files::Files,
     go_template::BRANCHES,
     note::{About, Bound, Note},
@@ -137,6 +137,7 @@ fn environment(
             break;
         }
     }
+    suppose(&mut found.charts);
     let run = Run::new(files, spare, 0).reversed();
     found.shadowed = charts(&Loader::new(run, name), path);
     (found, names)

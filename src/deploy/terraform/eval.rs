@@ -5,19 +5,16 @@ use std::sync::Arc;
 use hcl_edit::{
     Span as _,
     expr::{BinaryOperator, Expression, ForExpr, ObjectKey, Traversal, TraversalOperator, UnaryOperator},
-    structure::{Body, Structure},
-    template::{Element, Template},
+    structure::{Block, Body, Structure},
 };
 
 use super::{
     functions::{self, ordered},
+    module::is_meta,
     named,
     scope::{Choice, Scope, boolean, member, open, rooted, truth},
 };
 use crate::deploy::value::{Origin, Part, Scalar, Source, Value};
-
-/// Bytes that one text grows to.
-const BYTES: usize = 1 << 20;
 
 // === impl Scope ===
 
@@ -37,13 +34,32 @@ impl<'s> Scope<'s> {
         Value::Scalar(Scalar::unknown_of(&who, handed.iter().flat_map(Value::scalars)))
     }
 
+    /// Reads a resource with the blocks that are laid over it: their arguments count, and their blocks for all of a name.
+    pub fn resource(&self, block: &Block) -> Value {
+        let mut body = self.body(&block.body);
+        let labels =
+            |block: &Block| block.labels.iter().map(|label| label.as_str().to_owned()).collect::<Vec<_>>();
+        let is_over = |over: &&(Arc<Source>, Block)| {
+            over.1.ident.as_str() == block.ident.as_str() && labels(&over.1) == labels(block)
+        };
+        for (source, over) in self.module.overrides.iter().filter(is_over) {
+            let over = Self { source: source.clone(), ..self.clone() }.body(&over.body);
+            over.entries().for_each(|(key, value)| body.insert(key, value.clone()));
+        }
+        body
+    }
+
     /// Reads a block's body as a value: arguments, and blocks as mappings, those that repeat as lists of them.
     pub fn body(&self, body: &Body) -> Value {
         let mut out = Value::empty();
         for structure in body {
             match structure {
                 Structure::Attribute(attribute) => {
-                    out.insert(attribute.key.as_str(), self.eval(&attribute.value));
+                    let key = attribute.key.as_str();
+                    // What an object is called tells no release from another.
+                    let asks = self.asks && !matches!(key, "name" | "namespace");
+                    let scope = Self { asks, ..self.clone() };
+                    out.insert(key, scope.eval(&attribute.value));
                 }
                 Structure::Block(block) if block.ident.as_str() == "dynamic" => {
                     let name = block.labels.first().map(|l| l.as_str()).unwrap_or_default();
@@ -101,13 +117,7 @@ impl<'s> Scope<'s> {
             Expression::Parenthesis(inner) => self.eval(inner.inner()),
             Expression::Variable(name) => self.read_by(self.bound(name.as_str())?, expression),
             Expression::Conditional(either) => {
-                let taken = match truth(&self.eval(&either.cond_expr)) {
-                    Some(truth) => truth,
-                    None => {
-                        self.budget.undecided.set(true);
-                        self.first
-                    }
-                };
+                let taken = self.decided(truth(&self.eval(&either.cond_expr)));
                 self.eval(if taken { &either.true_expr } else { &either.false_expr })
             }
             Expression::FuncCall(call) => {
@@ -116,10 +126,20 @@ impl<'s> Scope<'s> {
                 let handed = args.clone();
                 match functions::call(self, name, args, call.args.expand_final()) {
                     Some(value) => value,
-                    None => self.unknown_of(expression, &handed),
+                    None => {
+                        let value = self.unknown_of(expression, &handed);
+                        // What it is given is known, and what it makes of that is not.
+                        if !handed.iter().flat_map(Value::scalars).any(|s| s.unknown_to().is_some()) {
+                            self.budget.unfollowed.borrow_mut().extend(open(&value).map(str::to_owned));
+                        }
+                        value
+                    }
                 }
             }
-            Expression::Traversal(traversal) => self.read_by(self.traversal(traversal)?, expression),
+            Expression::Traversal(traversal) => {
+                let value = self.traversal(traversal);
+                self.read_by(value.unwrap_or_else(|handed| self.unknown_of(expression, &handed)), expression)
+            }
             Expression::UnaryOp(op) => match *op.operator.value() {
                 UnaryOperator::Not => boolean(!truth(&self.eval(&op.expr))?),
                 UnaryOperator::Neg => return None,
@@ -129,6 +149,14 @@ impl<'s> Scope<'s> {
                 self.compared(*op.operator.value(), &left, &right)?
             }
             Expression::ForExpr(each) => self.for_each(each)?,
+        })
+    }
+
+    /// Says which way a condition goes; of one that the tree does not decide, that of this walk.
+    pub fn decided(&self, truth: Option<bool>) -> bool {
+        truth.unwrap_or_else(|| {
+            self.budget.undecided.set(true);
+            self.first
         })
     }
 
@@ -159,7 +187,7 @@ impl<'s> Scope<'s> {
 
     /// The bytes of the file.
     fn written(&self, span: std::ops::Range<usize>) -> Scalar {
-        let origin = Origin { source: self.source.clone(), span, via: None, read: None };
+        let origin = Origin { source: self.source.clone(), span, via: self.via, read: None };
         Scalar::of([Part::Written(origin)], false)
     }
 
@@ -172,31 +200,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    fn template(&self, template: &Template) -> Option<Value> {
-        let mut out = Scalar::made("");
-        for element in template.iter() {
-            let next = match element {
-                Element::Literal(text) => self.literal(text.span()?, text),
-                Element::Interpolation(inner) => match self.eval(&inner.expr) {
-                    // A template that is one interpolation is what that is.
-                    value if template.len() == 1 => return Some(value),
-                    Value::Scalar(text) => text,
-                    Value::Map(_) | Value::List(_) => return None,
-                },
-                Element::Directive(_) => {
-                    Scalar::unknown(&format!("Terraform, a directive in {}", self.source.path))
-                }
-            };
-            out = out.then(&next);
-            if out.text().len() > BYTES {
-                return None;
-            }
-        }
-        Some(Value::Scalar(out.as_string()))
-    }
-
     /// A literal of a template. That of a heredoc `<<-` stands in the file with its indentation.
-    fn literal(&self, span: std::ops::Range<usize>, text: &str) -> Scalar {
+    pub fn literal(&self, span: std::ops::Range<usize>, text: &str) -> Scalar {
         let Some(raw) = self.source.text.get(span.clone()) else { return Scalar::made(text) };
         if raw == text {
             return self.written(span);
@@ -220,51 +225,105 @@ impl<'s> Scope<'s> {
         self.bindings.iter().rev().find(|(bound, _)| bound == name).map(|(_, value)| value.clone())
     }
 
-    fn traversal(&self, traversal: &Traversal) -> Option<Value> {
-        let mut operators = traversal.operators.iter();
-        let mut attribute = || match operators.next().map(|op| op.value()) {
-            Some(TraversalOperator::GetAttr(name)) => Some(name.as_str().to_owned()),
+    /// Follows names into a value; fails with the maps and lists of which the tree does not say what is meant.
+    fn traversal(&self, traversal: &Traversal) -> Result<Value, Vec<Value>> {
+        let operators: Vec<&TraversalOperator> = traversal.operators.iter().map(|op| op.value()).collect();
+        let mut rest = operators.as_slice();
+        let value = self.root(traversal, &mut rest).ok_or_else(Vec::new)?;
+        self.below(value, rest)
+    }
+
+    /// Returns what a traversal begins with, and takes the operators that say it.
+    fn root(&self, traversal: &Traversal, rest: &mut &[&TraversalOperator]) -> Option<Value> {
+        let mut attribute = || match rest.split_first() {
+            Some((TraversalOperator::GetAttr(name), left)) => {
+                *rest = left;
+                Some(name.as_str().to_owned())
+            }
             _ => None,
         };
-        let mut value = match traversal.expr.as_variable().map(|name| name.as_str()) {
-            Some(root) if self.bound(root).is_some() => self.bound(root)?,
-            Some(root) if self.module.roots.contains_key(root) => self.module.roots.get(root)?.clone(),
-            Some("var") => self.variable(&attribute()?)?,
-            Some("local") => self.local(&attribute()?)?,
+        match traversal.expr.as_variable().map(|name| name.as_str()) {
+            Some(root) if self.bound(root).is_some() => self.bound(root),
+            Some(root) if self.module.roots.contains_key(root) => self.module.roots.get(root).cloned(),
+            Some("var") => self.variable(&attribute()?),
+            Some("local") => self.local(&attribute()?),
+            Some("module") => {
+                let (call, output) = (attribute()?, attribute()?);
+                self.output(&call, &output)
+            }
             Some("path") => match attribute()?.as_str() {
-                "module" => Value::made(&rooted(&self.module.folder)),
+                "module" => Some(Value::made(&rooted(&self.module.folder))),
                 // Terraform is run in the folder of its root, unless it is told otherwise.
-                "root" | "cwd" => Value::made(&rooted(&self.budget.root)),
-                _ => return None,
+                "root" | "cwd" => Some(Value::made(&rooted(&self.budget.root))),
+                _ => None,
             },
-            // Data sources, resources, outputs of modules, `terraform.workspace`.
-            Some(_) => return None,
-            None => self.eval(&traversal.expr),
-        };
-        for operator in operators {
-            let key = match operator.value() {
+            // Data sources, resources, `terraform.workspace`.
+            Some(_) => None,
+            None => Some(self.eval(&traversal.expr)),
+        }
+    }
+
+    fn below(&self, mut value: Value, mut operators: &[&TraversalOperator]) -> Result<Value, Vec<Value>> {
+        while let Some((operator, rest)) = operators.split_first() {
+            operators = rest;
+            let key = match operator {
                 TraversalOperator::GetAttr(name) => name.as_str().to_owned(),
                 TraversalOperator::Index(index) => {
                     let index = self.eval(index);
                     self.offer_keys(&value, &index);
-                    self.text(&index)?
+                    match self.text(&index) {
+                        Some(key) => key,
+                        None => return Err(vec![value]),
+                    }
                 }
                 TraversalOperator::LegacyIndex(index) => index.value().to_string(),
-                TraversalOperator::AttrSplat(_) | TraversalOperator::FullSplat(_) => return None,
+                TraversalOperator::AttrSplat(_) | TraversalOperator::FullSplat(_) => {
+                    // Of `.*` an index behind it is one of all, of `[*]` one of each.
+                    let is_of_each =
+                        |operator: &&TraversalOperator| matches!(operator, TraversalOperator::GetAttr(_));
+                    let of_each = match operator {
+                        TraversalOperator::FullSplat(_) => rest.len(),
+                        _ => rest.iter().take_while(|operator| is_of_each(operator)).count(),
+                    };
+                    let (each, all) = rest.split_at(of_each);
+                    let items = value.items().iter().map(|item| self.below(item.clone(), each));
+                    return self.below(Value::list(items.collect::<Result<_, _>>()?), all);
+                }
             };
-            value = member(&value, &key)?;
+            value = member(&value, &key).ok_or_else(Vec::new)?;
         }
-        Some(value)
+        Ok(value)
+    }
+
+    /// Evaluates an output of a module that lies in the tree.
+    fn output(&self, call: &str, output: &str) -> Option<Value> {
+        let named = |block: &Block, kind: &str, name: &str| {
+            block.ident.as_str() == kind && block.labels.first().is_some_and(|label| label.as_str() == name)
+        };
+        let (source, block) = self.module.blocks.iter().find(|(_, block)| named(block, "module", call))?;
+        let is_many = ["for_each", "count"].iter().any(|key| block.body.get_attribute(key).is_some());
+        let child = self.modules.get(&self.module.called(block)?).filter(|_| !is_many)?;
+        let (own, wanted) = child.blocks.iter().find(|(_, block)| named(block, "output", output))?;
+        let caller = self.elsewhere(source);
+        let given = block.body.attributes().filter(|a| !is_meta(a.key.as_str()));
+        let given = given.map(|a| (a.key.as_str().to_owned(), caller.eval(&a.value))).collect();
+        let frame = self.budget.frame();
+        let scope = Scope { module: child, inputs: &given, frame, ..self.elsewhere(own) };
+        self.named(scope.eval(&wanted.body.get_attribute("value")?.value))
     }
 
     /// Notes that a text which the tree does not say is meant for a key of a map.
     pub fn offer_keys(&self, map: &Value, key: &Value) {
         if let (Value::Map(_), Some(who)) = (map, open(key)) {
-            self.budget.offer(who, ordered(map).map(|(key, _)| Choice::Is(key.to_owned())));
+            self.offer(who, ordered(map).map(|(key, _)| Choice::Is(key.to_owned())));
         }
     }
 
     fn variable(&self, name: &str) -> Option<Value> {
+        self.once(format!("var.{name}"), || self.given(name))
+    }
+
+    fn given(&self, name: &str) -> Option<Value> {
         let declared = self.module.variables.get(name);
         let value = match self.inputs.get(name) {
             Some(given) => given.clone(),
@@ -281,7 +340,7 @@ impl<'s> Scope<'s> {
 
     pub fn local(&self, name: &str) -> Option<Value> {
         let (source, expression) = self.module.locals.get(name)?;
-        self.named(self.elsewhere(source).eval(expression))
+        self.once(format!("local.{name}"), || self.named(self.elsewhere(source).eval(expression)))
     }
 
     /// Notes that the texts of a value have a name of their own; each of them is a step.
@@ -297,8 +356,9 @@ impl<'s> Scope<'s> {
 
     fn for_each(&self, each: &ForExpr) -> Option<Value> {
         let collection = self.eval(&each.intro.collection_expr);
+        // What is made of what nobody here knows is known to the same.
         if matches!(collection, Value::Scalar(_)) {
-            return None;
+            return open(&collection).is_some().then_some(collection);
         }
         let mut map = Value::empty();
         let mut list = Vec::new();
@@ -307,7 +367,7 @@ impl<'s> Scope<'s> {
             if let Some(name) = &each.intro.key_var {
                 scope = scope.binding(name.as_str(), Value::Scalar(key));
             }
-            let kept = each.cond.as_ref().map(|cond| truth(&scope.eval(&cond.expr)));
+            let kept = each.cond.as_ref().map(|cond| scope.kept(&cond.expr));
             if kept.is_some_and(|kept| kept == Some(false)) {
                 continue;
             }
@@ -318,6 +378,19 @@ impl<'s> Scope<'s> {
             }
         }
         Some(if each.key_expr.is_some() { map } else { Value::list(list) })
+    }
+
+    /// Tells whether a condition keeps an element; one that compares what the tree does not say asks for what it may be.
+    fn kept(&self, condition: &Expression) -> Option<bool> {
+        let kept = truth(&self.eval(condition));
+        if let (None, Expression::BinaryOp(op)) = (kept, condition)
+            && *op.operator.value() == BinaryOperator::Eq
+        {
+            let (left, right) = (self.eval(&op.lhs_expr), self.eval(&op.rhs_expr));
+            let either = open(&left).zip(self.text(&right)).or_else(|| open(&right).zip(self.text(&left)));
+            either.into_iter().for_each(|(who, text)| self.offer(who, [Choice::Is(text)].into_iter()));
+        }
+        kept
     }
 
     /// Returns the keys and values of what `for_each` is given; the items of a set are both. What is not known is one

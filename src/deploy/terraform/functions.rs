@@ -1,17 +1,24 @@
 //! The functions that hand text on. What computes something new of it is not followed.
 
+use std::collections::BTreeSet;
+
+use hcl_edit::parser;
+
 use super::{
     paths,
     scope::{Choice, Scope, boolean, member, open, rooted, truth},
-    terragrunt,
+    terragrunt::{self, way},
 };
 use crate::{
     deploy::{
         read,
-        value::{Scalar, Value, Via},
+        value::{Part, Scalar, Value, Via},
     },
     repo::{Entry, RepoPath},
 };
+
+/// Lists in lists that are laid flat.
+const NESTED: usize = 16;
 
 /// Calls a function; `None` where the tree does not say what it gives.
 pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: bool) -> Option<Value> {
@@ -37,7 +44,6 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         "merge" => Some(merged(&args)),
         // Before 1.3 it did what defaults of attributes do since.
         "defaults" => Some(defaulted(first, args.get(1)?)),
-        "concat" => Some(Value::list(args.iter().flat_map(Value::items).cloned().collect())),
         "try" => args.iter().find(|arg| !is_open(arg) && !arg.is_null()).cloned(),
         "coalesce" => args.iter().find(|arg| !is_open(arg) && !arg.is_null() && !is_blank(arg)).cloned(),
         "lookup" => {
@@ -45,7 +51,7 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
             scope.offer_keys(first, key);
             match (open(key), default) {
                 (Some(who), Some(default)) => {
-                    scope.budget.offer(who, [Choice::Other].into_iter());
+                    scope.offer(who, [Choice::Other].into_iter());
                     (scope.budget.chosen.get(who) == Some(&Choice::Other)).then(|| default.clone())
                 }
                 _ => member(first, &scope.text(key)?).or_else(|| default.cloned()),
@@ -53,36 +59,85 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         }
         "fileexists" => Some(boolean(path(scope, first).is_some_and(|path| scope.files.has(path.as_str())))),
         "fileset" => fileset(scope, first, args.get(1)?),
-        "element" => {
-            let index = scope.text(args.get(1)?)?.parse::<usize>().ok()?;
-            first.items().get(index % first.items().len().max(1)).cloned()
-        }
         "tostring" | "tonumber" | "tobool" | "toset" | "tolist" | "tomap" | "sensitive" | "nonsensitive" => {
             Some(first.clone())
         }
-        "one" => match first.items() {
-            [only] => Some(only.clone()),
-            _ => None,
-        },
+        "abspath" | "pathexpand" => Some(first.clone()),
+        "dirname" | "basename" => {
+            let text = scope.text(first)?;
+            let (folder, own) = text.rsplit_once('/').unwrap_or((".", &text));
+            Some(Value::made(if name == "dirname" { folder } else { own }))
+        }
         "can" => Some(boolean(!is_open(first))),
         "not" => Some(boolean(!truth(first)?)),
         "keys" => Some(Value::list(ordered(first).map(|(key, _)| Value::made(key)).collect())),
         "values" => Some(Value::list(ordered(first).map(|(_, value)| value.clone()).collect())),
         "zipmap" => zipped(scope, first, args.get(1)?),
-        _ => text(scope, name, &args),
+        _ => list(scope, name, &args).or_else(|| text(scope, name, &args)),
     }
 }
 
 /// Functions of Terragrunt that name a folder, or a file above it.
 fn folder(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
     let own = &scope.module.folder;
+    let config = || scope.module.config.as_deref();
     match name {
         "get_terragrunt_dir" | "get_original_terragrunt_dir" => Some(Value::made(&rooted(own))),
         "get_repo_root" => Some(Value::made(".")),
+        "get_path_to_repo_root" => Some(Value::made(&way(own, "").unwrap_or_else(|| ".".to_owned()))),
+        "get_path_from_repo_root" => Some(Value::made(&rooted(own))),
+        "get_parent_terragrunt_dir" => Some(Value::made(&rooted(config()?))),
+        "path_relative_to_include" => {
+            Some(Value::made(&way(config()?, own).unwrap_or_else(|| ".".to_owned())))
+        }
+        "path_relative_from_include" => {
+            Some(Value::made(&way(own, config()?).unwrap_or_else(|| ".".to_owned())))
+        }
         "find_in_parent_folders" => {
             let name = args.first().map_or(Some(terragrunt::FILE.to_owned()), |name| scope.text(name))?;
             let found = terragrunt::above(scope.files, own, &name);
             found.map(|path| Value::made(path.as_str())).or_else(|| args.get(1).cloned())
+        }
+        _ => None,
+    }
+}
+
+/// Functions of lists.
+fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
+    let first = args.first()?;
+    match name {
+        "concat" => Some(Value::list(args.iter().flat_map(Value::items).cloned().collect())),
+        "element" => {
+            let index = scope.text(args.get(1)?)?.parse::<usize>().ok()?;
+            first.items().get(index % first.items().len().max(1)).cloned()
+        }
+        "one" => match first.items() {
+            [only] => Some(only.clone()),
+            _ => None,
+        },
+        "compact" => Some(Value::list(
+            first.items().iter().filter(|item| !item.is_null() && !is_blank(item)).cloned().collect(),
+        )),
+        "flatten" => Some(Value::list(flattened(first, NESTED))),
+        "reverse" => Some(Value::list(first.items().iter().rev().cloned().collect())),
+        "sort" | "distinct" => {
+            let mut items = first
+                .items()
+                .iter()
+                .map(|item| Some((scope.text(item)?, item.clone())))
+                .collect::<Option<Vec<_>>>()?;
+            let mut seen = BTreeSet::new();
+            items.retain(|(text, _)| name == "sort" || seen.insert(text.clone()));
+            if name == "sort" {
+                items.sort_by(|(a, _), (b, _)| a.cmp(b));
+            }
+            Some(Value::list(items.into_iter().map(|(_, item)| item).collect()))
+        }
+        "coalescelist" => args.iter().find(|list| !list.items().is_empty()).cloned(),
+        "contains" => {
+            let wanted = scope.text(args.get(1)?)?;
+            let items = first.items().iter().map(|item| scope.text(item)).collect::<Option<Vec<_>>>()?;
+            Some(boolean(items.contains(&wanted)))
         }
         _ => None,
     }
@@ -101,6 +156,13 @@ fn text(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
             let first = items.next()??.clone();
             let joined = items.try_fold(first, |all, item| Some(all.then(scalar).then(item?)))?;
             Some(Value::Scalar(joined))
+        }
+        // Releases are written in small letters and digits.
+        "lower" | "upper" | "title" => {
+            let changed = if name == "lower" { whole.to_lowercase() } else { whole.to_uppercase() };
+            (scalar.unknown_to().is_none() && changed == *whole)
+                .then(|| Value::Scalar(scalar.clone()))
+                .or_else(|| (name != "title" && scalar.unknown_to().is_none()).then(|| Value::made(&changed)))
         }
         "trimprefix" => {
             let prefix = other(1)?;
@@ -169,7 +231,7 @@ fn path(scope: &Scope<'_>, written: &Value) -> Option<RepoPath> {
     let folder = &scope.module.folder;
     let Some(text) = scope.text(written) else {
         if let Some((who, found)) = paths::open(written.as_scalar()?, scope) {
-            scope.budget.offer(&who, found.into_iter().map(Choice::Is));
+            scope.offer(&who, found.into_iter().map(Choice::Is));
         }
         return None;
     };
@@ -195,7 +257,18 @@ fn fileset(scope: &Scope<'_>, folder: &Value, pattern: &Value) -> Option<Value> 
 fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
     match text {
         Value::Scalar(text) if text.unknown_to().is_none() => {
-            read::documents(text, scope.files.ceilings()).ok()?.into_iter().next()
+            let read = || read::documents(text, scope.files.ceilings()).ok()?.into_iter().next();
+            let [Part::Written(at)] = text.parts() else { return read() };
+            if at.span != (0..at.source.text.len()) || at.via != Some(Via::Values) {
+                return read();
+            }
+            let path = &at.source.path;
+            if let Some(known) = scope.budget.parsed.borrow().get(path) {
+                return known.clone();
+            }
+            let value = read();
+            scope.budget.parsed.borrow_mut().insert(path.clone(), value.clone());
+            value
         }
         // What `yamlencode` gave.
         Value::Map(_) | Value::List(_) => Some(text.clone()),
@@ -203,34 +276,13 @@ fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
     }
 }
 
-/// Fills `${name}` and `${name.key}` of a file; other expressions of a template are left to Terraform.
-fn template(scope: &Scope<'_>, path: &Value, vars: &Value) -> Option<Value> {
-    let source = file(scope, path)?;
-    let whole = source.text().into_owned();
-    let (mut out, mut from) = (Scalar::made(""), 0);
-    for (at, mark) in whole.match_indices(['$', '%']) {
-        let doubled = whole.get(at + 1..).is_some_and(|rest| rest.starts_with(&format!("{mark}{{")));
-        let opens = whole.get(at + 1..).is_some_and(|rest| rest.starts_with('{'));
-        if at < from || !(doubled || opens) {
-            continue;
-        }
-        out = out.then(&source.cut(from..at));
-        if doubled {
-            (out, from) = (out.then(&source.cut(at + 1..at + 3)), at + 3);
-            continue;
-        }
-        let end = at + whole.get(at..)?.find('}')?;
-        let inner = whole.get(at + 2..end)?.trim();
-        let value = inner.split('.').try_fold(vars.clone(), |value, key| member(&value, key));
-        let plain =
-            mark == "$" && inner.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
-        let filled = match value {
-            Some(Value::Scalar(text)) if plain => text,
-            _ => Scalar::unknown(&format!("Terraform, `{mark}{{{inner}}}` in a template")),
-        };
-        (out, from) = (out.then(&filled), end + 1);
-    }
-    Some(Value::Scalar(out.then(&source.cut(from..whole.len()))))
+/// Fills a template of a file, which knows nothing but what it is given.
+fn template(scope: &Scope<'_>, written: &Value, vars: &Value) -> Option<Value> {
+    let path = path(scope, written)?;
+    let source = scope.files.file(path.as_str()).ok()?;
+    let template = parser::parse_template(&source.text).ok()?;
+    let bindings = vars.entries().map(|(key, value)| (key.to_owned(), value.clone())).collect();
+    Scope { source, bindings, via: Some(Via::Values), ..scope.clone() }.template(&template)
 }
 
 fn merged(args: &[Value]) -> Value {
@@ -268,6 +320,16 @@ fn defaulted(value: &Value, defaults: &Value) -> Value {
         out.insert(key, filled);
     }
     out
+}
+
+/// Returns the items of lists in lists.
+fn flattened(value: &Value, depth: usize) -> Vec<Value> {
+    let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
+    let each = |item: &Value| match item {
+        Value::List(_) => flattened(item, depth),
+        item => vec![item.clone()],
+    };
+    value.items().iter().flat_map(each).collect()
 }
 
 /// Tells whether a value is a text without a letter.

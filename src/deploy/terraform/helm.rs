@@ -6,6 +6,7 @@ use super::scope::Scope;
 use crate::{
     deploy::{
         chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, addressed},
+        note::{About, Note},
         value::{Scalar, Value, Via},
     },
     repo::RepoPath,
@@ -16,8 +17,14 @@ const SETS: [&str; 4] = ["set", "set_list", "set_sensitive", "set_wo"];
 
 /// Reads a release; `None` where it names no chart.
 pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -> Option<ChartRelease> {
-    let body = scope.body(&block.body);
+    let body = scope.resource(block);
     let text = |key: &str| body.scalar(&[key]).cloned();
+    let version = text("version");
+    let who = version
+        .as_ref()
+        .and_then(Scalar::unknown_to)
+        .filter(|who| scope.budget.unfollowed.borrow().contains(*who));
+    let notes = who.map(|who| Note::new(&scope.source.path, About::Expression(who.to_owned())));
     let written = text("chart")?;
     let name = written.text().into_owned();
     let (chart, repository, packaged) = match (addressed(&written), text("repository")) {
@@ -29,7 +36,8 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
     Some(ChartRelease {
         part: block.labels.get(1).map(|label| label.as_str().to_owned()).unwrap_or_default(),
         by: by.cloned(),
-        version: packaged.or_else(|| text("version")),
+        version: packaged.or(version.clone()),
+        notes: notes.into_iter().collect(),
         release: text("name").unwrap_or_else(|| Scalar::made("")),
         namespace: text("namespace"),
         layers: layers(scope, &body),

@@ -1,7 +1,7 @@
 //! The files that set a root's variables.
 
 use super::{
-    Inputs, is_terraform,
+    Inputs, Modules, is_terraform,
     module::{Module, parsed},
     named,
     scope::{Budget, Scope},
@@ -15,16 +15,26 @@ use crate::{
 /// or below its folder that sets one of them.
 pub(super) fn variable_files(files: &dyn Files, module: &Module) -> (Vec<RepoPath>, Vec<RepoPath>) {
     let (mut always, mut named) = (Vec::new(), Vec::new());
-    for entry in files.below(&module.folder) {
+    let below = files.below(&module.folder);
+    for entry in files.below("") {
         let (path, name) = (&entry.path, entry.path.name());
         if !name.ends_with(".tfvars") && !name.ends_with(".tfvars.json") {
             continue;
         }
         let own = path.folder() == module.folder;
+        let is_below = || below.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
         let automatic = name.starts_with("terraform.tfvars") || name.contains(".auto.tfvars");
+        // One that lies in no module is for any that has its variables.
+        let may_be = || {
+            if is_below() {
+                !(automatic && is_module(files, path.folder()))
+            } else {
+                !is_in_module(files, path)
+            }
+        };
         if own && automatic {
             always.push(path.clone());
-        } else if !(automatic && is_module(files, path.folder())) && sets(files, path, module) {
+        } else if may_be() && sets(files, path, module) {
             named.push(path.clone());
         }
     }
@@ -44,6 +54,18 @@ fn sets(files: &dyn Files, path: &RepoPath, module: &Module) -> bool {
 fn is_module(files: &dyn Files, folder: &str) -> bool {
     let mut own = files.below(folder).iter().filter(|entry| entry.path.folder() == folder);
     own.any(|entry| is_terraform(&entry.path))
+}
+
+/// Tells whether a file lies in a module, or below one.
+fn is_in_module(files: &dyn Files, path: &RepoPath) -> bool {
+    let mut folder = path.folder();
+    loop {
+        if is_module(files, folder) {
+            return true;
+        }
+        let Some((above, _)) = folder.rsplit_once('/') else { return false };
+        folder = above;
+    }
 }
 
 /// Says what a file of variables is for: by its own name, or where others have the same, by the folders that they do not
@@ -72,8 +94,9 @@ pub(super) fn read_inputs(files: &dyn Files, path: &RepoPath, inputs: &mut Input
         return;
     }
     let Some((source, body)) = parsed(files, path, notes) else { return };
-    let (module, none, budget) = (Module::default(), Inputs::new(), Budget::of(path.folder()));
-    let scope = Scope::new(files, &module, &none, &source, &budget, true);
+    let (modules, module, none, budget) =
+        (Modules::new(), Module::default(), Inputs::new(), Budget::of(path.folder()));
+    let scope = Scope::new((files, &modules), &module, (&none, 0), &source, &budget, true);
     for attribute in body.attributes() {
         inputs.insert(attribute.key.as_str().to_owned(), named(scope.eval(&attribute.value)));
     }

@@ -39,7 +39,7 @@ fn typed(kind: &str) -> Option<(&'static str, &'static str)> {
 /// Returns the objects of one instance of a resource.
 pub(super) fn objects(scope: &Scope<'_>, kind: &str, block: &Block, by: Option<&RepoPath>) -> Vec<Object> {
     let file = &scope.source.path;
-    let body = scope.body(&block.body);
+    let body = scope.resource(block);
     let values = match kind {
         "kubernetes_manifest" => body.get("manifest").cloned().into_iter().collect(),
         "kubectl_manifest" => {

@@ -15,16 +15,20 @@ mod paths;
 mod providers;
 mod runs;
 mod scope;
+mod template;
 mod terragrunt;
 mod types;
 
 use std::{
     cell::Cell,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
-use hcl_edit::structure::{Attribute, Block};
+use hcl_edit::{
+    Span as _,
+    structure::{Attribute, Block},
+};
 use indexmap::IndexMap;
 
 use super::{
@@ -40,8 +44,11 @@ use crate::repo::RepoPath;
 use module::Module;
 use providers::Providers;
 use scope::{Budget, STEPS, Scope};
+use template::BYTES;
 use terragrunt::Unit;
 
+/// Runs of all roots together for environments that nobody names.
+const RUNS: usize = 500;
 /// Modules that one root may take in, each call counted.
 const CALLS: usize = 500;
 /// Modules in modules.
@@ -60,11 +67,18 @@ pub struct Terraform {
     pub objects: Vec<Object>,
     /// The same by the clusters that roots are applied to.
     pub applied: Applied,
+    /// What modules from elsewhere are given.
+    pub handed: Vec<Scalar>,
     /// Terragrunt's files that give inputs to modules of the tree.
     pub configured: BTreeSet<RepoPath>,
     /// What was not followed.
     pub notes: Vec<Note>,
+    /// The positions of charts that may be the same.
+    alike: HashMap<Alike, Vec<usize>>,
 }
+
+/// What charts have in common that may be the same: file, block, and where the version was written.
+type Alike = (RepoPath, String, Option<(RepoPath, usize)>);
 
 /// Inputs of a module.
 type Inputs = IndexMap<String, Value>;
@@ -78,6 +92,8 @@ struct Tree<'f> {
     files: &'f dyn Files,
     modules: &'f Modules,
     units: &'f [Unit],
+    /// Runs that are left for all roots.
+    runs: &'f Cell<usize>,
 }
 
 /// One root with one set of inputs.
@@ -98,9 +114,9 @@ struct Walk<'f> {
 /// What goes to each cluster, by the alias of the provider; `None` is that of providers without one.
 type Clusters = BTreeMap<Option<String>, (Vec<ChartRelease>, Vec<Object>)>;
 
-/// Tells whether a file is one of Terraform's.
+/// Tells whether a file is one of Terraform's, or of OpenTofu's.
 pub fn is_terraform(path: &RepoPath) -> bool {
-    path.name().ends_with(".tf")
+    module::is_terraform(path)
 }
 
 /// Evaluates every root module: a folder with `*.tf` that no other one takes in.
@@ -115,14 +131,15 @@ fn evaluated(files: &dyn Files) -> Terraform {
     let folders: BTreeSet<&str> = files
         .below("")
         .iter()
-        .filter(|entry| entry.path.as_str().ends_with(".tf") && files.has(entry.path.as_str()))
+        .filter(|entry| is_terraform(&entry.path) && files.has(entry.path.as_str()))
         .map(|entry| entry.path.folder())
         .collect();
     let mut found = Terraform::default();
     let load = |folder: &&str| ((*folder).to_owned(), Module::load(files, folder, &mut found.notes));
     let modules: Modules = folders.iter().map(load).collect();
     let units = terragrunt::units(files, &mut found.notes);
-    let tree = Tree { files, modules: &modules, units: &units };
+    let runs = Cell::new(RUNS);
+    let tree = Tree { files, modules: &modules, units: &units, runs: &runs };
     let taken: BTreeSet<String> = modules.values().flat_map(Module::local_calls).collect();
     let is_run = |folder: &String| units.iter().any(|unit| unit.module == *folder);
     for module in modules.values().filter(|m| !taken.contains(&m.folder) || is_run(&m.folder)) {
@@ -153,7 +170,11 @@ impl Terraform {
     /// Takes in what another walk found, what both found once.
     fn take(&mut self, other: Self) {
         for chart in other.charts {
-            if !self.charts.contains(&chart) {
+            let place = chart.version.as_ref().and_then(|version| version.origins().next());
+            let place = place.map(|at| (at.source.path.clone(), at.span.start));
+            let alike = self.alike.entry((chart.file.clone(), chart.part.clone(), place)).or_default();
+            if !alike.iter().any(|n| self.charts.get(*n) == Some(&chart)) {
+                alike.push(self.charts.len());
                 self.charts.push(chart);
             }
         }
@@ -162,6 +183,7 @@ impl Terraform {
                 self.objects.push(object);
             }
         }
+        self.handed.extend(other.handed);
         for note in other.notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -180,6 +202,7 @@ impl<'f> Walk<'f> {
     }
 
     fn module(&mut self, module: &Module, inputs: &Inputs, depth: usize) {
+        let inputs = (inputs, self.budget.frame());
         for (source, block) in &module.blocks {
             let name = |n: usize| block.labels.get(n).map(|label| label.as_str()).unwrap_or_default();
             match (block.ident.as_str(), name(0)) {
@@ -209,14 +232,14 @@ impl<'f> Walk<'f> {
     fn instances(
         &mut self,
         module: &Module,
-        inputs: &Inputs,
+        (inputs, frame): (&Inputs, usize),
         source: &Arc<Source>,
         block: &Block,
         each: &mut dyn FnMut(&mut Self, &Scope<'_>),
     ) {
-        let files = self.tree.files;
+        let tree = (self.tree.files, self.tree.modules);
         let budget = self.budget.clone();
-        let scope = Scope::new(files, module, inputs, source, &budget, self.first);
+        let scope = Scope::new(tree, module, (inputs, frame), source, &budget, self.first);
         let Some(for_each) = block.body.get_attribute("for_each") else {
             let counted = block.body.get_attribute("count").map(|count| scope.eval(&count.value));
             if !counted.is_some_and(|count| is_zero(&count)) {
@@ -236,14 +259,36 @@ impl<'f> Walk<'f> {
     }
 
     fn note_spent(&mut self, source: &Source) {
+        let mut over = |bound| self.found.notes.push(Note::new(&source.path, About::Bound(bound)));
         if self.budget.is_spent() {
-            self.found.notes.push(Note::new(&source.path, About::Bound(Bound::Steps(STEPS))));
+            over(Bound::Steps(STEPS));
+        }
+        if self.budget.is_long.get() {
+            over(Bound::Bytes(BYTES));
         }
     }
 
+    /// Keeps what a module from elsewhere is given that is told of Linkerd.
+    fn remote(&mut self, module: &Module, inputs: (&Inputs, usize), source: &Arc<Source>, block: &Block) {
+        self.instances(module, inputs, source, block, &mut |walk, scope| {
+            let written = block.span().and_then(|span| source.text.get(span));
+            if written.is_some_and(|text| text.contains("inkerd")) {
+                walk.found.handed.extend(scope.body(&block.body).scalars().into_iter().cloned());
+            }
+        });
+    }
+
     /// Evaluates a module that lies in the tree.
-    fn call(&mut self, module: &Module, inputs: &Inputs, source: &Arc<Source>, block: &Block, depth: usize) {
-        let Some(folder) = module.called(block) else { return };
+    fn call(
+        &mut self,
+        module: &Module,
+        inputs: (&Inputs, usize),
+        source: &Arc<Source>,
+        block: &Block,
+        depth: usize,
+    ) {
+        let called = module.called(block).and_then(|folder| self.tree.modules.get(&folder));
+        let Some(child) = called else { return self.remote(module, inputs, source, block) };
         let left = self.calls.get();
         if depth == 0 || left == 0 {
             let bound = if depth == 0 { Bound::Depth(DEPTH) } else { Bound::Objects(CALLS) };
@@ -251,7 +296,6 @@ impl<'f> Walk<'f> {
             return;
         }
         self.calls.set(left - 1);
-        let Some(child) = self.tree.modules.get(&folder) else { return };
         self.instances(module, inputs, source, block, &mut |walk, scope| {
             let given = block.body.attributes().filter(|a| !module::is_meta(a.key.as_str()));
             let value =

@@ -17,6 +17,8 @@ use crate::{
     repo::RepoPath,
 };
 
+/// How the files of modules end.
+const ENDINGS: [&str; 2] = [".tf", ".tofu"];
 /// The largest file that is parsed as HCL.
 const BYTES: usize = 1 << 20;
 
@@ -32,8 +34,12 @@ pub(super) struct Module {
     pub locals: HashMap<String, Placed>,
     /// `variable` blocks.
     pub variables: HashMap<String, Variable>,
+    /// The folder of the file at hand, where that is one of Terragrunt's, which may stand above.
+    pub config: Option<String>,
     /// Names that whoever runs it gives a meaning, as Terragrunt does `include`.
     pub roots: HashMap<String, Value>,
+    /// Blocks of files whose blocks are laid over those of others (`override.tf`).
+    pub overrides: Vec<(Arc<Source>, Block)>,
     /// All other blocks, in the order of the files.
     pub blocks: Vec<(Arc<Source>, Block)>,
 }
@@ -57,7 +63,8 @@ impl Module {
             let name = entry.path.name();
             if name.ends_with(".tf.json") {
                 notes.push(Note::new(&entry.path, About::Unfollowed("*.tf.json")));
-            } else if name.ends_with(".tf")
+            } else if is_terraform(&entry.path)
+                && !is_replaced(files, &entry.path)
                 && let Some((source, body)) = parsed(files, &entry.path, notes)
             {
                 module.take(&source, body);
@@ -82,6 +89,7 @@ impl Module {
                     let variable = Variable { default: placed("default"), of: placed("type") };
                     self.variables.extend(name.map(|name| (name, variable)));
                 }
+                _ if is_override(&source.path) => self.overrides.push((source.clone(), block)),
                 _ => self.blocks.push((source.clone(), block)),
             }
         }
@@ -108,6 +116,21 @@ impl Module {
         let calls = self.blocks.iter().filter(|(_, block)| block.ident.as_str() == "module");
         calls.filter_map(|(_, block)| self.called(block)).filter(|folder| *folder != self.folder)
     }
+}
+
+/// Tells whether a file is one of Terraform's, or of OpenTofu's.
+pub(super) fn is_terraform(path: &RepoPath) -> bool {
+    ENDINGS.iter().any(|end| path.name().ends_with(end))
+}
+
+/// Tells whether OpenTofu has a file of its own instead: `main.tofu` beside `main.tf`.
+fn is_replaced(files: &dyn Files, path: &RepoPath) -> bool {
+    path.as_str().strip_suffix(".tf").is_some_and(|stem| files.has(&format!("{stem}.tofu")))
+}
+
+fn is_override(path: &RepoPath) -> bool {
+    let name = ENDINGS.iter().find_map(|end| path.name().strip_suffix(end)).unwrap_or_default();
+    name == "override" || name.ends_with("_override")
 }
 
 /// Arguments of a module block that are no inputs.

@@ -52,12 +52,16 @@ fn matches(path: &RepoPath, scope: &Scope<'_>) -> Option<BTreeSet<String>> {
         match part(letter) {
             Some(n) => {
                 groups.push(n);
-                pattern.push_str("([^/]+)");
+                // Files that are called `_base.yaml` are none of many.
+                pattern.push_str("([^/._][^/]*)");
             }
             None => pattern.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4]))),
         }
     }
     let regex = Regex::new(&(pattern + "$")).ok()?;
+    // Where nothing of a file's name is said, and of the folders below it, it may be any.
+    let says = |name: &&str| name.chars().any(|letter| part(letter).is_none());
+    path.as_str().rsplit('/').next().filter(says)?;
     let known = path.as_str().split(|letter| part(letter).is_some()).next().unwrap_or_default();
     let above = known.rsplit_once('/').map_or("", |(folder, _)| folder);
     let first = |path: &str| {

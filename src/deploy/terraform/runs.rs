@@ -14,7 +14,7 @@ use super::{
 use crate::{
     deploy::{
         apply::Apply,
-        chart::ChartRelease,
+        chart::{ChartRelease, suppose},
         note::{About, Bound, Note},
     },
     repo::RepoPath,
@@ -110,11 +110,13 @@ impl Runs<'_> {
         if self.seen.contains(chosen) {
             return;
         }
-        if self.seen.len() >= RUNS {
+        let left = self.tree.runs.get();
+        if !self.seen.is_empty() && (left == 0 || self.seen.len() >= RUNS) {
             self.is_over = true;
             return;
         }
         self.seen.insert(chosen.clone());
+        self.tree.runs.set(left.saturating_sub(1));
         let budget = self.budget.of_run(chosen);
         let (mut found, mut clusters) = (Terraform::default(), Clusters::new());
         for first in [true, false] {
@@ -130,14 +132,20 @@ impl Runs<'_> {
                 break;
             }
         }
+        suppose(&mut found.charts);
         let offered = budget.offered.take();
         let Some((who, choices)) = offered.into_iter().find(|(_, choices)| !choices.is_empty()) else {
-            return self.made.push(Run { chosen: chosen.clone(), found, clusters });
+            self.made.push(Run { chosen: chosen.clone(), found, clusters });
+            return;
         };
         for choice in choices {
             let mut chosen = chosen.clone();
             chosen.insert(who.clone(), choice);
             self.run(&chosen);
+        }
+        // What lies over the bound is known to nobody here.
+        if self.is_over {
+            self.made.push(Run { chosen: chosen.clone(), found, clusters: Clusters::new() });
         }
     }
 }

@@ -2,19 +2,24 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
     sync::Arc,
 };
 
-use super::{Inputs, module::Module};
-use crate::deploy::{
-    files::Files,
-    value::{Part, Scalar, Source, Value},
+use super::{Inputs, Modules, module::Module};
+use crate::{
+    deploy::{
+        files::Files,
+        value::{Part, Scalar, Source, Value, Via},
+    },
+    repo::RepoPath,
 };
 
 /// Expressions of one root, and texts that they hand on; a few thousand are usual.
 pub(super) const STEPS: usize = 500_000;
+/// Configurations of Terragrunt's that are read out of one another.
+pub(super) const NESTED: usize = 8;
 /// Locals in locals, expressions in expressions.
 const DEPTH: usize = 100;
 
@@ -26,11 +31,24 @@ pub(super) struct Budget {
     steps: Rc<Cell<usize>>,
     /// Whether a condition was met that the tree does not decide.
     pub undecided: Rc<Cell<bool>>,
+    /// Who makes something of known texts that is not followed.
+    pub unfollowed: Rc<RefCell<BTreeSet<String>>>,
+    /// Whether a text grew over its bound.
+    pub is_long: Rc<Cell<bool>>,
     /// What is taken for texts that the tree does not say.
     pub chosen: Rc<Choices>,
     /// What others may be, by files and keys that are there.
     pub offered: Rc<RefCell<BTreeMap<String, BTreeSet<Choice>>>>,
+    /// What Terragrunt's files were read as; `None` while one is read, and of one that cannot be.
+    pub configs: Rc<RefCell<BTreeMap<RepoPath, Option<Value>>>>,
+    /// What files were read as, whatever they are read for.
+    pub parsed: Rc<RefCell<HashMap<RepoPath, Option<Value>>>>,
+    known: Rc<RefCell<HashMap<Name, Option<Value>>>>,
+    frames: Rc<Cell<usize>>,
 }
+
+/// A local or a variable of one evaluation of a module, with all that its value depends on.
+type Name = (usize, bool, bool, String);
 
 /// What a text is taken for that the tree does not say, by the name of who knows it.
 pub(super) type Choices = BTreeMap<String, Choice>;
@@ -49,28 +67,47 @@ pub(super) enum Choice {
 pub(super) struct Scope<'s> {
     pub files: &'s dyn Files,
     pub source: Arc<Source>,
+    pub modules: &'s Modules,
     pub module: &'s Module,
     pub inputs: &'s Inputs,
+    /// Which evaluation of the module it is.
+    pub frame: usize,
     pub budget: &'s Budget,
     /// Which branch is taken where the tree does not decide.
     pub first: bool,
     /// `each`, and the variables of `for` and `dynamic`; the last of a name counts.
     pub bindings: Vec<(String, Value)>,
     pub depth: usize,
+    /// How many more of Terragrunt's files may be read one out of the other.
+    pub nested: usize,
+    /// Whether it is asked for what may be that the tree does not say.
+    pub asks: bool,
+    /// By which way texts come from the source.
+    pub via: Option<Via>,
 }
 
 // === impl Budget ===
 
 impl Budget {
     pub fn of(root: &str) -> Self {
-        let (undecided, chosen, offered) = (Rc::default(), Rc::default(), Rc::default());
-        Self { root: root.into(), steps: Rc::new(Cell::new(STEPS)), undecided, chosen, offered }
+        let (undecided, chosen, offered) = Default::default();
+        let (is_long, unfollowed, configs, parsed, known, frames) = Default::default();
+        let (root, steps) = (root.into(), Rc::new(Cell::new(STEPS)));
+        Self { root, steps, undecided, is_long, unfollowed, chosen, offered, configs, parsed, known, frames }
     }
 
     /// The same for one run, with texts that it is given.
     pub fn of_run(&self, chosen: &Choices) -> Self {
-        let (undecided, offered) = (Rc::default(), Rc::default());
-        Self { undecided, offered, chosen: Rc::new(chosen.clone()), ..self.clone() }
+        let (undecided, is_long, unfollowed, offered, known) = Default::default();
+        Self {
+            undecided,
+            is_long,
+            unfollowed,
+            offered,
+            known,
+            chosen: Rc::new(chosen.clone()),
+            ..self.clone()
+        }
     }
 
     /// Notes what the text may be that somebody else knows.
@@ -78,6 +115,12 @@ impl Budget {
         if !self.chosen.contains_key(who) {
             self.offered.borrow_mut().entry(who.to_owned()).or_default().extend(choices);
         }
+    }
+
+    /// Returns the number of a new evaluation of a module.
+    pub fn frame(&self) -> usize {
+        self.frames.set(self.frames.get() + 1);
+        self.frames.get()
     }
 
     /// Takes steps; `None` where there are not as many left, of which none are left then.
@@ -97,20 +140,54 @@ impl Budget {
 impl<'s> Scope<'s> {
     /// The scope of a file of a module.
     pub fn new(
-        files: &'s dyn Files,
+        (files, modules): (&'s dyn Files, &'s Modules),
         module: &'s Module,
-        inputs: &'s Inputs,
+        (inputs, frame): (&'s Inputs, usize),
         source: &Arc<Source>,
         budget: &'s Budget,
         first: bool,
     ) -> Self {
         let (source, bindings) = (source.clone(), Vec::new());
-        Self { files, source, module, inputs, budget, first, bindings, depth: DEPTH }
+        let (depth, nested, asks, via) = (DEPTH, NESTED, true, None);
+        Self {
+            files,
+            source,
+            modules,
+            module,
+            inputs,
+            frame,
+            budget,
+            first,
+            bindings,
+            depth,
+            nested,
+            asks,
+            via,
+        }
     }
 
     /// The scope of one instance of a block.
     pub fn of_each(&self, key: Scalar, value: Value) -> Self {
         self.binding("each", Value::map([("key", Value::Scalar(key)), ("value", value)]))
+    }
+
+    /// Returns the value of a name of the module, evaluated once; of one that reads itself nothing is known.
+    pub fn once(&self, name: String, evaluate: impl FnOnce() -> Option<Value>) -> Option<Value> {
+        let key = (self.frame, self.first, self.asks, name);
+        if let Some(known) = self.budget.known.borrow().get(&key) {
+            return known.clone();
+        }
+        self.budget.known.borrow_mut().insert(key.clone(), None);
+        let value = evaluate();
+        self.budget.known.borrow_mut().insert(key, value.clone());
+        value
+    }
+
+    /// Notes what the text may be that somebody else knows.
+    pub fn offer(&self, who: &str, choices: impl Iterator<Item = Choice>) {
+        if self.asks {
+            self.budget.offer(who, choices);
+        }
     }
 
     pub fn binding(&self, name: &str, value: Value) -> Self {

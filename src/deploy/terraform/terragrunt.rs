@@ -9,10 +9,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use hcl_edit::structure::Body;
 
 use super::{
-    Inputs,
+    Inputs, Modules,
+    inputs::{read_inputs, variable_files},
     module::{Module, parsed},
     named,
-    scope::{Budget, Scope},
+    scope::{Budget, NESTED, Scope},
 };
 use crate::{
     deploy::{
@@ -26,8 +27,6 @@ use crate::{
 
 /// The name of the file that makes a folder a unit.
 pub(super) const FILE: &str = "terragrunt.hcl";
-/// Configurations that are read out of one another.
-const DEPTH: usize = 8;
 
 /// A folder in which Terragrunt runs a module.
 #[derive(Debug)]
@@ -58,7 +57,7 @@ pub(super) fn units(files: &dyn Files, notes: &mut Vec<Note>) -> Vec<Unit> {
         let budget = Budget::of(path.folder());
         let watch = Watch::new(files);
         let reader = Reader { files: &watch, folder: path.folder(), budget: &budget };
-        let Some(config) = reader.config(path, DEPTH, notes) else { continue };
+        let Some(config) = reader.config(path, NESTED, notes) else { continue };
         // Without a source it is the module that lies beside it.
         let module = match &config.source {
             Some(source) => reader.module(source),
@@ -66,7 +65,12 @@ pub(super) fn units(files: &dyn Files, notes: &mut Vec<Note>) -> Vec<Unit> {
         };
         let Some(module) = module else { continue };
         let inputs = config.inputs.entries().map(|(key, value)| (key.to_owned(), named(value.clone())));
-        let inputs = inputs.collect();
+        let mut inputs: Inputs = inputs.collect();
+        // Terragrunt runs in a copy of its folder, and hands inputs on as the environment, which counts less.
+        let beside = Module { folder: path.folder().to_owned(), ..Module::default() };
+        for file in variable_files(files, &beside).0 {
+            read_inputs(files, &file, &mut inputs, notes);
+        }
         let reads = watch.into_read().into_iter().filter_map(RepoPath::new);
         let reads = reads.filter(|path| path.name().ends_with(".hcl")).collect();
         units.push(Unit { path: path.clone(), module, inputs, reads });
@@ -76,10 +80,29 @@ pub(super) fn units(files: &dyn Files, notes: &mut Vec<Note>) -> Vec<Unit> {
 
 /// Reads a configuration that another one names, for `read_terragrunt_config`.
 pub(super) fn read(scope: &Scope<'_>, path: &RepoPath) -> Option<Value> {
-    let depth = scope.depth.checked_sub(1)?.min(DEPTH);
+    if let Some(known) = scope.budget.configs.borrow().get(path) {
+        return known.clone();
+    }
+    // One that reads itself has nothing there.
+    scope.budget.configs.borrow_mut().insert(path.clone(), None);
+    let depth = scope.nested.checked_sub(1)?;
     let reader = Reader { files: scope.files, folder: path.folder(), budget: scope.budget };
     let config = reader.config(path, depth, &mut Vec::new())?;
-    Some(Value::map([("locals", config.locals), ("inputs", config.inputs)]))
+    let value = Value::map([("locals", config.locals), ("inputs", config.inputs)]);
+    scope.budget.configs.borrow_mut().insert(path.clone(), Some(value.clone()));
+    Some(value)
+}
+
+/// Returns the way from one folder to another; `None` where both are the same.
+pub(super) fn way(from: &str, to: &str) -> Option<String> {
+    let parts = |folder: &'_ str| {
+        folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (from, to) = (parts(from), parts(to));
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = from.iter().skip(shared).map(|_| "..".to_owned());
+    let way: Vec<String> = up.chain(to.iter().skip(shared).cloned()).collect();
+    (!way.is_empty()).then(|| way.join("/"))
 }
 
 /// Returns the path of a file that lies above a folder, the nearest first.
@@ -109,14 +132,15 @@ impl Reader<'_> {
         let depth = depth.checked_sub(1)?;
         self.budget.take(1)?;
         let (source, body) = parsed(self.files, path, notes)?;
-        let mut module = Module { folder: self.folder.to_owned(), ..Module::default() };
+        let config = Some(path.folder().to_owned());
+        let mut module = Module { folder: self.folder.to_owned(), config, ..Module::default() };
         module.take(&source, body.clone());
         let (mut included, mut source_above, mut inputs) = (BTreeMap::new(), None, Value::empty());
         for block in body.get_blocks("include") {
             let name = block.labels.first().map(|label| label.as_str()).unwrap_or_default();
             let written = block.body.get_attribute("path").map(|path| &path.value);
             let path = written.and_then(|path| {
-                let text = self.with(&module, &source, |scope| scope.text(&scope.eval(path)))?;
+                let text = self.with(&module, &source, depth, |scope| scope.text(&scope.eval(path)))?;
                 self.resolved(&text)
             });
             let Some(above) = path.and_then(|path| self.config(&path, depth, notes)) else { continue };
@@ -130,7 +154,7 @@ impl Reader<'_> {
             .remove("")
             .unwrap_or_else(|| Value::map(included.iter().map(|(k, v)| (k.as_str(), v.clone()))));
         module.roots.insert("include".to_owned(), all);
-        self.with(&module, &source, |scope| {
+        self.with(&module, &source, depth, |scope| {
             let own = |key| body.get_attribute(key).map(|attribute| scope.eval(&attribute.value));
             own("inputs")
                 .iter()
@@ -146,10 +170,19 @@ impl Reader<'_> {
         &self,
         module: &Module,
         source: &Arc<Source>,
+        nested: usize,
         read: impl FnOnce(&Scope<'_>) -> Option<T>,
     ) -> Option<T> {
-        let none = Inputs::new();
-        read(&Scope::new(self.files, module, &none, source, self.budget, true))
+        let (modules, none) = (Modules::new(), Inputs::new());
+        let scope = Scope::new(
+            (self.files, &modules),
+            module,
+            (&none, self.budget.frame()),
+            source,
+            self.budget,
+            true,
+        );
+        read(&Scope { nested, ..scope })
     }
 
     /// Finds a file by its path from the top of the tree, or from the unit.

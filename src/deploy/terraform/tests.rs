@@ -279,6 +279,136 @@ fn terragrunt_gives_a_module_its_inputs() {
 }
 
 #[test]
+fn terragrunt_names_folders_and_ends_where_files_read_themselves() {
+    let main = release("var.v");
+    let found = |unit: &str, more: &[(&str, &str)]| {
+        let own = [("modules/mesh/main.tf", main.as_str()), ("live/a/mesh/terragrunt.hcl", unit)];
+        let found = evaluated(&[&own, more].concat());
+        (versions(&found), found.notes)
+    };
+    let source = "terraform {\n  source = \"${get_path_to_repo_root()}//modules/mesh\"\n}\n";
+    let root = [
+        ("live/root.hcl", "locals {\n  at = path_relative_to_include()\n}\n"),
+        ("live/_common/mesh.hcl", "inputs = {\n  v = \"2026.8.1\"\n}\n"),
+    ];
+    let common = "include \"common\" {\n  path = \"${dirname(find_in_parent_folders(\"root.hcl\"))}/_common/mesh.hcl\"\n}\n";
+    assert_eq!(found(&format!("{source}{common}"), &root).0, ["live/_common/mesh.hcl:2026.8.1*"]);
+    let by_place = "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n  expose = true\n}\n\
+        inputs = {\n  v = { \"a/mesh\" = \"2026.8.2\" }[include.root.locals.at]\n}\n";
+    assert_eq!(found(&format!("{source}{by_place}"), &root).0, ["live/a/mesh/terragrunt.hcl:2026.8.2*"]);
+    let set = [("live/a/mesh/terraform.tfvars", "v = \"2026.7.1\"\n")];
+    assert_eq!(
+        found(&format!("{source}inputs = {{\n  v = \"2026.8.1\"\n}}\n"), &set).0,
+        ["live/a/mesh/terraform.tfvars:2026.7.1*"]
+    );
+    let own = format!(
+        "{source}locals {{\n  me = read_terragrunt_config(\"terragrunt.hcl\")\n}}\ninputs = {{\n  v = \"2026.8.1\"\n}}\n"
+    );
+    assert_eq!(found(&own, &[]).0, ["live/a/mesh/terragrunt.hcl:2026.8.1*"]);
+    let chain: Vec<(String, String)> = (0..60)
+        .map(|n| {
+            let read = format!("read_terragrunt_config(\"${{get_repo_root()}}/c{}.hcl\")", n + 1);
+            (format!("c{n}.hcl"), format!("locals {{\n  a = {read}\n  b = {read}\n}}\n"))
+        })
+        .collect();
+    let chain: Vec<(&str, &str)> = chain.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let started = std::time::Instant::now();
+    let unit = format!(
+        "{source}inputs = {{\n  v = read_terragrunt_config(\"${{get_repo_root()}}/c0.hcl\").locals.none\n}}\n"
+    );
+    assert!(
+        found(&unit, &chain).0[0].starts_with('<') && started.elapsed().as_secs() < 5,
+        "{:?}",
+        started.elapsed()
+    );
+}
+
+#[test]
+fn templates_of_files_are_filled_with_their_directives() {
+    let template = "%{ if ha ~}\nha: true\n%{ else ~}\nha: false\n%{ endif ~}\nlist:\n%{ for name, tag in tags }\n  ${name}: ${tag}\n%{ endfor }\n";
+    let main = "resource \"helm_release\" \"a\" {\n  chart = \"linkerd-viz\"\n  version = \"2026.8.2\"\n  values = [templatefile(\"v.tftpl\", \
+        { ha = true, tags = { a = \"edge-26.8.1\", b = \"edge-26.8.2\" } })]\n}\n";
+    let found = evaluated(&[("main.tf", main), ("v.tftpl", template)]);
+    let values = found.charts[0].values().value;
+    assert_eq!(values.text(&["ha"]).as_deref(), Some("true"));
+    assert_eq!(shown(values.scalar(&["list", "a"]).unwrap()), "main.tf:edge-26.8.1*");
+    assert_eq!(shown(values.scalar(&["list", "b"]).unwrap()), "main.tf:edge-26.8.2*");
+    let undecided = main.replace("ha = true", "ha = var.ha");
+    let both: BTreeSet<_> = evaluated(&[("main.tf", &undecided), ("v.tftpl", template)])
+        .charts
+        .iter()
+        .map(|chart| chart.values().value.text(&["ha"]).map(|text| text.into_owned()).unwrap_or_default())
+        .collect();
+    assert_eq!(both.into_iter().collect::<Vec<_>>(), ["false", "true"]);
+}
+
+#[test]
+fn lists_outputs_and_overrides_hand_on_what_they_have() {
+    let of = |version: &str, more: &[(&str, &str)]| {
+        let main = format!(
+            "locals {{\n  v = [{{ of = \"a\", v = \"2026.8.1\" }}, {{ of = \"b\", v = \"2026.8.2\" }}]\n}}\n{}",
+            release(version)
+        );
+        let found = evaluated(&[&[("main.tf", main.as_str())], more].concat());
+        (versions(&found), found)
+    };
+    for version in [
+        "(local.v[*].v)[0]",
+        "local.v.*.v[0]",
+        "reverse(local.v)[1].v",
+        "sort(distinct(local.v[*].v))[0]",
+        "compact([\"\", flatten([local.v])[0].v])[0]",
+    ] {
+        let all = of(version, &[]).0;
+        assert_eq!(all.concat(), "main.tf:2026.8.1*", "{version}");
+    }
+    let chosen = of("[for one in local.v : one.v if one.of == var.of][0]", &[]).0;
+    assert_eq!(chosen, ["main.tf:2026.8.1*", "main.tf:2026.8.2*"]);
+    let outputs = "variable \"of\" {}\noutput \"all\" {\n  value = { x = { v = \"2026.7.1\" } }[var.of]\n}\n";
+    let call = "module \"m\" {\n  source = \"./m\"\n  of = \"x\"\n}\n";
+    assert_eq!(of("module.m.all.v", &[("m/o.tf", outputs), ("call.tf", call)]).0, ["m/o.tf:2026.7.1*"]);
+    let over = "resource \"helm_release\" \"a\" {\n  version = \"2026.7.2\"\n}\n";
+    assert_eq!(of("\"2026.8.1\"", &[("x_override.tf", over)]).0, ["x_override.tf:2026.7.2"]);
+    assert_eq!(of("\"2026.8.1\"", &[("main.tofu", &release("\"2026.7.2\""))]).0, ["main.tofu:2026.7.2"]);
+    let remote = "module \"m\" {\n  source = \"terraform-aws-modules/x/aws\"\n  charts = { linkerd-crds = local.v[0].v }\n}\n";
+    let (_, found) = of("\"2026.8.2\"", &[("remote.tf", remote)]);
+    assert!(found.handed.iter().any(|text| shown(text) == "main.tf:2026.8.1*"), "{:?}", found.handed);
+    let unfollowed = of("regex(\"[0-9.]+\", local.v[0].v)", &[]).1;
+    assert!(matches!(&unfollowed.charts[0].notes[..], [Note { about: About::Expression(_), .. }]));
+    let beside = of("var.set", &[("vars.tf", "variable \"set\" {}\n")]);
+    assert_eq!(beside.1.charts[0].notes, [], "whoever sets it knows it");
+}
+
+#[test]
+fn files_of_variables_may_lie_beside_the_root() {
+    let tree = [
+        ("mesh/main.tf", "variable \"chart\" {}\n"),
+        ("mesh/r.tf", &release("var.chart")),
+        ("vars/dev.tfvars", "chart = \"2026.8.2\"\n"),
+        ("vars/other.tfvars", "size = 3\n"),
+        ("shop/main.tf", "variable \"chart\" {}\n"),
+        ("shop/own.tfvars", "chart = \"1.2.3\"\n"),
+    ];
+    assert_eq!(versions(&evaluated(&tree)), ["vars/dev.tfvars:2026.8.2*"]);
+}
+
+#[test]
+fn what_a_path_may_be_is_said_by_more_than_its_folder() {
+    let values = |path: &str| {
+        let main = release("\"2026.8.2\"").replacen("{\n", &format!("{{\n  values = [file({path})]\n"), 1);
+        let files = [
+            ("main.tf", main.as_str()),
+            ("README.md", "a\n"),
+            ("v/a.yaml", "a: 1\n"),
+            ("v/_base.yaml", "b: 1\n"),
+        ];
+        evaluated(&files).charts.iter().filter(|chart| chart.values().value != Value::empty()).count()
+    };
+    assert_eq!((values("var.file"), values("\"v/${var.file}\""), values("\"v/${var.env}.yaml\"")), (0, 0, 1));
+    assert_eq!(values("abspath(\"${path.module}/v/_base.yaml\")"), 1);
+}
+
+#[test]
 fn hostile_modules_end() {
     let own = "locals {\n  a = local.b\n  b = local.a\n}\nmodule \"m\" {\n  source = \"./\"\n}\nmodule \"n\" {\n  source = \"../x\"\n}\n";
     let main = release("local.a");
@@ -305,10 +435,10 @@ fn hostile_modules_end() {
         "{read}"
     );
     assert_eq!(evaluated(&[("main.tf", &nested)]).notes, [], "nothing reads them");
-    let shorter = read.replace("local.a39)", "local.a16)");
+    let shorter = read.replace("local.a39)", "local.a18)");
     let told = |text: &str| evaluated(&[("main.tf", text)]).notes.iter().any(|note| note.about == spent);
     assert!(told(&shorter), "few expressions, and many texts that they hand on");
-    assert!(!told(&shorter.replace("local.a16)", "local.a9)")));
+    assert!(!told(&shorter.replace("local.a18)", "local.a9)")));
     let many = (0..1_500).map(|n| format!("\"k{n}\"")).collect::<Vec<_>>().join(", ");
     let each = release("\"2026.8.2\"").replacen("{\n", &format!("{{\n  for_each = toset([{many}])\n"), 1);
     let found = evaluated(&[("main.tf", &each)]);

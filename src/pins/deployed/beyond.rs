@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    deploy::{About, Bound, Note},
+    deploy::{About, Bound, ChartRelease, Note},
+    linkerd,
     pins::{SkipReason, Skipped},
     repo::RepoPath,
 };
@@ -31,6 +32,8 @@ pub(in crate::pins) struct Beyond {
     expressions: BTreeMap<RepoPath, BTreeSet<String>>,
     /// Why templates are refused.
     refused: BTreeMap<RepoPath, BTreeSet<String>>,
+    /// Versions of Linkerd's charts that Terraform makes in a way that is not followed.
+    versions: BTreeMap<RepoPath, BTreeSet<String>>,
     /// Files that are asked for and cannot be read.
     pub unread: BTreeSet<RepoPath>,
 }
@@ -45,6 +48,17 @@ impl Beyond {
             About::Unread { what, .. } => RepoPath::new(what.as_str()),
             _ => None,
         }));
+    }
+
+    /// Takes the version of a chart of Linkerd's that is made of known texts in a way that is not followed.
+    pub(super) fn take_version(&mut self, release: &ChartRelease) {
+        let Some(chart) = release.chart.known().filter(|chart| linkerd::is_chart(chart)) else { return };
+        for note in &release.notes {
+            if let About::Expression(who) = &note.about {
+                let detail = format!("the version of `{chart}` is not followed: {who}");
+                self.versions.entry(note.path.clone()).or_default().insert(detail);
+            }
+        }
     }
 
     /// Names the templates of which `is_read` says that a release comes out of what is not followed in them.
@@ -92,6 +106,9 @@ impl Beyond {
             self.bounds.entry(path).or_default().extend(bounds);
         }
         self.unread.extend(other.unread);
+        for (path, versions) in other.versions {
+            self.versions.entry(path).or_default().extend(versions);
+        }
         for (all, others) in [(&mut self.expressions, other.expressions), (&mut self.refused, other.refused)]
         {
             for (path, texts) in others {
@@ -100,12 +117,17 @@ impl Beyond {
         }
     }
 
-    /// Says of each file which bounds it is over.
+    /// Says of each file which bounds it is over, and which versions are not followed.
     pub fn skipped(&self) -> impl Iterator<Item = Skipped> {
-        self.bounds.iter().map(|(path, bounds)| {
+        let versions = self.versions.iter().map(|(path, details)| {
+            let told: Vec<&str> = details.iter().take(TOLD).map(String::as_str).collect();
+            let (path, reason) = (path.clone(), SkipReason::Terraform);
+            Skipped { path, reason, detail: Some(told.join("; ")), versions: Vec::new() }
+        });
+        versions.chain(self.bounds.iter().map(|(path, bounds)| {
             let all: Vec<String> = bounds.iter().map(Bound::to_string).collect();
             let (path, reason) = (path.clone(), SkipReason::TooLarge);
             Skipped { path, reason, detail: Some(all.join("; ")), versions: Vec::new() }
-        })
+        }))
     }
 }

@@ -32,9 +32,11 @@ pub(in crate::pins) fn terraform(
     let deployed = terraform::terraform(context.files);
     for release in &deployed.charts {
         take_release(context, release, PinKind::Terraform, claims);
+        claims.beyond.take_version(release);
         claims.uses.take(context, release);
     }
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
+    deployed.handed.iter().for_each(|text| claims.take_not_followed(text));
     claims.objects.extend(deployed.objects);
     claims.beyond.take_evaluated(&deployed.notes);
     let is_read = |skip: &mut Skipped| {
