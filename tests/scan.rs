@@ -75,6 +75,17 @@ fn a_tag_in_a_file_of_no_kind_is_told_whatever_else_is_in_it() {
 }
 
 #[test]
+fn a_hold_that_holds_nothing_is_told_with_its_line() {
+    let release = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: linkerd-crds}\nspec:\n  # uplinker: hold\n  repo: \
+                   https://helm.linkerd.io/edge\n  chart: linkerd-crds # uplinker : hold\n  version: 2026.8.2 # uplinker: hold\n";
+    let found = scan(&MemoryTree::new([("a.yaml", release)]), &ScanOptions::default()).unwrap();
+    let told: Vec<_> =
+        found.skipped.iter().map(|s| (s.reason, s.detail.clone().unwrap_or_default())).collect();
+    let detail = "line 7: a marker is written `uplinker: hold`; line 5: `uplinker: hold` stands at no pin";
+    assert_eq!(told, [(SkipReason::Marker, detail.to_owned())]);
+}
+
+#[test]
 fn what_another_chart_reads_as_its_version_is_no_release_of_linkerd_s() {
     let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata:\n  name: sign-in\n  annotations:\n    \
                    linkerd.io/inject: enabled\nspec:\n  chart:\n    spec:\n      chart: authentik\n      version: 2026.8.2\n      \

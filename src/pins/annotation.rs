@@ -40,7 +40,10 @@ pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
         // It puts them on pods, among others.
         "AnnotationsTransformer" => path == ["annotations"],
         // Argo CD writes these on the namespace that it makes.
-        "Application" | "ApplicationSet" => path.ends_with(&["managedNamespaceMetadata", "annotations"]),
+        "Application" | "ApplicationSet" => {
+            let is_namespace = path.ends_with(&["managedNamespaceMetadata", "annotations"]);
+            return if is_namespace { Effect::Namespace } else { Effect::None };
+        }
         // A patch whose target has no kind: by its path alone.
         "" => path.ends_with(&["template", "metadata", "annotations"]),
         // Nothing of these is a pod, and what they hold or lay over others is read by itself.

@@ -78,14 +78,51 @@ pub(super) fn pins(file: &TextFile<'_>) -> Vec<Pin> {
 pub(super) fn misread(file: &TextFile<'_>) -> Option<Skipped> {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut told = Vec::new();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("uplinker:")) {
+    let is_near = |line: &str| line.to_ascii_lowercase().contains("uplinker");
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_near(line)) {
         let below = lines.get(at + 1).copied().unwrap_or_default();
         let texts = words(line).filter_map(|(before, word)| fault(line, below, before, word));
+        let texts = texts.chain(slip(line));
         told.extend(texts.map(|text| format!("line {}: {text}", at + 1)));
     }
     told.truncate(MISREAD);
     let (path, reason, versions) = (file.path.clone(), SkipReason::Marker, Vec::new());
     (!told.is_empty()).then(|| Skipped { path, reason, detail: Some(told.join("; ")), versions })
+}
+
+/// Finds a comment that is nearly a marker: in other letters, with a space, or a hold without its colon.
+fn slip(line: &str) -> Option<String> {
+    let lower = line.to_ascii_lowercase();
+    let (at, name) =
+        lower.match_indices("uplinker").find(|(at, _)| line.get(..*at).and_then(comment_sign).is_some())?;
+    let rest = lower.get(at + name.len()..)?;
+    let behind = rest.trim_start();
+    let (word, has_colon) =
+        behind.strip_prefix(':').map_or((behind, false), |word| (word.trim_start(), true));
+    let known = ["hold", "edge", "chart"].into_iter().find(|known| {
+        let end = word.strip_prefix(known);
+        end.is_some_and(|end| !end.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ')))
+    })?;
+    let is_exact = line.get(at..)?.starts_with("uplinker:");
+    (!is_exact && (has_colon || known == "hold")).then(|| format!("a marker is written `uplinker: {known}`"))
+}
+
+/// Returns the lines of a text that hold comments speak of, each with the comment's.
+pub(super) fn held(text: &str) -> Vec<(usize, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_comment = |line: &str| SIGNS.iter().any(|sign| line.trim().starts_with(sign));
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("uplinker:")) {
+        if is_hold_line(line) {
+            let behind = lines.iter().enumerate().skip(at + 1).take(hold::ABOVE);
+            found.extend(
+                behind.skip_while(|(_, line)| is_comment(line)).map(|(held, _)| (at + 1, held + 1)).next(),
+            );
+        } else if hold_in(line) {
+            found.push((at + 1, at + 1));
+        }
+    }
+    found
 }
 
 /// Returns what stands before each marker of a line, and its word.
@@ -272,6 +309,9 @@ mod tests {
         );
         let first = "line 1: `uplinker: hold` is not the first of its comment, so it does nothing";
         assert_eq!(told("v: 2026.8.2 # we wait; uplinker: hold\n"), first);
+        for text in ["v: 1 # Uplinker: hold\n", "v: 1 # uplinker : hold\n", "v: 1 #uplinker hold\n"] {
+            assert_eq!(told(text), "line 1: a marker is written `uplinker: hold`", "{text}");
+        }
         let edge = "line 1: `uplinker: edge` is for a text as `edge-26.8.3`, and there is none";
         assert_eq!(told("v: 2026.8.2 # uplinker: edge\n"), edge);
         assert_eq!(told("# uplinker: edge\nv: 2026.8.2\n"), edge);
@@ -283,6 +323,8 @@ mod tests {
             "uplinker:\n  hold: true\n",
             "a: uplinker: hold\n",
             "image: ghcr.io/acme/uplinker:v1 # pinned\n",
+            "a: 1 # uplinker holds this\n",
+            "a: 1 # Uplinker edge releases\n",
         ] {
             assert_eq!(told(text), "", "{text}");
         }

@@ -87,10 +87,16 @@ impl<'v> Patch<'v> {
         };
         let Some(selected) = self.selected(builder, here, target, &layer.resources) else { return };
         let first = selected.first().and_then(|at| layer.resources.get(*at)).map(|first| &first.value);
-        let said = made(operations, target, first);
+        let said = made(operations, target, first, &|op, _| matches!(op, "add" | "replace"));
         if selected.is_empty() {
             let (kind, name) = (text_of(target.get("kind")), text_of(target.get("name")));
             self.no_target(builder, here, layer, &format!("{kind} {name}"), || said.clone());
+            // What is tested of a chart's containers is what the chart gives: it moves with the chart.
+            let is_image = |op: &str, path: &str| op == "test" && path.contains("ontainers/");
+            let tested = made(operations, target, first, &is_image);
+            if layer.outside && tested.get("spec").is_some() {
+                builder.strays.push(Object::new(tested, here.path.clone(), None));
+            }
         }
         builder.idle.push(Object::new(said, here.path.clone(), None));
         for at in selected {
@@ -253,8 +259,13 @@ fn is_broken_json(text: &str) -> bool {
     text.starts_with('[') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_err()
 }
 
-/// What operations say of an object that is not here: the values that they put, where they put them.
-fn made(operations: &[Value], target: &Value, selected: Option<&Value>) -> Value {
+/// What some operations say of an object that is not here: the values that they put or test, where they do.
+fn made(
+    operations: &[Value],
+    target: &Value,
+    selected: Option<&Value>,
+    is_wanted: &dyn Fn(&str, &str) -> bool,
+) -> Value {
     let of = |key: &str, own: &[&str]| {
         let said = target.get(key).or_else(|| selected?.path(own));
         said.cloned().unwrap_or_else(|| Value::made(""))
@@ -262,11 +273,8 @@ fn made(operations: &[Value], target: &Value, selected: Option<&Value>) -> Value
     let mut object = Value::map([("kind", of("kind", &["kind"]))]);
     object.insert("metadata", Value::map([("name", of("name", &["metadata", "name"]))]));
     for operation in operations {
-        let puts = matches!(operation.text(&["op"]).as_deref(), Some("add" | "replace"));
-        let (Some(value), Some(path)) = (operation.get("value").filter(|_| puts), operation.text(&["path"]))
-        else {
-            continue;
-        };
+        let (Some(op), Some(path)) = (operation.text(&["op"]), operation.text(&["path"])) else { continue };
+        let Some(value) = operation.get("value").filter(|_| is_wanted(&op, &path)) else { continue };
         let mut at = &mut object;
         for step in path.split('/').skip(1).take(STEPS) {
             let key = step.replace("~1", "/").replace("~0", "~");

@@ -75,7 +75,8 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
             let Some(version) = made.annotations.scalar(&[PROXY_VERSION]) else { continue };
             let name = made.name.map(Scalar::text);
             let home = context.options.homes.then(|| Home::new(name.as_deref(), made.labels));
-            claims.take(version, &annotation::spec().at_home(home));
+            let stays = pods::opted_out(made.annotations, pods::labelled(made.labels));
+            claims.take(version, &annotation::spec().at_home(home).staying(stays));
         }
     }
 }

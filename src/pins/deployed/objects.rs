@@ -4,7 +4,7 @@
 
 use super::{
     claim::Claims,
-    pods::{Injection, asks, injection, opted_out, take_asking},
+    pods::{Injection, asks, injection, labelled, opted_out, take_asking},
 };
 use crate::{
     deploy::{Cluster, Object, Scalar, Value},
@@ -52,6 +52,7 @@ pub(in crate::pins) fn take_object(
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
+                Effect::Namespace if labelled(labels) == Injection::Shut => Some(Reason::OptedOut),
                 Effect::Namespace | Effect::Pod => opted_out(value, injected),
             };
             claims.take(version, &annotation::spec().at_home(home(labels)).staying(stays));

@@ -60,6 +60,12 @@ pub(super) fn injection(name: &str, from: &RepoPath, cluster: &Cluster<'_>) -> I
     }
 }
 
+/// Says whether the pods of a namespace are injected that gets these labels.
+pub(super) fn labelled(labels: Option<&Value>) -> Injection {
+    let is_off = labels.and_then(|labels| labels.text(&[ADMISSION])).is_some_and(|text| text == "disabled");
+    if is_off { Injection::Shut } else { Injection::Open }
+}
+
 /// Says whether the annotations of a pod, or its namespace, keep it out of the mesh.
 pub(super) fn opted_out(annotations: &Value, home: Injection) -> Option<Reason> {
     let out = match annotations.text(&[INJECT]).as_deref() {
