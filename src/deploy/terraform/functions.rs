@@ -157,12 +157,10 @@ fn text(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
             let joined = items.try_fold(first, |all, item| Some(all.then(scalar).then(item?)))?;
             Some(Value::Scalar(joined))
         }
-        // Releases are written in small letters and digits.
-        "lower" | "upper" | "title" => {
+        "lower" | "upper" => {
             let changed = if name == "lower" { whole.to_lowercase() } else { whole.to_uppercase() };
-            (scalar.unknown_to().is_none() && changed == *whole)
-                .then(|| Value::Scalar(scalar.clone()))
-                .or_else(|| (name != "title" && scalar.unknown_to().is_none()).then(|| Value::made(&changed)))
+            let same = || if changed == *whole { scalar.clone() } else { Scalar::made(&changed) };
+            scalar.unknown_to().is_none().then(|| Value::Scalar(same()))
         }
         "trimprefix" => {
             let prefix = other(1)?;

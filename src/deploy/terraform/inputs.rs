@@ -1,7 +1,7 @@
 //! The files that set a root's variables.
 
 use super::{
-    Inputs, Modules, is_terraform,
+    Inputs, Modules,
     module::{Module, parsed},
     named,
     scope::{Budget, Scope},
@@ -11,36 +11,59 @@ use crate::{
     repo::RepoPath,
 };
 
-/// Returns the files that always set a root's variables, and those that somebody names (`-var-file`): any `*.tfvars` in
-/// or below its folder that sets one of them.
-pub(super) fn variable_files(files: &dyn Files, module: &Module) -> (Vec<RepoPath>, Vec<RepoPath>) {
-    let (mut always, mut named) = (Vec::new(), Vec::new());
-    let below = files.below(&module.folder);
-    for entry in files.below("") {
-        let (path, name) = (&entry.path, entry.path.name());
-        if !name.ends_with(".tfvars") && !name.ends_with(".tfvars.json") {
-            continue;
+/// A file of variables.
+#[derive(Debug)]
+pub(super) struct VariableFile {
+    path: RepoPath,
+    /// Whether it is read by itself, in its own folder.
+    is_automatic: bool,
+    /// Whether its folder is a module.
+    is_beside: bool,
+    /// Whether a folder above is one too.
+    is_inside: bool,
+}
+
+/// Lists the files of variables of a tree.
+pub(super) fn variable_files(files: &dyn Files, modules: &Modules) -> Vec<VariableFile> {
+    let paths = files.below("").iter().map(|entry| &entry.path);
+    let wanted =
+        paths.filter(|path| [".tfvars", ".tfvars.json"].iter().any(|end| path.name().ends_with(end)));
+    let file = |path: &RepoPath| {
+        let name = path.name();
+        let mut folders =
+            std::iter::successors(Some(path.folder()), |folder| Some(folder.rsplit_once('/')?.0)).chain([""]);
+        VariableFile {
+            path: path.clone(),
+            is_automatic: name.starts_with("terraform.tfvars") || name.contains(".auto.tfvars"),
+            is_beside: modules.contains_key(path.folder()),
+            is_inside: folders.any(|folder| modules.contains_key(folder)),
         }
-        let own = path.folder() == module.folder;
-        let is_below = || below.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
-        let automatic = name.starts_with("terraform.tfvars") || name.contains(".auto.tfvars");
-        // One that lies in no module is for any that has its variables.
-        let may_be = || {
-            if is_below() {
-                !(automatic && is_module(files, path.folder()))
-            } else {
-                !is_in_module(files, path)
-            }
-        };
-        if own && automatic {
-            always.push(path.clone());
-        } else if may_be() && sets(files, path, module) {
-            named.push(path.clone());
-        }
-    }
+    };
+    wanted.map(file).collect()
+}
+
+/// Returns the files that always set the variables of a folder.
+pub(super) fn always<'t>(all: &'t [VariableFile], folder: &str) -> Vec<&'t RepoPath> {
+    let own = all.iter().filter(|file| file.is_automatic && file.path.folder() == folder);
+    let mut own: Vec<&RepoPath> = own.map(|file| &file.path).collect();
     // `terraform.tfvars` counts less than the automatic ones.
-    always.sort_by_key(|path| (!path.name().starts_with("terraform."), path.clone()));
-    (always, named)
+    own.sort_by_key(|path| (!path.name().starts_with("terraform."), *path));
+    own
+}
+
+/// Returns the files that somebody may name for a module (`-var-file`): those below its folder, and those that lie in no
+/// module, that set one of its variables.
+pub(super) fn by_name<'t>(files: &dyn Files, all: &'t [VariableFile], module: &Module) -> Vec<&'t RepoPath> {
+    let own = |path: &RepoPath| path.folder() == module.folder;
+    let is_below = |path: &RepoPath| {
+        let rest = path.as_str().strip_prefix(module.folder.as_str());
+        module.folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    let may_be = |file: &&VariableFile| match is_below(&file.path) {
+        true => !(file.is_automatic && (file.is_beside || own(&file.path))),
+        false => !file.is_inside,
+    };
+    all.iter().filter(may_be).map(|file| &file.path).filter(|path| sets(files, path, module)).collect()
 }
 
 /// Tells whether a file sets a variable of a module; of one that cannot be read nobody knows.
@@ -48,24 +71,6 @@ fn sets(files: &dyn Files, path: &RepoPath, module: &Module) -> bool {
     let (mut inputs, mut unread) = (Inputs::new(), Vec::new());
     read_inputs(files, path, &mut inputs, &mut unread);
     !unread.is_empty() || inputs.keys().any(|name| module.variables.contains_key(name))
-}
-
-/// Tells whether a folder has a module, whose automatic files are its own.
-fn is_module(files: &dyn Files, folder: &str) -> bool {
-    let mut own = files.below(folder).iter().filter(|entry| entry.path.folder() == folder);
-    own.any(|entry| is_terraform(&entry.path))
-}
-
-/// Tells whether a file lies in a module, or below one.
-fn is_in_module(files: &dyn Files, path: &RepoPath) -> bool {
-    let mut folder = path.folder();
-    loop {
-        if is_module(files, folder) {
-            return true;
-        }
-        let Some((above, _)) = folder.rsplit_once('/') else { return false };
-        folder = above;
-    }
 }
 
 /// Says what a file of variables is for: by its own name, or where others have the same, by the folders that they do not

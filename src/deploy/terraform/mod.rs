@@ -41,6 +41,7 @@ use super::{
     watch::Watch,
 };
 use crate::repo::RepoPath;
+use inputs::VariableFile;
 use module::Module;
 use providers::Providers;
 use scope::{Budget, STEPS, Scope};
@@ -92,6 +93,8 @@ struct Tree<'f> {
     files: &'f dyn Files,
     modules: &'f Modules,
     units: &'f [Unit],
+    /// The files of variables.
+    set: &'f [VariableFile],
     /// Runs that are left for all roots.
     runs: &'f Cell<usize>,
 }
@@ -137,9 +140,10 @@ fn evaluated(files: &dyn Files) -> Terraform {
     let mut found = Terraform::default();
     let load = |folder: &&str| ((*folder).to_owned(), Module::load(files, folder, &mut found.notes));
     let modules: Modules = folders.iter().map(load).collect();
-    let units = terragrunt::units(files, &mut found.notes);
+    let set = inputs::variable_files(files, &modules);
+    let units = terragrunt::units(files, &set, &mut found.notes);
     let runs = Cell::new(RUNS);
-    let tree = Tree { files, modules: &modules, units: &units, runs: &runs };
+    let tree = Tree { files, modules: &modules, units: &units, set: &set, runs: &runs };
     let taken: BTreeSet<String> = modules.values().flat_map(Module::local_calls).collect();
     let is_run = |folder: &String| units.iter().any(|unit| unit.module == *folder);
     for module in modules.values().filter(|m| !taken.contains(&m.folder) || is_run(&m.folder)) {
@@ -152,14 +156,14 @@ fn evaluated(files: &dyn Files) -> Terraform {
 
 /// Evaluates a module by its defaults alone, and with each file alone that always sets its variables.
 fn shadowed(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
-    let (always, _) = inputs::variable_files(tree.files, module);
-    for path in [None].into_iter().chain(always.iter().map(Some)) {
+    let always = inputs::always(tree.set, &module.folder);
+    for path in [None].into_iter().chain(always.into_iter().map(Some)) {
         let mut inputs = Inputs::new();
         path.iter().for_each(|path| inputs::read_inputs(tree.files, path, &mut inputs, &mut Vec::new()));
         let mut walk = Walk::new(tree, Budget::of(&module.folder), None, true);
         walk.module(module, &inputs, DEPTH);
-        let known = |chart: &ChartRelease| !found.charts.contains(chart) && !found.shadowed.contains(chart);
-        let new: Vec<ChartRelease> = walk.found.charts.into_iter().filter(known).collect();
+        let is_new = |chart: &ChartRelease| !found.has(chart) && !found.shadowed.contains(chart);
+        let new: Vec<ChartRelease> = walk.found.charts.into_iter().filter(is_new).collect();
         found.shadowed.extend(new);
     }
 }
@@ -167,14 +171,17 @@ fn shadowed(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
 // === impl Terraform ===
 
 impl Terraform {
+    /// Tells whether a chart is among those that were found.
+    fn has(&self, chart: &ChartRelease) -> bool {
+        let alike = self.alike.get(&alike(chart));
+        alike.is_some_and(|alike| alike.iter().any(|n| self.charts.get(*n) == Some(chart)))
+    }
+
     /// Takes in what another walk found, what both found once.
     fn take(&mut self, other: Self) {
         for chart in other.charts {
-            let place = chart.version.as_ref().and_then(|version| version.origins().next());
-            let place = place.map(|at| (at.source.path.clone(), at.span.start));
-            let alike = self.alike.entry((chart.file.clone(), chart.part.clone(), place)).or_default();
-            if !alike.iter().any(|n| self.charts.get(*n) == Some(&chart)) {
-                alike.push(self.charts.len());
+            if !self.has(&chart) {
+                self.alike.entry(alike(&chart)).or_default().push(self.charts.len());
                 self.charts.push(chart);
             }
         }
@@ -308,6 +315,12 @@ impl<'f> Walk<'f> {
             walk.providers = outer;
         });
     }
+}
+
+fn alike(chart: &ChartRelease) -> Alike {
+    let place = chart.version.as_ref().and_then(|version| version.origins().next());
+    let place = place.map(|at| (at.source.path.clone(), at.span.start));
+    (chart.file.clone(), chart.part.clone(), place)
 }
 
 fn is_zero(value: &Value) -> bool {

@@ -55,9 +55,10 @@ enum Told<'t> {
 /// Evaluates a root by itself, and once for each file that may set its inputs.
 pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     let Some((first, _)) = module.blocks.first() else { return };
-    let (always, named) = inputs::variable_files(tree.files, module);
+    let always = inputs::always(tree.set, &module.folder);
+    let named = inputs::by_name(tree.files, tree.set, module);
     let units = tree.units.iter().filter(|unit| unit.module == module.folder);
-    let all: Vec<Told<'_>> = named.iter().map(Told::File).chain(units.map(Told::Unit)).collect();
+    let all: Vec<Told<'_>> = named.into_iter().map(Told::File).chain(units.map(Told::Unit)).collect();
     let paths: Vec<&RepoPath> = all.iter().filter_map(|told| told.path()).collect();
     let budget = Budget::of(&module.folder);
     for told in [Told::Nothing].into_iter().chain(all.iter().copied()) {

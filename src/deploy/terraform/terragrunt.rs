@@ -10,7 +10,7 @@ use hcl_edit::structure::Body;
 
 use super::{
     Inputs, Modules,
-    inputs::{read_inputs, variable_files},
+    inputs::{self, VariableFile, read_inputs},
     module::{Module, parsed},
     named,
     scope::{Budget, NESTED, Scope},
@@ -49,15 +49,15 @@ struct Config {
     inputs: Value,
 }
 
-/// Reads the units of a tree.
-pub(super) fn units(files: &dyn Files, notes: &mut Vec<Note>) -> Vec<Unit> {
+/// Reads the units of a tree, with the files that set variables beside them.
+pub(super) fn units(files: &dyn Files, set: &[VariableFile], notes: &mut Vec<Note>) -> Vec<Unit> {
     let paths = files.below("").iter().map(|entry| &entry.path);
     let mut units = Vec::new();
     for path in paths.filter(|path| path.name() == FILE && files.has(path.as_str())) {
         let budget = Budget::of(path.folder());
         let watch = Watch::new(files);
         let reader = Reader { files: &watch, folder: path.folder(), budget: &budget };
-        let Some(config) = reader.config(path, NESTED, notes) else { continue };
+        let Some(config) = reader.config(path, (NESTED, true), notes) else { continue };
         // Without a source it is the module that lies beside it.
         let module = match &config.source {
             Some(source) => reader.module(source),
@@ -67,9 +67,8 @@ pub(super) fn units(files: &dyn Files, notes: &mut Vec<Note>) -> Vec<Unit> {
         let inputs = config.inputs.entries().map(|(key, value)| (key.to_owned(), named(value.clone())));
         let mut inputs: Inputs = inputs.collect();
         // Terragrunt runs in a copy of its folder, and hands inputs on as the environment, which counts less.
-        let beside = Module { folder: path.folder().to_owned(), ..Module::default() };
-        for file in variable_files(files, &beside).0 {
-            read_inputs(files, &file, &mut inputs, notes);
+        for file in inputs::always(set, path.folder()) {
+            read_inputs(files, file, &mut inputs, notes);
         }
         let reads = watch.into_read().into_iter().filter_map(RepoPath::new);
         let reads = reads.filter(|path| path.name().ends_with(".hcl")).collect();
@@ -87,7 +86,7 @@ pub(super) fn read(scope: &Scope<'_>, path: &RepoPath) -> Option<Value> {
     scope.budget.configs.borrow_mut().insert(path.clone(), None);
     let depth = scope.nested.checked_sub(1)?;
     let reader = Reader { files: scope.files, folder: path.folder(), budget: scope.budget };
-    let config = reader.config(path, depth, &mut Vec::new())?;
+    let config = reader.config(path, (depth, true), &mut Vec::new())?;
     let value = Value::map([("locals", config.locals), ("inputs", config.inputs)]);
     scope.budget.configs.borrow_mut().insert(path.clone(), Some(value.clone()));
     Some(value)
@@ -128,22 +127,29 @@ struct Reader<'r> {
 // === impl Reader ===
 
 impl Reader<'_> {
-    fn config(&self, path: &RepoPath, depth: usize, notes: &mut Vec<Note>) -> Option<Config> {
-        let depth = depth.checked_sub(1)?;
+    /// Reads a file. What one takes in takes in nothing itself.
+    fn config(
+        &self,
+        path: &RepoPath,
+        (nested, includes): (usize, bool),
+        notes: &mut Vec<Note>,
+    ) -> Option<Config> {
         self.budget.take(1)?;
         let (source, body) = parsed(self.files, path, notes)?;
         let config = Some(path.folder().to_owned());
         let mut module = Module { folder: self.folder.to_owned(), config, ..Module::default() };
         module.take(&source, body.clone());
         let (mut included, mut source_above, mut inputs) = (BTreeMap::new(), None, Value::empty());
-        for block in body.get_blocks("include") {
+        for block in body.get_blocks("include").filter(|_| includes) {
             let name = block.labels.first().map(|label| label.as_str()).unwrap_or_default();
             let written = block.body.get_attribute("path").map(|path| &path.value);
             let path = written.and_then(|path| {
-                let text = self.with(&module, &source, depth, |scope| scope.text(&scope.eval(path)))?;
+                let text = self.with(&module, &source, nested, |scope| scope.text(&scope.eval(path)))?;
                 self.resolved(&text)
             });
-            let Some(above) = path.and_then(|path| self.config(&path, depth, notes)) else { continue };
+            let Some(above) = path.and_then(|path| self.config(&path, (nested, false), notes)) else {
+                continue;
+            };
             above.inputs.entries().for_each(|(key, value)| inputs.insert(key, value.clone()));
             source_above = above.source.or(source_above);
             let exposed = Value::map([("locals", above.locals), ("inputs", above.inputs)]);
@@ -154,7 +160,7 @@ impl Reader<'_> {
             .remove("")
             .unwrap_or_else(|| Value::map(included.iter().map(|(k, v)| (k.as_str(), v.clone()))));
         module.roots.insert("include".to_owned(), all);
-        self.with(&module, &source, depth, |scope| {
+        self.with(&module, &source, nested, |scope| {
             let own = |key| body.get_attribute(key).map(|attribute| scope.eval(&attribute.value));
             own("inputs")
                 .iter()
