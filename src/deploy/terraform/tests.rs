@@ -234,6 +234,10 @@ fn a_run_is_for_each_environment_that_files_and_maps_are_made_for() {
     let found = evaluated(&[("main.tf", &many)]);
     assert_eq!(found.applied.applies.len(), 63, "the run that asks is one of them");
     assert_eq!(found.notes[0].about, About::Bound(Bound::Environments(64)));
+    assert!(
+        versions(&found).iter().any(|version| version.starts_with('<')),
+        "the rest is known to nobody here"
+    );
 }
 
 #[test]
@@ -307,14 +311,15 @@ fn terragrunt_names_folders_and_ends_where_files_read_themselves() {
     assert_eq!(found(&own, &[]).0, ["live/a/mesh/terragrunt.hcl:2026.8.1*"]);
     let chain: Vec<(String, String)> = (0..60)
         .map(|n| {
-            let read = format!("read_terragrunt_config(\"${{get_repo_root()}}/c{}.hcl\")", n + 1);
+            let read = format!("read_terragrunt_config(\"${{get_repo_root()}}/c{}.hcl\").locals.a", n + 1);
             (format!("c{n}.hcl"), format!("locals {{\n  a = {read}\n  b = {read}\n}}\n"))
         })
+        .chain([("c60.hcl".to_owned(), "locals {\n  a = \"2026.8.2\"\n}\n".to_owned())])
         .collect();
     let chain: Vec<(&str, &str)> = chain.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let started = std::time::Instant::now();
     let unit = format!(
-        "{source}inputs = {{\n  v = read_terragrunt_config(\"${{get_repo_root()}}/c0.hcl\").locals.none\n}}\n"
+        "{source}inputs = {{\n  v = read_terragrunt_config(\"${{get_repo_root()}}/c0.hcl\").locals.a\n}}\n"
     );
     assert!(
         found(&unit, &chain).0[0].starts_with('<') && started.elapsed().as_secs() < 5,
@@ -439,6 +444,15 @@ fn hostile_modules_end() {
     let told = |text: &str| evaluated(&[("main.tf", text)]).notes.iter().any(|note| note.about == spent);
     assert!(told(&shorter), "few expressions, and many texts that they hand on");
     assert!(!told(&shorter.replace("local.a18)", "local.a9)")));
+    let twice =
+        |n: usize| format!("  a{n} = local.a{} == local.a{} ? local.a{} : \"\"\n", n - 1, n - 1, n - 1);
+    let read_twice: String = (1..21).map(twice).collect();
+    let read_twice = format!("locals {{\n  a0 = \"2026.8.2\"\n{read_twice}}}\n{}", release("local.a20"));
+    assert_eq!(
+        versions(&evaluated(&[("main.tf", &read_twice)])),
+        ["main.tf:2026.8.2*"],
+        "each is evaluated once"
+    );
     let many = (0..1_500).map(|n| format!("\"k{n}\"")).collect::<Vec<_>>().join(", ");
     let each = release("\"2026.8.2\"").replacen("{\n", &format!("{{\n  for_each = toset([{many}])\n"), 1);
     let found = evaluated(&[("main.tf", &each)]);
