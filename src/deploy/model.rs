@@ -5,6 +5,7 @@
 //! Application) are built after it. Of a build nothing is kept but what other builds may refer to.
 
 mod fact;
+mod kept;
 mod seen;
 mod written;
 
@@ -26,6 +27,7 @@ use super::{
 };
 use crate::repo::{RepoPath, parallel};
 pub use fact::{After, Asked, Fact, Take};
+use kept::Kept;
 use seen::Seen;
 pub use written::Written;
 use written::deployer_of;
@@ -148,19 +150,6 @@ enum What {
     Lone(Box<ChartRelease>),
 }
 
-/// What is kept of a build, or of a file.
-#[derive(Default)]
-struct Kept {
-    /// Objects that others refer to.
-    references: Vec<Object>,
-    /// Objects that ask for a chart.
-    releases: Vec<Object>,
-    /// Objects that lead to others.
-    roots: Vec<Object>,
-    /// Other objects of interest; of a build they are handed over at once.
-    objects: Vec<Object>,
-}
-
 /// What one thread makes of several roots.
 struct Gathered<R> {
     facts: Said<R>,
@@ -234,32 +223,6 @@ struct Builder<'b, R> {
 impl Root {
     fn new(what: What) -> Self {
         Self { what, from: None }
-    }
-}
-
-// === impl Kept ===
-
-impl Kept {
-    /// Sorts an object in.
-    fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
-        let (group, kind) = (object.group().into_owned(), object.kind().into_owned());
-        if kinds::leads(&group, &kind) {
-            return self.roots.push(object);
-        }
-        let asks = kinds::asks(&group, &kind);
-        if asks && flux::is_of_tree(&object) {
-            self.roots.push(object.clone());
-        }
-        // The version of a source is what it fetches, whoever asks for it. Of HelmReleases there are thousands.
-        if asks && (group != flux::RELEASES || mentions(&object)) {
-            self.releases.push(object.clone());
-        }
-        if !asks && mentions(&object) {
-            self.objects.push(object.clone());
-        }
-        if kinds::is_referred(&group, &kind) {
-            self.references.push(object);
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{
-    Form, Pin, PinKind, Reason, Site, SkipReason, Skipped, Stage,
+    Form, Pin, PinKind, Reason, Site, Stage,
     found::is_workflow,
     hold,
     version_text::{Token, tokens},
@@ -17,10 +17,8 @@ use crate::{
 };
 
 /// What starts a comment in one language or another.
-const SIGNS: [&str; 6] = ["#", "//", "<!--", "/*", ";", "--"];
+pub(super) const SIGNS: [&str; 6] = ["#", "//", "<!--", "/*", ";", "--"];
 
-/// Comments that are told of one file.
-const MISREAD: usize = 20;
 /// Comments that end before their line does.
 const CLOSED: [(&str, &str); 2] = [("<!--", "-->"), ("/*", "*/")];
 
@@ -71,89 +69,6 @@ pub(super) fn pins(file: &TextFile<'_>) -> Vec<Pin> {
         start += line.len();
     }
     found
-}
-
-/// Names the comments of a text that are meant for uplinker and do nothing: a word that is none, a marker without a release of
-/// its form, a hold that is not the first of its comment.
-pub(super) fn misread(file: &TextFile<'_>) -> Option<Skipped> {
-    let lines: Vec<&str> = file.text.lines().collect();
-    let mut told = Vec::new();
-    let is_near = |line: &str| line.to_ascii_lowercase().contains("uplinker");
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_near(line)) {
-        let below = lines.get(at + 1).copied().unwrap_or_default();
-        let texts = words(line).filter_map(|(before, word)| fault(line, below, before, word));
-        let texts = texts.chain(slip(line));
-        told.extend(texts.map(|text| format!("line {}: {text}", at + 1)));
-    }
-    told.truncate(MISREAD);
-    let (path, reason, versions) = (file.path.clone(), SkipReason::Marker, Vec::new());
-    (!told.is_empty()).then(|| Skipped { path, reason, detail: Some(told.join("; ")), versions })
-}
-
-/// Finds a comment that is nearly a marker: in other letters, with a space, or a hold without its colon.
-fn slip(line: &str) -> Option<String> {
-    let lower = line.to_ascii_lowercase();
-    let (at, name) =
-        lower.match_indices("uplinker").find(|(at, _)| line.get(..*at).and_then(comment_sign).is_some())?;
-    let rest = lower.get(at + name.len()..)?;
-    let behind = rest.trim_start();
-    let (word, has_colon) =
-        behind.strip_prefix(':').map_or((behind, false), |word| (word.trim_start(), true));
-    let known = ["hold", "edge", "chart"].into_iter().find(|known| {
-        let end = word.strip_prefix(known);
-        end.is_some_and(|end| !end.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ')))
-    })?;
-    let is_exact = line.get(at..)?.starts_with("uplinker:");
-    (!is_exact && (has_colon || known == "hold")).then(|| format!("a marker is written `uplinker: {known}`"))
-}
-
-/// Returns the lines of a text that hold comments speak of, each with the comment's.
-pub(super) fn held(text: &str) -> Vec<(usize, usize)> {
-    let lines: Vec<&str> = text.lines().collect();
-    let is_comment = |line: &str| SIGNS.iter().any(|sign| line.trim().starts_with(sign));
-    let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("uplinker:")) {
-        if is_hold_line(line) {
-            let behind = lines.iter().enumerate().skip(at + 1).take(hold::ABOVE);
-            found.extend(
-                behind.skip_while(|(_, line)| is_comment(line)).map(|(held, _)| (at + 1, held + 1)).next(),
-            );
-        } else if hold_in(line) {
-            found.push((at + 1, at + 1));
-        }
-    }
-    found
-}
-
-/// Returns what stands before each marker of a line, and its word.
-fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
-    line.match_indices("uplinker:").filter_map(|(at, mark)| {
-        let rest = line.get(at + mark.len()..)?.trim_start_matches(' ');
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).unwrap_or(rest.len());
-        Some((line.get(..at)?, rest.get(..end)?))
-    })
-}
-
-/// Says what is wrong with a marker.
-fn fault(line: &str, below: &str, before: &str, word: &str) -> Option<String> {
-    let (form, like) = match word {
-        "hold" => (None, ""),
-        "edge" => (Some(Form::Edge), "edge-26.8.3"),
-        "chart" => (Some(Form::Chart), "2026.8.3"),
-        _ if comment_sign(before).is_none() => return None,
-        _ => return Some(format!("`uplinker: {word}` is none of `hold`, `edge` and `chart`")),
-    };
-    if comment_sign(before).is_none() {
-        let is_comment = before.split_whitespace().any(|part| SIGNS.contains(&part));
-        return is_comment
-            .then(|| format!("`uplinker: {word}` is not the first of its comment, so it does nothing"));
-    }
-    let has = |text: &str, form| tokens(text).iter().any(|token| token.form == form);
-    let code = if lone_marker(line).is_some() { below } else { before };
-    let form = form.filter(|form| !has(code, *form))?;
-    let other = if form == Form::Edge { Form::Chart } else { Form::Edge };
-    // What explains a marker names no release.
-    has(code, other).then(|| format!("`uplinker: {word}` is for a text as `{like}`, and there is none"))
 }
 
 /// Makes a pin of a release name in a text that is not walked as YAML.
@@ -221,7 +136,7 @@ fn marked(line: &str) -> Vec<(Range<usize>, Form)> {
 
 /// Returns where the comment starts whose text ends the given piece of a line; only space, or other comment text
 /// behind a sign of its own, stands between the sign and the marker.
-fn comment_sign(before: &str) -> Option<usize> {
+pub(super) fn comment_sign(before: &str) -> Option<usize> {
     let trimmed = before.trim_end();
     let sign = SIGNS.iter().find(|sign| trimmed.ends_with(**sign))?;
     let at = trimmed.len() - sign.len();
@@ -231,7 +146,7 @@ fn comment_sign(before: &str) -> Option<usize> {
 }
 
 /// Reads a line that is nothing but a marker: a Dockerfile knows no comment behind an instruction.
-fn lone_marker(line: &str) -> Option<Form> {
+pub(super) fn lone_marker(line: &str) -> Option<Form> {
     let line = line.trim_start_matches('\u{feff}').trim();
     let sign = SIGNS.iter().find(|sign| line.starts_with(**sign))?;
     let text = line.strip_prefix(sign)?;
@@ -252,11 +167,11 @@ pub(super) fn is_held(text: &str, span: &Range<usize>) -> bool {
     hold_in(rest) || lines.nth(1).is_some_and(is_hold_line)
 }
 
-fn hold_in(comment: &str) -> bool {
+pub(super) fn hold_in(comment: &str) -> bool {
     SIGNS.iter().any(|sign| comment.split(sign).any(hold::holds))
 }
 
-fn is_hold_line(line: &str) -> bool {
+pub(super) fn is_hold_line(line: &str) -> bool {
     let line = line.trim();
     SIGNS.iter().any(|sign| line.strip_prefix(sign).is_some_and(hold::holds))
 }
@@ -293,40 +208,6 @@ mod tests {
             "v: x # edge-26.8.2 # uplinker-edge",
         ] {
             assert_eq!(found(text), [], "{text}");
-        }
-    }
-
-    #[test]
-    fn a_comment_that_does_nothing_is_told() {
-        let told = |text: &str| {
-            let path = RepoPath::new("a.yaml").unwrap();
-            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
-            misread(&file).and_then(|skipped| skipped.detail).unwrap_or_default()
-        };
-        assert_eq!(
-            told("a: 1\nv: 2026.8.2 # uplinker: hodl\n"),
-            "line 2: `uplinker: hodl` is none of `hold`, `edge` and `chart`"
-        );
-        let first = "line 1: `uplinker: hold` is not the first of its comment, so it does nothing";
-        assert_eq!(told("v: 2026.8.2 # we wait; uplinker: hold\n"), first);
-        for text in ["v: 1 # Uplinker: hold\n", "v: 1 # uplinker : hold\n", "v: 1 #uplinker hold\n"] {
-            assert_eq!(told(text), "line 1: a marker is written `uplinker: hold`", "{text}");
-        }
-        let edge = "line 1: `uplinker: edge` is for a text as `edge-26.8.3`, and there is none";
-        assert_eq!(told("v: 2026.8.2 # uplinker: edge\n"), edge);
-        assert_eq!(told("# uplinker: edge\nv: 2026.8.2\n"), edge);
-        for text in [
-            "v: 2026.8.2 # uplinker: hold until Q3\n",
-            "v: 2026.8.2 # was 1 # uplinker: hold\n",
-            "v: edge-26.8.2 # uplinker: edge\n# uplinker: chart\nw: 2026.8.2\n",
-            "# uplinker: edge moves a line\n",
-            "uplinker:\n  hold: true\n",
-            "a: uplinker: hold\n",
-            "image: ghcr.io/acme/uplinker:v1 # pinned\n",
-            "a: 1 # uplinker holds this\n",
-            "a: 1 # Uplinker edge releases\n",
-        ] {
-            assert_eq!(told(text), "", "{text}");
         }
     }
 

@@ -13,6 +13,7 @@ mod deployed;
 mod found;
 mod hold;
 mod home;
+mod idle;
 mod image;
 mod index;
 mod installed;

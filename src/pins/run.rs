@@ -22,6 +22,7 @@ use super::{
     corpus::{Corpus, File, Unread},
     deployed::{self, Claims},
     found::{Found, Spec},
+    idle::Comments,
     image,
     index::Index,
     installed,
@@ -47,10 +48,7 @@ const ODD_NAME: &str = "(a name that is no path)";
 struct FileResult {
     found: Found,
     skipped: Vec<Skipped>,
-    /// Files with comments that do nothing.
-    misread: Vec<Skipped>,
-    /// Files with holds: the line of each, and the one that it speaks of.
-    holds: Vec<(RepoPath, Vec<(usize, usize)>)>,
+    comments: Comments,
     generators: Vec<Generator>,
     /// Files that a chart marked and that may be something by themselves.
     lone: Vec<(RepoPath, Lone)>,
@@ -77,18 +75,10 @@ impl FileResult {
         all
     }
 
-    /// Takes what comments of a file say that are meant for uplinker.
-    fn comments(&mut self, file: &TextFile<'_>) {
-        self.misread.extend(marker::misread(file));
-        let holds = marker::held(file.text);
-        self.holds.extend((!holds.is_empty()).then(|| (file.path.clone(), holds)));
-    }
-
     fn append(&mut self, other: Self) {
         self.found.append(other.found);
         self.skipped.extend(other.skipped);
-        self.misread.extend(other.misread);
-        self.holds.extend(other.holds);
+        self.comments.append(other.comments);
         self.generators.extend(other.generators);
         self.lone.extend(other.lone);
         self.terraform.extend(other.terraform);
@@ -130,7 +120,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     });
     let all = FileResult::of(results);
     let FileResult { mut found, mut skipped, generators, lone, terraform, helmfiles, .. } = all;
-    let FileResult { written, mut claims, misread, holds, .. } = all;
+    let FileResult { written, mut claims, comments, .. } = all;
     let named = named(tree, &screened.hits);
     // What deploys a chart of the tree need not name Linkerd itself.
     let may_lead =
@@ -182,7 +172,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         beyond.take(&installed::name(&context, applied, &mut pins, &mut inventory.facts));
     }
     inventory.skipped.extend(beyond.skipped());
-    inventory.skipped.extend(idle_comments(misread, &holds, &pins));
+    inventory.skipped.extend(comments.idle(&pins));
     let appliers = appliers(&context, &inventory.facts);
     let rivals = rivals::find(&corpus, &pins);
     inventory.pins = pins.into_iter().map(Arc::new).collect();
@@ -201,38 +191,6 @@ fn named(tree: &dyn Tree, hits: &[Hit]) -> Vec<RepoPath> {
 fn is_put_by(path: &RepoPath) -> bool {
     const KEPT: [&str; 7] = [".backup", ".backups", ".bak", ".old", ".archive", ".trash", ".attic"];
     path.folder().split('/').any(|folder| KEPT.contains(&folder.to_ascii_lowercase().as_str()))
-}
-
-/// Names the files with comments that do nothing: those that are misread, and holds at whose lines no pin is, and none is read.
-fn idle_comments(
-    misread: Vec<Skipped>,
-    holds: &[(RepoPath, Vec<(usize, usize)>)],
-    pins: &[Pin],
-) -> Vec<Skipped> {
-    let mut lines: HashSet<(&RepoPath, usize)> = HashSet::new();
-    for pin in pins.iter().filter(|pin| pin.kind != PinKind::Other) {
-        let read =
-            pin.kept_by.iter().chain(&pin.read_at).chain(pin.also.iter().flat_map(|also| &also.places));
-        lines.extend(read.map(|(path, line)| (path, *line)).chain([(&pin.path, pin.site.line)]));
-        // What stands in a block is held at its head.
-        lines.extend((pin.stays == Some(Reason::Held)).then(|| (&pin.path, pin.site.line - 1)));
-    }
-    let mut told: BTreeMap<RepoPath, Vec<String>> = BTreeMap::new();
-    for skipped in misread {
-        told.entry(skipped.path).or_default().extend(skipped.detail);
-    }
-    for (path, holds) in holds {
-        for (line, _) in holds.iter().filter(|(_, held)| !lines.contains(&(path, *held))) {
-            told.entry(path.clone())
-                .or_default()
-                .push(format!("line {line}: `uplinker: hold` stands at no pin"));
-        }
-    }
-    let skipped = |(path, details): (RepoPath, Vec<String>)| {
-        let (reason, versions) = (SkipReason::Marker, Vec::new());
-        Skipped { path, reason, detail: Some(details.join("; ")), versions }
-    };
-    told.into_iter().map(skipped).collect()
 }
 
 /// Finds who applies what is rendered.
@@ -345,7 +303,7 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
             result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
         }
     }
-    result.comments(&text);
+    result.comments.take(&text);
     take_markers(markers, &mut result.found);
 }
 
@@ -413,7 +371,7 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
     }
     // Text for people may explain markers.
     if class != Class::Prose {
-        result.comments(&file);
+        result.comments.take(&file);
     }
     take_markers(markers, &mut result.found);
 }

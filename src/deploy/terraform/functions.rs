@@ -7,6 +7,7 @@ use hcl_edit::parser;
 use super::{
     paths,
     scope::{Choice, Scope, boolean, member, open, rooted, truth},
+    template::BYTES,
     terragrunt::{self, way},
 };
 use crate::{
@@ -278,6 +279,10 @@ fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
 fn template(scope: &Scope<'_>, written: &Value, vars: &Value) -> Option<Value> {
     let path = path(scope, written)?;
     let source = scope.files.file(path.as_str()).ok()?;
+    if source.text.len() > BYTES {
+        scope.budget.is_long.set(true);
+        return None;
+    }
     let template = parser::parse_template(&source.text).ok()?;
     let bindings = vars.entries().map(|(key, value)| (key.to_owned(), value.clone())).collect();
     Scope { source, bindings, via: Some(Via::Values), ..scope.clone() }.template(&template)

@@ -1,13 +1,9 @@
-include "root" {
-  path = find_in_parent_folders("root.hcl")
-}
-include "env" {
-  path   = find_in_parent_folders("env.hcl")
-  expose = true
+locals {
+  env = read_terragrunt_config(find_in_parent_folders("env.hcl"))
 }
 terraform {
-  source = "${get_repo_root()}//modules/mesh"
+  source = "../../..//modules/mesh"
 }
 inputs = {
-  chart_version = include.env.locals.mesh
+  chart_version = local.env.locals.mesh
 }

@@ -1,0 +1,42 @@
+//! What is kept of a build once it is dropped, sorted by what others want of it.
+
+use crate::deploy::{flux, kinds, object::Object};
+
+/// What is kept of a build, or of a file.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// Objects that others refer to.
+    pub references: Vec<Object>,
+    /// Objects that ask for a chart.
+    pub releases: Vec<Object>,
+    /// Objects that lead to others.
+    pub roots: Vec<Object>,
+    /// Other objects of interest; of a build they are handed over at once.
+    pub objects: Vec<Object>,
+}
+
+// === impl Kept ===
+
+impl Kept {
+    /// Sorts an object in.
+    pub fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
+        let (group, kind) = (object.group().into_owned(), object.kind().into_owned());
+        if kinds::leads(&group, &kind) {
+            return self.roots.push(object);
+        }
+        let asks = kinds::asks(&group, &kind);
+        if asks && flux::is_of_tree(&object) {
+            self.roots.push(object.clone());
+        }
+        // The version of a source is what it fetches, whoever asks for it. Of HelmReleases there are thousands.
+        if asks && (group != flux::RELEASES || mentions(&object)) {
+            self.releases.push(object.clone());
+        }
+        if !asks && mentions(&object) {
+            self.objects.push(object.clone());
+        }
+        if kinds::is_referred(&group, &kind) {
+            self.references.push(object);
+        }
+    }
+}
