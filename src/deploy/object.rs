@@ -76,7 +76,7 @@ impl Object {
     }
 
     /// Puts an object without a namespace into one, where its kind has one, as far as that is known.
-    pub fn settle(&mut self, namespace: &Scalar) {
+    pub fn default_namespace(&mut self, namespace: &Scalar) {
         if self.namespace().is_some() || Schema::is_cluster_scoped(&self.api_version(), &self.kind()) {
             return;
         }

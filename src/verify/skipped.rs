@@ -14,6 +14,8 @@ use crate::{
 
 pub(super) const ID: CheckId = CheckId::Skipped;
 
+/// Where markers belong.
+const MARKERS: &str = "write `# uplinker: hold` (or `edge`, `chart`) behind the text that it is for, or alone on the line above";
 /// How many files one line names before it counts the rest.
 const NAMED: usize = 5;
 
@@ -25,8 +27,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     for skipped in &mine {
         if skipped.reason == SkipReason::Marker {
             let detail = skipped.detail.as_deref().unwrap_or_default();
-            findings
-                .push(Finding::warn(ID, format!("a comment does nothing: {detail}")).at(&skipped.path, None));
+            let finding = Finding::warn(ID, format!("a comment does nothing: {detail}"));
+            findings.push(finding.at(&skipped.path, None).hint(MARKERS));
             continue;
         }
         let old = skipped.versions.iter().find(|v| input.plan.from.contains(v));
@@ -158,6 +160,13 @@ mod tests {
         let found = found(SkipReason::UnknownShape, &["edge-26.8.2"]);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].hint.as_ref().unwrap().contains("set it to that of edge-26.8.3"));
+    }
+
+    #[test]
+    fn a_comment_that_does_nothing_is_a_warning() {
+        let found = found(SkipReason::Marker, &[]);
+        assert_eq!(severities(&found), [Warn]);
+        assert!(found[0].hint.as_ref().unwrap().contains("on the line above"));
     }
 
     #[test]

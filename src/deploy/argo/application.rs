@@ -60,7 +60,7 @@ pub fn application(object: &Object, _: &Cluster<'_>, files: &dyn Files) -> Build
     }
     let namespace = spec.scalar(&["destination", "namespace"]);
     if let Some(namespace) = namespace.filter(|name| name.known().is_some_and(|name| !name.is_empty())) {
-        deployed.objects.iter_mut().for_each(|object| object.settle(namespace));
+        deployed.objects.iter_mut().for_each(|object| object.default_namespace(namespace));
     }
     deployed
 }
