@@ -37,6 +37,20 @@ pub(super) struct Spec {
     pub stays: Option<Reason>,
     /// Where the version of the chart stands whose value it is.
     pub under: Vec<Under>,
+    /// What runs the image whose tag it is.
+    pub run_by: RunBy,
+}
+
+/// What runs an image, as far as it is known: the later counts more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RunBy {
+    /// Nobody knows.
+    #[default]
+    Unknown,
+    /// Workloads that `linkerd inject --manual` gave it to, and nothing else.
+    Injected,
+    /// Linkerd itself, or something else.
+    Other,
 }
 
 /// Bytes of a file.
@@ -103,6 +117,7 @@ impl Spec {
             home: None,
             stays: None,
             under: Vec::new(),
+            run_by: RunBy::Unknown,
         }
     }
 
@@ -121,6 +136,14 @@ impl Spec {
     /// Says with which version of its chart it goes.
     pub fn under(self, version: &[Under]) -> Self {
         Self { under: version.to_vec(), ..self }
+    }
+
+    /// A tag that goes to injected workloads alone is as one that stands in them, unless it moves with a chart.
+    pub fn follow_workloads(&mut self) {
+        if self.run_by == RunBy::Injected && self.under.is_empty() {
+            self.stage = Stage::DataPlane;
+            self.stays.get_or_insert(Reason::ManualInjection);
+        }
     }
 
     /// Keeps it where it is.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::{
     Form, PinKind, Reason, Stage,
-    found::{Found, Spec, opaque},
+    found::{Found, RunBy, Spec, opaque},
     object::Object,
     place::Place,
     version_text::{Expects, VersionText},
@@ -33,8 +33,12 @@ pub(super) struct Reference<'a> {
 pub(super) struct LinkerdImage {
     /// Why its tag stays.
     pub stays: Option<Reason>,
+    /// Whether it is the one of proxies, which wait for the control plane.
+    pub is_proxy: bool,
 }
 
+/// The image of proxies.
+const PROXY: &str = "proxy";
 /// The image that no release has since edge-25.8.3.
 const RETIRED: &str = "policy-controller";
 
@@ -68,7 +72,7 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
         VersionLine::Edge if image.name == RETIRED => Some(Reason::NoEffect),
         VersionLine::Edge => None,
     };
-    Some(LinkerdImage { stays })
+    Some(LinkerdImage { stays, is_proxy: image.name == PROXY })
 }
 
 /// Tells whether a host only begins as the official registry does: `cr.l5d.io.example.com`.
@@ -88,7 +92,7 @@ pub(super) fn is_mirror_name(official: &str, new: &str) -> bool {
 
 /// The containers that injection adds (linkerd2 `pkg/k8s/labels.go`), and the images that they run.
 const INJECTED: [&str; 4] = ["linkerd-proxy", "linkerd-init", "linkerd-network-validator", "linkerd-debug"];
-const INJECTED_IMAGES: [&str; 3] = ["proxy", "proxy-init", "debug"];
+const INJECTED_IMAGES: [&str; 3] = [PROXY, "proxy-init", "debug"];
 
 /// What is asked of the object around an image.
 pub(super) struct Around<'a> {
@@ -116,6 +120,15 @@ pub(super) fn origin(around: &Around<'_>, image: &str) -> Reason {
         _ if last == "jaeger-webhook" => Reason::RetiredChart,
         _ => Reason::NotFollowed,
     }
+}
+
+/// Says what runs an image in an object of some name.
+pub(super) fn run_by(around: &Around<'_>, object: &str) -> RunBy {
+    let label = |key: &&str| (around.label)(key).is_some();
+    let is_own = object.starts_with("linkerd")
+        || ["linkerd.io/control-plane-component", "linkerd.io/extension"].iter().any(label);
+    let is_injected = around.container.is_some_and(|name| INJECTED.contains(&name));
+    if is_injected && !is_own { RunBy::Injected } else { RunBy::Other }
 }
 
 /// Takes the Linkerd images in the containers of an object.
@@ -160,13 +173,13 @@ pub(super) fn is_named(text: &str) -> bool {
 }
 
 /// Reads a whole image reference that a deployer reads: the bytes of its tag, or of all of it where a digest says what
-/// runs, and why it stays.
-pub(super) fn pinned(text: &str) -> Option<(Range<usize>, Option<Reason>)> {
+/// runs, and which image it is.
+pub(super) fn pinned(text: &str) -> Option<(Range<usize>, LinkerdImage)> {
     let parsed = Reference::parse(text)?;
     let image = linkerd_image(parsed.name)?;
     let stays = image.stays.or(parsed.digest.then_some(Reason::Digest));
     let whole = parsed.digest.then_some(0..text.len());
-    Some((parsed.tag.or(whole)?, stays))
+    Some((parsed.tag.or(whole)?, LinkerdImage { stays, ..image }))
 }
 
 /// Where the containers of a pod stand in it.

@@ -145,6 +145,7 @@ impl Claim {
 
     /// Takes over what another one knows that is said by this one.
     fn join(&mut self, other: &mut Self) {
+        self.spec.run_by = self.spec.run_by.max(other.spec.run_by);
         if self.rank() == other.rank() && self.span == other.span {
             let known = std::mem::take(&mut other.homes);
             self.homes
@@ -324,6 +325,7 @@ impl Claims {
         self.claims.retain(|claim| claim.text.form != Form::Absent || !is_complete(claim));
         let mut claims = std::mem::take(&mut self.claims);
         for claim in claims.iter_mut().filter(|claim| !claim.span.is_empty()) {
+            claim.spec.follow_workloads();
             if let Some(named) = self.foreign_at(&claim.path, &claim.span) {
                 claim.foreign = claim.spec.stays.is_none().then_some(named);
                 claim.spec.stays.get_or_insert(Reason::Shared);

@@ -89,7 +89,7 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
             for container in value.items() {
                 let Some(scalar) = container.scalar(&["image"]) else { continue };
                 let whole = scalar.text();
-                let Some((part, stays)) = image::pinned(&whole) else { continue };
+                let Some((part, found)) = image::pinned(&whole) else { continue };
                 let called = text(container.scalar(&["name"]));
                 let around = Around {
                     container: called.as_deref(),
@@ -97,13 +97,16 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                     label: &|key| text(object.label(key)),
                 };
                 if let [first, ..] = over {
-                    let spec = first.ours.fill(Spec::platform(PinKind::Image, Expects::Edge).staying(stays));
+                    let spec =
+                        first.ours.fill(Spec::platform(PinKind::Image, Expects::Edge).staying(found.stays));
                     claims.take(&scalar.cut(part), &spec.under(&under(over)));
                     continue;
                 }
                 let name = Reference::parse(&whole).map(|image| image.name).unwrap_or_default();
-                let stays = stays.unwrap_or_else(|| image::origin(&around, name));
-                claims.take(&scalar.cut(part), &image::spec(stays));
+                let origin = image::origin(&around, name);
+                let run_by = image::run_by(&around, &object.name().map(Scalar::text).unwrap_or_default());
+                let spec = Spec { run_by, ..image::spec(found.stays.unwrap_or(origin)) };
+                claims.take(&scalar.cut(part), &spec);
             }
         }
     }

@@ -17,10 +17,10 @@ use crate::{
     },
     linkerd::{self, CHARTS, CONTROL_PLANE, EdgeVersion, MULTICLUSTER, PROXY_VERSION, VIZ, ValueLine},
     pins::{
-        Home, PinKind, Reason, ScanOptions, annotation,
+        Home, PinKind, Reason, ScanOptions, Stage, annotation,
         context::Context,
         found::{Spec, Under, under},
-        image,
+        image::{self, LinkerdImage},
         index::repository_origin,
         origin::{Origin, Ours},
         version_text::{Expects, TAGS},
@@ -227,9 +227,8 @@ impl<'a> Read<'a> {
         for (key, below) in value.entries() {
             match below.as_scalar() {
                 Some(scalar) if key.to_ascii_lowercase().ends_with("image") => {
-                    if let Some((part, stays)) = image::pinned(&scalar.text()) {
-                        let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(stays);
-                        claims.take(&scalar.cut(part), &spec.under(&self.under));
+                    if let Some((part, image)) = image::pinned(&scalar.text()) {
+                        claims.take(&scalar.cut(part), &self.image_spec(image));
                     } else if self.is_foreign {
                         self.take_foreign(scalar, claims);
                     }
@@ -247,6 +246,13 @@ impl<'a> Read<'a> {
         for item in value.items() {
             self.anywhere((item, None), depth, known, claims);
         }
+    }
+
+    /// Says what the tag of an image in values is: a proxy of another product waits for the control plane as any other.
+    fn image_spec(&self, image: LinkerdImage) -> Spec {
+        let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(image.stays).under(&self.under);
+        let is_workload = image.is_proxy && self.is_foreign;
+        Spec { stage: if is_workload { Stage::DataPlane } else { spec.stage }, ..spec }
     }
 
     /// Takes `{repository: cr.l5d.io/linkerd/proxy, tag: ...}` and the forms that charts give to it. Where that is all that
@@ -271,8 +277,7 @@ impl<'a> Read<'a> {
         });
         if let Some(image) = named {
             let digest = has_digest(value).then_some(Reason::Digest);
-            let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(image.stays);
-            claims.take(tag, &spec.staying(digest).under(&self.under));
+            claims.take(tag, &self.image_spec(image).staying(digest));
             return Some(tag);
         }
         if self.is_foreign && (names().next().is_some() || is_all && value.get("tag").is_some()) {
