@@ -80,6 +80,27 @@ impl<'a> Cluster<'a> {
         })
     }
 
+    /// Tells whether an object that was found is another cluster's than the one that asks for it: two objects of one name are
+    /// never in one cluster, so what lies nearer to a namesake of the asking one is that one's.
+    pub fn is_anothers(&self, found: &Object, asking: &Object) -> bool {
+        let folders = |object: &Object| shared_folders(&object.file, &found.file);
+        let name = |object: &Object| object.name().map(|name| name.text().into_owned());
+        let namespace = |object: &Object| object.namespace().map(|name| name.text().into_owned());
+        let own = folders(asking);
+        let is_nearer = |other: &&Object| {
+            other.group() == asking.group()
+                && namespace(other) == namespace(asking)
+                && other.file != asking.file
+                && folders(other) > own
+        };
+        let Some(name) = name(asking) else { return false };
+        let key = (asking.kind().into_owned(), name);
+        let mut all = std::iter::successors(Some(self), |cluster| cluster.outer);
+        all.any(|cluster| {
+            cluster.objects.get(&key).into_iter().flatten().copied().any(|other| is_nearer(&other))
+        })
+    }
+
     /// Returns all objects of a kind, ordered by file.
     pub fn all(&self, group: &str, kind: &str) -> Vec<&'a Object> {
         let of_kind = self.objects.iter().filter(|((k, _), _)| k == kind).flat_map(|(_, objects)| objects);
@@ -92,6 +113,12 @@ impl<'a> Cluster<'a> {
         found.dedup_by(|a, b| a.value == b.value);
         found
     }
+}
+
+/// Counts the folders around both of two files.
+fn shared_folders(a: &RepoPath, b: &RepoPath) -> usize {
+    let same = |(a, b): &(&str, &str)| a == b;
+    a.folder().split('/').zip(b.folder().split('/')).take_while(same).count()
 }
 
 /// Returns, of items that are ordered by path, the one that fits and shares most folders with a path; the first of

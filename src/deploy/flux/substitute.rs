@@ -34,18 +34,29 @@ pub fn variable_sources<'c>(
     let build = kustomization.value.path(&["spec", "postBuild"]);
     let from = build.into_iter().flat_map(|build| build.list_at("substituteFrom"));
     from.filter_map(|from| source(kustomization, from, cluster))
+        .filter_map(|found| if let Found::Here(map) = found { Some(map) } else { None })
 }
 
-fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> Option<&'c Object> {
+/// What a reference finds.
+enum Found<'c> {
+    Here(&'c Object),
+    /// It may be missing, and the only one that is known is another cluster's.
+    Missing,
+}
+
+fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> Option<Found<'c>> {
     let (kind, name) = from.text(&["kind"]).zip(from.text(&["name"]))?;
     let namespace = kustomization.namespace().map(|n| n.text().into_owned());
-    cluster.find(Reference {
+    let map = cluster.find(Reference {
         group: "",
         kind: &kind,
         name: &name,
         namespace: namespace.as_deref(),
         from: &kustomization.file,
-    })
+    })?;
+    let is_optional = from.text(&["optional"]).is_some_and(|text| text == "true");
+    let is_missing = is_optional && cluster.is_anothers(map, kustomization);
+    Some(if is_missing { Found::Missing } else { Found::Here(map) })
 }
 
 // === impl Variables ===
@@ -94,7 +105,12 @@ impl Variables {
         let is_open = kind == "ConfigMap";
         // What is in `data` of a Secret is encoded.
         let data = if is_open { "data" } else { "stringData" };
-        let map = source(kustomization, from, cluster).filter(|map| map.value.get("sops").is_none());
+        let map = match source(kustomization, from, cluster) {
+            Some(Found::Missing) => return,
+            Some(Found::Here(map)) => Some(map),
+            None => None,
+        };
+        let map = map.filter(|map| map.value.get("sops").is_none());
         let map = map.filter(|map| is_open || map.value.get("data").is_none());
         let who = format!("the {kind} `{name}`");
         let Some(map) = map else { return self.outside.push(who) };

@@ -22,6 +22,7 @@ impl Kept {
     pub fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
         let (group, kind) = (object.group().into_owned(), object.kind().into_owned());
         if kinds::leads(&group, &kind) {
+            self.references.extend(kinds::is_referred(&group, &kind).then(|| object.clone()));
             return self.roots.push(object);
         }
         let asks = kinds::asks(&group, &kind);

@@ -20,7 +20,12 @@ use crate::{
         tree_chart::Charts,
     },
     linkerd::{self, PROXY_VERSION, RECONCILE},
-    pins::{context::Context, version_text::tokens},
+    pins::{
+        PinKind,
+        context::Context,
+        found::Spec,
+        version_text::{Expects, tokens},
+    },
     repo::RepoPath,
 };
 
@@ -110,9 +115,19 @@ pub(in crate::pins) fn roots(
 fn take_overridden(object: &Object, values: &[Value], claims: &mut Claims) {
     if speaks(&object.value) || values.iter().any(speaks) {
         let mut found = Claims::default();
-        values.iter().flat_map(Value::scalars).for_each(|scalar| found.take_not_followed(scalar));
+        let spec = Spec::platform(PinKind::ArgoGenerator, Expects::Either);
+        for text in values.iter().flat_map(Value::scalars) {
+            match is_release(&text.text()) {
+                true => found.take(text, &spec),
+                false => found.take_not_followed(text),
+            }
+        }
         claims.append_without_effect(found);
     }
+}
+
+fn is_release(text: &str) -> bool {
+    matches!(&*tokens(text), [token] if token.span.len() == text.len())
 }
 
 fn speaks(value: &Value) -> bool {
