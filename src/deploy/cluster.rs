@@ -80,25 +80,25 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// Tells whether an object that was found is another cluster's than the one that asks for it: two objects of one name are
-    /// never in one cluster, so what lies nearer to a namesake of the asking one is that one's.
-    pub fn is_anothers(&self, found: &Object, asking: &Object) -> bool {
-        let folders = |object: &Object| shared_folders(&object.file, &found.file);
-        let name = |object: &Object| object.name().map(|name| name.text().into_owned());
+    /// Tells whether an object is of these themselves, rather than of those around them.
+    pub fn has_itself(&self, object: &Object) -> bool {
+        self.named(object).any(|own| std::ptr::eq(own, object))
+    }
+
+    /// Lists the objects of the same kind, namespace and name in other files: no cluster has two of them.
+    pub fn namesakes<'s>(&'s self, of: &'s Object) -> impl Iterator<Item = &'a Object> + 's {
         let namespace = |object: &Object| object.namespace().map(|name| name.text().into_owned());
-        let own = folders(asking);
-        let is_nearer = |other: &&Object| {
-            other.group() == asking.group()
-                && namespace(other) == namespace(asking)
-                && other.file != asking.file
-                && folders(other) > own
-        };
-        let Some(name) = name(asking) else { return false };
-        let key = (asking.kind().into_owned(), name);
-        let mut all = std::iter::successors(Some(self), |cluster| cluster.outer);
-        all.any(|cluster| {
-            cluster.objects.get(&key).into_iter().flatten().copied().any(|other| is_nearer(&other))
+        let all = std::iter::successors(Some(self), |cluster| cluster.outer);
+        all.flat_map(|cluster| cluster.named(of)).filter(move |other| {
+            other.group() == of.group() && namespace(other) == namespace(of) && other.file != of.file
         })
+    }
+
+    /// Lists those of these themselves that are called as an object.
+    fn named(&self, object: &Object) -> impl Iterator<Item = &'a Object> {
+        let name = object.name().map(|name| name.text().into_owned()).unwrap_or_default();
+        let named = self.objects.get(&(object.kind().into_owned(), name));
+        named.into_iter().flatten().copied()
     }
 
     /// Returns all objects of a kind, ordered by file.
@@ -113,12 +113,6 @@ impl<'a> Cluster<'a> {
         found.dedup_by(|a, b| a.value == b.value);
         found
     }
-}
-
-/// Counts the folders around both of two files.
-fn shared_folders(a: &RepoPath, b: &RepoPath) -> usize {
-    let same = |(a, b): &(&str, &str)| a == b;
-    a.folder().split('/').zip(b.folder().split('/')).take_while(same).count()
 }
 
 /// Returns, of items that are ordered by path, the one that fits and shares most folders with a path; the first of

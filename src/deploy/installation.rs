@@ -96,6 +96,7 @@ pub fn installations(
     let of = vec![Vec::new(); marks.len()];
     let Some(all) = candidates(files, entries) else { return too_many(entries, of) };
     let marked: BTreeSet<&str> = marks.iter().map(|mark| mark.path.as_str()).collect();
+    let kustomizations = all.iter().filter_map(Top::kustomization).cloned().collect();
     let (mut tops, mut roots) = top::tops(files, all, &marked);
     for Applied { applies, reads } in applied {
         // All that one tool brings is evaluated at once.
@@ -103,7 +104,9 @@ pub fn installations(
         roots.extend(root.filter(|root| root.files().any(|path| marked.contains(path.as_str()))));
         tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
     }
-    let Some(lots) = reach::lots(files, &tops, marks, is_plane) else { return too_many(entries, of) };
+    let Some(lots) = reach::lots(files, &tops, kustomizations, marks, is_plane) else {
+        return too_many(entries, of);
+    };
     let groups = group::groups(&lots, marks);
     let named = name::named(&groups);
     let mut order: Vec<usize> = (0..groups.len()).collect();

@@ -6,13 +6,16 @@
 use indexmap::IndexMap;
 
 use super::envsubst::{self, BYTES, SubstituteError};
-use crate::deploy::{
-    cluster::{Cluster, Reference},
-    files::Files,
-    go_yaml,
-    note::{About, Bound, Note},
-    object::Object,
-    value::{Origin, Part, Scalar, Value, Via},
+use crate::{
+    deploy::{
+        cluster::{Cluster, Reference},
+        files::Files,
+        go_yaml,
+        note::{About, Bound, Note},
+        object::Object,
+        value::{Origin, Part, Scalar, Value, Via},
+    },
+    repo::RepoPath,
 };
 
 /// The label or annotation that keeps an object as it is.
@@ -33,30 +36,50 @@ pub fn variable_sources<'c>(
 ) -> impl Iterator<Item = &'c Object> {
     let build = kustomization.value.path(&["spec", "postBuild"]);
     let from = build.into_iter().flat_map(|build| build.list_at("substituteFrom"));
-    from.filter_map(|from| source(kustomization, from, cluster))
-        .filter_map(|found| if let Found::Here(map) = found { Some(map) } else { None })
+    from.filter_map(|from| match source(kustomization, from, cluster) {
+        Source::Here(map) => Some(map),
+        Source::Missing | Source::Elsewhere => None,
+    })
 }
 
-/// What a reference finds.
-enum Found<'c> {
+/// Where the variables come from that a Kustomization refers to.
+enum Source<'c> {
     Here(&'c Object),
-    /// It may be missing, and the only one that is known is another cluster's.
+    /// From nowhere: it is optional, and the only one that is known is another cluster's.
     Missing,
+    Elsewhere,
 }
 
-fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> Option<Found<'c>> {
-    let (kind, name) = from.text(&["kind"]).zip(from.text(&["name"]))?;
+fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> Source<'c> {
+    let Some((kind, name)) = from.text(&["kind"]).zip(from.text(&["name"])) else { return Source::Elsewhere };
     let namespace = kustomization.namespace().map(|n| n.text().into_owned());
-    let map = cluster.find(Reference {
+    let found = cluster.find(Reference {
         group: "",
         kind: &kind,
         name: &name,
         namespace: namespace.as_deref(),
         from: &kustomization.file,
-    })?;
+    });
     let is_optional = from.text(&["optional"]).is_some_and(|text| text == "true");
-    let is_missing = is_optional && cluster.is_anothers(map, kustomization);
-    Some(if is_missing { Found::Missing } else { Found::Here(map) })
+    match found {
+        Some(map) if is_optional && is_anothers(map, kustomization, cluster) => Source::Missing,
+        found => found.map_or(Source::Elsewhere, Source::Here),
+    }
+}
+
+/// Tells whether a map is another cluster's: it is not built with the Kustomization, and lies nearer to a namesake of that one,
+/// which is in another cluster then. A patch of a Kustomization is none.
+fn is_anothers(map: &Object, kustomization: &Object, cluster: &Cluster<'_>) -> bool {
+    let folders = |object: &Object| shared_folders(&object.file, &map.file);
+    let is_whole = |object: &Object| object.value.path(&["spec", "sourceRef"]).is_some();
+    let own = folders(kustomization);
+    let mut others = cluster.namesakes(kustomization);
+    !cluster.has_itself(map) && others.any(|other| is_whole(other) && folders(other) > own)
+}
+
+/// Counts the folders around both of two files.
+fn shared_folders(a: &RepoPath, b: &RepoPath) -> usize {
+    a.folder().split('/').zip(b.folder().split('/')).take_while(|(a, b)| a == b).count()
 }
 
 // === impl Variables ===
@@ -105,13 +128,13 @@ impl Variables {
         let is_open = kind == "ConfigMap";
         // What is in `data` of a Secret is encoded.
         let data = if is_open { "data" } else { "stringData" };
+        let is_plain =
+            |map: &&Object| map.value.get("sops").is_none() && (is_open || map.value.get("data").is_none());
         let map = match source(kustomization, from, cluster) {
-            Some(Found::Missing) => return,
-            Some(Found::Here(map)) => Some(map),
-            None => None,
+            Source::Here(map) => Some(map).filter(is_plain),
+            Source::Missing => return,
+            Source::Elsewhere => None,
         };
-        let map = map.filter(|map| map.value.get("sops").is_none());
-        let map = map.filter(|map| is_open || map.value.get("data").is_none());
         let who = format!("the {kind} `{name}`");
         let Some(map) = map else { return self.outside.push(who) };
         for (name, value) in map.value.get(data).into_iter().flat_map(Value::entries) {

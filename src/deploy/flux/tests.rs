@@ -122,6 +122,29 @@ fn objects_are_filled_and_typed_anew() {
 }
 
 #[test]
+fn an_optional_map_that_lies_nearer_a_namesake_is_another_clusters() {
+    let asking = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n\
+                  spec:\n  sourceRef: {kind: GitRepository, name: g}\n  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars, optional: true}]}\n";
+    let patch = asking.replace("  sourceRef: {kind: GitRepository, name: g}\n", "");
+    let required = asking.replace(", optional: true", "");
+    let other = asking.replace("name: apps", "name: other");
+    let is_known = |asking: &str, namesake: &str, map: &str, is_built: bool| {
+        let tree = files(&[("a/k.yaml", asking), ("b/k.yaml", namesake), (map, VARS)]);
+        let all = objects(&tree);
+        let (outer, own) = (Cluster::new(&all), of_kind(&all, "ConfigMap"));
+        let cluster = Cluster::within(Some(own).filter(|_| is_built), &outer);
+        let asking = all.iter().find(|object| object.file.as_str() == "a/k.yaml").unwrap();
+        Variables::of(asking, &cluster).is_some()
+    };
+    assert!(!is_known(asking, asking, "b/vars/v.yaml", false));
+    assert!(is_known(&required, asking, "b/vars/v.yaml", false), "it has to come from somewhere");
+    assert!(is_known(asking, asking, "vars.yaml", false), "it is no nearer to one of the two");
+    assert!(is_known(asking, &other, "b/vars/v.yaml", false), "both may be in one cluster");
+    assert!(is_known(asking, &patch, "b/vars/v.yaml", false), "a patch is no namesake");
+    assert!(is_known(asking, asking, "b/vars/v.yaml", true), "it is built together with it");
+}
+
+#[test]
 fn what_is_switched_off_or_refused_stays_as_it_is() {
     for place in ["labels", "annotations"] {
         let text = format!(

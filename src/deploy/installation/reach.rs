@@ -83,9 +83,11 @@ struct Walk<'w> {
 }
 
 /// Says of each root what it reads, and of what no root reads by its unit; `None` where there is too much to build.
+/// `kustomizations` are those of Flux, by which an object is known to be another cluster's.
 pub(super) fn lots(
     files: &dyn Files,
     tops: &[Top],
+    kustomizations: Vec<Object>,
     marks: &[Mark],
     is_plane: &dyn Fn(&str) -> bool,
 ) -> Option<Vec<Lot>> {
@@ -93,7 +95,7 @@ pub(super) fn lots(
     let mut builds = BUILDS;
     let mut found: Vec<(Lot, Reach)> = Vec::new();
     let loose = loose(files, marks);
-    let outer = Cluster::new(&loose);
+    let outer = Cluster::new(loose.iter().chain(&kustomizations));
     for top in tops {
         let (reaches, left) = walk(files, &places, top, &outer, builds)?;
         builds = left;

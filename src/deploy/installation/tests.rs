@@ -94,6 +94,32 @@ fn clusters_of_flux_are_told_apart_and_share_what_they_take_in() {
 }
 
 #[test]
+fn an_optional_map_of_one_cluster_serves_that_one() {
+    let plane = release(PLANE).replace("2026.8.2", "${v}");
+    let from = "substituteFrom: [{kind: ConfigMap, name: v}, {kind: ConfigMap, name: late, optional: true}]";
+    let mesh = flux("mesh", "./mesh").replace("}}\n", &format!("}}, postBuild: {{{from}}}}}\n"));
+    let map = |name: &str| {
+        format!(
+            "# {PLANE}\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: flux-system}}\ndata: {{v: 2026.8.2}}\n"
+        )
+    };
+    let (a, b) = (flux("flux-system", "./clusters/a"), flux("flux-system", "./clusters/b"));
+    let tree = [
+        ("clusters/a/gotk-sync.yaml", a.as_str()),
+        ("clusters/a/late.yaml", &map("late")),
+        ("clusters/a/mesh.yaml", &mesh),
+        ("clusters/a/v.yaml", &map("v")),
+        ("clusters/b/gotk-sync.yaml", &b),
+        ("clusters/b/mesh.yaml", &mesh),
+        ("clusters/b/v.yaml", &map("v")),
+        ("mesh/plane.yaml", &plane),
+    ];
+    let found = by_file(&tree);
+    assert!(found.contains(&"clusters/a/late.yaml: a".to_owned()), "{found:?}");
+    assert!(found.contains(&"clusters/b/v.yaml: b".to_owned()), "{found:?}");
+}
+
+#[test]
 fn kustomizations_side_by_side_in_one_folder_are_clusters_where_each_has_a_control_plane() {
     let (plane, crds) = (release(PLANE), release("linkerd-crds"));
     let roots = ["dev", "prod"].map(|name| flux(&format!("mesh-{name}"), &format!("./clusters/{name}")));

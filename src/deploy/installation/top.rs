@@ -89,6 +89,14 @@ impl Away {
 // === impl Top ===
 
 impl Top {
+    /// Returns the Kustomization of Flux's that it is.
+    pub fn kustomization(&self) -> Option<&Object> {
+        match self {
+            Self::Object(object) if object.group() == flux::KUSTOMIZATIONS => Some(object),
+            _ => None,
+        }
+    }
+
     /// Returns its file.
     pub fn file(&self) -> &RepoPath {
         match self {
