@@ -95,7 +95,7 @@ fn clusters_of_flux_are_told_apart_and_share_what_they_take_in() {
 
 #[test]
 fn an_optional_map_of_one_cluster_serves_that_one() {
-    let plane = release(PLANE).replace("2026.8.2", "${v}");
+    let plane = release(PLANE).replace("2026.8.2", "'${v}'");
     let from = "substituteFrom: [{kind: ConfigMap, name: v}, {kind: ConfigMap, name: late, optional: true}]";
     let mesh = flux("mesh", "./mesh").replace("}}\n", &format!("}}, postBuild: {{{from}}}}}\n"));
     let map = |name: &str| {
