@@ -25,6 +25,7 @@ pub mod merge;
 pub mod model;
 pub mod note;
 pub mod object;
+mod open_path;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]

@@ -14,6 +14,8 @@ use crate::{
 };
 
 pub(super) const ID: CheckId = CheckId::VendoredChart;
+/// What an unpacked chart has.
+const UNPACKED: &str = "Chart.yaml";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let umbrella = |kind| matches!(kind, PinKind::ChartDependency | PinKind::ChartLock);
@@ -24,11 +26,17 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let findings = copies
         .map(|(path, folder, chart)| {
             let reason = format!(
-                "{chart} lies here as a committed copy, which Helm takes whatever `Chart.yaml` says, so the old release \
-                 would stay"
+                "{chart} lies here as a committed copy, which Helm takes whatever `Chart.yaml` says: the old release would \
+                 stay, and be on under its own name where it has an alias"
             );
             let at = if folder.is_empty() { "." } else { folder };
-            let hint = format!("run `helm dependency update {at}` on this branch and commit what it makes");
+            // Helm replaces packages, and puts one beside a folder (`downloadAll` of its downloader).
+            let first = if path.name() == UNPACKED {
+                format!("remove `{}/`, ", path.folder())
+            } else {
+                String::new()
+            };
+            let hint = format!("{first}run `helm dependency update {at}` on this branch and commit what it makes");
             Finding::block(ID, reason).at(path, None).hint(hint)
         })
         .collect();
@@ -51,7 +59,7 @@ fn copy<'a>(
             EdgeVersion::from_chart(rest.strip_prefix('-').and_then(|rest| rest.strip_suffix(".tgz"))?)
         };
         rest.is_some_and(|rest| match rest {
-            "/Chart.yaml" => unpacked(input, entry) != Some(input.plan.to),
+            rest if rest.strip_prefix('/') == Some(UNPACKED) => unpacked(input, entry) != Some(input.plan.to),
             rest => packed(rest).is_some_and(|release| release != input.plan.to),
         })
     };
@@ -86,7 +94,13 @@ mod tests {
             let found = beside(&[copy, "mesh/charts/linkerd-crds/values.yaml"]);
             assert_eq!(severities(&found), [Block], "{copy}");
             assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), copy);
-            assert!(found[0].hint.as_ref().unwrap().contains("helm dependency update mesh"));
+            let hint = found[0].hint.as_ref().unwrap();
+            assert!(hint.contains("run `helm dependency update mesh`"), "{hint}");
+            assert_eq!(
+                hint.contains("remove `mesh/charts/linkerd-crds/`"),
+                copy.ends_with(".yaml"),
+                "{hint}"
+            );
         }
     }
 

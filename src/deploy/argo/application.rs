@@ -20,7 +20,8 @@ use crate::{
         kustomize as build,
         note::{About, Bound, Note},
         object::Object,
-        value::{Part, Scalar, UNKNOWN, Value},
+        open_path::OpenPath,
+        value::{Part, Scalar, Value},
     },
     repo::RepoPath,
 };
@@ -185,13 +186,14 @@ fn candidates(object: &Object, source: &Value, files: &dyn Files, notes: &mut Ve
         Some((_, behind)) => behind.to_owned(),
         None => text.trim_start_matches("./").trim_start_matches('/').to_owned(),
     };
-    let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
+    let Some(pattern) = OpenPath::new(&pattern) else { return vec![source.clone()] };
+    let mut found: BTreeSet<Vec<&str>> = BTreeSet::new();
     for entry in files.below("") {
         let place = entry.path.as_str();
         // Every folder on the way to a file is one.
         let folders = place.match_indices('/').map(|(at, _)| &place[..at]).filter(|_| is_folder);
         let file = (!is_folder).then_some(place);
-        found.extend(folders.chain(file).filter_map(|place| captured(&pattern, place)));
+        found.extend(folders.chain(file).filter_map(|place| pattern.parts(place)));
         if found.len() > CANDIDATES {
             while found.len() > CANDIDATES {
                 found.pop_last();
@@ -205,14 +207,14 @@ fn candidates(object: &Object, source: &Value, files: &dyn Files, notes: &mut Ve
     }
     let who = wanted.unknown_to().unwrap_or_default().to_owned();
     notes.push(Note::new(&object.file, About::Condition(who)));
-    let fill = |captured: &Vec<String>| {
+    let fill = |parts: &Vec<&str>| {
         let mut new = source.clone();
         if let Some(path) = source.scalar(&["path"]) {
-            new.insert("path", Value::Scalar(said(path, captured)));
+            new.insert("path", Value::Scalar(said(path, parts)));
         }
         if let Some(helm) = new.entry_mut("helm") {
             let all = value_files.iter().map(|file| match file {
-                Value::Scalar(scalar) => Value::Scalar(said(scalar, captured)),
+                Value::Scalar(scalar) => Value::Scalar(said(scalar, parts)),
                 other => other.clone(),
             });
             if !value_files.is_empty() {
@@ -224,30 +226,11 @@ fn candidates(object: &Object, source: &Value, files: &dyn Files, notes: &mut Ve
     found.iter().map(fill).collect()
 }
 
-/// Matches a path with a pattern whose unknown parts do not cross folders; returns what stands for them.
-fn captured(pattern: &str, path: &str) -> Option<Vec<String>> {
-    let mut pieces = pattern.split(UNKNOWN);
-    let mut rest = path.strip_prefix(pieces.next()?)?;
-    let mut pieces = pieces.peekable();
-    let mut found = Vec::new();
-    while let Some(piece) = pieces.next() {
-        let last = pieces.peek().is_none();
-        let end = match (last, piece) {
-            (true, piece) => rest.len().checked_sub(piece.len()).filter(|_| rest.ends_with(piece))?,
-            (false, piece) => rest.find(piece)?,
-        };
-        let part = rest.get(..end).filter(|p| !p.is_empty() && !p.contains('/'))?;
-        found.push(part.to_owned());
-        rest = rest.get(end + piece.len()..)?;
-    }
-    Some(found)
-}
-
 /// Puts what was found in place of what is not known, in order.
-fn said(scalar: &Scalar, captured: &[String]) -> Scalar {
-    let mut captured = captured.iter();
+fn said(scalar: &Scalar, found: &[&str]) -> Scalar {
+    let mut found = found.iter();
     let parts = scalar.parts().iter().map(|part| match part {
-        Part::Unknown(_) => captured.next().map_or_else(|| part.clone(), |text| Part::Made((&**text).into())),
+        Part::Unknown(_) => found.next().map_or_else(|| part.clone(), |text| Part::Made((*text).into())),
         part => part.clone(),
     });
     Scalar::of(parts.collect::<Vec<_>>(), scalar.plain)

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
-use regex::Regex;
 
 use super::{
     ELEMENTS,
@@ -18,6 +17,7 @@ use crate::{
         files::Files,
         go_template::Stop,
         note::{About, Bound},
+        open_path::OpenPath,
         value::{Scalar, UNKNOWN, Value},
     },
     repo::{Mode, RepoPath},
@@ -81,7 +81,7 @@ fn file_elements(
         .filter_map(|item| item.scalar(&["path"]))
         .map(|path| format!("{}/", path.text().trim_start_matches("./").trim_end_matches('/')))
         .collect();
-    let open: Vec<Regex> = body.list_at("files").iter().filter_map(open).collect();
+    let open: Vec<OpenPath> = body.list_at("files").iter().filter_map(open).collect();
     let mut found: Vec<Element> = Vec::new();
     for entry in files.below("") {
         let path = entry.path.as_str();
@@ -114,7 +114,7 @@ fn file_elements(
             // Argo CD makes nothing at all then; the other files are looked at all the same.
             Err(error) => note(About::Unread { what: path.to_owned(), why: error.to_string() }),
         }
-        let chosen = open.iter().find_map(|pattern| chosen(pattern, path));
+        let chosen = open.iter().find_map(|open| open.parts(path)).map(|parts| parts.join("-"));
         for element in found.iter_mut().skip(before) {
             element.chosen_by.extend(chosen.clone().map(|chosen| (CHOSEN.to_owned(), chosen)));
         }
@@ -123,23 +123,9 @@ fn file_elements(
 }
 
 /// Reads a pattern of files of which the tree does not say a part: what stands for it there tells clusters apart.
-fn open(item: &Value) -> Option<Regex> {
+fn open(item: &Value) -> Option<OpenPath> {
     let path = item.scalar(&["path"]).filter(|path| path.unknown_to().is_some())?;
-    let mut pattern = String::from("^");
-    for letter in path.text().trim_start_matches("./").chars() {
-        match letter {
-            '*' => pattern.push_str(".*"),
-            '?' => pattern.push('.'),
-            letter if UNKNOWN.contains(letter) => pattern.push_str("([^/]+)"),
-            letter => pattern.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    Regex::new(&(pattern + "$")).ok()
-}
-
-fn chosen(pattern: &Regex, path: &str) -> Option<String> {
-    let found = pattern.captures(path)?;
-    Some(found.iter().skip(1).flatten().map(|part| part.as_str()).collect::<Vec<_>>().join("-"))
+    OpenPath::pattern(path.text().trim_start_matches("./"))
 }
 
 fn of_file(content: &Value, path: &RepoPath, go: bool, prefix: &str) -> Element {

@@ -14,7 +14,7 @@ use super::{
     named,
     scope::{Choice, Scope, boolean, member, open, rooted, truth},
 };
-use crate::deploy::value::{Origin, Part, Scalar, Source, Value};
+use crate::deploy::value::{Origin, Part, Scalar, Source, Value, Via};
 
 // === impl Scope ===
 
@@ -125,7 +125,7 @@ impl<'s> Scope<'s> {
                 let args: Vec<Value> = call.args.iter().map(|arg| self.eval(arg)).collect();
                 let handed = args.clone();
                 match functions::call(self, name, args, call.args.expand_final()) {
-                    Some(value) => value,
+                    Some(value) => picked(value),
                     None => {
                         let value = self.unknown_of(expression, &handed);
                         // What it is given is known, and what it makes of that is not.
@@ -179,7 +179,7 @@ impl<'s> Scope<'s> {
 
     /// Notes where an expression names a text.
     fn read_by(&self, value: Value, expression: &Expression) -> Value {
-        match (value, expression.span()) {
+        match (picked(value), expression.span()) {
             (Value::Scalar(text), Some(span)) => Value::Scalar(text.read_by(&self.written(span))),
             (value, _) => value,
         }
@@ -410,6 +410,14 @@ impl<'s> Scope<'s> {
     pub fn text(&self, value: &Value) -> Option<String> {
         let scalar = value.as_scalar().filter(|s| s.unknown_to().is_none())?;
         Some(scalar.text().into_owned())
+    }
+}
+
+/// Takes a text that was picked out of a file for a variable's; what is handed on as a whole stays that file's.
+fn picked(value: Value) -> Value {
+    match value {
+        Value::Scalar(text) => Value::Scalar(text.via_instead(Via::Decoded, Via::Variable)),
+        value => value,
     }
 }
 

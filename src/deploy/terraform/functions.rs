@@ -256,7 +256,8 @@ fn fileset(scope: &Scope<'_>, folder: &Value, pattern: &Value) -> Option<Value> 
 fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
     match text {
         Value::Scalar(text) if text.unknown_to().is_none() => {
-            let read = || read::documents(text, scope.files.ceilings()).ok()?.into_iter().next();
+            let decoded = text.via_instead(Via::Values, Via::Decoded);
+            let read = || read::documents(&decoded, scope.files.ceilings()).ok()?.into_iter().next();
             let [Part::Written(at)] = text.parts() else { return read() };
             if at.span != (0..at.source.text.len()) || at.via != Some(Via::Values) {
                 return read();

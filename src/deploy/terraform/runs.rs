@@ -58,10 +58,13 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     let always = inputs::always(tree.set, &module.folder);
     let named = inputs::by_name(tree.files, tree.set, module);
     let units = tree.units.iter().filter(|unit| unit.module == module.folder);
+    let has_units = units.clone().next().is_some();
     let all: Vec<Told<'_>> = named.into_iter().map(Told::File).chain(units.map(Told::Unit)).collect();
     let paths: Vec<&RepoPath> = all.iter().filter_map(|told| told.path()).collect();
     let budget = Budget::of(&module.folder);
-    for told in [Told::Nothing].into_iter().chain(all.iter().copied()) {
+    // What Terragrunt runs is run by nobody else.
+    let alone = (!has_units).then_some(Told::Nothing);
+    for told in alone.into_iter().chain(all.iter().copied()) {
         let mut inputs = Inputs::new();
         for path in &always {
             inputs::read_inputs(tree.files, path, &mut inputs, &mut found.notes);

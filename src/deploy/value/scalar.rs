@@ -45,6 +45,8 @@ pub enum Via {
     Generator,
     /// A layer of values of a chart.
     Values,
+    /// A file that was read as a value: of a text picked out of it, it is a variable's.
+    Decoded,
     /// A parameter of a chart (`helm.parameters`, `set`).
     Parameter,
     /// A variable that a Secret holds: a release in it has a place, and its text is shown to nobody.
@@ -55,6 +57,15 @@ pub enum Via {
 
 /// Places by which one text is read through others.
 const READINGS: usize = 16;
+
+// === impl Via ===
+
+impl Via {
+    /// Tells whether a text stands in values of a chart.
+    pub const fn is_of_values(self) -> bool {
+        matches!(self, Self::Values | Self::Decoded)
+    }
+}
 
 // === impl Reading ===
 
@@ -391,10 +402,17 @@ impl Scalar {
 
     /// Notes the way that a text took, unless it has one already: the first name is the one that it was written under.
     pub fn via(&self, via: Via) -> Self {
+        self.with_via(|own| own.or(Some(via)))
+    }
+
+    /// Takes one way for another.
+    pub fn via_instead(&self, old: Via, new: Via) -> Self {
+        self.with_via(|own| if own == Some(old) { Some(new) } else { own })
+    }
+
+    fn with_via(&self, change: impl Fn(Option<Via>) -> Option<Via>) -> Self {
         let parts = self.parts().iter().map(|part| match part {
-            Part::Written(origin) => {
-                Part::Written(Origin { via: origin.via.or(Some(via)), ..origin.clone() })
-            }
+            Part::Written(origin) => Part::Written(Origin { via: change(origin.via), ..origin.clone() }),
             other => other.clone(),
         });
         Self::of(parts, self.plain)

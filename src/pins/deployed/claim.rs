@@ -441,14 +441,14 @@ fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
 
 /// Says what a place is: what its reader is, unless it has a name of its own.
 fn kind(at: &Origin, spec: &Spec) -> PinKind {
+    // What a template puts beside the key is a value like any other.
+    let is_own = spec.kind == PinKind::ProxyAnnotation && is_beside_key(at);
     match at.via {
         Some(Via::Variable | Via::Secret) => PinKind::Variable,
         Some(Via::Generator) => PinKind::ArgoGenerator,
         Some(Via::Parameter) => PinKind::ArgoHelmParameter,
-        // What a template puts beside the key is a value like any other.
-        Some(Via::Values) if spec.kind == PinKind::ProxyAnnotation && is_beside_key(at) => spec.kind,
-        Some(Via::Values) => PinKind::HelmValues,
-        None | Some(Via::Printed) => spec.kind,
+        Some(via) if via.is_of_values() && !is_own => PinKind::HelmValues,
+        _ => spec.kind,
     }
 }
 

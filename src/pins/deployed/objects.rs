@@ -59,7 +59,8 @@ pub(in crate::pins) fn take_object(
         }
         if path.len() < DEPTH {
             // Values and patches are for other objects.
-            let own = |key: &str| path.first() != Some(&"spec") || !OTHERS.contains(&key);
+            let is_others = |key: &str| OTHERS.contains(&key) || key == "resources" && kind == "ResourceSet";
+            let own = |key: &str| path.first() != Some(&"spec") || !is_others(key);
             let below = value.entries().filter(|(key, _)| own(key));
             let labels = value.get("labels");
             todo.extend(below.map(|(key, value)| ([path.as_slice(), &[key]].concat(), value, labels)));

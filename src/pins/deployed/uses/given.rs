@@ -106,7 +106,7 @@ impl Given<'_> {
     fn path_of(&self, value: &Value) -> RepoPath {
         let own = &self.release.file;
         let scalars = value.scalars();
-        let standing = |at: &&Origin| matches!(at.via, None | Some(Via::Values));
+        let standing = |at: &&Origin| at.via.is_none_or(Via::is_of_values);
         let mut paths = scalars.iter().flat_map(|s| s.origins()).filter(standing).map(|at| &at.source.path);
         let first = paths.next().unwrap_or(own);
         if first == own || paths.any(|path| path == own) { own.clone() } else { first.clone() }

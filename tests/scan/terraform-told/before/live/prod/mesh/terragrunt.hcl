@@ -1,0 +1,6 @@
+include "root" {
+  path = find_in_parent_folders("root.hcl")
+}
+terraform {
+  source = "../../../modules/mesh"
+}

@@ -1,0 +1,3 @@
+inputs = {
+  linkerd_version = "2026.8.2"
+}
