@@ -26,19 +26,19 @@ mod verdict;
 mod verify;
 mod warm;
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use jiff::Timestamp;
 
 use crate::{
     config::{self, Config},
     linkerd::EdgeVersion,
-    pins::{Applier, Evaluate, ScanOptions, Stage, scan},
+    pins::{Applier, Evaluate, Inventory, ScanOptions, Stage, scan},
     plan::Served,
     propose::forge::Forge,
     release::{Catalog, Mirrors},
     render::Renderer,
-    repo::{GitError, Tree, Upstream, git::LocalHead},
+    repo::{GitError, RepoPath, Tree, Upstream, git::LocalHead},
     report::{PinsReport, RunReport, StageReport, StatusReport, StatusRow, VerifyReport},
 };
 
@@ -116,8 +116,13 @@ pub fn pins(
 pub fn appliers(tree: &dyn Tree) -> Result<Vec<Applier>, Error> {
     let config = config::read(tree)?;
     let options = ScanOptions { ignore: config.ignore, ..ScanOptions::default() };
-    let facts = scan(tree, &options)?.facts;
-    let mut all: Vec<Applier> = facts.appliers.into_values().flatten().collect();
+    let Inventory { pins, facts, .. } = scan(tree, &options)?;
+    let of =
+        |stage| pins.iter().filter(|pin| pin.stage == stage).map(|pin| &pin.path).collect::<BTreeSet<_>>();
+    let (platform, data_plane) = (of(Stage::Platform), of(Stage::DataPlane));
+    let is_linkerd = |path: &RepoPath| platform.contains(path) || !data_plane.contains(path);
+    let appliers = facts.appliers.into_iter().filter(|(path, _)| is_linkerd(path));
+    let mut all: Vec<Applier> = appliers.flat_map(|(_, appliers)| appliers).collect();
     all.sort_by(|a, b| (!a.flux, &a.namespace, &a.name).cmp(&(!b.flux, &b.namespace, &b.name)));
     all.dedup_by(|a, b| (a.flux, &a.namespace, &a.name) == (b.flux, &b.namespace, &b.name));
     Ok(all)

@@ -199,3 +199,48 @@ fn each_environment_of_a_helmfile_is_a_cluster() {
         ]
     );
 }
+
+#[test]
+fn who_stays_at_a_revision_is_told_by_its_own_source() {
+    let source = |of: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: fleet, namespace: flux-system}}\n\
+             spec: {{url: 'https://github.com/acme/fleet', ref: {of}}}\n---\n"
+        )
+    };
+    let build = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: mesh, namespace: flux-system}\n\
+                 spec: {path: mesh, sourceRef: {kind: GitRepository, name: fleet}}\n";
+    let application = |revision: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: app, namespace: argocd}}\n\
+             spec: {{source: {{repoURL: 'https://github.com/acme/fleet', path: mesh, targetRevision: '{revision}'}}}}\n"
+        )
+    };
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: mesh, namespace: linkerd}\nspec: {chart: {spec: \
+                   {chart: linkerd-control-plane, version: 2026.8.2, sourceRef: {kind: HelmRepository, name: linkerd}}}}\n";
+    let revision = |flux: &str, argo: &str| {
+        let (flux, argo) = (source(flux) + build, application(argo));
+        let files = [
+            ("clusters/a/flux.yaml", source("{branch: main}") + build),
+            ("clusters/b/flux.yaml", flux),
+            ("clusters/c/app.yaml", argo),
+            ("mesh/release.yaml", release.to_owned()),
+        ];
+        let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+        let found = scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap().facts.appliers;
+        let all = found.values().flatten().map(|applier| applier.revision.clone().unwrap_or_default());
+        all.collect::<Vec<_>>()
+    };
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    for (flux, argo, told) in [
+        ("{branch: main}", "main", ["", ""]),
+        ("{tag: stable, branch: main}", "HEAD", ["stable", ""]),
+        ("{semver: 1.x, tag: v1.0.0}", "v1.4.0", ["1.x", "v1.4.0"]),
+        ("{name: refs/heads/main, tag: v1.0.0}", "release/1.4", ["", ""]),
+        ("{name: refs/tags/v2}", "refs/tags/prod", ["v2", "prod"]),
+        ("{branch: main, commit: abc}", commit, ["abc", commit]),
+        ("{branch: main}", "deadbeef-feature", ["", ""]),
+    ] {
+        assert_eq!(revision(flux, argo), ["", told[0], told[1]], "{flux} {argo}");
+    }
+}

@@ -23,6 +23,20 @@ pub struct Applier {
     pub replaces: bool,
     /// Whether it reports success once what it applied works, rather than once it is applied.
     pub waits: bool,
+    /// The commit or tag that it stays at, whatever is merged.
+    pub revision: Option<String>,
+}
+
+/// Returns a revision that a merge does not move: a commit or a tag. What else looks like a version is taken for a tag too.
+pub(super) fn fixed(revision: &str) -> Option<String> {
+    let bare = revision.strip_prefix("refs/tags/");
+    let text = bare.unwrap_or(revision);
+    let is_commit = text.len() >= 7
+        && text.chars().all(|c| c.is_ascii_hexdigit())
+        && text.contains(|c: char| c.is_ascii_digit());
+    let numbers = text.strip_prefix('v').unwrap_or(text);
+    let is_version = numbers.contains('.') && numbers.starts_with(|c: char| c.is_ascii_digit());
+    (bare.is_some() || is_commit || is_version).then(|| text.to_owned())
 }
 
 /// The annotations by which Flux makes an object anew that cannot be changed, or leaves it alone once it is there

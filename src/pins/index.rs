@@ -6,10 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    applier::says_replace, corpus::File, is_kustomization, object::Object, origin::Origin, place::Place,
+    applier::{fixed, says_replace},
+    corpus::File,
+    is_kustomization,
+    object::Object,
+    origin::Origin,
+    place::Place,
 };
 use crate::{
-    deploy::{Files, Repositories, kinds, repositories},
+    deploy::{Files, Repositories, cluster::nearest, kinds, repositories},
     linkerd::PROXY_VERSION,
     repo::RepoPath,
     yaml::Node,
@@ -28,6 +33,8 @@ pub(super) struct Index {
     pub roots: Vec<Root>,
     /// The addresses of what Flux calls by name.
     pub sources: BTreeMap<String, BTreeSet<String>>,
+    /// What of each of them stays at a commit or a tag, by the file that says so.
+    pub revisions: BTreeMap<String, Vec<(RepoPath, Option<String>)>>,
     /// Files with objects that make others, wherever what they read may lie.
     pub makers: Vec<RepoPath>,
     /// Files with objects that ask for a chart, or tell the injector something.
@@ -79,6 +86,8 @@ pub(super) struct Root {
     pub replaces: bool,
     /// Whether it reports success once what it applied works, rather than once it is applied.
     pub waits: bool,
+    /// The commit or tag that it stays at, as far as its own file says.
+    pub revision: Option<String>,
 }
 
 /// Where an object stands: its file, its line from 1, its namespace.
@@ -136,6 +145,9 @@ impl Index {
         for (name, urls) in other.sources {
             self.sources.entry(name).or_default().extend(urls);
         }
+        for (name, revisions) in other.revisions {
+            self.revisions.entry(name).or_default().extend(revisions);
+        }
         self.makers.extend(other.makers);
         self.objects.extend(other.objects);
         self.leading.extend(other.leading);
@@ -143,8 +155,15 @@ impl Index {
         self.referable.extend(other.referable);
     }
 
-    /// Finds out which repositories the tree has folders of, and leaves out the roots of others.
+    /// Finds out which repositories the tree has folders of, and leaves out the roots of others; a root of Flux's is at
+    /// the revision of the nearest source of that name.
     pub fn settle(&mut self, files: &dyn Files) -> Repositories {
+        self.revisions.values_mut().for_each(|all| all.sort());
+        for root in &mut self.roots {
+            let named = root.repository.as_ref().and_then(|name| self.revisions.get(name));
+            let said = named.and_then(|all| nearest(all, &root.path, |(path, _)| path, |_| true));
+            root.revision = root.revision.take().or_else(|| said?.1.clone());
+        }
         let is_here = |root: &&Root| !root.folder.is_empty() && files.has_folder(&root.folder);
         let here = self.roots.iter().filter(is_here).filter_map(|root| root.repository.clone());
         let repositories = Repositories::new(here.collect(), &self.sources);
@@ -181,6 +200,9 @@ impl Index {
                     let urls = self.sources.entry(repositories::referred(kind, name)).or_default();
                     urls.insert(repositories::address(url));
                 }
+                let revision = spec.and_then(|spec| source_revision(spec.get("ref")?));
+                let all = self.revisions.entry(repositories::referred(kind, name)).or_default();
+                all.push((path, revision));
             }
             ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance") => self.makers.push(path),
             ("argoproj.io", "ApplicationSet") => {
@@ -195,6 +217,18 @@ impl Index {
 fn release(path: RepoPath, spec: Node<'_>) -> Release {
     let chart = spec.text(&["chart", "spec", "chart"]).unwrap_or_default().to_owned();
     Release { path, chart }
+}
+
+/// Reads what a source of Flux's is fetched at; of several a commit counts first, then `name`, then a tag.
+fn source_revision(of: Node<'_>) -> Option<String> {
+    let text = |key: &str| of.text(&[key]).filter(|text| !text.is_empty());
+    match (text("commit"), text("name"), text("semver"), text("tag")) {
+        (Some(commit), ..) => Some(commit.to_owned()),
+        (None, Some(name), ..) => fixed(name),
+        // A range goes to each new tag that fits.
+        (None, None, Some(range), _) => Some(range.to_owned()),
+        (None, None, None, tag) => tag.map(str::to_owned),
+    }
 }
 
 fn flux_root(name: &str, (path, line, namespace): At, spec: Node<'_>) -> Root {
@@ -216,13 +250,14 @@ fn flux_root(name: &str, (path, line, namespace): At, spec: Node<'_>) -> Root {
             || patches.any(|patch| patch.text(&["patch"]).is_some_and(says_replace)),
         waits: spec.text(&["wait"]) == Some("true")
             || spec.get("healthChecks").is_some_and(|checks| checks.items().next().is_some()),
+        revision: None,
     }
 }
 
 fn argo_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
     let of_folder = |source: &Node<'_>| source.text(&["chart"]).is_none_or(str::is_empty);
     let sources = argo_sources(spec).into_iter().filter(of_folder);
-    let folders = sources.filter_map(|s| Some((s.text(&["path"])?, s.text(&["repoURL"]))));
+    let folders = sources.filter_map(|s| Some((s.text(&["path"])?, s)));
     folders.map(|of| argo_root(name, at.clone(), spec, of)).collect()
 }
 
@@ -234,10 +269,10 @@ fn argo_set_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
     let listed =
         || directories().filter_map(|d| Some(d.text(&["path"])?.split('*').next().unwrap_or_default()));
     let sources = argo_sources(template);
-    let folders = sources.iter().filter_map(|s| Some((s.text(&["path"])?, s.text(&["repoURL"]))));
-    let folders = folders.flat_map(|(path, url)| match path.contains("{{") {
-        true => listed().map(|folder| (folder, url)).collect::<Vec<_>>(),
-        false => vec![(path, url)],
+    let folders = sources.iter().filter_map(|s| Some((s.text(&["path"])?, *s)));
+    let folders = folders.flat_map(|(path, source)| match path.contains("{{") {
+        true => listed().map(|folder| (folder, source)).collect::<Vec<_>>(),
+        false => vec![(path, source)],
     });
     folders.map(|of| argo_root(name, at.clone(), template, of)).collect()
 }
@@ -246,8 +281,9 @@ fn argo_root(
     name: &str,
     (path, line, namespace): At,
     spec: Node<'_>,
-    (folder, url): (&str, Option<&str>),
+    (folder, source): (&str, Node<'_>),
 ) -> Root {
+    let url = source.text(&["repoURL"]);
     let policy = spec.get("syncPolicy");
     let options = policy.and_then(|p| p.get("syncOptions")).into_iter().flat_map(Node::items);
     let keeps = options.filter_map(|option| option.as_str()).any(|option| option == "Prune=false");
@@ -264,6 +300,7 @@ fn argo_root(
         replaces: false,
         // Argo CD knows the health of all that it applies.
         waits: true,
+        revision: source.text(&["targetRevision"]).and_then(fixed),
     }
 }
 

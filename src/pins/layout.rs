@@ -124,6 +124,7 @@ impl<'i> Layout<'i> {
             prunes: root.prunes,
             replaces: root.flux && (root.replaces || patched),
             waits: root.waits,
+            revision: root.revision.clone(),
         };
         self.roots_above(path).into_iter().map(one).collect()
     }

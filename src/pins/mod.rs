@@ -337,7 +337,8 @@ pub struct Facts {
     pub generators: Vec<Generator>,
     /// Renovate or Dependabot configurations that manage the same pins.
     pub rivals: Vec<Rival>,
-    /// Who applies the files with rendered objects, and those that have charts rendered; none is nobody who is known.
+    /// Who applies the files with pins and with rendered objects, and those that have charts rendered; none is nobody who
+    /// is known.
     pub appliers: BTreeMap<RepoPath, Vec<Applier>>,
 }
 

@@ -173,7 +173,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     }
     inventory.skipped.extend(beyond.skipped());
     inventory.skipped.extend(comments.idle(&pins));
-    let appliers = appliers(&context, &inventory.facts);
+    let appliers = appliers(&context, &pins, &inventory.facts);
     let rivals = rivals::find(&corpus, &pins);
     inventory.pins = pins.into_iter().map(Arc::new).collect();
     inventory.facts = Facts { appliers, rivals, ..inventory.facts };
@@ -193,10 +193,12 @@ fn is_put_by(path: &RepoPath) -> bool {
     path.folder().split('/').any(|folder| KEPT.contains(&folder.to_ascii_lowercase().as_str()))
 }
 
-/// Finds who applies what is rendered.
-fn appliers(context: &Context<'_>, facts: &Facts) -> BTreeMap<RepoPath, Vec<Applier>> {
-    let rendered = facts.rendered.iter().map(|file| &file.path);
-    let paths: BTreeSet<&RepoPath> = rendered.chain(facts.uses.iter().map(|found| &found.path)).collect();
+/// Finds who applies what moves, and what is rendered.
+fn appliers(context: &Context<'_>, pins: &[Pin], facts: &Facts) -> BTreeMap<RepoPath, Vec<Applier>> {
+    let rendered =
+        facts.rendered.iter().map(|file| &file.path).chain(facts.uses.iter().map(|found| &found.path));
+    let moving = pins.iter().filter(|pin| pin.stays.is_none()).map(|pin| &pin.path);
+    let paths: BTreeSet<&RepoPath> = rendered.chain(moving).collect();
     let all = paths.into_iter().map(|path| (path.clone(), context.layout.appliers(path)));
     all.filter(|(_, found)| !found.is_empty()).collect()
 }

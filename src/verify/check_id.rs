@@ -69,6 +69,8 @@ pub enum CheckId {
     Guidance,
     /// A file that could not be read names a release.
     Skipped,
+    /// What deploys the repository stays at a commit or a tag.
+    FixedRevision,
     /// Another updater moves the same pins.
     Rivals,
     /// Versions in the repository as it is do not go together.

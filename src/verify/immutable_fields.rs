@@ -285,6 +285,7 @@ mod tests {
             path: file(),
             namespace: None,
             waits: true,
+            revision: None,
             line: 1,
             flux: *flux,
             prunes: false,

@@ -13,6 +13,7 @@ mod clock;
 mod crd_removal;
 mod crd_stored_version;
 mod defaults_changed;
+mod fixed_revision;
 mod gateway_api;
 mod guidance;
 mod idempotent;
@@ -152,7 +153,7 @@ struct Checked {
 type Check = fn(&Verification<'_>) -> Checked;
 
 /// The checks by name, in the order in which they are shown.
-const CHECKS: [(CheckId, Check); 31] = [
+const CHECKS: [(CheckId, Check); 32] = [
     (minimal_diff::ID, minimal_diff::check),
     (parses::ID, parses::check),
     (idempotent::ID, idempotent::check),
@@ -183,6 +184,7 @@ const CHECKS: [(CheckId, Check); 31] = [
     (stale_comment::ID, stale_comment::check),
     (guidance::ID, guidance::check),
     (skipped::ID, skipped::check),
+    (fixed_revision::ID, fixed_revision::check),
     (rivals::ID, rivals::check),
 ];
 

@@ -108,6 +108,7 @@ mod tests {
             prunes,
             replaces: false,
             waits: true,
+            revision: None,
         }
     }
 

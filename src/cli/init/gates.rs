@@ -116,6 +116,7 @@ mod tests {
             prunes: true,
             replaces: false,
             waits,
+            revision: None,
         }
     }
 

@@ -1,0 +1,62 @@
+//! Step 8, verify: what deploys the repository at a commit or a tag.
+//!
+//! In: the moving pins, and who applies their files. Out: an `info` for each that a merge does not reach, since nothing is
+//! applied there until its revision is moved, and then all of it at once.
+
+use std::collections::BTreeMap;
+
+use super::{CheckId, Checked, Finding, Verification, count};
+use crate::{pins::Applier, repo::RepoPath};
+
+pub(super) const ID: CheckId = CheckId::FixedRevision;
+
+pub(super) fn check(input: &Verification<'_>) -> Checked {
+    let all = &input.inventory.facts.appliers;
+    let appliers = input.moving().filter_map(|(pin, _)| all.get(&pin.path)).flatten();
+    let appliers: BTreeMap<(&RepoPath, usize), &Applier> =
+        appliers.map(|applier| ((&applier.path, applier.line), applier)).collect();
+    let findings = appliers.values().filter_map(|applier| {
+        let revision = applier.revision.as_ref()?;
+        let reason = format!(
+            "`{}` is deployed at `{revision}`, which this merge does not move: it gets the change with a later one",
+            applier.name
+        );
+        Some(Finding::info(ID, reason).at(&applier.path, Some(applier.line)))
+    });
+    let findings = findings.collect();
+    Checked { looked_at: format!("the revisions of {}", count(appliers.len(), "root")), findings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        plan::testing::path,
+        verify::{Severity::*, testing::*},
+    };
+
+    #[test]
+    fn who_stays_at_a_tag_is_named_once() {
+        let applier = |name: &str, line: usize, revision: Option<&str>| Applier {
+            name: name.to_owned(),
+            namespace: None,
+            path: path("clusters.yaml"),
+            line,
+            flux: true,
+            prunes: false,
+            replaces: false,
+            waits: false,
+            revision: revision.map(str::to_owned),
+        };
+        let all = vec![applier("dev", 1, None), applier("prod", 9, Some("v1.4.0"))];
+        let case = Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                .chart("b.yaml", "linkerd-viz", "2026.8.2")
+                .facts(|facts| facts.appliers = ["a.yaml", "b.yaml"].map(|at| (path(at), all.clone())).into())
+        });
+        let found = case.check(ID);
+        assert_eq!(severities(&found), [Info]);
+        assert!(found[0].reason.starts_with("`prod` is deployed at `v1.4.0`"), "{}", found[0].reason);
+        assert_eq!(found[0].place.as_ref().unwrap().line, Some(9));
+    }
+}
