@@ -6,6 +6,7 @@
 use super::{
     chart::{ChartRelease, Layer, Repository, merged, packaged, registry_chart},
     files::Files,
+    go_yaml,
     object::{Labels, labels_of},
     selector,
     value::{Scalar, Value},
@@ -47,14 +48,29 @@ pub fn releases(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<Cha
     customized(files, path, document).into_iter().map(|(release, _)| release).collect()
 }
 
-/// Reads what a bundle says for targets that it is not deployed to (`doNotDeploy`).
+/// Reads what a bundle says for targets that it is not deployed to: with `doNotDeploy`, or behind one that takes the same
+/// clusters.
 pub fn idle(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<ChartRelease> {
     let all = targets(files, path, document, is_idle);
     all.into_iter().map(|(release, _)| release).collect()
 }
 
-fn is_idle(target: &Value) -> bool {
-    target.text(&["doNotDeploy"]).is_some_and(|text| text == "true")
+/// Tells whether a target gets nothing; `before` are those that are looked at first, of which each cluster takes one.
+fn is_idle(target: &Value, before: &[Value]) -> bool {
+    let is_off = target.text(&["doNotDeploy"]).is_some_and(|text| text == "true");
+    let own = chosen(target);
+    let takes_all = |earlier: &Value| {
+        chosen(earlier).len() == 1 && earlier.get("clusterSelector") == Some(&Value::empty())
+    };
+    let takes_it = |earlier: &Value| takes_all(earlier) || !own.is_empty() && chosen(earlier) == own;
+    is_off || before.iter().any(takes_it)
+}
+
+/// Returns the ways in which a target chooses clusters, each with what it says.
+fn chosen(target: &Value) -> Vec<(&'static str, String)> {
+    let ways = ["clusterName", "clusterGroup", "clusterGroupSelector", "clusterSelector"];
+    let said = |key| Some((key, go_yaml::document(target.get(key)?).text().into_owned()));
+    ways.into_iter().filter_map(said).collect()
 }
 
 /// Reads a bundle for the clusters that get a version of their own, and for all others together.
@@ -89,7 +105,7 @@ fn customized<'d>(
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let namespace = namespace(document);
     let whole = release(files, path, helm, namespace, String::new());
-    let own = targets(files, path, document, |target| !is_idle(target));
+    let own = targets(files, path, document, |target, before| !is_idle(target, before));
     whole
         .map(|whole| (whole, None))
         .into_iter()
@@ -102,12 +118,14 @@ fn targets<'d>(
     files: &dyn Files,
     path: &RepoPath,
     document: &'d Value,
-    is_wanted: impl Fn(&Value) -> bool,
+    is_wanted: impl Fn(&Value, &[Value]) -> bool,
 ) -> Vec<(ChartRelease, &'d Value)> {
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let mut found = Vec::new();
-    for (n, target) in document.list_at("targetCustomizations").iter().enumerate() {
-        let Some(own) = target.get("helm").filter(|_| is_wanted(target)) else { continue };
+    let all = document.list_at("targetCustomizations");
+    for (n, target) in all.iter().enumerate() {
+        let before = all.get(..n).unwrap_or_default();
+        let Some(own) = target.get("helm").filter(|_| is_wanted(target, before)) else { continue };
         let both = merged(helm, own);
         let part = format!("targetCustomizations[{n}]");
         let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
@@ -241,6 +259,36 @@ mod tests {
         assert_eq!(shown(text), ["linkerd-crds 2026.8.2", "linkerd-crds 2026.7.1"]);
         let values = found(text)[0].values().value;
         assert_eq!(values.text(&["linkerdVersion"]).unwrap(), "edge-26.8.1");
+    }
+
+    #[test]
+    fn a_cluster_takes_the_first_target_that_chooses_it() {
+        let of = |targets: &str| {
+            let text = format!(
+                "helm: {{repo: x, chart: y, version: 2026.8.2}}\ntargetCustomizations: [{targets}]\n"
+            );
+            let tree = files(&[("fleet.yaml", &text)]);
+            let (path, documents) =
+                (RepoPath::new("fleet.yaml").unwrap(), tree.documents("fleet.yaml").unwrap());
+            let shown = |all: Vec<ChartRelease>| {
+                all.iter().map(|release| release.part.clone()).collect::<Vec<_>>().join(" ")
+            };
+            (shown(releases(&tree, &path, &documents[0])), shown(idle(&tree, &path, &documents[0])))
+        };
+        let target = |says: &str| format!("{{{says}, helm: {{version: 2026.8.1}}}}");
+        let selector = "clusterSelector: {matchLabels: {env: dev}}";
+        let (twice, more) = (format!("{0},{0}", target(selector)), target("clusterName: a"));
+        let part = |n: usize| format!("targetCustomizations[{n}]");
+        assert_eq!(of(&twice), (format!(" {}", part(0)), part(1)));
+        let off = format!("{{{selector}, doNotDeploy: true}},{}", target(selector));
+        assert_eq!(of(&off), (String::new(), part(1)));
+        let all = format!("{},{more}", target("clusterSelector: {}"));
+        assert_eq!(of(&all), (format!(" {}", part(0)), part(1)));
+        let unlike =
+            format!("{},{more},{}", target(selector), target(&format!("{selector}, clusterGroup: g")));
+        assert_eq!(of(&unlike), (format!(" {} {} {}", part(0), part(1), part(2)), String::new()));
+        let nobody = format!("{0},{0}", target("name: a"));
+        assert_eq!(of(&nobody).1, "");
     }
 
     #[test]
