@@ -3,6 +3,8 @@
 //! In: a document. Out: the chart with its values, and once more for each of `targetCustomizations` that says anything
 //! of its own. Known by what it holds: other files have that name too.
 
+use std::collections::BTreeSet;
+
 use super::{
     chart::{ChartRelease, Layer, Repository, merged, packaged, registry_chart},
     files::Files,
@@ -51,19 +53,8 @@ pub fn releases(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<Cha
 /// Reads what a bundle says for targets that it is not deployed to: with `doNotDeploy`, or behind one that takes the same
 /// clusters.
 pub fn idle(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<ChartRelease> {
-    let all = targets(files, path, document, is_idle);
+    let all = targets(files, path, document, true);
     all.into_iter().map(|(release, _)| release).collect()
-}
-
-/// Tells whether a target gets nothing; `before` are those that are looked at first, of which each cluster takes one.
-fn is_idle(target: &Value, before: &[Value]) -> bool {
-    let is_off = target.text(&["doNotDeploy"]).is_some_and(|text| text == "true");
-    let own = chosen(target);
-    let takes_all = |earlier: &Value| {
-        chosen(earlier).len() == 1 && earlier.get("clusterSelector") == Some(&Value::empty())
-    };
-    let takes_it = |earlier: &Value| takes_all(earlier) || !own.is_empty() && chosen(earlier) == own;
-    is_off || before.iter().any(takes_it)
 }
 
 /// Returns the ways in which a target chooses clusters, each with what it says.
@@ -105,7 +96,7 @@ fn customized<'d>(
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let namespace = namespace(document);
     let whole = release(files, path, helm, namespace, String::new());
-    let own = targets(files, path, document, |target, before| !is_idle(target, before));
+    let own = targets(files, path, document, false);
     whole
         .map(|whole| (whole, None))
         .into_iter()
@@ -113,19 +104,24 @@ fn customized<'d>(
         .collect()
 }
 
-/// Returns the chart of a bundle for each of some targets that says anything of its own of it.
+/// Returns the chart of a bundle for each target that says anything of its own of it: of those that get nothing, or of the
+/// others. A cluster takes the first target that chooses it (fleet docs, "Mapping to Downstream Clusters").
 fn targets<'d>(
     files: &dyn Files,
     path: &RepoPath,
     document: &'d Value,
-    is_wanted: impl Fn(&Value, &[Value]) -> bool,
+    idle: bool,
 ) -> Vec<(ChartRelease, &'d Value)> {
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
+    let (mut taken, mut all_are_taken) = (BTreeSet::new(), false);
     let mut found = Vec::new();
-    let all = document.list_at("targetCustomizations");
-    for (n, target) in all.iter().enumerate() {
-        let before = all.get(..n).unwrap_or_default();
-        let Some(own) = target.get("helm").filter(|_| is_wanted(target, before)) else { continue };
+    for (n, target) in document.list_at("targetCustomizations").iter().enumerate() {
+        let chosen = chosen(target);
+        let takes_all = chosen.len() == 1 && target.get("clusterSelector") == Some(&Value::empty());
+        let is_behind = all_are_taken || !chosen.is_empty() && !taken.insert(chosen);
+        all_are_taken |= takes_all;
+        let is_off = target.text(&["doNotDeploy"]).is_some_and(|text| text == "true");
+        let Some(own) = target.get("helm").filter(|_| idle == (is_behind || is_off)) else { continue };
         let both = merged(helm, own);
         let part = format!("targetCustomizations[{n}]");
         let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
