@@ -95,7 +95,7 @@ fn customized<'d>(
 ) -> Vec<(ChartRelease, Option<&'d Value>)> {
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let namespace = namespace(document);
-    let whole = release(files, path, helm, namespace, String::new());
+    let whole = release(files, path, &[helm], namespace, String::new());
     let own = targets(files, path, document, false);
     whole
         .map(|whole| (whole, None))
@@ -122,10 +122,9 @@ fn targets<'d>(
         all_are_taken |= takes_all;
         let is_off = target.text(&["doNotDeploy"]).is_some_and(|text| text == "true");
         let Some(own) = target.get("helm").filter(|_| idle == (is_behind || is_off)) else { continue };
-        let both = merged(helm, own);
         let part = format!("targetCustomizations[{n}]");
         let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
-        found.extend(release(files, path, &both, namespace, part).map(|own| (own, target)));
+        found.extend(release(files, path, &[helm, own], namespace, part).map(|own| (own, target)));
     }
     found
 }
@@ -152,25 +151,32 @@ fn is_fleet(document: &Value) -> bool {
     document.entry("kind").is_none() && document.entry("apiVersion").is_none()
 }
 
+/// Reads what is said of a chart, the later over the earlier. Each has its `valuesFiles` laid over its `values` before the
+/// next counts (fleet `internal/bundlereader/resources.go`).
 fn release(
     files: &dyn Files,
     path: &RepoPath,
-    helm: &Value,
+    said: &[&Value],
     namespace: Option<&Scalar>,
     part: String,
 ) -> Option<ChartRelease> {
-    let written = helm.scalar(&["chart"])?;
-    let (chart, repository, version) = source(helm, written);
+    let helm = &said.iter().fold(Value::empty(), |all, helm| merged(&all, helm));
+    let folder = path.folder();
+    let own = RepoPath::resolve(folder, "Chart.yaml").is_some_and(|chart| files.has(chart.as_str()));
+    let written = helm.scalar(&["chart"]).filter(|chart| !chart.text().is_empty()).cloned();
+    let written = written.or_else(|| own.then(|| Scalar::made("./")))?;
+    let (chart, repository, version) = source(helm, &written);
     let mut layers = Vec::new();
-    // `valuesFiles` are laid over `values` (fleet `pkg/bundlereader`, `valuesFiles`).
-    layers.extend(helm.get("values").map(Layer::values));
-    for file in helm.list_at("valuesFiles").iter().filter_map(Value::as_scalar) {
-        let name = file.text();
-        let source = RepoPath::resolve(path.folder(), &name).and_then(|p| files.file(p.as_str()).ok());
-        layers.push(match source {
-            Some(source) => Layer::text(&Scalar::file(&source), files, &name),
-            None => Layer::outside(format!("{name}, which is not in this repository")),
-        });
+    for helm in said {
+        layers.extend(helm.get("values").map(Layer::values));
+        for file in helm.list_at("valuesFiles").iter().filter_map(Value::as_scalar) {
+            let name = file.text();
+            let source = RepoPath::resolve(folder, &name).and_then(|p| files.file(p.as_str()).ok());
+            layers.push(match source {
+                Some(source) => Layer::text(&Scalar::file(&source), files, &name),
+                None => Layer::outside(format!("{name}, which is not in this repository")),
+            });
+        }
     }
     let is_template = helm.text(&["disablePreProcess"]).is_none_or(|text| text != "true");
     for layer in &mut layers {
@@ -179,7 +185,7 @@ fn release(
             filled.into_iter().for_each(|filled| *values = filled);
         }
     }
-    layers.extend(helm.list_at("valuesFrom").iter().map(|from| {
+    layers.extend(said.iter().flat_map(|helm| helm.list_at("valuesFrom")).map(|from| {
         let who = ["configMapKeyRef", "secretKeyRef"].iter().find_map(|key| from.text(&[key, "name"]));
         Layer::outside(format!("`valuesFrom` {}", who.unwrap_or_default()))
     }));

@@ -64,6 +64,10 @@ pub(super) fn class(path: &RepoPath) -> Class {
         return Class::Script;
     }
     match ending {
+        // Modules in JSON are Terraform's too, and are not followed.
+        "json" if [".tf.json", ".tofu.json"].iter().any(|end| lower.ends_with(end)) => {
+            Class::Foreign(SkipReason::UnknownShape)
+        }
         "yaml" | "yml" | "json" => Class::Manifest,
         "tf" | "tofu" | "tfvars" => Class::Terraform,
         "hcl" => Class::Foreign(SkipReason::UnknownShape),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    deploy::TreeFiles,
+    deploy::{TreeFiles, terraform},
     linkerd::{EdgeVersion, MULTICLUSTER},
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
@@ -122,15 +122,13 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let FileResult { mut found, mut skipped, generators, lone, terraform, helmfiles, .. } = all;
     let FileResult { written, mut claims, comments, .. } = all;
     let named = named(tree, &screened.hits);
-    // What deploys a chart of the tree need not name Linkerd itself.
-    let may_lead =
-        |class| context.has_charts() && tree.entries().iter().any(|e| other::class(&e.path) == class);
+    // What deploys need not name Linkerd itself: what it reads does.
+    let has = |class| tree.entries().iter().any(|entry| other::class(&entry.path) == class);
     // Terragrunt's files may say what a module is for.
     let is_told = !terraform.is_empty() || named.iter().any(|path| path.name().ends_with(".hcl"));
-    let terraformed = (is_told || may_lead(Class::Terraform))
+    let terraformed = (is_told || has(Class::Terraform) && terraform::deploys(&files))
         .then(|| deployed::terraform(&context, &mut claims, &mut skipped));
-    let helmfiled = (!helmfiles.is_empty() || may_lead(Class::Helmfile))
-        .then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
+    let helmfiled = has(Class::Helmfile).then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
     // What the model reads is read in another form.
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);

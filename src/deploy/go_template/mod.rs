@@ -25,7 +25,7 @@ use super::{
 pub use eval::unfollowed;
 pub(super) use outcomes::undecided;
 pub use print::printed;
-pub(super) use texts::normalized;
+pub(super) use texts::{json, normalized};
 
 /// Outcomes of one template's conditions that are looked at.
 pub const BRANCHES: usize = 8;

@@ -274,7 +274,7 @@ pub(in crate::deploy) fn normalized(name: &str) -> String {
 }
 
 /// Writes JSON, places kept.
-pub(super) fn json(value: &Value) -> Scalar {
+pub fn json(value: &Value) -> Scalar {
     let separated = |open: &str, items: Vec<Scalar>, close: &str| {
         let mut parts = vec![Part::Made(open.into())];
         for (at, item) in items.iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::{
         go_template::{BRANCHES, Filled, Functions, Scope, Stop, Templates},
         note::{About, Bound, Note},
         read,
-        value::{Scalar, Value},
+        value::{Scalar, Value, Via},
     },
     repo::RepoPath,
 };
@@ -178,7 +178,7 @@ impl Own<'_, '_> {
     fn file(&self, name: &Scalar) -> Value {
         let path = RepoPath::resolve(self.folder, &name.text());
         match path.and_then(|path| self.run.text(&path, self.path)) {
-            Some(text) => Value::Scalar(text),
+            Some(text) => Value::Scalar(text.via(Via::Decoded)),
             None => unknown(&format!("`{}`, which is not in this repository", name.text())),
         }
     }

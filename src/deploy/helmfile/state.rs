@@ -313,5 +313,7 @@ fn is_filled(path: &RepoPath, text: &str) -> bool {
         let value = line.split_once(": ").map_or(line, |(_, value)| value.trim_start());
         line.starts_with("{{") || value.starts_with("{{")
     };
-    path.name().ends_with(".gotmpl") || text.contains("{{") && text.lines().any(bare)
+    // So does what is left for a second filling.
+    let is_quoted = || text.contains("{{`") || text.contains("{{ `");
+    path.name().ends_with(".gotmpl") || text.contains("{{") && (is_quoted() || text.lines().any(bare))
 }

@@ -26,6 +26,11 @@ use crate::{
 /// The names of the cluster that Argo CD itself runs in.
 const OWN: [&str; 2] = ["https://kubernetes.default.svc", "in-cluster"];
 
+/// Roots that are built as others fill them, all together.
+const FOLLOWED: usize = 5_000;
+/// Roots that come of roots, one out of the other.
+const DEPTH: usize = 8;
+
 /// How files with objects end.
 const MANIFESTS: [&str; 3] = [".yaml", ".yml", ".json"];
 
@@ -248,6 +253,7 @@ pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) ->
     let mut inner: BTreeSet<usize> = BTreeSet::new();
     let mut taken: Vec<BTreeSet<usize>> = Vec::with_capacity(all.len());
     let mut reads: BTreeMap<&RepoPath, BTreeSet<RepoPath>> = BTreeMap::new();
+    let mut followed = Followed { all: &all, objects: &objects, left: FOLLOWED };
     for (n, top) in all.iter().enumerate() {
         // What takes a kustomization in was built with all that this one comes to.
         if matches!(top, Top::Overlay(_)) && inner.contains(&n) {
@@ -256,8 +262,8 @@ pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) ->
         }
         let watch = Watch::new(files);
         let made = top.made(&Cluster::default(), &watch);
-        let nested = made.objects.iter().filter(|o| is_root(o)).filter_map(|o| known(o, &objects));
-        let mut own: BTreeSet<usize> = nested.collect();
+        let mut own = BTreeSet::new();
+        followed.take(&made, &watch, DEPTH, &mut own);
         let read = watch.into_read();
         own.extend(read.iter().filter_map(|path| overlays.get(path.as_str())));
         own.remove(&n);
@@ -270,6 +276,47 @@ pub(super) fn tops(files: &dyn Files, all: Vec<Top>, marked: &BTreeSet<&str>) ->
     let roots = roots.filter(|root| root.files().any(|path| marked.contains(path.as_str()))).collect();
     let tops = all.into_iter().enumerate().filter(|(n, _)| outermost.contains(n)).map(|(_, top)| top);
     (tops.collect(), roots)
+}
+
+/// What roots make that are roots again.
+struct Followed<'a> {
+    all: &'a [Top],
+    objects: &'a BTreeMap<(&'a RepoPath, &'a str), Vec<(Id, usize)>>,
+    /// Builds that are left.
+    left: usize,
+}
+
+// === impl Followed ===
+
+impl Followed<'_> {
+    /// Takes the roots among what was made. Those that are not written so are built here, as their maker fills them, so that
+    /// what they read is read.
+    fn take(&mut self, made: &Made, files: &dyn Files, depth: usize, taken: &mut BTreeSet<usize>) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        for object in made.objects.iter().filter(|object| is_root(object)) {
+            let known = known(object, self.objects);
+            taken.extend(known);
+            let written = known.and_then(|n| self.all.get(n));
+            let is_written = matches!(written, Some(Top::Object(written)) if written.value == object.value);
+            let Some(left) = self.left.checked_sub(1) else { return };
+            // Where the tree does not say what is read, what lies there stands for itself.
+            if is_written || !says_folders(object) {
+                continue;
+            }
+            self.left = left;
+            if let Some(inner) = self::made(object, &Cluster::default(), files) {
+                self.take(&inner, files, depth, taken);
+            }
+        }
+    }
+}
+
+/// Tells whether the folders that a root names are known.
+fn says_folders(root: &Object) -> bool {
+    let Some(spec) = root.value.get("spec") else { return false };
+    let sources = spec.get("source").into_iter().chain(spec.list_at("sources"));
+    let mut paths = sources.chain([spec]).filter_map(|value| value.scalar(&["path"]));
+    paths.all(|path| path.unknown_to().is_none())
 }
 
 /// Finds the root that an object is, also where a kustomization gave it another name or namespace on the way.

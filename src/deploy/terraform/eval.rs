@@ -12,7 +12,7 @@ use super::{
     functions::{self, ordered},
     module::is_meta,
     named,
-    scope::{Choice, Scope, boolean, member, open, rooted, truth},
+    scope::{Choice, Scope, boolean, made, member, number, open, rooted, truth},
 };
 use crate::deploy::value::{Origin, Part, Scalar, Source, Value, Via};
 
@@ -100,7 +100,10 @@ impl<'s> Scope<'s> {
             }
             Expression::String(text) => Value::Scalar(self.string(expression.span()?, text)),
             Expression::StringTemplate(template) => self.template(template)?,
-            Expression::HeredocTemplate(heredoc) => self.template(&heredoc.template)?,
+            Expression::HeredocTemplate(heredoc) => {
+                let indentation = self.indentation_of(expression.span()?, &heredoc.template);
+                Self { indentation, ..self.clone() }.template(&heredoc.template)?
+            }
             Expression::Array(items) => Value::list(items.iter().map(|item| self.eval(item)).collect()),
             Expression::Object(object) => {
                 let mut out = Value::empty();
@@ -173,8 +176,23 @@ impl<'s> Scope<'s> {
                 (Some(true), _) | (_, Some(true)) => true,
                 (left, right) => left? || right?,
             },
-            _ => return None,
+            operator => return self.calculated(operator, number(left)?, number(right)?),
         }))
+    }
+
+    /// Calculates with whole numbers.
+    fn calculated(&self, operator: BinaryOperator, left: i64, right: i64) -> Option<Value> {
+        Some(match operator {
+            BinaryOperator::Plus => made(left.checked_add(right)?),
+            BinaryOperator::Minus => made(left.checked_sub(right)?),
+            BinaryOperator::Mul => made(left.checked_mul(right)?),
+            BinaryOperator::Mod => made(left.checked_rem(right)?),
+            BinaryOperator::Less => boolean(left < right),
+            BinaryOperator::LessEq => boolean(left <= right),
+            BinaryOperator::Greater => boolean(left > right),
+            BinaryOperator::GreaterEq => boolean(left >= right),
+            _ => return None,
+        })
     }
 
     /// Notes where an expression names a text.
@@ -186,7 +204,7 @@ impl<'s> Scope<'s> {
     }
 
     /// The bytes of the file.
-    fn written(&self, span: std::ops::Range<usize>) -> Scalar {
+    pub fn written(&self, span: std::ops::Range<usize>) -> Scalar {
         let origin = Origin { source: self.source.clone(), span, via: self.via, read: None };
         Scalar::of([Part::Written(origin)], false)
     }
@@ -198,27 +216,6 @@ impl<'s> Scope<'s> {
             true => self.written(inner),
             false => Scalar::made(text),
         }
-    }
-
-    /// A literal of a template. That of a heredoc `<<-` stands in the file with its indentation.
-    pub fn literal(&self, span: std::ops::Range<usize>, text: &str) -> Scalar {
-        let Some(raw) = self.source.text.get(span.clone()) else { return Scalar::made(text) };
-        if raw == text {
-            return self.written(span);
-        }
-        let mut parts = Vec::new();
-        let (mut at, mut rest) = (span.start, raw);
-        for line in text.split_inclusive('\n') {
-            // What was taken away is blank and stands before the line.
-            let Some(skipped) = rest.find(line) else { return Scalar::made(text) };
-            if !rest.get(..skipped).is_some_and(|blank| blank.trim().is_empty()) {
-                return Scalar::made(text);
-            }
-            parts.extend_from_slice(self.written(at + skipped..at + skipped + line.len()).parts());
-            at += skipped + line.len();
-            rest = rest.get(skipped + line.len()..).unwrap_or_default();
-        }
-        Scalar::of(parts, false)
     }
 
     fn bound(&self, name: &str) -> Option<Value> {
@@ -351,7 +348,7 @@ impl<'s> Scope<'s> {
 
     /// The scope of another file of the module, in which nothing of a block is bound.
     fn elsewhere(&self, source: &Arc<Source>) -> Self {
-        Self { source: source.clone(), bindings: Vec::new(), ..self.clone() }
+        Self { source: source.clone(), bindings: Vec::new(), indentation: 0, ..self.clone() }
     }
 
     fn for_each(&self, each: &ForExpr) -> Option<Value> {
@@ -373,6 +370,12 @@ impl<'s> Scope<'s> {
             }
             let value = scope.eval(&each.value_expr);
             match &each.key_expr {
+                Some(key) if each.grouping => {
+                    let key = scope.text(&scope.eval(key))?;
+                    let group = map.get(&key).map_or(&[][..], Value::items);
+                    let group = Value::list(group.iter().cloned().chain([value]).collect());
+                    map.insert(&key, group);
+                }
                 Some(key) => map.insert(&scope.text(&scope.eval(key))?, value),
                 None => list.push(value),
             }

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use hcl_edit::parser;
 
 use super::{
-    paths,
-    scope::{Choice, Scope, boolean, member, open, rooted, truth},
+    INSTANCES, paths,
+    scope::{Choice, Scope, boolean, made, member, number, open, rooted, truth},
     template::BYTES,
     terragrunt::{self, way},
 };
 use crate::{
     deploy::{
-        read,
+        go_yaml, read,
         value::{Part, Scalar, Value, Via},
     },
     repo::{Entry, RepoPath},
@@ -20,6 +20,8 @@ use crate::{
 
 /// Lists in lists that are laid flat.
 const NESTED: usize = 16;
+/// Blanks that are put before lines.
+const INDENT: usize = 256;
 
 /// Calls a function; `None` where the tree does not say what it gives.
 pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: bool) -> Option<Value> {
@@ -72,6 +74,7 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         "can" => Some(boolean(!is_open(first))),
         "not" => Some(boolean(!truth(first)?)),
         "keys" => Some(Value::list(ordered(first).map(|(key, _)| Value::made(key)).collect())),
+        "length" => length(first),
         "values" => Some(Value::list(ordered(first).map(|(_, value)| value.clone()).collect())),
         "zipmap" => zipped(scope, first, args.get(1)?),
         _ => list(scope, name, &args).or_else(|| text(scope, name, &args)),
@@ -108,6 +111,23 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
     let first = args.first()?;
     match name {
         "concat" => Some(Value::list(args.iter().flat_map(Value::items).cloned().collect())),
+        "setunion" => {
+            let all = Value::list(args.iter().flat_map(Value::items).cloned().collect());
+            list(scope, "distinct", &[all])
+        }
+        "slice" => {
+            let at = |n: usize| usize::try_from(number(args.get(n)?)?).ok();
+            Some(Value::list(first.items().get(at(1)?..at(2)?)?.to_vec()))
+        }
+        "range" => {
+            let numbers: Vec<i64> = args.iter().map(number).collect::<Option<_>>()?;
+            let (from, to) = match *numbers {
+                [to] => (0, to),
+                [from, to] => (from, to),
+                _ => return None,
+            };
+            Some(Value::list((from..to).take(INSTANCES).map(made).collect()))
+        }
         "element" => {
             let index = scope.text(args.get(1)?)?.parse::<usize>().ok()?;
             first.items().get(index % first.items().len().max(1)).cloned()
@@ -125,7 +145,7 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
             let mut items = first
                 .items()
                 .iter()
-                .map(|item| Some((scope.text(item)?, item.clone())))
+                .map(|item| Some((scope.text(&Value::Scalar(encoded(item)))?, item.clone())))
                 .collect::<Option<Vec<_>>>()?;
             let mut seen = BTreeSet::new();
             items.retain(|(text, _)| name == "sort" || seen.insert(text.clone()));
@@ -146,17 +166,23 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
 
 /// Functions of one text.
 fn text(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
-    let scalar = args.first()?.as_scalar()?;
+    if name == "indent" {
+        let (by, text) = (number(args.first()?)?, encoded(args.get(1)?));
+        let padding = Scalar::made(&" ".repeat(usize::try_from(by).ok()?.min(INDENT)));
+        let whole = text.text();
+        let put = |text: Scalar, (at, _): (usize, &str)| text.splice(at + 1..at + 1, &padding);
+        return Some(Value::Scalar(whole.rmatch_indices('\n').fold(text.clone(), put)));
+    }
+    let scalar = &encoded(args.first()?);
     let whole = scalar.text();
     let other = |n: usize| scope.text(args.get(n)?);
     let cut = |from: usize, to: usize| Some(Value::Scalar(scalar.cut(from..to)));
     match name {
         "format" => formatted(scalar, args.get(1..)?),
         "join" => {
-            let mut items = args.get(1)?.items().iter().map(Value::as_scalar);
-            let first = items.next()??.clone();
-            let joined = items.try_fold(first, |all, item| Some(all.then(scalar).then(item?)))?;
-            Some(Value::Scalar(joined))
+            let mut items = args.get(1)?.items().iter().map(encoded);
+            let first = items.next()?;
+            Some(Value::Scalar(items.fold(first, |all, item| all.then(scalar).then(&item))))
         }
         "lower" | "upper" => {
             let changed = if name == "lower" { whole.to_lowercase() } else { whole.to_uppercase() };
@@ -200,6 +226,24 @@ fn text(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
     }
 }
 
+/// Returns a text; what was encoded is YAML where it is handled as one.
+fn encoded(value: &Value) -> Scalar {
+    match value {
+        Value::Scalar(text) => text.clone(),
+        value => go_yaml::document(value),
+    }
+}
+
+/// Counts the items of a list or a map that is known, or the letters of a text.
+fn length(of: &Value) -> Option<Value> {
+    let count = match of {
+        Value::Scalar(text) => text.known()?.chars().count(),
+        Value::List(items) => items.len(),
+        Value::Map(_) => of.entries().count(),
+    };
+    Some(made(i64::try_from(count).ok()?))
+}
+
 /// `format` with `%s` and `%v` alone.
 fn formatted(pattern: &Scalar, args: &[Value]) -> Option<Value> {
     let whole = pattern.text();
@@ -211,7 +255,7 @@ fn formatted(pattern: &Scalar, args: &[Value]) -> Option<Value> {
         }
         out = out.then(&pattern.cut(from..at));
         match whole.as_bytes().get(at + 1)? {
-            b's' | b'v' => out = out.then(args.next()?.as_scalar()?),
+            b's' | b'v' => out = out.then(&encoded(args.next()?)),
             b'%' => out = out.then(&Scalar::made("%")),
             _ => return None,
         }
@@ -227,16 +271,19 @@ fn file(scope: &Scope<'_>, written: &Value) -> Option<Scalar> {
 
 /// Returns the path that an argument means; of one that the tree does not say wholly, it notes what it may mean.
 fn path(scope: &Scope<'_>, written: &Value) -> Option<RepoPath> {
-    let folder = &scope.module.folder;
     let Some(text) = scope.text(written) else {
         if let Some((who, found)) = paths::open(written.as_scalar()?, scope) {
             scope.offer(&who, found.into_iter().map(Choice::Is));
         }
         return None;
     };
-    // `path.module` is the folder's path from the root of the tree; without it the path is the caller's own.
-    let path = RepoPath::resolve("", &text).filter(|path| scope.files.has(path.as_str()));
-    path.or_else(|| RepoPath::resolve(folder, &text))
+    resolved(scope, &text)
+}
+
+/// Finds a file. `path.module` is the folder's path from the root of the tree; without it a path is the caller's own.
+pub(super) fn resolved(scope: &Scope<'_>, text: &str) -> Option<RepoPath> {
+    let path = RepoPath::resolve("", text).filter(|path| scope.files.has(path.as_str()));
+    path.or_else(|| RepoPath::resolve(&scope.module.folder, text))
 }
 
 /// Lists the files below a folder that a pattern names, by their paths from there.

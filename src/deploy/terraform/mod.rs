@@ -10,6 +10,7 @@ mod functions;
 mod helm;
 mod inputs;
 mod kubernetes;
+mod literal;
 mod module;
 mod paths;
 mod providers;
@@ -44,7 +45,7 @@ use crate::repo::RepoPath;
 use inputs::VariableFile;
 use module::Module;
 use providers::Providers;
-use scope::{Budget, STEPS, Scope};
+use scope::{Budget, STEPS, Scope, number};
 use template::BYTES;
 use terragrunt::Unit;
 
@@ -119,7 +120,15 @@ type Clusters = BTreeMap<Option<String>, (Vec<ChartRelease>, Vec<Object>)>;
 
 /// Tells whether a file is one of Terraform's, or of OpenTofu's.
 pub fn is_terraform(path: &RepoPath) -> bool {
-    module::is_terraform(path)
+    module::is_name(path.name())
+}
+
+/// Tells whether any module of a tree may bring charts or objects: those that have to do with other clouds need no look.
+pub fn deploys(files: &dyn Files) -> bool {
+    const RESOURCES: [&str; 4] = ["helm_release", "kubectl_manifest", "kubernetes_", "argocd_application"];
+    let modules = files.below("").iter().map(|entry| entry.path.as_str());
+    let mut texts = modules.filter(|path| module::is_name(path)).filter_map(|path| files.file(path).ok());
+    texts.any(|source| RESOURCES.iter().any(|resource| source.text.contains(resource)))
 }
 
 /// Evaluates every root module: a folder with `*.tf` that no other one takes in.
@@ -247,21 +256,23 @@ impl<'f> Walk<'f> {
         let tree = (self.tree.files, self.tree.modules);
         let budget = self.budget.clone();
         let scope = Scope::new(tree, module, (inputs, frame), source, &budget, self.first);
-        let Some(for_each) = block.body.get_attribute("for_each") else {
-            let counted = block.body.get_attribute("count").map(|count| scope.eval(&count.value));
-            if !counted.is_some_and(|count| is_zero(&count)) {
-                each(self, &scope);
+        let argument = |key| block.body.get_attribute(key).map(|argument| scope.eval(&argument.value));
+        let all: Vec<Scope<'_>> = match (argument("for_each"), argument("count").as_ref().and_then(number)) {
+            (Some(of), _) => {
+                let all = scope.elements(&of).into_iter().take(INSTANCES + 1);
+                all.map(|(key, value)| scope.of_each(key, value)).collect()
             }
-            return self.note_spent(source);
+            (None, Some(count)) => {
+                let all = 0..usize::try_from(count).unwrap_or_default().min(INSTANCES + 1);
+                let index = |n: usize| Value::map([("index", Value::made(&n.to_string()))]);
+                all.map(|n| scope.binding("count", index(n))).collect()
+            }
+            (None, None) => vec![scope.clone()],
         };
-        let of = scope.eval(&for_each.value);
-        let all = scope.elements(&of);
         if all.len() > INSTANCES {
             self.found.notes.push(Note::new(&source.path, About::Bound(Bound::Elements(INSTANCES))));
         }
-        for (key, value) in all.into_iter().take(INSTANCES) {
-            each(self, &scope.of_each(key, value));
-        }
+        all.iter().take(INSTANCES).for_each(|scope| each(self, scope));
         self.note_spent(source);
     }
 
@@ -321,10 +332,6 @@ fn alike(chart: &ChartRelease) -> Alike {
     let place = chart.version.as_ref().and_then(|version| version.origins().next());
     let place = place.map(|at| (at.source.path.clone(), at.span.start));
     (chart.file.clone(), chart.part.clone(), place)
-}
-
-fn is_zero(value: &Value) -> bool {
-    value.as_scalar().is_some_and(|s| s.text() == "0")
 }
 
 /// Notes that the texts of a value have a name of their own.

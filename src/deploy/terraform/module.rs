@@ -61,9 +61,7 @@ impl Module {
         let mut module = Self { folder: folder.to_owned(), ..Self::default() };
         for entry in files.below(folder).iter().filter(|e| e.path.folder() == folder) {
             let name = entry.path.name();
-            if name.ends_with(".tf.json") {
-                notes.push(Note::new(&entry.path, About::Unfollowed("*.tf.json")));
-            } else if is_terraform(&entry.path)
+            if is_name(name)
                 && !is_replaced(files, &entry.path)
                 && let Some((source, body)) = parsed(files, &entry.path, notes)
             {
@@ -118,9 +116,9 @@ impl Module {
     }
 }
 
-/// Tells whether a file is one of Terraform's, or of OpenTofu's.
-pub(super) fn is_terraform(path: &RepoPath) -> bool {
-    ENDINGS.iter().any(|end| path.name().ends_with(end))
+/// Tells whether a file is called as one of Terraform's, or of OpenTofu's.
+pub(super) fn is_name(name: &str) -> bool {
+    ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
 /// Tells whether OpenTofu has a file of its own instead: `main.tofu` beside `main.tf`.

@@ -84,6 +84,8 @@ pub(super) struct Scope<'s> {
     pub asks: bool,
     /// By which way texts come from the source.
     pub via: Option<Via>,
+    /// How much is taken off the lines of the heredoc at hand.
+    pub indentation: usize,
 }
 
 // === impl Budget ===
@@ -148,7 +150,7 @@ impl<'s> Scope<'s> {
         first: bool,
     ) -> Self {
         let (source, bindings) = (source.clone(), Vec::new());
-        let (depth, nested, asks, via) = (DEPTH, NESTED, true, None);
+        let (depth, nested, asks, via, indentation) = (DEPTH, NESTED, true, None, 0);
         Self {
             files,
             source,
@@ -163,6 +165,7 @@ impl<'s> Scope<'s> {
             nested,
             asks,
             via,
+            indentation,
         }
     }
 
@@ -222,6 +225,16 @@ pub(super) fn truth(value: &Value) -> Option<bool> {
         "false" => Some(false),
         _ => None,
     }
+}
+
+/// Returns a whole number that is known.
+pub(super) fn number(value: &Value) -> Option<i64> {
+    value.as_scalar()?.known()?.parse().ok()
+}
+
+/// Makes a number.
+pub(super) fn made(number: i64) -> Value {
+    Value::Scalar(Scalar::made(&number.to_string()).as_plain())
 }
 
 pub(super) fn boolean(truth: bool) -> Value {

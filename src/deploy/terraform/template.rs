@@ -4,11 +4,16 @@
 
 use hcl_edit::{
     Span as _,
+    expr::Expression,
     template::{Directive, Element, ForDirective, IfDirective, Strip, Template},
 };
 
 use super::scope::{Scope, truth};
-use crate::deploy::value::{Scalar, Value};
+use crate::deploy::{
+    go_template::json,
+    go_yaml,
+    value::{Scalar, Value},
+};
 
 /// Bytes that one text grows to.
 pub(super) const BYTES: usize = 1 << 20;
@@ -42,10 +47,7 @@ impl Scope<'_> {
                     let text = self.literal(text.span()?, text);
                     (if strips { stripped(&text, true, false) } else { text }, Strip::None)
                 }
-                Element::Interpolation(inner) => match self.eval(&inner.expr) {
-                    Value::Scalar(text) => (text, inner.strip),
-                    Value::Map(_) | Value::List(_) => return None,
-                },
+                Element::Interpolation(inner) => (self.interpolated(&inner.expr), inner.strip),
                 Element::Directive(directive) => self.directive(directive)?,
             };
             if strip.strip_start() {
@@ -61,6 +63,18 @@ impl Scope<'_> {
             }
         }
         Some(if ends.end { stripped(&out, false, true) } else { out })
+    }
+
+    /// Evaluates an interpolation. What it was encoded as is text here.
+    fn interpolated(&self, expression: &Expression) -> Scalar {
+        let scope = Self { indentation: 0, ..self.clone() };
+        let is_yaml =
+            matches!(expression, Expression::FuncCall(call) if call.name.name.as_str() == "yamlencode");
+        match scope.eval(expression) {
+            Value::Scalar(text) => text,
+            value if is_yaml => go_yaml::document(&value),
+            value => json(&value),
+        }
     }
 
     /// Fills a directive; returns how it strips the text around it.

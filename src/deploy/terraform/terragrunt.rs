@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use hcl_edit::structure::Body;
 
 use super::{
-    Inputs, Modules,
+    Inputs, Modules, functions,
     inputs::{self, VariableFile, read_inputs},
     module::{Module, parsed},
     named,
@@ -19,7 +19,7 @@ use crate::{
     deploy::{
         files::Files,
         note::Note,
-        value::{Source, Value},
+        value::{Scalar, Source, Value},
         watch::Watch,
     },
     repo::RepoPath,
@@ -47,6 +47,8 @@ struct Config {
     source: Option<String>,
     locals: Value,
     inputs: Value,
+    /// What the command line is given beside, which counts more.
+    arguments: Inputs,
 }
 
 /// Reads the units of a tree, with the files that set variables beside them.
@@ -70,6 +72,7 @@ pub(super) fn units(files: &dyn Files, set: &[VariableFile], notes: &mut Vec<Not
         for file in inputs::always(set, path.folder()) {
             read_inputs(files, file, &mut inputs, notes);
         }
+        inputs.extend(config.arguments);
         let reads = watch.into_read().into_iter().filter_map(RepoPath::new);
         let reads = reads.filter(|path| path.name().ends_with(".hcl")).collect();
         units.push(Unit { path: path.clone(), module, inputs, reads });
@@ -140,6 +143,7 @@ impl Reader<'_> {
         let mut module = Module { folder: self.folder.to_owned(), config, ..Module::default() };
         module.take(&source, body.clone());
         let (mut included, mut source_above, mut inputs) = (BTreeMap::new(), None, Value::empty());
+        let (mut arguments, mut is_deep) = (Inputs::new(), false);
         for block in body.get_blocks("include").filter(|_| includes) {
             let name = block.labels.first().map(|label| label.as_str()).unwrap_or_default();
             let written = block.body.get_attribute("path").map(|path| &path.value);
@@ -150,7 +154,15 @@ impl Reader<'_> {
             let Some(above) = path.and_then(|path| self.config(&path, (nested, false), notes)) else {
                 continue;
             };
-            above.inputs.entries().for_each(|(key, value)| inputs.insert(key, value.clone()));
+            let strategy = block.body.get_attribute("merge_strategy");
+            match strategy.and_then(|strategy| strategy.value.as_str()) {
+                Some("no_merge") => {}
+                strategy => {
+                    is_deep |= strategy == Some("deep");
+                    inputs = laid(&inputs, &above.inputs, is_deep);
+                    arguments.extend(above.arguments);
+                }
+            }
             source_above = above.source.or(source_above);
             let exposed = Value::map([("locals", above.locals), ("inputs", above.inputs)]);
             included.insert(name.to_owned(), exposed);
@@ -162,13 +174,11 @@ impl Reader<'_> {
         module.roots.insert("include".to_owned(), all);
         self.with(&module, &source, nested, |scope| {
             let own = |key| body.get_attribute(key).map(|attribute| scope.eval(&attribute.value));
-            own("inputs")
-                .iter()
-                .flat_map(Value::entries)
-                .for_each(|(key, value)| inputs.insert(key, value.clone()));
+            let inputs = own("inputs").map_or_else(|| inputs.clone(), |own| laid(&inputs, &own, is_deep));
+            extra_arguments(scope, &body, &mut arguments);
             let locals = module.locals.keys().filter_map(|name| Some((name.as_str(), scope.local(name)?)));
             let locals = Value::map(locals);
-            Some(Config { source: module_source(scope, &body).or(source_above), locals, inputs })
+            Some(Config { source: module_source(scope, &body).or(source_above), locals, inputs, arguments })
         })
     }
 
@@ -207,6 +217,53 @@ impl Reader<'_> {
             own.any(|path| path.folder() == folder && super::is_terraform(path))
         };
         folder(self.folder).filter(is_module).or_else(|| folder("").filter(is_module))
+    }
+}
+
+/// Lays inputs over others; deep, maps are merged and lists go on (`docs.terragrunt.com`, "include", `merge_strategy`).
+fn laid(below: &Value, own: &Value, is_deep: bool) -> Value {
+    match (below, own) {
+        (Value::List(below), Value::List(own)) if is_deep => {
+            Value::list(below.iter().chain(own.iter()).cloned().collect())
+        }
+        (Value::Map(_), Value::Map(_)) => {
+            let mut out = below.clone();
+            for (key, own) in own.entries() {
+                let both = below.entry(key).filter(|_| is_deep).map(|below| laid(below, own, is_deep));
+                out.insert(key, both.unwrap_or_else(|| own.clone()));
+            }
+            out
+        }
+        (_, own) => own.clone(),
+    }
+}
+
+/// Reads what `extra_arguments` give to Terraform: files of variables, in their order before single ones.
+fn extra_arguments(scope: &Scope<'_>, body: &Body, arguments: &mut Inputs) {
+    let blocks = body.get_blocks("terraform").flat_map(|block| block.body.get_blocks("extra_arguments"));
+    for block in blocks {
+        let own = scope.body(&block.body);
+        let texts = |key: &str| own.list_at(key).iter().filter_map(|item| Some(item.as_scalar()?.clone()));
+        let words: Vec<Scalar> = texts("arguments").collect();
+        let file = |word: &Scalar| word.text().strip_prefix("-var-file=").map(str::to_owned);
+        let files = words.iter().filter_map(file);
+        let listed = ["required_var_files", "optional_var_files"].into_iter().flat_map(texts);
+        for file in files.chain(listed.filter_map(|file| file.known().map(|file| file.into_owned()))) {
+            let path = functions::resolved(scope, &file);
+            path.iter().for_each(|path| read_inputs(scope.files, path, arguments, &mut Vec::new()));
+        }
+        for (n, word) in words.iter().enumerate() {
+            let text = word.text();
+            let single = match text.strip_prefix("-var=") {
+                Some(rest) => Some(word.cut(text.len() - rest.len()..text.len())),
+                None => words.get(n + 1).filter(|_| text == "-var").cloned(),
+            };
+            let Some(single) = single else { continue };
+            let whole = single.text();
+            let Some((name, value)) = whole.split_once('=') else { continue };
+            let value = single.cut(whole.len() - value.len()..whole.len());
+            arguments.insert(name.to_owned(), named(Value::Scalar(value)));
+        }
     }
 }
 

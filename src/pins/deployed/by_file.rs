@@ -39,8 +39,11 @@ pub(in crate::pins) fn terraform(
     deployed.handed.iter().for_each(|text| claims.take_not_followed(text));
     claims.objects.extend(deployed.objects);
     claims.beyond.take_evaluated(&deployed.notes);
-    let is_read = |skip: &mut Skipped| {
-        skip.reason == SkipReason::UnknownShape && deployed.configured.contains(&skip.path)
+    // A template that Terraform fills is read, whatever its name is.
+    let is_read = |skip: &mut Skipped| match skip.reason {
+        SkipReason::UnknownShape => deployed.configured.contains(&skip.path),
+        SkipReason::HelmTemplate => deployed.applied.reads.contains(&skip.path),
+        _ => false,
     };
     let filled = skipped.extract_if(.., is_read).map(|skip| skip.path).collect();
     let applied = deployed.applied;

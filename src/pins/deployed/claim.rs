@@ -13,16 +13,15 @@ use std::{
 use super::{
     beyond::{Beyond, NotFollowed},
     charts::Charted,
+    traced::{Traced, traced},
     uses::Uses,
 };
 use crate::{
     deploy::{
-        ChartRelease, Object, Origin, Part, Scalar,
-        go_template::unfollowed,
-        json_patch::Guard,
-        value::{Reading, Via},
+        ChartRelease, Object, Origin, Part, Scalar, go_template::unfollowed, json_patch::Guard,
+        value::Reading,
     },
-    linkerd::{self, EdgeVersion, PROXY_VERSION},
+    linkerd::{self, EdgeVersion},
     pins::{
         Deployment, Form, Frame, Home, PinKind, Reason, Skipped,
         found::{Spec, opaque},
@@ -427,74 +426,7 @@ fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
 }
 
 fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
-    let written = scalar.cut(judged.span.clone());
-    let (at, judged) = match written.parts() {
-        [Part::Written(at)] => (at.clone(), judged),
-        parts => match derived(parts, &judged) {
-            Some(found) => found,
-            None => return in_parts(&written, spec, judged),
-        },
-    };
-    let judged = VersionText { span: 0..at.span.len(), ..judged };
-    Some(Claim::new(&at, Spec { kind: kind(&at, spec), ..spec.clone() }, judged))
-}
-
-/// Says what a place is: what its reader is, unless it has a name of its own.
-fn kind(at: &Origin, spec: &Spec) -> PinKind {
-    // What a template puts beside the key is a value like any other.
-    let is_own = spec.kind == PinKind::ProxyAnnotation && is_beside_key(at);
-    match at.via {
-        Some(Via::Variable | Via::Secret) => PinKind::Variable,
-        Some(Via::Generator) => PinKind::ArgoGenerator,
-        Some(Via::Parameter) => PinKind::ArgoHelmParameter,
-        Some(via) if via.is_of_values() && !is_own => PinKind::HelmValues,
-        _ => spec.kind,
-    }
-}
-
-/// Finds the name of a release of which only the numbers are read: that of an image, made of the chart's version.
-fn derived(parts: &[Part], judged: &VersionText) -> Option<(Origin, VersionText)> {
-    let version = judged.version.filter(|_| matches!(judged.form, Form::Edge | Form::Chart))?;
-    let chart = version.chart();
-    let numbers = chart.strip_prefix("20")?;
-    let Some(Part::Written(at)) = parts.last() else { return None };
-    let start = at.span.start + at.text().strip_suffix(numbers)?.len();
-    let before = at.source.text.get(..start)?;
-    let (length, form) = match before {
-        before if before.ends_with("edge-") => ("edge-".len(), Form::Edge),
-        before if before.ends_with("20") => ("20".len(), Form::Chart),
-        _ => return None,
-    };
-    let span = start - length..at.span.end;
-    Some((Origin { span, ..at.clone() }, VersionText { form, ..judged.clone() }))
-}
-
-/// Tells whether a text stands beside the key of the proxy's version in the file that it was written in.
-fn is_beside_key(at: &Origin) -> bool {
-    let before = at.source.text.get(..at.span.start).unwrap_or_default();
-    before.trim_end_matches(['"', '\'', ' ', ':']).ends_with(PROXY_VERSION)
-}
-
-/// Takes a version that is put together of several texts. It is written anew in the one that holds all that two releases
-/// differ in, year, month and number: a lesser one (`8.2`) may be a number to whoever reads it, and `8.10` is `8.1` then.
-fn in_parts(written: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
-    let places = || {
-        written.parts().iter().enumerate().filter_map(|(n, part)| match part {
-            Part::Written(at) => Some((n, at)),
-            _ => None,
-        })
-    };
-    let whole = |(_, at): &(usize, &Origin)| at.text().matches('.').count() == 2;
-    if let Some((n, at)) = places().find(whole).filter(|_| judged.version.is_some()) {
-        let text = |parts: &[Part]| parts.iter().map(Part::text).collect::<String>();
-        let (before, behind) = written.parts().split_at(n);
-        let frame = Frame { before: text(before), behind: text(behind.get(1..).unwrap_or_default()) };
-        let judged = VersionText { span: 0..at.span.len(), ..judged };
-        let claim = Claim::new(at, Spec { kind: kind(at, spec), ..spec.clone() }, judged);
-        return Some(Claim { frame: Some(frame), ..claim });
-    }
-    let digits = |text: &str| text.contains(|c: char| c.is_ascii_digit());
-    let (_, at) = places().rfind(|(_, at)| digits(at.text()))?;
-    let spec = Spec { kind: kind(at, spec), stays: Some(Reason::Uneditable), ..spec.clone() };
-    Some(Claim::new(at, spec, opaque(at.span.len(), Reason::Uneditable)))
+    let Traced { at, kind, text, frame, stays } = traced(scalar, spec.kind, judged)?;
+    let spec = Spec { kind, stays: stays.or(spec.stays), ..spec.clone() };
+    Some(Claim { frame, ..Claim::new(&at, spec, text) })
 }

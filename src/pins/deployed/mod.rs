@@ -15,6 +15,7 @@ mod release;
 mod rest;
 mod roots;
 mod site;
+mod traced;
 mod uses;
 mod values;
 mod values_files;
