@@ -17,6 +17,7 @@ use super::{
     files::Files,
     note::{About, Bound, Note},
     object::Labels,
+    tree_chart::Evaluations,
 };
 use crate::repo::RepoPath;
 
@@ -85,11 +86,12 @@ pub struct Installations {
 }
 
 /// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots, `applied` is
-/// what tools bring that are run; `is_plane` says of a chart's name whether it is a control plane's.
+/// what tools bring that are run, `made` what charts of the tree came to; `is_plane` says of a chart's name whether it is a control plane's.
 pub fn installations(
     files: &dyn Files,
     entries: &[RepoPath],
     applied: Vec<Applied>,
+    made: &Evaluations,
     marks: &[Mark],
     is_plane: &dyn Fn(&str) -> bool,
 ) -> Installations {
@@ -104,7 +106,7 @@ pub fn installations(
         roots.extend(root.filter(|root| root.files().any(|path| marked.contains(path.as_str()))));
         tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
     }
-    let Some(lots) = reach::lots(files, &tops, kustomizations, marks, is_plane) else {
+    let Some(lots) = reach::lots((files, made), &tops, kustomizations, marks, is_plane) else {
         return too_many(entries, of);
     };
     let groups = group::groups(&lots, marks);

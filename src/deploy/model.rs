@@ -5,7 +5,9 @@
 //! Application) are built after it. Of a build nothing is kept but what other builds may refer to.
 
 mod fact;
+mod gathered;
 mod kept;
+mod last;
 mod seen;
 mod written;
 
@@ -27,7 +29,9 @@ use super::{
 };
 use crate::repo::{RepoPath, parallel};
 pub use fact::{After, Asked, Fact, Take};
+use gathered::{Failed, Gathered, Said};
 use kept::Kept;
+use last::{Last, asks};
 use seen::Seen;
 pub use written::Written;
 use written::deployer_of;
@@ -83,22 +87,36 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(Box::new(release.clone())))));
     todo.extend((!entries.objects.is_empty()).then(|| Root::new(What::Objects)));
     todo.extend(entries.lone.iter().map(|release| Root::new(What::Lone(Box::new(release.clone())))));
-    for root in raw.iter().flat_map(|kept| &kept.roots) {
-        todo.extend(seen.is_new(root).then(|| Root::new(What::Object(root.clone()))));
+    let roots = raw.iter().flat_map(|kept| &kept.roots);
+    // What asks for variables is filled by whoever applies it, and is as it stands there where nobody does.
+    let (asking, whole): (Vec<&Object>, Vec<&Object>) = roots.partition(|root| asks(root));
+    for root in whole {
+        todo.extend(seen.is_new(root).then(|| Root::of(root)));
     }
     let mut built: Vec<Kept> = Vec::new();
     let mut from_builds: HashSet<RepoPath> = HashSet::new();
+    let mut last = Last { asking, ..Last::default() };
     for _ in 0..WAVES {
+        if todo.is_empty() {
+            todo = last.take(&mut seen);
+        }
+        if todo.is_empty() {
+            break;
+        }
         let beyond = todo.split_off(todo.len().min(ROOTS.saturating_sub(built.len())));
         deployed.push(builder.left(&beyond, Bound::Roots(ROOTS)));
         let outer = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
         let gathered = parallel::fold(&todo, |gathered: &mut Gathered<R>, root| {
             let own = root.from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references);
+            let before = gathered.begin(root.is_written);
             builder.root(&root.what, &Cluster::within(own, &outer), gathered);
+            gathered.end(root.is_written, before);
         });
         drop(outer);
         todo = Vec::new();
-        for Gathered { facts, said, shadowed: other, kept, files } in gathered {
+        for Gathered { facts, said, shadowed: other, kept, files, failed, evaluated } in gathered {
+            last.failed.extend(failed);
+            last.evaluated.extend(evaluated);
             shadowed.push(other.facts);
             from_builds.extend(files);
             deployed.push(facts.facts);
@@ -107,21 +125,23 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             parts.extend(said.parts);
             for mut kept in kept {
                 let roots = std::mem::take(&mut kept.roots).into_iter().filter(|root| seen.is_new(root));
-                todo.extend(roots.map(|root| Root { what: What::Object(root), from: Some(built.len()) }));
+                let (from, is_written) = (Some(built.len()), kept.is_written);
+                todo.extend(roots.map(|root| Root { what: What::Object(root), from, is_written }));
                 built.push(kept);
             }
-        }
-        if todo.is_empty() {
-            break;
         }
     }
     deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
     let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
-    for Said { facts, parts: more } in parallel::fold(&built, |said: &mut Said<R>, kept| {
-        builder.hand_over(kept, &all, true, said);
-    }) {
-        deployed.push(facts);
-        parts.extend(more);
+    for (is_written, handed) in [(false, &mut deployed), (true, &mut written)] {
+        for Said { facts, parts: more } in parallel::fold(&built, |said: &mut Said<R>, kept| {
+            if kept.is_written == is_written {
+                builder.hand_over(kept, &all, !is_written, said);
+            }
+        }) {
+            handed.push(facts);
+            parts.extend(more);
+        }
     }
     for Said { facts, parts: more } in parallel::fold(entries.written, |said: &mut Said<R>, file| {
         // What nobody takes in is deployed as its file has it.
@@ -139,6 +159,8 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
 struct Root {
     what: What,
     from: Option<usize>,
+    /// Whether files say so, whatever is made of it.
+    is_written: bool,
 }
 
 enum What {
@@ -148,37 +170,7 @@ enum What {
     /// Those that others deploy.
     Objects,
     Lone(Box<ChartRelease>),
-}
-
-/// What one thread makes of several roots.
-struct Gathered<R> {
-    facts: Said<R>,
-    /// What patches say, whatever comes of it.
-    said: Said<R>,
-    /// What variables would give that others are laid over.
-    shadowed: Said<R>,
-    kept: Vec<Kept>,
-    /// The files of the objects.
-    files: HashSet<RepoPath>,
-}
-
-/// What is found, and parts of releases whose other parts are elsewhere.
-struct Said<R> {
-    facts: R,
-    parts: Vec<Object>,
-}
-
-impl<R: Default> Default for Said<R> {
-    fn default() -> Self {
-        Self { facts: R::default(), parts: Vec::new() }
-    }
-}
-
-impl<R: Default> Default for Gathered<R> {
-    fn default() -> Self {
-        let (facts, said, shadowed) = (Said::default(), Said::default(), Said::default());
-        Self { facts, said, shadowed, kept: Vec::new(), files: HashSet::new() }
-    }
+    Failed(Box<Failed>),
 }
 
 /// Who asks for the charts of a build.
@@ -222,7 +214,11 @@ struct Builder<'b, R> {
 
 impl Root {
     fn new(what: What) -> Self {
-        Self { what, from: None }
+        Self { what, from: None, is_written: false }
+    }
+
+    fn of(object: &Object) -> Self {
+        Self::new(What::Object(object.clone()))
     }
 }
 
@@ -283,6 +279,7 @@ impl<R: Default + Send> Builder<'_, R> {
         match root {
             What::Object(object) => Some(object.file.clone()),
             What::Chart(release) | What::Lone(release) => Some(release.file.clone()),
+            What::Failed(failed) => Some(failed.release.file.clone()),
             What::Folder(folder) => kustomize::file(self.files, folder),
             What::Objects => None,
         }
@@ -297,7 +294,8 @@ impl<R: Default + Send> Builder<'_, R> {
                 self.umbrella(release, &mut gathered.facts.facts);
                 self.chart(release, cluster, gathered);
             }
-            What::Lone(release) => self.chart(release, cluster, gathered),
+            What::Lone(release) => self.lone(release, cluster, gathered),
+            What::Failed(failed) => self.charted(&failed.release, failed.rendered.clone(), cluster, gathered),
             What::Objects => {
                 let build = Build { objects: self.entries.objects.to_vec(), ..Build::default() };
                 self.built(build, By::NOBODY, cluster, gathered);
@@ -402,14 +400,6 @@ impl<R: Default + Send> Builder<'_, R> {
                 false => {}
             }
         }
-    }
-
-    /// Builds a chart whose folder is in the tree.
-    fn chart(&self, release: &ChartRelease, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
-        let Some(mut rendered) = self.entries.charts.evaluate(release, self.files) else { return };
-        let objects = std::mem::take(&mut rendered.objects);
-        (self.take)(&mut gathered.facts.facts, Fact::Rendered(&rendered));
-        self.built(Build { objects, ..Build::default() }, By::NOBODY, cluster, gathered);
     }
 
     /// Hands over the chart that an object asks for, and what is done to the chart's objects; returns the chart.

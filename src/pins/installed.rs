@@ -7,15 +7,16 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{Facts, Form, Pin, PinKind, Reason, RepoPath, Stage, context::Context, other};
 use crate::{
-    deploy::{self, Applied, Mark, Note, Role},
+    deploy::{self, Applied, Mark, Note, Role, tree_chart::Evaluations},
     linkerd,
 };
 
 /// Puts to each pin the installations that it serves, and to the facts all that is known of them; returns what was not
-/// looked at. `applied` is what tools bring that are run.
+/// looked at. `applied` is what tools bring that are run, `made` what charts of the tree came to.
 pub(super) fn name(
     context: &Context<'_>,
     applied: Vec<Applied>,
+    made: &Evaluations,
     pins: &mut [Pin],
     facts: &mut Facts,
 ) -> Vec<Note> {
@@ -36,7 +37,8 @@ pub(super) fn name(
     let from = pins.iter().map(|pin| &pin.path).chain(makers()).cloned();
     let entries: Vec<RepoPath> =
         context.layout.outwards(from).into_iter().filter(|path| roots.contains(path)).collect();
-    let found = deploy::installations(context.files, &entries, applied, &marks, &linkerd::is_control_plane);
+    let is_plane = &linkerd::is_control_plane;
+    let found = deploy::installations(context.files, &entries, applied, made, &marks, is_plane);
     let names: Vec<Arc<str>> = found.names.iter().map(|name| Arc::from(name.as_str())).collect();
     for (pin, of) in pins.iter_mut().zip(found.of) {
         pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();
@@ -51,9 +53,7 @@ fn mark(pin: &Pin) -> Mark {
     let of_release = pin.form != Form::Edge
         && !matches!(
             pin.kind,
-            PinKind::HelmValues
-                | PinKind::ChartLock
-                | PinKind::ArgoHelmParameter
+            PinKind::ChartLock
                 | PinKind::Marker
                 | PinKind::Image
                 | PinKind::KustomizeImage

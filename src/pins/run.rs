@@ -167,7 +167,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         }
     }
     if options.installations {
-        beyond.take(&installed::name(&context, applied, &mut pins, &mut inventory.facts));
+        beyond.take(&installed::name(&context, applied, &charted.made, &mut pins, &mut inventory.facts));
     }
     inventory.skipped.extend(beyond.skipped());
     inventory.skipped.extend(comments.idle(&pins));

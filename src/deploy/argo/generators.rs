@@ -204,7 +204,15 @@ impl<'a> Reader<'a> {
             for key in ["name", "nameNormalized", "server", "project"] {
                 parameters.insert(key, Value::Scalar(Scalar::unknown(&who)));
             }
-            let (file, chosen_by) = (Some(secret.file.clone()), secret.labels());
+            // What is in `data` of a Secret is encoded.
+            let plain = secret.value.get("stringData").filter(|_| secret.value.get("sops").is_none());
+            for key in ["name", "server", "project"] {
+                let said = plain.and_then(|data| data.scalar(&[key])).filter(|text| !text.text().is_empty());
+                said.into_iter().for_each(|said| parameters.insert(key, Value::Scalar(said.clone())));
+            }
+            // A version that a label gives to an application tells no cluster from another.
+            let labels = secret.labels().into_iter().filter(|(_, value)| !is_version(value));
+            let (file, chosen_by) = (Some(secret.file.clone()), labels.collect());
             found.push(Element { file, chosen_by, ..Element::known(parameters) });
         }
         if found.is_empty() {
@@ -438,4 +446,9 @@ fn metadata_flat(parts: &Value) -> Value {
         }
     }
     out
+}
+
+/// Tells whether a text counts as versions do, by three numbers or more.
+fn is_version(text: &str) -> bool {
+    text.split('.').filter(|part| part.contains(|c: char| c.is_ascii_digit())).count() > 2
 }

@@ -247,11 +247,14 @@ fn clusters_are_known_by_the_metadata_of_their_secrets() {
         "{v: '{{ .metadata.labels.linkerd }}', e: '{{ .values.v }}', s: '{{ .server }}'}",
         true,
     );
-    assert_eq!(made(&[("set.yaml", &go), ("secrets.yaml", &secrets)]).0, ["? {e:v2026.8.2 s:? v:2026.8.2}"]);
+    assert_eq!(
+        made(&[("set.yaml", &go), ("secrets.yaml", &secrets)]).0,
+        ["two {e:v2026.8.2 s:? v:2026.8.2}"]
+    );
     let flat = of("clusters: {}", "{v: '{{metadata.labels.linkerd}}'}", false);
     assert_eq!(
         made(&[("set.yaml", &flat), ("secrets.yaml", &secrets)]).0,
-        ["? {v:2026.8.2}", "? {v:2026.8.2}"]
+        ["one {v:2026.8.2}", "two {v:2026.8.2}"]
     );
     assert_eq!(made(&[("set.yaml", &flat)]).0, ["? {v:?}"]);
     let other = of("pullRequest: {github: {}}", "{v: '{{number}}', w: x}", false);

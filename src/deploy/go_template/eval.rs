@@ -207,7 +207,7 @@ impl<'a> Machine<'a> {
 
     /// What comes of a part of a template that is not followed, and is made of these.
     fn unfollowed(&mut self, text: String, of: &[Value]) -> Scalar {
-        let value = self.unknown_of(&unfollowed(&text), of);
+        let value = self.unknown_of(&print::unfollowed(&text), of);
         self.note(About::Expression(text));
         value
     }
@@ -454,11 +454,23 @@ impl<'a> Machine<'a> {
             Base::Paren(inner) => self.pipeline(inner, dot)?,
         };
         let mut value = base;
+        // In brackets nothing may be asked for something, and is nothing again.
+        let mut may_be_nothing = matches!(operand.base, Base::Paren(_));
         for field in &operand.fields {
-            value = self.field(&value, field, outermost)?;
-            outermost = false;
+            value = match print::is_null(&value) && !may_be_nothing && !self.scope.strict {
+                true => self.lacking(field),
+                false => self.field(&value, field, outermost)?,
+            };
+            (outermost, may_be_nothing) = (false, false);
         }
         Ok(value)
+    }
+
+    /// What is asked of something that is not there: Helm and Argo CD refuse a template that does.
+    fn lacking(&mut self, field: &str) -> Value {
+        let why = format!("nil pointer evaluating interface {{}}.{field}");
+        self.note(About::Fails { what: field.to_owned(), why });
+        Value::Scalar(self.unknown_of("values that are not in this repository", &[]))
     }
 
     fn field(&mut self, value: &Value, field: &str, outermost: bool) -> Result<Value, Stop> {
@@ -478,13 +490,8 @@ impl<'a> Machine<'a> {
                 (None, _) => Ok(print::null()),
             },
             Value::Scalar(scalar) if print::is_unknown(value) => Ok(Value::Scalar(scalar.clone())),
-            Value::Scalar(scalar) if typed(scalar) == Typed::Null && !self.scope.strict => Ok(print::null()),
+            value if print::is_null(value) && !self.scope.strict => Ok(print::null()),
             _ => Err(Stop::Refused(format!("can't evaluate field {field}"))),
         }
     }
-}
-
-/// Names who knows what comes of a part of a template that is not followed.
-pub fn unfollowed(text: &str) -> String {
-    format!("the template expression `{text}`")
 }

@@ -22,9 +22,8 @@ use super::{
     value::{Scalar, Unknown, Value},
 };
 
-pub use eval::unfollowed;
 pub(super) use outcomes::undecided;
-pub use print::printed;
+pub use print::{printed, unfollowed};
 pub(super) use texts::{json, normalized};
 
 /// Outcomes of one template's conditions that are looked at.

@@ -25,6 +25,16 @@ pub(super) fn is_unknown(value: &Value) -> bool {
     matches!(value, Value::Scalar(scalar) if matches!(scalar.parts(), [Part::Unknown(_)]))
 }
 
+/// Tells whether a value is known, and nothing.
+pub(super) fn is_null(value: &Value) -> bool {
+    value.as_scalar().is_some_and(|scalar| !is_unknown(value) && typed(scalar) == Typed::Null)
+}
+
+/// Names who knows what comes of a part of a template that is not followed.
+pub fn unfollowed(text: &str) -> String {
+    format!("the template expression `{text}`")
+}
+
 /// Says who knows a part of a value that the tree does not say.
 pub(super) fn who(value: &Value) -> Option<&str> {
     match value {

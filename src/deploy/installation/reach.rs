@@ -13,11 +13,15 @@ use crate::{
         files::Files,
         kinds::is_root,
         object::{Labels, Object},
+        tree_chart::Evaluations,
         value::{Part, Scalar, Value},
         watch::Watch,
     },
     repo::RepoPath,
 };
+
+/// Charts of the tree that bring releases of charts of the tree.
+const NESTED: usize = 4;
 
 /// Where something goes; `None` is the cluster that the roots themselves are in.
 pub(super) type Seat = Option<Away>;
@@ -73,6 +77,7 @@ struct Places<'m> {
 /// A walk from one root on.
 struct Walk<'w> {
     files: &'w dyn Files,
+    charts: &'w Evaluations,
     places: &'w Places<'w>,
     builds: usize,
     reaches: BTreeMap<Seat, Reach>,
@@ -85,7 +90,7 @@ struct Walk<'w> {
 /// Says of each root what it reads, and of what no root reads by its unit; `None` where there is too much to build.
 /// `kustomizations` are those of Flux, by which an object is known to be another cluster's.
 pub(super) fn lots(
-    files: &dyn Files,
+    (files, charts): (&dyn Files, &Evaluations),
     tops: &[Top],
     kustomizations: Vec<Object>,
     marks: &[Mark],
@@ -97,7 +102,7 @@ pub(super) fn lots(
     let loose = loose(files, marks);
     let outer = Cluster::new(loose.iter().chain(&kustomizations));
     for top in tops {
-        let (reaches, left) = walk(files, &places, top, &outer, builds)?;
+        let (reaches, left) = walk((files, charts), &places, top, &outer, builds)?;
         builds = left;
         for (away, reach) in reaches {
             let folder = top.folder();
@@ -118,7 +123,7 @@ pub(super) fn lots(
         lots.push(Lot { marks, ..lot });
     }
     let mut read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
-    for lot in remote(files, &places, &loose, &read) {
+    for lot in remote((files, charts), &places, &loose, &read) {
         read.extend(&lot.marks);
         lots.push(lot);
     }
@@ -134,14 +139,19 @@ pub(super) fn lots(
 }
 
 /// Finds what releases bring to other clusters that no root applies: they say themselves where they go.
-fn remote(files: &dyn Files, places: &Places<'_>, loose: &[Object], read: &BTreeSet<usize>) -> Vec<Lot> {
+fn remote(
+    (files, charts): (&dyn Files, &Evaluations),
+    places: &Places<'_>,
+    loose: &[Object],
+    read: &BTreeSet<usize>,
+) -> Vec<Lot> {
     let outer = Cluster::new(loose);
     let releases = loose.iter().filter(|object| object.value.path(&["spec", "kubeConfig"]).is_some());
     let mut found = Vec::new();
     for object in releases {
         let kept = vec![(object.clone(), Way::default())];
         let (reaches, builds) = (BTreeMap::new(), 0);
-        let mut walk = Walk { files, places, builds, reaches, kept, fills: false };
+        let mut walk = Walk { files, charts, places, builds, reaches, kept, fills: false };
         walk.releases(&outer);
         for (away, reach) in walk.reaches.into_iter().filter(|(away, _)| away.is_some()) {
             let marks = reach.exact.difference(read).copied().collect();
@@ -154,7 +164,7 @@ fn remote(files: &dyn Files, places: &Places<'_>, loose: &[Object], read: &BTree
 
 /// Walks twice where objects of the cluster fill in texts of others: they are known after the first walk.
 fn walk(
-    files: &dyn Files,
+    (files, charts): (&dyn Files, &Evaluations),
     places: &Places<'_>,
     top: &Top,
     outer: &Cluster<'_>,
@@ -162,7 +172,7 @@ fn walk(
 ) -> Option<(BTreeMap<Seat, Reach>, usize)> {
     let begin = |builds| {
         let (reaches, kept) = (BTreeMap::new(), Vec::new());
-        Walk { files, places, builds, reaches, kept, fills: false }
+        Walk { files, charts, places, builds, reaches, kept, fills: false }
     };
     let mut walk = begin(builds);
     walk.from(top, outer)?;
@@ -248,8 +258,9 @@ impl Walk<'_> {
         let mut seen: HashMap<Id, Vec<(Value, Labels)>> = HashMap::new();
         let mut todo: VecDeque<(Object, Way)> = VecDeque::new();
         let watch = Watch::new(self.files);
-        let made = top.made(cluster, &watch);
+        let mut made = top.made(cluster, &watch);
         if let Top::Object(object) = top {
+            made.objects.extend(managed_namespace(object));
             let own = (object.value.clone(), object.chosen_by.clone());
             seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
@@ -267,8 +278,9 @@ impl Walk<'_> {
             self.builds = self.builds.checked_sub(1)?;
             self.fills |= fills(&object);
             let watch = Watch::new(self.files);
-            if let Some(made) = top::made(&object, cluster, &watch) {
+            if let Some(mut made) = top::made(&object, cluster, &watch) {
                 let way = way.on(&object);
+                made.objects.extend(managed_namespace(&object));
                 self.take(made, way, [&object.file].into_iter().chain(&object.by), watch, &mut todo);
             }
         }
@@ -289,8 +301,9 @@ impl Walk<'_> {
         let mut reach = Reach::default();
         reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
-        made.charts.iter().for_each(|chart| reach.chart(places, chart));
-        for object in made.objects {
+        made.charts.iter().for_each(|chart| reach.chart(places, chart, self.charts));
+        let charted = made.charts.iter().flat_map(|chart| self.charts.of(chart)).cloned();
+        for object in made.objects.into_iter().chain(charted) {
             if is_root(&object) {
                 todo.push_back((object, way.clone()));
                 continue;
@@ -303,21 +316,33 @@ impl Walk<'_> {
         self.join(reach, way);
     }
 
-    /// Reads the charts of releases, whose sources and values are other objects of the cluster.
+    /// Reads the charts of releases, whose sources and values are other objects of the cluster; a chart of the tree may bring
+    /// releases again.
     fn releases(&mut self, outer: &Cluster<'_>) {
-        let kept = std::mem::take(&mut self.kept);
-        let cluster = Cluster::within(kept.iter().map(|(object, _)| object), outer);
-        for (object, way) in &kept {
-            let watch = Watch::new(self.files);
-            let Some(made) = top::made(object, &cluster, &watch) else { continue };
-            let way = way.clone().on(object);
-            let places = self.places;
-            let mut reach = Reach::default();
-            reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
-            made.charts.iter().for_each(|chart| reach.chart(places, chart));
-            object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
-            self.join(reach, Way { seat: made.away.or(way.seat), ..way });
+        for _ in 0..NESTED {
+            let kept = std::mem::take(&mut self.kept);
+            let cluster = Cluster::within(kept.iter().map(|(object, _)| object), outer);
+            for (object, way) in &kept {
+                self.release(object, way.clone().on(object), &cluster);
+            }
         }
+    }
+
+    fn release(&mut self, object: &Object, way: Way, cluster: &Cluster<'_>) {
+        let watch = Watch::new(self.files);
+        let Some(made) = top::made(object, cluster, &watch) else { return };
+        let (places, charts) = (self.places, self.charts);
+        let way = Way { seat: made.away.or(way.seat), ..way };
+        let mut reach = Reach::default();
+        reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
+        made.charts.iter().for_each(|chart| reach.chart(places, chart, charts));
+        let charted = || made.charts.iter().flat_map(|chart| charts.of(chart));
+        for object in [object].into_iter().chain(charted()) {
+            object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
+        }
+        let again = charted().filter(|object| is_looked_up(object));
+        self.kept.extend(again.map(|object| (object.clone(), way.clone())));
+        self.join(reach, way);
     }
 
     /// Puts what was reached on a way to what its cluster has; what led to a control plane says what that is called.
@@ -346,14 +371,24 @@ impl Way {
 // === impl Reach ===
 
 impl Reach {
-    /// Takes the places that a chart and its values were written at, and those of a chart of the tree.
-    fn chart(&mut self, places: &Places<'_>, chart: &ChartRelease) {
-        chart.scalars().for_each(|scalar| places.read(scalar, &mut self.exact));
+    /// Takes the places that a chart and its values were written at, and those of a chart of the tree; of one that was
+    /// evaluated what came of its values says where they go.
+    fn chart(&mut self, places: &Places<'_>, chart: &ChartRelease, charts: &Evaluations) {
+        if charts.of(chart).is_empty() {
+            chart.scalars().for_each(|scalar| places.read(scalar, &mut self.exact));
+        }
         self.plane |= (places.is_plane)(&chart.chart.text());
         if matches!(chart.repository, Repository::Git(_)) {
             places.below(&chart.chart.text(), &mut self.near);
         }
     }
+}
+
+/// Makes the namespace that Argo CD makes for an Application, of what that says of it.
+fn managed_namespace(application: &Object) -> Option<Object> {
+    let said = application.value.path(&["spec", "syncPolicy", "managedNamespaceMetadata"])?;
+    let value = Value::map([("kind", Value::made("Namespace")), ("metadata", said.clone())]);
+    Some(Object { value, ..application.clone() })
 }
 
 /// Tells whether texts of the object's build are filled in from objects of the cluster.

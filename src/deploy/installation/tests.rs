@@ -26,7 +26,8 @@ fn marks(tree: &[(&str, &str)]) -> Vec<Mark> {
 fn all(tree: &[(&str, &str)], marks: &[Mark]) -> Installations {
     let files = files(tree);
     let entries: Vec<RepoPath> = files.below("").iter().map(|entry| entry.path.clone()).collect();
-    let all = installations(&files, &entries, Vec::new(), marks, &|chart| chart == PLANE);
+    let all =
+        installations(&files, &entries, Vec::new(), &Evaluations::default(), marks, &|chart| chart == PLANE);
     assert_eq!(all.notes, []);
     all
 }
@@ -195,7 +196,14 @@ fn destinations_of_argo_cd_are_installations_and_elements_of_one_file_are_told_a
         mark("2026.8.1", Role::ControlPlane),
         mark("2026.8.0", Role::Platform),
     ];
-    let all = installations(&files, std::slice::from_ref(&path), Vec::new(), &marks, &|chart| chart == PLANE);
+    let all = installations(
+        &files,
+        std::slice::from_ref(&path),
+        Vec::new(),
+        &Evaluations::default(),
+        &marks,
+        &|chart| chart == PLANE,
+    );
     assert_eq!(all.names, ["east", "west"]);
     assert_eq!(all.of, [vec![0], vec![1], vec![0, 1]]);
 }
@@ -242,7 +250,8 @@ fn what_takes_too_many_builds_is_one_and_says_so() {
     let path = RepoPath::new("y/plane.yaml").unwrap();
     let marks = [Mark { unit: path.to_string(), path, span: at..at + 8, role: Role::ControlPlane }];
     let entries = [RepoPath::new("clusters/root.yaml").unwrap()];
-    let all = installations(&tree, &entries, Vec::new(), &marks, &|chart| chart == PLANE);
+    let all =
+        installations(&tree, &entries, Vec::new(), &Evaluations::default(), &marks, &|chart| chart == PLANE);
     assert!(all.names.is_empty() && all.of == [Vec::<usize>::new()]);
     assert!(matches!(all.notes[..], [Note { about: About::Bound(_), .. }]), "{:?}", all.notes);
 }

@@ -51,8 +51,8 @@ pub enum Fact<'f> {
     Guards(&'f [Guard]),
     /// A file, as it stands there: its documents are at hand.
     File(&'f RepoPath),
-    /// What came of a chart of the tree, beside its objects.
-    Rendered(&'f Rendered),
+    /// What came of a chart of the tree.
+    Rendered(&'f ChartRelease, &'f Rendered),
     /// What an object has nothing made of, since the template that it is for is refused.
     Unmade(&'f Object, &'f [Value]),
     /// What an object is told and makes nothing of, since others are laid over it.

@@ -11,6 +11,8 @@ pub(super) struct Kept {
     pub releases: Vec<Object>,
     /// Objects that lead to others.
     pub roots: Vec<Object>,
+    /// Whether files say so, whatever is made of it.
+    pub is_written: bool,
     /// Other objects of interest; of a build they are handed over at once.
     pub objects: Vec<Object>,
 }

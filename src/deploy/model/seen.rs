@@ -20,6 +20,12 @@ impl Seen {
         self.0.get(&(root.file.clone(), name)).is_some_and(|same| same.contains(&root.value))
     }
 
+    /// Tells whether a root of that name is known, whatever it was filled with.
+    pub fn has(&self, root: &Object) -> bool {
+        let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
+        self.0.contains_key(&(root.file.clone(), name))
+    }
+
     /// Notes a root; tells whether it was not known.
     pub fn is_new(&mut self, root: &Object) -> bool {
         let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();

@@ -277,13 +277,7 @@ fn path(scope: &Scope<'_>, written: &Value) -> Option<RepoPath> {
         }
         return None;
     };
-    resolved(scope, &text)
-}
-
-/// Finds a file. `path.module` is the folder's path from the root of the tree; without it a path is the caller's own.
-pub(super) fn resolved(scope: &Scope<'_>, text: &str) -> Option<RepoPath> {
-    let path = RepoPath::resolve("", text).filter(|path| scope.files.has(path.as_str()));
-    path.or_else(|| RepoPath::resolve(&scope.module.folder, text))
+    scope.resolved(&text)
 }
 
 /// Lists the files below a folder that a pattern names, by their paths from there.

@@ -193,6 +193,12 @@ impl<'s> Scope<'s> {
         }
     }
 
+    /// Finds a file. `path.module` is the folder's path from the root of the tree; without it a path is the caller's own.
+    pub fn resolved(&self, text: &str) -> Option<RepoPath> {
+        let path = RepoPath::resolve("", text).filter(|path| self.files.has(path.as_str()));
+        path.or_else(|| RepoPath::resolve(&self.module.folder, text))
+    }
+
     pub fn binding(&self, name: &str, value: Value) -> Self {
         let mut scope = self.clone();
         scope.bindings.push((name.to_owned(), value));

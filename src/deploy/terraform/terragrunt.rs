@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use hcl_edit::structure::Body;
 
 use super::{
-    Inputs, Modules, functions,
+    Inputs, Modules,
     inputs::{self, VariableFile, read_inputs},
     module::{Module, parsed},
     named,
@@ -249,7 +249,7 @@ fn extra_arguments(scope: &Scope<'_>, body: &Body, arguments: &mut Inputs) {
         let files = words.iter().filter_map(file);
         let listed = ["required_var_files", "optional_var_files"].into_iter().flat_map(texts);
         for file in files.chain(listed.filter_map(|file| file.known().map(|file| file.into_owned()))) {
-            let path = functions::resolved(scope, &file);
+            let path = scope.resolved(&file);
             path.iter().for_each(|path| read_inputs(scope.files, path, arguments, &mut Vec::new()));
         }
         for (n, word) in words.iter().enumerate() {

@@ -5,6 +5,7 @@
 //! its own: where that comes out says what was written there. Without Helm the plain forms of templates are followed.
 
 mod candidate;
+mod evaluations;
 mod package;
 mod plain;
 #[cfg(test)]
@@ -32,6 +33,7 @@ use candidate::{Candidates, versions};
 use trace::{Comparison, Printed};
 
 pub use crate::helm::Evaluate;
+pub use evaluations::Evaluations;
 pub use package::{Package, is_chart};
 
 /// Charts that are evaluated, each as often as it is deployed.

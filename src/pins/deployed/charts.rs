@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     deploy::{
-        About, ChartRelease, Files as _, Layer, Note, Scalar, Value, chart::Repository, tree_chart::Rendered,
+        About, ChartRelease, Files as _, Layer, Note, Object, Scalar, Value,
+        chart::Repository,
+        kinds,
+        tree_chart::{Evaluations, Rendered},
     },
     linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, PROXY_VERSION, VIZ},
     pins::{
@@ -26,13 +29,20 @@ const NAMES: [&str; 6] = [CRDS, CONTROL_PLANE, VIZ, MULTICLUSTER, "linkerd2", "l
 pub(in crate::pins) struct Charted {
     followed: BTreeSet<RepoPath>,
     notes: Vec<Note>,
+    /// Objects that name a release, and those that have others deployed.
+    pub made: Evaluations,
 }
 
 // === impl Charted ===
 
 impl Charted {
     /// Takes in what came of a chart.
-    pub fn take(&mut self, rendered: &Rendered) {
+    pub fn take(&mut self, release: &ChartRelease, rendered: &Rendered) {
+        let names_release =
+            |object: &&Object| object.value.scalars().iter().any(|text| !tokens(&text.text()).is_empty());
+        let leads = |object: &&Object| kinds::leads(&object.group(), &object.kind());
+        let kept = rendered.objects.iter().filter(|object| leads(object) || names_release(object));
+        self.made.keep(release, kept.cloned());
         self.followed.extend(rendered.followed.iter().cloned());
         self.notes.extend(rendered.notes.iter().cloned());
     }
@@ -53,6 +63,7 @@ impl Charted {
     pub fn append(&mut self, other: Self) {
         self.followed.extend(other.followed);
         self.notes.extend(other.notes);
+        self.made.append(other.made);
     }
 }
 

@@ -1,0 +1,82 @@
+//! What is read after all else, since somebody may give it more: roots that ask for variables, and charts of the tree that
+//! cannot be rendered with their own values alone. Those that somebody deploys are only what their files say.
+
+use std::collections::HashSet;
+
+use super::{Builder, Fact, Gathered, Root, Seen, What, gathered::Failed};
+use crate::deploy::{
+    build::Build, chart::ChartRelease, cluster::Cluster, note::About, object::Object, tree_chart::Rendered,
+};
+
+/// What waits until all else was built.
+#[derive(Default)]
+pub(super) struct Last<'r> {
+    /// Roots that ask for variables, which whoever applies them fills.
+    pub asking: Vec<&'r Object>,
+    /// Charts that cannot be rendered as nobody deploys them.
+    pub failed: Vec<Failed>,
+    /// The folders of charts that somebody deploys.
+    pub evaluated: HashSet<String>,
+}
+
+/// Tells whether a root asks for variables of Flux's.
+pub(super) fn asks(root: &Object) -> bool {
+    root.value.scalars().iter().any(|text| text.text().contains("${"))
+}
+
+// === impl Last ===
+
+impl Last<'_> {
+    /// Returns the roots that nobody filled, and what is left of the charts.
+    pub fn take(&mut self, seen: &mut Seen) -> Vec<Root> {
+        let open: Vec<&Object> = self.asking.drain(..).filter(|root| !seen.has(root)).collect();
+        let open = open.into_iter().filter(|root| seen.is_new(root)).map(Root::of);
+        let evaluated = &self.evaluated;
+        let root = |failed: Failed| {
+            let is_written = evaluated.contains(&folder(&failed.release));
+            Root { is_written, ..Root::new(What::Failed(Box::new(failed))) }
+        };
+        open.chain(self.failed.drain(..).map(root)).collect()
+    }
+}
+
+// === impl Builder ===
+
+impl<R: Default + Send> Builder<'_, R> {
+    /// Builds a chart whose folder is in the tree.
+    pub(super) fn chart(&self, release: &ChartRelease, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
+        let Some(rendered) = self.entries.charts.evaluate(release, self.files) else { return };
+        gathered.evaluated.extend((!has_failed(&rendered)).then(|| folder(release)));
+        self.charted(release, rendered, cluster, gathered);
+    }
+
+    /// Builds one as nobody deploys it.
+    pub(super) fn lone(&self, release: &ChartRelease, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
+        let Some(rendered) = self.entries.charts.evaluate(release, self.files) else { return };
+        match has_failed(&rendered) {
+            true => gathered.failed.push(Failed { release: release.clone(), rendered }),
+            false => self.charted(release, rendered, cluster, gathered),
+        }
+    }
+
+    /// Hands over what came of a chart.
+    pub(super) fn charted(
+        &self,
+        release: &ChartRelease,
+        rendered: Rendered,
+        cluster: &Cluster<'_>,
+        gathered: &mut Gathered<R>,
+    ) {
+        (self.take)(&mut gathered.facts.facts, Fact::Rendered(release, &rendered));
+        let build = Build { objects: rendered.objects, ..Build::default() };
+        self.built(build, super::By::NOBODY, cluster, gathered);
+    }
+}
+
+fn has_failed(rendered: &Rendered) -> bool {
+    rendered.notes.iter().any(|note| matches!(note.about, About::Fails { .. }))
+}
+
+fn folder(release: &ChartRelease) -> String {
+    release.chart.text().trim_start_matches("./").trim_matches('/').to_owned()
+}
