@@ -11,6 +11,7 @@ use crate::{
         chart::{ChartRelease, Repository},
         cluster::Cluster,
         files::Files,
+        json_patch::Guard,
         kinds::is_root,
         object::{Labels, Object},
         tree_chart::Evaluations,
@@ -85,6 +86,16 @@ struct Walk<'w> {
     kept: Vec<(Object, Way)>,
     /// Whether a text is filled in from an object of the cluster.
     fills: bool,
+    /// Places that move together.
+    bound: Vec<BTreeSet<usize>>,
+}
+
+/// What came of a walk.
+struct Walked {
+    reaches: BTreeMap<Seat, Reach>,
+    /// Builds that are left.
+    builds: usize,
+    bound: Vec<BTreeSet<usize>>,
 }
 
 /// Says of each root what it reads, and of what no root reads by its unit; `None` where there is too much to build.
@@ -99,17 +110,23 @@ pub(super) fn lots(
     let places = Places::new(marks, is_plane);
     let mut builds = BUILDS;
     let mut found: Vec<(Lot, Reach)> = Vec::new();
+    let mut bound: Vec<BTreeSet<usize>> = Vec::new();
     let loose = loose(files, marks);
     let outer = Cluster::new(loose.iter().chain(&kustomizations));
     for top in tops {
-        let (reaches, left) = walk((files, charts), &places, top, &outer, builds)?;
-        builds = left;
-        for (away, reach) in reaches {
+        let walked = walk((files, charts), &places, top, &outer, builds)?;
+        builds = walked.builds;
+        bound.extend(walked.bound);
+        for (away, reach) in walked.reaches {
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
             let (plane, labels) = (reach.plane, reach.labels.clone());
             found.push((Lot { away, files, folder, marks: BTreeSet::new(), plane, labels }, reach));
         }
+    }
+    for both in &bound {
+        let reads = |(_, reach): &&mut (Lot, Reach)| reach.exact.intersection(both).next().is_some();
+        found.iter_mut().filter(reads).for_each(|(_, reach)| reach.exact.extend(both));
     }
     // A file that is read whole tells less than a scalar that is.
     let exact: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.exact).copied().collect();
@@ -151,7 +168,7 @@ fn remote(
     for object in releases {
         let kept = vec![(object.clone(), Way::default())];
         let (reaches, builds) = (BTreeMap::new(), 0);
-        let mut walk = Walk { files, charts, places, builds, reaches, kept, fills: false };
+        let mut walk = Walk { files, charts, places, builds, reaches, kept, fills: false, bound: Vec::new() };
         walk.releases(&outer);
         for (away, reach) in walk.reaches.into_iter().filter(|(away, _)| away.is_some()) {
             let marks = reach.exact.difference(read).copied().collect();
@@ -169,10 +186,10 @@ fn walk(
     top: &Top,
     outer: &Cluster<'_>,
     builds: usize,
-) -> Option<(BTreeMap<Seat, Reach>, usize)> {
+) -> Option<Walked> {
     let begin = |builds| {
         let (reaches, kept) = (BTreeMap::new(), Vec::new());
-        Walk { files, charts, places, builds, reaches, kept, fills: false }
+        Walk { files, charts, places, builds, reaches, kept, fills: false, bound: Vec::new() }
     };
     let mut walk = begin(builds);
     walk.from(top, outer)?;
@@ -182,7 +199,7 @@ fn walk(
         walk.from(top, &Cluster::within(known.iter().map(|(object, _)| object), outer))?;
     }
     walk.releases(outer);
-    Some((walk.reaches, walk.builds))
+    Some(Walked { reaches: walk.reaches, builds: walk.builds, bound: walk.bound })
 }
 
 /// Lists the objects with places that roots look up and that no root need deploy: who applies a cluster's entry may not be
@@ -302,6 +319,11 @@ impl Walk<'_> {
         reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart(places, chart, self.charts));
+        for Guard { guard, value } in &made.guards {
+            let mut both = BTreeSet::new();
+            [guard, value].into_iter().for_each(|scalar| places.read(scalar, &mut both));
+            self.bound.push(both);
+        }
         let charted = made.charts.iter().flat_map(|chart| self.charts.of(chart)).cloned();
         for object in made.objects.into_iter().chain(charted) {
             if is_root(&object) {

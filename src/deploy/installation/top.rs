@@ -12,6 +12,7 @@ use crate::{
         files::Files,
         fleet, flux,
         helmfile::{helmfile, is_helmfile},
+        json_patch::Guard,
         kinds::{self, Makes, is_root},
         kustomize::{self, is_kustomization},
         note::Note,
@@ -54,6 +55,8 @@ pub(in crate::deploy) struct Made {
     pub objects: Vec<Object>,
     /// The charts.
     pub charts: Vec<ChartRelease>,
+    /// What patches compare with what they are laid over: both go together, whatever comes of them.
+    pub guards: Vec<Guard>,
     /// What was not followed, and what the deployer would fail at.
     pub notes: Vec<Note>,
     /// Where they go; `None` is the cluster that the root itself is in.
@@ -175,9 +178,9 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
 }
 
 fn of_build(build: Build, away: Option<Away>) -> Made {
-    let Build { mut objects, charts, strays, notes, .. } = build;
+    let Build { mut objects, charts, strays, guards, notes, .. } = build;
     objects.extend(strays);
-    Made { objects, charts, notes, away }
+    Made { objects, charts, guards, notes, away }
 }
 
 /// Names the destination of an Application; the cluster of Argo CD itself has no name here. What the tree does not name
