@@ -1,8 +1,17 @@
 //! Repositories that several clusters are built out of.
 
-use uplinker::pins::{Inventory, ScanOptions, scan};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use crate::support::tree::{MemoryTree, told};
+use serde_json::json;
+use uplinker::pins::{Inventory, PinKind, ScanOptions, scan};
+
+use crate::support::{
+    expected,
+    tree::{MemoryTree, told},
+};
 
 #[test]
 fn a_release_that_many_clusters_build_alike_is_one_deployment() {
@@ -242,5 +251,24 @@ fn who_stays_at_a_revision_is_told_by_its_own_source() {
         ("{branch: main}", "deadbeef-feature", ["", ""]),
     ] {
         assert_eq!(revision(flux, argo), ["", told[0], told[1]], "{flux} {argo}");
+    }
+}
+
+/// `tests/installations/<name>/before` is a repository, `expected.json` says of each pin what stays of it and whom it serves.
+#[test]
+fn every_repository_tells_its_clusters_apart() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/installations");
+    let mut repositories: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    repositories.sort();
+    assert!(repositories.len() > 10);
+    for repository in repositories {
+        let tree = MemoryTree::read(&repository.join("before"));
+        let found = scan(&tree, &ScanOptions::default()).unwrap();
+        let pins = found.pins().filter(|pin| pin.kind != PinKind::Other).map(|pin| {
+            let fate = pin.stays.map_or(json!("moves"), |reason| json!(reason));
+            let serves: Vec<&str> = pin.installations.iter().map(|name| &**name).collect();
+            json!([format!("{}:{}:{}", pin.path, pin.site.line, pin.site.column), fate, serves.join(", ")])
+        });
+        expected::json(&repository.join("expected.json"), &pins.collect());
     }
 }
