@@ -12,7 +12,7 @@ use super::{
 };
 use crate::repo::RepoPath;
 use crate::{
-    deploy::helmfile::is_helmfile,
+    deploy::helmfile::{is_helmfile, is_lock},
     linkerd::{self, EdgeVersion},
 };
 
@@ -52,7 +52,7 @@ pub(super) fn class(path: &RepoPath) -> Class {
     if is_pipeline(whole) {
         return Class::Script;
     }
-    if is_helmfile(path) {
+    if is_helmfile(path) || is_lock(path) {
         return Class::Helmfile;
     }
     if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock" | "Kptfile") {

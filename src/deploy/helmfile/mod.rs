@@ -6,6 +6,7 @@
 //! `pkg/state`, `pkg/tmpl`.
 
 mod functions;
+mod lock;
 mod release;
 mod state;
 mod values;
@@ -17,6 +18,7 @@ use super::{
     chart::{ChartRelease, suppose},
     files::Files,
     go_template::BRANCHES,
+    json_patch::Guard,
     note::{About, Bound, Note},
     value::{Scalar, Value},
     watch::Watch,
@@ -39,10 +41,19 @@ pub struct Helmfile {
     pub shadowed: Vec<ChartRelease>,
     /// The charts by the environments that helmfiles are applied in.
     pub applied: Applied,
+    /// Versions in locks, with those that they have to agree with.
+    pub guards: Vec<Guard>,
     /// The files that were read.
     pub read: BTreeSet<RepoPath>,
     /// What was not followed.
     pub notes: Vec<Note>,
+}
+
+/// Tells whether a file is the lock of a helmfile.
+pub fn is_lock(path: &RepoPath) -> bool {
+    let stem = path.as_str().strip_suffix(".lock").unwrap_or_default();
+    let helmfile = |end: &str| RepoPath::new(format!("{stem}{end}"));
+    !stem.is_empty() && helmfile(".yaml").is_some_and(|path| is_helmfile(&path))
 }
 
 /// Tells whether helmfile takes a file for a helmfile by its name, or people call one so.
@@ -131,8 +142,8 @@ fn environment(
         let outcomes = loader.run.outcomes.get();
         names.extend(loader.names.take());
         taken.extend(loader.taken.take());
-        let (read, notes) = (loader.run.read.take(), loader.run.notes.take());
-        found.take(Helmfile { charts, read, notes, ..Helmfile::default() });
+        let (read, notes, guards) = (loader.run.read.take(), loader.run.notes.take(), loader.guards.take());
+        found.take(Helmfile { charts, guards, read, notes, ..Helmfile::default() });
         if outcome + 1 >= outcomes {
             break;
         }
@@ -177,6 +188,9 @@ impl Helmfile {
         }
         self.applied.applies.extend(other.applied.applies);
         self.shadowed.extend(other.shadowed);
+        self.guards.extend(
+            other.guards.into_iter().filter(|guard| !self.guards.contains(guard)).collect::<Vec<_>>(),
+        );
         self.read.extend(other.read);
         for note in other.notes {
             if !self.notes.contains(&note) {
@@ -204,7 +218,9 @@ impl Walk<'_, '_> {
             self.below(&state, entry);
         }
         self.above.pop();
-        self.charts.extend(release::releases(self.loader, &state));
+        let charts = release::releases(self.loader, &state);
+        lock::guards(self.loader, &state, &charts);
+        self.charts.extend(charts);
     }
 
     /// Takes in the helmfiles that an entry of `helmfiles` means.

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     deploy::{
+        json_patch::Guard,
         note::About,
         read,
         value::{Scalar, Value, Via},
@@ -47,6 +48,8 @@ pub(super) struct Loader<'f> {
     pub names: RefCell<BTreeSet<String>>,
     /// Helmfiles that were taken in by another.
     pub taken: RefCell<BTreeSet<RepoPath>>,
+    /// Locked versions, with those that they have to agree with.
+    pub guards: RefCell<Vec<Guard>>,
 }
 
 // === impl Values ===
@@ -66,8 +69,8 @@ impl Values {
 
 impl<'f> Loader<'f> {
     pub fn new(run: Run<'f>, name: &str) -> Self {
-        let (names, taken) = (RefCell::default(), RefCell::default());
-        Self { run, name: name.to_owned(), names, taken }
+        let (names, taken, guards) = Default::default();
+        Self { run, name: name.to_owned(), names, taken, guards }
     }
 
     /// Returns what templates read in the state.

@@ -62,6 +62,7 @@ pub(in crate::pins) fn helmfile(
         claims.uses.take(context, release);
     }
     take_shadowed(context, &deployed.shadowed, PinKind::Helmfile, claims);
+    claims.guards(&deployed.guards);
     claims.beyond.take_evaluated(&deployed.notes);
     // A template that helmfile fills is read, whatever its name is.
     let is_filled =

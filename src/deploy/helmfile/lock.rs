@@ -1,0 +1,43 @@
+//! The lock of a helmfile: what exact versions have to agree with.
+//!
+//! Source: `pkg/state/chart_dependency.go`: a release of a repository that the helmfile names gets the first locked
+//! version of its chart that its own allows, and where there is none nothing is applied. The digest is not looked at.
+
+use super::state::{Loader, State};
+use crate::{
+    deploy::{
+        chart::{ChartRelease, Repository},
+        json_patch::Guard,
+        value::Scalar,
+    },
+    repo::RepoPath,
+};
+
+/// Notes the locked versions that releases have to agree with. What a range stands for is `helmfile deps`' to say.
+pub(super) fn guards(loader: &Loader<'_>, state: &State, releases: &[ChartRelease]) {
+    let Some(path) = path(state).filter(|path| loader.run.files.has(path.as_str())) else { return };
+    let Ok(documents) = loader.run.files.documents(path.as_str()) else { return };
+    let Some(lock) = documents.first() else { return };
+    for release in releases.iter().filter(|r| matches!(r.repository, Repository::Address(_))) {
+        let Some(value) = &release.version else { continue };
+        let (chart, version) = (release.chart.text(), value.text());
+        let name = chart.rsplit('/').next().unwrap_or_default();
+        let locked = lock.list_at("dependencies").iter().filter(|item| {
+            item.text(&["name"]).is_some_and(|own| own == name)
+                && item.text(&["version"]).is_some_and(|own| own == version)
+        });
+        let guard = |guard: &Scalar| Guard { guard: guard.clone(), value: value.clone() };
+        loader.guards.borrow_mut().extend(locked.filter_map(|item| item.scalar(&["version"])).map(guard));
+    }
+}
+
+/// Returns where the lock lies: where `lockFilePath` says, or beside the helmfile, whose name it has.
+fn path(state: &State) -> Option<RepoPath> {
+    if let Some(path) = state.value.scalar(&["lockFilePath"]).and_then(Scalar::known) {
+        return RepoPath::resolve(state.path.folder(), &path);
+    }
+    let name = state.path.as_str();
+    let stem = name.strip_suffix(".gotmpl").unwrap_or(name);
+    let stem = stem.strip_suffix(".yaml").or_else(|| stem.strip_suffix(".yml"))?;
+    RepoPath::new(format!("{stem}.lock"))
+}
