@@ -53,7 +53,10 @@ pub(super) fn objects(scope: &Scope<'_>, kind: &str, block: &Block, by: Option<&
             of_argo.or_else(own).into_iter().collect()
         }
     };
-    let mut objects: Vec<Object> = values.iter().flat_map(|value| Object::all(value, file)).collect();
+    // Of objects a file that was read is their own.
+    let own = |value: &Value| value.with_scalars(&mut |s| Some(s.not_of_values()));
+    let values = values.iter().map(|value| own(value).unwrap_or_else(|| value.clone()));
+    let mut objects: Vec<Object> = values.flat_map(|value| Object::all(&value, file)).collect();
     objects.iter_mut().for_each(|object| object.by = by.cloned());
     objects
 }

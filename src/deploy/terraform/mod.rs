@@ -125,7 +125,8 @@ pub fn is_terraform(path: &RepoPath) -> bool {
 
 /// Tells whether any module of a tree may bring charts or objects: those that have to do with other clouds need no look.
 pub fn deploys(files: &dyn Files) -> bool {
-    const RESOURCES: [&str; 4] = ["helm_release", "kubectl_manifest", "kubernetes_", "argocd_application"];
+    const RESOURCES: [&str; 5] =
+        ["helm_release", "helm_template", "kubectl_manifest", "kubernetes_", "argocd_application"];
     let modules = files.below("").iter().map(|entry| entry.path.as_str());
     let mut texts = modules.filter(|path| module::is_name(path)).filter_map(|path| files.file(path).ok());
     texts.any(|source| RESOURCES.iter().any(|resource| source.text.contains(resource)))
@@ -222,7 +223,7 @@ impl<'f> Walk<'f> {
         for (source, block) in &module.blocks {
             let name = |n: usize| block.labels.get(n).map(|label| label.as_str()).unwrap_or_default();
             match (block.ident.as_str(), name(0)) {
-                ("resource", "helm_release") => {
+                ("resource", "helm_release") | ("data", "helm_template") => {
                     self.instances(module, inputs, source, block, &mut |walk, scope| {
                         let release = helm::release(scope, block, walk.by.as_ref());
                         let cluster = walk.made.entry(walk.providers.alias(block)).or_default();

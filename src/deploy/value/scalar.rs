@@ -410,6 +410,11 @@ impl Scalar {
         self.with_via(|own| if own == Some(old) { Some(new) } else { own })
     }
 
+    /// Takes what stands in values for what stands in a file of its own.
+    pub fn not_of_values(&self) -> Self {
+        self.with_via(|own| own.filter(|via| !via.is_of_values()))
+    }
+
     fn with_via(&self, change: impl Fn(Option<Via>) -> Option<Via>) -> Self {
         let parts = self.parts().iter().map(|part| match part {
             Part::Written(origin) => Part::Written(Origin { via: change(origin.via), ..origin.clone() }),

@@ -43,7 +43,10 @@ fn kind(at: &Origin, reader: PinKind) -> PinKind {
     let is_own = reader == PinKind::ProxyAnnotation && is_beside_key(at);
     match at.via {
         Some(Via::Variable | Via::Secret) => PinKind::Variable,
-        Some(Via::Decoded) if reader == PinKind::Helmfile => PinKind::Variable,
+        // What these read out of a file is no values of a chart.
+        Some(via) if via.is_of_values() && matches!(reader, PinKind::Helmfile | PinKind::Terraform) => {
+            PinKind::Variable
+        }
         Some(Via::Generator) => PinKind::ArgoGenerator,
         Some(Via::Parameter) => PinKind::ArgoHelmParameter,
         Some(via) if via.is_of_values() && !is_own => PinKind::HelmValues,
