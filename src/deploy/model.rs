@@ -131,6 +131,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             }
         }
     }
+    todo.extend(last.take(&mut seen));
     deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
     let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
     for (is_written, handed) in [(false, &mut deployed), (true, &mut written)] {

@@ -87,7 +87,7 @@ struct Walk<'w> {
     /// Whether a text is filled in from an object of the cluster.
     fills: bool,
     /// Places that move together.
-    bound: Vec<BTreeSet<usize>>,
+    bound: BTreeSet<BTreeSet<usize>>,
 }
 
 /// What came of a walk.
@@ -95,7 +95,7 @@ struct Walked {
     reaches: BTreeMap<Seat, Reach>,
     /// Builds that are left.
     builds: usize,
-    bound: Vec<BTreeSet<usize>>,
+    bound: BTreeSet<BTreeSet<usize>>,
 }
 
 /// Says of each root what it reads, and of what no root reads by its unit; `None` where there is too much to build.
@@ -110,7 +110,7 @@ pub(super) fn lots(
     let places = Places::new(marks, is_plane);
     let mut builds = BUILDS;
     let mut found: Vec<(Lot, Reach)> = Vec::new();
-    let mut bound: Vec<BTreeSet<usize>> = Vec::new();
+    let mut bound: BTreeSet<BTreeSet<usize>> = BTreeSet::new();
     let loose = loose(files, marks);
     let outer = Cluster::new(loose.iter().chain(&kustomizations));
     for top in tops {
@@ -168,7 +168,8 @@ fn remote(
     for object in releases {
         let kept = vec![(object.clone(), Way::default())];
         let (reaches, builds) = (BTreeMap::new(), 0);
-        let mut walk = Walk { files, charts, places, builds, reaches, kept, fills: false, bound: Vec::new() };
+        let mut walk =
+            Walk { files, charts, places, builds, reaches, kept, fills: false, bound: BTreeSet::new() };
         walk.releases(&outer);
         for (away, reach) in walk.reaches.into_iter().filter(|(away, _)| away.is_some()) {
             let marks = reach.exact.difference(read).copied().collect();
@@ -189,7 +190,7 @@ fn walk(
 ) -> Option<Walked> {
     let begin = |builds| {
         let (reaches, kept) = (BTreeMap::new(), Vec::new());
-        Walk { files, charts, places, builds, reaches, kept, fills: false, bound: Vec::new() }
+        Walk { files, charts, places, builds, reaches, kept, fills: false, bound: BTreeSet::new() }
     };
     let mut walk = begin(builds);
     walk.from(top, outer)?;
@@ -322,7 +323,7 @@ impl Walk<'_> {
         for Guard { guard, value } in &made.guards {
             let mut both = BTreeSet::new();
             [guard, value].into_iter().for_each(|scalar| places.read(scalar, &mut both));
-            self.bound.push(both);
+            self.bound.extend((both.len() > 1).then_some(both));
         }
         let charted = made.charts.iter().flat_map(|chart| self.charts.of(chart)).cloned();
         for object in made.objects.into_iter().chain(charted) {

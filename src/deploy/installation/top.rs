@@ -301,11 +301,11 @@ impl Followed<'_> {
             taken.extend(known);
             let written = known.and_then(|n| self.all.get(n));
             let is_written = matches!(written, Some(Top::Object(written)) if written.value == object.value);
-            let Some(left) = self.left.checked_sub(1) else { return };
             // Where the tree does not say what is read, what lies there stands for itself.
             if is_written || !says_folders(object) {
                 continue;
             }
+            let Some(left) = self.left.checked_sub(1) else { continue };
             self.left = left;
             if let Some(inner) = self::made(object, &Cluster::default(), files) {
                 self.take(&inner, files, depth, taken);

@@ -27,16 +27,19 @@ pub(super) fn asks(root: &Object) -> bool {
 // === impl Last ===
 
 impl Last<'_> {
-    /// Returns the roots that nobody filled, and what is left of the charts.
+    /// Returns the roots that nobody filled; after them what is left of the charts, which they may deploy.
     pub fn take(&mut self, seen: &mut Seen) -> Vec<Root> {
         let open: Vec<&Object> = self.asking.drain(..).filter(|root| !seen.has(root)).collect();
-        let open = open.into_iter().filter(|root| seen.is_new(root)).map(Root::of);
+        let open: Vec<Root> = open.into_iter().filter(|root| seen.is_new(root)).map(Root::of).collect();
+        if !open.is_empty() {
+            return open;
+        }
         let evaluated = &self.evaluated;
         let root = |failed: Failed| {
             let is_written = evaluated.contains(&folder(&failed.release));
             Root { is_written, ..Root::new(What::Failed(Box::new(failed))) }
         };
-        open.chain(self.failed.drain(..).map(root)).collect()
+        self.failed.drain(..).map(root).collect()
     }
 }
 
