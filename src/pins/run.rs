@@ -9,7 +9,11 @@ use std::{
 };
 
 use crate::{
-    deploy::{TreeFiles, terraform},
+    deploy::{
+        TreeFiles,
+        helmfile::is_helmfile,
+        terraform::{deploys, is_terraform},
+    },
     linkerd::{EdgeVersion, MULTICLUSTER},
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
@@ -123,12 +127,12 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let FileResult { written, mut claims, comments, .. } = all;
     let named = named(tree, &screened.hits);
     // What deploys need not name Linkerd itself: what it reads does.
-    let has = |class| tree.entries().iter().any(|entry| other::class(&entry.path) == class);
+    let has = |is: fn(&RepoPath) -> bool| tree.entries().iter().any(|entry| is(&entry.path));
     // Terragrunt's files may say what a module is for.
     let is_told = !terraform.is_empty() || named.iter().any(|path| path.name().ends_with(".hcl"));
-    let terraformed = (is_told || has(Class::Terraform) && terraform::deploys(&files))
+    let terraformed = (is_told || has(is_terraform) && deploys(&files))
         .then(|| deployed::terraform(&context, &mut claims, &mut skipped));
-    let helmfiled = has(Class::Helmfile).then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
+    let helmfiled = has(is_helmfile).then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
     // What the model reads is read in another form.
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
