@@ -75,6 +75,14 @@ fn a_tag_in_a_file_of_no_kind_is_told_whatever_else_is_in_it() {
 }
 
 #[test]
+fn the_lock_of_a_helmfile_that_is_not_here_is_told() {
+    let lock = "dependencies:\n- name: linkerd-crds\n  repository: https://helm.linkerd.io/edge\n  version: 2026.8.2\n";
+    let found = scan(&MemoryTree::new([("helmfile.lock", lock)]), &ScanOptions::default()).unwrap();
+    let told: Vec<_> = found.pins.iter().map(|p| (p.path.as_str(), p.kind)).collect();
+    assert_eq!(told, [("helmfile.lock", PinKind::Other)]);
+}
+
+#[test]
 fn a_hold_that_holds_nothing_is_told_with_its_line() {
     let release = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: linkerd-crds}\nspec:\n  # uplinker: hold\n  repo: \
                    https://helm.linkerd.io/edge\n  chart: linkerd-crds # uplinker : hold\n  version: 2026.8.2 # uplinker: hold\n";

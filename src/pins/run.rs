@@ -11,7 +11,7 @@ use std::{
 use crate::{
     deploy::{
         TreeFiles,
-        helmfile::is_helmfile,
+        helmfile::{is_helmfile, is_lock},
         terraform::{deploys, is_terraform},
     },
     linkerd::{EdgeVersion, MULTICLUSTER},
@@ -132,7 +132,9 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let is_told = !terraform.is_empty() || named.iter().any(|path| path.name().ends_with(".hcl"));
     let terraformed = (is_told || has(is_terraform) && deploys(&files))
         .then(|| deployed::terraform(&context, &mut claims, &mut skipped));
-    let helmfiled = has(is_helmfile).then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
+    // A lock alone is told all the same.
+    let helmfiled = has(|path| is_helmfile(path) || is_lock(path))
+        .then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
     // What the model reads is read in another form.
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);

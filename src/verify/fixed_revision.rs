@@ -21,7 +21,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             "`{}` is deployed at `{revision}`, which this merge does not move: it gets the change with a later one",
             applier.name
         );
-        Some(Finding::info(ID, reason).at(&applier.path, Some(applier.line)))
+        let hint = "move that revision once this is merged".to_owned();
+        Some(Finding::info(ID, reason).at(&applier.path, Some(applier.line)).hint(hint))
     });
     let findings = findings.collect();
     Checked { looked_at: format!("the revisions of {}", count(appliers.len(), "root")), findings }
