@@ -33,7 +33,7 @@ pub enum ReadError {
 
 /// Reads the configuration of a tree; the default where there is none.
 pub fn read(tree: &dyn Tree) -> Result<Config, ReadError> {
-    let at = |path: &str| tree.entries().iter().find(|e| e.path.as_str() == path);
+    let at = |path: &str| tree.entry(path);
     if let Some(wrong) = NEAR_MISSES.into_iter().find(|path| at(path).is_some()) {
         let hint = format!("rename it to `{}` or `{}`", PATHS[0], PATHS[1]);
         return Err(ConfigErrors::of_file(wrong, "a file of this name is not read", hint).into());

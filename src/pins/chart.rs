@@ -60,6 +60,9 @@ pub(super) fn lock(context: &Context<'_>, place: Place<'_>, root: Node<'_>, foun
 
 /// Returns the folder of the chart that a file belongs to: the nearest one above it that has a `Chart.yaml`.
 pub(super) fn folder_around<'p>(context: &Context<'_>, path: &'p RepoPath) -> Option<&'p str> {
+    if !context.holds.charts {
+        return None;
+    }
     let folder = path.folder();
     let above = folder.rmatch_indices('/').filter_map(|(at, _)| folder.get(..at));
     std::iter::once(folder).chain(above).chain(std::iter::once("")).find(|folder| {

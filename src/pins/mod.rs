@@ -30,13 +30,14 @@ mod rendered;
 mod rivals;
 mod run;
 mod screen;
+mod screened;
 mod unknown;
 mod version_text;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use schemars::JsonSchema;
@@ -84,9 +85,11 @@ pub struct ScanOptions {
 }
 
 /// Blobs in which nothing is of interest, whatever file they are: a tree after a change shares nearly all of them with
-/// the tree before, and they are not read again. Ordered, each once. Cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub struct IrrelevantBlobs(Arc<[BlobId]>);
+/// the tree before, and they are not read again. Cheap to clone, and put in order by the scan that asks first.
+#[derive(Clone, Debug)]
+pub struct IrrelevantBlobs(Arc<LazyLock<Vec<BlobId>, Sort>>);
+
+type Sort = Box<dyn FnOnce() -> Vec<BlobId> + Send>;
 
 impl Default for ScanOptions {
     fn default() -> Self {
@@ -458,16 +461,21 @@ impl ScanOptions {
 // === impl IrrelevantBlobs ===
 
 impl IrrelevantBlobs {
+    fn new(mut ids: Vec<BlobId>) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(move || {
+            ids.sort_unstable();
+            ids.dedup();
+            ids
+        }))))
+    }
+
     fn contains(&self, id: BlobId) -> bool {
         self.0.binary_search(&id).is_ok()
     }
 }
 
-impl FromIterator<BlobId> for IrrelevantBlobs {
-    fn from_iter<I: IntoIterator<Item = BlobId>>(ids: I) -> Self {
-        let mut ids: Vec<BlobId> = ids.into_iter().collect();
-        ids.sort_unstable();
-        ids.dedup();
-        Self(ids.into())
+impl Default for IrrelevantBlobs {
+    fn default() -> Self {
+        Self::new(Vec::new())
     }
 }

@@ -287,7 +287,7 @@ fn speaking_lines(text: &str) -> Vec<usize> {
 }
 
 fn speaks(text: &str) -> bool {
-    NAMES.iter().any(|name| text.contains(name))
+    NAMES.iter().any(|name| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
 }
 
 fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {

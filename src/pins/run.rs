@@ -9,11 +9,7 @@ use std::{
 };
 
 use crate::{
-    deploy::{
-        TreeFiles,
-        helmfile::{is_helmfile, is_lock},
-        terraform::{deploys, is_terraform},
-    },
+    deploy::{TreeFiles, terraform::deploys},
     linkerd::{EdgeVersion, MULTICLUSTER},
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
@@ -22,7 +18,7 @@ use crate::{
 use super::{
     Applier, Facts, Generator, Inventory, Pin, PinKind, Reason, RenderedFile, ScanOptions, SkipReason,
     Skipped, chart,
-    context::Context,
+    context::{Context, Holds},
     corpus::{Corpus, File, Unread},
     deployed::{self, Claims},
     found::{Found, Spec},
@@ -38,6 +34,7 @@ use super::{
     rendered::{self, Lone},
     rivals,
     screen::{self, Hit},
+    screened::ScreenedTree,
     unknown,
     version_text::Expects,
 };
@@ -109,6 +106,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     if !screened.hits.iter().any(|hit| hit.speaks) {
         return Ok(inventory);
     }
+    let tree: &dyn Tree = &ScreenedTree::new(tree, &screened.hits, screened.contents);
     let corpus = Corpus::new(tree, options);
     let mut index = index(tree, &corpus, &screened.hits);
     let beside = referred_beside(tree, &corpus, &index);
@@ -117,7 +115,8 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.repositories = index.settle(&files);
     let files = files.of(inventory.facts.repositories.clone());
     let layout = Layout::new(&index);
-    let context = Context { corpus: &corpus, files: &files, index: &index, layout: &layout, options };
+    let holds = Holds::of(tree);
+    let context = Context { corpus: &corpus, files: &files, index: &index, layout: &layout, options, holds };
     let results = parallel::fold(&screened.hits, |all: &mut FileResult, hit| {
         let entry = tree.entries().get(hit.entry);
         entry.into_iter().for_each(|entry| all.append(look(&context, entry, hit)));
@@ -126,15 +125,12 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let FileResult { mut found, mut skipped, generators, lone, terraform, helmfiles, .. } = all;
     let FileResult { written, mut claims, comments, .. } = all;
     let named = named(tree, &screened.hits);
-    // What deploys need not name Linkerd itself: what it reads does.
-    let has = |is: fn(&RepoPath) -> bool| tree.entries().iter().any(|entry| is(&entry.path));
-    // Terragrunt's files may say what a module is for.
+    // What deploys need not name Linkerd itself: what it reads does. Terragrunt's files may say what a module is for.
     let is_told = !terraform.is_empty() || named.iter().any(|path| path.name().ends_with(".hcl"));
-    let terraformed = (is_told || has(is_terraform) && deploys(&files))
+    let terraformed = (is_told || holds.terraform && deploys(&files))
         .then(|| deployed::terraform(&context, &mut claims, &mut skipped));
     // A lock alone is told all the same.
-    let helmfiled = has(|path| is_helmfile(path) || is_lock(path))
-        .then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
+    let helmfiled = holds.helmfiles.then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
     // What the model reads is read in another form.
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
@@ -388,7 +384,7 @@ fn asked_for(context: &Context<'_>, paths: &BTreeSet<RepoPath>, told: &[Skipped]
     let mut result = FileResult::default();
     for entry in paths.iter().filter(|p| !told.contains(p)).filter_map(|p| context.corpus.entry(p.as_str())) {
         if let Err(unread) = context.corpus.open(entry) {
-            let hit = Hit { entry: 0, named: true, linkerd: true, speaks: true };
+            let hit = Hit { entry: 0, named: true, linkerd: true, size: 0, speaks: true };
             unreadable(context, entry, &hit, unread, &mut result);
         }
     }

@@ -3,7 +3,10 @@
 //! In: a tree. Out: [`Hit`]s, and what can be skipped without a look inside. Every blob is read once and dropped;
 //! a blob over the ceiling is known by its header and never loaded.
 
-use std::sync::OnceLock;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, OnceLock, PoisonError},
+};
 
 use memchr::memmem::Finder;
 
@@ -19,6 +22,8 @@ pub(super) struct Hit {
     pub named: bool,
     /// Whether the bytes name Linkerd.
     pub linkerd: bool,
+    /// How many they are, as far as can be counted here.
+    pub size: u32,
     /// Whether they, or the path, name Linkerd, or they a tag of its edge channel or a marker; else what looks like a release is somebody's.
     pub speaks: bool,
 }
@@ -32,6 +37,8 @@ pub(super) struct Screened {
     pub skipped: Vec<Skipped>,
     /// Blobs that no scan needs to read again.
     pub irrelevant: IrrelevantBlobs,
+    /// Contents of files to read, as many as are worth their memory.
+    pub contents: HashMap<BlobId, Vec<u8>>,
 }
 
 /// What the bytes of a file say, whatever its name is.
@@ -56,15 +63,33 @@ struct Looked<'t> {
     /// Its position in the tree.
     at: usize,
     entry: &'t Entry,
+    /// Whether its name makes it a kustomization.
+    is_kustomization: bool,
     /// Which of the contents it has, so that one at many paths is judged once.
     content: Option<usize>,
+}
+
+/// What was learnt of many contents at once.
+#[derive(Default)]
+struct Swept {
+    /// What each says, by position; those that were not shown are open.
+    judged: Vec<OnceLock<Content>>,
+    contents: HashMap<BlobId, Vec<u8>>,
+}
+
+/// What neighbours came to.
+#[derive(Default)]
+struct Part {
+    hits: Vec<Hit>,
+    skipped: Vec<Skipped>,
+    irrelevant: Vec<BlobId>,
+    failed: Option<TreeError>,
 }
 
 enum Seen {
     Nothing,
     Irrelevant(BlobId),
-    /// With its size.
-    Hit(Hit, u32),
+    Hit(Hit),
     Skipped(Box<Skipped>),
 }
 
@@ -87,37 +112,54 @@ const BINARY: [&str; 16] = [
 /// Bytes of all files together that are read; one blob at very many paths would take for ever.
 const READ: u64 = 2 << 30;
 
+/// Bytes of contents that are kept for those who read them next.
+const KEPT: usize = 6 << 20;
+
 /// Fewer files than this are read one by one: to find them in the packs would take longer.
 const FEW: usize = 256;
 
 /// Screens all entries that are not ignored.
 pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened, TreeError> {
     let needles = Needles::new();
-    let all = tree.entries().iter().enumerate().map(|(at, entry)| Looked { at, entry, content: None });
-    let mut entries: Vec<Looked<'_>> =
-        all.filter(|looked| !options.ignore.is_match(looked.entry.path.as_str())).collect();
-    let judged = needles.sweep(tree, options, &mut entries);
-    let seen = parallel::map(&entries, |looked| needles.look(tree, options, looked, &judged));
-    let mut screened = Screened::default();
-    let mut irrelevant = Vec::new();
-    let mut bytes = 0;
-    for (seen, Looked { entry, .. }) in seen.into_iter().zip(&entries) {
-        match seen? {
-            Seen::Nothing => {}
-            Seen::Irrelevant(id) => irrelevant.push(id),
-            Seen::Hit(hit, size) => {
-                bytes += u64::from(size);
-                if bytes > READ {
-                    let reason = format!("the files to be read have more than {READ} bytes together");
-                    return Err(TreeError::new(entry.id, reason));
-                }
-                screened.hits.push(hit);
-            }
-            Seen::Skipped(skipped) => screened.skipped.push(*skipped),
+    let all = tree.entries().iter().enumerate().map(|(at, entry)| {
+        let is_kustomization = is_kustomization(entry.path.name());
+        Looked { at, entry, is_kustomization, content: None }
+    });
+    let mut entries: Vec<Looked<'_>> = Vec::with_capacity(tree.entries().len());
+    entries.extend(all.filter(|looked| !options.ignore.is_match(looked.entry.path.as_str())));
+    let swept = needles.sweep(tree, options, &mut entries);
+    let parts = parallel::fold(&entries, |part: &mut Part, looked| {
+        match needles.look(tree, options, looked, &swept.judged) {
+            Ok(Seen::Nothing) => {}
+            Ok(Seen::Irrelevant(id)) => part.irrelevant.push(id),
+            Ok(Seen::Hit(hit)) => part.hits.push(hit),
+            Ok(Seen::Skipped(skipped)) => part.skipped.push(*skipped),
+            Err(error) => drop(part.failed.get_or_insert(error)),
         }
+    });
+    let mut screened = Screened { contents: swept.contents, ..Screened::default() };
+    let mut irrelevant = Vec::new();
+    for part in parts {
+        part.failed.map_or(Ok(()), Err)?;
+        irrelevant.push(part.irrelevant);
+        screened.hits.extend(part.hits);
+        screened.skipped.extend(part.skipped);
     }
-    screened.irrelevant = irrelevant.into_iter().collect();
+    screened.irrelevant = IrrelevantBlobs::new(parallel::together(irrelevant));
+    within(READ, tree, &screened.hits)?;
     Ok(screened)
+}
+
+/// Refuses files to be read that have more bytes together.
+fn within(bytes: u64, tree: &dyn Tree, hits: &[Hit]) -> Result<(), TreeError> {
+    let mut sum = 0;
+    let over = hits.iter().find(|hit| {
+        sum += u64::from(hit.size);
+        sum > bytes
+    });
+    let Some(entry) = over.and_then(|hit| tree.entries().get(hit.entry)) else { return Ok(()) };
+    let reason = format!("the files to be read have more than {bytes} bytes together");
+    Err(TreeError::new(entry.id, reason))
 }
 
 /// Tells by its name whether a file holds no text.
@@ -139,36 +181,41 @@ impl Needles {
         }
     }
 
-    /// Judges as many contents as the tree can show at once, and notes which one each entry has.
-    fn sweep(
-        &self,
-        tree: &dyn Tree,
-        options: &ScanOptions,
-        entries: &mut [Looked<'_>],
-    ) -> Vec<OnceLock<Content>> {
-        let mut open: Vec<(BlobId, &mut Option<usize>)> = entries
-            .iter_mut()
-            .filter(|looked| matches!(looked.entry.mode, Mode::File | Mode::Executable))
-            .map(|looked| (looked.entry.id, &mut looked.content))
-            .filter(|(id, _)| !options.irrelevant.contains(*id))
-            .collect();
-        open.sort_unstable_by_key(|(id, _)| *id);
+    /// Judges as many contents as the tree can show at once, keeps the first of those that are read next, and notes which
+    /// one each entry has.
+    fn sweep(&self, tree: &dyn Tree, options: &ScanOptions, entries: &mut [Looked<'_>]) -> Swept {
+        let mut open: Vec<(BlobId, &mut Looked<'_>)> = Vec::with_capacity(entries.len());
+        let files = entries.iter_mut().filter(|l| matches!(l.entry.mode, Mode::File | Mode::Executable));
+        let files = files.map(|looked| (looked.entry.id, looked));
+        open.extend(files.filter(|(id, _)| !options.irrelevant.contains(*id)));
+        parallel::sort_by_key(&mut open, |(id, _)| *id);
         let mut ids: Vec<BlobId> = Vec::with_capacity(open.len());
-        for (id, content) in open {
+        let mut kustomizations = HashSet::new();
+        for (id, looked) in open {
             if ids.last() != Some(&id) {
                 ids.push(id);
             }
-            *content = ids.len().checked_sub(1);
+            looked.content = ids.len().checked_sub(1);
+            kustomizations.extend(looked.content.filter(|_| looked.is_kustomization));
         }
         let judged: Vec<OnceLock<Content>> = ids.iter().map(|_| OnceLock::new()).collect();
+        let kept = Mutex::new((0, HashMap::new()));
         if ids.len() > FEW {
             tree.sweep(&ids, options.file_bytes, &|n, bytes| {
-                if let Some(content) = judged.get(n) {
-                    let _ = content.set(self.judge(bytes));
+                let (Some(open), Some(id)) = (judged.get(n), ids.get(n)) else { return };
+                let content = self.judge(bytes);
+                if content.ties || kustomizations.contains(&n) {
+                    let (held, contents) = &mut *kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    if *held + bytes.len() <= KEPT {
+                        *held += bytes.len();
+                        contents.insert(*id, bytes.to_vec());
+                    }
                 }
+                let _ = open.set(content);
             });
         }
-        judged
+        let (_, contents) = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Swept { judged, contents }
     }
 
     fn look(
@@ -178,7 +225,7 @@ impl Needles {
         looked: &Looked<'_>,
         judged: &[OnceLock<Content>],
     ) -> Result<Seen, TreeError> {
-        let Looked { at, entry, content } = *looked;
+        let Looked { at, entry, content, is_kustomization } = *looked;
         let known = content.and_then(|n| judged.get(n));
         let skip = |reason, detail: Option<String>| {
             let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
@@ -197,7 +244,7 @@ impl Needles {
             }
             Mode::File | Mode::Executable => {}
         }
-        if options.irrelevant.contains(entry.id) && !is_kustomization(entry.path.name()) {
+        if options.irrelevant.contains(entry.id) && !is_kustomization {
             return Ok(Seen::Irrelevant(entry.id));
         }
         let content = match known.and_then(OnceLock::get) {
@@ -222,8 +269,8 @@ impl Needles {
         }
         let Content { size, linkerd, named, ties, .. } = content;
         let speaks = content.speaks || entry.path.as_str().contains("inkerd");
-        Ok(match ties || is_kustomization(entry.path.name()) {
-            true => Seen::Hit(Hit { entry: at, named, linkerd, speaks }, size),
+        Ok(match ties || is_kustomization {
+            true => Seen::Hit(Hit { entry: at, named, linkerd, size, speaks }),
             false => Seen::Irrelevant(entry.id),
         })
     }
@@ -283,6 +330,20 @@ mod tests {
         fn size(&self, _: BlobId) -> Result<u64, TreeError> {
             Ok(1 << 40)
         }
+    }
+
+    #[test]
+    fn too_many_bytes_together_are_refused() {
+        let entry = |n: u8| Entry {
+            path: RepoPath::new(format!("{n}")).unwrap(),
+            id: BlobId([n; 20]),
+            mode: Mode::File,
+        };
+        let tree = Huge(vec![entry(0), entry(1), entry(2)]);
+        let hit = |entry, size| Hit { entry, named: true, linkerd: true, size, speaks: true };
+        let hits = [hit(0, 60), hit(2, 40)];
+        within(100, &tree, &hits).unwrap();
+        assert_eq!(within(99, &tree, &hits).unwrap_err().id, BlobId([2; 20]).into());
     }
 
     #[test]

@@ -33,7 +33,14 @@ fn threads() -> usize {
 
 /// Applies `work` to each item; the results stand in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    fold(items, |results: &mut Vec<R>, item| results.push(work(item))).into_iter().flatten().collect()
+    together(fold(items, |results: &mut Vec<R>, item| results.push(work(item))))
+}
+
+/// Puts parts together in memory that is taken once: a list that grows is copied, and there may be a hundred thousand.
+pub fn together<T>(parts: Vec<Vec<T>>) -> Vec<T> {
+    let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    parts.into_iter().for_each(|part| all.extend(part));
+    all
 }
 
 /// Gathers items, neighbours into one result; the results stand in the order of the items. What is gathered at once is
@@ -68,8 +75,37 @@ pub fn fold<T: Sync, R: Default + Send>(items: &[T], work: impl Fn(&mut R, &T) +
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Orders items by a key; those of one key may stand in any order.
+pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+    if items.len() > BATCH {
+        let part = items.len().div_ceil(threads());
+        thread::scope(|scope| {
+            for part in items.chunks_mut(part) {
+                scope.spawn(|| part.sort_unstable_by_key(&key));
+            }
+        });
+    }
+    // Parts that are ordered are only merged.
+    items.sort_by_key(key);
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_is_sorted_in_parts_is_sorted_as_a_whole() {
+        for count in [0, 1, 500, 513, 10_007] {
+            let mut items: Vec<u64> =
+                (0..count).map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+            let mut expected = items.clone();
+            expected.sort_by_key(|n| n % 1000);
+            super::sort_by_key(&mut items, |n| n % 1000);
+            assert!(items.is_sorted_by_key(|n| n % 1000), "{count}");
+            items.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(items, expected);
+        }
+    }
+
     #[test]
     fn results_keep_the_order_of_the_items() {
         let items: Vec<usize> = (0..1000).collect();

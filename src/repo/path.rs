@@ -45,12 +45,16 @@ impl RepoPath {
 
     /// Returns the folder, `""` for the root, without a slash at its end.
     pub fn folder(&self) -> &str {
-        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+        self.last_slash().and_then(|at| self.0.get(..at)).unwrap_or_default()
     }
 
     /// Returns the file's name.
     pub fn name(&self) -> &str {
-        self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
+        self.last_slash().and_then(|at| self.0.get(at + 1..)).unwrap_or(&self.0)
+    }
+
+    fn last_slash(&self) -> Option<usize> {
+        memchr::memrchr(b'/', self.0.as_bytes())
     }
 
     /// Returns the whole path.

@@ -41,7 +41,8 @@ pub(super) fn fenced(text: &str, language: &str) -> String {
 /// only inside strings.
 pub fn for_json(json: String) -> String {
     // Nearly all of it has nothing of the kind, and a list of pins can be long.
-    if !json.contains("##[") && !json.contains(|c| is_hidden(c) && c != '\n') {
+    let is_plain = json.bytes().all(|b| matches!(b, b'\n' | b' '..=b'~'));
+    if !json.contains("##[") && (is_plain || !json.contains(|c| is_hidden(c) && c != '\n')) {
         return json;
     }
     json.replace("##[", "#\\u0023[").chars().fold(String::with_capacity(json.len()), |mut out, c| {

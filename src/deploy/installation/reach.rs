@@ -18,7 +18,7 @@ use crate::{
         value::{Part, Scalar, Value},
         watch::Watch,
     },
-    repo::RepoPath,
+    repo::{RepoPath, parallel},
 };
 
 /// Charts of the tree that bring releases of charts of the tree.
@@ -207,11 +207,13 @@ fn walk(
 /// in the tree.
 fn loose(files: &dyn Files, marks: &[Mark]) -> Vec<Object> {
     let paths: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
-    let of_file = |path: &RepoPath| -> Vec<Object> {
+    let paths: Vec<&RepoPath> = paths.into_iter().collect();
+    let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
         let documents = files.documents(path.as_str());
-        documents.iter().flat_map(|all| all.iter()).flat_map(|document| Object::all(document, path)).collect()
-    };
-    paths.into_iter().flat_map(of_file).filter(is_looked_up).collect()
+        let objects = documents.iter().flat_map(|all| all.iter()).flat_map(|all| Object::all(all, path));
+        found.extend(objects.filter(is_looked_up));
+    });
+    found.into_iter().flatten().collect()
 }
 
 // === impl Places ===

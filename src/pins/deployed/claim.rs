@@ -56,16 +56,24 @@ pub(super) struct Claim {
     /// Where others name it, and so read it.
     pub read: BTreeSet<Reading>,
     /// Where something that is not Linkerd's reads it.
-    pub foreign: Option<Reading>,
+    pub foreign: Option<Named>,
     /// Whether an object says so as its file has it, rather than as it is deployed.
     written: bool,
+}
+
+/// Where a text is read.
+#[derive(Clone, Debug)]
+pub(super) enum Named {
+    /// Where it was written. Nothing more is kept, since every image of a repository is such a text.
+    Here(At),
+    /// Where something names it.
+    There(Reading),
 }
 
 /// What reads a text and is not Linkerd's.
 struct Foreign {
     end: usize,
-    /// Where it is named.
-    named: Reading,
+    named: Named,
     /// Whether it is a mirror of Linkerd's sources, so that the text names a release all the same.
     is_mirror: bool,
 }
@@ -241,8 +249,8 @@ impl Claims {
     fn foreign(&mut self, text: &Scalar, is_mirror: bool) {
         for at in text.origins() {
             let place = (at.source.path.clone(), at.span.start);
-            let own = || Reading { source: at.source.clone(), at: at.span.start };
-            let named = readings(at).last().cloned().unwrap_or_else(own);
+            let named = readings(at).last().cloned();
+            let named = named.map_or_else(|| Named::Here(place.clone()), Named::There);
             self.foreign.insert(place, Foreign { end: at.span.end, named, is_mirror });
         }
     }
@@ -335,7 +343,7 @@ impl Claims {
     }
 
     /// Says where what is not Linkerd's reads some of these bytes.
-    fn foreign_at(&self, path: &RepoPath, span: &Range<usize>) -> Option<Reading> {
+    fn foreign_at(&self, path: &RepoPath, span: &Range<usize>) -> Option<Named> {
         let before = self.foreign.range(..(path.clone(), span.end)).rev();
         let near = before.take_while(|((other, _), _)| other == path).take(NEAR);
         near.filter(|(_, foreign)| foreign.end > span.start).map(|(_, foreign)| foreign.named.clone()).next()

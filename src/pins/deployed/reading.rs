@@ -3,11 +3,23 @@
 //! In: a file and a byte. Out: the line; whether `# uplinker: hold` stands behind it or above it. What one line holds is held
 //! for all that read it.
 
+use super::claim::Named;
 use crate::{
     deploy::{Files as _, value::Reading},
     pins::{Line, Reason, context::Context, hold, marker, other, place::Place},
     yaml::{SourceMap, position},
 };
+
+/// Returns the line at which something is named.
+pub(super) fn line_of(context: &Context<'_>, named: &Named) -> Option<Line> {
+    match named {
+        Named::There(reading) => line(context, reading),
+        Named::Here((path, at)) => {
+            let file = context.files.file(path.as_str()).ok()?;
+            Some((path.clone(), position(&file.text, *at).0))
+        }
+    }
+}
 
 /// Returns the line of a place.
 pub(super) fn line(context: &Context<'_>, reading: &Reading) -> Option<Line> {

@@ -54,7 +54,7 @@ pub(in crate::pins) fn roots(
     let is_taken = |path: &RepoPath| !context.layout.folders_above(path).is_empty();
     let index = context.index;
     // They matter where there is a chart for them.
-    let of_tree = context.has_charts().then_some(&index.of_tree).into_iter().flatten();
+    let of_tree = context.holds.charts.then_some(&index.of_tree).into_iter().flatten();
     let mut leads: Vec<&RepoPath> = index.leading.iter().chain(&index.referable).chain(of_tree).collect();
     leads.sort();
     leads.dedup();

@@ -57,7 +57,7 @@ fn read_by(
     pin.homes.clone_from(&claim.homes);
     pin.read_at = claim.read.iter().filter_map(|at| reading::line(context, at)).collect();
     if pin.stays == Some(Reason::Shared) {
-        pin.kept_by = claim.foreign.as_ref().and_then(|at| reading::line(context, at));
+        pin.kept_by = claim.foreign.as_ref().and_then(|at| reading::line_of(context, at));
     }
     if let Some(at) = claim.read.iter().find(|at| reading::is_held(context, at))
         && pin.stays.is_none_or(|reason| !reason.reads_nothing())

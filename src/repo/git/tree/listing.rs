@@ -68,13 +68,12 @@ impl Listing {
             let folders = parts.iter().filter(|part| matches!(part, Part::Folder(..))).count();
             parts = reader.read_all(parts, level == LEVELS || folders >= ENOUGH)?;
         }
-        let mut listing = Self::default();
-        for part in parts {
-            if let Part::Read(read) = part {
-                listing.entries.extend(read.entries);
-                listing.odd_names.extend(read.odd_names);
-            }
-        }
+        let read = parts.into_iter().filter_map(|part| match part {
+            Part::Read(read) => Some((read.entries, read.odd_names)),
+            Part::Folder(..) => None,
+        });
+        let (entries, odd_names): (Vec<_>, Vec<_>) = read.unzip();
+        let mut listing = Self { entries: parallel::together(entries), odd_names: odd_names.concat() };
         listing.settle();
         Ok(listing)
     }

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::repo::BlobId;
+use crate::repo::{BlobId, parallel};
 
 /// What an index of the second version begins with.
 const MAGIC: [u8; 8] = [0xFF, b't', b'O', b'c', 0, 0, 0, 2];
@@ -46,7 +46,7 @@ pub(super) fn locate(objects: &[PathBuf], ids: &[BlobId]) -> Vec<Pack> {
         // What is in several packs is read from one.
         found.iter().filter_map(|(_, n)| located.get(*n)).for_each(|located| located.set(true));
         wanted.retain(|(_, n)| located.get(*n).is_some_and(|located| !located.get()));
-        found.sort_unstable();
+        parallel::sort_by_key(&mut found, |place| *place);
         packs.push(Pack { path: index.with_extension("pack"), found });
     }
     packs

@@ -5,8 +5,8 @@
 //! through such a chain anew for most of them; here a chain is walked once from its beginning. What is not plain (a
 //! loose object, a base in another pack, anything damaged or large) gets no call, and the caller asks libgit2.
 //!
-//! A content is believed as Git believes a pack, by its lengths and zlib's checksum, and not hashed: it may only decide
-//! which files are looked at. Those that are looked at are read by libgit2, which hashes them.
+//! A content is believed as libgit2 believes a pack's, by its lengths and zlib's checksum, and not hashed again: the pack was
+//! when it arrived.
 
 use std::{
     collections::HashSet,
@@ -141,7 +141,7 @@ fn read_wanted<'f>(file: &'f File, pack: &Pack) -> Vec<Node> {
         let node = |header| Node { offset: *offset, header, wanted: wanted.clone(), children: 0..0 };
         read.nodes.extend(header.map(node));
     });
-    read.into_iter().flat_map(|read| read.nodes).collect()
+    parallel::together(read.into_iter().map(|read| read.nodes).collect())
 }
 
 /// Reads the beginnings of entries that are not wanted and that wanted ones build on.
