@@ -94,11 +94,11 @@ enum Seen {
 }
 
 struct Needles {
-    linkerd: Finder<'static>,
+    /// What the name and the marker have in common: each needle is looked for in every file.
+    common: Finder<'static>,
     upper: Finder<'static>,
     edge: Finder<'static>,
     century: Finder<'static>,
-    marker: Finder<'static>,
     flux: Finder<'static>,
     argo: Finder<'static>,
 }
@@ -171,11 +171,10 @@ pub(super) fn is_binary(path: &RepoPath) -> bool {
 impl Needles {
     fn new() -> Self {
         Self {
-            linkerd: Finder::new("inkerd"),
+            common: Finder::new("inker"),
             upper: Finder::new("INKERD"),
             edge: Finder::new("edge-"),
             century: Finder::new("202"),
-            marker: Finder::new("uplinker"),
             flux: Finder::new("fluxcd.io"),
             argo: Finder::new("argoproj.io"),
         }
@@ -276,13 +275,26 @@ impl Needles {
     }
 
     fn judge(&self, bytes: &[u8]) -> Content {
-        let linkerd =
-            self.linkerd.find(bytes).is_some() || self.upper.find(bytes).is_some() || in_utf16(bytes);
-        let speaks = linkerd || self.names_a_tag(bytes) || self.marker.find(bytes).is_some();
+        let (named, marked) = self.names(bytes);
+        let linkerd = named || self.upper.find(bytes).is_some() || in_utf16(bytes);
+        let speaks = linkerd || marked || self.names_a_tag(bytes);
         let named = speaks || self.names_a_version(bytes);
         let ties = named || self.flux.find(bytes).is_some() || self.argo.find(bytes).is_some();
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         Content { size, linkerd, speaks, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
+    }
+
+    /// Tells whether bytes name Linkerd, and whether they hold a marker.
+    fn names(&self, bytes: &[u8]) -> (bool, bool) {
+        let (mut named, mut marked) = (false, false);
+        for at in self.common.find_iter(bytes) {
+            named |= bytes.get(at..).is_some_and(|rest| rest.starts_with(b"inkerd"));
+            marked |= bytes.get(..at).is_some_and(|before| before.ends_with(b"upl"));
+            if named {
+                break;
+            }
+        }
+        (named, marked)
     }
 
     fn names_a_tag(&self, bytes: &[u8]) -> bool {

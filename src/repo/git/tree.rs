@@ -16,6 +16,7 @@ use std::{
 
 use git2::{ObjectType, Odb, Oid, Repository, RepositoryOpenFlags};
 
+use self::entry::Type;
 pub use self::listing::Listing;
 use crate::repo::{BlobId, CommitId, Entry, ObjectId, Tree, TreeError, TreeId};
 
@@ -81,7 +82,7 @@ impl Tree for GitTree {
     }
 
     fn sweep(&self, ids: &[BlobId], ceiling: u64, see: &(dyn Fn(usize, &[u8]) + Sync)) {
-        sweep::sweep(&self.objects.folders, ids, ceiling, see);
+        sweep::sweep(&self.objects.folders, (Type::Blob, ids), ceiling, see);
     }
 }
 
@@ -281,6 +282,52 @@ mod tests {
             assert_eq!(tree.entries().len(), files);
             assert!(paths(&tree).is_sorted(), "{folders}");
             assert!(tree.odd_names().is_empty());
+        }
+    }
+
+    #[test]
+    fn packed_folders_are_listed_as_loose_ones_are() {
+        let (dir, repo) = repository();
+        let text = repo.blob(b"text").unwrap();
+        let names: Vec<String> = (0..100).map(|n| format!("{n:03}")).collect();
+        let inner = tree(&repo, &[(FILE, b"deep.yaml", text)]);
+        let folder = |n: usize| {
+            let others = names.iter().filter(|name| **name != names[n]);
+            let files = others.map(|name| (FILE, name.as_bytes(), text));
+            tree(&repo, &files.chain([(0o040_000, b"z".as_slice(), inner)]).collect::<Vec<_>>())
+        };
+        let folders: Vec<Oid> = (0..names.len()).map(folder).collect();
+        // One that stands at two paths, too.
+        let twice = names.iter().zip(folders.iter().chain([&folders[7]]));
+        let mut entries: Vec<_> = twice.map(|(name, id)| (0o040_000, name.as_bytes(), *id)).collect();
+        entries.push((0o040_000, b"again", folders[7]));
+        let root = tree(&repo, &entries);
+        let loose = open(dir.path(), root).unwrap();
+        let loose = paths(&loose);
+        assert_eq!(loose.len(), 101 * 100);
+        let who = git2::Signature::new("A", "a@b", &git2::Time::new(0, 0)).unwrap();
+        repo.commit(Some("HEAD"), &who, &who, "Message", &repo.find_tree(root).unwrap(), &[]).unwrap();
+        let git = |arguments: &[&str]| {
+            let done = std::process::Command::new("git").arg("-C").arg(dir.path()).args(arguments).output();
+            assert!(done.unwrap().status.success());
+        };
+        git(&["repack", "-adfq", "--depth=50"]);
+        let packs = std::fs::read_dir(dir.path().join("objects/pack")).unwrap();
+        let pack =
+            packs.filter_map(|file| Some(file.ok()?.path())).find(|p| p.extension() == Some("pack".as_ref()));
+        assert_eq!(paths(&open(dir.path(), root).unwrap()), loose);
+        // A folder that the pack has lost is missed, and nothing else is taken for it.
+        let pack = pack.unwrap();
+        let whole = std::fs::read(&pack).unwrap();
+        std::fs::remove_file(&pack).unwrap();
+        for at in (12..whole.len() - 20).step_by(whole.len() / 40) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1 << (at % 8);
+            std::fs::write(&pack, &damaged).unwrap();
+            assert!(
+                open(dir.path(), root).is_ok_and(|tree| paths(&tree) == loose)
+                    || open(dir.path(), root).is_err()
+            );
         }
     }
 

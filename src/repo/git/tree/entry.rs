@@ -1,6 +1,6 @@
 //! Step 3, repo: one entry of a pack file.
 //!
-//! In: a pack and an offset. Out: what is stored there: a whole blob, or a difference to another one. `None` for
+//! In: a pack and an offset. Out: what is stored there: a whole object, or a difference to another one. `None` for
 //! anything that is not exactly as Git writes it, or over the ceiling; libgit2 has the last word on those.
 
 use std::{fs::File, os::unix::fs::FileExt as _};
@@ -12,11 +12,20 @@ const LONGEST_HEADER: usize = 20;
 /// Bytes that are read at a time: Git puts what builds on each other side by side, and most entries are small.
 const WINDOW: usize = 16 << 10;
 
+/// The type of an object that is read here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    /// A folder.
+    Tree,
+    /// A file's content.
+    Blob,
+}
+
 /// What an entry holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A whole blob.
-    Blob,
+    /// A whole object.
+    Whole(Type),
     /// The difference to the entry at this offset.
     Delta(u64),
 }
@@ -87,7 +96,8 @@ impl Header {
             shift += 7;
         }
         let kind = match (first >> 4) & 7 {
-            3 => Kind::Blob,
+            2 => Kind::Whole(Type::Tree),
+            3 => Kind::Whole(Type::Blob),
             6 => {
                 byte = next()?;
                 let mut distance = u64::from(byte & 0x7F);

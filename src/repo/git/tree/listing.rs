@@ -3,11 +3,14 @@
 //! In: an object database and a tree. Out: its entries, ordered by path. Folders are read on all cores, as soon as there are
 //! enough of them; what a hostile tree can spell out is bounded over all of them together.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use git2::{ObjectType, Odb};
 
-use super::{Objects, oid};
+use super::{Objects, entry::Type, oid, sweep::sweep};
 use crate::repo::{BlobId, Entry, Mode, RepoPath, TreeError, TreeId, parallel};
 
 /// How many entries, folders included, one tree may have. A tree that names itself over and over in few bytes ends here.
@@ -35,6 +38,9 @@ enum Part {
     /// A folder that is still to be read, with its path and a slash.
     Folder(String, TreeId),
 }
+
+/// What was read of a folder among many others.
+type Swept = OnceLock<Result<Vec<Part>, TreeError>>;
 
 /// Reads folders, and counts over all of them.
 struct Reader<'o> {
@@ -120,10 +126,15 @@ impl Listing {
 impl Reader<'_> {
     /// Reads the folders among some parts, each with all below it or by itself.
     fn read_all(&self, parts: Vec<Part>, deep: bool) -> Result<Vec<Part>, TreeError> {
-        let read = parallel::map(&parts, |part| match part {
-            Part::Read(_) => Ok(Vec::new()),
-            Part::Folder(path, id) => self.folder(path.clone(), *id, deep),
+        let swept = self.sweep(&parts, deep);
+        let pairs: Vec<_> = parts.iter().zip(&swept).collect();
+        let left = parallel::map(&pairs, |(part, swept)| match part {
+            Part::Folder(path, id) if swept.get().is_none() => {
+                self.folder(path, *id, self.objects.read(*id, ObjectType::Tree)?, deep)
+            }
+            _ => Ok(Vec::new()),
         });
+        let read = swept.into_iter().zip(left).map(|(swept, left)| swept.into_inner().unwrap_or(left));
         let mut all = Vec::new();
         for (part, read) in parts.into_iter().zip(read) {
             match part {
@@ -134,10 +145,30 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    fn folder(&self, mut path: String, id: TreeId, deep: bool) -> Result<Vec<Part>, TreeError> {
+    /// Reads those folders among many parts that lie in packs; of the others nothing is known here.
+    fn sweep(&self, parts: &[Part], deep: bool) -> Vec<Swept> {
+        let swept: Vec<Swept> = parts.iter().map(|_| OnceLock::new()).collect();
+        let folders = (0..).zip(parts).filter_map(|(at, part)| match part {
+            Part::Folder(_, id) => Some((at, *id)),
+            Part::Read(_) => None,
+        });
+        let (places, ids): (Vec<usize>, Vec<TreeId>) = folders.unzip();
+        if ids.len() >= ENOUGH {
+            sweep(&self.objects.folders, (Type::Tree, &ids), u64::MAX, &|n, bytes| {
+                let place = places.get(n).and_then(|at| Some((parts.get(*at)?, swept.get(*at)?)));
+                if let Some((Part::Folder(path, id), swept)) = place {
+                    let _ = swept.set(self.folder(path, *id, bytes.to_vec(), deep));
+                }
+            });
+        }
+        swept
+    }
+
+    /// Reads a folder whose object is at hand.
+    fn folder(&self, path: &str, id: TreeId, bytes: Vec<u8>, deep: bool) -> Result<Vec<Part>, TreeError> {
+        let mut path = path.to_owned();
         let mut parts = Vec::new();
         let mut listing = Listing::default();
-        let bytes = self.objects.read(id, ObjectType::Tree)?;
         let mut stack = vec![Frame { bytes, at: 0, parent_path: path.len() }];
         while let Some(frame) = stack.last_mut() {
             if frame.at == frame.bytes.len() {

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::repo::{BlobId, parallel};
+use crate::repo::{ObjectId, parallel};
 
 /// What an index of the second version begins with.
 const MAGIC: [u8; 8] = [0xFF, b't', b'O', b'c', 0, 0, 0, 2];
@@ -31,8 +31,9 @@ pub(super) struct Pack {
 }
 
 /// Finds the packs that hold these objects.
-pub(super) fn locate(objects: &[PathBuf], ids: &[BlobId]) -> Vec<Pack> {
-    let mut wanted: Vec<(BlobId, usize)> = ids.iter().enumerate().map(|(n, id)| (*id, n)).collect();
+pub(super) fn locate(objects: &[PathBuf], ids: &[impl Copy + Into<ObjectId>]) -> Vec<Pack> {
+    let mut wanted: Vec<(ObjectId, usize)> =
+        ids.iter().enumerate().map(|(n, id)| ((*id).into(), n)).collect();
     wanted.sort_unstable();
     let located = vec![Cell::new(false); ids.len()];
     let mut packs = Vec::new();
@@ -61,7 +62,7 @@ fn indexes(objects: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Goes once through an index, whose ids are sorted as `wanted` is, and tells the offset of each wanted id.
-fn search(index: &Path, wanted: &[(BlobId, usize)], mut tell: impl FnMut(usize, u64)) -> io::Result<()> {
+fn search(index: &Path, wanted: &[(ObjectId, usize)], mut tell: impl FnMut(usize, u64)) -> io::Result<()> {
     let mut file = BufReader::with_capacity(1 << 16, File::open(index)?);
     let mut begin = [0; 8];
     file.read_exact(&mut begin)?;
@@ -73,7 +74,7 @@ fn search(index: &Path, wanted: &[(BlobId, usize)], mut tell: impl FnMut(usize, 
     let mut found: Vec<(u32, usize)> = Vec::new();
     let mut rest = wanted;
     for at in 0..count {
-        let mut id = BlobId([0; 20]);
+        let mut id = ObjectId([0; 20]);
         file.read_exact(&mut id.0)?;
         while let Some(((next, n), others)) = rest.split_first()
             && *next <= id
@@ -115,6 +116,7 @@ mod tests {
     use git2::Repository;
 
     use super::*;
+    use crate::repo::BlobId;
 
     fn id(oid: git2::Oid) -> BlobId {
         let mut id = BlobId([0; 20]);

@@ -1,6 +1,6 @@
-//! Step 3, repo: the content of very many blobs, each inflated once.
+//! Step 3, repo: the content of very many objects of one type, each inflated once.
 //!
-//! In: object folders and ids. Out: calls with each content, from all cores. Git stores a blob mostly as a difference to
+//! In: object folders and ids. Out: calls with each content, from all cores. Git stores an object mostly as a difference to
 //! another one, and that one as a difference again, fifty deep. libgit2 answers one question at a time and works
 //! through such a chain anew for most of them; here a chain is walked once from its beginning. What is not plain (a
 //! loose object, a base in another pack, anything damaged or large) gets no call, and the caller asks libgit2.
@@ -17,9 +17,9 @@ use std::{
 };
 
 use crate::repo::{
-    BlobId,
+    ObjectId,
     git::tree::{
-        entry::{Header, Inflater, Kind, Window, apply},
+        entry::{Header, Inflater, Kind, Type, Window, apply},
         packs::{Pack, locate},
     },
     parallel,
@@ -72,12 +72,17 @@ struct Frame {
     held: usize,
 }
 
-/// Shows the content of every blob that can be read this way and is not over the ceiling.
-pub(super) fn sweep(objects: &[PathBuf], ids: &[BlobId], ceiling: u64, see: See<'_>) {
+/// Shows the content of every object of this type that can be read this way and is not over the ceiling.
+pub(super) fn sweep(
+    objects: &[PathBuf],
+    (of, ids): (Type, &[impl Copy + Into<ObjectId>]),
+    ceiling: u64,
+    see: See<'_>,
+) {
     let ceiling = ceiling.min(LARGEST);
     for pack in locate(objects, ids) {
         let Ok(file) = File::open(&pack.path) else { continue };
-        Families::new(&file, &pack).sweep(ceiling, see);
+        Families::new(&file, &pack).sweep(of, ceiling, see);
     }
 }
 
@@ -109,8 +114,9 @@ impl<'p> Families<'p> {
         }
     }
 
-    fn sweep(&self, ceiling: u64, see: See<'_>) {
-        let roots: Vec<&Node> = self.nodes.iter().filter(|node| node.header.kind == Kind::Blob).collect();
+    fn sweep(&self, of: Type, ceiling: u64, see: See<'_>) {
+        let is_root = |node: &&Node| node.header.kind == Kind::Whole(of);
+        let roots: Vec<&Node> = self.nodes.iter().filter(is_root).collect();
         let next = AtomicUsize::new(0);
         parallel::on_all_cores(|| {
             let mut walk =
@@ -172,7 +178,7 @@ fn position(nodes: &[Node], offset: u64) -> Option<usize> {
 impl Node {
     fn base(&self) -> Option<u64> {
         match self.header.kind {
-            Kind::Blob => None,
+            Kind::Whole(_) => None,
             Kind::Delta(base) => Some(base),
         }
     }
@@ -249,6 +255,7 @@ mod tests {
     use git2::{Oid, Repository};
 
     use super::*;
+    use crate::repo::BlobId;
 
     /// Makes files that Git stores as long chains of differences, and packs them as it does.
     fn packed(folder: &std::path::Path) -> Vec<(BlobId, Vec<u8>)> {
@@ -278,7 +285,7 @@ mod tests {
 
     fn swept(folder: &std::path::Path, ids: &[BlobId], ceiling: u64) -> Vec<Option<Vec<u8>>> {
         let seen = Mutex::new(vec![None; ids.len()]);
-        sweep(&[folder.join("objects")], ids, ceiling, &|n, content| {
+        sweep(&[folder.join("objects")], (Type::Blob, ids), ceiling, &|n, content| {
             seen.lock().unwrap()[n] = Some(content.to_vec());
         });
         seen.into_inner().unwrap()
