@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use uplinker::pins::{Inventory, PinKind, ScanOptions, scan};
+use uplinker::pins::{Applier, Inventory, PinKind, Revision, ScanOptions, scan};
 
 use crate::support::{
     expected,
@@ -237,20 +237,27 @@ fn who_stays_at_a_revision_is_told_by_its_own_source() {
         ];
         let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
         let found = scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap().facts.appliers;
-        let all = found.values().flatten().map(|applier| applier.revision.clone().unwrap_or_default());
-        all.collect::<Vec<_>>()
+        let text = |applier: &Applier| match &applier.revision {
+            Some(Revision::Fixed(name)) => name.clone(),
+            Some(Revision::Branch(name)) => format!("at {name}"),
+            None => String::new(),
+        };
+        found.values().flatten().map(text).collect::<Vec<_>>()
     };
     let commit = "0123456789abcdef0123456789abcdef01234567";
     for (flux, argo, told) in [
-        ("{branch: main}", "main", ["", ""]),
+        ("{branch: main}", "main", ["at main", "at main"]),
         ("{tag: stable, branch: main}", "HEAD", ["stable", ""]),
         ("{semver: 1.x, tag: v1.0.0}", "v1.4.0", ["1.x", "v1.4.0"]),
-        ("{name: refs/heads/main, tag: v1.0.0}", "release/1.4", ["", ""]),
+        ("{name: refs/heads/prod, tag: v1.0.0}", "release/1.4", ["at prod", "at release/1.4"]),
         ("{name: refs/tags/v2}", "refs/tags/prod", ["v2", "prod"]),
         ("{branch: main, commit: abc}", commit, ["abc", commit]),
-        ("{branch: main}", "deadbeef-feature", ["", ""]),
+        ("{branch: main}", "deadbeef-feature", ["at main", "at deadbeef-feature"]),
+        ("{name: refs/pull/7/head}", "{{ .revision }}", ["refs/pull/7/head", ""]),
+        ("{}", "v1.*", ["", "v1.*"]),
+        ("{branch: ''}", "", ["", ""]),
     ] {
-        assert_eq!(revision(flux, argo), ["", told[0], told[1]], "{flux} {argo}");
+        assert_eq!(revision(flux, argo), ["at main", told[0], told[1]], "{flux} {argo}");
     }
 }
 

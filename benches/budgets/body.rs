@@ -115,6 +115,7 @@ fn row(work: &str, charts: &ChartRepository, scale: &Scale) -> Row {
     let mut rendered = render_uses(uses.0, uses.1, &|_| true, &bench.catalog, Some(&cluster), &bench.helm());
     assert_eq!((rendered.done.len(), rendered.missing.len()), (CHARTS.len(), 0), "{:?}", rendered.missing);
     let findings = verify(&Verification {
+        base: "main",
         before: &tree,
         inventory: &inventory,
         plan: &plan,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    applier::{fixed, says_replace},
+    applier::{Revision, says_replace},
     corpus::File,
     is_kustomization,
     object::Object,
@@ -34,7 +34,7 @@ pub(super) struct Index {
     /// The addresses of what Flux calls by name.
     pub sources: BTreeMap<String, BTreeSet<String>>,
     /// What of each of them stays at a commit or a tag, by the file that says so.
-    pub revisions: BTreeMap<String, Vec<(RepoPath, Option<String>)>>,
+    pub revisions: BTreeMap<String, Vec<(RepoPath, Option<Revision>)>>,
     /// Files with objects that make others, wherever what they read may lie.
     pub makers: Vec<RepoPath>,
     /// Files with objects that ask for a chart, or tell the injector something.
@@ -87,7 +87,7 @@ pub(super) struct Root {
     /// Whether it reports success once what it applied works, rather than once it is applied.
     pub waits: bool,
     /// The commit or tag that it stays at, as far as its own file says.
-    pub revision: Option<String>,
+    pub revision: Option<Revision>,
 }
 
 /// Where an object stands: its file, its line from 1, its namespace.
@@ -219,15 +219,17 @@ fn release(path: RepoPath, spec: Node<'_>) -> Release {
     Release { path, chart }
 }
 
-/// Reads what a source of Flux's is fetched at; of several a commit counts first, then `name`, then a tag.
-fn source_revision(of: Node<'_>) -> Option<String> {
+/// Reads what a source of Flux's is fetched at; of several a commit counts first, then `name`, a range, a tag, and last a
+/// branch.
+fn source_revision(of: Node<'_>) -> Option<Revision> {
     let text = |key: &str| of.text(&[key]).filter(|text| !text.is_empty());
-    match (text("commit"), text("name"), text("semver"), text("tag")) {
-        (Some(commit), ..) => Some(commit.to_owned()),
-        (None, Some(name), ..) => fixed(name),
-        // A range goes to each new tag that fits.
-        (None, None, Some(range), _) => Some(range.to_owned()),
-        (None, None, None, tag) => tag.map(str::to_owned),
+    let fixed = |text: &str| Revision::Fixed(text.to_owned());
+    match text("commit").map(fixed).or_else(|| Revision::of(text("name")?)) {
+        None => {
+            let tag = text("semver").or_else(|| text("tag")).map(fixed);
+            tag.or_else(|| text("branch").map(|branch| Revision::Branch(branch.to_owned())))
+        }
+        said => said,
     }
 }
 
@@ -300,7 +302,7 @@ fn argo_root(
         replaces: false,
         // Argo CD knows the health of all that it applies.
         waits: true,
-        revision: source.text(&["targetRevision"]).and_then(fixed),
+        revision: source.text(&["targetRevision"]).and_then(Revision::of),
     }
 }
 

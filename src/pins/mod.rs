@@ -50,7 +50,7 @@ use crate::{
 };
 
 pub use crate::deploy::{Labels, Repositories, Root, kustomize::is_kustomization, tree_chart::Evaluate};
-pub use applier::{Applier, REPLACES};
+pub use applier::{Applier, REPLACES, Revision};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
 pub use home::Home;
 pub use key::{PinKey, Within};

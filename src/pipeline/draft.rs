@@ -131,7 +131,7 @@ impl Drafting<'_> {
         self.rendering.name_pins(&mut after, &change.changes, change.plan.to);
         let uses = self.rendering.uses(&change.inventory, &after);
         let change = Change { rendered: change.rendered.and(uses), ..change };
-        let findings = self.verify(&change, &after);
+        let findings = self.verify(&change, &after, base);
         let Change { plan, changes, inventory, rendered } = change;
         let config = survey.config();
         let blocked = findings.iter().any(|f| f.severity == Severity::Block);
@@ -194,9 +194,10 @@ impl Drafting<'_> {
         Some(basis).filter(Basis::is_sound)
     }
 
-    fn verify(&self, change: &Change, after: &Inventory) -> Vec<Finding> {
+    fn verify(&self, change: &Change, after: &Inventory, base: &str) -> Vec<Finding> {
         let Case { survey, target, .. } = self.case;
         verify::verify(&Verification {
+            base,
             before: self.tree,
             inventory: &change.inventory,
             plan: &change.plan,

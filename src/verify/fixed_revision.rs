@@ -1,4 +1,4 @@
-//! Step 8, verify: what deploys the repository at a commit or a tag.
+//! Step 8, verify: what deploys the repository at a commit, a tag, or another branch.
 //!
 //! In: the moving pins, and who applies their files. Out: an `info` for each that a merge does not reach, since nothing is
 //! applied there until its revision is moved, and then all of it at once.
@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::{CheckId, Checked, Finding, Verification, count};
-use crate::{pins::Applier, repo::RepoPath};
+use crate::{
+    pins::{Applier, Revision},
+    repo::RepoPath,
+};
 
 pub(super) const ID: CheckId = CheckId::FixedRevision;
 
@@ -16,12 +19,15 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let appliers: BTreeMap<(&RepoPath, usize), &Applier> =
         appliers.map(|applier| ((&applier.path, applier.line), applier)).collect();
     let findings = appliers.values().filter_map(|applier| {
-        let revision = applier.revision.as_ref()?;
+        let (revision, hint) = match applier.revision.as_ref()? {
+            Revision::Fixed(name) => (name, "move that revision once this is merged".to_owned()),
+            Revision::Branch(name) if name == input.base => return None,
+            Revision::Branch(name) => (name, format!("merge `{}` into `{name}` once this is merged", input.base)),
+        };
         let reason = format!(
             "`{}` is deployed at `{revision}`, which this merge does not move: it gets the change with a later one",
             applier.name
         );
-        let hint = "move that revision once this is merged".to_owned();
         Some(Finding::info(ID, reason).at(&applier.path, Some(applier.line)).hint(hint))
     });
     let findings = findings.collect();
@@ -37,8 +43,8 @@ mod tests {
     };
 
     #[test]
-    fn who_stays_at_a_tag_is_named_once() {
-        let applier = |name: &str, line: usize, revision: Option<&str>| Applier {
+    fn who_stays_at_a_tag_or_another_branch_is_named_once() {
+        let applier = |name: &str, line: usize, revision: Option<Revision>| Applier {
             name: name.to_owned(),
             namespace: None,
             path: path("clusters.yaml"),
@@ -47,17 +53,26 @@ mod tests {
             prunes: false,
             replaces: false,
             waits: false,
-            revision: revision.map(str::to_owned),
+            revision,
         };
-        let all = vec![applier("dev", 1, None), applier("prod", 9, Some("v1.4.0"))];
+        let fixed = Revision::Fixed("v1.4.0".to_owned());
+        let branch = |name: &str| Some(Revision::Branch(name.to_owned()));
+        let all = vec![
+            applier("dev", 1, None),
+            applier("prod", 9, Some(fixed)),
+            applier("test", 17, branch("main")),
+            applier("stage", 25, branch("release")),
+        ];
         let case = Case::default().pins(|b| {
             b.chart("a.yaml", "linkerd-crds", "2026.8.2")
                 .chart("b.yaml", "linkerd-viz", "2026.8.2")
                 .facts(|facts| facts.appliers = ["a.yaml", "b.yaml"].map(|at| (path(at), all.clone())).into())
         });
         let found = case.check(ID);
-        assert_eq!(severities(&found), [Info]);
+        assert_eq!(severities(&found), [Info, Info]);
         assert!(found[0].reason.starts_with("`prod` is deployed at `v1.4.0`"), "{}", found[0].reason);
         assert_eq!(found[0].place.as_ref().unwrap().line, Some(9));
+        assert!(found[1].reason.starts_with("`stage` is deployed at `release`"), "{}", found[1].reason);
+        assert_eq!(found[1].hint.as_deref(), Some("merge `main` into `release` once this is merged"));
     }
 }

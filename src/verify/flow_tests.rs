@@ -81,6 +81,7 @@ fn pass(files: &BTreeMap<String, String>, stage: Stage, to: &str) -> Pass {
     let mut after = scan(&self::tree(&result), &ScanOptions::default()).unwrap();
     resolve(&mut after, &catalog);
     let findings = verify(&Verification {
+        base: "main",
         before: &tree,
         inventory: &inventory,
         plan: &plan,

@@ -71,6 +71,8 @@ const PRINTED: u64 = 8 << 20;
 /// What is verified, and all that the checks may look at.
 #[derive(Clone, Copy)]
 pub struct Verification<'a> {
+    /// The base branch.
+    pub base: &'a str,
     /// The base commit's content.
     pub before: &'a dyn Tree,
     /// What the scan found in it, [resolved](crate::plan::resolve).

@@ -245,6 +245,7 @@ impl Case {
             change(&mut changes);
         }
         let mut input = Verification {
+            base: "main",
             before: &tree,
             inventory,
             plan: &plan,
