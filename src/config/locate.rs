@@ -81,7 +81,9 @@ mod tests {
 
     fn tree(paths: &[&str], mode: Mode, content: &[u8]) -> Files {
         let entry = |p: &&str| Entry { path: RepoPath::new(*p).unwrap(), id: BlobId([0; 20]), mode };
-        Files(paths.iter().map(entry).collect(), content.to_vec())
+        let mut entries: Vec<Entry> = paths.iter().map(entry).collect();
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Files(entries, content.to_vec())
     }
 
     fn message(files: &Files) -> String {
