@@ -1,7 +1,7 @@
 //! Step 5, pins: which files are worth parsing, judged by their bytes.
 //!
-//! In: a tree. Out: [`Hit`]s, and what can be skipped without a look inside. Every blob is read once and dropped;
-//! a blob over the ceiling is known by its header and never loaded.
+//! In: a tree. Out: [`Hit`]s, and what can be skipped without a look inside. Every blob is read once and dropped, but for
+//! some that are read next; a blob over the ceiling is known by its header and never loaded.
 
 use std::{
     collections::{HashMap, HashSet},
