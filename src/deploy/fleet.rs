@@ -115,23 +115,31 @@ fn targets<'d>(
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let (mut taken, mut all_are_taken) = (BTreeSet::new(), false);
     let mut found = Vec::new();
-    for (n, target) in document.list_at("targetCustomizations").iter().enumerate() {
+    for (part, target) in customizations(document) {
         let chosen = chosen(target);
         let takes_all = chosen.len() == 1 && target.get("clusterSelector") == Some(&Value::empty());
         let is_behind = all_are_taken || !chosen.is_empty() && !taken.insert(chosen);
         all_are_taken |= takes_all;
         let is_off = target.text(&["doNotDeploy"]).is_some_and(|text| text == "true");
         let Some(own) = target.get("helm").filter(|_| idle == (is_behind || is_off)) else { continue };
-        let part = format!("targetCustomizations[{n}]");
         let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
         found.extend(release(files, path, &[helm, own], namespace, part).map(|own| (own, target)));
     }
     found
 }
 
+/// Lists the targets that may say more, each with its place: those of the bundle come first (fleet
+/// `internal/bundlereader/read.go`).
+fn customizations(document: &Value) -> impl Iterator<Item = (String, &Value)> {
+    ["targets", "targetCustomizations"].into_iter().flat_map(|key| {
+        let targets = document.list_at(key).iter().enumerate();
+        targets.map(move |(n, target)| (format!("{key}[{n}]"), target))
+    })
+}
+
 /// Reads the annotations of a bundle's namespace, and those that a target has instead (`namespaceAnnotations`).
 pub fn namespaces(document: &Value) -> Vec<Namespaced<'_>> {
-    let targets = document.list_at("targetCustomizations").iter();
+    let targets = customizations(document).map(|(_, target)| target);
     let mut found = Vec::new();
     for said in std::iter::once(document).chain(targets).filter(|_| is_fleet(document)) {
         let Some(annotations) = said.get("namespaceAnnotations") else { continue };

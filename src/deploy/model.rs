@@ -31,7 +31,7 @@ use crate::repo::{RepoPath, parallel};
 pub use fact::{After, Asked, Fact, Take};
 use gathered::{Failed, Gathered, Said};
 use kept::Kept;
-use last::{Last, asks};
+use last::Last;
 use seen::Seen;
 pub use written::Written;
 use written::deployer_of;
@@ -89,7 +89,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     todo.extend(entries.lone.iter().map(|release| Root::new(What::Lone(Box::new(release.clone())))));
     let roots = raw.iter().flat_map(|kept| &kept.roots);
     // What asks for variables is filled by whoever applies it, and is as it stands there where nobody does.
-    let (asking, whole): (Vec<&Object>, Vec<&Object>) = roots.partition(|root| asks(root));
+    let (asking, whole) = last::parted(roots);
     for root in whole {
         todo.extend(seen.is_new(root).then(|| Root::of(root)));
     }

@@ -61,6 +61,11 @@ pub fn image(name: &str) -> Option<Image> {
     IMAGE_LINES.into_iter().find(|image| image.name == last)
 }
 
+/// Lists the names of the images of Linkerd, without their registry.
+pub fn image_names() -> impl Iterator<Item = &'static str> {
+    IMAGE_LINES.into_iter().map(|image| image.name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

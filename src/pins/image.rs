@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use regex::RegexBuilder;
+
 use super::{
     Form, PinKind, Reason, Stage,
     found::{Found, RunBy, Spec, opaque},
@@ -36,6 +38,9 @@ pub(super) struct LinkerdImage {
     /// Whether it is the one of proxies, which wait for the control plane.
     pub is_proxy: bool,
 }
+
+/// Bytes that a compiled expression may have.
+const PROGRAM: usize = 1 << 20;
 
 /// The image of proxies.
 const PROXY: &str = "proxy";
@@ -73,6 +78,23 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
         VersionLine::Edge => None,
     };
     Some(LinkerdImage { stays, is_proxy: image.name == PROXY })
+}
+
+/// Recognises the images that kustomize matches by a name, which is a regular expression to it: of several those whose tags
+/// move count first.
+pub(super) fn matched_image(name: &str) -> Option<LinkerdImage> {
+    if let found @ Some(_) = linkerd_image(name) {
+        return found;
+    }
+    if !name.contains(['(', '[', '*', '+', '?', '|', '{', '\\', '^', '$']) {
+        return None;
+    }
+    let expression = RegexBuilder::new(&format!("^{name}$")).size_limit(PROGRAM).build().ok()?;
+    let mirror = name.rsplit_once('/').map(|(rest, _)| format!("{rest}/"));
+    let folders = linkerd::REGISTRIES.into_iter().chain(mirror.as_deref());
+    let all = folders.flat_map(|folder| linkerd::image_names().map(move |image| format!("{folder}{image}")));
+    let found = all.filter(|image| expression.is_match(image)).filter_map(|image| linkerd_image(&image));
+    found.min_by_key(|image| image.stays.is_some())
 }
 
 /// Tells whether a host only begins as the official registry does: `cr.l5d.io.example.com`.
@@ -123,11 +145,14 @@ pub(super) fn origin(around: &Around<'_>, image: &str) -> Reason {
 }
 
 /// Says what runs an image in an object of some name.
-pub(super) fn run_by(around: &Around<'_>, object: &str) -> RunBy {
+pub(super) fn run_by(around: &Around<'_>, image: &str, object: &str) -> RunBy {
+    let last = image.rsplit('/').next().unwrap_or(image);
     let label = |key: &&str| (around.label)(key).is_some();
     let is_own = object.starts_with("linkerd")
         || ["linkerd.io/control-plane-component", "linkerd.io/extension"].iter().any(label);
-    let is_injected = around.container.is_some_and(|name| INJECTED.contains(&name));
+    let runs_injected = INJECTED_IMAGES.contains(&last);
+    // Without a name nothing is known of the container.
+    let is_injected = around.container.is_some_and(|name| INJECTED.contains(&name) || runs_injected);
     if is_injected && !is_own { RunBy::Injected } else { RunBy::Other }
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::deploy::{
     cluster::Cluster,
     files::Files,
-    go_template::Stop,
+    go_template::{Stop, normalized},
     note::{About, Bound},
     read, selector,
     typed::typed,
@@ -209,6 +209,9 @@ impl<'a> Reader<'a> {
             for key in ["name", "server", "project"] {
                 let said = plain.and_then(|data| data.scalar(&[key])).filter(|text| !text.text().is_empty());
                 said.into_iter().for_each(|said| parameters.insert(key, Value::Scalar(said.clone())));
+            }
+            if let Some(name) = parameters.scalar(&["name"]).and_then(Scalar::known).map(|n| normalized(&n)) {
+                parameters.insert("nameNormalized", Value::made(&name));
             }
             // A version that a label gives to an application tells no cluster from another.
             let labels = secret.labels().into_iter().filter(|(_, value)| !is_version(value));

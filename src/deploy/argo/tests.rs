@@ -251,6 +251,12 @@ fn clusters_are_known_by_the_metadata_of_their_secrets() {
         made(&[("set.yaml", &go), ("secrets.yaml", &secrets)]).0,
         ["two {e:v2026.8.2 s:? v:2026.8.2}"]
     );
+    let known = of("clusters: {}", "{n: '{{nameNormalized}}', v: '{{metadata.labels.linkerd}}'}", false);
+    let of_east = secret("East_1.a", "dev").replace("metadata: {name: East_1.a", "metadata: {name: east");
+    assert_eq!(
+        made(&[("set.yaml", &known), ("secrets.yaml", &of_east)]).0,
+        ["East_1.a {n:east-1.a v:2026.8.2}"]
+    );
     let flat = of("clusters: {}", "{v: '{{metadata.labels.linkerd}}'}", false);
     assert_eq!(
         made(&[("set.yaml", &flat), ("secrets.yaml", &secrets)]).0,

@@ -101,13 +101,18 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
             build.shadowed.extend(other.map(|value| Object { value, ..object.clone() }));
         }
     }
+    set_common_metadata(spec, &mut build.objects);
+    build
+}
+
+/// Puts what all objects get on them (fluxcd/pkg `ssa.SetCommonMetadata`).
+pub(super) fn set_common_metadata(spec: &Value, objects: &mut [Object]) {
     for part in ["labels", "annotations"] {
         let common = spec.path(&["commonMetadata", part]);
         for (key, value) in common.into_iter().flat_map(Value::entries) {
-            build.objects.iter_mut().for_each(|object| set_metadata(object, part, key, value));
+            objects.iter_mut().for_each(|object| set_metadata(object, part, key, value));
         }
     }
-    build
 }
 
 fn folder_of(path: &Scalar, spec: &Value, files: &dyn Files) -> Option<String> {

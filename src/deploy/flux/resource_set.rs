@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::OPERATOR;
+use super::{OPERATOR, kustomization::set_common_metadata};
 use crate::deploy::{
     build::Build,
     cluster::Cluster,
@@ -59,7 +59,8 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
             maker.each(&inputs, &mut |maker, scope| maker.template(template, scope));
         }
     }
-    let (objects, unmade) = (maker.made, [maker.unmade, maker.refused_of].concat());
+    let (mut objects, unmade) = (maker.made, [maker.unmade, maker.refused_of].concat());
+    set_common_metadata(spec, &mut objects);
     Build { objects, unmade, notes, ..Build::default() }
 }
 

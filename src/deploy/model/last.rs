@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use super::{Builder, Fact, Gathered, Root, Seen, What, gathered::Failed};
 use crate::deploy::{
-    build::Build, chart::ChartRelease, cluster::Cluster, note::About, object::Object, tree_chart::Rendered,
+    build::Build, chart::ChartRelease, cluster::Cluster, flux, note::About, object::Object,
+    tree_chart::Rendered, value::Value,
 };
 
 /// What waits until all else was built.
@@ -19,9 +20,27 @@ pub(super) struct Last<'r> {
     pub evaluated: HashSet<String>,
 }
 
-/// Tells whether a root asks for variables of Flux's.
-pub(super) fn asks(root: &Object) -> bool {
-    root.value.scalars().iter().any(|text| text.text().contains("${"))
+/// Parts roots into those that others may give more, variables of Flux's or a patch, and all others.
+pub(super) fn parted<'r>(roots: impl Iterator<Item = &'r Object>) -> (Vec<&'r Object>, Vec<&'r Object>) {
+    let roots: Vec<&Object> = roots.collect();
+    let is_patched = roots.iter().any(|root| patches_others(root));
+    let asks = |root: &Object| root.value.scalars().iter().any(|text| text.text().contains("${"));
+    let may_be_patched = |root: &Object| is_patched && is_kustomization(root) && !patches_others(root);
+    roots.into_iter().partition(|root| asks(root) || may_be_patched(root))
+}
+
+/// Tells whether a root patches Kustomizations of Flux's among what it applies.
+fn patches_others(root: &Object) -> bool {
+    let is_meant = |patch: &Value| match patch.path(&["target", "kind"]) {
+        Some(kind) => kind.as_scalar().is_some_and(|kind| kind.text().contains("Kustomization")),
+        None => patch.text(&["patch"]).is_some_and(|text| text.contains("Kustomization")),
+    };
+    let patches = root.value.get("spec").map_or(&[][..], |spec| spec.list_at("patches"));
+    is_kustomization(root) && patches.iter().any(is_meant)
+}
+
+fn is_kustomization(root: &Object) -> bool {
+    root.kind() == "Kustomization" && root.group() == flux::KUSTOMIZATIONS
 }
 
 // === impl Last ===

@@ -41,18 +41,22 @@ impl Scope<'_> {
     fn filled(&self, template: &Template, ends: Stripped) -> Option<Scalar> {
         let mut out = Scalar::made("");
         let mut strips = ends.start;
+        // Where the text begins that the template has last; what is filled in is not stripped.
+        let mut literal: Option<usize> = None;
         for element in template.iter() {
+            let from = matches!(element, Element::Literal(_)).then(|| out.text().len());
             let (next, strip) = match element {
                 Element::Literal(text) => {
                     let text = self.literal(text.span()?, text);
-                    (if strips { stripped(&text, true, false) } else { text }, Strip::None)
+                    (if strips { without_start(&text) } else { text }, Strip::None)
                 }
                 Element::Interpolation(inner) => (self.interpolated(&inner.expr), inner.strip),
                 Element::Directive(directive) => self.directive(directive)?,
             };
             if strip.strip_start() {
-                out = stripped(&out, false, true);
+                out = without_end(&out, literal);
             }
+            literal = from;
             strips = strip.strip_end();
             out = out.then(&next);
             let bytes = out.text().len();
@@ -62,7 +66,7 @@ impl Scope<'_> {
                 return None;
             }
         }
-        Some(if ends.end { stripped(&out, false, true) } else { out })
+        Some(if ends.end { without_end(&out, literal) } else { out })
     }
 
     /// Evaluates an interpolation. What it was encoded as is text here.
@@ -129,9 +133,18 @@ fn around(first: Strip, last: Strip) -> Strip {
     }
 }
 
-fn stripped(text: &Scalar, start: bool, end: bool) -> Scalar {
+/// Strips a text of the white space that it begins with, up to the end of its first line: HCL strips one token, and a line
+/// is one (hclsyntax `parser_template.go`).
+fn without_start(text: &Scalar) -> Scalar {
     let whole = text.text();
-    let from = if start { whole.len() - whole.trim_start().len() } else { 0 };
-    let to = if end { whole.trim_end().len() } else { whole.len() };
-    text.cut(from..to.max(from))
+    let first = whole.split_inclusive('\n').next().unwrap_or_default();
+    text.cut(first.len() - first.trim_start().len()..whole.len())
+}
+
+/// Strips the last line of what begins at `literal` of the white space that it ends with; its line break is a part of it.
+fn without_end(text: &Scalar, literal: Option<usize>) -> Scalar {
+    let whole = text.text();
+    let last = literal.and_then(|from| whole.get(from..)?.split_inclusive('\n').next_back());
+    let space = last.map_or(0, |last| last.len() - last.trim_end().len());
+    text.cut(0..whole.len() - space)
 }

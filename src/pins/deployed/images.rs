@@ -24,7 +24,7 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
     for value in entries {
         let name = value.text(&["name"]).unwrap_or_default();
         let new = value.text(&["newName"]);
-        let official = image::linkerd_image(&name);
+        let official = image::matched_image(&name);
         let Some(image) = official.or_else(|| new.as_deref().and_then(image::linkerd_image)) else {
             value.scalar(&["newTag"]).into_iter().for_each(|tag| claims.take_foreign(tag));
             continue;
@@ -104,7 +104,8 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                 }
                 let name = Reference::parse(&whole).map(|image| image.name).unwrap_or_default();
                 let origin = image::origin(&around, name);
-                let run_by = image::run_by(&around, &object.name().map(Scalar::text).unwrap_or_default());
+                let run_by =
+                    image::run_by(&around, name, &object.name().map(Scalar::text).unwrap_or_default());
                 let spec = Spec { run_by, ..image::spec(found.stays.unwrap_or(origin)) };
                 claims.take(&scalar.cut(part), &spec);
             }
