@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     deploy::{
-        ChartRelease, Object, Origin, Part, Scalar, go_template::unfollowed, json_patch::Guard,
+        ChartRelease, Object, Origin, Part, Scalar, Value, go_template::unfollowed, json_patch::Guard,
         value::Reading,
     },
     linkerd::{self, EdgeVersion},
@@ -89,6 +89,8 @@ pub(in crate::pins) struct Claims {
     not_followed: BTreeSet<String>,
     /// The files whose templates are refused, for releases.
     unmade: BTreeSet<RepoPath>,
+    /// Files of values that charts which are not Linkerd's read.
+    others_values: BTreeSet<RepoPath>,
     /// Labels that ask for restarts in templates that have the annotation, by file and last byte.
     annotated: BTreeSet<At>,
     /// The aliases by which versions were read, by file and first byte, among other places where they are named.
@@ -235,6 +237,12 @@ impl Claims {
         self.annotated.extend(label.origins().map(|at| (at.source.path.clone(), at.span.end)));
     }
 
+    /// Notes a file that stands in the values of another chart.
+    pub fn take_others_values(&mut self, values: &Value, own: &RepoPath) {
+        let files = values.scalars().into_iter().filter_map(|text| Some(&text.origins().next()?.source.path));
+        self.others_values.extend(files.filter(|path| *path != own).cloned());
+    }
+
     /// Notes what reads a text and is not Linkerd's, the version of another chart or the tag of another image: what both
     /// read cannot move.
     pub fn take_foreign(&mut self, text: &Scalar) {
@@ -298,6 +306,7 @@ impl Claims {
         self.foreign.extend(other.foreign);
         self.not_followed.extend(other.not_followed);
         self.unmade.extend(other.unmade);
+        self.others_values.extend(other.others_values);
         self.annotated.extend(other.annotated);
         self.aliases.extend(other.aliases);
         self.deployments.extend(other.deployments);
@@ -331,6 +340,11 @@ impl Claims {
         let is_complete = |c: &Claim| c.written && annotated.contains(&(c.path.clone(), c.span.end));
         self.claims.retain(|claim| claim.text.form != Form::Absent || !is_complete(claim));
         let mut claims = std::mem::take(&mut self.claims);
+        // What a chart of somebody else's reads is in no values file that nobody is known to read.
+        let is_others = |c: &Claim| c.written && c.spec.kind == PinKind::HelmValues;
+        for claim in claims.iter_mut().filter(|c| is_others(c) && self.others_values.contains(&c.path)) {
+            claim.spec = Spec::platform(PinKind::Other, Expects::Either).staying(Some(Reason::NotFollowed));
+        }
         for claim in claims.iter_mut().filter(|claim| !claim.span.is_empty()) {
             claim.spec.follow_workloads();
             if let Some(named) = self.foreign_at(&claim.path, &claim.span) {

@@ -132,6 +132,11 @@ fn take(
         ReadBy::Ours(_) | ReadBy::Umbrella(_) => take_handed(release, claims),
     }
     release.layers.iter().chain(&release.secret).for_each(|layer| take_layer(&read, layer, claims));
+    for layer in release.layers.iter().filter(|_| is_foreign) {
+        if let Layer::Values(values) = layer {
+            claims.take_others_values(values, &release.file);
+        }
+    }
     let mut ignored = Claims::default();
     release.ignored.iter().for_each(|layer| take_layer(&read, layer, &mut ignored));
     claims.append_without_effect(ignored);
