@@ -348,6 +348,18 @@ fn templates_of_files_are_filled_with_their_directives() {
 }
 
 #[test]
+fn what_strips_a_template_strips_a_line() {
+    let template = "a:\n%{~ if ha ~}\n  b: 1\n%{~ endif ~}\nc: ${~ x ~}  \n  d\n%{ for i in [1,2] ~}\n   \n  - \
+        %{ if i == 1 }one%{ else }two%{ endif ~}   \n%{ endfor ~}\nz";
+    let main = "resource \"helm_release\" \"a\" {\n  chart = \"linkerd-viz\"\n  version = \"2026.8.2\"\n  \
+        values = [yamlencode({ t = templatefile(\"v.tftpl\", { ha = true, x = \" v \\n\" }) })]\n}\n";
+    let found = evaluated(&[("main.tf", main), ("v.tftpl", template)]);
+    // As `terraform console` has it.
+    let text = "a:  b: 1c: v \n  d\n   \n  - one   \n  - twoz";
+    assert_eq!(found.charts[0].values().value.text(&["t"]).as_deref(), Some(text));
+}
+
+#[test]
 fn lists_outputs_and_overrides_hand_on_what_they_have() {
     let of = |version: &str, more: &[(&str, &str)]| {
         let main = format!(

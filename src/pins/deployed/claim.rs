@@ -59,6 +59,8 @@ pub(super) struct Claim {
     pub foreign: Option<Named>,
     /// Whether an object says so as its file has it, rather than as it is deployed.
     written: bool,
+    /// Whether a file of values says so by itself, whoever reads it.
+    of_file: bool,
 }
 
 /// Where a text is read.
@@ -118,7 +120,18 @@ impl Claim {
         let path = at.source.path.clone();
         let homes = Vec::from_iter(spec.home.clone());
         let (span, read) = (at.span.clone(), readings(at).cloned().collect());
-        Self { path, span, spec, text, frame: None, homes, read, foreign: None, written: false }
+        Self {
+            path,
+            span,
+            spec,
+            text,
+            frame: None,
+            homes,
+            read,
+            foreign: None,
+            written: false,
+            of_file: false,
+        }
     }
 
     /// Orders by place. Of several that are alike in it, what counts more comes first; then what must not move, since what
@@ -155,6 +168,7 @@ impl Claim {
     /// Takes over what another one knows that is said by this one.
     fn join(&mut self, other: &mut Self) {
         self.spec.run_by = self.spec.run_by.max(other.spec.run_by);
+        self.of_file &= other.of_file;
         if self.rank() == other.rank() && self.span == other.span {
             let known = std::mem::take(&mut other.homes);
             self.homes
@@ -281,6 +295,12 @@ impl Claims {
         self.append(other);
     }
 
+    /// Adds what another has gathered of a file of values, whoever reads it.
+    pub fn append_of_file(&mut self, mut other: Self) {
+        other.claims.iter_mut().for_each(|claim| claim.of_file = true);
+        self.append(other);
+    }
+
     /// Adds what another has gathered of texts that their deployer does not look at.
     pub fn append_without_effect(&mut self, mut other: Self) {
         other.claims.iter_mut().for_each(|claim| {
@@ -341,7 +361,7 @@ impl Claims {
         self.claims.retain(|claim| claim.text.form != Form::Absent || !is_complete(claim));
         let mut claims = std::mem::take(&mut self.claims);
         // What a chart of somebody else's reads is in no values file that nobody is known to read.
-        let is_others = |c: &Claim| c.written && c.spec.kind == PinKind::HelmValues;
+        let is_others = |c: &Claim| c.of_file && c.spec.kind == PinKind::HelmValues;
         for claim in claims.iter_mut().filter(|c| is_others(c) && self.others_values.contains(&c.path)) {
             claim.spec = Spec::platform(PinKind::Other, Expects::Either).staying(Some(Reason::NotFollowed));
         }

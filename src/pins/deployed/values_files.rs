@@ -24,9 +24,11 @@ pub(super) fn take_values_file(context: &Context<'_>, path: &RepoPath, claims: &
     }
     let documents = context.files.documents(path.as_str());
     let plain = |value: &&Value| matches!(value, Value::Map(_)) && value.entry("kind").is_none();
+    let mut found = Claims::default();
     for values in documents.iter().flat_map(|all| all.iter()).filter(plain) {
-        take(context, path, values, claims);
+        take(context, path, values, &mut found);
     }
+    claims.append_of_file(found);
 }
 
 fn take(context: &Context<'_>, path: &RepoPath, values: &Value, claims: &mut Claims) {
