@@ -88,7 +88,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     todo.extend((!entries.objects.is_empty()).then(|| Root::new(What::Objects)));
     todo.extend(entries.lone.iter().map(|release| Root::new(What::Lone(Box::new(release.clone())))));
     let roots = raw.iter().flat_map(|kept| &kept.roots);
-    // What asks for variables is filled by whoever applies it, and is as it stands there where nobody does.
+    // What asks for variables, or may be patched, is as whoever applies it makes it, and as it stands there where nobody does.
     let (asking, whole) = last::parted(roots);
     for root in whole {
         todo.extend(seen.is_new(root).then(|| Root::of(root)));

@@ -5,8 +5,6 @@
 
 use std::ops::Range;
 
-use regex::RegexBuilder;
-
 use super::{
     Form, PinKind, Reason, Stage,
     found::{Found, RunBy, Spec, opaque},
@@ -15,6 +13,7 @@ use super::{
     version_text::{Expects, VersionText},
 };
 use crate::{
+    deploy::kustomize::image_pattern,
     linkerd::{self, EdgeVersion, VersionLine},
     yaml::Node,
 };
@@ -38,9 +37,6 @@ pub(super) struct LinkerdImage {
     /// Whether it is the one of proxies, which wait for the control plane.
     pub is_proxy: bool,
 }
-
-/// Bytes that a compiled expression may have.
-const PROGRAM: usize = 1 << 20;
 
 /// The image of proxies.
 const PROXY: &str = "proxy";
@@ -86,14 +82,15 @@ pub(super) fn matched_image(name: &str) -> Option<LinkerdImage> {
     if let found @ Some(_) = linkerd_image(name) {
         return found;
     }
+    // Nearly all are plain, and need no expression.
     if !name.contains(['(', '[', '*', '+', '?', '|', '{', '\\', '^', '$']) {
         return None;
     }
-    let expression = RegexBuilder::new(&format!("^{name}$")).size_limit(PROGRAM).build().ok()?;
+    let pattern = image_pattern(name)?;
     let mirror = name.rsplit_once('/').map(|(rest, _)| format!("{rest}/"));
     let folders = linkerd::REGISTRIES.into_iter().chain(mirror.as_deref());
     let all = folders.flat_map(|folder| linkerd::image_names().map(move |image| format!("{folder}{image}")));
-    let found = all.filter(|image| expression.is_match(image)).filter_map(|image| linkerd_image(&image));
+    let found = all.filter(|image| pattern.is_match(image)).filter_map(|image| linkerd_image(&image));
     found.min_by_key(|image| image.stays.is_some())
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Index {
     pub roots: Vec<Root>,
     /// The addresses of what Flux calls by name.
     pub sources: BTreeMap<String, BTreeSet<String>>,
-    /// What of each of them stays at a commit or a tag, by the file that says so.
+    /// What each of them is fetched at, by the file that says so.
     pub revisions: BTreeMap<String, Vec<(RepoPath, Option<Revision>)>>,
     /// Files with objects that make others, wherever what they read may lie.
     pub makers: Vec<RepoPath>,
@@ -86,7 +86,7 @@ pub(super) struct Root {
     pub replaces: bool,
     /// Whether it reports success once what it applied works, rather than once it is applied.
     pub waits: bool,
-    /// The commit or tag that it stays at, as far as its own file says.
+    /// What of the repository it applies; of Flux's, what the nearest source of its name says.
     pub revision: Option<Revision>,
 }
 

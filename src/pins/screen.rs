@@ -326,6 +326,7 @@ fn in_utf16(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deploy::testing::MemoryTree;
 
     /// A tree of blobs of which only the sizes may be asked.
     struct Huge(Vec<Entry>);
@@ -346,16 +347,11 @@ mod tests {
 
     #[test]
     fn too_many_bytes_together_are_refused() {
-        let entry = |n: u8| Entry {
-            path: RepoPath::new(format!("{n}")).unwrap(),
-            id: BlobId([n; 20]),
-            mode: Mode::File,
-        };
-        let tree = Huge(vec![entry(0), entry(1), entry(2)]);
+        let tree = MemoryTree::of(&[("a.yaml", "a"), ("b.yaml", "b"), ("c.yaml", "c")]);
         let hit = |entry, size| Hit { entry, named: true, linkerd: true, size, speaks: true };
         let hits = [hit(0, 60), hit(2, 40)];
         within(100, &tree, &hits).unwrap();
-        assert_eq!(within(99, &tree, &hits).unwrap_err().id, BlobId([2; 20]).into());
+        assert_eq!(within(99, &tree, &hits).unwrap_err().id, tree.entries()[2].id.into());
     }
 
     #[test]

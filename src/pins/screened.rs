@@ -60,35 +60,18 @@ impl Tree for ScreenedTree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::{Mode, RepoPath};
-
-    struct Shown(Vec<Entry>);
-
-    impl Tree for Shown {
-        fn entries(&self) -> &[Entry] {
-            &self.0
-        }
-
-        fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-            Ok(vec![id.0[0]; 7])
-        }
-    }
+    use crate::deploy::testing::MemoryTree;
 
     #[test]
     fn what_is_known_is_not_asked_for() {
-        let entry = |n: u8| Entry {
-            path: RepoPath::new(format!("{n}.yaml")).unwrap(),
-            id: BlobId([n; 20]),
-            mode: Mode::File,
-        };
-        let tree = Shown(vec![entry(1), entry(2), entry(3)]);
+        let tree = MemoryTree::of(&[("a.yaml", "of the tree"), ("b.yaml", "long"), ("c.yaml", "other")]);
+        let id = |n: usize| tree.entries()[n].id;
         let hit = |entry, size| Hit { entry, named: true, linkerd: true, size, speaks: true };
-        let contents = HashMap::from([(BlobId([1; 20]), b"kept".to_vec())]);
+        let contents = HashMap::from([(id(0), b"kept".to_vec())]);
         let screened = ScreenedTree::new(&tree, &[hit(0, 4), hit(1, u32::MAX)], contents);
-        let known =
-            |n: u8| (screened.read(BlobId([n; 20])).unwrap(), screened.size(BlobId([n; 20])).unwrap());
-        assert_eq!(known(1), (b"kept".to_vec(), 4));
+        let known = |n: usize| (screened.read(id(n)).unwrap(), screened.size(id(n)).unwrap());
+        assert_eq!(known(0), (b"kept".to_vec(), 4));
         // What is larger than can be counted, and what was not looked at, is the tree's to say.
-        assert_eq!((known(2), known(3)), ((vec![2; 7], 7), (vec![3; 7], 7)));
+        assert_eq!((known(1), known(2)), ((b"long".to_vec(), 4), (b"other".to_vec(), 5)));
     }
 }

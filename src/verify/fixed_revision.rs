@@ -21,7 +21,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let findings = appliers.values().filter_map(|applier| {
         let (revision, hint) = match applier.revision.as_ref()? {
             Revision::Fixed(name) => (name, "move that revision once this is merged".to_owned()),
-            Revision::Branch(name) if name == input.base => return None,
+            Revision::Branch(name) if is_moved(name, input.base) => return None,
             Revision::Branch(name) => (name, format!("merge `{}` into `{name}` once this is merged", input.base)),
         };
         let reason = format!(
@@ -34,9 +34,19 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("the revisions of {}", count(appliers.len(), "root")), findings }
 }
 
+/// Tells whether a merge into the base moves a branch, as far as is known: a detached HEAD is of any.
+fn is_moved(branch: &str, base: &str) -> bool {
+    branch == base || base == "HEAD"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_detached_head_is_of_any_branch() {
+        assert!(is_moved("main", "main") && is_moved("main", "HEAD") && !is_moved("release", "main"));
+    }
     use crate::{
         plan::testing::path,
         verify::{Severity::*, testing::*},

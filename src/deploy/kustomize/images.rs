@@ -30,10 +30,8 @@ impl Image {
     /// Reads an entry; `None` where its name is no expression.
     pub fn of(value: &Value) -> Option<Self> {
         let text = |key: &str| value.scalar(&[key]).filter(|scalar| !scalar.text().is_empty()).cloned();
-        let name = value.text(&["name"]).unwrap_or_default();
-        let tag = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?";
         Some(Self {
-            matched: expression(&format!("^{name}{tag}$"))?,
+            matched: pattern(&value.text(&["name"]).unwrap_or_default())?,
             new_name: text("newName"),
             new_tag: text("newTag"),
             digest: text("digest"),
@@ -129,6 +127,11 @@ impl Image {
         }
         Some(Value::Scalar(Scalar::of(parts, old.plain)))
     }
+}
+
+/// Returns what matches the images that a name stands for; `None` where it is no expression.
+pub fn pattern(name: &str) -> Option<Regex> {
+    expression(&format!("^{name}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$"))
 }
 
 /// Cuts an image into name, tag and digest.

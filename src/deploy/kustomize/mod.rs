@@ -36,6 +36,7 @@ use super::{
 use crate::repo::RepoPath;
 use builder::Layer;
 
+pub use images::pattern as image_pattern;
 pub use names::HASH;
 pub use target::{NAMES, file, is_kustomization};
 

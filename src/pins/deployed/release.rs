@@ -132,8 +132,10 @@ fn take(
         ReadBy::Ours(_) | ReadBy::Umbrella(_) => take_handed(release, claims),
     }
     release.layers.iter().chain(&release.secret).for_each(|layer| take_layer(&read, layer, claims));
-    for layer in release.layers.iter().filter(|_| is_foreign) {
-        if let Layer::Values(values) = layer {
+    for layer in &release.layers {
+        if let Layer::Values(values) = layer
+            && is_foreign
+        {
             claims.take_others_values(values, &release.file);
         }
     }
