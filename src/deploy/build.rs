@@ -13,8 +13,10 @@ pub struct Build {
     pub guards: Vec<Guard>,
     /// What is said of objects that are not known here, those of a chart or of a remote base: parts of objects.
     pub strays: Vec<Object>,
-    /// What patches say, whether their objects are here or not, and whatever is laid over it: parts of objects.
+    /// What patches say, whatever is laid over it: parts of objects.
     pub idle: Vec<Object>,
+    /// What patches say of objects that are not here, though all objects are known.
+    pub unmatched: Vec<Object>,
     /// Objects as they would be with the variables that others are laid over.
     pub shadowed: Vec<Object>,
     /// The entries of `images`.

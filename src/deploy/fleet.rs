@@ -10,7 +10,7 @@ use super::{
     files::Files,
     go_yaml,
     object::{Labels, labels_of},
-    selector,
+    read, selector,
     value::{Scalar, Value},
 };
 use crate::repo::RepoPath;
@@ -187,6 +187,8 @@ fn release(
         }
     }
     let is_template = helm.text(&["disablePreProcess"]).is_none_or(|text| text != "true");
+    let templates = helm.get("templateValues").filter(|_| is_template);
+    layers.extend(templates.map(|values| template_values(files, values)));
     for layer in &mut layers {
         if let Layer::Values(values) = layer {
             let filled = values.with_scalars(&mut |text| by_cluster(text, is_template));
@@ -205,6 +207,17 @@ fn release(
         layers,
         ..ChartRelease::new(path, chart, repository)
     })
+}
+
+/// Reads values of which each is a text to fill, and YAML then (fleet `internal/cmd/controller/target`,
+/// `processTemplateValuesData`).
+fn template_values(files: &dyn Files, values: &Value) -> Layer {
+    let filled = values.entries().map(|(key, value)| {
+        let text = value.as_scalar().map(|text| by_cluster(text, true).unwrap_or_else(|| text.clone()));
+        let read = text.and_then(|text| read::documents(&text, files.ceilings()).ok()?.into_iter().next());
+        (key, read.unwrap_or_else(|| value.clone()))
+    });
+    Layer::values(&Value::map(filled))
 }
 
 /// Puts what only the cluster knows in the place of what a text asks of it: `${ .ClusterLabels.env }`.

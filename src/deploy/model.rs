@@ -74,6 +74,8 @@ pub struct Modelled<R> {
     pub written: Vec<R>,
     /// As it would be with the variables that others are laid over.
     pub shadowed: Vec<R>,
+    /// What patches say of objects that are not there.
+    pub unmatched: Vec<R>,
 }
 
 /// Reads all that is deployed, then what files say whether it is deployed or not.
@@ -81,7 +83,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let builder = Builder { files, entries, take };
     let raw = builder.raw();
     let (mut deployed, mut written, mut shadowed) = (Vec::new(), Vec::new(), Vec::new());
-    let mut parts = Vec::new();
+    let (mut unmatched, mut unmatched_parts, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     let mut seen = Seen::default();
     let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
     todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(Box::new(release.clone())))));
@@ -114,10 +116,14 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         });
         drop(outer);
         todo = Vec::new();
-        for Gathered { facts, said, shadowed: other, kept, files, failed, evaluated } in gathered {
+        for of_roots in gathered {
+            let Gathered { facts, said, shadowed: other, unmatched: idle, kept, files, failed, evaluated } =
+                of_roots;
             last.failed.extend(failed);
             last.evaluated.extend(evaluated);
             shadowed.push(other.facts);
+            unmatched.push(idle.facts);
+            unmatched_parts.extend(idle.parts);
             from_builds.extend(files);
             deployed.push(facts.facts);
             parts.extend(facts.parts);
@@ -153,7 +159,8 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         parts.extend(more);
     }
     written.push(builder.over(&parts, &built, &all));
-    Modelled { deployed, written, shadowed }
+    unmatched.push(builder.over(&unmatched_parts, &built, &all));
+    Modelled { deployed, written, shadowed, unmatched }
 }
 
 /// A root, and the build that it came of.
@@ -384,6 +391,7 @@ impl<R: Default + Send> Builder<'_, R> {
         (self.take)(facts, Fact::Notes(&build.notes));
         self.said((&build.strays, &build.images, &build.charts), outer, &mut gathered.facts);
         self.said((&build.idle, &[], &[]), outer, &mut gathered.said);
+        self.said((&build.unmatched, &[], &[]), outer, &mut gathered.unmatched);
         kept.objects = Vec::new();
         gathered.kept.push(kept);
         build.charts.iter().for_each(|release| self.chart(release, outer, gathered));

@@ -124,7 +124,7 @@ pub(super) struct Around<'a> {
 }
 
 /// Says why an image of Linkerd in an object stays that no chart made.
-pub(super) fn origin(around: &Around<'_>, image: &str) -> Reason {
+fn origin(around: &Around<'_>, image: &str) -> Reason {
     let Around { container, annotation, label } = around;
     let last = image.rsplit('/').next().unwrap_or(image);
     if container.is_some_and(|name| INJECTED.contains(&name)) || INJECTED_IMAGES.contains(&last) {
@@ -167,7 +167,7 @@ pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
             annotation: &|key| of("annotations", key),
             label: &|key| of("labels", key),
         };
-        let stays = image.stays.or(digest).unwrap_or_else(|| origin(&around, reference.name));
+        let stays = standing(image.stays.or(digest), &around, reference.name);
         let spec = spec(stays);
         let text = node.as_str().unwrap_or_default();
         let tag = reference.tag.clone().and_then(|t| text.get(t));
@@ -181,6 +181,12 @@ pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
         };
         found.version(place, node, &spec, read);
     }
+}
+
+/// Says why an image stays that a container runs as it stands there, whether releases still have it or not.
+pub(super) fn standing(stays: Option<Reason>, around: &Around<'_>, image: &str) -> Reason {
+    let runs = around.container.is_some();
+    stays.filter(|reason| !runs || *reason != Reason::NoEffect).unwrap_or_else(|| origin(around, image))
 }
 
 /// What is said of an image in a container.

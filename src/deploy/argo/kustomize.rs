@@ -47,6 +47,7 @@ fn add(source: &Source<'_>, build: Build, deployed: &mut Build) {
     deployed.guards.extend(build.guards);
     deployed.strays.extend(build.strays);
     deployed.idle.extend(build.idle);
+    deployed.unmatched.extend(build.unmatched);
     deployed.images.extend(build.images);
     deployed.notes.extend(build.notes);
 }

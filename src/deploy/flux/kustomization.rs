@@ -44,9 +44,17 @@ pub fn flux_instance(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     let synced = synced.map(|made| kustomization(&made, cluster, files)).unwrap_or_default();
     own.strays.extend(synced.strays);
     own.idle.extend(synced.idle);
+    own.unmatched.extend(synced.unmatched);
     own.guards.extend(synced.guards);
     own.notes.extend(synced.notes);
-    Build { strays: own.strays, idle: own.idle, guards: own.guards, notes: own.notes, ..synced }
+    Build {
+        strays: own.strays,
+        idle: own.idle,
+        unmatched: own.unmatched,
+        guards: own.guards,
+        notes: own.notes,
+        ..synced
+    }
 }
 
 /// Makes the Kustomization of `spec.sync`, which is called as its namespace is, or as it says.

@@ -28,6 +28,7 @@ pub(super) struct Builder<'f> {
     pub guards: Vec<Guard>,
     pub strays: Vec<Object>,
     pub idle: Vec<Object>,
+    pub unmatched: Vec<Object>,
     pub images: Vec<Value>,
     /// What the first kustomization that names one has for lists; kustomize reads one alone.
     pub schema: Option<Arc<Schema>>,
@@ -68,6 +69,7 @@ impl<'f> Builder<'f> {
             guards: Vec::new(),
             strays: Vec::new(),
             idle: Vec::new(),
+            unmatched: Vec::new(),
             images: Vec::new(),
             schema: None,
             open: Vec::new(),

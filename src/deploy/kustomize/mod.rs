@@ -84,6 +84,9 @@ pub fn build_with(files: &dyn Files, path: &RepoPath, kustomization: &Value, mad
 fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer) -> Build {
     let here = builder::Here { folder: path.folder().to_owned(), path: path.clone() };
     let mut builder = builder::Builder::new(files);
+    // A component is laid over the objects of whoever takes it in.
+    let is_component = kustomization.text(&["kind"]).is_some_and(|kind| kind == "Component");
+    let base = Layer { outside: base.outside || is_component, ..base };
     let layer = builder.outermost(&here, kustomization, base);
     let by = Some(path.clone());
     let object = |mut resource: resource::Resource| {
@@ -93,7 +96,12 @@ fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer)
     let objects = layer.resources.into_iter().map(object).collect();
     let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();
     let strays = builder.strays.into_iter().map(|stray| Object { by: by.clone(), ..stray }).collect();
-    let (guards, idle, images) = (builder.guards, builder.idle, builder.images);
+    let (guards, images) = (builder.guards, builder.images);
+    let (mut idle, mut unmatched) = (builder.idle, builder.unmatched);
+    // Where not all is followed, there may be what a patch means.
+    if !builder.notes.is_empty() {
+        idle.append(&mut unmatched);
+    }
     let notes = builder.notes.into_iter().collect();
-    Build { objects, charts, guards, strays, idle, images, notes, ..Build::default() }
+    Build { objects, charts, guards, strays, idle, unmatched, images, notes, ..Build::default() }
 }

@@ -98,7 +98,7 @@ impl<'v> Patch<'v> {
                 builder.strays.push(Object::new(tested, here.path.clone(), None));
             }
         }
-        builder.idle.push(Object::new(said, here.path.clone(), None));
+        self.says(builder, here, layer, said, !selected.is_empty());
         for at in selected {
             let resource = &mut layer.resources[at];
             if self.remembers {
@@ -148,7 +148,7 @@ impl<'v> Patch<'v> {
                 }
             };
             let Some(selected) = selected else { continue };
-            builder.idle.push(Object::new(patch.clone(), here.path.clone(), None));
+            self.says(builder, here, layer, patch.clone(), !selected.is_empty());
             if selected.is_empty() {
                 let what =
                     format!("{} {}", text_of(patch.get("kind")), text_of(patch.path(&["metadata", "name"])));
@@ -202,6 +202,13 @@ impl<'v> Patch<'v> {
             return None;
         };
         Some((0..resources.len()).filter(|at| selector.selects(&resources[*at])).collect())
+    }
+
+    /// Keeps what a patch says, whatever is laid over it. Only one with a target may mean nothing.
+    fn says(&self, builder: &mut Builder<'_>, here: &Here, layer: &Layer, value: Value, is_matched: bool) {
+        let is_idle = is_matched || layer.outside || self.target.is_none();
+        let said = if is_idle { &mut builder.idle } else { &mut builder.unmatched };
+        said.push(Object::new(value, here.path.clone(), None));
     }
 
     /// A patch that means nothing here: of an object that is not in the tree it still says something.

@@ -21,6 +21,8 @@ pub(super) struct Gathered<R> {
     pub said: Said<R>,
     /// What variables would give that others are laid over.
     pub shadowed: Said<R>,
+    /// What patches say that mean nothing.
+    pub unmatched: Said<R>,
     pub kept: Vec<Kept>,
     /// The files of the objects.
     pub files: HashSet<RepoPath>,
@@ -44,9 +46,9 @@ impl<R: Default> Default for Said<R> {
 
 impl<R: Default> Default for Gathered<R> {
     fn default() -> Self {
-        let (facts, said, shadowed) = (Said::default(), Said::default(), Said::default());
+        let (facts, said, shadowed, unmatched) = Default::default();
         let (kept, files, failed, evaluated) = Default::default();
-        Self { facts, said, shadowed, kept, files, failed, evaluated }
+        Self { facts, said, shadowed, unmatched, kept, files, failed, evaluated }
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Unit {
     pub module: String,
     /// What the module is given.
     pub inputs: Inputs,
+    /// The files of variables that its command line names.
+    pub named: Vec<RepoPath>,
     /// Its file, and those of Terragrunt's that this one takes in.
     pub reads: Vec<RepoPath>,
 }
@@ -48,7 +50,15 @@ struct Config {
     locals: Value,
     inputs: Value,
     /// What the command line is given beside, which counts more.
-    arguments: Inputs,
+    arguments: Arguments,
+}
+
+/// What `extra_arguments` give.
+#[derive(Default)]
+struct Arguments {
+    inputs: Inputs,
+    /// The files of variables that they name.
+    named: Vec<RepoPath>,
 }
 
 /// Reads the units of a tree, with the files that set variables beside them.
@@ -72,10 +82,11 @@ pub(super) fn units(files: &dyn Files, set: &[VariableFile], notes: &mut Vec<Not
         for file in inputs::always(set, path.folder()) {
             read_inputs(files, file, &mut inputs, notes);
         }
-        inputs.extend(config.arguments);
+        let Arguments { inputs: arguments, named } = config.arguments;
+        inputs.extend(arguments);
         let reads = watch.into_read().into_iter().filter_map(RepoPath::new);
         let reads = reads.filter(|path| path.name().ends_with(".hcl")).collect();
-        units.push(Unit { path: path.clone(), module, inputs, reads });
+        units.push(Unit { path: path.clone(), module, inputs, named, reads });
     }
     units
 }
@@ -143,7 +154,7 @@ impl Reader<'_> {
         let mut module = Module { folder: self.folder.to_owned(), config, ..Module::default() };
         module.take(&source, body.clone());
         let (mut included, mut source_above, mut inputs) = (BTreeMap::new(), None, Value::empty());
-        let (mut arguments, mut is_deep) = (Inputs::new(), false);
+        let (mut arguments, mut is_deep) = (Arguments::default(), false);
         for block in body.get_blocks("include").filter(|_| includes) {
             let name = block.labels.first().map(|label| label.as_str()).unwrap_or_default();
             let written = block.body.get_attribute("path").map(|path| &path.value);
@@ -160,7 +171,8 @@ impl Reader<'_> {
                 strategy => {
                     is_deep |= strategy == Some("deep");
                     inputs = laid(&inputs, &above.inputs, is_deep);
-                    arguments.extend(above.arguments);
+                    arguments.inputs.extend(above.arguments.inputs);
+                    arguments.named.extend(above.arguments.named);
                 }
             }
             source_above = above.source.or(source_above);
@@ -239,7 +251,7 @@ fn laid(below: &Value, own: &Value, is_deep: bool) -> Value {
 }
 
 /// Reads what `extra_arguments` give to Terraform: files of variables, in their order before single ones.
-fn extra_arguments(scope: &Scope<'_>, body: &Body, arguments: &mut Inputs) {
+fn extra_arguments(scope: &Scope<'_>, body: &Body, arguments: &mut Arguments) {
     let blocks = body.get_blocks("terraform").flat_map(|block| block.body.get_blocks("extra_arguments"));
     for block in blocks {
         let own = scope.body(&block.body);
@@ -249,8 +261,9 @@ fn extra_arguments(scope: &Scope<'_>, body: &Body, arguments: &mut Inputs) {
         let files = words.iter().filter_map(file);
         let listed = ["required_var_files", "optional_var_files"].into_iter().flat_map(texts);
         for file in files.chain(listed.filter_map(|file| file.known().map(|file| file.into_owned()))) {
-            let path = scope.resolved(&file);
-            path.iter().for_each(|path| read_inputs(scope.files, path, arguments, &mut Vec::new()));
+            let Some(path) = scope.resolved(&file) else { continue };
+            read_inputs(scope.files, &path, &mut arguments.inputs, &mut Vec::new());
+            arguments.named.push(path);
         }
         for (n, word) in words.iter().enumerate() {
             let text = word.text();
@@ -262,7 +275,7 @@ fn extra_arguments(scope: &Scope<'_>, body: &Body, arguments: &mut Inputs) {
             let whole = single.text();
             let Some((name, value)) = whole.split_once('=') else { continue };
             let value = single.cut(whole.len() - value.len()..whole.len());
-            arguments.insert(name.to_owned(), named(Value::Scalar(value)));
+            arguments.inputs.insert(name.to_owned(), named(Value::Scalar(value)));
         }
     }
 }

@@ -61,6 +61,8 @@ pub(super) struct Claim {
     written: bool,
     /// Whether a file of values says so by itself, whoever reads it.
     of_file: bool,
+    /// Whether a patch says so that means no object.
+    unmatched: bool,
 }
 
 /// Where a text is read.
@@ -131,6 +133,7 @@ impl Claim {
             foreign: None,
             written: false,
             of_file: false,
+            unmatched: false,
         }
     }
 
@@ -150,10 +153,11 @@ impl Claim {
         place.then_with(charts).then_with(|| own(self).cmp(&own(other)))
     }
 
-    /// What is deployed comes before what a file says, and that before what nobody reads; and what puts a tag to an image
-    /// before the container that runs it.
-    fn rank(&self) -> (bool, bool, bool) {
-        (self.stays() == Some(Reason::NoEffect), self.written, self.spec.kind == PinKind::Image)
+    /// What is deployed comes before what is known to mean nothing, that before what a file says, and that before what nobody
+    /// reads; and what puts a tag to an image before the container that runs it.
+    fn rank(&self) -> (bool, bool, bool, bool) {
+        let is_unread = self.stays() == Some(Reason::NoEffect) && !self.unmatched;
+        (is_unread, self.written, self.unmatched, self.spec.kind == PinKind::Image)
     }
 
     /// Tells whether one that comes before this one says all that is to be said.
@@ -307,6 +311,18 @@ impl Claims {
             let own = claim.spec.stays.filter(|reason| *reason != Reason::NotFollowed);
             claim.spec.stays = own.or(Some(Reason::NoEffect));
         });
+        self.append(other);
+    }
+
+    /// Adds what another has gathered of patches that mean no object.
+    pub fn append_unmatched(&mut self, mut other: Self) {
+        other.claims.iter_mut().for_each(|claim| claim.unmatched = true);
+        self.append_without_effect(other);
+    }
+
+    /// Adds what another has gathered of values that others are laid over.
+    pub fn append_overlaid(&mut self, mut other: Self) {
+        other.claims.iter_mut().for_each(|claim| claim.spec.stays = Some(Reason::NoEffect));
         self.append(other);
     }
 

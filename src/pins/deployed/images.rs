@@ -6,6 +6,7 @@
 use super::claim::Claims;
 use crate::{
     deploy::{ChartRelease, Object, Scalar, Value},
+    linkerd,
     pins::{
         PinKind, Reason,
         context::Context,
@@ -54,7 +55,8 @@ pub(super) struct Over {
     under: Vec<Under>,
 }
 
-/// Finds the charts of Linkerd's whose objects something may be meant for: beside other charts, an object of that name.
+/// Finds the charts of Linkerd's whose pods something may be meant for: those that have any, in the namespace that an object
+/// names; beside other charts, an object of that name.
 pub(super) fn over<'o>(
     context: &Context<'_>,
     charts: &[ChartRelease],
@@ -64,10 +66,23 @@ pub(super) fn over<'o>(
         let ours = Ours::of(release, &context.options.mirrors)?;
         Some(Over { ours, under: found::under(release.version.as_ref(), release.is_supposed) })
     };
-    let all: Vec<Over> = charts.iter().filter_map(ours).collect();
+    let object = object.into();
     let is_named = |object: &Object| object.name().is_some_and(|name| name.text().contains("linkerd"));
-    let is_ours = all.len() == charts.len() || object.into().is_none_or(is_named);
-    if is_ours { all } else { Vec::new() }
+    let namespace = object.and_then(Object::namespace).and_then(Scalar::known);
+    let is_there = |release: &ChartRelease| {
+        let own = release.namespace.as_ref().and_then(Scalar::known);
+        own.zip(namespace.as_ref()).is_none_or(|(own, namespace)| own == *namespace)
+    };
+    let all: Vec<(&ChartRelease, Over)> =
+        charts.iter().filter_map(|release| Some((release, ours(release)?))).collect();
+    if all.len() < charts.len() && !object.is_none_or(is_named) {
+        return Vec::new();
+    }
+    let has_pods = |over: &Over| over.ours.chart != linkerd::CRDS;
+    all.into_iter()
+        .filter(|(release, over)| has_pods(over) && is_there(release))
+        .map(|(_, over)| over)
+        .collect()
 }
 
 fn under(over: &[Over]) -> Vec<Under> {
@@ -96,17 +111,19 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                     annotation: &|key| text(object.annotation(key)),
                     label: &|key| text(object.label(key)),
                 };
-                if let [first, ..] = over {
-                    let spec =
+                if let [first, others @ ..] = over {
+                    let mut spec =
                         first.ours.fill(Spec::platform(PinKind::Image, Expects::Edge).staying(found.stays));
+                    if others.iter().any(|other| other.ours.chart != first.ours.chart) {
+                        spec.chart = None;
+                    }
                     claims.take(&scalar.cut(part), &spec.under(&under(over)));
                     continue;
                 }
                 let name = Reference::parse(&whole).map(|image| image.name).unwrap_or_default();
-                let origin = image::origin(&around, name);
                 let run_by =
                     image::run_by(&around, name, &object.name().map(Scalar::text).unwrap_or_default());
-                let spec = Spec { run_by, ..image::spec(found.stays.unwrap_or(origin)) };
+                let spec = Spec { run_by, ..image::spec(image::standing(found.stays, &around, name)) };
                 claims.take(&scalar.cut(part), &spec);
             }
         }

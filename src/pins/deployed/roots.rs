@@ -108,6 +108,7 @@ pub(in crate::pins) fn roots(
     });
     found.deployed.into_iter().for_each(|found| claims.append(found));
     found.written.into_iter().for_each(|found| claims.append_written(found));
+    found.unmatched.into_iter().for_each(|found| claims.append_unmatched(found));
     found.shadowed.into_iter().for_each(|found| claims.append_shadowed(found));
 }
 

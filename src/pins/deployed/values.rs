@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     deploy::{
-        ChartRelease, Layer, Scalar, Value,
+        ChartRelease, Files as _, Layer, Scalar, Value,
         chart::{Repository, merged},
-        umbrella,
+        read, umbrella,
     },
     linkerd::{self, CHARTS, CONTROL_PLANE, EdgeVersion, MULTICLUSTER, PROXY_VERSION, VIZ, ValueLine},
     pins::{
@@ -25,6 +25,7 @@ use crate::{
         origin::{Origin, Ours},
         version_text::{Expects, TAGS},
     },
+    yaml::Ceilings,
 };
 
 /// Mappings in mappings that are walked; people write far fewer.
@@ -57,6 +58,8 @@ pub(super) struct Part {
 pub(super) struct Read<'a> {
     /// What is asked for.
     pub options: &'a ScanOptions,
+    /// The bounds of texts that are read as YAML.
+    pub ceilings: &'a Ceilings,
     /// The chart.
     pub by: ReadBy,
     /// Whether pods in the namespace that the chart is rendered for are injected.
@@ -106,6 +109,7 @@ impl<'a> Read<'a> {
         let (injected, under) = (Injection::Open, Vec::new());
         Self {
             options: context.options,
+            ceilings: context.files.ceilings(),
             by,
             injected,
             namespace: None,
@@ -238,6 +242,12 @@ impl<'a> Read<'a> {
                     if self.is_foreign && key != "tag" && names_image(key) && !names_linkerd_image(value) =>
                 {
                     self.take_foreign(scalar, claims);
+                }
+                // Charts that lay a text into their templates are given pods and annotations so.
+                Some(scalar) if scalar.text().contains(PROXY_VERSION) => {
+                    if let Ok(inner @ Value::Map(_)) = read::mapping(scalar, self.ceilings) {
+                        self.anywhere((&inner, labels), depth, &HashSet::new(), claims);
+                    }
                 }
                 Some(_) => {}
                 None => self.anywhere((below, labels), depth, known, claims),

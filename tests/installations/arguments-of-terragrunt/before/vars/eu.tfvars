@@ -1,0 +1,1 @@
+linkerd_version = "2026.8.2"
