@@ -329,6 +329,14 @@ def of_chart(name, version, values):
     yield (at(values or {}, "podAnnotations") or {}).get(PROXY)
 
 
+def values_of(text):
+    """The values in a text; of one that Helm refuses nothing is read."""
+    try:
+        return yaml.safe_load(text or "{}")
+    except yaml.YAMLError:
+        return {}
+
+
 def read(document):
     """The texts of an object that are read as releases of Linkerd."""
     kind, spec = document.get("kind"), document.get("spec") or {}
@@ -350,7 +358,7 @@ def read(document):
             filled = re.sub(r"\{\{(\w+)\}\}", lambda found: str(element[found.group(1)]), yaml.safe_dump(spec["template"]))
             yield from of_application(yaml.safe_load(filled)["spec"])
     elif kind == "HelmChart":
-        yield from of_chart(spec["chart"], spec.get("version"), yaml.safe_load(spec.get("valuesContent") or "{}"))
+        yield from of_chart(spec["chart"], spec.get("version"), values_of(spec.get("valuesContent")))
     elif kind == "Namespace":
         yield annotations.get(PROXY)
     elif kind in ("Deployment", "StatefulSet", "DaemonSet", "Job"):
@@ -364,7 +372,7 @@ def of_application(spec):
         if "chart" not in source:
             continue
         helm = source.get("helm") or {}
-        values = helm.get("valuesObject") or yaml.safe_load(helm.get("values") or "{}")
+        values = helm.get("valuesObject") or values_of(helm.get("values"))
         for parameter in helm.get("parameters") or []:
             values = merged(values, {parameter["name"]: parameter["value"]})
         yield from of_chart(source["chart"], source.get("targetRevision"), values)
