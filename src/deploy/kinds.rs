@@ -114,7 +114,7 @@ const KINDS: [Kind; 9] = [
 
 /// Groups whose objects are of use to others of the same deployer: a source, an input, a configuration of a chart, a namesake
 /// in another cluster.
-const REFERRED: [&str; 4] = [flux::SOURCES, flux::OPERATOR, flux::KUSTOMIZATIONS, k3s::GROUP];
+const REFERRED: [&str; 5] = [flux::SOURCES, flux::WATCHER, flux::OPERATOR, flux::KUSTOMIZATIONS, k3s::GROUP];
 
 /// Finds the row of an object; none where it has nothing deployed by itself.
 pub(super) fn of(object: &Object) -> Option<&'static Kind> {

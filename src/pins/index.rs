@@ -184,7 +184,7 @@ impl Index {
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
                 let kind = |path: &[&str]| spec.and_then(|spec| spec.text(path));
                 let of_tree = kind(&["chart", "spec", "sourceRef", "kind"]) == Some("GitRepository")
-                    || kind(&["chartRef", "kind"]) == Some("HelmChart");
+                    || matches!(kind(&["chartRef", "kind"]), Some("HelmChart" | "ExternalArtifact"));
                 self.of_tree.extend(of_tree.then(|| path.clone()));
                 self.releases.extend(spec.map(|spec| release(path, spec)));
             }

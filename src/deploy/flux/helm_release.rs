@@ -6,6 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{
+    artifact,
     kustomization::added,
     sources::{Reader, Sourced},
     substitute::Variables,
@@ -127,7 +128,8 @@ pub fn chart_source(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
 pub fn is_of_tree(object: &Object) -> bool {
     let kind = |path: &[&str]| object.value.text(path);
     kind(&["spec", "chart", "spec", "sourceRef", "kind"]).as_deref() == Some("GitRepository")
-        || kind(&["spec", "chartRef", "kind"]).as_deref() == Some("HelmChart")
+        || kind(&["spec", "chartRef", "kind"])
+            .is_some_and(|kind| matches!(&*kind, "HelmChart" | artifact::KIND))
 }
 
 fn release_name(object: &Object, spec: &Value, target: Option<&Scalar>) -> Scalar {

@@ -4,7 +4,11 @@
 //! The folder is looked for in this tree, whatever the source, unless it is the root. Without a kustomization every manifest below is taken in,
 //! and every kustomization of a folder below.
 
-use super::{KUSTOMIZATIONS, substitute::Variables};
+use super::{
+    KUSTOMIZATIONS,
+    artifact::{self, Artifact},
+    substitute::Variables,
+};
 use crate::{
     deploy::{
         build::Build,
@@ -22,7 +26,10 @@ use crate::{
 
 /// Tells whether a Kustomization reads a folder of which it is said that something of interest is in it.
 pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
-    is_wanted(&object.value.text(&["spec", "path"]).unwrap_or_default())
+    // Where an artifact's folders lie is known to its generator.
+    let of_artifact =
+        object.value.text(&["spec", "sourceRef", "kind"]).is_some_and(|kind| kind == artifact::KIND);
+    of_artifact || is_wanted(&object.value.text(&["spec", "path"]).unwrap_or_default())
 }
 
 /// The same of the Kustomization that a FluxInstance makes.
@@ -78,7 +85,7 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     let none = Value::empty();
     let spec = object.value.get("spec").unwrap_or(&none);
     let path = spec.scalar(&["path"]).cloned().unwrap_or_else(|| Scalar::made("."));
-    let Some(folder) = folder_of(&path, spec, files) else {
+    let Some(folder) = folder_of(&path, object, cluster, files) else {
         let over = added(files, object.file.folder(), &none, spec);
         build = kustomize::build_over(files, &object.file, &over);
         build.notes.push(note(About::Remote(path.text().into_owned())));
@@ -123,14 +130,21 @@ pub(super) fn set_common_metadata(spec: &Value, objects: &mut [Object]) {
     }
 }
 
-fn folder_of(path: &Scalar, spec: &Value, files: &dyn Files) -> Option<String> {
+fn folder_of(path: &Scalar, object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<String> {
     if path.unknown_to().is_some() {
         return None;
     }
-    let written = path.text();
+    let reference = object.value.path(&["spec", "sourceRef"]);
+    let text = |key| reference.and_then(|reference| reference.text(&[key]));
+    let copied = text("name").filter(|_| text("kind").as_deref() == Some(artifact::KIND)).and_then(|name| {
+        let namespace = text("namespace").or_else(|| object.namespace().and_then(Scalar::known));
+        Artifact::find(&name, namespace.as_deref(), cluster)?.at(&path.text())
+    });
+    let reference = copied.as_ref().map(|copied| copied.source).or(reference);
+    let written = copied.as_ref().map_or_else(|| path.text(), |copied| copied.path.as_str().into());
     let clean = written.trim_start_matches('/');
     let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
-    let source = |key| spec.text(&["sourceRef", key]);
+    let source = |key| reference.and_then(|reference| reference.text(&[key]));
     let source = source("kind").zip(source("name")).map(|(kind, name)| repositories::referred(&kind, &name));
     let is_here = match folder.is_empty() {
         true => source.is_none_or(|source| files.has_root_of(&source)),

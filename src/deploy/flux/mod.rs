@@ -3,6 +3,7 @@
 //! In: Kustomizations, HelmReleases, sources, ResourceSets as a build gives them. Out: objects, and charts with their
 //! values. As kustomize-controller, helm-controller and flux-operator do it.
 
+mod artifact;
 pub mod envsubst;
 pub mod helm_release;
 pub mod kustomization;
@@ -24,5 +25,7 @@ pub const RELEASES: &str = "helm.toolkit.fluxcd.io";
 pub const SOURCES: &str = "source.toolkit.fluxcd.io";
 /// The group of Kustomizations.
 pub const KUSTOMIZATIONS: &str = "kustomize.toolkit.fluxcd.io";
+/// The group of source-watcher's objects.
+pub const WATCHER: &str = "source.extensions.fluxcd.io";
 /// The group of flux-operator's objects.
 pub const OPERATOR: &str = "fluxcd.controlplane.io";

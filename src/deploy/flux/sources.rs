@@ -1,6 +1,9 @@
 //! Where Flux has a chart from: HelmRepository, OCIRepository, GitRepository, HelmChart.
 
-use super::SOURCES;
+use super::{
+    SOURCES,
+    artifact::{self, Artifact},
+};
 use crate::deploy::{
     chart::{Layer, Repository, registry_chart},
     cluster::{Cluster, Reference},
@@ -52,6 +55,9 @@ impl<'a> Reader<'a> {
     /// Follows `chartRef`.
     pub fn referenced(&self, reference: &Value) -> Option<Sourced> {
         let kind = reference.text(&["kind"])?.into_owned();
+        if let Some(sourced) = self.composed(reference).filter(|_| kind == artifact::KIND) {
+            return Some(sourced);
+        }
         let Some(object) = self.find(reference, &kind) else {
             let name = reference.scalar(&["name"])?;
             let who = format!("{kind} `{}`, which is not in this repository", name.text());
@@ -66,6 +72,33 @@ impl<'a> Reader<'a> {
             });
         };
         Reader { object, ..*self }.source()
+    }
+
+    /// Follows a chart that lies at the root of an artifact: one of a registry, or of a folder of a repository.
+    fn composed(&self, reference: &Value) -> Option<Sourced> {
+        let own = self.object.namespace().and_then(Scalar::known);
+        let namespace = reference.text(&["namespace"]).or(own);
+        let artifact = Artifact::find(&reference.text(&["name"])?, namespace.as_deref(), self.cluster)?;
+        let copied = artifact.at("")?;
+        let kind = copied.source.text(&["kind"])?;
+        let source = Reader { object: copied.generator, ..*self }.find(copied.source, &kind);
+        match &*kind {
+            "GitRepository" => {
+                let url = source.and_then(|source| source.value.scalar(&["spec", "url"]));
+                let (chart, repository) = (Scalar::made(&copied.path), Repository::Git(url.cloned()));
+                let (beside, layers) = (Vec::new(), Vec::new());
+                Some(Sourced {
+                    chart,
+                    repository,
+                    version: None,
+                    beside,
+                    is_part: false,
+                    layers,
+                    replacing: 0,
+                })
+            }
+            _ => Reader { object: source?, ..*self }.source(),
+        }
     }
 
     /// Reads the object as a source.

@@ -153,7 +153,8 @@ impl<R: Default + Send> Builder<'_, R> {
 /// Says what the version of a HelmRelease's chart stands in.
 pub(super) fn deployer_of(release: &Object) -> Deployer {
     match release.value.text(&["spec", "chartRef", "kind"]).as_deref() {
-        Some("OCIRepository") => Deployer::OciRepository,
+        // A chart in an artifact is one of a registry, or has no version of its own.
+        Some("OCIRepository" | "ExternalArtifact") => Deployer::OciRepository,
         Some("HelmChart") => Deployer::HelmChart,
         _ => Deployer::HelmRelease,
     }
