@@ -164,12 +164,18 @@ fn evaluated(files: &dyn Files) -> Terraform {
     found
 }
 
-/// Evaluates a module by its defaults alone, and with each file alone that always sets its variables.
+/// Evaluates a module by its defaults alone, with each file alone that always sets its variables, and with what is left out
+/// of what Terragrunt applies.
 fn shadowed(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
-    let always = inputs::always(tree.set, &module.folder);
-    for path in [None].into_iter().chain(always.into_iter().map(Some)) {
+    let of_file = |path: &RepoPath| {
         let mut inputs = Inputs::new();
-        path.iter().for_each(|path| inputs::read_inputs(tree.files, path, &mut inputs, &mut Vec::new()));
+        inputs::read_inputs(tree.files, path, &mut inputs, &mut Vec::new());
+        inputs
+    };
+    let always = inputs::always(tree.set, &module.folder).into_iter().map(of_file);
+    let excluded = tree.units.iter().filter(|unit| unit.is_excluded && unit.module == module.folder);
+    let excluded = excluded.map(|unit| unit.inputs.clone());
+    for inputs in [Inputs::new()].into_iter().chain(always).chain(excluded) {
         let mut walk = Walk::new(tree, Budget::of(&module.folder), None, true);
         walk.module(module, &inputs, DEPTH);
         let is_new = |chart: &ChartRelease| !found.has(chart) && !found.shadowed.contains(chart);

@@ -1,6 +1,6 @@
 //! A module: the blocks of the `*.tf` files of a folder, and the files that set its variables.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use hcl_edit::{
     expr::Expression,
@@ -21,6 +21,8 @@ use crate::{
 const ENDINGS: [&str; 2] = [".tf", ".tofu"];
 /// The largest file that is parsed as HCL.
 const BYTES: usize = 1 << 20;
+/// The mark that some editors begin a file with.
+const MARK: char = '\u{feff}';
 
 /// An expression with the file that it stands in.
 pub(super) type Placed = (Arc<Source>, Expression);
@@ -153,7 +155,12 @@ pub(super) fn parsed(
     if source.text.len() > BYTES {
         return unread(format!("it has more than {BYTES} bytes"));
     }
-    match parser::parse_body(&source.text) {
+    // HCL takes no notice of a byte order mark (hcl `hclsyntax/scan_tokens.rl`); blanks keep the bytes in their places.
+    let text: Cow<'_, str> = match source.text.strip_prefix(MARK) {
+        Some(rest) => Cow::Owned(format!("{}{rest}", " ".repeat(MARK.len_utf8()))),
+        _ => Cow::Borrowed(&source.text),
+    };
+    match parser::parse_body(&text) {
         Ok(body) => Some((source, body)),
         Err(error) => {
             let place = error.location();

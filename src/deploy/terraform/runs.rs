@@ -61,6 +61,7 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     named.retain(|path| !tree.units.iter().any(|unit| unit.named.contains(path)));
     let units = tree.units.iter().filter(|unit| unit.module == module.folder);
     let has_units = units.clone().next().is_some();
+    let units = units.filter(|unit| !unit.is_excluded);
     let all: Vec<Told<'_>> = named.into_iter().map(Told::File).chain(units.map(Told::Unit)).collect();
     let paths: Vec<&RepoPath> = all.iter().filter_map(|told| told.path()).collect();
     let budget = Budget::of(&module.folder);

@@ -39,6 +39,8 @@ pub(super) struct Unit {
     pub inputs: Inputs,
     /// The files of variables that its command line names.
     pub named: Vec<RepoPath>,
+    /// Whether it is left out of what is applied.
+    pub is_excluded: bool,
     /// Its file, and those of Terragrunt's that this one takes in.
     pub reads: Vec<RepoPath>,
 }
@@ -51,6 +53,7 @@ struct Config {
     inputs: Value,
     /// What the command line is given beside, which counts more.
     arguments: Arguments,
+    is_excluded: bool,
 }
 
 /// What `extra_arguments` give.
@@ -86,7 +89,8 @@ pub(super) fn units(files: &dyn Files, set: &[VariableFile], notes: &mut Vec<Not
         inputs.extend(arguments);
         let reads = watch.into_read().into_iter().filter_map(RepoPath::new);
         let reads = reads.filter(|path| path.name().ends_with(".hcl")).collect();
-        units.push(Unit { path: path.clone(), module, inputs, named, reads });
+        let is_excluded = config.is_excluded;
+        units.push(Unit { path: path.clone(), module, inputs, named, is_excluded, reads });
     }
     units
 }
@@ -154,7 +158,7 @@ impl Reader<'_> {
         let mut module = Module { folder: self.folder.to_owned(), config, ..Module::default() };
         module.take(&source, body.clone());
         let (mut included, mut source_above, mut inputs) = (BTreeMap::new(), None, Value::empty());
-        let (mut arguments, mut is_deep) = (Arguments::default(), false);
+        let (mut arguments, mut is_deep, mut is_excluded) = (Arguments::default(), false, false);
         for block in body.get_blocks("include").filter(|_| includes) {
             let name = block.labels.first().map(|label| label.as_str()).unwrap_or_default();
             let written = block.body.get_attribute("path").map(|path| &path.value);
@@ -173,6 +177,7 @@ impl Reader<'_> {
                     inputs = laid(&inputs, &above.inputs, is_deep);
                     arguments.inputs.extend(above.arguments.inputs);
                     arguments.named.extend(above.arguments.named);
+                    is_excluded = above.is_excluded;
                 }
             }
             source_above = above.source.or(source_above);
@@ -190,7 +195,9 @@ impl Reader<'_> {
             extra_arguments(scope, &body, &mut arguments);
             let locals = module.locals.keys().filter_map(|name| Some((name.as_str(), scope.local(name)?)));
             let locals = Value::map(locals);
-            Some(Config { source: module_source(scope, &body).or(source_above), locals, inputs, arguments })
+            let source = module_source(scope, &body).or(source_above);
+            let is_excluded = excluded(scope, &body).unwrap_or(is_excluded);
+            Some(Config { source, locals, inputs, arguments, is_excluded })
         })
     }
 
@@ -278,6 +285,20 @@ fn extra_arguments(scope: &Scope<'_>, body: &Body, arguments: &mut Arguments) {
             arguments.inputs.insert(name.to_owned(), named(Value::Scalar(value)));
         }
     }
+}
+
+/// Says whether a unit is left out of what is applied, where it says anything of that (`docs.terragrunt.com`, "exclude" and
+/// "skip").
+fn excluded(scope: &Scope<'_>, body: &Body) -> Option<bool> {
+    let is_true = |value: Value| scope.text(&value).is_some_and(|text| text == "true");
+    let skip = body.get_attribute("skip").map(|skip| is_true(scope.eval(&skip.value)));
+    let exclude = body.get_blocks("exclude").next().map(|block| {
+        let own = scope.body(&block.body);
+        let mut actions = own.list_at("actions").iter().filter_map(|action| scope.text(action));
+        let applies = actions.any(|action| matches!(&*action, "all" | "all_except_output" | "apply"));
+        applies && own.get("if").cloned().is_some_and(is_true)
+    });
+    exclude.or(skip)
 }
 
 fn module_source(scope: &Scope<'_>, body: &Body) -> Option<String> {

@@ -1,0 +1,3 @@
+terraform { source = "../../modules/cp" }
+inputs = { linkerd_version = "2026.8.2" }
+skip = true

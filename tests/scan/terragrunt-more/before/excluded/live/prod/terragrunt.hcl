@@ -1,0 +1,2 @@
+terraform { source = "../../modules/cp" }
+inputs = { linkerd_version = "2026.8.2" }
