@@ -57,6 +57,13 @@ impl<'a> Reference<'a> {
         let name = named.get(..colon.unwrap_or(named.len()))?;
         Some(Self { name, tag: colon.map(|c| c + 1..named.len()), digest })
     }
+
+    /// Returns what fixes an image in a text of some length.
+    fn pinned(self, image: LinkerdImage, length: usize) -> Option<(Range<usize>, LinkerdImage)> {
+        let stays = image.stays.or(self.digest.then_some(Reason::Digest));
+        let whole = self.digest.then_some(0..length);
+        Some((self.tag.or(whole)?, LinkerdImage { stays, ..image }))
+    }
 }
 
 /// Recognises an image by its name: Linkerd's own registries, or a mirror that keeps `linkerd/<image>`.
@@ -205,9 +212,14 @@ pub(super) fn is_named(text: &str) -> bool {
 pub(super) fn pinned(text: &str) -> Option<(Range<usize>, LinkerdImage)> {
     let parsed = Reference::parse(text)?;
     let image = linkerd_image(parsed.name)?;
-    let stays = image.stays.or(parsed.digest.then_some(Reason::Digest));
-    let whole = parsed.digest.then_some(0..text.len());
-    Some((parsed.tag.or(whole)?, LinkerdImage { stays, ..image }))
+    parsed.pinned(image, text.len())
+}
+
+/// Reads the same of a reference that may be a mirror of one of Linkerd's images by its last name.
+pub(super) fn mirrored(text: &str) -> Option<(Range<usize>, LinkerdImage)> {
+    let parsed = Reference::parse(text)?;
+    let official = linkerd::image_names().find(|name| is_mirror_name(name, parsed.name))?;
+    parsed.pinned(linkerd_image(&format!("{}{official}", linkerd::IMAGES))?, text.len())
 }
 
 /// Where the containers of a pod stand in it.

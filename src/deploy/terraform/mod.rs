@@ -65,6 +65,8 @@ pub struct Terraform {
     pub charts: Vec<ChartRelease>,
     /// The charts that defaults and files of variables would come to by themselves: others may be laid over them.
     pub shadowed: Vec<ChartRelease>,
+    /// The charts of blocks of which there is no instance now.
+    pub off: Vec<ChartRelease>,
     /// The objects.
     pub objects: Vec<Object>,
     /// The same by the clusters that roots are applied to.
@@ -201,6 +203,11 @@ impl Terraform {
                 self.charts.push(chart);
             }
         }
+        for chart in other.off {
+            if !self.off.contains(&chart) {
+                self.off.push(chart);
+            }
+        }
         for object in other.objects {
             if !self.objects.contains(&object) {
                 self.objects.push(object);
@@ -280,7 +287,20 @@ impl<'f> Walk<'f> {
             self.found.notes.push(Note::new(&source.path, About::Bound(Bound::Elements(INSTANCES))));
         }
         all.iter().take(INSTANCES).for_each(|scope| each(self, scope));
+        if all.is_empty() {
+            let unknown = Scalar::unknown("a block without instances");
+            self.off(&mut |walk| each(walk, &scope.of_each(unknown.clone(), Value::Scalar(unknown.clone()))));
+        }
         self.note_spent(source);
+    }
+
+    /// Keeps apart what a block would bring that is switched off: it goes to no cluster.
+    fn off(&mut self, evaluate: &mut dyn FnMut(&mut Self)) {
+        let (found, made) = (std::mem::take(&mut self.found), std::mem::take(&mut self.made));
+        evaluate(self);
+        self.made = made;
+        let off = std::mem::replace(&mut self.found, found);
+        self.found.off.extend(off.charts.into_iter().chain(off.off));
     }
 
     fn note_spent(&mut self, source: &Source) {

@@ -35,6 +35,8 @@ pub(in crate::pins) fn terraform(
         claims.beyond.take_version(release);
         claims.uses.take(context, release);
     }
+    // It may be switched on by the next who applies it.
+    deployed.off.iter().for_each(|release| take_release(context, release, PinKind::Terraform, claims));
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     deployed.handed.iter().for_each(|text| claims.take_not_followed(text));
     claims.objects.extend(deployed.objects);

@@ -3,16 +3,12 @@
 //! In: scalars that something deployed reads, with what reads them. Out: each place once, by file and position.
 //! A base that a hundred clusters read is read a hundred times, so places are gathered first and looked at afterwards.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, BTreeSet},
-    ops::Range,
-    sync::Arc,
-};
+use std::{cmp::Ordering, collections::BTreeSet, ops::Range, sync::Arc};
 
 use super::{
     beyond::{Beyond, NotFollowed},
     charts::Charted,
+    foreign::{At, Foreigns, Named, readings},
     traced::{Traced, traced},
     uses::Uses,
 };
@@ -30,14 +26,8 @@ use crate::{
     repo::RepoPath,
 };
 
-/// A byte of a file.
-type At = (RepoPath, usize);
-
 /// Places that are gathered before those that are alike become one.
 const LOOSE: usize = 4096;
-/// Places before one that are looked at for one that reaches into it.
-const NEAR: usize = 4;
-
 /// A place that something deployed reads as a version.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
@@ -65,30 +55,13 @@ pub(super) struct Claim {
     unmatched: bool,
 }
 
-/// Where a text is read.
-#[derive(Clone, Debug)]
-pub(super) enum Named {
-    /// Where it was written. Nothing more is kept, since every image of a repository is such a text.
-    Here(At),
-    /// Where something names it.
-    There(Reading),
-}
-
-/// What reads a text and is not Linkerd's.
-struct Foreign {
-    end: usize,
-    named: Named,
-    /// Whether it is a mirror of Linkerd's sources, so that the text names a release all the same.
-    is_mirror: bool,
-}
-
 /// All places, and what is compared with them.
 #[derive(Default)]
 pub(in crate::pins) struct Claims {
     claims: Vec<Claim>,
     guards: Vec<Guard>,
-    /// Places that what is not Linkerd's reads, by file and first byte.
-    foreign: BTreeMap<At, Foreign>,
+    /// What is read by what is not Linkerd's.
+    pub(super) foreign: Foreigns,
     /// Who is handed releases that come out again in a way that is not followed.
     not_followed: BTreeSet<String>,
     /// The files whose templates are refused, for releases.
@@ -261,26 +234,6 @@ impl Claims {
         self.others_values.extend(files.filter(|path| *path != own).cloned());
     }
 
-    /// Notes what reads a text and is not Linkerd's, the version of another chart or the tag of another image: what both
-    /// read cannot move.
-    pub fn take_foreign(&mut self, text: &Scalar) {
-        self.foreign(text, false);
-    }
-
-    /// Notes the same of a mirror of Linkerd's sources: the text is still told as a release.
-    pub fn take_mirror(&mut self, text: &Scalar) {
-        self.foreign(text, true);
-    }
-
-    fn foreign(&mut self, text: &Scalar, is_mirror: bool) {
-        for at in text.origins() {
-            let place = (at.source.path.clone(), at.span.start);
-            let named = readings(at).last().cloned();
-            let named = named.map_or_else(|| Named::Here(place.clone()), Named::There);
-            self.foreign.insert(place, Foreign { end: at.span.end, named, is_mirror });
-        }
-    }
-
     /// Takes what is only compared with a version: it moves with it, since kustomize fails where they differ.
     pub fn guards(&mut self, guards: &[Guard]) {
         let is_version = |guard: &&Guard| {
@@ -339,7 +292,7 @@ impl Claims {
     pub fn append(&mut self, other: Self) {
         self.claims.extend(other.claims);
         self.guards.extend(other.guards);
-        self.foreign.extend(other.foreign);
+        self.foreign.append(other.foreign);
         self.not_followed.extend(other.not_followed);
         self.unmade.extend(other.unmade);
         self.others_values.extend(other.others_values);
@@ -383,20 +336,12 @@ impl Claims {
         }
         for claim in claims.iter_mut().filter(|claim| !claim.span.is_empty()) {
             claim.spec.follow_workloads();
-            if let Some(named) = self.foreign_at(&claim.path, &claim.span) {
+            if let Some(named) = self.foreign.at(&claim.path, &claim.span) {
                 claim.foreign = claim.spec.stays.is_none().then_some(named);
                 claim.spec.stays.get_or_insert(Reason::Shared);
             }
         }
-        let silent = self.foreign.into_iter().filter(|(_, foreign)| !foreign.is_mirror);
-        (claims, silent.map(|((path, start), foreign)| (path, start..foreign.end)).collect())
-    }
-
-    /// Says where what is not Linkerd's reads some of these bytes.
-    fn foreign_at(&self, path: &RepoPath, span: &Range<usize>) -> Option<Named> {
-        let before = self.foreign.range(..(path.clone(), span.end)).rev();
-        let near = before.take_while(|((other, _), _)| other == path).take(NEAR);
-        near.filter(|(_, foreign)| foreign.end > span.start).map(|(_, foreign)| foreign.named.clone()).next()
+        (claims, self.foreign.silent())
     }
 
     /// Says what reads the places in which a scalar was written.
@@ -424,11 +369,6 @@ impl Claims {
         });
         self.settled = self.claims.len();
     }
-}
-
-/// Lists the places by which a text is read.
-fn readings(at: &Origin) -> impl DoubleEndedIterator<Item = &Reading> {
-    at.read.as_deref().unwrap_or_default().iter()
 }
 
 /// Says where the version stands that a scalar is. Of a variable of Flux's that nobody fills here, its default counts.

@@ -3,7 +3,7 @@
 //!
 //! In: entries and objects. Out: claims.
 
-use super::claim::Claims;
+use super::{claim::Claims, foreign::By};
 use crate::{
     deploy::{ChartRelease, Object, Scalar, Value},
     linkerd,
@@ -27,7 +27,7 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
         let new = value.text(&["newName"]);
         let official = image::matched_image(&name);
         let Some(image) = official.or_else(|| new.as_deref().and_then(image::linkerd_image)) else {
-            value.scalar(&["newTag"]).into_iter().for_each(|tag| claims.take_foreign(tag));
+            value.scalar(&["newTag"]).into_iter().for_each(|tag| claims.foreign.take(tag, By::Other));
             continue;
         };
         let fork = new
@@ -40,6 +40,7 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
             .under(&under(over));
         for scalar in value.scalar(&["newTag"]).into_iter().chain(digest) {
             claims.take(scalar, &spec);
+            claims.foreign.take_tag(scalar);
         }
     }
 }
@@ -104,7 +105,12 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
             for container in value.items() {
                 let Some(scalar) = container.scalar(&["image"]) else { continue };
                 let whole = scalar.text();
-                let Some((part, found)) = image::pinned(&whole) else { continue };
+                let found = image::pinned(&whole);
+                // What a patch calls as an image of the chart that it is laid over is a mirror of that.
+                let is_patch = !over.is_empty() && !object.kind().is_empty();
+                let mirrored = || image::mirrored(&whole).filter(|_| is_patch);
+                let Some((part, found)) = found.or_else(mirrored) else { continue };
+                claims.foreign.take_tag(scalar);
                 let called = text(container.scalar(&["name"]));
                 let around = Around {
                     container: called.as_deref(),

@@ -7,6 +7,7 @@ mod beyond;
 mod by_file;
 mod charts;
 mod claim;
+mod foreign;
 mod images;
 mod objects;
 mod pods;

@@ -4,6 +4,7 @@
 
 use super::{
     claim::Claims,
+    foreign::By,
     pods::{Injection, asks, injection, labelled, opted_out, take_asking},
 };
 use crate::{
@@ -46,7 +47,7 @@ pub(in crate::pins) fn take_object(
             take_asking(value, ("labels", "annotations"), injected, spec, claims);
         }
         if let Some(image) = value.scalar(&["image"]).filter(|image| image::pinned(&image.text()).is_none()) {
-            claims.take_foreign(image);
+            claims.foreign.take(image, By::Container);
         }
         take_revision(&kind, value, claims);
         if let Some(version) = value.scalar(&[PROXY_VERSION]) {
@@ -86,8 +87,8 @@ fn take_revision(kind: &str, value: &Value, claims: &mut Claims) {
     let path = value.text(&["path"]).unwrap_or_default();
     let names_chart = path.split('/').any(linkerd::is_chart) || url.contains("linkerd2");
     match names_chart {
-        true => claims.take_mirror(revision),
-        false => claims.take_foreign(revision),
+        true => claims.foreign.take(revision, By::Mirror),
+        false => claims.foreign.take(revision, By::Other),
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: a file and a byte. Out: the line; whether `# uplinker: hold` stands behind it or above it. What one line holds is held
 //! for all that read it.
 
-use super::claim::Named;
+use super::foreign::Named;
 use crate::{
     deploy::{Files as _, value::Reading},
     pins::{Line, Reason, context::Context, hold, marker, other, place::Place},

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::{
     charts,
     claim::Claims,
+    foreign::By,
     pods::{Injection, injection},
     values::{Read, ReadBy},
 };
@@ -219,7 +220,7 @@ fn version(
         (Some(ours), None) => claims.take_floating(&release.chart, &spec(ours)),
         // Linkerd's charts may be kept under other names; its releases are called as its charts are.
         (None, Some(version)) if is_called_as_ours(release) => claims.take_not_followed(version),
-        (None, Some(version)) if !release.is_part => claims.take_foreign(version),
+        (None, Some(version)) if !release.is_part => claims.foreign.take(version, By::Other),
         (None, _) => {}
     }
     ours

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::{
     claim::Claims,
+    foreign::By,
     pods::{Injection, asks, opted_out, take_asking},
 };
 use crate::{
@@ -170,7 +171,7 @@ impl<'a> Read<'a> {
     /// Notes what a chart from elsewhere reads, but for the tags that all its values together put to Linkerd's images.
     fn take_foreign(&self, text: &Scalar, claims: &mut Claims) {
         if !place(text).is_some_and(|(path, at)| self.tags.contains(&(path.to_owned(), at))) {
-            claims.take_foreign(text);
+            claims.foreign.take(text, By::Other);
         }
     }
 
