@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     Deployment, Form, Home, Line, Pin, PinKind, Reason, RenderedFile, Site, Stage,
+    lost::Lost,
     place::Place,
     version_text::{Expects, Judged, VersionText, judge},
 };
@@ -65,6 +66,8 @@ pub(super) enum Under {
     Elsewhere,
     /// The same, as far as nobody in the tree applies it.
     Supposed,
+    /// Wherever the chart is named that gets a file which nobody in the tree is known to read.
+    Unnamed,
 }
 
 /// What was found so far.
@@ -258,8 +261,13 @@ impl Found {
 
     /// Values stay with a chart that stays, or of which the tree does not say when it moves: its images would run ahead of it.
     fn hold_with_charts(&mut self) {
-        let held = |under: &Under| {
-            let Under::Written((path, span)) = under else { return Some((Reason::ChartStays, None)) };
+        let lost = Lost::of(&self.pins);
+        let held = |pin: &Pin, under: &Under| {
+            let (path, span) = match under {
+                Under::Written(at) => at,
+                Under::Unnamed => return lost.near(pin).map(|line| (Reason::ChartStays, Some(line))),
+                Under::Elsewhere | Under::Supposed => return Some((Reason::ChartStays, None)),
+            };
             let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
             let pin = self.pins.get(self.pins.partition_point(|pin| order(pin).is_le()))?;
             let is_it = pin.path == *path && pin.site.span.start < span.end;
@@ -275,7 +283,7 @@ impl Found {
                 let under = self.under.get(&(pin.path.clone(), pin.site.span.start))?;
                 let is_known = under.iter().any(|at| *at != Under::Supposed);
                 let under = under.iter().filter(|at| !is_known || **at != Under::Supposed);
-                Some((n, under.filter_map(held).max_by_key(|(_, line)| line.is_some())?))
+                Some((n, under.filter_map(|under| held(pin, under)).max_by_key(|(_, line)| line.is_some())?))
             })
             .collect();
         for (n, (reason, line)) in found {

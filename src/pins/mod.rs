@@ -19,6 +19,7 @@ mod index;
 mod installed;
 mod key;
 mod layout;
+mod lost;
 mod marker;
 mod object;
 mod origin;

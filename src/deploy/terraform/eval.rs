@@ -11,7 +11,7 @@ use hcl_edit::{
 use super::{
     functions::{self, ordered},
     module::is_meta,
-    named,
+    named, parse,
     scope::{Choice, Scope, boolean, made, member, number, open, rooted, truth},
 };
 use crate::deploy::value::{Origin, Part, Scalar, Source, Value, Via};
@@ -108,10 +108,10 @@ impl<'s> Scope<'s> {
             Expression::Object(object) => {
                 let mut out = Value::empty();
                 for (key, value) in object.iter() {
-                    let key = match key {
-                        ObjectKey::Ident(name) => name.as_str().to_owned(),
-                        ObjectKey::Expression(Expression::Variable(name)) => name.as_str().to_owned(),
-                        ObjectKey::Expression(key) => self.text(&self.eval(key))?,
+                    let key = match (parse::key(&self.source, key), key) {
+                        (Some(key), _) => key,
+                        (None, ObjectKey::Expression(key)) => self.text(&self.eval(key))?,
+                        (None, ObjectKey::Ident(name)) => name.as_str().to_owned(),
                     };
                     out.insert(&key, self.eval(value.expr()));
                 }

@@ -155,6 +155,11 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
             Some(Value::list(items.into_iter().map(|(_, item)| item).collect()))
         }
         "coalescelist" => args.iter().find(|list| !list.items().is_empty()).cloned(),
+        "index" => {
+            let wanted = scope.text(args.get(1)?)?;
+            let items = first.items().iter().map(|item| scope.text(item)).collect::<Option<Vec<_>>>()?;
+            Some(Value::made(&items.iter().position(|item| *item == wanted)?.to_string()))
+        }
         "contains" => {
             let wanted = scope.text(args.get(1)?)?;
             let items = first.items().iter().map(|item| scope.text(item)).collect::<Option<Vec<_>>>()?;

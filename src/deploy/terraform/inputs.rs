@@ -2,8 +2,9 @@
 
 use super::{
     Inputs, Modules,
-    module::{Module, parsed},
+    module::Module,
     named,
+    parse::parsed,
     scope::{Budget, Scope},
 };
 use crate::{

@@ -12,6 +12,7 @@ mod inputs;
 mod kubernetes;
 mod literal;
 mod module;
+mod parse;
 mod paths;
 mod providers;
 mod runs;

@@ -1,17 +1,17 @@
 //! A module: the blocks of the `*.tf` files of a folder, and the files that set its variables.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use hcl_edit::{
     expr::Expression,
-    parser,
     structure::{Attribute, Block, Body, Structure},
 };
 
+use super::parse::parsed;
 use crate::{
     deploy::{
         files::Files,
-        note::{About, Note},
+        note::Note,
         value::{Source, Value},
     },
     repo::RepoPath,
@@ -19,10 +19,6 @@ use crate::{
 
 /// How the files of modules end.
 const ENDINGS: [&str; 2] = [".tf", ".tofu"];
-/// The largest file that is parsed as HCL.
-const BYTES: usize = 1 << 20;
-/// The mark that some editors begin a file with.
-const MARK: char = '\u{feff}';
 
 /// An expression with the file that it stands in.
 pub(super) type Placed = (Arc<Source>, Expression);
@@ -136,35 +132,4 @@ fn is_override(path: &RepoPath) -> bool {
 /// Arguments of a module block that are no inputs.
 pub(super) fn is_meta(name: &str) -> bool {
     matches!(name, "source" | "version" | "for_each" | "count" | "providers" | "depends_on")
-}
-
-/// Parses a file.
-pub(super) fn parsed(
-    files: &dyn Files,
-    path: &RepoPath,
-    notes: &mut Vec<Note>,
-) -> Option<(Arc<Source>, Body)> {
-    let mut unread = |why: String| {
-        notes.push(Note::new(path, About::Unread { what: "Terraform".to_owned(), why }));
-        None
-    };
-    let source = match files.file(path.as_str()) {
-        Ok(source) => source,
-        Err(error) => return unread(error.to_string()),
-    };
-    if source.text.len() > BYTES {
-        return unread(format!("it has more than {BYTES} bytes"));
-    }
-    // HCL takes no notice of a byte order mark (hcl `hclsyntax/scan_tokens.rl`); blanks keep the bytes in their places.
-    let text: Cow<'_, str> = match source.text.strip_prefix(MARK) {
-        Some(rest) => Cow::Owned(format!("{}{rest}", " ".repeat(MARK.len_utf8()))),
-        _ => Cow::Borrowed(&source.text),
-    };
-    match parser::parse_body(&text) {
-        Ok(body) => Some((source, body)),
-        Err(error) => {
-            let place = error.location();
-            unread(format!("line {}, column {}: {}", place.line(), place.column(), error.message()))
-        }
-    }
 }

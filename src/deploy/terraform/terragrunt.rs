@@ -11,8 +11,9 @@ use hcl_edit::structure::Body;
 use super::{
     Inputs, Modules,
     inputs::{self, VariableFile, read_inputs},
-    module::{Module, parsed},
+    module::Module,
     named,
+    parse::parsed,
     scope::{Budget, NESTED, Scope},
 };
 use crate::{

@@ -20,7 +20,7 @@ use crate::{
     linkerd::{self, EdgeVersion},
     pins::{
         Deployment, Form, Frame, Home, PinKind, Reason, Skipped,
-        found::{Spec, opaque},
+        found::{Spec, Under, opaque},
         version_text::{Expects, Judged, Token, VersionText, judge, tokens},
     },
     repo::RepoPath,
@@ -254,7 +254,12 @@ impl Claims {
 
     /// Adds what another has gathered of a file of values, whoever reads it.
     pub fn append_of_file(&mut self, mut other: Self) {
-        other.claims.iter_mut().for_each(|claim| claim.of_file = true);
+        for claim in &mut other.claims {
+            claim.of_file = true;
+            if claim.spec.kind == PinKind::HelmValues && claim.spec.under.is_empty() {
+                claim.spec.under.push(Under::Unnamed);
+            }
+        }
         self.append(other);
     }
 
@@ -333,6 +338,9 @@ impl Claims {
         let is_others = |c: &Claim| c.of_file && c.spec.kind == PinKind::HelmValues;
         for claim in claims.iter_mut().filter(|c| is_others(c) && self.others_values.contains(&c.path)) {
             claim.spec = Spec::platform(PinKind::Other, Expects::Either).staying(Some(Reason::NotFollowed));
+        }
+        for claim in claims.iter_mut().filter(|claim| !claim.of_file) {
+            claim.spec.under.retain(|under| *under != Under::Unnamed);
         }
         for claim in claims.iter_mut().filter(|claim| !claim.span.is_empty()) {
             claim.spec.follow_workloads();
