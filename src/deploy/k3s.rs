@@ -20,15 +20,8 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
     let spec = object.value.get("spec")?;
     let own = |key: &str| spec.scalar(&[key]).filter(|s| !s.text().is_empty()).cloned();
     let name = object.name()?.clone();
-    let namespace = object.namespace().and_then(Scalar::known);
-    let wanted = Reference {
-        group: GROUP,
-        kind: "HelmChartConfig",
-        name: &name.text(),
-        namespace: namespace.as_deref(),
-        from: &object.file,
-    };
-    let config = cluster.find(wanted).and_then(|config| config.value.get("spec").map(|spec| (config, spec)));
+    let config = namesake(object, "HelmChartConfig", cluster);
+    let config = config.and_then(|config| config.value.get("spec").map(|spec| (config, spec)));
     let mut layers = values(object, spec, files);
     layers.extend(config.into_iter().flat_map(|(config, spec)| values(config, spec, files)));
     layers.extend(sets(spec));
@@ -50,6 +43,31 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
         layers,
         ..ChartRelease::new(&object.file, chart, repository)
     })
+}
+
+/// Reads a HelmChartConfig whose HelmChart is not in the tree: one for a chart that k3s or RKE2 brings itself.
+pub fn helm_chart_config(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
+    let spec = object.value.get("spec")?;
+    let name = object.name()?.clone();
+    if namesake(object, "HelmChart", cluster).is_some() {
+        return None;
+    }
+    let repository = Repository::Unknown("the distribution, which brings this chart itself".to_owned());
+    Some(ChartRelease {
+        by: object.by.clone(),
+        is_part: true,
+        release: name.clone(),
+        namespace: object.namespace().cloned(),
+        layers: values(object, spec, files),
+        ..ChartRelease::new(&object.file, name, repository)
+    })
+}
+
+/// Finds the object of another kind that has the same name.
+fn namesake<'c>(object: &Object, kind: &str, cluster: &Cluster<'c>) -> Option<&'c Object> {
+    let (name, namespace) = (object.name()?.text(), object.namespace().and_then(Scalar::known));
+    let (name, namespace) = (&*name, namespace.as_deref());
+    cluster.find(Reference { group: GROUP, kind, name, namespace, from: &object.file })
 }
 
 /// The values of a HelmChart or of its HelmChartConfig, in their order.

@@ -55,7 +55,7 @@ pub enum Deployer {
     Kustomize,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind {
         group: flux::KUSTOMIZATIONS,
         name: "Kustomization",
@@ -109,6 +109,12 @@ const KINDS: [Kind; 9] = [
         name: "HelmChart",
         deployer: Deployer::HelmChart,
         makes: Makes::Chart(k3s::helm_chart),
+    },
+    Kind {
+        group: k3s::GROUP,
+        name: "HelmChartConfig",
+        deployer: Deployer::HelmChart,
+        makes: Makes::Chart(k3s::helm_chart_config),
     },
 ];
 

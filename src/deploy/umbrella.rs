@@ -50,6 +50,8 @@ pub struct Inner {
     pub chart: String,
     /// Where it is from; `None` where it lies in `charts/`.
     pub repository: Option<String>,
+    /// Its folder, where that is in the tree.
+    pub folder: Option<RepoPath>,
     /// Its version as written.
     pub version: Option<Scalar>,
 }
@@ -75,7 +77,8 @@ fn take_inner(files: &dyn Files, folder: &str, above: &[String], found: &mut Vec
         let repository = item.text(&["repository"]).map(|text| text.into_owned());
         let version = item.scalar(&["version"]).cloned();
         let local = local(files, folder, &name, repository.as_deref().unwrap_or_default());
-        found.push(Inner { keys: keys.clone(), chart: name.into_owned(), repository, version });
+        let (chart, folder) = (name.into_owned(), local.clone());
+        found.push(Inner { keys: keys.clone(), chart, repository, folder, version });
         if let Some(local) = local {
             take_inner(files, local.as_str(), &keys, found);
         }
@@ -112,7 +115,7 @@ fn document(files: &dyn Files, folder: &str, name: &str) -> Option<(RepoPath, Va
 }
 
 /// Returns the folder of the tree that a release has its chart from.
-fn folder(release: &ChartRelease, files: &dyn Files) -> Option<String> {
+pub fn folder(release: &ChartRelease, files: &dyn Files) -> Option<String> {
     let Repository::Git(_) = release.repository else { return None };
     let chart = release.chart.text();
     let inside = RepoPath::resolve("", format!("{chart}/Chart.yaml").trim_start_matches('/'))?;

@@ -12,7 +12,7 @@ use super::{
 use crate::deploy::{
     cluster::Cluster,
     files::Files,
-    go_template::{Stop, normalized},
+    go_template::{Stop, normalized, undecided},
     note::{About, Bound},
     read, selector,
     typed::typed,
@@ -163,21 +163,40 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// Adds `values`, which may read the other parameters.
-    fn with_values(&mut self, body: &Value, mut elements: Vec<Element>) -> Result<Vec<Element>, Stop> {
+    /// Adds `values`, which may read the other parameters: an element for each outcome of their conditions.
+    fn with_values(&mut self, body: &Value, elements: Vec<Element>) -> Result<Vec<Element>, Stop> {
         let Some(values) = body.get("values") else { return Ok(elements) };
         let values = of_generator(values);
-        for element in &mut elements {
-            let filled = self.language.value(&values, element, 0)?.unwrap_or_else(|| values.clone());
-            if self.language.go {
-                element.parameters.insert("values", filled);
-                continue;
-            }
-            for (key, value) in filled.entries() {
-                element.parameters.insert(&format!("values.{key}"), value.clone());
+        let mut found = Vec::with_capacity(elements.len());
+        for element in elements {
+            for filled in self.outcomes(&values, &element)? {
+                let mut element = element.clone();
+                if self.language.go {
+                    element.parameters.insert("values", filled);
+                } else {
+                    for (key, value) in filled.entries() {
+                        element.parameters.insert(&format!("values.{key}"), value.clone());
+                    }
+                }
+                found.push(element);
             }
         }
-        Ok(elements)
+        Ok(found)
+    }
+
+    /// Fills a value, in each way that conditions may go which the tree does not decide.
+    fn outcomes(&mut self, value: &Value, element: &Element) -> Result<Vec<Value>, Stop> {
+        self.language.outcomes = 1;
+        let (mut found, mut outcome) = (Vec::new(), 0);
+        while outcome < self.language.outcomes {
+            let filled = self.language.value(value, element, outcome)?.unwrap_or_else(|| value.clone());
+            if !found.contains(&filled) {
+                found.push(filled);
+            }
+            outcome += 1;
+        }
+        undecided(&mut found);
+        Ok(found)
     }
 
     /// The clusters whose Secrets stand in the tree, by their metadata; Secrets themselves are not read.

@@ -8,13 +8,14 @@ use super::{
 };
 use crate::{
     deploy::{
-        chart::{ChartRelease, Repository},
+        chart::{ChartRelease, Layer, Repository},
         cluster::Cluster,
         files::Files,
         json_patch::Guard,
         kinds::is_root,
         object::{Labels, Object},
         tree_chart::Evaluations,
+        umbrella,
         value::{Part, Scalar, Value},
         watch::Watch,
     },
@@ -321,7 +322,7 @@ impl Walk<'_> {
         let mut reach = Reach::default();
         reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
-        made.charts.iter().for_each(|chart| reach.chart(places, chart, self.charts));
+        made.charts.iter().for_each(|chart| reach.chart((self.files, self.charts), places, chart));
         for Guard { guard, value } in &made.guards {
             let mut both = BTreeSet::new();
             [guard, value].into_iter().for_each(|scalar| places.read(scalar, &mut both));
@@ -356,11 +357,11 @@ impl Walk<'_> {
     fn release(&mut self, object: &Object, way: Way, cluster: &Cluster<'_>) {
         let watch = Watch::new(self.files);
         let Some(made) = top::made(object, cluster, &watch) else { return };
-        let (places, charts) = (self.places, self.charts);
+        let (places, files, charts) = (self.places, self.files, self.charts);
         let way = Way { seat: made.away.or(way.seat), ..way };
         let mut reach = Reach::default();
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
-        made.charts.iter().for_each(|chart| reach.chart(places, chart, charts));
+        made.charts.iter().for_each(|chart| reach.chart((files, charts), places, chart));
         let charted = || made.charts.iter().flat_map(|chart| charts.of(chart));
         for object in [object].into_iter().chain(charted()) {
             object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
@@ -398,13 +399,30 @@ impl Way {
 impl Reach {
     /// Takes the places that a chart and its values were written at, and those of a chart of the tree; of one that was
     /// evaluated what came of its values says where they go.
-    fn chart(&mut self, places: &Places<'_>, chart: &ChartRelease, charts: &Evaluations) {
+    fn chart(
+        &mut self,
+        (files, charts): (&dyn Files, &Evaluations),
+        places: &Places<'_>,
+        chart: &ChartRelease,
+    ) {
         if charts.of(chart).is_empty() {
             chart.scalars().for_each(|scalar| places.read(scalar, &mut self.exact));
         }
         self.plane |= (places.is_plane)(&chart.chart.text());
         if matches!(chart.repository, Repository::Git(_)) {
             places.below(&chart.chart.text(), &mut self.near);
+        }
+        let inner = umbrella::folder(chart, files).map(|folder| umbrella::inner(files, &folder));
+        for inner in inner.into_iter().flatten() {
+            self.plane |= (places.is_plane)(&inner.chart);
+            inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
+            // What a chart of the tree is rendered to has nothing of one from elsewhere.
+            let keys: Vec<&str> = inner.keys.iter().map(String::as_str).collect();
+            for layer in &chart.layers {
+                let Layer::Values(values) = layer else { continue };
+                let own = values.path(&keys).into_iter().flat_map(Value::scalars);
+                own.for_each(|scalar| places.read(scalar, &mut self.exact));
+            }
         }
     }
 }

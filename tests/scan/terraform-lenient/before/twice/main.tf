@@ -13,9 +13,3 @@ resource "helm_release" "x" {
   repository = "https://helm.linkerd.io/edge"
   version = local.charts["linkerd-crds"].version
 }
-resource "helm_release" "y" {
-  name = "linkerd-viz"
-  chart = "linkerd-viz"
-  repository = "https://helm.linkerd.io/edge"
-  version = "2026.8.${local.charts.a}"
-}
