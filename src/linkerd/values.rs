@@ -27,6 +27,8 @@ pub const VALUES: &[Value] = &[
     edge(MULTICLUSTER, "linkerdVersion"),
     edge(MULTICLUSTER, "localServiceMirror.image.version"),
     edge(MULTICLUSTER, "controllerDefaults.image.version"),
+    // Of one link (L2 multicluster templates/controller/deployment.yaml); `[]` is each item of a list.
+    edge(MULTICLUSTER, "controllers.[].image.version"),
     own(MULTICLUSTER, "namespaceMetadata.image.tag", "extension-init"),
     edge("linkerd-jaeger", "linkerdVersion"),
     edge("linkerd-jaeger", "webhook.image.version"),

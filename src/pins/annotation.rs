@@ -28,13 +28,20 @@ pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
             return if path == ["metadata", "annotations"] { Effect::Namespace } else { Effect::None };
         }
         "Pod" => path == ["metadata", "annotations"],
-        "Deployment"
-        | "StatefulSet"
-        | "DaemonSet"
-        | "Job"
-        | "ReplicaSet"
-        | "ReplicationController"
-        | "Rollout" => path == ["spec", "template", "metadata", "annotations"],
+        "Deployment" | "StatefulSet" | "DaemonSet" | "Job" | "ReplicaSet" | "ReplicationController" => {
+            path == ["spec", "template", "metadata", "annotations"]
+        }
+        // What pods get for as long as they are new, or old (Argo Rollouts, "Ephemeral Metadata").
+        "Rollout" => match path {
+            ["spec", "template", "metadata", "annotations"] => true,
+            ["spec", "strategy", "canary", part, "annotations"] => {
+                matches!(*part, "canaryMetadata" | "stableMetadata")
+            }
+            ["spec", "strategy", "blueGreen", part, "annotations"] => {
+                matches!(*part, "activeMetadata" | "previewMetadata")
+            }
+            _ => false,
+        },
         "CronJob" => path == ["spec", "jobTemplate", "spec", "template", "metadata", "annotations"],
         "PodTemplate" => path == ["template", "metadata", "annotations"],
         // It puts them on pods, among others.

@@ -195,6 +195,8 @@ fn chart_version(text: &str, start: usize) -> VersionText {
         stays: Some(stays),
     };
     let exact = text.strip_prefix('=').map_or(text, str::trim_start);
+    // Helm takes `v2026.8.2` for `2026.8.2` (Masterminds/semver).
+    let exact = exact.strip_prefix('v').filter(|_| is_v_version(exact)).unwrap_or(exact);
     if is_range(exact) {
         return opaque(Reason::Range);
     }
@@ -212,7 +214,7 @@ fn chart_version(text: &str, start: usize) -> VersionText {
             VersionText { span, form: Form::Chart, version: None, stays: None }
         }
         Ok(_) => opaque(Reason::Channel),
-        Err(_) if exact.parse::<EdgeVersion>().is_ok() || is_v_version(exact) => opaque(Reason::Uneditable),
+        Err(_) if exact.parse::<EdgeVersion>().is_ok() => opaque(Reason::Uneditable),
         Err(_) => opaque(Reason::Channel),
     }
 }
@@ -304,7 +306,7 @@ mod tests {
         ] {
             assert_eq!(stays(range, Expects::Chart), Some(Reason::Range), "{range}");
         }
-        assert_eq!(stays("v2026.8.2", Expects::Chart), Some(Reason::Uneditable));
+        assert_eq!(stays("v2026.8.2", Expects::Chart), None);
         assert_eq!(stays("1.16.11", Expects::Chart), Some(Reason::Channel));
         assert_eq!(stays("2026.8.2-fork.1", Expects::Chart), Some(Reason::Channel));
         assert_eq!(stays("2026.8.2-edge", Expects::Chart), Some(Reason::Channel));

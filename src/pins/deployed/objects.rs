@@ -17,6 +17,8 @@ use crate::{
     },
 };
 
+/// The annotation as Kyverno adds it where it is not there yet (Kyverno, "Add if not present anchor").
+const PROXY_ADDED: &str = "+(config.linkerd.io/proxy-version)";
 /// Keys that are walked.
 const DEPTH: usize = 64;
 
@@ -50,7 +52,7 @@ pub(in crate::pins) fn take_object(
             claims.foreign.take(image, By::Container);
         }
         take_revision(&kind, value, claims);
-        if let Some(version) = value.scalar(&[PROXY_VERSION]) {
+        for version in [PROXY_VERSION, PROXY_ADDED].iter().filter_map(|key| value.scalar(&[key])) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
                 Effect::Namespace if labelled(labels) == Injection::Shut => Some(Reason::OptedOut),

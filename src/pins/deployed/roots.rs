@@ -168,7 +168,7 @@ fn mentions(object: &Object) -> bool {
         }
         _ => {
             let annotated = has(value, DEPTH, &|key, text| {
-                matches!(key, PROXY_VERSION | RECONCILE) || is_image(key, text)
+                key.contains(PROXY_VERSION) || key == RECONCILE || is_image(key, text)
             });
             return annotated || names_image(value, DEPTH) || is_named(value.path(&["spec", "ref", "tag"]));
         }

@@ -368,13 +368,23 @@ fn table<'v>(
 ) {
     for value in linkerd::values(&ours.chart) {
         let keys: Vec<&str> = value.path.split('.').collect();
-        let Some(scalar) = values.scalar(&keys) else { continue };
-        known.extend(place(scalar));
-        // A tag beside a digest is not what runs.
-        let digest = keys.split_last().and_then(|(_, image)| values.path(image)).is_some_and(has_digest);
-        let spec = value_spec(ours, value).staying(digest.then_some(Reason::Digest));
-        claims.take(scalar, &spec.under(under));
+        let Some((last, image)) = keys.split_last() else { continue };
+        for image in at(values, image) {
+            let Some(scalar) = image.scalar(&[last]) else { continue };
+            known.extend(place(scalar));
+            // A tag beside a digest is not what runs.
+            let digest = has_digest(image).then_some(Reason::Digest);
+            claims.take(scalar, &value_spec(ours, value).staying(digest).under(under));
+        }
     }
+}
+
+/// Returns what values have at a path of keys, of a list all items.
+fn at<'v>(values: &'v Value, keys: &[&str]) -> Vec<&'v Value> {
+    keys.iter().fold(vec![values], |all, key| match *key {
+        "[]" => all.into_iter().flat_map(Value::items).collect(),
+        key => all.into_iter().filter_map(|value| value.get(key)).collect(),
+    })
 }
 
 fn has_digest(image: &Value) -> bool {
