@@ -15,6 +15,7 @@ pub mod fleet;
 pub mod flux;
 pub mod go_template;
 pub mod go_yaml;
+pub mod handed;
 pub mod helmfile;
 pub mod installation;
 pub mod json_patch;

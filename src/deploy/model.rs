@@ -117,8 +117,10 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         drop(outer);
         todo = Vec::new();
         for of_roots in gathered {
-            let Gathered { facts, said, shadowed: other, unmatched: idle, kept, files, failed, evaluated } =
-                of_roots;
+            let Gathered { facts, said, shadowed: other, unmatched: idle, kept, .. } = of_roots;
+            let Gathered { files, failed, off, evaluated, .. } = of_roots;
+            let off = off.into_iter().map(|off| What::Failed(Box::new(off)));
+            todo.extend(off.map(|off| Root { is_written: true, ..Root::new(off) }));
             last.failed.extend(failed);
             last.evaluated.extend(evaluated);
             shadowed.push(other.facts);

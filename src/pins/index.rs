@@ -128,7 +128,9 @@ impl Index {
         let is = |of: fn(&str, &str) -> bool| objects.iter().any(|object| of(object.group, object.kind));
         let speaks = || !objects.is_empty() && file.text.contains(PROXY_VERSION);
         index.objects.extend(path(is(kinds::asks) || speaks()));
-        index.leading.extend(path(is(kinds::leads)));
+        // A chart may be given objects that lead to others.
+        let gives = || is(kinds::asks) && file.text.matches("apiVersion").count() > objects.len();
+        index.leading.extend(path(is(kinds::leads) || gives()));
         index.referable.extend(path(is(kinds::is_referred)));
         for object in objects {
             index.object(file, &object);

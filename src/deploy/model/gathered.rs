@@ -28,6 +28,8 @@ pub(super) struct Gathered<R> {
     pub files: HashSet<RepoPath>,
     /// Charts that cannot be rendered as nobody deploys them.
     pub failed: Vec<Failed>,
+    /// What charts would bring with more of them switched on.
+    pub off: Vec<Failed>,
     /// The folders of charts that were rendered for somebody who deploys them.
     pub evaluated: Vec<String>,
 }
@@ -47,8 +49,8 @@ impl<R: Default> Default for Said<R> {
 impl<R: Default> Default for Gathered<R> {
     fn default() -> Self {
         let (facts, said, shadowed, unmatched) = Default::default();
-        let (kept, files, failed, evaluated) = Default::default();
-        Self { facts, said, shadowed, unmatched, kept, files, failed, evaluated }
+        let (kept, files, failed, off, evaluated) = Default::default();
+        Self { facts, said, shadowed, unmatched, kept, files, failed, off, evaluated }
     }
 }
 

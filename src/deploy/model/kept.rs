@@ -1,6 +1,6 @@
 //! What is kept of a build once it is dropped, sorted by what others want of it.
 
-use crate::deploy::{flux, kinds, object::Object};
+use crate::deploy::{flux, handed, kinds, object::Object};
 
 /// What is kept of a build, or of a file.
 #[derive(Default)]
@@ -28,7 +28,8 @@ impl Kept {
             return self.roots.push(object);
         }
         let asks = kinds::asks(&group, &kind);
-        if asks && flux::is_of_tree(&object) {
+        let gives = || object.value.path(&["spec", "values"]).is_some_and(handed::has);
+        if asks && (flux::is_of_tree(&object) || gives()) {
             self.roots.push(object.clone());
         }
         // The version of a source is what it fetches, whoever asks for it. Of HelmReleases there are thousands.

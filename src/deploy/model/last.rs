@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::{Builder, Fact, Gathered, Root, Seen, What, gathered::Failed};
 use crate::deploy::{
-    build::Build, chart::ChartRelease, cluster::Cluster, flux, note::About, object::Object,
+    build::Build, chart::ChartRelease, cluster::Cluster, flux, handed, note::About, object::Object,
     tree_chart::Rendered, value::Value,
 };
 
@@ -65,10 +65,18 @@ impl Last<'_> {
 // === impl Builder ===
 
 impl<R: Default + Send> Builder<'_, R> {
-    /// Builds a chart whose folder is in the tree.
+    /// Builds a chart whose folder is in the tree; of another one what it is given as objects.
     pub(super) fn chart(&self, release: &ChartRelease, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
-        let Some(rendered) = self.entries.charts.evaluate(release, self.files) else { return };
+        let Some(rendered) = self.entries.charts.evaluate(release, self.files) else {
+            let objects = handed::objects(release, self.files);
+            if !objects.is_empty() {
+                let build = Build { objects, ..Build::default() };
+                self.built(build, super::By::NOBODY, cluster, gathered);
+            }
+            return;
+        };
         gathered.evaluated.extend((!has_failed(&rendered)).then(|| folder(release)));
+        self.switched_off(release, &rendered, gathered);
         self.charted(release, rendered, cluster, gathered);
     }
 
@@ -77,7 +85,18 @@ impl<R: Default + Send> Builder<'_, R> {
         let Some(rendered) = self.entries.charts.evaluate(release, self.files) else { return };
         match has_failed(&rendered) {
             true => gathered.failed.push(Failed { release: release.clone(), rendered }),
-            false => self.charted(release, rendered, cluster, gathered),
+            false => {
+                self.switched_off(release, &rendered, gathered);
+                self.charted(release, rendered, cluster, gathered);
+            }
+        }
+    }
+
+    /// Keeps what a chart would bring with more of it switched on: that is only what its files say.
+    fn switched_off(&self, release: &ChartRelease, rendered: &Rendered, gathered: &mut Gathered<R>) {
+        if !rendered.off.is_empty() {
+            let rendered = Rendered { objects: rendered.off.clone(), ..Rendered::default() };
+            gathered.off.push(Failed { release: release.clone(), rendered });
         }
     }
 

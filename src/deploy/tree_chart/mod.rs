@@ -8,28 +8,30 @@ mod candidate;
 mod evaluations;
 mod package;
 mod plain;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod trace;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
 use super::{
-    chart::{ChartRelease, Layer, Repository, layered},
+    chart::{ChartRelease, Layer, Repository, coalesced, layered},
     files::Files,
     go_yaml,
     note::{About, Bound, Note},
     object::Object,
-    value::{Part, Scalar, Value},
+    value::{Origin, Part, Scalar, Value},
 };
 use crate::{
     helm::{self, HelmError, Template},
     repo::RepoPath,
 };
 use candidate::{Candidates, versions};
+use package::own_values;
 use trace::{Comparison, Printed};
 
 pub use crate::helm::Evaluate;
@@ -65,6 +67,8 @@ pub struct Rendered {
     pub objects: Vec<Object>,
     /// The templates that were wholly evaluated, whatever came of them.
     pub followed: BTreeSet<RepoPath>,
+    /// Objects that would come of it with what its values switch off around versions.
+    pub off: Vec<Object>,
     /// What was not followed.
     pub notes: Vec<Note>,
 }
@@ -119,6 +123,7 @@ impl<'c> Charts<'c> {
         Some(self.rendered(&package, release, &values, files))
     }
 
+    /// Renders it, and once more with what is switched off around versions that nothing reads.
     fn rendered(
         &self,
         package: &Package,
@@ -126,6 +131,23 @@ impl<'c> Charts<'c> {
         values: &Value,
         files: &dyn Files,
     ) -> Rendered {
+        let mut rendered = self.once(package, release, values, files);
+        let read: HashSet<(RepoPath, usize)> = {
+            let scalars = rendered.objects.iter().flat_map(|object| object.value.scalars());
+            scalars.flat_map(Scalar::origins).map(|at| (at.source.path.clone(), at.span.start)).collect()
+        };
+        let is_read = |at: &Origin| read.contains(&(at.source.path.clone(), at.span.start));
+        let is_unread = |text: &Scalar| is_release(&text.text()) && !text.origins().any(is_read);
+        let own = package.own.clone().unwrap_or_else(|| own_values(package, files, ""));
+        let whole = coalesced(&own, values, &|_| false);
+        if let Some(on) = switches::on(values, &whole, &is_unread) {
+            let objects = self.once(package, release, &on, files).objects.into_iter();
+            rendered.off = objects.filter(|object| !rendered.objects.contains(object)).collect();
+        }
+        rendered
+    }
+
+    fn once(&self, package: &Package, release: &ChartRelease, values: &Value, files: &dyn Files) -> Rendered {
         let mut rendered = Rendered { notes: package.notes.clone(), ..Rendered::default() };
         if let Some(helm) = self.helm {
             let probe = Probe { package, release, files, helm };
@@ -249,13 +271,17 @@ impl Probe<'_> {
     }
 }
 
+/// Tells whether a text may be a release of Linkerd's.
+fn is_release(text: &str) -> bool {
+    (text.contains("edge-") || text.starts_with("20")) && !versions(text).is_empty()
+}
+
 /// Notes the versions of a document that came from nowhere that is known.
 fn untraced(document: &Value, file: &RepoPath, notes: &mut Vec<Note>) {
     for scalar in document.scalars() {
         for part in scalar.parts() {
             let Part::Made(text) = part else { continue };
-            let release = |text: &str| text.contains("edge-") || text.starts_with("20");
-            if release(text) && !versions(text).is_empty() {
+            if is_release(text) {
                 let about = About::Untraced(scalar.text().chars().take(200).collect());
                 let note = Note::new(file, about);
                 if !notes.contains(&note) {

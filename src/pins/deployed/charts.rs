@@ -11,6 +11,7 @@ use crate::{
         chart::Repository,
         kinds,
         tree_chart::{Evaluations, Rendered},
+        umbrella,
     },
     linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, PROXY_VERSION, VIZ},
     pins::{
@@ -72,21 +73,42 @@ pub(super) fn is_foreign(name: &str) -> bool {
     linkerd::is_chart(name) || linkerd::retired_chart(name).is_some()
 }
 
+/// The groups of objects that have others deployed, as templates name them.
+const LEADING: [&str; 3] = ["argoproj.io", "toolkit.fluxcd.io", "helm.cattle.io"];
+
 /// Tells whether a chart of the tree may deploy Linkerd, name a release to its injector, or read one that Linkerd reads.
 pub(super) fn concerns(texts: &mut dyn Iterator<Item = &str>, given: &Value) -> bool {
     let is_handed = |text: &&Scalar| text.is_from_elsewhere() && !tokens(&text.text()).is_empty();
     if given.scalars().iter().any(is_handed) {
         return true;
     }
-    let (mut speaks, mut releases) = (false, false);
+    let (mut speaks, mut leads, mut releases) = (false, false, false);
     for text in texts {
         if text.contains(PROXY_VERSION) || NAMES.iter().any(|name| text.contains(name)) {
             return true;
         }
         speaks |= text.contains("inkerd");
+        // What it hands on may be Linkerd's where it is read.
+        leads |= LEADING.iter().any(|group| text.contains(group));
         releases |= !tokens(text).is_empty();
     }
-    speaks && releases
+    (speaks || leads) && releases
+}
+
+/// Lists the charts of the tree that take in one which lies in a folder of interest.
+pub(super) fn takers<'c>(context: &Context<'c>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<&'c str> {
+    let charts = context.files.below("").iter().filter(|entry| entry.path.name() == "Chart.yaml");
+    let charts = charts.map(|entry| entry.path.folder());
+    let names_folder = |folder: &&str| {
+        let path = RepoPath::resolve(folder, "Chart.yaml");
+        let source = path.and_then(|path| context.files.file(path.as_str()).ok());
+        source.is_some_and(|source| source.text.contains("file://"))
+    };
+    let takes = |folder: &&str| {
+        let mut inner = umbrella::inner(context.files, folder).into_iter().filter_map(|inner| inner.folder);
+        !is_wanted(folder) && inner.any(|inner| is_wanted(inner.as_str()))
+    };
+    charts.filter(names_folder).filter(takes).collect()
 }
 
 /// Finds the chart of the tree that a deployer names by its way from its own file.

@@ -16,6 +16,7 @@ use crate::{
     deploy::{
         ChartRelease, Deployer, Layer, Object, Part, Scalar,
         chart::Repository,
+        handed,
         model::{After, Asked},
     },
     linkerd,
@@ -37,6 +38,7 @@ pub(in crate::pins) fn take_release(
 ) {
     if matches!(kind, PinKind::Terraform | PinKind::Helmfile | PinKind::Fleet) {
         let chart = release.chart.known();
+        claims.objects.extend(handed::objects(release, context.files));
         claims.local.extend(chart.and_then(|chart| charts::beside(context, release, &chart)));
     }
     take(context, release, kind, Injection::Open, claims);

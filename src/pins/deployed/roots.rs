@@ -21,7 +21,7 @@ use crate::{
     },
     linkerd::{self, PROXY_VERSION, RECONCILE},
     pins::{
-        PinKind,
+        PinKind, chart,
         context::Context,
         found::Spec,
         version_text::{Expects, tokens},
@@ -48,6 +48,10 @@ pub(in crate::pins) fn roots(
         let above = context.layout.folders_above(path);
         above.iter().chain([&path.folder()]).for_each(|folder| around(folder, &mut wanted));
         folders.extend(above.into_iter().filter(|folder| is_top(context, folder)));
+    }
+    if leading.iter().any(|path| chart::folder_around(context, path).is_some()) {
+        let takers = charts::takers(context, &|folder| wanted.contains(folder));
+        takers.into_iter().for_each(|folder| around(folder, &mut wanted));
     }
     // What comes of a template is what its chart makes of it, of one without actions too: its chart may be switched off.
     let is_template = |path: &RepoPath| context.is_template(path);
