@@ -3,6 +3,7 @@
 Nothing but `helm template` looks into a chart. Where each release in the repository comes out is found by giving every one
 of them a number of its own.
 """
+import copy
 import os
 import re
 import shutil
@@ -12,6 +13,8 @@ import tempfile
 import yaml
 
 # A release in any form, or what a template makes one of: 2026.8.2, edge-26.8.2, 26.8.2.
+# What values switch a part of a chart off by.
+SWITCH = re.compile(r"""(\b(?:enabled?|create|install|deploy(?:ed)?)["']?: )false\b""")
 TOKEN = re.compile(r"(?<![\w.])(edge-|20)?26\.(\d+)\.(\d+)(?![\w.])")
 # The numbers that are given, from which on.
 FIRST = 5000
@@ -71,6 +74,12 @@ class Texts:
                 with open(path, encoding="utf-8") as file:
                     self.files[os.path.relpath(path, root)] = file.read()
         self.tokens = [(path, found) for path in sorted(self.files) for found in TOKEN.finditer(self.files[path]) if path != "uplinker.yaml"]
+
+    def switched_on(self):
+        """The same with all that values switch off, every byte in its place."""
+        on = copy.copy(self)
+        on.files = {path: SWITCH.sub(r"\1true ", text) for path, text in self.files.items()}
+        return on
 
     def place(self, number):
         path, found = self.tokens[number]

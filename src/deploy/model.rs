@@ -85,10 +85,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let (mut deployed, mut written, mut shadowed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut unmatched, mut unmatched_parts, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     let mut seen = Seen::default();
-    let mut todo: Vec<Root> = entries.folders.iter().map(|f| Root::new(What::Folder(f.clone()))).collect();
-    todo.extend(entries.releases.iter().map(|release| Root::new(What::Chart(Box::new(release.clone())))));
-    todo.extend((!entries.objects.is_empty()).then(|| Root::new(What::Objects)));
-    todo.extend(entries.lone.iter().map(|release| Root::new(What::Lone(Box::new(release.clone())))));
+    let mut todo = Root::all(entries);
     let roots = raw.iter().flat_map(|kept| &kept.roots);
     // What asks for variables, or may be patched, is as whoever applies it makes it, and as it stands there where nobody does.
     let (asking, whole) = last::parted(roots);
@@ -229,6 +226,15 @@ impl Root {
 
     fn of(object: &Object) -> Self {
         Self::new(What::Object(object.clone()))
+    }
+
+    /// Returns those that entries name.
+    fn all(entries: &Entries<'_>) -> Vec<Self> {
+        let folders = entries.folders.iter().map(|folder| What::Folder(folder.clone()));
+        let releases = entries.releases.iter().map(|release| What::Chart(Box::new(release.clone())));
+        let objects = (!entries.objects.is_empty()).then_some(What::Objects);
+        let lone = entries.lone.iter().map(|release| What::Lone(Box::new(release.clone())));
+        folders.chain(releases).chain(objects).chain(lone).map(Self::new).collect()
     }
 }
 
