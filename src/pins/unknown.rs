@@ -6,7 +6,7 @@
 
 use super::{Form, Pin, SkipReason, Skipped, object::Object, place::Place, version_text::tokens};
 use crate::{
-    deploy::k3s,
+    deploy::{k3s, kinds},
     linkerd::{self, EdgeVersion},
     yaml::Node,
 };
@@ -42,6 +42,8 @@ pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
         let mut nodes = vec![object.node];
         let mut releases = Vec::new();
         let mut ours = object.name.is_some_and(linkerd::is_chart);
+        // A release of another channel, or whichever is the newest.
+        let mut is_open = false;
         let mut versioned = false;
         while let Some(node) = nodes.pop() {
             let below =
@@ -49,14 +51,21 @@ pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
             nodes.extend(below.map(|(_, value)| value).chain(node.items()));
             ours |= names_chart(node);
             versioned |= node.get("version").is_some();
-            let Some((version, release)) = chart_at(node) else { continue };
+            let Some((version, release)) = chart_at(node) else {
+                is_open |=
+                    ["chart", "chartName"].iter().any(|key| node.text(&[key]).is_some_and(linkerd::is_chart));
+                continue;
+            };
             let taken = pins.iter().any(|p| version.span().contains(&p.site.span.start));
-            releases.extend((!taken).then_some(release));
+            is_open |= !taken && release.is_none();
+            releases.extend(release.filter(|_| !taken));
         }
         if let Some(spec) = object.node.get("spec").filter(|_| ours) {
             releases.extend(in_values(place, spec, pins));
         }
-        if !releases.is_empty() || object.group == BUOYANT && versioned {
+        // What is followed says itself what its charts are.
+        let is_open = is_open && !kinds::leads(object.group, object.kind);
+        if !releases.is_empty() || is_open || object.group == BUOYANT && versioned {
             versions.extend(releases);
             detail.get_or_insert_with(|| match object.group {
                 "" => object.kind.to_owned(),
@@ -123,14 +132,14 @@ fn names_chart(node: Node<'_>) -> bool {
     CHART_KEYS.iter().filter_map(text).any(linkerd::is_chart) || package()
 }
 
-/// Reads a mapping that names a chart of Linkerd and, beside it, exactly one release.
-fn chart_at(node: Node<'_>) -> Option<(Node<'_>, EdgeVersion)> {
+/// Reads a mapping that names a chart of Linkerd and, beside it, a version: the release, where that is exactly one of edge.
+fn chart_at(node: Node<'_>) -> Option<(Node<'_>, Option<EdgeVersion>)> {
     if !names_chart(node) {
         return None;
     }
     let version = VERSIONS.iter().find_map(|path| node.path(path))?;
     let text = version.as_str()?;
-    Some((version, EdgeVersion::from_chart(text).or_else(|| text.parse().ok())?))
+    Some((version, EdgeVersion::from_chart(text).or_else(|| text.parse().ok())))
 }
 
 #[cfg(test)]
@@ -159,6 +168,20 @@ mod tests {
         let nested = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterProfile\nspec:\n  helmCharts:\n  \
                       - {chartName: linkerd/linkerd-viz, chartVersion: \"2026.7.2\"}\n";
         assert_eq!(told(nested).unwrap().1, ["edge-26.7.2"]);
+    }
+
+    #[test]
+    fn a_chart_of_another_channel_is_told_too() {
+        let of =
+            |spec: &str| told(&format!("apiVersion: helm.example.com/v1\nkind: Release\nspec: {{{spec}}}\n"));
+        for spec in [
+            "chart: {name: linkerd-crds, version: 1.8.0}",
+            "chartName: linkerd-viz",
+            "chart: linkerd-viz, version: '>=1'",
+        ] {
+            assert_eq!(of(spec), Some(("Release of helm.example.com".to_owned(), Vec::new())), "{spec}");
+        }
+        assert_eq!(of("name: linkerd-crds"), None);
     }
 
     #[test]
@@ -217,9 +240,6 @@ mod tests {
     fn what_only_looks_like_it_is_not_told() {
         for spec in [
             "{chart: billing-calendar, version: 2026.8.2}",
-            "{chart: linkerd-crds, version: 2026.x}",
-            "{chart: linkerd-crds, version: 1.8.0}",
-            "{chart: linkerd-crds, appVersion: 2026.8.2}",
             "{labels: {app: linkerd-crds, version: 2026.8.2}}",
         ] {
             let text = format!("apiVersion: example.com/v1\nkind: Chart\nspec: {spec}\n");
