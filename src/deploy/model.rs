@@ -29,8 +29,8 @@ use super::{
 };
 use crate::repo::{RepoPath, parallel};
 pub use fact::{After, Asked, Fact, Take};
-use gathered::{Failed, Gathered, Said};
-use kept::Kept;
+use gathered::{Charted, Gathered, Said};
+use kept::{Kept, Standing};
 use last::Last;
 use seen::Seen;
 pub use written::Written;
@@ -74,6 +74,8 @@ pub struct Modelled<R> {
     pub written: Vec<R>,
     /// As it would be with the variables that others are laid over.
     pub shadowed: Vec<R>,
+    /// As it would be with more of charts switched on.
+    pub off: Vec<R>,
     /// What patches say of objects that are not there.
     pub unmatched: Vec<R>,
 }
@@ -82,8 +84,8 @@ pub struct Modelled<R> {
 pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: &Take<'_, R>) -> Modelled<R> {
     let builder = Builder { files, entries, take };
     let raw = builder.raw();
-    let (mut deployed, mut written, mut shadowed) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut unmatched, mut unmatched_parts, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut found = Modelled::default();
+    let (mut unmatched_parts, mut parts) = (Vec::new(), Vec::new());
     let mut seen = Seen::default();
     let mut todo = Root::all(entries);
     let roots = raw.iter().flat_map(|kept| &kept.roots);
@@ -103,71 +105,63 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             break;
         }
         let beyond = todo.split_off(todo.len().min(ROOTS.saturating_sub(built.len())));
-        deployed.push(builder.left(&beyond, Bound::Roots(ROOTS)));
+        found.deployed.push(builder.left(&beyond, Bound::Roots(ROOTS)));
         let outer = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
         let gathered = parallel::fold(&todo, |gathered: &mut Gathered<R>, root| {
             let own = root.from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references);
-            let before = gathered.begin(root.is_written);
+            let before = gathered.begin(root.standing);
             builder.root(&root.what, &Cluster::within(own, &outer), gathered);
-            gathered.end(root.is_written, before);
+            gathered.end(root.standing, before);
         });
         drop(outer);
         todo = Vec::new();
         for of_roots in gathered {
             let Gathered { facts, said, shadowed: other, unmatched: idle, kept, .. } = of_roots;
-            let Gathered { files, failed, off, evaluated, .. } = of_roots;
-            let off = off.into_iter().map(|off| What::Failed(Box::new(off)));
-            todo.extend(off.map(|off| Root { is_written: true, ..Root::new(off) }));
+            let Gathered { files, failed, off: charts, switched, evaluated, .. } = of_roots;
+            found.off.push(switched.facts);
+            let charts = charts.into_iter().map(|chart| What::Charted(Box::new(chart)));
+            todo.extend(charts.map(|off| Root { standing: Standing::Off, ..Root::new(off) }));
             last.failed.extend(failed);
             last.evaluated.extend(evaluated);
-            shadowed.push(other.facts);
-            unmatched.push(idle.facts);
+            found.shadowed.push(other.facts);
+            found.unmatched.push(idle.facts);
             unmatched_parts.extend(idle.parts);
             from_builds.extend(files);
-            deployed.push(facts.facts);
+            found.deployed.push(facts.facts);
             parts.extend(facts.parts);
-            written.push(said.facts);
+            found.written.push(said.facts);
             parts.extend(said.parts);
             for mut kept in kept {
                 let roots = std::mem::take(&mut kept.roots).into_iter().filter(|root| seen.is_new(root));
-                let (from, is_written) = (Some(built.len()), kept.is_written);
-                todo.extend(roots.map(|root| Root { what: What::Object(root), from, is_written }));
+                let (from, standing) = (Some(built.len()), kept.standing);
+                todo.extend(roots.map(|root| Root { what: What::Object(root), from, standing }));
                 built.push(kept);
             }
         }
     }
     todo.extend(last.take(&mut seen));
-    deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
+    found.deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
     let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
-    for (is_written, handed) in [(false, &mut deployed), (true, &mut written)] {
-        for Said { facts, parts: more } in parallel::fold(&built, |said: &mut Said<R>, kept| {
-            if kept.is_written == is_written {
-                builder.hand_over(kept, &all, !is_written, said);
-            }
-        }) {
-            handed.push(facts);
-            parts.extend(more);
-        }
-    }
+    parts.extend(builder.hand_over_all(&built, &all, &mut found));
     for Said { facts, parts: more } in parallel::fold(entries.written, |said: &mut Said<R>, file| {
         // What nobody takes in is deployed as its file has it.
         let is_alone = !file.is_taken && !from_builds.contains(&file.path);
         builder.as_written(file, &all, is_alone, &seen, said)
     }) {
-        written.push(facts);
+        found.written.push(facts);
         parts.extend(more);
     }
-    written.push(builder.over(&parts, &built, &all));
-    unmatched.push(builder.over(&unmatched_parts, &built, &all));
-    Modelled { deployed, written, shadowed, unmatched }
+    found.written.push(builder.over(&parts, &built, &all));
+    found.unmatched.push(builder.over(&unmatched_parts, &built, &all));
+    found
 }
 
 /// A root, and the build that it came of.
 struct Root {
     what: What,
     from: Option<usize>,
-    /// Whether files say so, whatever is made of it.
-    is_written: bool,
+    /// How far it is deployed.
+    standing: Standing,
 }
 
 enum What {
@@ -177,7 +171,7 @@ enum What {
     /// Those that others deploy.
     Objects,
     Lone(Box<ChartRelease>),
-    Failed(Box<Failed>),
+    Charted(Box<Charted>),
 }
 
 /// Who asks for the charts of a build.
@@ -221,7 +215,7 @@ struct Builder<'b, R> {
 
 impl Root {
     fn new(what: What) -> Self {
-        Self { what, from: None, is_written: false }
+        Self { what, from: None, standing: Standing::Deployed }
     }
 
     fn of(object: &Object) -> Self {
@@ -265,6 +259,27 @@ impl<R: Default + Send> Builder<'_, R> {
         parallel::fold(self.entries.leading, read).into_iter().flatten().collect()
     }
 
+    /// Hands over what is kept of all builds; returns parts of releases whose other parts are elsewhere.
+    fn hand_over_all(&self, built: &[Kept], all: &Cluster<'_>, found: &mut Modelled<R>) -> Vec<Object> {
+        let mut parts = Vec::new();
+        let handed = [
+            (Standing::Deployed, &mut found.deployed),
+            (Standing::Written, &mut found.written),
+            (Standing::Off, &mut found.off),
+        ];
+        for (standing, handed) in handed {
+            for Said { facts, parts: more } in parallel::fold(built, |said: &mut Said<R>, kept| {
+                if kept.standing == standing {
+                    self.hand_over(kept, all, standing == Standing::Deployed, said);
+                }
+            }) {
+                handed.push(facts);
+                parts.extend(more);
+            }
+        }
+        parts
+    }
+
     /// Hands over what is kept; `is_deployed` says whether it is deployed so.
     fn hand_over(&self, kept: &Kept, all: &Cluster<'_>, is_deployed: bool, said: &mut Said<R>) {
         let cluster = Cluster::within(&kept.references, all);
@@ -295,7 +310,7 @@ impl<R: Default + Send> Builder<'_, R> {
         match root {
             What::Object(object) => Some(object.file.clone()),
             What::Chart(release) | What::Lone(release) => Some(release.file.clone()),
-            What::Failed(failed) => Some(failed.release.file.clone()),
+            What::Charted(failed) => Some(failed.release.file.clone()),
             What::Folder(folder) => kustomize::file(self.files, folder),
             What::Objects => None,
         }
@@ -311,7 +326,9 @@ impl<R: Default + Send> Builder<'_, R> {
                 self.chart(release, cluster, gathered);
             }
             What::Lone(release) => self.lone(release, cluster, gathered),
-            What::Failed(failed) => self.charted(&failed.release, failed.rendered.clone(), cluster, gathered),
+            What::Charted(failed) => {
+                self.charted(&failed.release, failed.rendered.clone(), cluster, gathered)
+            }
             What::Objects => {
                 let build = Build { objects: self.entries.objects.to_vec(), ..Build::default() };
                 self.built(build, By::NOBODY, cluster, gathered);

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::kept::Kept;
+use super::kept::{Kept, Standing};
 use crate::{
     deploy::{chart::ChartRelease, object::Object, tree_chart::Rendered},
     repo::RepoPath,
 };
 
-/// A chart that Helm refuses, with what its templates have all the same.
-pub(super) struct Failed {
+/// A chart, with what comes of its templates.
+pub(super) struct Charted {
     pub release: ChartRelease,
     pub rendered: Rendered,
 }
@@ -21,15 +21,17 @@ pub(super) struct Gathered<R> {
     pub said: Said<R>,
     /// What variables would give that others are laid over.
     pub shadowed: Said<R>,
+    /// What there would be with more of charts switched on.
+    pub switched: Said<R>,
     /// What patches say that mean nothing.
     pub unmatched: Said<R>,
     pub kept: Vec<Kept>,
     /// The files of the objects.
     pub files: HashSet<RepoPath>,
     /// Charts that cannot be rendered as nobody deploys them.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<Charted>,
     /// What charts would bring with more of them switched on.
-    pub off: Vec<Failed>,
+    pub off: Vec<Charted>,
     /// The folders of charts that were rendered for somebody who deploys them.
     pub evaluated: Vec<String>,
 }
@@ -48,9 +50,9 @@ impl<R: Default> Default for Said<R> {
 
 impl<R: Default> Default for Gathered<R> {
     fn default() -> Self {
-        let (facts, said, shadowed, unmatched) = Default::default();
+        let (facts, said, shadowed, switched, unmatched) = Default::default();
         let (kept, files, failed, off, evaluated) = Default::default();
-        Self { facts, said, shadowed, unmatched, kept, files, failed, off, evaluated }
+        Self { facts, said, shadowed, switched, unmatched, kept, files, failed, off, evaluated }
     }
 }
 
@@ -58,18 +60,22 @@ impl<R: Default> Default for Gathered<R> {
 
 impl<R> Gathered<R> {
     /// Begins a root; what files say is not what is deployed.
-    pub fn begin(&mut self, is_written: bool) -> usize {
-        if is_written {
-            std::mem::swap(&mut self.facts, &mut self.said);
-        }
+    pub fn begin(&mut self, standing: Standing) -> usize {
+        self.swap(standing);
         self.kept.len()
     }
 
-    /// Ends it; `before` is how much was kept before.
-    pub fn end(&mut self, is_written: bool, before: usize) {
-        if is_written {
-            std::mem::swap(&mut self.facts, &mut self.said);
-            self.kept.iter_mut().skip(before).for_each(|kept| kept.is_written = true);
+    fn swap(&mut self, standing: Standing) {
+        match standing {
+            Standing::Deployed => {}
+            Standing::Written => std::mem::swap(&mut self.facts, &mut self.said),
+            Standing::Off => std::mem::swap(&mut self.facts, &mut self.switched),
         }
+    }
+
+    /// Ends it; `before` is how much was kept before.
+    pub fn end(&mut self, standing: Standing, before: usize) {
+        self.swap(standing);
+        self.kept.iter_mut().skip(before).for_each(|kept| kept.standing = standing);
     }
 }

@@ -2,6 +2,17 @@
 
 use crate::deploy::{flux, handed, kinds, object::Object};
 
+/// How far something is deployed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Standing {
+    #[default]
+    Deployed,
+    /// Files say so, whatever is made of it.
+    Written,
+    /// It would be, with more of a chart switched on.
+    Off,
+}
+
 /// What is kept of a build, or of a file.
 #[derive(Default)]
 pub(super) struct Kept {
@@ -11,8 +22,8 @@ pub(super) struct Kept {
     pub releases: Vec<Object>,
     /// Objects that lead to others.
     pub roots: Vec<Object>,
-    /// Whether files say so, whatever is made of it.
-    pub is_written: bool,
+    /// How far it is deployed.
+    pub standing: Standing,
     /// Other objects of interest; of a build they are handed over at once.
     pub objects: Vec<Object>,
 }

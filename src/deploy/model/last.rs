@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Builder, Fact, Gathered, Root, Seen, What, gathered::Failed};
+use super::{Builder, Fact, Gathered, Root, Seen, What, gathered::Charted, kept::Standing};
 use crate::deploy::{
     build::Build, chart::ChartRelease, cluster::Cluster, flux, handed, note::About, object::Object,
     tree_chart::Rendered, value::Value,
@@ -15,7 +15,7 @@ pub(super) struct Last<'r> {
     /// Roots that ask for variables, which whoever applies them fills.
     pub asking: Vec<&'r Object>,
     /// Charts that cannot be rendered as nobody deploys them.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<Charted>,
     /// The folders of charts that somebody deploys.
     pub evaluated: HashSet<String>,
 }
@@ -54,9 +54,10 @@ impl Last<'_> {
             return open;
         }
         let evaluated = &self.evaluated;
-        let root = |failed: Failed| {
-            let is_written = evaluated.contains(&folder(&failed.release));
-            Root { is_written, ..Root::new(What::Failed(Box::new(failed))) }
+        let root = |failed: Charted| {
+            let is_said = evaluated.contains(&folder(&failed.release));
+            let standing = if is_said { Standing::Written } else { Standing::Deployed };
+            Root { standing, ..Root::new(What::Charted(Box::new(failed))) }
         };
         self.failed.drain(..).map(root).collect()
     }
@@ -84,7 +85,7 @@ impl<R: Default + Send> Builder<'_, R> {
     pub(super) fn lone(&self, release: &ChartRelease, cluster: &Cluster<'_>, gathered: &mut Gathered<R>) {
         let Some(rendered) = self.entries.charts.evaluate(release, self.files) else { return };
         match has_failed(&rendered) {
-            true => gathered.failed.push(Failed { release: release.clone(), rendered }),
+            true => gathered.failed.push(Charted { release: release.clone(), rendered }),
             false => {
                 self.switched_off(release, &rendered, gathered);
                 self.charted(release, rendered, cluster, gathered);
@@ -96,7 +97,7 @@ impl<R: Default + Send> Builder<'_, R> {
     fn switched_off(&self, release: &ChartRelease, rendered: &Rendered, gathered: &mut Gathered<R>) {
         if !rendered.off.is_empty() {
             let rendered = Rendered { objects: rendered.off.clone(), ..Rendered::default() };
-            gathered.off.push(Failed { release: release.clone(), rendered });
+            gathered.off.push(Charted { release: release.clone(), rendered });
         }
     }
 

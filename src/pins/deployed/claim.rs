@@ -252,6 +252,11 @@ impl Claims {
         self.append(other);
     }
 
+    /// Adds what another has gathered of what charts leave out: nobody renders that.
+    pub fn append_off(&mut self, other: Self) {
+        self.append_written(Self { uses: Uses::default(), ..other });
+    }
+
     /// Adds what another has gathered of a file of values, whoever reads it.
     pub fn append_of_file(&mut self, mut other: Self) {
         for claim in &mut other.claims {

@@ -112,6 +112,7 @@ pub(in crate::pins) fn roots(
     });
     found.deployed.into_iter().for_each(|found| claims.append(found));
     found.written.into_iter().for_each(|found| claims.append_written(found));
+    found.off.into_iter().for_each(|found| claims.append_off(found));
     found.unmatched.into_iter().for_each(|found| claims.append_unmatched(found));
     found.shadowed.into_iter().for_each(|found| claims.append_shadowed(found));
 }
