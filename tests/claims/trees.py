@@ -125,7 +125,9 @@ class Use:
     """A chart as one deployer renders it."""
 
     def __init__(self, chart, version, path, line, name, namespace, layers=(), settings=(), key="", step=None):
-        self.chart, self.version, self.path, self.line = chart, str(version), path, line
+        # Helm takes `v2026.8.2` for `2026.8.2`.
+        version = re.sub(r"^v(?=\d)", "", str(version))
+        self.chart, self.version, self.path, self.line = chart, version, path, line
         self.name, self.namespace = name, namespace or NAMESPACES.get(chart, chart)
         self.layers, self.settings, self.key = [x for x in layers if x], list(settings), key
         self.step = step  # (waits for, wave)
