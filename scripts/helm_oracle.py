@@ -12,9 +12,9 @@ import tempfile
 
 import yaml
 
-# A release in any form, or what a template makes one of: 2026.8.2, edge-26.8.2, 26.8.2.
 # What values switch a part of a chart off by.
 SWITCH = re.compile(r"""(\b(?:enabled?|create|install|deploy(?:ed)?)["']?: )false\b""")
+# A release in any form, or what a template makes one of: 2026.8.2, edge-26.8.2, 26.8.2.
 TOKEN = re.compile(r"(?<![\w.])(edge-|20)?26\.(\d+)\.(\d+)(?![\w.])")
 # The numbers that are given, from which on.
 FIRST = 5000

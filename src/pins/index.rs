@@ -14,7 +14,7 @@ use super::{
     place::Place,
 };
 use crate::{
-    deploy::{Files, Repositories, cluster::nearest, kinds, repositories},
+    deploy::{Files, Repositories, cluster::nearest, flux, kinds, repositories},
     linkerd::PROXY_VERSION,
     repo::RepoPath,
     yaml::Node,
@@ -186,7 +186,7 @@ impl Index {
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
                 let kind = |path: &[&str]| spec.and_then(|spec| spec.text(path));
                 let of_tree = kind(&["chart", "spec", "sourceRef", "kind"]) == Some("GitRepository")
-                    || matches!(kind(&["chartRef", "kind"]), Some("HelmChart" | "ExternalArtifact"));
+                    || matches!(kind(&["chartRef", "kind"]), Some("HelmChart" | flux::ARTIFACT));
                 self.of_tree.extend(of_tree.then(|| path.clone()));
                 self.releases.extend(spec.map(|spec| release(path, spec)));
             }

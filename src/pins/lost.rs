@@ -6,7 +6,8 @@ use super::{Form, Line, Pin, PinKind, Reason};
 
 /// Versions of charts that are read in a way that is not followed.
 pub(super) struct Lost<'p> {
-    pins: &'p [Pin],
+    /// Those of charts that move.
+    moving: Vec<&'p Pin>,
     versions: Vec<&'p Pin>,
 }
 
@@ -18,15 +19,15 @@ impl<'p> Lost<'p> {
         let is_lost = |pin: &&Pin| {
             pin.kind == PinKind::Other && pin.form == Form::Chart && pin.stays == Some(Reason::NotFollowed)
         };
-        Self { pins, versions: pins.iter().filter(is_lost).collect() }
+        let moves = |pin: &&Pin| pin.form == Form::Chart && pin.stays.is_none();
+        Self { moving: pins.iter().filter(moves).collect(), versions: pins.iter().filter(is_lost).collect() }
     }
 
     /// Returns the nearest one to a value, where no version of its chart that moves is as near.
     pub fn near(&self, value: &Pin) -> Option<Line> {
         let nearest = self.versions.iter().max_by_key(|pin| shared(pin, value))?;
         let chart = value.chart.as_deref()?;
-        let moves = |pin: &&Pin| pin.form == Form::Chart && pin.stays.is_none() && pin.is_of(chart);
-        let moving = self.pins.iter().filter(moves).map(|pin| shared(pin, value)).max();
+        let moving = self.moving.iter().filter(|pin| pin.is_of(chart)).map(|pin| shared(pin, value)).max();
         let is_nearer = moving.is_none_or(|moving| moving < shared(nearest, value));
         is_nearer.then(|| (nearest.path.clone(), nearest.site.line))
     }

@@ -11,8 +11,10 @@ use crate::{
     yaml::Node,
 };
 
-/// Under these keys, next to each other, the known deployers name a chart and its version.
-const CHART_KEYS: [&str; 6] = ["chart", "chartName", "chartname", "name", "refName", "repo"];
+/// Under these keys, next to each other, the known deployers name a chart and its version: those that name nothing else, and
+/// those that may.
+const CHARTS: [&str; 3] = ["chart", "chartName", "chartname"];
+const NAMES: [&str; 3] = ["name", "refName", "repo"];
 const VERSIONS: [&[&str]; 5] =
     [&["version"], &["chartVersion"], &["targetRevision"], &["ref"], &["versionSelection", "constraints"]];
 /// Kinds of other tools that have no group.
@@ -52,8 +54,7 @@ pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
             ours |= names_chart(node);
             versioned |= node.get("version").is_some();
             let Some((version, release)) = chart_at(node) else {
-                is_open |=
-                    ["chart", "chartName"].iter().any(|key| node.text(&[key]).is_some_and(linkerd::is_chart));
+                is_open |= names_at(node, &CHARTS);
                 continue;
             };
             let taken = pins.iter().any(|p| version.span().contains(&p.site.span.start));
@@ -125,11 +126,16 @@ fn in_config_map(place: Place<'_>, object: &Object<'_>, pins: &[Pin]) -> Option<
 }
 
 fn names_chart(node: Node<'_>) -> bool {
-    let text = |key: &&str| node.text(&[*key]).map(|text| text.rsplit('/').next().unwrap_or(text));
     // Carvel names a package by a domain.
     let package =
         || node.text(&["refName"]).is_some_and(|name| name.split('.').any(|part| part == "linkerd"));
-    CHART_KEYS.iter().filter_map(text).any(linkerd::is_chart) || package()
+    names_at(node, &CHARTS) || names_at(node, &NAMES) || package()
+}
+
+/// Tells whether a chart of Linkerd's stands under one of some keys.
+fn names_at(node: Node<'_>, keys: &[&str]) -> bool {
+    let text = |key: &&str| node.text(&[*key]).map(|text| text.rsplit('/').next().unwrap_or(text));
+    keys.iter().filter_map(text).any(linkerd::is_chart)
 }
 
 /// Reads a mapping that names a chart of Linkerd and, beside it, a version: the release, where that is exactly one of edge.
@@ -178,6 +184,8 @@ mod tests {
             "chart: {name: linkerd-crds, version: 1.8.0}",
             "chartName: linkerd-viz",
             "chart: linkerd-viz, version: '>=1'",
+            "chart: linkerd-crds, version: 2026.x",
+            "chart: edge/linkerd-crds, appVersion: 2026.8.2",
         ] {
             assert_eq!(of(spec), Some(("Release of helm.example.com".to_owned(), Vec::new())), "{spec}");
         }

@@ -10,9 +10,6 @@ use crate::deploy::{
     value::{Scalar, Value},
 };
 
-/// The kind of artifacts, as others refer to them.
-pub(super) const KIND: &str = "ExternalArtifact";
-
 /// An artifact by its generator.
 pub(super) struct Artifact<'a> {
     generator: &'a Object,

@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{
-    artifact,
+    ARTIFACT,
     kustomization::added,
     sources::{Reader, Sourced},
     substitute::Variables,
@@ -41,15 +41,9 @@ pub fn helm_release(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
 pub fn part(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
     let template = object.value.path(&["spec", "chart", "spec"]);
     let of = |key: &str| template.and_then(|t| t.scalar(&[key])).filter(|s| !s.text().is_empty());
-    let sourced = Sourced {
-        chart: of("chart").or(object.name())?.clone(),
-        repository: Repository::Unknown("the object that this is a part of".to_owned()),
-        version: of("version").cloned(),
-        beside: Vec::new(),
-        is_part: true,
-        layers: Vec::new(),
-        replacing: 0,
-    };
+    let repository = Repository::Unknown("the object that this is a part of".to_owned());
+    let sourced = Sourced::new(of("chart").or(object.name())?.clone(), repository);
+    let sourced = Sourced { version: of("version").cloned(), is_part: true, ..sourced };
     Some(released(&Reader { object, cluster, files }, sourced))
 }
 
@@ -128,8 +122,7 @@ pub fn chart_source(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
 pub fn is_of_tree(object: &Object) -> bool {
     let kind = |path: &[&str]| object.value.text(path);
     kind(&["spec", "chart", "spec", "sourceRef", "kind"]).as_deref() == Some("GitRepository")
-        || kind(&["spec", "chartRef", "kind"])
-            .is_some_and(|kind| matches!(&*kind, "HelmChart" | artifact::KIND))
+        || kind(&["spec", "chartRef", "kind"]).is_some_and(|kind| matches!(&*kind, "HelmChart" | ARTIFACT))
 }
 
 fn release_name(object: &Object, spec: &Value, target: Option<&Scalar>) -> Scalar {

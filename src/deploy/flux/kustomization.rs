@@ -4,11 +4,7 @@
 //! The folder is looked for in this tree, whatever the source, unless it is the root. Without a kustomization every manifest below is taken in,
 //! and every kustomization of a folder below.
 
-use super::{
-    KUSTOMIZATIONS,
-    artifact::{self, Artifact},
-    substitute::Variables,
-};
+use super::{ARTIFACT, KUSTOMIZATIONS, artifact::Artifact, substitute::Variables};
 use crate::{
     deploy::{
         build::Build,
@@ -27,8 +23,7 @@ use crate::{
 /// Tells whether a Kustomization reads a folder of which it is said that something of interest is in it.
 pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
     // Where an artifact's folders lie is known to its generator.
-    let of_artifact =
-        object.value.text(&["spec", "sourceRef", "kind"]).is_some_and(|kind| kind == artifact::KIND);
+    let of_artifact = object.value.text(&["spec", "sourceRef", "kind"]).is_some_and(|kind| kind == ARTIFACT);
     of_artifact || is_wanted(&object.value.text(&["spec", "path"]).unwrap_or_default())
 }
 
@@ -136,7 +131,7 @@ fn folder_of(path: &Scalar, object: &Object, cluster: &Cluster<'_>, files: &dyn 
     }
     let reference = object.value.path(&["spec", "sourceRef"]);
     let text = |key| reference.and_then(|reference| reference.text(&[key]));
-    let copied = text("name").filter(|_| text("kind").as_deref() == Some(artifact::KIND)).and_then(|name| {
+    let copied = text("name").filter(|_| text("kind").as_deref() == Some(ARTIFACT)).and_then(|name| {
         let namespace = text("namespace").or_else(|| object.namespace().and_then(Scalar::known));
         Artifact::find(&name, namespace.as_deref(), cluster)?.at(&path.text())
     });

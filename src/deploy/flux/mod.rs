@@ -27,5 +27,7 @@ pub const SOURCES: &str = "source.toolkit.fluxcd.io";
 pub const KUSTOMIZATIONS: &str = "kustomize.toolkit.fluxcd.io";
 /// The group of source-watcher's objects.
 pub const WATCHER: &str = "source.extensions.fluxcd.io";
+/// The kind of what they make, as others refer to it.
+pub const ARTIFACT: &str = "ExternalArtifact";
 /// The group of flux-operator's objects.
 pub const OPERATOR: &str = "fluxcd.controlplane.io";

@@ -1,9 +1,6 @@
 //! Where Flux has a chart from: HelmRepository, OCIRepository, GitRepository, HelmChart.
 
-use super::{
-    SOURCES,
-    artifact::{self, Artifact},
-};
+use super::{ARTIFACT, SOURCES, artifact::Artifact};
 use crate::deploy::{
     chart::{Layer, Repository, registry_chart},
     cluster::{Cluster, Reference},
@@ -25,6 +22,16 @@ pub(super) struct Sourced {
     pub layers: Vec<Layer>,
     /// How many of them that are.
     pub replacing: usize,
+}
+
+// === impl Sourced ===
+
+impl Sourced {
+    /// A chart of which no more is said.
+    pub fn new(chart: Scalar, repository: Repository) -> Self {
+        let (version, beside, layers) = (None, Vec::new(), Vec::new());
+        Self { chart, repository, version, beside, is_part: false, layers, replacing: 0 }
+    }
 }
 
 /// What a reference to a source is read with.
@@ -55,21 +62,15 @@ impl<'a> Reader<'a> {
     /// Follows `chartRef`.
     pub fn referenced(&self, reference: &Value) -> Option<Sourced> {
         let kind = reference.text(&["kind"])?.into_owned();
-        if let Some(sourced) = self.composed(reference).filter(|_| kind == artifact::KIND) {
+        if let Some(sourced) = self.composed(reference).filter(|_| kind == ARTIFACT) {
             return Some(sourced);
         }
         let Some(object) = self.find(reference, &kind) else {
             let name = reference.scalar(&["name"])?;
             let who = format!("{kind} `{}`, which is not in this repository", name.text());
-            return Some(Sourced {
-                chart: name.clone(),
-                version: Some(Scalar::unknown(&who)),
-                repository: Repository::Unknown(who),
-                beside: Vec::new(),
-                is_part: true,
-                layers: Vec::new(),
-                replacing: 0,
-            });
+            let version = Some(Scalar::unknown(&who));
+            let sourced = Sourced::new(name.clone(), Repository::Unknown(who));
+            return Some(Sourced { version, is_part: true, ..sourced });
         };
         Reader { object, ..*self }.source()
     }
@@ -85,17 +86,7 @@ impl<'a> Reader<'a> {
         match &*kind {
             "GitRepository" => {
                 let url = source.and_then(|source| source.value.scalar(&["spec", "url"]));
-                let (chart, repository) = (Scalar::made(&copied.path), Repository::Git(url.cloned()));
-                let (beside, layers) = (Vec::new(), Vec::new());
-                Some(Sourced {
-                    chart,
-                    repository,
-                    version: None,
-                    beside,
-                    is_part: false,
-                    layers,
-                    replacing: 0,
-                })
+                Some(Sourced::new(Scalar::made(&copied.path), Repository::Git(url.cloned())))
             }
             _ => Reader { object: source?, ..*self }.source(),
         }
@@ -119,17 +110,12 @@ impl<'a> Reader<'a> {
                 let mut versions = ["digest", "semver", "tag"].into_iter().filter_map(of_ref);
                 let version = versions.next();
                 let (beside, is_part) = (versions.collect(), url.is_none());
-                let layers = Vec::new();
-                Some(Sourced { chart, repository, version, beside, is_part, layers, replacing: 0 })
+                Some(Sourced { version, beside, is_part, ..Sourced::new(chart, repository) })
             }
             "HelmChart" => self.chart(spec),
             kind => {
                 let who = format!("{kind} `{}`", self.object.name()?.text());
-                let chart = Scalar::unknown(&who);
-                let repository = Repository::Unknown(who);
-                let (beside, layers) = (Vec::new(), Vec::new());
-                let (version, is_part, replacing) = (None, false, 0);
-                Some(Sourced { chart, repository, version, beside, is_part, layers, replacing })
+                Some(Sourced::new(Scalar::unknown(&who), Repository::Unknown(who)))
             }
         }
     }
@@ -154,8 +140,7 @@ impl<'a> Reader<'a> {
         let (layers, replacing) = self.values_files(spec, in_tree);
         // A chart in a folder has its version of its own.
         let version = version.filter(|_| !in_tree);
-        let beside = Vec::new();
-        Some(Sourced { chart, repository, version, beside, is_part: false, layers, replacing })
+        Some(Sourced { version, layers, replacing, ..Sourced::new(chart, repository) })
     }
 
     /// Reads `valuesFiles`, which take the place of the chart's `values.yaml`, unless they begin with it.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     deploy::{
-        chart::{ChartRelease, Layer, Repository},
+        chart::{ChartRelease, Repository},
         cluster::Cluster,
         files::Files,
         json_patch::Guard,
@@ -416,13 +416,6 @@ impl Reach {
         for inner in inner.into_iter().flatten() {
             self.plane |= (places.is_plane)(&inner.chart);
             inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
-            // What a chart of the tree is rendered to has nothing of one from elsewhere.
-            let keys: Vec<&str> = inner.keys.iter().map(String::as_str).collect();
-            for layer in &chart.layers {
-                let Layer::Values(values) = layer else { continue };
-                let own = values.path(&keys).into_iter().flat_map(Value::scalars);
-                own.for_each(|scalar| places.read(scalar, &mut self.exact));
-            }
         }
     }
 }

@@ -154,7 +154,7 @@ impl<R: Default + Send> Builder<'_, R> {
 pub(super) fn deployer_of(release: &Object) -> Deployer {
     match release.value.text(&["spec", "chartRef", "kind"]).as_deref() {
         // A chart in an artifact is one of a registry, or has no version of its own.
-        Some("OCIRepository" | "ExternalArtifact") => Deployer::OciRepository,
+        Some("OCIRepository" | flux::ARTIFACT) => Deployer::OciRepository,
         Some("HelmChart") => Deployer::HelmChart,
         _ => Deployer::HelmRelease,
     }

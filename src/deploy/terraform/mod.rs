@@ -23,7 +23,7 @@ mod types;
 
 use std::{
     cell::Cell,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -80,6 +80,8 @@ pub struct Terraform {
     pub notes: Vec<Note>,
     /// The positions of charts that may be the same.
     alike: HashMap<Alike, Vec<usize>>,
+    /// The same of those without instances.
+    alike_off: HashMap<Alike, Vec<usize>>,
 }
 
 /// What charts have in common that may be the same: file, block, and where the version was written.
@@ -99,6 +101,8 @@ struct Tree<'f> {
     units: &'f [Unit],
     /// The files of variables.
     set: &'f [VariableFile],
+    /// Those that Terragrunt names for a module: of these it is known who names them.
+    named: &'f HashSet<&'f RepoPath>,
     /// Runs that are left for all roots.
     runs: &'f Cell<usize>,
 }
@@ -156,7 +160,8 @@ fn evaluated(files: &dyn Files) -> Terraform {
     let set = inputs::variable_files(files, &modules);
     let units = terragrunt::units(files, &set, &mut found.notes);
     let runs = Cell::new(RUNS);
-    let tree = Tree { files, modules: &modules, units: &units, set: &set, runs: &runs };
+    let named = units.iter().flat_map(|unit| &unit.named).collect();
+    let tree = Tree { files, modules: &modules, units: &units, set: &set, named: &named, runs: &runs };
     let taken: BTreeSet<String> = modules.values().flat_map(Module::local_calls).collect();
     let is_run = |folder: &String| units.iter().any(|unit| unit.module == *folder);
     for module in modules.values().filter(|m| !taken.contains(&m.folder) || is_run(&m.folder)) {
@@ -198,17 +203,8 @@ impl Terraform {
 
     /// Takes in what another walk found, what both found once.
     fn take(&mut self, other: Self) {
-        for chart in other.charts {
-            if !self.has(&chart) {
-                self.alike.entry(alike(&chart)).or_default().push(self.charts.len());
-                self.charts.push(chart);
-            }
-        }
-        for chart in other.off {
-            if !self.off.contains(&chart) {
-                self.off.push(chart);
-            }
-        }
+        other.charts.into_iter().for_each(|chart| once(chart, &mut self.charts, &mut self.alike));
+        other.off.into_iter().for_each(|chart| once(chart, &mut self.off, &mut self.alike_off));
         for object in other.objects {
             if !self.objects.contains(&object) {
                 self.objects.push(object);
@@ -353,6 +349,15 @@ impl<'f> Walk<'f> {
             walk.module(child, &given, depth - 1);
             walk.providers = outer;
         });
+    }
+}
+
+/// Adds a chart to others, unless it is among them.
+fn once(chart: ChartRelease, all: &mut Vec<ChartRelease>, positions: &mut HashMap<Alike, Vec<usize>>) {
+    let positions = positions.entry(alike(&chart)).or_default();
+    if !positions.iter().any(|n| all.get(*n) == Some(&chart)) {
+        positions.push(all.len());
+        all.push(chart);
     }
 }
 

@@ -52,26 +52,20 @@ pub(super) fn parsed(
         Some(rest) => Cow::Owned(format!("{}{rest}", " ".repeat(MARK.len_utf8()))),
         _ => Cow::Borrowed(&source.text),
     };
-    for number in 0.. {
+    let mut masks = 0;
+    loop {
         let error = match parser::parse_body(&text) {
             Ok(body) => return Some((source, body)),
             Err(error) => error,
         };
         let place = error.location();
-        let is_twice = number < TWICE && error.message().contains(REDEFINED);
-        match masked(&text, place.offset(), number).filter(|_| is_twice) {
-            Some(masked) => text = Cow::Owned(masked),
-            _ => {
-                return unread(format!(
-                    "line {}, column {}: {}",
-                    place.line(),
-                    place.column(),
-                    error.message()
-                ));
-            }
-        }
+        let is_twice = masks < TWICE && error.message().contains(REDEFINED);
+        let Some(masked) = is_twice.then(|| masked(&text, place.offset(), masks)).flatten() else {
+            return unread(format!("line {}, column {}: {}", place.line(), place.column(), error.message()));
+        };
+        text = Cow::Owned(masked);
+        masks += 1;
     }
-    None
 }
 
 /// Returns the name of a key that is no expression, as it stands in the file.

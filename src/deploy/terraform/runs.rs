@@ -57,8 +57,7 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     let Some((first, _)) = module.blocks.first() else { return };
     let always = inputs::always(tree.set, &module.folder);
     let mut named = inputs::by_name(tree.files, tree.set, module);
-    // Of a file that Terragrunt names for a module it is known who names it.
-    named.retain(|path| !tree.units.iter().any(|unit| unit.named.contains(path)));
+    named.retain(|path| !tree.named.contains(path));
     let units = tree.units.iter().filter(|unit| unit.module == module.folder);
     let has_units = units.clone().next().is_some();
     let units = units.filter(|unit| !unit.is_excluded);

@@ -19,7 +19,7 @@ use std::{
 };
 
 use super::{
-    chart::{ChartRelease, Layer, Repository, coalesced, layered},
+    chart::{ChartRelease, Layer, Repository, layered},
     files::Files,
     go_yaml,
     note::{About, Bound, Note},
@@ -31,7 +31,6 @@ use crate::{
     repo::RepoPath,
 };
 use candidate::{Candidates, versions};
-use package::own_values;
 use trace::{Comparison, Printed};
 
 pub use crate::helm::Evaluate;
@@ -138,11 +137,18 @@ impl<'c> Charts<'c> {
         };
         let is_read = |at: &Origin| read.contains(&(at.source.path.clone(), at.span.start));
         let is_unread = |text: &Scalar| is_release(&text.text()) && !text.origins().any(is_read);
-        let own = package.own.clone().unwrap_or_else(|| own_values(package, files, ""));
-        let whole = coalesced(&own, values, &|_| false);
+        let whole = switches::whole(package, values, files);
         if let Some(on) = switches::on(values, &whole, &is_unread) {
-            let objects = self.once(package, release, &on, files).objects.into_iter();
-            rendered.off = objects.filter(|object| !rendered.objects.contains(object)).collect();
+            let called = |object: &Object| {
+                let text = |scalar: Option<&Scalar>| scalar.map(|scalar| scalar.text().into_owned());
+                (object.kind().into_owned(), text(object.namespace()), text(object.name()))
+            };
+            let known: HashSet<_> = rendered.objects.iter().map(called).collect();
+            let is_new = |object: &Object| {
+                !known.contains(&called(object)) || object.value.scalars().into_iter().any(is_unread)
+            };
+            rendered.off = self.once(package, release, &on, files).objects;
+            rendered.off.retain(is_new);
         }
         rendered
     }

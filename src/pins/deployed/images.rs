@@ -70,8 +70,10 @@ pub(super) fn over<'o>(
     let object = object.into();
     let is_named = |object: &Object| object.name().is_some_and(|name| name.text().contains("linkerd"));
     let namespace = object.and_then(Object::namespace).and_then(Scalar::known);
+    // What nobody has written may be set by a kustomization around the chart.
     let is_there = |release: &ChartRelease| {
-        let own = release.namespace.as_ref().and_then(Scalar::known);
+        let own = release.namespace.as_ref().filter(|own| own.origins().next().is_some());
+        let own = own.and_then(Scalar::known);
         own.zip(namespace.as_ref()).is_none_or(|(own, namespace)| own == *namespace)
     };
     let all: Vec<(&ChartRelease, Over)> =
