@@ -314,10 +314,10 @@ fn what_failed_outside_is_tried_again() {
     let play = Play::new(MESH);
     play.scene.feed.break_always("/edge/linkerd-control-plane-2026.8.3.tgz", failing(503));
     let _ = play.prepared().done().exits(0);
-    assert!(play.body().contains("503") && !play.body().contains("\"basis\""), "{}", play.body());
+    assert!(play.body().contains("answered 503") && !play.body().contains("\"basis\""), "{}", play.body());
     play.scene.feed.controls().rules.clear();
     assert!(play.run() > 0);
-    assert!(!play.body().contains("503"));
+    assert!(!play.body().contains("answered 503"));
     play.stays(false);
 }
 
