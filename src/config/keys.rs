@@ -200,7 +200,8 @@ pub const KEYS: &[Key] = &[
         "dataPlane.controlPlane",
         Shape::Text(Text::Edge),
         "found in the files",
-        "The release that the control plane runs, where it is not in this repository. Without it such pins are held.",
+        "The release that the control plane runs, where it is not in this repository. Without it such pins are held, unless \
+         `--to` asks for a release.",
     ),
     key(
         "dataPlane.restart",

@@ -55,8 +55,6 @@ pub enum Reason {
     NotFollowed,
     /// A value of a chart whose version stays, or is not in the tree: its images would run ahead of it.
     ChartStays,
-    /// The control plane's release is not known, so proxies wait.
-    ControlPlaneUnknown,
     /// The control plane does not go to the release, so proxies do not either.
     ControlPlaneBehind,
     /// Another pin of its target names a newer release, and a target never goes down.

@@ -35,6 +35,12 @@ impl Case<'_> {
         survey.inventory.pins().filter(mine)
     }
 
+    /// Returns what the pins ask of a release, on the way to one where that matters.
+    fn needs(&self, to: Option<EdgeVersion>) -> Needs {
+        let Self { survey, target, stage } = *self;
+        plan::needs_towards(&survey.inventory, &target.target, stage, &survey.options, to)
+    }
+
     /// Says why every pin stays, whatever the release is; none where one may move.
     fn resting(&self) -> Option<Hold> {
         let Self { survey, target, stage } = *self;
@@ -55,11 +61,10 @@ impl Case<'_> {
         }
         let Self { survey, target, stage } = *self;
         let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
-        let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
         if stage == Stage::DataPlane {
-            return self.decide_proxies(&policy, &needs, landed, operator.now);
+            return self.decide_proxies(&policy, landed, operator.now);
         }
-        let needs = Needs { before: promotion::before(*self), ..needs };
+        let needs = Needs { before: promotion::before(*self), ..self.needs(None) };
         let decision = policy::decide(&policy, survey.catalog, &needs, operator.now);
         // History costs a fetch, and a mirror a request, so they are asked only where everything else says go.
         if matches!(decision, Decision::Hold(_)) {
@@ -100,7 +105,7 @@ impl Case<'_> {
             return Ok(None);
         }
         let merged = landed.merges(&target.target, stage, release)?;
-        let highest = plan::needs(&survey.inventory, &target.target, stage, &survey.options).highest;
+        let highest = self.needs(None).highest;
         let newest = merged.into_iter().filter(|merged| merged.release >= release).max();
         // What is there of it still has not gone back; it has company that is behind. What was taken back on purpose has,
         // also where a part of it had come by itself and is there still.
@@ -117,7 +122,7 @@ impl Case<'_> {
     fn refuses(&self, open: EdgeVersion, operator: &Operator<'_>) -> Option<String> {
         let Self { survey, target, stage } = *self;
         let policy = Policy { to: operator.to.or(target.policy.to), ..target.policy.clone() };
-        let needs = plan::needs(&survey.inventory, &target.target, stage, &survey.options);
+        let needs = self.needs(None);
         let of_platform = policy::refusal(&policy, survey.catalog, &needs, open, operator.now);
         of_platform.filter(|_| stage == Stage::Platform)
     }
@@ -131,8 +136,7 @@ impl Case<'_> {
         landed: &dyn Landed,
     ) -> Result<Option<Hold>, Error> {
         let Self { survey, target, stage } = *self;
-        let plane =
-            plan::control_plane(&survey.inventory, &target.target, survey.config().data_plane.control_plane);
+        let plane = plan::control_plane(&survey.inventory, &target.target, survey.options.control_plane);
         let plane = plane.ceiling().filter(|_| stage == Stage::DataPlane);
         let plane = plane.map(|running| (running, HoldReason::ControlPlaneWentBack { running }));
         let before = promotion::before(*self).into_iter().chain(promotion::waves_before(*self));
@@ -142,7 +146,7 @@ impl Case<'_> {
         });
         let first: Vec<(EdgeVersion, HoldReason)> = plane.into_iter().chain(before).collect();
         let Some(open) = landed.open_release(*self)? else { return Ok(None) };
-        let lowest = plan::needs(&survey.inventory, &target.target, stage, &survey.options).lowest;
+        let lowest = self.needs(Some(open)).lowest;
         if lowest.is_some_and(|lowest| lowest >= open) {
             return Ok(Some(Hold { reason: HoldReason::UpToDate, release: Some(open), until: None }));
         }
@@ -185,30 +189,32 @@ impl Case<'_> {
     fn decide_proxies(
         &self,
         policy: &Policy,
-        needs: &Needs,
         landed: &dyn Landed,
         now: Timestamp,
     ) -> Result<Decision, Error> {
         let Self { survey, target, .. } = *self;
-        let data_plane = &survey.config().data_plane;
-        let plane = plan::control_plane(&survey.inventory, &target.target, data_plane.control_plane);
-        let release = plane.ceiling();
+        let plane = plan::control_plane(&survey.inventory, &target.target, survey.options.control_plane);
+        let (release, after) = match plane.ceiling() {
+            Some(running) => (Some(running), survey.config().data_plane.after),
+            // Who asks for a release by name says that the control plane runs it; since when, nobody can tell.
+            None => (policy.to, SignedDuration::ZERO),
+        };
+        let needs = self.needs(release.into_iter().chain(policy.to).min());
         let at_once =
             policy::ControlPlane { release, landed: None, after: SignedDuration::ZERO, itself: None };
-        let decision = policy::data_plane(policy, needs, at_once, now);
+        let decision = policy::data_plane(policy, &needs, at_once, now);
         // What follows costs requests, so it is asked for only where everything else says go.
         let (Some(release), Decision::Target { version, .. }) = (release, &decision) else {
             return Ok(decision);
         };
         let back = LookBack { case: *self, landed, floor: Bound::Included(*version), now };
-        let waits = !data_plane.after.is_zero();
-        let landed = match waits {
+        let landed = match !after.is_zero() {
             true => landed.since(release, &target.target, &survey.inventory, now)?,
             false => None,
         };
-        let plane = policy::ControlPlane { landed, after: data_plane.after, ..at_once };
+        let plane = policy::ControlPlane { landed, after, ..at_once };
         let before = [promotion::before(*self), promotion::waves_before(*self)].concat();
-        let needs = Needs { before, ..needs.clone() };
+        let needs = Needs { before, ..needs };
         let decision = policy::data_plane(policy, &needs, plane, now);
         if target.gates.active.is_empty() && needs.before.is_empty() || matches!(decision, Decision::Hold(_))
         {

@@ -205,7 +205,7 @@ impl Drafting<'_> {
             after: Some(after),
             target: &target.target,
             kubernetes: target.kubernetes.as_ref(),
-            control_plane: survey.config().data_plane.control_plane,
+            control_plane: survey.options.control_plane,
             catalog: survey.catalog,
             options: &survey.options,
             rendered: &change.rendered,

@@ -61,7 +61,8 @@ impl<'a> Survey<'a> {
             ProxyPins::Follow => Proxies::Follow,
             ProxyPins::Ignore => Proxies::Ignore,
         };
-        let options = plan::Options { proxies, served: served.clone() };
+        let control_plane = config.data_plane.control_plane;
+        let options = plan::Options { proxies, control_plane, served: served.clone() };
         let mut inventory = pins::scan(tree, &scanning)?;
         plan::resolve(&mut inventory, catalog);
         let (targets, outside) = (config.targets.clone(), Vec::new());
@@ -102,10 +103,10 @@ impl<'a> Survey<'a> {
     pub fn pins(&self, to: Option<EdgeVersion>) -> PinsReport {
         let knowledge = linkerd::built_in();
         let judge = |to| -> Vec<Judged> {
-            let of = |t: &Target| plan::forecast(&self.inventory, t, to, knowledge, &self.options);
             // What becomes of a wave's proxies hangs on the control plane of its target.
             let whole = self.targets.iter().map(|t| &t.target).filter(|t| t.whole() == t.name);
-            whole.flat_map(|t| of(&Target { wave: None, ..t.clone() })).collect()
+            let whole: Vec<_> = whole.map(|t| Target { wave: None, ..t.clone() }).collect();
+            plan::forecast(&self.inventory, &whole, to, knowledge, &self.options)
         };
         let judged = to.map(|to| (to, judge(to)));
         let judged = judged.as_ref().map(|(to, moves)| (*to, moves.as_slice()));

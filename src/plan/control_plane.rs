@@ -1,12 +1,14 @@
 //! Step 6, plan: which release the control plane runs, as far as the repository shows.
 //!
-//! In: the inventory, a target, the configured release. Out: a [`ControlPlane`]. Proxies must never be ahead of
-//! their control plane, so where pins disagree the oldest is the safe one.
+//! In: the inventory, a target, the configured release. Out: a [`ControlPlane`], and the releases of those of single
+//! installations. Proxies must never be ahead of their control plane, so where pins disagree the oldest is the safe one.
+
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Target, edge_of};
 use crate::{
     linkerd::{CONTROL_PLANE as CHART, EdgeVersion},
-    pins::{Form, Inventory, Pin, PinKind, Reader, Reason},
+    pins::{Form, Inventory, Pin, PinKind, Reader, Reason, Stage},
     yaml::{Route, Step},
 };
 
@@ -26,6 +28,16 @@ pub enum ControlPlane {
     Unknown,
 }
 
+/// The releases that the control planes of installations run. What is deployed in several clusters has to suit the one
+/// that is furthest behind.
+#[derive(Debug, Default)]
+pub struct ControlPlanes {
+    /// The oldest and the newest that its pins name.
+    of: BTreeMap<Arc<str>, (EdgeVersion, EdgeVersion)>,
+    /// The oldest of the whole repository.
+    pub(super) oldest: Option<EdgeVersion>,
+}
+
 // === impl ControlPlane ===
 
 impl ControlPlane {
@@ -36,6 +48,49 @@ impl ControlPlane {
             Self::Mixed { lowest, .. } => Some(lowest),
             Self::Unknown => None,
         }
+    }
+}
+
+// === impl ControlPlanes ===
+
+impl ControlPlanes {
+    /// Reads them from a repository as it is.
+    pub fn now(inventory: &Inventory) -> Self {
+        Self::new(inventory.pins().filter_map(|pin| Some((pin, edge_of(pin)?))))
+    }
+
+    /// Reads them from pins, with the release that each names.
+    pub(super) fn new<'p>(pins: impl Iterator<Item = (&'p Pin, EdgeVersion)>) -> Self {
+        let mut planes = Self::default();
+        for (pin, version) in pins.filter(|(pin, _)| says_what_runs(pin)) {
+            planes.oldest = planes.oldest.into_iter().chain([version]).min();
+            for name in pin.installations.iter() {
+                let (oldest, newest) = planes.of.entry(name.clone()).or_insert((version, version));
+                (*oldest, *newest) = (version.min(*oldest), version.max(*newest));
+            }
+        }
+        planes
+    }
+
+    /// Returns, of the installations that a proxy pin serves, the one whose control plane is furthest behind a release.
+    pub(super) fn behind<'p>(&self, proxy: &'p Pin, to: EdgeVersion) -> Option<(EdgeVersion, &'p str)> {
+        self.below(proxy, to, |(oldest, _)| oldest)
+    }
+
+    /// Returns one that is behind for certain: with all that it names.
+    pub fn outrun<'p>(&self, proxy: &'p Pin, by: EdgeVersion) -> Option<(EdgeVersion, &'p str)> {
+        self.below(proxy, by, |(_, newest)| newest)
+    }
+
+    fn below<'p>(
+        &self,
+        proxy: &'p Pin,
+        release: EdgeVersion,
+        end: impl Fn((EdgeVersion, EdgeVersion)) -> EdgeVersion,
+    ) -> Option<(EdgeVersion, &'p str)> {
+        let proxy = Some(proxy).filter(|pin| pin.stage == Stage::DataPlane)?;
+        let of = proxy.installations.iter().filter_map(|name| Some((end(*self.of.get(name)?), &**name)));
+        of.filter(|(version, _)| *version < release).min()
     }
 }
 

@@ -9,8 +9,8 @@ use std::{
 };
 
 use super::{
-    Constraint, Fate, Judged, NewText, Options, Proxies, Target,
-    control_plane::says_what_runs,
+    Constraint, Fate, Judged, NewText, Options, Target,
+    control_plane::{ControlPlanes, says_what_runs},
     needs::needs,
     standing::{LAST_OF_OLD_CHARTS, edge_of, obstructs},
 };
@@ -70,42 +70,35 @@ pub fn judge(
     options: &Options,
 ) -> Vec<Judged> {
     let judge = Judge { to, knowledge, options };
-    let mine = inventory.pins.iter().filter(|pin| target.has(pin));
-    let mut moves: Vec<Judged> = mine.map(|pin| judge.one(pin)).collect();
-    judge.follow_dependencies(&mut moves);
-    follow_locks(&mut moves);
+    let mut moves = judge.all(inventory, target);
+    keep_behind(&mut moves, &ControlPlanes::now(inventory), to);
     moves
 }
 
-/// Says the same of a target as a whole, as its pull requests will have it: where one pin of it keeps the others back, they
-/// stay too.
+/// Says the same of the pins of all targets, as their pull requests will have it: where one pin of a target keeps the others
+/// back, they stay too, and proxies go where their control planes will be.
 pub fn forecast(
     inventory: &Inventory,
-    target: &Target,
+    targets: &[Target],
     to: EdgeVersion,
     knowledge: &Knowledge,
     options: &Options,
 ) -> Vec<Judged> {
-    let mut moves = judge(inventory, target, to, knowledge, options);
-    let wanted = needs(inventory, target, Stage::Platform, options);
-    let far = |lowest: Option<EdgeVersion>| lowest.is_some_and(|from| knowledge.hop(from, to).is_some());
-    let kept = if far(wanted.lowest) || far(wanted.beside.map(|beside| beside.lowest)) {
-        Some(Reason::RequiredHop)
-    } else {
-        wanted.highest.filter(|highest| *highest > to).map(|_| Reason::NewerBeside)
-    };
-    if let Some(reason) = kept {
-        moves.iter_mut().filter(|m| m.pin.stage == Stage::Platform).for_each(|m| m.keep(reason));
+    let judge = Judge { to, knowledge, options };
+    let mut of: Vec<Vec<Judged>> = targets.iter().map(|target| judge.platform(inventory, target)).collect();
+    let outside = inventory.pins().filter(|pin| !targets.iter().any(|target| target.has(pin)));
+    let outside = outside.filter_map(|pin| Some((pin, edge_of(pin)?)));
+    let planes = ControlPlanes::new(of.iter().flatten().filter_map(|m| judge.runs(m)).chain(outside));
+    for moves in &mut of {
+        judge.proxies(moves, &planes);
     }
-    // Proxies never go ahead of their control plane, wherever that one will be.
-    let plane = moves.iter().filter(|m| m.pin.stage == Stage::Platform && says_what_runs(&m.pin));
-    let plane = plane.filter_map(|m| if m.becomes().is_some() { Some(to) } else { edge_of(&m.pin) });
-    if plane.min().is_some_and(|plane| plane < to) {
-        let reason =
-            kept.filter(|reason| *reason == Reason::RequiredHop).unwrap_or(Reason::ControlPlaneBehind);
-        moves.iter_mut().filter(|m| m.pin.stage == Stage::DataPlane).for_each(|m| m.keep(reason));
-    }
-    moves
+    of.into_iter().flatten().collect()
+}
+
+/// Lets those proxies stay that something runs whose control plane is behind.
+fn keep_behind(moves: &mut [Judged], planes: &ControlPlanes, to: EdgeVersion) {
+    let behind = moves.iter_mut().filter(|m| planes.behind(&m.pin, to).is_some());
+    behind.for_each(|m| m.keep(Reason::ControlPlaneBehind));
 }
 
 /// Returns the new text of a pin: the whole, or what of it stands between the texts that its readers put around it.
@@ -127,6 +120,51 @@ struct Judge<'a> {
 // === impl Judge ===
 
 impl Judge<'_> {
+    /// Judges each pin of a target by itself, and locks by their dependencies.
+    fn all(&self, inventory: &Inventory, target: &Target) -> Vec<Judged> {
+        let mine = inventory.pins.iter().filter(|pin| target.has(pin));
+        let mut moves: Vec<Judged> = mine.map(|pin| self.one(pin)).collect();
+        self.follow_dependencies(&mut moves);
+        follow_locks(&mut moves);
+        moves
+    }
+
+    /// Judges the platform of a target as a whole, and each proxy by itself.
+    fn platform(&self, inventory: &Inventory, target: &Target) -> Vec<Judged> {
+        let Self { to, knowledge, options } = *self;
+        let mut moves = self.all(inventory, target);
+        let wanted = needs(inventory, target, Stage::Platform, options);
+        let far = |lowest: Option<EdgeVersion>| lowest.is_some_and(|from| knowledge.hop(from, to).is_some());
+        let kept = if far(wanted.lowest) || far(wanted.beside.map(|beside| beside.lowest)) {
+            Some(Reason::RequiredHop)
+        } else {
+            wanted.highest.filter(|highest| *highest > to).map(|_| Reason::NewerBeside)
+        };
+        if let Some(reason) = kept {
+            moves.iter_mut().filter(|m| m.pin.stage == Stage::Platform).for_each(|m| m.keep(reason));
+        }
+        moves
+    }
+
+    /// Judges the proxies of a target: they never go ahead of its control plane, or of any other that they are run beside.
+    fn proxies(&self, moves: &mut [Judged], planes: &ControlPlanes) {
+        let own = || moves.iter().filter(|m| says_what_runs(&m.pin));
+        let plane = own().filter_map(|m| self.runs(m)).map(|(_, version)| version).min();
+        let plane = plane.or(self.options.control_plane).or(planes.oldest);
+        if plane.is_some_and(|plane| plane < self.to) {
+            let far = own().any(|m| m.reason() == Some(Reason::RequiredHop));
+            let reason = if far { Reason::RequiredHop } else { Reason::ControlPlaneBehind };
+            moves.iter_mut().filter(|m| m.pin.stage == Stage::DataPlane).for_each(|m| m.keep(reason));
+        }
+        keep_behind(moves, planes, self.to);
+    }
+
+    /// Returns the release that a pin names once the moves are made.
+    fn runs<'m>(&self, judged: &'m Judged) -> Option<(&'m Pin, EdgeVersion)> {
+        let version = if judged.becomes().is_some() { Some(self.to) } else { edge_of(&judged.pin) };
+        Some((&judged.pin, version?))
+    }
+
     fn one(&self, pin: &Arc<Pin>) -> Judged {
         Judged { pin: pin.clone(), fate: self.verdict(pin).map_or_else(Fate::Stays, Fate::Becomes) }
     }
@@ -142,12 +180,8 @@ impl Judge<'_> {
         if pin.kind == PinKind::Other {
             return Err(Reason::NotDeployed);
         }
-        if pin.stage == Stage::DataPlane {
-            match self.options.proxies {
-                _ if self.options.ignores(pin) => return Err(Reason::Ignored),
-                Proxies::Follow | Proxies::Ignore => {}
-                Proxies::ControlPlaneUnknown => return Err(Reason::ControlPlaneUnknown),
-            }
+        if self.options.ignores(pin) {
+            return Err(Reason::Ignored);
         }
         if names_it {
             return Err(Reason::UpToDate);

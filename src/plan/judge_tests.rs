@@ -1,9 +1,14 @@
 //! Which pins move, and why others stay.
 
 use super::*;
-use crate::{linkerd::built_in, plan::testing::*};
+use crate::{
+    linkerd::built_in,
+    plan::{Proxies, testing::*},
+};
 
 const TO: &str = "edge-26.8.3";
+const TO_CHART: &str = "2026.8.3";
+const CP: &str = "linkerd-control-plane";
 
 fn judged(build: Build, options: &Options) -> Vec<(String, Option<String>, Option<Reason>)> {
     judged_to(build, TO, options)
@@ -82,14 +87,49 @@ fn a_rendered_manifest_moves_as_its_first_version_says() {
 }
 
 #[test]
-fn proxies_follow_unless_they_are_ignored_or_must_wait() {
+fn proxies_follow_unless_they_are_ignored() {
     let build =
         || Build::default().proxy("a.yaml", "edge-26.8.2").chart("b.yaml", "linkerd-crds", "2026.8.2");
     let with = |proxies| judged(build(), &Options { proxies, ..Options::default() });
     assert_eq!(with(Proxies::Ignore)[0].2, Some(Reason::Ignored));
-    assert_eq!(with(Proxies::ControlPlaneUnknown)[0].2, Some(Reason::ControlPlaneUnknown));
     assert_eq!(with(Proxies::Follow)[0].1.as_deref(), Some(TO));
     assert!(with(Proxies::Ignore)[1].1.is_some(), "the platform is not asked");
+}
+
+#[test]
+fn proxies_stay_behind_the_control_plane_of_each_installation_that_runs_them() {
+    let build = |other: &str| {
+        let b = Build::default().chart("a.yaml", CP, TO_CHART).serves(&["a"]);
+        let b = b.chart("b.yaml", CP, other).serves(&["b"]).stays(Reason::Held);
+        let b = b.proxy("own.yaml", "edge-26.8.1").serves(&["a"]);
+        b.proxy("shared.yaml", "edge-26.8.1").serves(&["a", "b"])
+    };
+    let fates = |other| judged(build(other), &Options::default()).split_off(2);
+    let behind = ("shared.yaml".to_owned(), None, Some(Reason::ControlPlaneBehind));
+    assert_eq!(fates("2026.8.2")[0].1.as_deref(), Some(TO));
+    assert_eq!(fates("2026.8.2")[1], behind);
+    assert_eq!(fates(TO_CHART)[1].1.as_deref(), Some(TO));
+}
+
+#[test]
+fn a_forecast_has_proxies_where_their_control_planes_will_be() {
+    let (infra, apps) = (target("infra", &["infra"], &[]), target("apps", &["apps"], &[]));
+    let foretold = |build: Build, control_plane: Option<EdgeVersion>| {
+        let options = Options { control_plane, ..Options::default() };
+        let targets = [infra.clone(), apps.clone()];
+        let moves = forecast(&build.inventory(), &targets, edge(TO), built_in(), &options);
+        moves.iter().find(|m| m.pin.stage == Stage::DataPlane).unwrap().reason()
+    };
+    let apps = || Build::default().proxy("apps/ns.yaml", "edge-26.8.1");
+    let with = |version: &str| apps().chart("infra/cp.yaml", CP, version);
+    assert_eq!(foretold(with("2026.8.2"), None), None, "another target takes it there");
+    let held = || with("2026.8.2").stays(Reason::Held);
+    assert_eq!(foretold(held(), None), Some(Reason::ControlPlaneBehind));
+    assert_eq!(foretold(held(), Some(edge(TO))), None, "the configuration knows better");
+    assert_eq!(foretold(apps(), Some(edge("edge-26.8.2"))), Some(Reason::ControlPlaneBehind));
+    assert_eq!(foretold(apps(), None), None, "who names a release has looked");
+    let elsewhere = apps().chart("other/cp.yaml", CP, "2026.8.2");
+    assert_eq!(foretold(elsewhere, None), Some(Reason::ControlPlaneBehind), "no target takes it there");
 }
 
 #[test]

@@ -39,11 +39,13 @@ use crate::{
 
 pub use back::{Undoing, back};
 pub use constraint::{BadConstraint, Constraint};
-pub use control_plane::{ControlPlane, control_plane, own_control_plane, untold_control_plane};
+pub use control_plane::{
+    ControlPlane, ControlPlanes, control_plane, own_control_plane, untold_control_plane,
+};
 pub use fingerprint::RULES_VERSION;
 pub use judge::{forecast, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};
-pub use needs::{Source, needs, resting, source};
+pub use needs::{Source, needs, needs_towards, resting, source};
 pub use split::{Parts, Split, Wanted, narrowed, newest, split};
 pub use standing::edge_of;
 pub use target::{Assignment, Overlap, assign};
@@ -91,6 +93,8 @@ pub enum Share {
 pub struct Options {
     /// What becomes of proxy pins.
     pub proxies: Proxies,
+    /// The release of a control plane that is not in the repository: `dataPlane.controlPlane`.
+    pub control_plane: Option<EdgeVersion>,
     /// Where the operator has charts from.
     pub served: Served,
 }
@@ -112,8 +116,6 @@ pub enum Proxies {
     Follow,
     /// `dataPlane.pins: ignore`.
     Ignore,
-    /// They wait, since it is not known which release the control plane runs.
-    ControlPlaneUnknown,
 }
 
 /// What would become of one pin if its target went to a release.

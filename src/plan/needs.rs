@@ -4,8 +4,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Options, Served, Target, edge_of, standing::obstructs};
+use super::{Options, Served, Target, control_plane::ControlPlanes, edge_of, standing::obstructs};
 use crate::{
+    linkerd::EdgeVersion,
     pins::{Form, Inventory, Pin, PinKind, Reason, Stage, canonical, lies_in},
     policy::{Beside, ChartNeed, Needs},
 };
@@ -15,8 +16,23 @@ use crate::{
 /// Pins that may move and pins that are held count; the others say nothing of what this target runs from the edge
 /// channel. Where proxy pins are ignored, none of them may move. Of a mirror that cannot be asked nothing is demanded.
 pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Options) -> Needs {
+    needs_towards(inventory, target, stage, options, None)
+}
+
+/// Fills them on the way to a release: proxies that run beside a control plane which is not there yet may not move either.
+pub fn needs_towards(
+    inventory: &Inventory,
+    target: &Target,
+    stage: Stage,
+    options: &Options,
+    to: Option<EdgeVersion>,
+) -> Needs {
+    let planes = to.filter(|_| stage == Stage::DataPlane).map(|to| (to, ControlPlanes::now(inventory)));
     let mine = || inventory.pins().filter(|p| p.stage == stage && target.has(p));
-    let moving = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
+    let free = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
+    let behind =
+        |p| planes.as_ref().and_then(|(to, planes): &(EdgeVersion, ControlPlanes)| planes.behind(p, *to));
+    let moving = || free().filter(|p| behind(p).is_none());
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
     let readers = moving().flat_map(Pin::readers);
     for reader in readers.filter(|reader| matches!(reader.form, Form::Chart | Form::Rendered)) {
@@ -32,13 +48,19 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
     let is_unnamed = |p: &Pin| matches!(p.form, Form::Rendered | Form::Absent) && edge_of(p).is_none();
     let unnamed = moving().any(is_unnamed);
     let oldest = moving().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));
+    let late = free().filter(|p| to.is_some_and(|to| edge_of(p).is_none_or(|version| version < to)));
+    let waits =
+        late.filter_map(behind).map(|(lowest, name)| Beside { lowest, installation: name.to_owned() });
     Needs {
         charts: charts.into_iter().collect(),
         lowest: oldest.and_then(edge_of),
         laggard: oldest.map(|pin| format!("`{}` in {}:{}", pin.value, pin.path, pin.site.line)),
         highest,
         unnamed,
-        beside: beside(inventory, target, stage),
+        beside: match stage {
+            Stage::Platform => beside(inventory, target),
+            Stage::DataPlane => waits.min(),
+        },
         before: Vec::new(),
         absent: Vec::new(),
     }
@@ -46,9 +68,9 @@ pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Opt
 
 /// Finds, of the installations that the target's moving pins serve, the one whose own pins, in another target, are
 /// furthest behind.
-fn beside(inventory: &Inventory, target: &Target, stage: Stage) -> Option<Beside> {
+fn beside(inventory: &Inventory, target: &Target) -> Option<Beside> {
     let moving = |mine: bool| {
-        let all = inventory.pins().filter(move |p| p.stage == stage && p.stays.is_none());
+        let all = inventory.pins().filter(|p| p.stage == Stage::Platform && p.stays.is_none());
         all.filter(move |p| target.has(p) == mine)
     };
     let served: BTreeSet<&Arc<str>> = moving(true).flat_map(|pin| pin.installations.iter()).collect();
@@ -56,7 +78,7 @@ fn beside(inventory: &Inventory, target: &Target, stage: Stage) -> Option<Beside
         let installation = pin.installations.iter().find(|name| served.contains(name))?;
         Some(Beside { lowest: edge_of(pin)?, installation: installation.to_string() })
     });
-    others.filter(|_| stage == Stage::Platform).min()
+    others.min()
 }
 
 /// Returns why the pins of a target's stage stay, where every one of them stays whatever the release is; `None` where
@@ -198,5 +220,29 @@ mod tests {
         let needs = needs(&inventory, &Target::default_all(), Stage::DataPlane, &Options::default());
         assert_eq!((needs.lowest, needs.highest), (Some(edge("edge-26.6.3")), Some(edge("edge-26.8.2"))));
         assert!(needs.charts.is_empty());
+    }
+
+    #[test]
+    fn proxies_beside_a_control_plane_that_is_behind_are_not_among_those_that_may_move() {
+        let inventory = Build::default()
+            .chart("a.yaml", "linkerd-control-plane", "2026.8.3")
+            .serves(&["a"])
+            .chart("b.yaml", "linkerd-control-plane", "2026.8.2")
+            .serves(&["b"])
+            .proxy("own.yaml", "edge-26.8.3")
+            .serves(&["a"])
+            .proxy("shared.yaml", "edge-26.8.1")
+            .serves(&["a", "b"])
+            .inventory();
+        let of = |to: &str| {
+            let (all, options) = (Target::default_all(), Options::default());
+            needs_towards(&inventory, &all, Stage::DataPlane, &options, Some(edge(to)))
+        };
+        let ahead = of("edge-26.8.3");
+        assert_eq!((ahead.lowest, ahead.highest), (Some(edge("edge-26.8.3")), Some(edge("edge-26.8.3"))));
+        let of_b = Beside { lowest: edge("edge-26.8.2"), installation: "b".to_owned() };
+        assert_eq!(ahead.beside, Some(of_b));
+        let there = of("edge-26.8.2");
+        assert_eq!((there.lowest, there.beside), (Some(edge("edge-26.8.1")), None));
     }
 }

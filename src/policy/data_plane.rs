@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Before, Decision, Hold, HoldReason, Needs, Policy,
+    Before, Beside, Decision, Hold, HoldReason, Needs, Policy,
     quiet::{by_hand, by_schedule},
 };
 use crate::linkerd::EdgeVersion;
@@ -40,9 +40,13 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
         }
     }
     if !proxies.unnamed && proxies.lowest.is_none_or(|lowest| lowest >= version) {
-        return match policy.to {
-            Some(to) if to > running => hold(HoldReason::ControlPlaneBehind { running }, Some(to), None),
-            _ => hold(HoldReason::UpToDate, Some(version), None),
+        let behind = |running, installation| HoldReason::ControlPlaneBehind { running, installation };
+        return match (&proxies.beside, policy.to) {
+            (Some(Beside { lowest, installation }), _) => {
+                hold(behind(*lowest, Some(installation.clone())), Some(version), None)
+            }
+            (None, Some(to)) if to > running => hold(behind(running, None), Some(to), None),
+            (None, _) => hold(HoldReason::UpToDate, Some(version), None),
         };
     }
     if let Some((reason, until)) = by_hand(policy, now) {

@@ -73,7 +73,8 @@ pub struct Needs {
     pub highest: Option<EdgeVersion>,
     /// Whether a moving pin names no release: only rendering tells whether it is behind, or it is not there yet.
     pub unnamed: bool,
-    /// The installation that moving pins serve and that is furthest behind with what another target has of it.
+    /// The installation that is furthest behind, where something else of it says so: of the platform what another target
+    /// has of it, of proxies its control plane, for which those that it shares with others wait.
     pub beside: Option<Beside>,
     /// The targets that go before this one.
     pub before: Vec<Before>,
@@ -81,10 +82,10 @@ pub struct Needs {
     pub absent: Vec<Absent>,
 }
 
-/// An installation that is served, and has pins of its own in another target.
+/// An installation that is served, and that something else keeps behind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Beside {
-    /// The oldest release that its own moving pins name.
+    /// The oldest release that its own pins name.
     pub lowest: EdgeVersion,
     /// Its name.
     pub installation: String,
@@ -300,6 +301,9 @@ pub enum HoldReason {
     ControlPlaneBehind {
         /// Where it is.
         running: EdgeVersion,
+        /// Which one, where the proxies are those of several installations.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        installation: Option<String>,
     },
 }
 

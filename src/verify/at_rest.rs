@@ -170,7 +170,7 @@ impl Proxies<'_> {
         let plane = control_plane(self.inventory, self.target, self.control_plane);
         let faults = skew::faults_of(self.inventory, self.target, plane, self.knowledge);
         let each = faults.map(|(fault, pin)| {
-            let severity = if fault == skew::Fault::Ahead { Severity::Block } else { Severity::Warn };
+            let severity = if fault == skew::Fault::Behind { Severity::Warn } else { Severity::Block };
             let finding = skew::finding(plane, fault, pin, severity);
             Finding { check: ID, ..finding }
         });

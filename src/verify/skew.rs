@@ -5,13 +5,13 @@
 //! control planes differ, a proxy is behind if it is behind the oldest and ahead if it is ahead of the newest. Proxies
 //! without a pin stay what they are until their pods start anew: a control plane that leaps over a milestone is a `warn`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem::discriminant};
 
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::{CONTROL_PLANE, EdgeVersion, Knowledge},
     pins::{Inventory, Pin, Reason, Stage},
-    plan::{ControlPlane, Target, edge_of},
+    plan::{ControlPlane, ControlPlanes, Target, edge_of},
     release::{Guidance, Release},
     repo::RepoPath,
 };
@@ -22,10 +22,12 @@ pub(super) const ID: CheckId = CheckId::Skew;
 const NAMED: usize = 5;
 
 /// A proxy pin that does not go with its control plane.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fault {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault<'p> {
     /// Newer than the control plane.
     Ahead,
+    /// Newer than the control plane of an installation that it serves too: its release, and its name.
+    AheadOf(EdgeVersion, &'p str),
     /// Older by more than one milestone.
     Behind,
 }
@@ -35,17 +37,33 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let was = faults(input, input.inventory);
     let faults = faults(input, &after);
     let findings = faults.iter().map(|(place, (fault, pin))| {
-        let known = was.get(place).is_some_and(|(old, _)| old == fault);
+        let known = was.get(place).is_some_and(|(old, _)| discriminant(old) == discriminant(fault));
         let plane = input.control_plane_in(&after);
         finding(plane, *fault, pin, if known { Severity::Warn } else { Severity::Block })
     });
-    let findings = findings.chain(leap(input, &after)).chain(together(input));
+    let findings = findings.chain(leap(input, &after)).chain(together(input)).chain(untold(input));
     let proxies = proxies(&after, input.target).count();
     let looked_at = match input.control_plane_in(&after) {
         ControlPlane::Unknown => "nothing: the control plane's release is not known".to_owned(),
         _ => format!("{} against the control plane", count(proxies, "proxy pin")),
     };
     Checked { looked_at, findings: findings.collect() }
+}
+
+/// Says that nobody knows whether the control plane is there, where the proxies go to a release that was asked for.
+fn untold(input: &Verification<'_>) -> Option<Finding> {
+    let unknown = input.control_plane_in(input.inventory) == ControlPlane::Unknown;
+    if !unknown || input.plan.stage != Stage::DataPlane {
+        return None;
+    }
+    let to = input.plan.to;
+    let reason = format!(
+        "nothing here says which release the control plane runs: it must be at {to} before its proxies are"
+    );
+    Some(
+        Finding::warn(ID, reason)
+            .hint("look at the cluster first, or name the release in `dataPlane.controlPlane`"),
+    )
 }
 
 /// Says that proxies which run now fall behind, where the control plane leaps over a whole milestone.
@@ -115,8 +133,9 @@ fn stop(input: &Verification<'_>, old: usize) -> Option<EdgeVersion> {
 }
 
 type Place<'p> = (&'p RepoPath, usize, usize);
+type Faults<'p> = BTreeMap<Place<'p>, (Fault<'p>, &'p Pin)>;
 
-fn faults<'p>(input: &Verification<'_>, inventory: &'p Inventory) -> BTreeMap<Place<'p>, (Fault, &'p Pin)> {
+fn faults<'p>(input: &Verification<'_>, inventory: &'p Inventory) -> Faults<'p> {
     let plane = input.control_plane_in(inventory);
     let faults = faults_of(inventory, input.target, plane, &input.catalog.knowledge);
     faults.map(|(fault, pin)| ((&pin.path, pin.site.line, pin.site.column), (fault, pin))).collect()
@@ -128,18 +147,21 @@ pub(super) fn faults_of<'p, 'i>(
     target: &'i Target,
     plane: ControlPlane,
     knowledge: &'i Knowledge,
-) -> impl Iterator<Item = (Fault, &'p Pin)> + use<'p, 'i> {
-    let fault = move |version: EdgeVersion| {
+) -> impl Iterator<Item = (Fault<'p>, &'p Pin)> + use<'p, 'i> {
+    let planes = ControlPlanes::now(inventory);
+    let fault = move |pin: &'p Pin, version: EdgeVersion| {
         let (lowest, highest) = ends(plane)?;
         if version > highest {
             Some(Fault::Ahead)
+        } else if let Some((newest, name)) = planes.outrun(pin, version) {
+            Some(Fault::AheadOf(newest, name))
         } else if milestone(knowledge, lowest) > milestone(knowledge, version) + 1 {
             Some(Fault::Behind)
         } else {
             None
         }
     };
-    proxies(inventory, target).filter_map(move |(pin, version)| Some((fault(version)?, pin)))
+    proxies(inventory, target).filter_map(move |(pin, version)| Some((fault(pin, version)?, pin)))
 }
 
 /// Returns the proxy pins of a target that mean something, with their releases.
@@ -159,7 +181,7 @@ fn milestone(knowledge: &Knowledge, version: EdgeVersion) -> usize {
     knowledge.milestones.iter().filter(|m| m.first <= version).count()
 }
 
-pub(super) fn finding(plane: ControlPlane, fault: Fault, pin: &Pin, severity: Severity) -> Finding {
+pub(super) fn finding(plane: ControlPlane, fault: Fault<'_>, pin: &Pin, severity: Severity) -> Finding {
     let value = &pin.value;
     let control_plane = match (plane, fault) {
         (ControlPlane::Mixed { highest, .. }, Fault::Ahead) => highest.to_string(),
@@ -169,6 +191,12 @@ pub(super) fn finding(plane: ControlPlane, fault: Fault, pin: &Pin, severity: Se
         Fault::Ahead => (
             format!("the proxy pin `{value}` is ahead of the control plane, {control_plane}"),
             "let the control plane reach this release first",
+        ),
+        Fault::AheadOf(newest, installation) => (
+            format!(
+                "the proxy pin `{value}` is ahead of the control plane of `{installation}`, {newest}, which it serves too"
+            ),
+            "let that control plane reach this release first, or give its proxies a version of their own",
         ),
         Fault::Behind => (
             format!(
@@ -183,7 +211,10 @@ pub(super) fn finding(plane: ControlPlane, fault: Fault, pin: &Pin, severity: Se
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        plan::testing::Build,
+        verify::{Severity::*, testing::*},
+    };
 
     const CP: &str = "linkerd-control-plane";
 
@@ -238,9 +269,40 @@ mod tests {
     }
 
     #[test]
+    fn proxies_of_an_unknown_control_plane_are_for_a_person_to_look_at() {
+        let unknown = |b: Build| b.proxy("ns.yaml", "edge-26.8.2");
+        let found = Case::default().data_plane().pins(unknown).check(ID);
+        assert_eq!(severities(&found), [Warn]);
+        assert!(found[0].reason.ends_with("it must be at edge-26.8.3 before its proxies are"), "{found:?}");
+        assert_eq!(
+            Case::default().pins(|b| unknown(b).chart("crds.yaml", "linkerd-crds", "2026.8.2")).check(ID),
+            []
+        );
+    }
+
+    #[test]
+    fn proxies_that_two_installations_run_suit_both() {
+        let both = |b: Build, proxy| {
+            let b = b
+                .chart("a.yaml", CP, "2026.8.3")
+                .serves(&["a"])
+                .chart("b.yaml", CP, "2026.8.2")
+                .serves(&["b"]);
+            b.stays(Reason::Held)
+                .proxy("ns.yaml", proxy)
+                .serves(&["a", "b"])
+                .proxy("own.yaml", "edge-26.8.2")
+                .serves(&["a"])
+        };
+        let found = Case::default().data_plane().pins(|b| both(b, "edge-26.8.3")).check(ID);
+        assert_eq!(severities(&found), [Warn], "it was so before");
+        let reason = "the proxy pin `edge-26.8.3` is ahead of the control plane of `b`, edge-26.8.2, which it serves too";
+        assert_eq!(found[0].reason, reason);
+        assert_eq!(Case::default().data_plane().pins(|b| both(b, "edge-26.8.2")).check(ID), []);
+    }
+
+    #[test]
     fn what_cannot_be_told_is_not_said() {
-        let unknown = Case::default().data_plane().pins(|b| b.proxy("ns.yaml", "edge-26.8.2"));
-        assert_eq!(unknown.check(ID), []);
         let opted_out = Case::default().pins(|b| {
             b.chart("cp.yaml", CP, "2026.6.2").proxy("ns.yaml", "edge-24.4.4").stays(Reason::OptedOut)
         });
@@ -255,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_proxies_read_too_goes_with_the_platform_and_is_said() {
-        let values = |b: crate::plan::testing::Build| {
+        let values = |b: Build| {
             let b = b.chart("cp.yaml", CP, "2026.8.2").value("vars.yaml", CP, "tag", "edge-26.8.2");
             b.read_by(None, "ns.yaml").read_by(Some("linkerd-viz"), "viz.yaml")
         };

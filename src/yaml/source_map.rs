@@ -113,6 +113,10 @@ impl Aligner<'_> {
     fn block(mut self) -> Option<SourceMap> {
         self.at = after_break(self.source, line_length(self.source)).unwrap_or(self.source.len());
         let indent = self.block_indent();
+        // YAML lets the text of a whole document stand at the margin; libyaml and go-yaml see the next line there.
+        if indent == 0 && !self.value.is_empty() {
+            return None;
+        }
         while self.at < self.source.len() {
             let end = self.at + line_length(&self.source[self.at..]);
             let line = &self.source[self.at..end];
@@ -343,5 +347,15 @@ mod tests {
         assert!(!finds("v: \"t\\x61g\"", "tag"));
         assert!(!finds("v: a\n  b", "a b"));
         assert!(!finds("v: |\n  a\n  b\n", "a\nb"));
+    }
+
+    #[test]
+    fn a_block_scalar_at_the_margin_has_no_place() {
+        for (file, has_one) in [("--- |\ntag\n", false), ("--- >-\n# tag\n", false), ("--- |\n tag\n", true)]
+        {
+            let stream = Stream::parse(file).unwrap();
+            let map = SourceMap::of(file, stream.roots().next().unwrap());
+            assert_eq!(map.is_some(), has_one, "{file:?}");
+        }
     }
 }

@@ -233,6 +233,59 @@ fn what_a_laggard_reads_too_waits_for_it_by_name() {
 }
 
 #[test]
+fn a_proxy_of_two_clusters_waits_for_both_of_their_control_planes() {
+    let with_apps = |name: &str| {
+        let mut files = site(name, "2026.8.1");
+        let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: \
+                    flux-system}\nspec:\n  path: ./apps\n  sourceRef: {kind: GitRepository, name: flux-system}\n";
+        files.push((format!("clusters/{name}/apps.yaml"), root.to_owned()));
+        files
+    };
+    let mut files = with_apps("near");
+    let held = |text: String| text.replace("# moved by pull request", "# uplinker: hold");
+    files.extend(with_apps("held").into_iter().map(|(path, text)| (path, held(text))));
+    files.push(("apps/web.yaml".to_owned(), cluster("", 1).swap_remove(3).1));
+    files.push(("uplinker.yaml".to_owned(), WITHOUT_WAITING.to_owned()));
+    let play = play(&files);
+    play.run().exits(0).prints(&["default, platform: edge-26.8.1 → edge-26.8.3: opened"]);
+    agrees(&play, "edge-26.8.3", "platform");
+    play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
+
+    // What one of them runs alone goes on.
+    play.run().exits(0).prints(&["default, data-plane: edge-26.8.1 → edge-26.8.3: opened"]);
+    assert_eq!(play.scene.repo.changed("main", DATA_PLANE), ["clusters/near/web.yaml"]);
+    agrees(&play, "edge-26.8.3", "data-plane");
+    play.settles(0);
+    play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&[
+        "default, data-plane: on hold: proxies wait until the control plane of `held`, which they serve too, now at \
+         edge-26.8.1, is at edge-26.8.3",
+    ]);
+    play.settles(0);
+
+    for path in CHARTS {
+        play.replace("main", &format!("clusters/held/{path}"), "2026.8.1", "2026.8.3");
+    }
+    play.run().exits(0).prints(&["default, data-plane: edge-26.8.1 → edge-26.8.3: opened"]);
+    assert_eq!(play.scene.repo.changed("main", DATA_PLANE), ["apps/web.yaml"]);
+}
+
+#[test]
+fn proxies_whose_control_plane_nobody_knows_wait_unless_a_release_is_asked_for() {
+    let play = play(&[cluster("", 2).swap_remove(3)]);
+    play.run().exits(0).prints(&[
+        "default, data-plane: on hold: proxies wait until the control plane's release is known; `dataPlane.controlPlane` \
+         can name it",
+    ]);
+    agrees(&play, "edge-26.8.3", "platform");
+    play.pass(play.scene.run().args(["--to", "edge-26.8.3"]))
+        .exits(0)
+        .prints(&["default, data-plane: edge-26.8.2 → edge-26.8.3: opened"]);
+    agrees(&play, "edge-26.8.3", "data-plane");
+    assert!(play.pull(1).body.unwrap().contains("nothing here says which release the control plane runs"));
+}
+
+#[test]
 fn with_auto_each_installation_has_a_pull_request_and_what_they_share_goes_first() {
     let base = cluster("", 2).swap_remove(1).1;
     let mut files: Vec<(String, String)> = Vec::new();
@@ -345,11 +398,8 @@ fn compared(play: &Play, folder: &std::path::Path) -> Vec<String> {
         // What waits for its turn moves once it has come.
         let reason = decision["hold"]["reason"]["kind"].as_str().unwrap_or_default();
         let behind = decision["stage"] == "data-plane" && decision["outcome"] == "propose" && !proposed;
-        let waits = behind
-            || matches!(
-                reason,
-                "data-plane-wait" | "control-plane-behind" | "control-plane-unknown" | "not-ready" | "after"
-            );
+        let waits =
+            behind || matches!(reason, "data-plane-wait" | "control-plane-behind" | "not-ready" | "after");
         for (place, pin) in foretold.iter().filter(|(_, pin)| mine(pin)) {
             let said = &planned[place];
             let same =

@@ -114,7 +114,7 @@ impl<P: Place> Year<P> {
                 let named = |seen: &Pull| format!("#{}", seen.number) == *pull;
                 oldest < *from && self.place.pulls().iter().any(|seen| named(seen) && seen.merged)
             }
-            HoldReason::ControlPlaneBehind { running } | HoldReason::ControlPlaneWentBack { running } => {
+            HoldReason::ControlPlaneBehind { running, .. } | HoldReason::ControlPlaneWentBack { running } => {
                 *running == at.control_plane
             }
             HoldReason::DataPlaneWait => hold.until.is_some(),

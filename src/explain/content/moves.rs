@@ -139,7 +139,6 @@ fn why(reason: Reason) -> &'static str {
         Reason::NotDeployed => "not deployed from there",
         Reason::NotFollowed => "in a text that something may read, in a way that is not followed",
         Reason::ChartStays => "a value of a chart whose version stays, or is not in this repository",
-        Reason::ControlPlaneUnknown => "the control plane's release is not known",
         Reason::ControlPlaneBehind => "the control plane does not go there",
         Reason::NewerBeside => "another pin of the target is ahead",
     }
