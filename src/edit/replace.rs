@@ -115,8 +115,9 @@ fn in_scalar(
     json: &dyn Fn() -> bool,
 ) -> Result<(Vec<Splice>, Change), EditError> {
     let Some(first) = targets.first() else { return Err(EditError::whole(Refusal::Overlap)) };
-    if text.get(node.span()).is_some_and(|t| t.contains(['\u{85}', '\u{2028}', '\u{2029}'])) {
-        return Err(first.refused(Refusal::Written("it holds a line break that only YAML 1.1 knows")));
+    let line = text.get(..node.span().start).and_then(|t| t.rfind('\n')).map_or(0, |n| n + 1);
+    if text.get(line..node.span().end).is_some_and(|t| t.contains(['\u{85}', '\u{2028}', '\u{2029}'])) {
+        return Err(first.refused(Refusal::Written("its line holds a break that only YAML 1.1 knows")));
     }
     if node.style() == Some(Style::Plain)
         && in_flow(node)
@@ -228,6 +229,7 @@ impl<'r> Target<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yaml::position;
 
     #[test]
     fn edits_that_overlap_are_refused_together() {
@@ -243,5 +245,20 @@ mod tests {
         assert_eq!((refused.refusal, refused.line, refused.column), (Refusal::Overlap, 1, 15));
         // The same edit asked for twice is one.
         assert!(replace_all(text, &[whole.clone(), whole]).unwrap().contains("edge-26.8.3 #"));
+    }
+
+    #[test]
+    fn a_line_that_readers_break_in_two_is_left_alone() {
+        let replaced = |text: &str| {
+            let route = Stream::parse(text).unwrap().roots().next().unwrap().get("v").unwrap().route();
+            let start = text.find("2026.8.2").unwrap();
+            let (line, column) = position(text, start);
+            let site = Site { span: start..start + 8, line, column, document: 0, route: Some(route) };
+            replace_all(text, &[Replacement { site, old: "2026.8.2".into(), new: "2026.8.3".into() }])
+        };
+        for text in ["v: \"\u{85} 2026.8.2\"\n", "{a: 'b\u{2028}', v: 2026.8.2}\n"] {
+            assert!(matches!(replaced(text).unwrap_err().refusal, Refusal::Written(_)), "{text:?}");
+        }
+        assert!(replaced("a: 'b\u{2029}'\nv: 2026.8.2\n").unwrap().ends_with("v: 2026.8.3\n"));
     }
 }
