@@ -32,7 +32,7 @@ ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
     UPLINKER_LISTEN=:8080
 USER 65532:65532
 EXPOSE 8080
-# Of `serve`; a container that runs another command ends before it is asked.
+# Of `serve`; a container in which another command runs for long shows as unhealthy, which engines take as a note.
 HEALTHCHECK --interval=30s --timeout=6s CMD ["/uplinker", "healthcheck"]
 ENTRYPOINT ["/uplinker"]
 # The list of repositories is to be mounted at /etc/uplinker/repositories, one URL a line.

@@ -20,6 +20,7 @@ mod documented;
 mod documents;
 mod edit;
 mod faults;
+mod first_process;
 mod forges;
 mod git;
 mod git_directory;

@@ -34,6 +34,7 @@ use crate::{
     sys::{
         actions::Actions,
         env::{self, Environment},
+        stop::Stop,
         terminal::Terminal,
     },
 };
@@ -140,6 +141,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: Command, context: &Context) -> Result<Exit, Error> {
     if context.matrix && !matches!(command, Command::Repositories(_)) {
         return Err(Error::usage("`--format matrix` is of `uplinker repositories` alone"));
+    }
+    // What serves ends its pass first.
+    if !matches!(command, Command::Serve(_)) {
+        Stop::end_on_signals().map_err(|e| Error::failed("cannot listen for signals").because(e))?;
     }
     match command {
         Command::Run(args) => run::execute(args, context),

@@ -11,6 +11,9 @@ use signal_hook::{
     iterator::Signals,
 };
 
+/// What shells add to the number of the signal that ended a program.
+const ENDED: i32 = 128;
+
 /// Wakes sleepers when the program is asked to stop, or when there is something new to do; clones share the wish.
 #[derive(Clone, Default)]
 pub struct Stop {
@@ -32,8 +35,9 @@ impl Stop {
         let stop = Self::default();
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGINT] {
-            // The order matters: the conditional default acts on the second signal only, since the flag is set after it.
-            flag::register_conditional_default(signal, Arc::clone(&asked))?;
+            // The order matters: the conditional end acts on the second signal only, since the flag is set after it. The default
+            // action would do nothing in the first process of a container.
+            flag::register_conditional_shutdown(signal, ENDED + signal, Arc::clone(&asked))?;
             flag::register(signal, Arc::clone(&asked))?;
         }
         let mut signals = Signals::new([SIGTERM, SIGINT])?;
@@ -44,6 +48,17 @@ impl Stop {
             }
         });
         Ok(stop)
+    }
+
+    /// Lets SIGTERM and SIGINT end the first process of a container: the kernel has no default action for that one, and it
+    /// would be killed after a while of waiting.
+    pub fn end_on_signals() -> std::io::Result<()> {
+        if std::process::id() != 1 {
+            return Ok(());
+        }
+        let always = Arc::new(AtomicBool::new(true));
+        let end = |signal| flag::register_conditional_shutdown(signal, ENDED + signal, Arc::clone(&always));
+        [SIGTERM, SIGINT].into_iter().try_for_each(|signal| end(signal).map(drop))
     }
 
     /// Asks everyone who waits to stop.

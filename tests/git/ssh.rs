@@ -62,12 +62,40 @@ fn a_server_whose_key_is_not_known_hears_nothing_of_us() {
             "{list}: {error}"
         );
     }
-    let gone = SshOptions { known_hosts: Some("/nonexistent/list".into()), ..far.known_hosts("") };
-    let error = far.open(gone).refs().unwrap_err();
-    assert!(matches!(&error, GitError::Address { .. }), "{error}");
     // Nor is anything written to the list.
-    assert_eq!(std::fs::read_to_string(far.folder.path().join("known_hosts")).unwrap(), "");
+    assert_eq!(std::fs::read_to_string(far.folder.path().join("known_hosts")).unwrap(), revoked);
     far.open(far.known_hosts(&format!("{wrong}{known}"))).refs().unwrap();
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named_before_anybody_is_asked() {
+    let far = Far::new();
+    let there = far.known_hosts(&far.server.known_host());
+    let gone = || Some(far.folder.path().join("gone"));
+    for (ssh, what) in [
+        (SshOptions { known_hosts: gone(), ..there.clone() }, "the list of known hosts"),
+        (SshOptions { key_file: gone(), ..there.clone() }, "the SSH key"),
+    ] {
+        let options = RemoteOptions { ssh, ..RemoteOptions::default() };
+        let error = GitRemote::open(&far.server.url(far.repo.path()), options, &far.http).err().unwrap();
+        let expected = format!("cannot read {what} {}/gone: No such file", far.folder.path().display());
+        assert!(
+            matches!(&error, GitError::Address { reason, .. } if reason.starts_with(&expected)),
+            "{error}"
+        );
+    }
+    let remote = far.open(there);
+    std::fs::remove_file(far.folder.path().join("known_hosts")).unwrap();
+    let error = remote.refs().unwrap_err().to_string();
+    assert!(error.contains("cannot read the list of known hosts"), "{error}");
+}
+
+#[test]
+fn a_server_that_shows_a_key_of_another_kind_says_so() {
+    let far = Far::new();
+    let other = far.server.known_host().replace("ssh-ed25519", "ssh-rsa").replace("AAAAC3", "AAAAB3");
+    let error = far.open(far.known_hosts(&other)).refs().unwrap_err().to_string();
+    assert!(error.contains("shows its ssh-ed25519 key, and only ssh-rsa of it is in"), "{error}");
 }
 
 /// A push asks as strictly as a read.

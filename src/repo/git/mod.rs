@@ -117,7 +117,10 @@ impl<'h> GitRemote<'h> {
         let name = address.shown();
         let (link, cache) = match address {
             Address::Http(url) => (Link::Http(HttpServer::new(http, url, user, token)), cache),
-            Address::Ssh(url) => (Link::Ssh(url), cache),
+            Address::Ssh(url) => {
+                ssh.check().map_err(|reason| GitError::Address { url: url.clone(), reason })?;
+                (Link::Ssh(url), cache)
+            }
             Address::Local(path) => (Link::Local(LocalRemote::open(&path)?), None),
         };
         let mut store = Store::open(cache.as_deref(), &name)?;
@@ -245,7 +248,7 @@ impl<'h> GitRemote<'h> {
             Link::Http(server) => (server.authorization(), None),
             Link::Ssh(_) | Link::Local(_) => (None, Some(&self.ssh)),
         };
-        Wire { url: self.url(), authorization, ssh }
+        Wire { url: self.url(), authorization, ssh, refused: RefCell::default() }
     }
 
     /// Fetches branches; a cache that turns out to be broken is thrown away and the fetch done again.

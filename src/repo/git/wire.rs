@@ -43,6 +43,8 @@ pub struct Wire<'a> {
     pub authorization: Option<SecretString>,
     /// For SSH; over HTTP nothing is asked for, since after a 401 libgit2 would ask and try again.
     pub ssh: Option<&'a SshOptions>,
+    /// Why the server's key was refused.
+    pub refused: RefCell<Option<String>>,
 }
 
 /// A transfer that did not come to its end.
@@ -80,6 +82,10 @@ impl Default for Limits {
 impl Wire<'_> {
     /// Lists the branches (SSH; over HTTP one request does the same).
     pub fn refs(&self, repo: &Repository) -> Result<Refs, git2::Error> {
+        self.listed(repo).map_err(|error| self.told(error))
+    }
+
+    fn listed(&self, repo: &Repository) -> Result<Refs, git2::Error> {
         let mut remote = self.remote(repo)?;
         let connection = remote.connect_auth(Direction::Fetch, Some(self.callbacks()), Some(proxy()))?;
         let mut refs = Refs::default();
@@ -142,7 +148,9 @@ impl Wire<'_> {
             Err(error) if depth != 0 && error.raw_code() == raw_code::INVALID => {
                 self.fetch(repo, refspecs, 0, limits)
             }
-            fetched => fetched.map_err(|error| over.take().unwrap_or(WireError::Git(error, String::new()))),
+            fetched => fetched.map_err(|error| {
+                over.take().unwrap_or_else(|| WireError::Git(self.told(error), String::new()))
+            }),
         }
     }
 
@@ -192,16 +200,24 @@ impl Wire<'_> {
             (Ok(_), Some(status)) if words.is_empty() => Ok(Pushed::Rejected(status)),
             (Ok(_), Some(status)) => Ok(Pushed::Rejected(format!("{status}: {words}"))),
             (Ok(Ok(())), None) => Ok(Pushed::Done),
-            (Ok(Err(error)), None) => Err(WireError::Git(error, words)),
+            (Ok(Err(error)), None) => Err(WireError::Git(self.told(error), words)),
         }
     }
 
-    fn callbacks<'c>(&self) -> RemoteCallbacks<'c> {
+    fn callbacks(&self) -> RemoteCallbacks<'_> {
         let mut callbacks = RemoteCallbacks::new();
         if let Some(ssh) = self.ssh {
-            ssh.answer(&mut callbacks, &self.url);
+            ssh.answer(&mut callbacks, &self.url, &self.refused);
         }
         callbacks
+    }
+
+    /// Says again why the server's key was refused, where that ended the transfer.
+    fn told(&self, error: git2::Error) -> git2::Error {
+        match self.refused.take() {
+            Some(reason) => git2::Error::new(ErrorCode::Certificate, ErrorClass::Ssh, reason),
+            None => error,
+        }
     }
 }
 
