@@ -19,7 +19,7 @@ use crate::{
         promotion::{self, LookBack},
     },
     plan,
-    policy::{self, Absence, Absent, ChartNeed, Decision, Hold, HoldReason, Lack, Needs, Policy},
+    policy::{self, Absence, Absent, ChartNeed, Decision, Hold, HoldReason, Lack, Needs, Policy, Waits},
     release::Stock,
 };
 
@@ -146,8 +146,8 @@ impl Case<'_> {
         });
         let first: Vec<(EdgeVersion, HoldReason)> = plane.into_iter().chain(before).collect();
         let Some(open) = landed.open_release(*self)? else { return Ok(None) };
-        let lowest = self.needs(Some(open)).lowest;
-        if lowest.is_some_and(|lowest| lowest >= open) {
+        let needs = self.needs(Some(open));
+        if needs.lowest.is_some_and(|lowest| lowest >= open) {
             return Ok(Some(Hold { reason: HoldReason::UpToDate, release: Some(open), until: None }));
         }
         if let Some(reason) = self.refuses(open, operator) {
@@ -158,7 +158,11 @@ impl Case<'_> {
             }));
         }
         let ahead = first.into_iter().find(|(running, _)| open > *running);
-        Ok(ahead.map(|(_, reason)| Hold { reason, release: Some(open), until: None }))
+        let waits = needs.waits.filter(|_| needs.lowest.is_none());
+        let waits = waits
+            .map(|Waits { running, installation }| HoldReason::ControlPlaneBehind { running, installation });
+        let reason = ahead.map(|(_, reason)| reason).or(waits);
+        Ok(reason.map(|reason| Hold { reason, release: Some(open), until: None }))
     }
 
     /// Holds proxies, also those of what is open, that would be ahead of a control plane which is being taken back.

@@ -3,14 +3,21 @@
 //! In: the inventory, a target, the configured release. Out: a [`ControlPlane`], and the releases of those of single
 //! installations. Proxies must never be ahead of their control plane, so where pins disagree the oldest is the safe one.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::{Target, edge_of};
+use super::{Constraint, Target, edge_of};
 use crate::{
-    linkerd::{CONTROL_PLANE as CHART, EdgeVersion},
+    linkerd::{CONTROL_PLANE as CHART, EdgeVersion, is_control_plane},
     pins::{Form, Inventory, Pin, PinKind, Reader, Reason, Stage},
+    policy::Waits,
     yaml::{Route, Step},
 };
+
+/// The installation of what is in none.
+const NAMELESS: &str = "";
 
 /// The release of the control plane that a target's proxies talk to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +35,25 @@ pub enum ControlPlane {
     Unknown,
 }
 
-/// The releases that the control planes of installations run. What is deployed in several clusters has to suit the one
-/// that is furthest behind.
+/// What is known of the control planes that the proxies of a target run beside. What is deployed in several clusters has to
+/// suit the one that is furthest behind.
 #[derive(Debug, Default)]
 pub struct ControlPlanes {
-    /// The oldest and the newest that its pins name.
-    of: BTreeMap<Arc<str>, (EdgeVersion, EdgeVersion)>,
-    /// The oldest of the whole repository.
-    pub(super) oldest: Option<EdgeVersion>,
+    /// By installation; those of the target that are in none have no name.
+    of: BTreeMap<Arc<str>, Plane>,
+    /// The oldest release of the whole repository.
+    oldest: Option<EdgeVersion>,
+}
+
+/// What the pins of one control plane say.
+#[derive(Debug, Default)]
+struct Plane {
+    /// The oldest and the newest release that they name.
+    ends: Option<(EdgeVersion, EdgeVersion)>,
+    /// Ranges from which it takes what is newest.
+    ranges: Vec<Constraint>,
+    /// Whether it is on another channel, or whatever a digest is.
+    is_elsewhere: bool,
 }
 
 // === impl ControlPlane ===
@@ -55,46 +73,91 @@ impl ControlPlane {
 
 impl ControlPlanes {
     /// Reads them from a repository as it is.
-    pub fn now(inventory: &Inventory) -> Self {
-        Self::new(inventory.pins().filter_map(|pin| Some((pin, edge_of(pin)?))))
+    pub fn now(inventory: &Inventory, target: &Target) -> Self {
+        Self::new(inventory.pins().map(|pin| (pin, edge_of(pin))), |pin| target.whole_has(pin))
     }
 
-    /// Reads them from pins, with the release that each names.
-    pub(super) fn new<'p>(pins: impl Iterator<Item = (&'p Pin, EdgeVersion)>) -> Self {
+    /// Reads them from pins, with the release that each names; `own` tells those of the target.
+    pub(super) fn new<'p>(
+        pins: impl Iterator<Item = (&'p Pin, Option<EdgeVersion>)>,
+        own: impl Fn(&Pin) -> bool,
+    ) -> Self {
         let mut planes = Self::default();
-        for (pin, version) in pins.filter(|(pin, _)| says_what_runs(pin)) {
-            planes.oldest = planes.oldest.into_iter().chain([version]).min();
-            for name in pin.installations.iter() {
-                let (oldest, newest) = planes.of.entry(name.clone()).or_insert((version, version));
-                (*oldest, *newest) = (version.min(*oldest), version.max(*newest));
+        for (pin, version) in pins {
+            let version = version.filter(|_| says_what_runs(pin));
+            if version.is_none() && !goes_its_own_way(pin) {
+                continue;
+            }
+            planes.oldest = planes.oldest.into_iter().chain(version).min();
+            let unnamed = [NAMELESS.into()];
+            let names = match &*pin.installations {
+                [] if own(pin) => &unnamed[..],
+                names => names,
+            };
+            for name in names {
+                planes.of.entry(name.clone()).or_default().take(pin, version);
             }
         }
         planes
     }
 
-    /// Returns, of the installations that a proxy pin serves, the one whose control plane is furthest behind a release.
-    pub(super) fn behind<'p>(&self, proxy: &'p Pin, to: EdgeVersion) -> Option<(EdgeVersion, &'p str)> {
-        self.below(proxy, to, |(oldest, _)| oldest)
-    }
-
-    /// Returns one that is behind for certain: with all that it names.
-    pub fn outrun<'p>(&self, proxy: &'p Pin, by: EdgeVersion) -> Option<(EdgeVersion, &'p str)> {
-        self.below(proxy, by, |(_, newest)| newest)
-    }
-
-    fn below<'p>(
+    /// Returns the oldest release that proxies have to suit: of those whom they serve, else as configured, else of all.
+    pub(super) fn ceiling<'p>(
         &self,
-        proxy: &'p Pin,
-        release: EdgeVersion,
-        end: impl Fn((EdgeVersion, EdgeVersion)) -> EdgeVersion,
-    ) -> Option<(EdgeVersion, &'p str)> {
-        let proxy = Some(proxy).filter(|pin| pin.stage == Stage::DataPlane)?;
-        let of = proxy.installations.iter().filter_map(|name| Some((end(*self.of.get(name)?), &**name)));
-        of.filter(|(version, _)| *version < release).min()
+        proxies: impl Iterator<Item = &'p Pin>,
+        configured: Option<EdgeVersion>,
+    ) -> Option<EdgeVersion> {
+        let served: BTreeSet<&Arc<str>> = proxies.flat_map(|pin| pin.installations.iter()).collect();
+        let oldest = served.iter().filter_map(|name| Some(self.of.get(*name)?.ends?.0)).min();
+        oldest.or(configured).or(self.oldest.filter(|_| served.is_empty()))
+    }
+
+    /// Returns, of the control planes that a proxy pin runs beside, the one that is furthest behind a release.
+    pub(super) fn behind<'p>(&self, proxy: &'p Pin, to: EdgeVersion) -> Option<Waits> {
+        let name = |name: &str| Some(name.to_owned()).filter(|name| name != NAMELESS);
+        let behind = self.beside(proxy).filter_map(|(installation, plane)| {
+            let running = plane.ends.map(|(oldest, _)| oldest);
+            let waits = match running {
+                Some(oldest) => oldest < to,
+                None => plane.is_elsewhere || plane.ranges.iter().any(|range| !range.allows(&to.chart())),
+            };
+            waits.then(|| Waits { running, installation: name(installation) })
+        });
+        behind.min()
+    }
+
+    /// Returns one that is behind for certain, with all that it names: its release, and its name.
+    pub fn outrun<'p>(&self, proxy: &'p Pin, by: EdgeVersion) -> Option<(EdgeVersion, &'p str)> {
+        let named = proxy.installations.iter();
+        let newest = named.filter_map(|name| Some((self.of.get(name)?.ends?.1, &**name)));
+        newest.filter(|(newest, _)| *newest < by && proxy.stage == Stage::DataPlane).min()
+    }
+
+    fn beside<'p>(&self, proxy: &'p Pin) -> impl Iterator<Item = (&'p str, &Plane)> {
+        let nameless = proxy.installations.is_empty().then_some(NAMELESS);
+        let names = proxy.installations.iter().map(|name| &**name).chain(nameless);
+        let names = names.filter(|_| proxy.stage == Stage::DataPlane);
+        names.filter_map(|name| Some((name, self.of.get(name)?)))
     }
 }
 
-/// Finds the control plane of a target: from its own pins, else as configured, else from the whole repository.
+// === impl Plane ===
+
+impl Plane {
+    fn take(&mut self, pin: &Pin, version: Option<EdgeVersion>) {
+        match (version, pin.stays) {
+            (Some(version), _) => {
+                let (oldest, newest) = self.ends.unwrap_or((version, version));
+                self.ends = Some((version.min(oldest), version.max(newest)));
+            }
+            (None, Some(Reason::Range)) => self.ranges.extend(Constraint::parse(&pin.value)),
+            (None, _) => self.is_elsewhere = true,
+        }
+    }
+}
+
+/// Finds the control plane of a target: from its own pins, else from those of the installations that its proxies serve, else as
+/// configured, else, where nobody knows whom they serve, from the whole repository.
 ///
 /// Counted are the versions of the chart, locked versions, and the values that choose the controllers' images.
 /// Pins of another channel, without effect, or without a version (a range) say nothing.
@@ -103,9 +166,12 @@ pub fn control_plane(
     target: &Target,
     configured: Option<EdgeVersion>,
 ) -> ControlPlane {
+    let proxies = inventory.pins().filter(|pin| pin.stage == Stage::DataPlane && target.whole_has(pin));
+    let served: BTreeSet<&Arc<str>> = proxies.flat_map(|pin| pin.installations.iter()).collect();
     named(inventory, |pin| target.whole_has(pin))
+        .or_else(|| named(inventory, |pin| pin.installations.iter().any(|name| served.contains(name))))
         .or(configured.map(ControlPlane::Known))
-        .or_else(|| named(inventory, |_| true))
+        .or_else(|| named(inventory, |_| served.is_empty()))
         .unwrap_or(ControlPlane::Unknown)
 }
 
@@ -157,6 +223,15 @@ fn sum(versions: &[EdgeVersion]) -> Option<ControlPlane> {
     })
 }
 
+/// Tells whether a pin has a control plane somewhere that no release of ours changes: of another channel, at a digest, or in
+/// a range, from which it takes releases by itself.
+fn goes_its_own_way(pin: &Pin) -> bool {
+    let reasons = [Reason::Channel, Reason::Digest, Reason::RetiredChart, Reason::Range];
+    pin.kind != PinKind::HelmValues
+        && pin.stays.is_some_and(|reason| reasons.contains(&reason))
+        && pin.charts().any(is_control_plane)
+}
+
 pub(super) fn says_what_runs(pin: &Pin) -> bool {
     let silent = matches!(
         pin.stays,
@@ -172,7 +247,9 @@ pub(super) fn says_what_runs(pin: &Pin) -> bool {
     );
     let controllers = pin.kind == PinKind::HelmValues
         && pin.site.route.as_ref().and_then(last_key).is_some_and(chooses_controllers);
-    let is_version = |reader: Reader| reader.chart.as_deref() == Some(CHART) && reader.form == Form::Chart;
+    let is_version = |reader: Reader| {
+        reader.chart.as_deref() == Some(CHART) && matches!(reader.form, Form::Chart | Form::Rendered)
+    };
     !silent && (pin.readers().any(is_version) || controllers && pin.is_of(CHART))
 }
 
@@ -244,6 +321,35 @@ mod tests {
         assert_eq!(control_plane(&variable.clone().inventory(), &all, None), ControlPlane::Unknown);
         let shared = variable.read_by(Some(CHART), "cp.yaml").inventory();
         assert_eq!(control_plane(&shared, &all, None), ControlPlane::Known(edge("edge-26.8.2")));
+    }
+
+    #[test]
+    fn a_control_plane_that_is_committed_as_a_render_counts() {
+        let rendered =
+            Build::default().pin("cp.yaml", PinKind::RenderedManifest, "linkerd/cli edge-26.8.2").of(CHART);
+        let all = Target::default_all();
+        assert_eq!(
+            control_plane(&rendered.inventory(), &all, None),
+            ControlPlane::Known(edge("edge-26.8.2"))
+        );
+    }
+
+    #[test]
+    fn proxies_suit_those_whom_they_serve_and_nobody_else() {
+        let build = Build::default().chart("infra/a.yaml", CHART, "2026.8.3").serves(&["a"]);
+        let build = build.chart("infra/b.yaml", CHART, "2026.8.2").serves(&["b"]);
+        let apps = target("apps", &["apps"], &[]);
+        let of = |names: &[&str], configured| {
+            let inventory = build.clone().proxy("apps/ns.yaml", "edge-26.1.1").serves(names).inventory();
+            let judged = ControlPlanes::now(&inventory, &apps)
+                .ceiling(inventory.pins().filter(|pin| pin.stage == Stage::DataPlane), configured);
+            let plane = control_plane(&inventory, &apps, configured).ceiling();
+            assert_eq!(judged, plane, "{names:?}");
+            plane
+        };
+        let (known, newest) = (Some(edge("edge-26.8.2")), Some(edge("edge-26.8.3")));
+        assert_eq!((of(&["a"], None), of(&["a", "b"], None)), (newest, known));
+        assert_eq!((of(&[], None), of(&["c"], None), of(&["c"], known)), (known, None, known));
     }
 
     #[test]

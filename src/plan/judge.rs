@@ -71,7 +71,7 @@ pub fn judge(
 ) -> Vec<Judged> {
     let judge = Judge { to, knowledge, options };
     let mut moves = judge.all(inventory, target);
-    keep_behind(&mut moves, &ControlPlanes::now(inventory), to);
+    keep_behind(&mut moves, &ControlPlanes::now(inventory, target), to);
     moves
 }
 
@@ -87,12 +87,27 @@ pub fn forecast(
     let judge = Judge { to, knowledge, options };
     let mut of: Vec<Vec<Judged>> = targets.iter().map(|target| judge.platform(inventory, target)).collect();
     let outside = inventory.pins().filter(|pin| !targets.iter().any(|target| target.has(pin)));
-    let outside = outside.filter_map(|pin| Some((pin, edge_of(pin)?)));
-    let planes = ControlPlanes::new(of.iter().flatten().filter_map(|m| judge.runs(m)).chain(outside));
-    for moves in &mut of {
-        judge.proxies(moves, &planes);
+    let outside: Vec<_> = outside.map(|pin| (pin, edge_of(pin))).collect();
+    let planes_of = |target: &Target| {
+        let runs = of.iter().flatten().map(|m| judge.runs(m)).chain(outside.iter().copied());
+        ControlPlanes::new(runs, |pin| target.has(pin))
+    };
+    let planes: Vec<ControlPlanes> = targets.iter().map(planes_of).collect();
+    for (moves, planes) in of.iter_mut().zip(&planes) {
+        judge.proxies(moves, planes);
     }
     of.into_iter().flatten().collect()
+}
+
+/// Tells whether a pin chooses images of a chart, and is not its version.
+fn chooses_images(pin: &Pin) -> bool {
+    pin.form == Form::Edge && pin.stage == Stage::Platform
+}
+
+/// Tells whether two pins serve an installation together, or none that is known.
+fn is_beside(one: &Pin, other: &Pin) -> bool {
+    one.installations.is_empty() && other.installations.is_empty()
+        || one.installations.iter().any(|name| other.installations.contains(name))
 }
 
 /// Lets those proxies stay that something runs whose control plane is behind.
@@ -111,6 +126,7 @@ fn fixed(pin: &Pin, whole: String) -> Result<NewText, Reason> {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Judge<'a> {
     to: EdgeVersion,
     knowledge: &'a Knowledge,
@@ -125,6 +141,7 @@ impl Judge<'_> {
         let mine = inventory.pins.iter().filter(|pin| target.has(pin));
         let mut moves: Vec<Judged> = mine.map(|pin| self.one(pin)).collect();
         self.follow_dependencies(&mut moves);
+        self.follow_ranges(inventory, &mut moves);
         follow_locks(&mut moves);
         moves
     }
@@ -146,23 +163,26 @@ impl Judge<'_> {
         moves
     }
 
-    /// Judges the proxies of a target: they never go ahead of its control plane, or of any other that they are run beside.
+    /// Judges the proxies of a target: they go as far as its control plane, and as any other that they are run beside.
     fn proxies(&self, moves: &mut [Judged], planes: &ControlPlanes) {
         let own = || moves.iter().filter(|m| says_what_runs(&m.pin));
-        let plane = own().filter_map(|m| self.runs(m)).map(|(_, version)| version).min();
-        let plane = plane.or(self.options.control_plane).or(planes.oldest);
-        if plane.is_some_and(|plane| plane < self.to) {
-            let far = own().any(|m| m.reason() == Some(Reason::RequiredHop));
-            let reason = if far { Reason::RequiredHop } else { Reason::ControlPlaneBehind };
-            moves.iter_mut().filter(|m| m.pin.stage == Stage::DataPlane).for_each(|m| m.keep(reason));
+        let proxies = || moves.iter().map(|m| &*m.pin).filter(|pin| pin.stage == Stage::DataPlane);
+        let plane = own().filter_map(|m| self.runs(m).1).min();
+        let plane = plane.or_else(|| planes.ceiling(proxies(), self.options.control_plane));
+        let far = own().any(|m| m.reason() == Some(Reason::RequiredHop));
+        let behind = if far { Reason::RequiredHop } else { Reason::ControlPlaneBehind };
+        let there = Self { to: plane.map_or(self.to, |plane| plane.min(self.to)), ..*self };
+        for entry in moves.iter_mut().filter(|m| m.pin.stage == Stage::DataPlane && m.becomes().is_some()) {
+            let fate = there.one(&entry.pin).fate;
+            entry.fate = if fate == Fate::Stays(Reason::UpToDate) { Fate::Stays(behind) } else { fate };
         }
-        keep_behind(moves, planes, self.to);
+        keep_behind(moves, planes, there.to);
     }
 
     /// Returns the release that a pin names once the moves are made.
-    fn runs<'m>(&self, judged: &'m Judged) -> Option<(&'m Pin, EdgeVersion)> {
-        let version = if judged.becomes().is_some() { Some(self.to) } else { edge_of(&judged.pin) };
-        Some((&judged.pin, version?))
+    fn runs<'m>(&self, judged: &'m Judged) -> (&'m Pin, Option<EdgeVersion>) {
+        let moves = judged.becomes().is_some();
+        (&judged.pin, if moves { Some(self.to) } else { edge_of(&judged.pin) })
     }
 
     fn one(&self, pin: &Arc<Pin>) -> Judged {
@@ -233,16 +253,31 @@ impl Judge<'_> {
         moves.iter().map(|entry| kept(entry.of_kind(PinKind::ChartLock)?)).collect()
     }
 
+    /// Values stay with their chart where its range does not take the release: images would run ahead of it.
+    fn follow_ranges(&self, inventory: &Inventory, moves: &mut [Judged]) {
+        let refuses = |pin: &&Pin| pin.stays == Some(Reason::Range) && self.takes(pin) == Some(false);
+        let ranges: Vec<&Pin> = inventory.pins().filter(refuses).collect();
+        let is_kept = |pin: &Pin| {
+            ranges.iter().any(|range| is_beside(pin, range) && pin.charts().any(|chart| range.is_of(chart)))
+        };
+        let values = moves.iter_mut().filter(|m| chooses_images(&m.pin) && is_kept(&m.pin));
+        values.for_each(|m| m.keep(Reason::ChartStays));
+    }
+
+    /// Tells whether the range of a pin takes the release; `None` where it cannot be read as one.
+    fn takes(&self, pin: &Pin) -> Option<bool> {
+        Constraint::parse(&pin.value).ok().map(|range| range.allows(&self.to.chart()))
+    }
+
     /// Returns the dependencies that their locks must not outrun, by folder, chart and count, with why.
     fn dependency_reasons<'m>(&self, moves: &'m [Judged]) -> BTreeMap<(&'m str, &'m str, usize), Reason> {
         let mut seen: BTreeMap<(&RepoPath, &str), usize> = BTreeMap::new();
         let mut reasons = BTreeMap::new();
         for entry in moves {
             let Some(pin) = entry.of_kind(PinKind::ChartDependency) else { continue };
-            let takes = || Constraint::parse(&pin.value).is_ok_and(|range| range.allows(&self.to.chart()));
             let reason = match entry.reason() {
                 None | Some(Reason::UpToDate) => None,
-                Some(Reason::Range) => (!takes()).then_some(Reason::Range),
+                Some(Reason::Range) => (self.takes(pin) != Some(true)).then_some(Reason::Range),
                 Some(reason) => Some(reason),
             };
             for chart in pin.charts() {

@@ -112,24 +112,70 @@ fn proxies_stay_behind_the_control_plane_of_each_installation_that_runs_them() {
 }
 
 #[test]
+fn values_stay_with_a_chart_whose_range_does_not_take_the_release() {
+    let build = |range: &str, other: &str| {
+        let b = Build::default().chart("a.yaml", CP, range).stays(Reason::Range).serves(&["a"]);
+        let b = b.value("v.yaml", CP, "linkerdVersion", "edge-26.7.1").serves(&["a"]);
+        let b = b.value("w.yaml", CP, "linkerdVersion", "edge-26.7.1").serves(&[other]);
+        b.value("x.yaml", "linkerd-viz", "tag", "edge-26.7.1").serves(&["a"])
+    };
+    let kept = |range, other| {
+        judged(build(range, other), &Options::default()).into_iter().map(|m| m.2).collect::<Vec<_>>()
+    };
+    let stays = Some(Reason::ChartStays);
+    assert_eq!(kept("2026.7.x", "b"), [Some(Reason::Range), stays, None, None]);
+    assert_eq!(kept("~2026.7.0", "a"), [Some(Reason::Range), stays, stays, None]);
+    for takes in ["2026.x", ">=2026.1.0", "", "latest"] {
+        assert_eq!(kept(takes, "a"), [Some(Reason::Range), None, None, None], "{takes:?}");
+    }
+}
+
+#[test]
+fn proxies_beside_a_control_plane_that_goes_its_own_way_stay_whoever_else_moves() {
+    let of_b = |stays: Reason, version: &str| {
+        let b = Build::default().chart("a.yaml", CP, "2026.8.2").serves(&["a"]);
+        let b = b.chart("b.yaml", "linkerd-enterprise-control-plane", version).stays(stays).serves(&["b"]);
+        let inventory = b.proxy("ns.yaml", "edge-26.8.1").serves(&["b"]).inventory();
+        let all = [Target::default_all()];
+        let moves = forecast(&inventory, &all, edge(TO), built_in(), &Options::default());
+        moves[2].reason()
+    };
+    let behind = Some(Reason::ControlPlaneBehind);
+    assert_eq!(of_b(Reason::Channel, "2.19.4"), behind);
+    assert_eq!(of_b(Reason::Digest, "sha256:00"), behind);
+    assert_eq!(of_b(Reason::Range, "2026.7.x"), behind);
+    assert_eq!(of_b(Reason::Range, "2026.x"), None, "it may be there already");
+    let nameless = |range: &str| {
+        let b = Build::default().chart("a.yaml", CP, range).stays(Reason::Range);
+        judged(b.proxy("ns.yaml", "edge-26.8.1"), &Options::default())[1].2
+    };
+    assert_eq!((nameless("2026.7.x"), nameless("2026.x")), (behind, None));
+}
+
+#[test]
 fn a_forecast_has_proxies_where_their_control_planes_will_be() {
     let (infra, apps) = (target("infra", &["infra"], &[]), target("apps", &["apps"], &[]));
     let foretold = |build: Build, control_plane: Option<EdgeVersion>| {
         let options = Options { control_plane, ..Options::default() };
         let targets = [infra.clone(), apps.clone()];
         let moves = forecast(&build.inventory(), &targets, edge(TO), built_in(), &options);
-        moves.iter().find(|m| m.pin.stage == Stage::DataPlane).unwrap().reason()
+        match &moves.iter().find(|m| m.pin.stage == Stage::DataPlane).unwrap().fate {
+            Fate::Becomes(NewText::Fixed(text)) => text.clone(),
+            fate => format!("{fate:?}"),
+        }
     };
-    let apps = || Build::default().proxy("apps/ns.yaml", "edge-26.8.1");
-    let with = |version: &str| apps().chart("infra/cp.yaml", CP, version);
-    assert_eq!(foretold(with("2026.8.2"), None), None, "another target takes it there");
+    let proxy = |at| Build::default().proxy("apps/ns.yaml", at);
+    let with = |version: &str| proxy("edge-26.8.1").chart("infra/cp.yaml", CP, version);
+    assert_eq!(foretold(with("2026.8.2"), None), TO, "another target takes it there");
     let held = || with("2026.8.2").stays(Reason::Held);
-    assert_eq!(foretold(held(), None), Some(Reason::ControlPlaneBehind));
-    assert_eq!(foretold(held(), Some(edge(TO))), None, "the configuration knows better");
-    assert_eq!(foretold(apps(), Some(edge("edge-26.8.2"))), Some(Reason::ControlPlaneBehind));
-    assert_eq!(foretold(apps(), None), None, "who names a release has looked");
-    let elsewhere = apps().chart("other/cp.yaml", CP, "2026.8.2");
-    assert_eq!(foretold(elsewhere, None), Some(Reason::ControlPlaneBehind), "no target takes it there");
+    assert_eq!(foretold(held(), None), "edge-26.8.2", "as far as it is");
+    assert_eq!(foretold(held(), Some(edge(TO))), TO, "the configuration knows better");
+    let there = Some(edge("edge-26.8.2"));
+    assert_eq!(foretold(proxy("edge-26.8.1"), there), "edge-26.8.2");
+    assert_eq!(foretold(proxy("edge-26.8.2"), there), "Stays(ControlPlaneBehind)");
+    assert_eq!(foretold(proxy("edge-26.8.1"), None), TO, "who names a release has looked");
+    let elsewhere = proxy("edge-26.8.2").chart("other/cp.yaml", CP, "2026.8.2");
+    assert_eq!(foretold(elsewhere, None), "Stays(ControlPlaneBehind)", "no target takes it there");
 }
 
 #[test]

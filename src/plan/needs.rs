@@ -27,11 +27,10 @@ pub fn needs_towards(
     options: &Options,
     to: Option<EdgeVersion>,
 ) -> Needs {
-    let planes = to.filter(|_| stage == Stage::DataPlane).map(|to| (to, ControlPlanes::now(inventory)));
+    let planes = to.map(|to| (to, ControlPlanes::now(inventory, target)));
     let mine = || inventory.pins().filter(|p| p.stage == stage && target.has(p));
     let free = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
-    let behind =
-        |p| planes.as_ref().and_then(|(to, planes): &(EdgeVersion, ControlPlanes)| planes.behind(p, *to));
+    let behind = |p: &Pin| planes.as_ref().and_then(|(to, planes)| planes.behind(p, *to));
     let moving = || free().filter(|p| behind(p).is_none());
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
     let readers = moving().flat_map(Pin::readers);
@@ -49,18 +48,14 @@ pub fn needs_towards(
     let unnamed = moving().any(is_unnamed);
     let oldest = moving().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));
     let late = free().filter(|p| to.is_some_and(|to| edge_of(p).is_none_or(|version| version < to)));
-    let waits =
-        late.filter_map(behind).map(|(lowest, name)| Beside { lowest, installation: name.to_owned() });
     Needs {
         charts: charts.into_iter().collect(),
         lowest: oldest.and_then(edge_of),
         laggard: oldest.map(|pin| format!("`{}` in {}:{}", pin.value, pin.path, pin.site.line)),
         highest,
         unnamed,
-        beside: match stage {
-            Stage::Platform => beside(inventory, target),
-            Stage::DataPlane => waits.min(),
-        },
+        beside: Some(stage).filter(|stage| *stage == Stage::Platform).and_then(|_| beside(inventory, target)),
+        waits: late.filter_map(behind).min(),
         before: Vec::new(),
         absent: Vec::new(),
     }
@@ -127,7 +122,10 @@ pub fn source(mirror: Option<&str>, served: &Served) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::testing::{Build, edge};
+    use crate::{
+        plan::testing::{Build, edge},
+        policy::Waits,
+    };
 
     #[test]
     fn lowest_moves_highest_counts_held_pins_too() {
@@ -240,9 +238,9 @@ mod tests {
         };
         let ahead = of("edge-26.8.3");
         assert_eq!((ahead.lowest, ahead.highest), (Some(edge("edge-26.8.3")), Some(edge("edge-26.8.3"))));
-        let of_b = Beside { lowest: edge("edge-26.8.2"), installation: "b".to_owned() };
-        assert_eq!(ahead.beside, Some(of_b));
+        let of_b = Waits { running: Some(edge("edge-26.8.2")), installation: Some("b".to_owned()) };
+        assert_eq!(ahead.waits, Some(of_b));
         let there = of("edge-26.8.2");
-        assert_eq!((there.lowest, there.beside), (Some(edge("edge-26.8.1")), None));
+        assert_eq!((there.lowest, there.waits), (Some(edge("edge-26.8.1")), None));
     }
 }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     linkerd::{EdgeVersion, Knowledge, is_control_plane},
-    pins::{Form, Inventory, Pin, Reason, Stage},
+    pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
     repo::RepoPath,
 };
 
@@ -86,7 +86,10 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
     let sets: BTreeSet<Vec<Arc<str>>> = mine.iter().map(|pin| pin.installations.to_vec()).collect();
     let (named, of) = match how {
         Split::Each => each(&sets, &together(&mine), whole, wanted.taken),
-        _ => laggards(inventory, &sets, &standing(inventory, wanted.to, wanted.knowledge)),
+        _ => {
+            let standing = standing(inventory, wanted.to, wanted.knowledge);
+            laggards(inventory, &sets, &proxies_alone(&mine), &standing)
+        }
     };
     let mut parts = Parts { of, files: BTreeMap::new() };
     for pin in &mine {
@@ -171,10 +174,20 @@ fn each(
     (named, of)
 }
 
+/// Returns the sets of installations that share proxies and nothing of the platform.
+fn proxies_alone(mine: &[&Pin]) -> BTreeSet<Vec<Arc<str>>> {
+    let of = |stage| {
+        let pins = mine.iter().filter(move |pin| pin.stage == stage && pin.kind != PinKind::Other);
+        pins.map(|pin| pin.installations.to_vec()).collect::<BTreeSet<_>>()
+    };
+    of(Stage::DataPlane).difference(&of(Stage::Platform)).cloned().collect()
+}
+
 /// One part, and one for each installation that cannot go along.
 fn laggards(
     inventory: &Inventory,
     sets: &BTreeSet<Vec<Arc<str>>>,
+    proxies: &BTreeSet<Vec<Arc<str>>>,
     standing: &Standing,
 ) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, usize>) {
     let mut named = vec![Named { name: DEFAULT.to_owned(), after: None }];
@@ -184,7 +197,9 @@ fn laggards(
     let goes = |name: &&Arc<str>| !far.contains(*name) && !still.contains(*name);
     // Where all have a stop to make, they make it together.
     let far = if all.iter().any(|name| goes(&name)) { far.clone() } else { BTreeSet::new() };
-    if far.is_empty() && all.iter().all(|name| still.contains(name)) {
+    // Nothing of them moves but proxies, each as far as its own control plane.
+    let is_proxy = |pin: &Pin| pin.stage == Stage::DataPlane && pin.stays.is_none();
+    if far.is_empty() && all.iter().all(|name| still.contains(name)) && !inventory.pins().any(is_proxy) {
         return (named, of);
     }
     for name in still.iter().filter(|name| sets.contains(&vec![(*name).clone()])) {
@@ -199,6 +214,14 @@ fn laggards(
         let moving = moving(set);
         !moving.is_empty() && moving.is_subset(&far)
     };
+    // Proxies that some of these run go as far as the control plane that is furthest behind, and keep nobody else back.
+    let lags = |name: &Arc<str>| still.contains(name) || far.contains(name);
+    for set in proxies.iter().filter(|set| set.len() > 1 && set.iter().any(lags)) {
+        of.insert(set.clone(), named.len());
+        named.push(Named { name: joined(&set.iter().cloned().collect()), after: None });
+    }
+    let sets: BTreeSet<Vec<Arc<str>>> = sets.iter().filter(|set| !of.contains_key(*set)).cloned().collect();
+    let sets = &sets;
     for group in tied(sets.iter().filter(|set| behind(set)).map(moving)) {
         let mine = sets.iter().filter(|set| behind(set) && moving(set).is_subset(&group));
         of.extend(mine.map(|set| (set.clone(), named.len())));

@@ -84,6 +84,32 @@ fn those_that_share_with_a_laggard_wait_and_nobody_else_does() {
 }
 
 #[test]
+fn proxies_that_a_laggard_runs_too_go_as_far_as_it_and_keep_nobody_back() {
+    let build = fleet().proxy("two.yaml", "edge-26.1.1").serves(&["a", "b"]);
+    let build = build.proxy("with.yaml", "edge-26.1.1").serves(&["a", "held"]);
+    let build = build.proxy("late.yaml", "edge-26.1.1").serves(&["b", "far"]);
+    let found = targets(&build.clone().inventory(), Split::Laggards);
+    assert_eq!(found[0], "default: a.yaml b.yaml team.yaml two.yaml");
+    for own in ["a-held: with.yaml", "b-far: late.yaml"] {
+        assert!(found.contains(&own.to_owned()), "{found:?}");
+    }
+    // Where the platform is shared too, they go with that.
+    let base = build.chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "held"]);
+    let found = targets(&base.inventory(), Split::Laggards);
+    assert_eq!(found[0], "default: a.yaml b.yaml base.yaml team.yaml two.yaml with.yaml");
+}
+
+#[test]
+fn proxies_of_those_that_are_held_go_as_far_as_their_own_control_plane() {
+    let held = |build: Build, name: &str, version: &str| {
+        let build = build.chart(&format!("{name}.yaml"), CHART, version).stays(Reason::Held).serves(&[name]);
+        build.proxy(&format!("{name}-ns.yaml"), "edge-26.1.1").serves(&[name])
+    };
+    let both = held(held(Build::default(), "a", "2026.8.2"), "b", "2026.7.1").inventory();
+    assert_eq!(targets(&both, Split::Laggards), ["a: a-ns.yaml a.yaml", "b: b-ns.yaml b.yaml"]);
+}
+
+#[test]
 fn laggards_that_share_go_together() {
     let build = fleet()
         .chart("further.yaml", CHART, "2025.1.1")

@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Before, Beside, Decision, Hold, HoldReason, Needs, Policy,
+    Before, Decision, Hold, HoldReason, Needs, Policy, Waits,
     quiet::{by_hand, by_schedule},
 };
 use crate::linkerd::EdgeVersion;
@@ -40,12 +40,12 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
         }
     }
     if !proxies.unnamed && proxies.lowest.is_none_or(|lowest| lowest >= version) {
-        let behind = |running, installation| HoldReason::ControlPlaneBehind { running, installation };
-        return match (&proxies.beside, policy.to) {
-            (Some(Beside { lowest, installation }), _) => {
-                hold(behind(*lowest, Some(installation.clone())), Some(version), None)
-            }
-            (None, Some(to)) if to > running => hold(behind(running, None), Some(to), None),
+        let behind =
+            |Waits { running, installation }| HoldReason::ControlPlaneBehind { running, installation };
+        let own = Waits { running: Some(running), installation: None };
+        return match (proxies.waits.clone(), policy.to) {
+            (Some(other), _) => hold(behind(other), Some(version), None),
+            (None, Some(to)) if to > running => hold(behind(own), Some(to), None),
             (None, _) => hold(HoldReason::UpToDate, Some(version), None),
         };
     }

@@ -91,11 +91,12 @@ pub fn describe(hold: &Hold) -> String {
                 .to_owned()
         }
         HoldReason::ControlPlaneWentBack { running } => {
-            behind(None, &format!("which went back to {running}"), &release)
+            behind(None, &format!(", which went back to {running},"), &release)
         }
         HoldReason::ControlPlaneGoesBack { to } => going_back(*to),
         HoldReason::ControlPlaneBehind { running, installation } => {
-            behind(installation.as_deref(), &format!("now at {running}"), &release)
+            let now = running.map(|running| format!(", now at {running},")).unwrap_or_default();
+            behind(installation.as_deref(), &now, &release)
         }
     }
 }
@@ -134,9 +135,9 @@ fn going_back(to: EdgeVersion) -> String {
     format!("proxies wait until what takes the control plane back to {to} is merged or closed")
 }
 
-fn behind(installation: Option<&str>, control_plane: &str, release: &str) -> String {
-    let of = installation.map(|name| format!(" of `{name}`, which they serve too")).unwrap_or_default();
-    format!("proxies wait until the control plane{of}, {control_plane}, is at {release}")
+fn behind(installation: Option<&str>, where_it_is: &str, release: &str) -> String {
+    let of = installation.map(|name| format!(" of `{name}`")).unwrap_or_default();
+    format!("proxies wait until the control plane{of}{where_it_is} is at {release}")
 }
 
 fn of_channel(pins: usize) -> String {

@@ -73,22 +73,32 @@ pub struct Needs {
     pub highest: Option<EdgeVersion>,
     /// Whether a moving pin names no release: only rendering tells whether it is behind, or it is not there yet.
     pub unnamed: bool,
-    /// The installation that is furthest behind, where something else of it says so: of the platform what another target
-    /// has of it, of proxies its control plane, for which those that it shares with others wait.
+    /// The installation that moving pins serve and that is furthest behind with what another target has of it.
     pub beside: Option<Beside>,
+    /// The control plane that proxies which may not move wait for.
+    pub waits: Option<Waits>,
     /// The targets that go before this one.
     pub before: Vec<Before>,
     /// What is not in the mirrors that were asked so far; what is not named here is taken to be there.
     pub absent: Vec<Absent>,
 }
 
-/// An installation that is served, and that something else keeps behind.
+/// An installation that is served, and has pins of its own in another target.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Beside {
-    /// The oldest release that its own pins name.
+    /// The oldest release that its own moving pins name.
     pub lowest: EdgeVersion,
     /// Its name.
     pub installation: String,
+}
+
+/// A control plane that is behind, and that proxies run beside.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Waits {
+    /// Its release; none where it is on another channel, or has none that is known.
+    pub running: Option<EdgeVersion>,
+    /// The installation, where it has a name.
+    pub installation: Option<String>,
 }
 
 /// A chart that the repository pins.
@@ -299,9 +309,10 @@ pub enum HoldReason {
     },
     /// The control plane in this repository has not reached the release yet.
     ControlPlaneBehind {
-        /// Where it is.
-        running: EdgeVersion,
-        /// Which one, where the proxies are those of several installations.
+        /// Where it is; none where that is no release of this channel.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        running: Option<EdgeVersion>,
+        /// Which one, where there may be several.
         #[serde(skip_serializing_if = "Option::is_none")]
         installation: Option<String>,
     },

@@ -9,7 +9,7 @@ use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, cou
 use crate::{
     linkerd::{EdgeVersion, PROXY_VERSION, retired_chart},
     pins::{Form, Line, Pin, PinKind, Reason},
-    plan::{NewText, edge_of},
+    plan::{Constraint, NewText, edge_of},
 };
 
 pub(super) const ID: CheckId = CheckId::VersionAgreement;
@@ -112,6 +112,11 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             Severity::Info,
             format!("`{value}` is what a range was locked to, and stays: the range does not allow {to}"),
         ),
+        Reason::Range if Constraint::parse(value).is_ok_and(|range| !range.allows(&to.chart())) => found(
+            Severity::Warn,
+            format!("`{value}` is a range that does not take {to}, and stays behind what moves here"),
+        )
+        .hint("widen the range, or hold what runs with it"),
         Reason::Range if pin.form != Form::LockDigest => {
             found(Severity::Info, format!("`{value}` is a range, and moves by itself or not at all"))
         }
@@ -276,6 +281,7 @@ mod tests {
         assert_eq!(severities(&stays(Reason::Digest, "sha256:00")), [Warn]);
         assert_eq!(severities(&stays(Reason::ManualInjection, "edge-26.8.2")), [Warn]);
         assert_eq!(severities(&stays(Reason::Range, ">=2026.1.0")), [Info]);
+        assert_eq!(severities(&stays(Reason::Range, "~2026.7.0")), [Warn]);
         let ahead = Case::default().pins(|b| {
             b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("b.yaml", "linkerd-viz", "2026.9.1")
         });

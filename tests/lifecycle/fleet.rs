@@ -244,11 +244,16 @@ fn a_proxy_of_two_clusters_waits_for_both_of_their_control_planes() {
     let mut files = with_apps("near");
     let held = |text: String| text.replace("# moved by pull request", "# uplinker: hold");
     files.extend(with_apps("held").into_iter().map(|(path, text)| (path, held(text))));
-    files.push(("apps/web.yaml".to_owned(), cluster("", 1).swap_remove(3).1));
+    let shared = cluster("", 1).swap_remove(3).1.replace("edge-26.8.1", "edge-26.7.1");
+    files.push(("apps/web.yaml".to_owned(), shared));
     files.push(("uplinker.yaml".to_owned(), WITHOUT_WAITING.to_owned()));
     let play = play(&files);
-    play.run().exits(0).prints(&["default, platform: edge-26.8.1 → edge-26.8.3: opened"]);
+    play.run().exits(0).prints(&[
+        "default, platform: edge-26.8.1 → edge-26.8.3: opened",
+        "held-near, data-plane: edge-26.7.1 → edge-26.8.1: opened",
+    ]);
     agrees(&play, "edge-26.8.3", "platform");
+    assert_eq!(play.scene.repo.changed("main", "uplinker/held-near/data-plane"), ["apps/web.yaml"]);
     play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
 
     // What one of them runs alone goes on.
@@ -257,17 +262,15 @@ fn a_proxy_of_two_clusters_waits_for_both_of_their_control_planes() {
     agrees(&play, "edge-26.8.3", "data-plane");
     play.settles(0);
     play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
-    play.run().exits(0).prints(&[
-        "default, data-plane: on hold: proxies wait until the control plane of `held`, which they serve too, now at \
-         edge-26.8.1, is at edge-26.8.3",
-    ]);
+    play.scene.github.merge(REPO, 3, Merge::Squash, "ada", true);
+    play.run().exits(0).prints(&["held-near, data-plane: up to date at edge-26.8.1"]);
     play.settles(0);
 
     for path in CHARTS {
         play.replace("main", &format!("clusters/held/{path}"), "2026.8.1", "2026.8.3");
     }
-    play.run().exits(0).prints(&["default, data-plane: edge-26.8.1 → edge-26.8.3: opened"]);
-    assert_eq!(play.scene.repo.changed("main", DATA_PLANE), ["apps/web.yaml"]);
+    play.run().exits(0).prints(&["held-near, data-plane: edge-26.8.1 → edge-26.8.3: opened"]);
+    assert_eq!(play.scene.repo.changed("main", "uplinker/held-near/data-plane"), ["apps/web.yaml"]);
 }
 
 #[test]

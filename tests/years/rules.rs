@@ -114,9 +114,8 @@ impl<P: Place> Year<P> {
                 let named = |seen: &Pull| format!("#{}", seen.number) == *pull;
                 oldest < *from && self.place.pulls().iter().any(|seen| named(seen) && seen.merged)
             }
-            HoldReason::ControlPlaneBehind { running, .. } | HoldReason::ControlPlaneWentBack { running } => {
-                *running == at.control_plane
-            }
+            HoldReason::ControlPlaneWentBack { running } => *running == at.control_plane,
+            HoldReason::ControlPlaneBehind { running, .. } => *running == Some(at.control_plane),
             HoldReason::DataPlaneWait => hold.until.is_some(),
             HoldReason::ControlPlaneGoesBack { to } => *to < at.control_plane,
             HoldReason::ProxiesAhead { running, .. } => at.proxies.1 == *running,

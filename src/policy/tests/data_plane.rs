@@ -23,13 +23,12 @@ fn proxies_follow_the_control_plane_after_the_wait() {
 
 #[test]
 fn proxies_of_several_installations_name_the_one_that_they_wait_for() {
-    let beside = Some(Beside { lowest: edge("26.8.1"), installation: "dev".to_owned() });
+    let (running, installation) = (Some(edge("26.8.1")), Some("dev".to_owned()));
+    let waits = Some(Waits { running, installation: installation.clone() });
     let on = |from: &str| {
-        let needs = Needs { beside: beside.clone(), ..needs(from, from) };
+        let needs = Needs { waits: waits.clone(), ..needs(from, from) };
         data_plane(&Policy::default(), &needs, plane("26.8.2", None, 0), now())
     };
-    let running = edge("26.8.1");
-    let installation = Some("dev".to_owned());
     assert_eq!(hold(on("26.8.2")).reason, HoldReason::ControlPlaneBehind { running, installation });
     assert_eq!(target(on("26.8.1")), "edge-26.8.2", "what waits keeps nobody back");
 }
@@ -40,7 +39,7 @@ fn proxies_obey_pause_schedule_and_to() {
         |policy: &Policy, from: &str| data_plane(policy, &needs(from, from), plane("26.8.2", None, 0), now());
     let to = |version: &str| Policy { to: Some(edge(version)), ..Policy::default() };
     assert_eq!(target(on(&to("26.8.3"), "26.8.1")), "edge-26.8.2", "as far as the control plane");
-    let behind = HoldReason::ControlPlaneBehind { running: edge("26.8.2"), installation: None };
+    let behind = HoldReason::ControlPlaneBehind { running: Some(edge("26.8.2")), installation: None };
     assert_eq!(hold(on(&to("26.8.3"), "26.8.2")).reason, behind);
     assert_eq!(target(on(&to("26.8.1"), "26.7.1")), "edge-26.8.1");
     let running = edge("26.8.2");

@@ -41,8 +41,8 @@ fn every_hold_says_until_when_or_until_what() {
         HoldReason::DataPlaneWait,
         HoldReason::ControlPlaneUnknown,
         HoldReason::ControlPlaneWentBack { running: edge("26.8.2") },
-        HoldReason::ControlPlaneBehind { running: edge("26.8.2"), installation: None },
-        HoldReason::ControlPlaneBehind { running: edge("26.8.2"), installation: Some("dev".into()) },
+        HoldReason::ControlPlaneBehind { running: Some(edge("26.8.2")), installation: None },
+        HoldReason::ControlPlaneBehind { running: None, installation: Some("dev".into()) },
     ];
     for reason in reasons {
         for (release, until) in [(None, None), (Some(edge("26.8.3")), Some(now()))] {
