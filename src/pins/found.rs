@@ -62,12 +62,23 @@ pub(super) type Span = (RepoPath, Range<usize>);
 pub(super) enum Under {
     /// In a file of the tree.
     Written(Span),
+    /// The same, of a chart for which another value is laid over this one: it counts where no chart reads it.
+    Covered(Span),
     /// In part or wholly outside of it.
     Elsewhere,
     /// The same, as far as nobody in the tree applies it.
     Supposed,
     /// Wherever the chart is named that gets a file which nobody in the tree is known to read.
     Unnamed,
+}
+
+impl Under {
+    /// Notes that another value is laid over the one that it is of.
+    pub(super) fn cover(&mut self) {
+        if let Self::Written(at) = self {
+            *self = Self::Covered(at.clone());
+        }
+    }
 }
 
 /// What was found so far.
@@ -264,7 +275,7 @@ impl Found {
         let lost = Lost::of(&self.pins);
         let held = |pin: &Pin, under: &Under| {
             let (path, span) = match under {
-                Under::Written(at) => at,
+                Under::Written(at) | Under::Covered(at) => at,
                 Under::Unnamed => return lost.near(pin).map(|line| (Reason::ChartStays, Some(line))),
                 Under::Elsewhere | Under::Supposed => return Some((Reason::ChartStays, None)),
             };
@@ -281,8 +292,9 @@ impl Found {
             .filter(|(_, pin)| pin.stays.is_none())
             .filter_map(|(n, pin)| {
                 let under = self.under.get(&(pin.path.clone(), pin.site.span.start))?;
-                let is_known = under.iter().any(|at| *at != Under::Supposed);
-                let under = under.iter().filter(|at| !is_known || **at != Under::Supposed);
+                let weak = |at: &Under| matches!(at, Under::Supposed | Under::Covered(_));
+                let is_known = under.iter().any(|at| !weak(at));
+                let under = under.iter().filter(|at| !is_known || !weak(at));
                 Some((n, under.filter_map(|under| held(pin, under)).max_by_key(|(_, line)| line.is_some())?))
             })
             .collect();

@@ -12,7 +12,7 @@ use super::{
     Constraint, Fate, Judged, NewText, Options, Target,
     control_plane::{ControlPlanes, says_what_runs},
     needs::needs,
-    standing::{LAST_OF_OLD_CHARTS, edge_of, obstructs},
+    standing::{LAST_OF_OLD_CHARTS, edge_of, obstructs, steps_from},
 };
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
@@ -152,7 +152,7 @@ impl Judge<'_> {
         let mut moves = self.all(inventory, target);
         let wanted = needs(inventory, target, Stage::Platform, options);
         let far = |lowest: Option<EdgeVersion>| lowest.is_some_and(|from| knowledge.hop(from, to).is_some());
-        let kept = if far(wanted.lowest) || far(wanted.beside.map(|beside| beside.lowest)) {
+        let kept = if far(wanted.steps_from) || far(wanted.beside.map(|beside| beside.lowest)) {
             Some(Reason::RequiredHop)
         } else {
             wanted.highest.filter(|highest| *highest > to).map(|_| Reason::NewerBeside)
@@ -224,8 +224,7 @@ impl Judge<'_> {
 
     /// A proxy has no hop: what a hop protects (CRDs and their owners) is the platform's.
     fn is_too_far(&self, pin: &Pin) -> bool {
-        pin.stage == Stage::Platform
-            && edge_of(pin).is_some_and(|from| self.knowledge.hop(from, self.to).is_some())
+        steps_from(pin).is_some_and(|from| self.knowledge.hop(from, self.to).is_some())
     }
 
     /// A locked version stays inside what `Chart.yaml` asks for: where the dependency is held, or its range does not

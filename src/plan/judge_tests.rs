@@ -186,6 +186,11 @@ fn a_platform_pin_below_the_hop_does_not_jump_over_it() {
     assert_eq!(hop[0].1.as_deref(), Some("2025.9.3"), "the hop itself is one step away");
     let proxy = Build::default().proxy("a.yaml", "edge-24.11.8");
     assert_eq!(only(proxy), moved(TO), "a hop is about CRDs, not about proxies");
+    let image = || Build::default().value("a.yaml", CP, "debugContainer.image.version", "edge-24.11.8");
+    assert_eq!(only(image()), moved(TO), "nor about images");
+    assert_eq!(only(image().read_by(Some("linkerd-crds"), "b.yaml")), moved(TO));
+    let cli = Build::default().pin("install.sh", PinKind::Marker, "edge-24.11.8");
+    assert_eq!(only(cli), stayed(Reason::RequiredHop), "what installs a release brings its CRDs");
 }
 
 #[test]

@@ -4,7 +4,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Options, Served, Target, control_plane::ControlPlanes, edge_of, standing::obstructs};
+use super::{
+    Options, Served, Target, control_plane::ControlPlanes, edge_of, standing::obstructs, steps_from,
+};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Form, Inventory, Pin, PinKind, Reason, Stage, canonical, lies_in},
@@ -51,6 +53,7 @@ pub fn needs_towards(
     Needs {
         charts: charts.into_iter().collect(),
         lowest: oldest.and_then(edge_of),
+        steps_from: moving().filter_map(steps_from).min(),
         laggard: oldest.map(|pin| format!("`{}` in {}:{}", pin.value, pin.path, pin.site.line)),
         highest,
         unnamed,
@@ -71,7 +74,7 @@ fn beside(inventory: &Inventory, target: &Target) -> Option<Beside> {
     let served: BTreeSet<&Arc<str>> = moving(true).flat_map(|pin| pin.installations.iter()).collect();
     let others = moving(false).filter_map(|pin| {
         let installation = pin.installations.iter().find(|name| served.contains(name))?;
-        Some(Beside { lowest: edge_of(pin)?, installation: installation.to_string() })
+        Some(Beside { lowest: steps_from(pin)?, installation: installation.to_string() })
     });
     others.min()
 }

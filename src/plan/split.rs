@@ -14,6 +14,7 @@ use std::{
 use super::{
     Share, Target, edge_of,
     standing::obstructs,
+    steps_from,
     target::DEFAULT,
     together::{tied, together},
 };
@@ -280,11 +281,10 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
     }
     let mut standing = Standing { far: BTreeSet::new(), still: BTreeSet::new() };
     for (name, pins) in platform {
-        let of = |counts: &dyn Fn(&Pin) -> bool| -> Vec<EdgeVersion> {
-            pins.iter().filter(|pin| counts(pin)).filter_map(|pin| edge_of(pin)).collect()
-        };
-        let lowest = of(&|pin| pin.stays.is_none()).into_iter().min();
-        let highest = of(&|pin| matches!(pin.stays, None | Some(Reason::Held))).into_iter().max();
+        let moving = pins.iter().filter(|pin| pin.stays.is_none());
+        let lowest = moving.filter_map(|pin| steps_from(pin)).min();
+        let counted = pins.iter().filter(|pin| matches!(pin.stays, None | Some(Reason::Held)));
+        let highest = counted.filter_map(|pin| edge_of(pin)).max();
         if is_still(&pins) || highest.zip(to).is_some_and(|(highest, to)| highest > to) {
             standing.still.insert(name.clone());
         } else if lowest.zip(to).is_some_and(|(lowest, to)| knowledge.hop(lowest, to).is_some()) {

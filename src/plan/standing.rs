@@ -2,7 +2,7 @@
 
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Form, Pin, Reason},
+    pins::{Form, Pin, Reader, Reason, Stage},
 };
 
 /// The last release whose charts had versions of their own, written in the present scheme (L2 c2eb296df).
@@ -16,6 +16,13 @@ pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
         if pin.form == Form::Chart && exact { EdgeVersion::from_chart(LAST_OF_OLD_CHARTS) } else { None }
     };
     pin.version.or_else(unexplained)
+}
+
+/// Returns the release from which a pin takes a step that a required stop may lie on. What a stop protects, the definitions and
+/// their owners, comes with a chart or with a version that installs one, and not with the image of a chart's values.
+pub fn steps_from(pin: &Pin) -> Option<EdgeVersion> {
+    let is_image = |reader: &Reader| reader.form == Form::Edge && reader.chart.is_some();
+    edge_of(pin).filter(|_| pin.stage == Stage::Platform && !pin.readers().all(|reader| is_image(&reader)))
 }
 
 /// Tells whether a reason means that a pin should move and cannot be edited.

@@ -147,7 +147,7 @@ impl<'a> Question<'a> {
 
     /// Puts a required stop before a release, where the step would cross one.
     fn by_hop(&self, version: EdgeVersion) -> Result<Wanted, Hold> {
-        let hop = self.needs.lowest.and_then(|lowest| self.catalog.knowledge.hop(lowest, version));
+        let hop = self.needs.steps_from.and_then(|lowest| self.catalog.knowledge.hop(lowest, version));
         let Some(hop) = hop else { return self.beside(version) };
         let mut first: Option<Hold> = None;
         for stop in self.stops(hop) {

@@ -67,7 +67,9 @@ pub struct Needs {
     pub charts: Vec<ChartNeed>,
     /// The oldest release that a moving pin names.
     pub lowest: Option<EdgeVersion>,
-    /// Where that one stands, for people.
+    /// The oldest of those with which a step may lead past a required stop.
+    pub steps_from: Option<EdgeVersion>,
+    /// Where the oldest of all stands, for people.
     pub laggard: Option<String>,
     /// The newest release that a moving or held pin names: never go below.
     pub highest: Option<EdgeVersion>,

@@ -69,6 +69,7 @@ fn needs(lowest: &str, highest: &str) -> Needs {
     Needs {
         charts,
         lowest: Some(edge(lowest)),
+        steps_from: Some(edge(lowest)),
         laggard: Some("a.yaml:7".to_owned()),
         highest: Some(edge(highest)),
         ..Needs::default()

@@ -6,7 +6,7 @@
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     pins::{Pin, Reason, Stage},
-    plan::edge_of,
+    plan::steps_from,
 };
 
 pub(super) const ID: CheckId = CheckId::RequiredHop;
@@ -31,7 +31,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 fn jump(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
     let to = input.plan.to;
-    let hop = input.catalog.knowledge.hop(edge_of(pin)?, to)?;
+    let hop = input.catalog.knowledge.hop(steps_from(pin)?, to)?;
     let stop = hop.via.first().map_or_else(|| "an intermediate release".to_owned(), ToString::to_string);
     let reason = format!("`{}` cannot go to {to} in one step: {}", pin.value, hop.why.text());
     Some(Finding::block(ID, reason).at_pin(pin).hint(format!("go to {stop} first; see {}", hop.source)))

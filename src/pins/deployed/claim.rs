@@ -3,7 +3,12 @@
 //! In: scalars that something deployed reads, with what reads them. Out: each place once, by file and position.
 //! A base that a hundred clusters read is read a hundred times, so places are gathered first and looked at afterwards.
 
-use std::{cmp::Ordering, collections::BTreeSet, ops::Range, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+    sync::Arc,
+};
 
 use super::{
     beyond::{Beyond, NotFollowed},
@@ -281,6 +286,20 @@ impl Claims {
     pub fn append_unmatched(&mut self, mut other: Self) {
         other.claims.iter_mut().for_each(|claim| claim.unmatched = true);
         self.append_without_effect(other);
+    }
+
+    /// Notes which values are laid over by others, so that they are not in what their layers come to.
+    pub fn cover(&mut self, layered: &Value) {
+        let mut there: HashMap<&RepoPath, Vec<&Range<usize>>> = HashMap::new();
+        for at in layered.scalars().into_iter().flat_map(Scalar::origins) {
+            there.entry(&at.source.path).or_default().push(&at.span);
+        }
+        for claim in &mut self.claims {
+            let same = |span: &&Range<usize>| span.start <= claim.span.start && claim.span.end <= span.end;
+            if !there.get(&claim.path).is_some_and(|spans| spans.iter().any(same)) {
+                claim.spec.under.iter_mut().for_each(Under::cover);
+            }
+        }
     }
 
     /// Adds what another has gathered of values that others are laid over.

@@ -144,7 +144,14 @@ fn take(
             read.take(&release.values().value, claims);
             release.secret.iter().for_each(|layer| take_layer(&read, layer, claims));
         }
-        _ => layers.for_each(|layer| take_layer(&read, layer, claims)),
+        _ => {
+            let mut own = Claims::default();
+            layers.for_each(|layer| take_layer(&read, layer, &mut own));
+            if release.layers.len() > 1 {
+                own.cover(&release.values().value);
+            }
+            claims.append(own);
+        }
     }
     for layer in &release.layers {
         if let Layer::Values(values) = layer

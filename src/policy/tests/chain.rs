@@ -70,7 +70,7 @@ fn decided(histories: &[History], target: usize, newest: usize, today: usize) ->
     decide(
         &Policy::default(),
         &catalog(released),
-        &Needs { before, lowest, highest, ..Needs::default() },
+        &Needs { before, lowest, steps_from: lowest, highest, ..Needs::default() },
         day(today),
     )
 }

@@ -41,7 +41,8 @@ fn any_needs() -> impl Strategy<Value = Needs> {
         |(one, other, mirror)| {
             let mirror = mirror.then(|| "https://mirror.example".to_owned());
             let charts = vec![ChartNeed { chart: CRDS.into(), mirror }];
-            Needs { charts, lowest: one.min(other).or(one), highest: one.max(other), ..Needs::default() }
+            let lowest = one.min(other).or(one);
+            Needs { charts, lowest, steps_from: lowest, highest: one.max(other), ..Needs::default() }
         },
     )
 }
