@@ -153,6 +153,7 @@ pub fn suppose(releases: &mut [ChartRelease]) {
 impl ChartRelease {
     /// A release of a chart as Helm installs it by itself: with its CRDs and hooks, and no values.
     pub fn new(file: &RepoPath, chart: Scalar, repository: Repository) -> Self {
+        let (chart, repository) = named(chart, repository);
         Self {
             file: file.clone(),
             part: String::new(),
@@ -340,6 +341,25 @@ fn without_nulls(value: &Value) -> Value {
     let Value::Map(map) = value else { return value.clone() };
     let entries = map.iter().filter(|(_, v)| !v.is_null());
     Value::map(entries.map(|(key, value)| (&**key, without_nulls(value))))
+}
+
+/// Takes the path off the name of a chart that is no folder: it goes on where the repository's address ends, or begins with
+/// what Helm calls the repository (`pkg/action/install.go`, `LocateChart`).
+fn named(chart: Scalar, repository: Repository) -> (Scalar, Repository) {
+    let text = chart.text();
+    if !text.contains('/') || text.starts_with(['.', '/']) {
+        return (chart, repository);
+    }
+    match repository {
+        Repository::Address(address) => {
+            let end = address.text().trim_end_matches('/').len();
+            registry_chart(&address.cut(0..end).then(&Scalar::made("/")).then(&chart))
+        }
+        Repository::Unknown(who) if chart.unknown_to().is_none() => {
+            (registry_chart(&chart).0, Repository::Unknown(who))
+        }
+        other => (chart, other),
+    }
 }
 
 /// Cuts the address of a chart in a registry into the chart's name and what is before it.

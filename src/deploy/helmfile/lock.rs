@@ -21,9 +21,8 @@ pub(super) fn guards(loader: &Loader<'_>, state: &State, releases: &[ChartReleas
     for release in releases.iter().filter(|r| matches!(r.repository, Repository::Address(_))) {
         let Some(value) = &release.version else { continue };
         let (chart, version) = (release.chart.text(), value.text());
-        let name = chart.rsplit('/').next().unwrap_or_default();
         let locked = lock.list_at("dependencies").iter().filter(|item| {
-            item.text(&["name"]).is_some_and(|own| own == name)
+            item.text(&["name"]).is_some_and(|own| own == chart)
                 && item.text(&["version"]).is_some_and(|own| own == version)
         });
         let guard = |guard: &Scalar| Guard { guard: guard.clone(), value: value.clone() };

@@ -85,32 +85,19 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
     let namespace = state.value.scalar(&["namespace"]).filter(|n| !n.text().is_empty());
     let name = release.scalar(&["name"]).cloned().unwrap_or_else(|| Scalar::made(""));
     Some(ChartRelease {
-        file: state.path.clone(),
         part: match &*loader.name {
             "default" => name.text().into_owned(),
             environment => format!("{} in {environment}", name.text()),
         },
-        by: None,
-        chart,
-        repository,
         version: version.cloned().or(packaged),
-        beside: Vec::new(),
-        is_part: false,
-        is_supposed: false,
-        secret: Vec::new(),
-        ignored: Vec::new(),
         release: name,
         namespace: namespace.or_else(|| release.scalar(&["namespace"])).cloned(),
         layers: layers(loader, state, &release, &dot),
-        replacing: 0,
         kube_version: release
             .scalar(&["kubeVersion"])
             .or_else(|| state.value.scalar(&["kubeVersion"]))
             .cloned(),
-        api_versions: Vec::new(),
-        include_crds: true,
-        hooks: true,
-        notes: Vec::new(),
+        ..ChartRelease::new(&state.path, chart, repository)
     })
 }
 

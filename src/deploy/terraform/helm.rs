@@ -29,7 +29,7 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
     let name = written.text().into_owned();
     let (chart, repository, packaged) = match (addressed(&written), text("repository")) {
         (Some(addressed), _) => addressed,
-        _ if name.starts_with('.') || name.starts_with('/') => (written, Repository::Git(None), None),
+        _ if is_folder(scope, &name) => (written, Repository::Git(None), None),
         (None, Some(repository)) => (written, Repository::Address(repository), None),
         (None, None) => (written, Repository::Unknown("no `repository` is named".to_owned()), None),
     };
@@ -43,6 +43,12 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
         layers: layers(scope, &body),
         ..ChartRelease::new(&scope.source.path, chart, repository)
     })
+}
+
+/// Tells whether a chart is a folder: Helm takes one of that name before it asks any repository.
+fn is_folder(scope: &Scope<'_>, name: &str) -> bool {
+    let inside = scope.resolved(&format!("{name}/Chart.yaml"));
+    name.starts_with(['.', '/']) || inside.is_some_and(|path| scope.files.has(path.as_str()))
 }
 
 fn layers(scope: &Scope<'_>, body: &Value) -> Vec<Layer> {
