@@ -42,10 +42,11 @@ pub(super) fn objects(scope: &Scope<'_>, kind: &str, block: &Block, by: Option<&
     let body = scope.resource(block);
     let values = match kind {
         "kubernetes_manifest" => body.get("manifest").cloned().into_iter().collect(),
-        "kubectl_manifest" => {
-            let text = body.scalar(&["yaml_body"]);
-            text.and_then(|text| read::documents(text, scope.files.ceilings()).ok()).unwrap_or_default()
-        }
+        "kubectl_manifest" => match body.get("yaml_body") {
+            Some(Value::Scalar(text)) => read::documents(text, scope.files.ceilings()).unwrap_or_default(),
+            // What `yamlencode` was given.
+            encoded => encoded.cloned().into_iter().collect(),
+        },
         "kubernetes_annotations" => vec![annotated(&body)],
         kind => {
             let of_argo = argo::kind(kind).map(|kind| argo::object(kind, &body));
