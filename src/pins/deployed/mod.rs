@@ -23,7 +23,7 @@ mod values_files;
 
 use std::{collections::BTreeSet, ops::Range};
 
-use super::{Home, PinKind, Skipped, annotation, context::Context, found::Found, place::Place};
+use super::{Home, Pin, PinKind, Skipped, annotation, context::Context, found::Found, place::Place};
 use crate::{
     deploy::{Files as _, Scalar, fleet},
     linkerd::PROXY_VERSION,
@@ -53,9 +53,11 @@ pub(super) fn pins(
     foreign
 }
 
-/// Tells whether what an object of no shape names is read by what is deployed: values of a chart of k3s.
+/// Tells whether what an object of no shape names is read by what is deployed: values of a chart of k3s. What a marker moves
+/// is not among what is named, and says nothing of the rest.
 pub(super) fn tells(found: &Found, skipped: &Skipped) -> bool {
-    let told = |version| found.pins.iter().any(|p| p.path == skipped.path && p.version == Some(version));
+    let is_read = |pin: &&Pin| pin.path == skipped.path && pin.kind != PinKind::Marker;
+    let told = |version| found.pins.iter().filter(is_read).any(|pin| pin.version == Some(version));
     !skipped.versions.is_empty() && skipped.versions.iter().all(|version| told(*version))
 }
 
