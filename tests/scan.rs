@@ -117,6 +117,14 @@ fn a_list_of_charts_for_some_other_tool_is_told() {
 }
 
 #[test]
+fn a_line_of_a_script_that_is_a_pin_brings_nothing_back() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scan/files-of-variables/before");
+    let found = scan(&MemoryTree::read(&folder), &ScanOptions::default()).unwrap();
+    let told: Vec<_> = found.facts.generators.iter().map(|g| (g.path.as_str(), g.line)).collect();
+    assert_eq!(told, [("versions.env", 4)]);
+}
+
+#[test]
 fn values_that_name_no_chart_are_those_of_the_chart_that_has_their_keys() {
     for (keys, chart) in [
         ("dashboard: {}", "linkerd-viz"),

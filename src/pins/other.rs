@@ -223,14 +223,14 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// Finds the lines of a script that name a release and are not marked; comments are history.
-pub(super) fn generators(file: &TextFile<'_>, markers: &[Pin]) -> Vec<Generator> {
-    let marked = starts(markers);
+/// Finds the lines of a script that name a release and are no pins; comments are history.
+pub(super) fn generators(file: &TextFile<'_>, pins: &[Pin]) -> Vec<Generator> {
+    let known = starts(pins);
     let mut found: Vec<Generator> = Vec::new();
     each_line(file.text, |number, start, line| {
         let code = line.trim_start();
         let comment = code.starts_with('#') || code.starts_with("//");
-        let token = tokens(line).into_iter().find(|t| !marked.contains(&(start + t.span.start)));
+        let token = tokens(line).into_iter().find(|t| !known.contains(&(start + t.span.start)));
         if let Some(token) = token.filter(|_| !comment) {
             let Token { version, form, .. } = token;
             found.push(Generator { path: file.path.clone(), line: number, version, form });

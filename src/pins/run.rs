@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    deploy::{TreeFiles, terraform::deploys},
+    deploy::{Files as _, TreeFiles, terraform::deploys},
     linkerd::{EdgeVersion, MULTICLUSTER},
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
@@ -50,7 +50,8 @@ struct FileResult {
     found: Found,
     skipped: Vec<Skipped>,
     comments: Comments,
-    generators: Vec<Generator>,
+    /// Scripts that speak of Linkerd.
+    scripts: Vec<RepoPath>,
     /// Files that a chart marked and that may be something by themselves.
     lone: Vec<(RepoPath, Lone)>,
     /// Files of Terraform that name a release or Linkerd.
@@ -80,7 +81,7 @@ impl FileResult {
         self.found.append(other.found);
         self.skipped.extend(other.skipped);
         self.comments.append(other.comments);
-        self.generators.extend(other.generators);
+        self.scripts.extend(other.scripts);
         self.lone.extend(other.lone);
         self.terraform.extend(other.terraform);
         self.helmfiles.extend(other.helmfiles);
@@ -122,7 +123,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         entry.into_iter().for_each(|entry| all.append(look(&context, entry, hit)));
     });
     let all = FileResult::of(results);
-    let FileResult { mut found, mut skipped, generators, lone, terraform, helmfiles, .. } = all;
+    let FileResult { mut found, mut skipped, scripts, lone, terraform, helmfiles, .. } = all;
     let FileResult { written, mut claims, comments, .. } = all;
     let named = named(tree, &screened.hits);
     // What deploys need not name Linkerd itself: what it reads does. Terragrunt's files may say what a module is for.
@@ -154,7 +155,6 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     deployed::report_rest(&context, &named, &foreign, &mut skipped, &mut found);
     skipped.extend(partly);
     inventory.skipped.extend(skipped);
-    inventory.facts.generators = generators;
     found.pins.retain(|pin| !options.ignore.is_match(pin.path.as_str()));
     uses.retain(|found| !options.ignore.is_match(found.path.as_str()));
     inventory.facts.uses = uses;
@@ -163,6 +163,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.rendered.sort();
     let (mut pins, deployments) = found.into_pins();
     inventory.facts.deployments = deployments;
+    inventory.facts.generators = generators(&context, &scripts, &pins);
     for pin in pins.iter_mut().filter(|pin| is_put_by(&pin.path)) {
         if context.layout.appliers(&pin.path).is_empty() {
             pin.stays.get_or_insert(Reason::NotDeployed);
@@ -201,6 +202,19 @@ fn appliers(context: &Context<'_>, pins: &[Pin], facts: &Facts) -> BTreeMap<Repo
     let paths: BTreeSet<&RepoPath> = rendered.chain(moving).collect();
     let all = paths.into_iter().map(|path| (path.clone(), context.layout.appliers(path)));
     all.filter(|(_, found)| !found.is_empty()).collect()
+}
+
+/// Finds what scripts would bring back. Of what a pin is, the pin tells.
+fn generators(context: &Context<'_>, scripts: &[RepoPath], pins: &[Pin]) -> Vec<Generator> {
+    let of_script = |path: &RepoPath| {
+        let source = context.files.file(path.as_str()).ok()?;
+        let first = pins.partition_point(|pin| pin.path < *path);
+        let own = pins.iter().skip(first).take_while(|pin| pin.path == *path);
+        let known: Vec<Pin> = own.filter(|pin| pin.kind != PinKind::Other).cloned().collect();
+        let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
+        Some(other::generators(&file, &known))
+    };
+    scripts.iter().filter_map(of_script).flatten().collect()
 }
 
 /// What has such a name cannot be read, so that nobody can tell whether it mentions Linkerd: it is named all the same.
@@ -355,9 +369,7 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
         }
         Class::Unknown | Class::Script => {
             let installs = class == Class::Script && linkerd;
-            result
-                .generators
-                .extend(installs.then(|| other::generators(&file, &markers)).into_iter().flatten());
+            result.scripts.extend(installs.then(|| entry.path.clone()));
             let told = other::pins(&file, &markers, Reason::NotFollowed);
             told.report(&mut result.found.pins, &mut result.skipped);
         }
