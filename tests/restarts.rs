@@ -54,6 +54,17 @@ fn the_annotation_comes_beside_the_label_and_a_second_run_does_nothing() {
 }
 
 #[test]
+fn the_tag_of_a_debug_container_is_no_annotation_to_restart_by() {
+    let workload = "kind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    metadata:\n      labels: \
+                    {config.linkerd.io/reconcile: auto}\n      annotations: {config.linkerd.io/debug-image-version: edge-26.8.2}\n";
+    let inventory = found(&MemoryTree::new([("a.yaml", workload)]), true);
+    let told: Vec<_> = inventory.pins().map(|pin| (pin.form, pin.restarts)).collect();
+    assert_eq!(told, [(Form::Absent, true), (Form::Edge, false)]);
+    let moves = planned(&inventory, Proxies::Ignore).unwrap().moves;
+    assert_eq!(moves.iter().map(|m| m.pin.form).collect::<Vec<_>>(), [Form::Absent]);
+}
+
+#[test]
 fn what_stays_says_why() {
     let inventory = found(&folder("before"), true);
     let stays = |path: &str, line: usize| {

@@ -6,6 +6,10 @@
 /// else from its namespace; on a workload's own metadata it has no effect.
 pub const PROXY_VERSION: &str = "config.linkerd.io/proxy-version";
 
+/// Fixes the tag of the image of the debug container, which the injector puts beside a proxy on request; read where
+/// [`PROXY_VERSION`] is.
+pub const DEBUG_VERSION: &str = "config.linkerd.io/debug-image-version";
+
 /// Fixes the injected proxy's image name, without a tag.
 pub const PROXY_IMAGE: &str = "config.linkerd.io/proxy-image";
 

@@ -1,13 +1,39 @@
-//! Step 5, pins: shape `proxy-annotation`, `config.linkerd.io/proxy-version` where the injector reads it.
+//! Step 5, pins: shape `proxy-annotation`, `config.linkerd.io/proxy-version` and `debug-image-version` where the injector
+//! reads them.
 //!
-//! In: objects, patches, values. Out: data-plane pins. The injector reads it from a pod, so from a pod template, or
-//! from a namespace; anywhere else in an object it is listed as without effect.
+//! In: objects, patches, values. Out: data-plane pins. The injector reads them from a pod, so from a pod template, or
+//! from a namespace; anywhere else in an object they are listed as without effect.
 
-use super::{PinKind, Stage, found::Spec, version_text::Expects};
+use super::{Pin, PinKind, Stage, found::Spec, version_text::Expects};
+use crate::{
+    deploy::{Scalar, Value},
+    linkerd::{DEBUG_VERSION, PROXY_VERSION},
+    yaml::Step,
+};
+
+/// What the injector reads.
+const KEYS: [&str; 2] = [PROXY_VERSION, DEBUG_VERSION];
+/// The same as Kyverno adds it where it is not there yet (Kyverno, "Add if not present anchor").
+const ADDED: [&str; 2] = ["+(config.linkerd.io/proxy-version)", "+(config.linkerd.io/debug-image-version)"];
 
 /// The spec of every pin of this shape.
 pub(super) fn spec() -> Spec {
     Spec { stage: Stage::DataPlane, ..Spec::platform(PinKind::ProxyAnnotation, Expects::Edge) }
+}
+
+/// Tells whether a text names such an annotation.
+pub(super) fn is_in(text: &str) -> bool {
+    KEYS.iter().any(|key| text.contains(key))
+}
+
+/// Tells whether a text ends in the name of one.
+pub(super) fn ends(text: &str) -> bool {
+    KEYS.iter().any(|key| text.ends_with(key))
+}
+
+/// Returns the releases that a mapping of annotations names to the injector.
+pub(super) fn versions(annotations: &Value) -> impl Iterator<Item = &Scalar> {
+    KEYS.iter().chain(&ADDED).filter_map(|key| annotations.scalar(&[key]))
 }
 
 /// Who reads an annotation.
@@ -64,6 +90,17 @@ pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
         }
     };
     if pod { Effect::Pod } else { Effect::None }
+}
+
+// === impl Pin ===
+
+impl Pin {
+    /// Tells whether an annotation fixes the debug container's image there, which says nothing of the proxies.
+    pub fn is_of_debugger(&self) -> bool {
+        let last = self.site.route.as_ref().and_then(|route| route.steps.last());
+        self.kind == PinKind::ProxyAnnotation
+            && matches!(last, Some(Step::Key(key)) if key.contains(DEBUG_VERSION))
+    }
 }
 
 #[cfg(test)]

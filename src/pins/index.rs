@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    annotation,
     applier::{Revision, says_replace},
     corpus::File,
     is_kustomization,
@@ -15,7 +16,6 @@ use super::{
 };
 use crate::{
     deploy::{Files, Repositories, cluster::nearest, flux, kinds, repositories},
-    linkerd::PROXY_VERSION,
     repo::RepoPath,
     yaml::Node,
 };
@@ -126,7 +126,7 @@ impl Index {
         let objects = Object::all(place);
         let path = |is: bool| is.then(|| file.path.clone());
         let is = |of: fn(&str, &str) -> bool| objects.iter().any(|object| of(object.group, object.kind));
-        let speaks = || !objects.is_empty() && file.text.contains(PROXY_VERSION);
+        let speaks = || !objects.is_empty() && annotation::is_in(&file.text);
         index.objects.extend(path(is(kinds::asks) || speaks()));
         // A chart may be given objects that lead to others.
         let gives = || is(kinds::asks) && file.text.matches("apiVersion").count() > objects.len();

@@ -207,7 +207,7 @@ pub enum PinKind {
     ChartLock,
     /// A value of a chart.
     HelmValues,
-    /// `config.linkerd.io/proxy-version`.
+    /// `config.linkerd.io/proxy-version`, or `debug-image-version`.
     ProxyAnnotation,
     /// A Linkerd image in a manifest.
     Image,

@@ -173,7 +173,7 @@ pub(super) fn proxies<'p, 'i>(
         matches!(pin.stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
     };
     let mine = inventory.pins().filter(|p| target.has_proxy(p));
-    mine.filter(move |p| !unmeshed(p)).filter_map(|p| Some((p, edge_of(p)?)))
+    mine.filter(move |p| !unmeshed(p) && !p.is_of_debugger()).filter_map(|p| Some((p, edge_of(p)?)))
 }
 
 /// Numbers the milestones from 1; what is older than all of them is 0.
@@ -210,8 +210,10 @@ pub(super) fn finding(plane: ControlPlane, fault: Fault<'_>, pin: &Pin, severity
 mod tests {
     use super::*;
     use crate::{
+        linkerd::DEBUG_VERSION,
         plan::testing::Build,
         verify::{Severity::*, testing::*},
+        yaml::{Route, Step},
     };
 
     const CP: &str = "linkerd-control-plane";
@@ -231,6 +233,14 @@ mod tests {
         let found = platform("2026.6.2", "edge-25.4.4");
         assert_eq!(severities(&found), [Block], "from 2.19 to 2.20 with proxies of 2.18");
         assert_eq!(severities(&platform("2026.8.2", "edge-25.4.4")), [Warn], "it was so before");
+    }
+
+    #[test]
+    fn the_tag_of_a_debug_container_is_no_proxy() {
+        let steps = vec![Step::Key(DEBUG_VERSION.to_owned())];
+        let at = |pin: &mut Pin| pin.site.route = Some(Route { document: 0, steps: steps.clone() });
+        let debug = |b: Build| b.chart("cp.yaml", CP, "2026.6.2").proxy("ns.yaml", "edge-25.4.4").with(at);
+        assert_eq!(Case::default().pins(debug).check(ID), []);
     }
 
     #[test]

@@ -13,10 +13,10 @@ use crate::{
         tree_chart::{Evaluations, Rendered},
         umbrella,
     },
-    linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, PROXY_VERSION, VIZ},
+    linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, VIZ},
     pins::{
-        Pin, Reason, RepoPath, SkipReason, Skipped, chart, context::Context, found::Found, marker::TextFile,
-        other, version_text::tokens,
+        Pin, Reason, RepoPath, SkipReason, Skipped, annotation, chart, context::Context, found::Found,
+        marker::TextFile, other, version_text::tokens,
     },
 };
 
@@ -84,7 +84,7 @@ pub(super) fn concerns(texts: &mut dyn Iterator<Item = &str>, given: &Value) -> 
     }
     let (mut speaks, mut leads, mut releases) = (false, false, false);
     for text in texts {
-        if text.contains(PROXY_VERSION) || NAMES.iter().any(|name| text.contains(name)) {
+        if annotation::is_in(text) || NAMES.iter().any(|name| text.contains(name)) {
             return true;
         }
         speaks |= text.contains("inkerd");

@@ -26,7 +26,6 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{Home, Pin, PinKind, Skipped, annotation, context::Context, found::Found, place::Place};
 use crate::{
     deploy::{Files as _, Scalar, fleet},
-    linkerd::PROXY_VERSION,
     repo::RepoPath,
 };
 
@@ -76,11 +75,11 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
         }
         claims.append_without_effect(idle);
         for made in fleet::namespaces(document) {
-            let Some(version) = made.annotations.scalar(&[PROXY_VERSION]) else { continue };
             let name = made.name.map(Scalar::text);
             let home = context.options.homes.then(|| Home::new(name.as_deref(), made.labels));
             let stays = pods::opted_out(made.annotations, pods::labelled(made.labels));
-            claims.take(version, &annotation::spec().at_home(home).staying(stays));
+            let spec = annotation::spec().at_home(home).staying(stays);
+            annotation::versions(made.annotations).for_each(|version| claims.take(version, &spec));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     deploy::{Cluster, Object, Scalar, Value},
-    linkerd::{self, PROXY_VERSION},
+    linkerd,
     pins::{
         Home, Reason, ScanOptions,
         annotation::{self, Effect},
@@ -17,8 +17,6 @@ use crate::{
     },
 };
 
-/// The annotation as Kyverno adds it where it is not there yet (Kyverno, "Add if not present anchor").
-const PROXY_ADDED: &str = "+(config.linkerd.io/proxy-version)";
 /// Keys that are walked.
 const DEPTH: usize = 64;
 
@@ -52,7 +50,7 @@ pub(in crate::pins) fn take_object(
             claims.foreign.take(image, By::Container);
         }
         take_revision(&kind, value, claims);
-        for version in [PROXY_VERSION, PROXY_ADDED].iter().filter_map(|key| value.scalar(&[key])) {
+        for version in annotation::versions(value) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
                 Effect::Namespace if labelled(labels) == Injection::Shut => Some(Reason::OptedOut),

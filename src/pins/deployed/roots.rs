@@ -19,9 +19,9 @@ use crate::{
         model::{Entries, Fact, Written, model},
         tree_chart::Charts,
     },
-    linkerd::{self, PROXY_VERSION, RECONCILE},
+    linkerd::{self, RECONCILE},
     pins::{
-        PinKind, chart,
+        PinKind, annotation, chart,
         context::Context,
         found::Spec,
         version_text::{Expects, tokens},
@@ -173,7 +173,7 @@ fn mentions(object: &Object) -> bool {
         }
         _ => {
             let annotated = has(value, DEPTH, &|key, text| {
-                key.contains(PROXY_VERSION) || key == RECONCILE || is_image(key, text)
+                annotation::is_in(key) || key == RECONCILE || is_image(key, text)
             });
             return annotated || names_image(value, DEPTH) || is_named(value.path(&["spec", "ref", "tag"]));
         }

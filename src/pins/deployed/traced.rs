@@ -5,8 +5,7 @@
 
 use crate::{
     deploy::{Origin, Part, Scalar, value::Via},
-    linkerd::PROXY_VERSION,
-    pins::{Form, Frame, PinKind, Reason, found::opaque, version_text::VersionText},
+    pins::{Form, Frame, PinKind, Reason, annotation, found::opaque, version_text::VersionText},
 };
 
 /// A place where a version was written.
@@ -71,10 +70,10 @@ fn derived(parts: &[Part], judged: &VersionText) -> Option<(Origin, VersionText)
     Some((Origin { span, ..at.clone() }, VersionText { form, ..judged.clone() }))
 }
 
-/// Tells whether a text stands beside the key of the proxy's version in the file that it was written in.
+/// Tells whether a text stands beside the key of such an annotation in the file that it was written in.
 fn is_beside_key(at: &Origin) -> bool {
     let before = at.source.text.get(..at.span.start).unwrap_or_default();
-    before.trim_end_matches(['"', '\'', ' ', ':']).ends_with(PROXY_VERSION)
+    annotation::ends(before.trim_end_matches(['"', '\'', ' ', ':']))
 }
 
 /// Takes a version that is put together of several texts. It is written anew in the one that holds all that two releases

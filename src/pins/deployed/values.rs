@@ -16,7 +16,7 @@ use crate::{
         chart::{Repository, merged},
         read, umbrella,
     },
-    linkerd::{self, CHARTS, CONTROL_PLANE, EdgeVersion, MULTICLUSTER, PROXY_VERSION, VIZ, ValueLine},
+    linkerd::{self, CHARTS, CONTROL_PLANE, EdgeVersion, MULTICLUSTER, VIZ, ValueLine},
     pins::{
         Home, PinKind, Reason, ScanOptions, Stage, annotation,
         context::Context,
@@ -178,7 +178,7 @@ impl<'a> Read<'a> {
     /// Takes a single value, by its path of keys.
     pub fn take_single(&self, name: &str, value: &Scalar, claims: &mut Claims) {
         // A dot that belongs to a key is escaped: `podAnnotations.config\.linkerd\.io/proxy-version`.
-        if name.replace('\\', "").ends_with(PROXY_VERSION) {
+        if annotation::ends(&name.replace('\\', "")) {
             claims.take(value, &annotation::spec().at_home(self.home(None)));
         } else if let Some(spec) = self.spec(name) {
             claims.take(value, &spec);
@@ -219,7 +219,7 @@ impl<'a> Read<'a> {
         claims: &mut Claims,
     ) {
         let Some(depth) = depth.checked_sub(1) else { return };
-        if let Some(version) = value.scalar(&[PROXY_VERSION]) {
+        for version in annotation::versions(value) {
             let spec = annotation::spec().at_home(self.home(labels));
             claims.take(version, &spec.staying(opted_out(value, self.injected)));
         }
@@ -245,7 +245,7 @@ impl<'a> Read<'a> {
                     self.take_foreign(scalar, claims);
                 }
                 // Charts that lay a text into their templates are given pods and annotations so.
-                Some(scalar) if scalar.text().contains(PROXY_VERSION) => {
+                Some(scalar) if annotation::is_in(&scalar.text()) => {
                     if let Ok(inner @ Value::Map(_)) = read::mapping(scalar, self.ceilings) {
                         self.anywhere((&inner, labels), depth, &HashSet::new(), claims);
                     }
