@@ -36,10 +36,7 @@ impl First {
         };
         let works =
             |way: &&&[&str]| unshare(way).arg("true").output().is_ok_and(|done| done.status.success());
-        let Some(way) = WAYS.iter().find(works) else {
-            eprintln!("this user may have no processes of its own numbers; nothing is tried");
-            return None;
-        };
+        let way = WAYS.iter().find(works)?;
         let program = unshare(way)
             .arg(env!("CARGO_BIN_EXE_uplinker"))
             .args(arguments)

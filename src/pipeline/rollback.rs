@@ -3,7 +3,7 @@
 //! In: a case, and the history of the base branch. Out: a draft, or why there is none. What was there before is read from the
 //! commit before the change; what came since is kept.
 
-use std::ops::Bound;
+use std::{collections::BTreeSet, ops::Bound, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -69,8 +69,9 @@ pub(super) fn first(
         return Ok((draft(proxies, base, operator, landed, None)?, Vec::new()));
     }
     let last = platform.last_change(landed)?;
-    match last.as_ref().ok().and_then(|last| platform.ahead(last.to)) {
-        Some((proxies, _)) => {
+    let ahead = |to| platform.ahead(to).map(|(proxies, _)| proxies).or_else(|| platform.ahead_beside(to));
+    match last.as_ref().ok().and_then(|last| ahead(last.to)) {
+        Some(proxies) => {
             let note =
                 "proxies go back before the control plane: once that is merged, roll back again for the rest";
             Ok((draft(proxies, base, operator, landed, None)?, vec![note.to_owned()]))
@@ -281,6 +282,22 @@ impl Case<'_> {
         let mut ahead: Vec<(Self, EdgeVersion)> = ahead.collect();
         let rest = ahead.iter().position(|(one, _)| one.target.target.name == *name);
         rest.map(|at| ahead.swap_remove(at)).or_else(|| ahead.pop())
+    }
+
+    /// Finds a target with proxies that this control plane at a release would fall behind, since they are run beside it too.
+    fn ahead_beside(&self, to: EdgeVersion) -> Option<Self> {
+        let Self { survey, target, .. } = *self;
+        let pins = || survey.inventory.pins();
+        let platform = pins().filter(|pin| pin.stage == Stage::Platform && target.target.has(pin));
+        let mine: BTreeSet<&Arc<str>> = platform.flat_map(|pin| pin.installations.iter()).collect();
+        let is_ahead = |pin: &Pin| {
+            pin.stage == Stage::DataPlane
+                && pin.stays.is_none()
+                && pin.version.is_some_and(|version| version > to)
+                && pin.installations.iter().any(|name| mine.contains(name))
+        };
+        let has = |other: &&TargetConfig| pins().any(|pin| is_ahead(pin) && other.target.has(pin));
+        survey.targets.iter().find(has).map(|target| Self { target, stage: Stage::DataPlane, ..*self })
     }
 
     /// Walks back to the last change of the stage's release.

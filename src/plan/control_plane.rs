@@ -102,7 +102,7 @@ impl ControlPlanes {
     }
 
     /// Returns the oldest release that proxies have to suit: of those whom they serve, else as configured, else of all.
-    pub(super) fn ceiling<'p>(
+    pub fn ceiling<'p>(
         &self,
         proxies: impl Iterator<Item = &'p Pin>,
         configured: Option<EdgeVersion>,

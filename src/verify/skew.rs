@@ -5,7 +5,11 @@
 //! control planes differ, a proxy is behind if it is behind the oldest and ahead if it is ahead of the newest. Proxies
 //! without a pin stay what they are until their pods start anew: a control plane that leaps over a milestone is a `warn`.
 
-use std::{collections::BTreeMap, mem::discriminant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem::discriminant,
+    sync::Arc,
+};
 
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
@@ -138,7 +142,33 @@ type Faults<'p> = BTreeMap<Place<'p>, (Fault<'p>, &'p Pin)>;
 fn faults<'p>(input: &Verification<'_>, inventory: &'p Inventory) -> Faults<'p> {
     let plane = input.control_plane_in(inventory);
     let faults = faults_of(inventory, input.target, plane, &input.catalog.knowledge);
+    let faults = faults.chain(faults_beside(input, inventory));
     faults.map(|(fault, pin)| ((&pin.path, pin.site.line, pin.site.column), (fault, pin))).collect()
+}
+
+/// Finds the proxy pins of other targets that do not go with a control plane which moves here, and that they are run beside.
+fn faults_beside<'p>(
+    input: &Verification<'_>,
+    inventory: &'p Inventory,
+) -> impl Iterator<Item = (Fault<'p>, &'p Pin)> {
+    let planes = ControlPlanes::now(inventory, input.target);
+    let knowledge = &input.catalog.knowledge;
+    let moving = input.moving().map(|(pin, _)| pin).filter(|pin| pin.is_of(CONTROL_PLANE));
+    let moved: BTreeSet<Arc<str>> = moving.flat_map(|pin| pin.installations.iter().cloned()).collect();
+    let beside = |pin: &&'p Pin| {
+        pin.stage == Stage::DataPlane
+            && !input.target.has_proxy(pin)
+            && pin.installations.iter().any(|name| moved.contains(name))
+    };
+    let fault = |pin: &'p Pin, version| match planes.outrun(pin, version) {
+        Some((newest, name)) => Some(Fault::AheadOf(newest, name)),
+        None => {
+            let oldest = planes.ceiling(std::iter::once(pin), None)?;
+            is_behind(knowledge, version, oldest).then_some(Fault::Behind)
+        }
+    };
+    let found = told(inventory.pins().filter(beside));
+    found.filter_map(|(pin, version)| Some((fault(pin, version)?, pin))).collect::<Vec<_>>().into_iter()
 }
 
 /// Finds the proxy pins of a target that do not go with a control plane.
@@ -155,7 +185,7 @@ pub(super) fn faults_of<'p, 'i>(
             Some(Fault::Ahead)
         } else if let Some((newest, name)) = planes.outrun(pin, version) {
             Some(Fault::AheadOf(newest, name))
-        } else if milestone(knowledge, lowest) > milestone(knowledge, version) + 1 {
+        } else if is_behind(knowledge, version, lowest) {
             Some(Fault::Behind)
         } else {
             None
@@ -169,11 +199,19 @@ pub(super) fn proxies<'p, 'i>(
     inventory: &'p Inventory,
     target: &'i Target,
 ) -> impl Iterator<Item = (&'p Pin, EdgeVersion)> + use<'p, 'i> {
+    told(inventory.pins().filter(|pin| target.has_proxy(pin)))
+}
+
+fn told<'p>(pins: impl Iterator<Item = &'p Pin>) -> impl Iterator<Item = (&'p Pin, EdgeVersion)> {
     let unmeshed = |pin: &Pin| {
         matches!(pin.stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
     };
-    let mine = inventory.pins().filter(|p| target.has_proxy(p));
-    mine.filter(move |p| !unmeshed(p) && !p.is_of_debugger()).filter_map(|p| Some((p, edge_of(p)?)))
+    pins.filter(move |p| !unmeshed(p) && !p.is_of_debugger()).filter_map(|p| Some((p, edge_of(p)?)))
+}
+
+/// Tells whether proxies are more than one milestone behind a control plane.
+fn is_behind(knowledge: &Knowledge, proxies: EdgeVersion, control_plane: EdgeVersion) -> bool {
+    milestone(knowledge, control_plane) > milestone(knowledge, proxies) + 1
 }
 
 /// Numbers the milestones from 1; what is older than all of them is 0.
@@ -301,6 +339,21 @@ mod tests {
         let reason = "the proxy pin `edge-26.8.3` is ahead of the control plane of `b`, edge-26.8.2";
         assert_eq!(found[0].reason, reason);
         assert_eq!(Case::default().data_plane().pins(|b| both(b, "edge-26.8.2")).check(ID), []);
+    }
+
+    #[test]
+    fn proxies_of_another_target_go_with_the_control_plane_that_moves_here() {
+        let shared = |proxy, cluster: &'static str| {
+            let case = Case::default().target(&["own"]);
+            let found = case.pins(|b| {
+                let b = b.chart("own/cp.yaml", CP, "2026.6.2").serves(&["a"]);
+                b.proxy("shared/ns.yaml", proxy).serves(&[cluster])
+            });
+            severities(&found.check(ID))
+        };
+        assert_eq!(shared("edge-25.4.4", "a"), [Block], "from 2.19 to 2.20 with proxies of 2.18");
+        assert_eq!(shared("edge-26.9.1", "a"), [Warn], "it was so before");
+        assert_eq!((shared("edge-26.6.2", "a"), shared("edge-25.4.4", "b")), (vec![], vec![]));
     }
 
     #[test]
