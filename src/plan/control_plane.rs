@@ -113,7 +113,7 @@ impl ControlPlanes {
     }
 
     /// Returns, of the control planes that a proxy pin runs beside, the one that is furthest behind a release.
-    pub(super) fn behind<'p>(&self, proxy: &'p Pin, to: EdgeVersion) -> Option<Waits> {
+    pub(super) fn behind(&self, proxy: &Pin, to: EdgeVersion) -> Option<Waits> {
         let name = |name: &str| Some(name.to_owned()).filter(|name| name != NAMELESS);
         let behind = self.beside(proxy).filter_map(|(installation, plane)| {
             let running = plane.ends.map(|(oldest, _)| oldest);

@@ -99,10 +99,13 @@ pub fn forecast(
     of.into_iter().flatten().collect()
 }
 
-/// Tells whether a pin chooses images of a chart, and is not its version.
-fn chooses_images(pin: &Pin) -> bool {
-    pin.form == Form::Edge && pin.stage == Stage::Platform
+/// Tells whether the range of a pin takes a release; `None` where it cannot be read as one.
+fn takes(pin: &Pin, to: EdgeVersion) -> Option<bool> {
+    Constraint::parse(&pin.value).ok().map(|range| range.allows(&to.chart()))
 }
+
+/// The ranges of charts that do not take a release.
+pub struct Ranges<'i>(Vec<&'i Pin>);
 
 /// Tells whether two pins serve an installation together, or none that is known.
 fn is_beside(one: &Pin, other: &Pin) -> bool {
@@ -131,6 +134,23 @@ struct Judge<'a> {
     to: EdgeVersion,
     knowledge: &'a Knowledge,
     options: &'a Options,
+}
+
+// === impl Ranges ===
+
+impl<'i> Ranges<'i> {
+    /// Finds them.
+    pub fn refusing(inventory: &'i Inventory, to: EdgeVersion) -> Self {
+        let refuses = |pin: &&Pin| pin.stays == Some(Reason::Range) && takes(pin, to) == Some(false);
+        Self(inventory.pins().filter(refuses).collect())
+    }
+
+    /// Returns that of the chart of which a pin chooses images.
+    pub fn of_values(&self, pin: &Pin) -> Option<&'i Pin> {
+        let of_chart = |range: &&&Pin| is_beside(pin, range) && pin.charts().any(|chart| range.is_of(chart));
+        let chooses_images = pin.form == Form::Edge && pin.stage == Stage::Platform;
+        self.0.iter().filter(|_| chooses_images).find(of_chart).copied()
+    }
 }
 
 // === impl Judge ===
@@ -254,18 +274,9 @@ impl Judge<'_> {
 
     /// Values stay with their chart where its range does not take the release: images would run ahead of it.
     fn follow_ranges(&self, inventory: &Inventory, moves: &mut [Judged]) {
-        let refuses = |pin: &&Pin| pin.stays == Some(Reason::Range) && self.takes(pin) == Some(false);
-        let ranges: Vec<&Pin> = inventory.pins().filter(refuses).collect();
-        let is_kept = |pin: &Pin| {
-            ranges.iter().any(|range| is_beside(pin, range) && pin.charts().any(|chart| range.is_of(chart)))
-        };
-        let values = moves.iter_mut().filter(|m| chooses_images(&m.pin) && is_kept(&m.pin));
+        let ranges = Ranges::refusing(inventory, self.to);
+        let values = moves.iter_mut().filter(|m| ranges.of_values(&m.pin).is_some());
         values.for_each(|m| m.keep(Reason::ChartStays));
-    }
-
-    /// Tells whether the range of a pin takes the release; `None` where it cannot be read as one.
-    fn takes(&self, pin: &Pin) -> Option<bool> {
-        Constraint::parse(&pin.value).ok().map(|range| range.allows(&self.to.chart()))
     }
 
     /// Returns the dependencies that their locks must not outrun, by folder, chart and count, with why.
@@ -276,7 +287,7 @@ impl Judge<'_> {
             let Some(pin) = entry.of_kind(PinKind::ChartDependency) else { continue };
             let reason = match entry.reason() {
                 None | Some(Reason::UpToDate) => None,
-                Some(Reason::Range) => (self.takes(pin) != Some(true)).then_some(Reason::Range),
+                Some(Reason::Range) => (takes(pin, self.to) != Some(true)).then_some(Reason::Range),
                 Some(reason) => Some(reason),
             };
             for chart in pin.charts() {

@@ -43,7 +43,7 @@ pub use control_plane::{
     ControlPlane, ControlPlanes, control_plane, own_control_plane, untold_control_plane,
 };
 pub use fingerprint::RULES_VERSION;
-pub use judge::{forecast, judge, resolve, set_aside, set_aside_own};
+pub use judge::{Ranges, forecast, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan};
 pub use needs::{Source, needs, needs_towards, resting, source};
 pub use split::{Parts, Split, Wanted, narrowed, newest, split};

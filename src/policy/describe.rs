@@ -90,13 +90,10 @@ pub fn describe(hold: &Hold) -> String {
             "proxies wait until the control plane's release is known; `dataPlane.controlPlane` can name it"
                 .to_owned()
         }
-        HoldReason::ControlPlaneWentBack { running } => {
-            behind(None, &format!(", which went back to {running},"), &release)
-        }
+        HoldReason::ControlPlaneWentBack { running } => behind(None, &went_back(*running), &release),
         HoldReason::ControlPlaneGoesBack { to } => going_back(*to),
         HoldReason::ControlPlaneBehind { running, installation } => {
-            let now = running.map(|running| format!(", now at {running},")).unwrap_or_default();
-            behind(installation.as_deref(), &now, &release)
+            behind(installation.as_deref(), &now_at(*running), &release)
         }
     }
 }
@@ -133,6 +130,14 @@ fn proxies_ahead(target: &str, running: EdgeVersion) -> String {
 
 fn going_back(to: EdgeVersion) -> String {
     format!("proxies wait until what takes the control plane back to {to} is merged or closed")
+}
+
+fn went_back(running: EdgeVersion) -> String {
+    format!(", which went back to {running},")
+}
+
+fn now_at(running: Option<EdgeVersion>) -> String {
+    running.map(|running| format!(", now at {running},")).unwrap_or_default()
 }
 
 fn behind(installation: Option<&str>, where_it_is: &str, release: &str) -> String {

@@ -9,7 +9,7 @@ use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, cou
 use crate::{
     linkerd::{EdgeVersion, PROXY_VERSION, retired_chart},
     pins::{Form, Line, Pin, PinKind, Reason},
-    plan::{Constraint, NewText, edge_of},
+    plan::{Constraint, NewText, Ranges, edge_of},
 };
 
 pub(super) const ID: CheckId = CheckId::VersionAgreement;
@@ -108,18 +108,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             found(Severity::Warn, format!("`{value}` is fixed by a digest and stays, whatever release it is"))
                 .hint(format!("set the digest of {to} by hand, or remove it"))
         }
-        Reason::Range if pin.kind == PinKind::ChartLock && pin.form != Form::LockDigest => found(
-            Severity::Info,
-            format!("`{value}` is what a range was locked to, and stays: the range does not allow {to}"),
-        ),
-        Reason::Range if Constraint::parse(value).is_ok_and(|range| !range.allows(&to.chart())) => found(
-            Severity::Warn,
-            format!("`{value}` is a range that does not take {to}, and stays behind what moves here"),
-        )
-        .hint("widen the range, or hold what runs with it"),
-        Reason::Range if pin.form != Form::LockDigest => {
-            found(Severity::Info, format!("`{value}` is a range, and moves by itself or not at all"))
-        }
+        Reason::Range if pin.form != Form::LockDigest => in_range(pin, to),
         Reason::ManagedByFlux => {
             let text = match &pin.kept_by {
                 Some(line) => format!(
@@ -130,9 +119,9 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             };
             found(Severity::Info, text)
         }
-        Reason::ChartStays => match &pin.kept_by {
+        Reason::ChartStays => match pin.kept_by.clone().or_else(|| range_of(input, pin)) {
             Some(line) => {
-                found(Severity::Info, format!("`{value}` stays with the version of its chart ({})", said(line)))
+                found(Severity::Info, format!("`{value}` stays with the version of its chart ({})", said(&line)))
             }
             None => found(
                 Severity::Warn,
@@ -192,6 +181,29 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
 
 fn said((path, line): &Line) -> String {
     format!("{path}:{line}")
+}
+
+/// Returns the line of the range that keeps a value.
+fn range_of(input: &Verification<'_>, pin: &Pin) -> Option<Line> {
+    let range = Ranges::refusing(input.inventory, input.plan.to).of_values(pin)?;
+    Some((range.path.clone(), range.site.line))
+}
+
+/// Says of a range, or of what it was locked to, whether it takes the release.
+fn in_range(pin: &Pin, to: EdgeVersion) -> Finding {
+    let value = &pin.value;
+    if pin.kind == PinKind::ChartLock {
+        let reason =
+            format!("`{value}` is what a range was locked to, and stays: the range does not allow {to}");
+        return Finding::new(ID, Severity::Info, reason).at_pin(pin);
+    }
+    if Constraint::parse(value).is_ok_and(|range| !range.allows(&to.chart())) {
+        let reason =
+            format!("`{value}` is a range that does not take {to}, and stays behind what moves here");
+        return Finding::warn(ID, reason).at_pin(pin).hint("widen the range, or hold what runs with it");
+    }
+    let reason = format!("`{value}` is a range, and moves by itself or not at all");
+    Finding::new(ID, Severity::Info, reason).at_pin(pin)
 }
 
 /// Tells whether it is with this change that the other pins go beyond the chart's last release.
@@ -282,6 +294,17 @@ mod tests {
         assert_eq!(severities(&stays(Reason::ManualInjection, "edge-26.8.2")), [Warn]);
         assert_eq!(severities(&stays(Reason::Range, ">=2026.1.0")), [Info]);
         assert_eq!(severities(&stays(Reason::Range, "~2026.7.0")), [Warn]);
+        let capped = Case::default().pins(|b| {
+            let b = b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart(
+                "cp.yaml",
+                "linkerd-control-plane",
+                "2026.7.x",
+            );
+            b.stays(Reason::Range).value("v.yaml", "linkerd-control-plane", "linkerdVersion", "edge-26.7.1")
+        });
+        let found = capped.check(ID);
+        let with = "`edge-26.7.1` stays with the version of its chart (cp.yaml:1)";
+        assert!(found.iter().any(|f| f.reason == with), "{found:?}");
         let ahead = Case::default().pins(|b| {
             b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("b.yaml", "linkerd-viz", "2026.9.1")
         });

@@ -34,6 +34,15 @@ fn site(name: &str, version: &str) -> Vec<(String, String)> {
     files
 }
 
+/// The same, of a cluster that runs `apps` too.
+fn with_apps(name: &str) -> Vec<(String, String)> {
+    let mut files = site(name, "2026.8.1");
+    let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: \
+                flux-system}\nspec:\n  path: ./apps\n  sourceRef: {kind: GitRepository, name: flux-system}\n";
+    files.push((format!("clusters/{name}/apps.yaml"), root.to_owned()));
+    files
+}
+
 /// The names of the clusters that go along.
 fn followers() -> Vec<String> {
     (1..10).map(|n| format!("site-{n:02}")).collect()
@@ -234,13 +243,6 @@ fn what_a_laggard_reads_too_waits_for_it_by_name() {
 
 #[test]
 fn a_proxy_of_two_clusters_waits_for_both_of_their_control_planes() {
-    let with_apps = |name: &str| {
-        let mut files = site(name, "2026.8.1");
-        let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: \
-                    flux-system}\nspec:\n  path: ./apps\n  sourceRef: {kind: GitRepository, name: flux-system}\n";
-        files.push((format!("clusters/{name}/apps.yaml"), root.to_owned()));
-        files
-    };
     let mut files = with_apps("near");
     let held = |text: String| text.replace("# moved by pull request", "# uplinker: hold");
     files.extend(with_apps("held").into_iter().map(|(path, text)| (path, held(text))));
@@ -271,6 +273,25 @@ fn a_proxy_of_two_clusters_waits_for_both_of_their_control_planes() {
     }
     play.run().exits(0).prints(&["held-near, data-plane: edge-26.8.1 → edge-26.8.3: opened"]);
     assert_eq!(play.scene.repo.changed("main", "uplinker/held-near/data-plane"), ["apps/web.yaml"]);
+}
+
+#[test]
+fn proxies_that_others_run_too_go_back_before_the_control_plane_does() {
+    let mut files = [with_apps("east"), with_apps("west")].concat();
+    files.retain(|(path, _)| !path.ends_with("web.yaml"));
+    files.push(("apps/web.yaml".to_owned(), cluster("", 1).swap_remove(3).1));
+    files.push(("uplinker.yaml".to_owned(), format!("{WITHOUT_WAITING}targets: auto\n")));
+    let play = play(&files);
+    play.run().exits(0);
+    for number in 1..3 {
+        play.scene.github.merge(REPO, number, Merge::Squash, "ada", true);
+    }
+    play.run().exits(0).prints(&["shared, data-plane: edge-26.8.1 → edge-26.8.3: opened"]);
+    play.scene.github.merge(REPO, 3, Merge::Squash, "ada", true);
+    let back = || play.pass(play.scene.command("rollback").args(["--target", "west"])).exits(0);
+    back().prints(&["shared, data-plane: edge-26.8.3 → edge-26.8.1: opened", "proxies go back before"]);
+    play.scene.github.merge(REPO, 4, Merge::Squash, "ada", true);
+    back().prints(&["west, platform: edge-26.8.3 → edge-26.8.1: opened"]);
 }
 
 #[test]
