@@ -1,7 +1,6 @@
 //! The daemon: signals in the middle of a pass, one catalog for many repositories, and a repository that fails.
 
 use std::{
-    os::unix::process::ExitStatusExt as _,
     sync::{Arc, Condvar, Mutex},
     time::{Duration, Instant},
 };
@@ -93,8 +92,7 @@ fn a_second_signal_ends_it_at_once() {
         running.terminate();
         std::thread::sleep(Duration::from_millis(20));
     }
-    let done = running.done();
-    assert_eq!(done.status.signal(), Some(15), "{done}");
+    let done = running.done().exits(143);
     gate.open();
     complete(&scene);
     assert_eq!(Place::of(&scene), clean, "{done}");
