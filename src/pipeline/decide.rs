@@ -212,9 +212,9 @@ impl Case<'_> {
             return Ok(decision);
         };
         let back = LookBack { case: *self, landed, floor: Bound::Included(*version), now };
-        let landed = match !after.is_zero() {
-            true => landed.since(release, &target.target, &survey.inventory, now)?,
-            false => None,
+        let landed = match after.is_zero() {
+            true => None,
+            false => landed.since(release, &target.target, &survey.inventory, now)?,
         };
         let plane = policy::ControlPlane { landed, after, ..at_once };
         let before = [promotion::before(*self), promotion::waves_before(*self)].concat();

@@ -57,7 +57,7 @@ pub fn needs_towards(
         laggard: oldest.map(|pin| format!("`{}` in {}:{}", pin.value, pin.path, pin.site.line)),
         highest,
         unnamed,
-        beside: Some(stage).filter(|stage| *stage == Stage::Platform).and_then(|_| beside(inventory, target)),
+        beside: if stage == Stage::Platform { beside(inventory, target) } else { None },
         waits: late.filter_map(behind).min(),
         before: Vec::new(),
         absent: Vec::new(),

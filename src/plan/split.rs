@@ -85,13 +85,14 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
     }
     let mine: Vec<&Pin> = inventory.pins().filter(|pin| whole.has(pin)).collect();
     let sets: BTreeSet<Vec<Arc<str>>> = mine.iter().map(|pin| pin.installations.to_vec()).collect();
-    let (named, of) = match how {
+    let (mut named, of) = match how {
         Split::Each => each(&sets, &together(&mine), whole, wanted.taken),
         _ => {
             let standing = standing(inventory, wanted.to, wanted.knowledge);
             laggards(inventory, &sets, &proxies_alone(&mine), &standing)
         }
     };
+    tell_apart(&mut named);
     let mut parts = Parts { of, files: BTreeMap::new() };
     for pin in &mine {
         let part = parts.part(&pin.installations);
@@ -262,6 +263,18 @@ fn wait_together(
         let mine: Vec<_> = mine.map(|set| (set.clone(), named.len())).collect();
         of.extend(mine);
         named.push(Named { name: format!("with-{first}"), after: None });
+    }
+}
+
+/// Numbers parts that have one name: of long ones only the beginning is told.
+fn tell_apart(named: &mut [Named]) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for part in named {
+        let times = seen.entry(part.name.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            part.name = format!("{}-{times}", part.name);
+        }
     }
 }
 

@@ -100,6 +100,25 @@ fn proxies_that_a_laggard_runs_too_go_as_far_as_it_and_keep_nobody_back() {
 }
 
 #[test]
+fn targets_of_proxies_are_told_apart_where_their_names_begin_alike() {
+    let name = |n: usize| format!("cluster-with-a-long-name-{n}");
+    let mut build = Build::default();
+    for n in 0..4 {
+        build = build.chart(&format!("{n}.yaml"), CHART, "2026.8.2").serves(&[&name(n)]);
+    }
+    build = build.stays(Reason::Held);
+    for other in [1, 2] {
+        let names = [name(0), name(other), name(3)];
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        build = build.proxy(&format!("with-{other}.yaml"), "edge-26.1.1").serves(&names);
+    }
+    let found = targets(&build.inventory(), Split::Laggards);
+    for own in ["name-0-and-2-more: with-1.yaml", "name-0-and-2-more-2: with-2.yaml"] {
+        assert!(found.iter().any(|target| target.ends_with(own)), "{found:?}");
+    }
+}
+
+#[test]
 fn proxies_of_those_that_are_held_go_as_far_as_their_own_control_plane() {
     let held = |build: Build, name: &str, version: &str| {
         let build = build.chart(&format!("{name}.yaml"), CHART, version).stays(Reason::Held).serves(&[name]);

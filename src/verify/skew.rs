@@ -57,7 +57,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 /// Says that nobody knows whether the control plane is there, where the proxies go to a release that was asked for.
 fn untold(input: &Verification<'_>) -> Option<Finding> {
     let unknown = input.control_plane_in(input.inventory) == ControlPlane::Unknown;
-    if !unknown || input.plan.stage != Stage::DataPlane {
+    if !unknown || input.plan.stage != Stage::DataPlane || input.plan.undoes.is_some() {
         return None;
     }
     let to = input.plan.to;
@@ -314,6 +314,8 @@ mod tests {
         let found = Case::default().data_plane().pins(unknown).check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.ends_with("it must be at edge-26.8.3 before its proxies are"), "{found:?}");
+        let back = Case::default().data_plane().pins(unknown).undoing("2026.8.3");
+        assert_eq!(back.check(ID), [], "it ran that before");
         assert_eq!(
             Case::default().pins(|b| unknown(b).chart("crds.yaml", "linkerd-crds", "2026.8.2")).check(ID),
             []
