@@ -39,6 +39,8 @@ pub struct ChartRelease {
     /// Whether its version is known elsewhere only if somebody sets what the tree leaves open: one who applies it, a variable
     /// with a default.
     pub is_supposed: bool,
+    /// Whether it is switched off as things stand.
+    pub is_off: bool,
     /// The name of the Helm release.
     pub release: Scalar,
     /// The namespace that it is rendered for, where the tree says it.
@@ -164,6 +166,7 @@ impl ChartRelease {
             beside: Vec::new(),
             is_part: false,
             is_supposed: false,
+            is_off: false,
             release: Scalar::made(""),
             namespace: None,
             layers: Vec::new(),

@@ -214,6 +214,7 @@ impl Found {
             version: text.version,
             stage: spec.stage,
             restarts: spec.restarts,
+            is_off: false,
             stays,
             kept_by,
             read_at: Vec::new(),

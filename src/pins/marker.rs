@@ -93,6 +93,7 @@ pub(super) fn text_pin(
         version,
         stage: Stage::Platform,
         restarts: false,
+        is_off: false,
         stays,
         kept_by: None,
         read_at: Vec::new(),

@@ -32,6 +32,7 @@ mod rivals;
 mod run;
 mod screen;
 mod screened;
+mod siblings;
 mod unknown;
 mod version_text;
 
@@ -147,6 +148,9 @@ pub struct Pin {
     pub stage: Stage,
     /// Whether it is in a pod template that asks for restarts.
     pub restarts: bool,
+    /// Whether nothing deploys it as things stand, so that it moves with the others and asks nothing of a release: what is
+    /// switched off, a default that all who read it override.
+    pub is_off: bool,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,
     /// What keeps it there, where that stands elsewhere: a comment, the version of its chart, somebody else's reading.

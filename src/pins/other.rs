@@ -3,11 +3,15 @@
 //! In: a file's name and text. Out: what kind of file it is; `other` pins, which are reported and never moved; the
 //! lines of scripts that would render or install an old release again.
 
-use std::{collections::HashSet, ops::Range};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+};
 
 use super::{
     Form, Generator, Pin, PinKind, Reason, SkipReason, Skipped, is_kustomization,
     marker::{self, TextFile},
+    siblings::name_before,
     version_text::{Token, of_other_channel, releases, tokens},
 };
 use crate::repo::RepoPath;
@@ -127,13 +131,13 @@ impl Told {
 /// near a line that speaks of Linkerd, or in a file of that name, and not as the tag of another's image. Nothing else counts
 /// as other channels do: those ask that the file speaks of Linkerd anywhere.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Told {
-    named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), |_| reason)
+    named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), &BTreeSet::new(), |_| reason)
 }
 
 /// Reports those of a file that machines read: what a comment names nothing deploys, and of all else nobody knows who
-/// reads it.
-pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>) -> Told {
-    named(file, known, |before| match is_said(before) {
+/// reads it. What is given to one of `names` is Linkerd's wherever it stands.
+pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>, names: &BTreeSet<&str>) -> Told {
+    named(file, known, names, |before| match is_said(before) {
         true => Reason::NotDeployed,
         false => Reason::NotFollowed,
     })
@@ -148,7 +152,12 @@ fn is_said(before: &str) -> bool {
     ["#", "//", "/*", "* ", "description"].iter().any(|sign| begins(sign)) || opens
 }
 
-fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str) -> Reason) -> Told {
+fn named(
+    file: &TextFile<'_>,
+    mut known: Vec<Range<usize>>,
+    names: &BTreeSet<&str>,
+    reason: impl Fn(&str) -> Reason,
+) -> Told {
     known.sort_by_key(|span| span.start);
     let taken = |at: usize| {
         let next = known.partition_point(|span| span.start <= at);
@@ -166,8 +175,12 @@ fn named(file: &TextFile<'_>, mut known: Vec<Range<usize>>, reason: impl Fn(&str
         if found.len() > REPORTED {
             return;
         }
-        let may_be =
-            |t: &Token| t.form == Form::Edge || near(number) && !is_tag_of_another(line, t.span.start);
+        let is_named = |t: &Token| name_before(line.get(..t.span.start)?).filter(|name| names.contains(name));
+        let may_be = |t: &Token| {
+            t.form == Form::Edge
+                || near(number) && !is_tag_of_another(line, t.span.start)
+                || is_named(t).is_some()
+        };
         let is_new = |t: &Token| may_be(t) && !taken(start + t.span.start);
         let token = tokens(line).into_iter().find(is_new);
         let other = || of_other_channel(line).filter(|span| speaks && !taken(start + span.start));
@@ -359,7 +372,7 @@ mod tests {
         let told = |lines: usize| {
             let text = "  version: 2026.8.2 # linkerd\n".repeat(lines);
             let file = TextFile { path: &path, blob: BlobId([0; 20]), text: &text, sealed: false };
-            let told = in_code(&file, Vec::new());
+            let told = in_code(&file, Vec::new(), &BTreeSet::new());
             (told.pins.len(), told.beyond.map(|skip| (skip.path.as_str().to_owned(), skip.reason)))
         };
         assert_eq!(told(REPORTED), (REPORTED, None));
@@ -372,7 +385,7 @@ mod tests {
         let found = |text: &str| {
             let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
             let told = |p: Pin| (p.site.line, p.site.column, p.value, p.version.is_some(), p.stays);
-            in_code(&file, Vec::new()).pins.into_iter().map(told).collect::<Vec<_>>()
+            in_code(&file, Vec::new(), &BTreeSet::new()).pins.into_iter().map(told).collect::<Vec<_>>()
         };
         let stable = |line, column| (line, column, "stable-2.14.10".to_owned(), false, Some(Reason::Channel));
         assert_eq!(found("linkerd = 'stable-2.14.10'\n"), [stable(1, 12)]);

@@ -94,6 +94,7 @@ impl Pin {
         if !self.is_read() || !other.is_read() {
             return;
         }
+        self.is_off &= other.is_off;
         let forbids = match (self.stays, other.stays) {
             (None, Some(reason)) if reason.forbids() => Some(&*other),
             (Some(reason), None) if reason.forbids() => Some(&*self),

@@ -116,6 +116,7 @@ mod tests {
             version,
             stage,
             restarts: false,
+            is_off: false,
             stays,
             kept_by: None,
             read_at: Vec::new(),

@@ -125,6 +125,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
             version,
             stage,
             restarts,
+            is_off,
             stays,
             kept_by,
             read_at,
@@ -136,7 +137,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
         (chart, mirror, value, form, frame, version, stage, stays).hash(hash);
-        (restarts, kept_by, read_at, also).hash(hash);
+        (restarts, is_off, kept_by, read_at, also).hash(hash);
         (installations, target.has(pin)).hash(hash);
     }
 }

@@ -250,7 +250,7 @@ pub(super) fn says_what_runs(pin: &Pin) -> bool {
     let is_version = |reader: Reader| {
         reader.chart.as_deref() == Some(CHART) && matches!(reader.form, Form::Chart | Form::Rendered)
     };
-    !silent && (pin.readers().any(is_version) || controllers && pin.is_of(CHART))
+    !silent && !pin.is_off && (pin.readers().any(is_version) || controllers && pin.is_of(CHART))
 }
 
 /// `proxy.image.version` is not among them: it chooses proxies, and the controllers stay as the chart says.

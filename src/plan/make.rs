@@ -54,7 +54,10 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
         let blocked = PlanBlocked { target: target.name.clone(), stage, to, stuck };
         return if blocked.stuck.is_empty() { Ok(None) } else { Err(blocked) };
     }
-    let from: BTreeSet<EdgeVersion> = moves.iter().filter_map(|m| edge_of(&m.pin)).collect();
+    // What is off names the release that it was left at.
+    let is_on = moves.iter().any(|m| !m.pin.is_off);
+    let counted = moves.iter().filter(|m| !is_on || !m.pin.is_off);
+    let from: BTreeSet<EdgeVersion> = counted.filter_map(|m| edge_of(&m.pin)).collect();
     let older = moves.iter().any(|m| m.pin.version.is_none() && edge_of(&m.pin).is_some());
     Ok(Some(Plan {
         target: target.name.clone(),

@@ -5,7 +5,11 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    Options, Served, Target, control_plane::ControlPlanes, edge_of, standing::obstructs, steps_from,
+    Options, Served, Target,
+    control_plane::ControlPlanes,
+    edge_of,
+    standing::{deployed_at, obstructs},
+    steps_from,
 };
 use crate::{
     linkerd::EdgeVersion,
@@ -45,7 +49,8 @@ pub fn needs_towards(
         };
         charts.insert(ChartNeed { chart, mirror });
     }
-    let highest = mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(edge_of).max();
+    let highest =
+        mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(deployed_at).max();
     let is_unnamed = |p: &Pin| matches!(p.form, Form::Rendered | Form::Absent) && edge_of(p).is_none();
     let unnamed = moving().any(is_unnamed);
     let oldest = moving().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));
@@ -145,6 +150,27 @@ mod tests {
         assert_eq!((needs.lowest, needs.highest), (Some(edge("edge-26.6.3")), Some(edge("edge-26.8.3"))));
         let charts: Vec<&str> = needs.charts.iter().map(|c| c.chart.as_str()).collect();
         assert_eq!(charts, ["linkerd-control-plane", "linkerd-crds"], "a held chart asks for nothing");
+    }
+
+    #[test]
+    fn what_is_off_goes_along_and_asks_nothing() {
+        let inventory = |off: bool| {
+            Build::default()
+                .chart("a.yaml", "linkerd-crds", "2026.8.2")
+                .chart("b.yaml", "linkerd-control-plane", "2025.2.3")
+                .with(|pin| pin.is_off = off)
+                .chart("c.yaml", "linkerd-viz", "2026.9.1")
+                .with(|pin| pin.is_off = off)
+                .inventory()
+        };
+        let needs =
+            |off| needs(&inventory(off), &Target::default_all(), Stage::Platform, &Options::default());
+        let (on, off) = (needs(false), needs(true));
+        assert_eq!((on.steps_from, on.highest), (Some(edge("edge-25.2.3")), Some(edge("edge-26.9.1"))));
+        assert_eq!((off.steps_from, off.highest), (Some(edge("edge-26.8.2")), Some(edge("edge-26.8.2"))));
+        assert_eq!(off.lowest, Some(edge("edge-25.2.3")), "it moves all the same");
+        let planes = ControlPlanes::now(&inventory(true), &Target::default_all());
+        assert_eq!(planes.ceiling(std::iter::empty(), None), None, "no proxies run beside it");
     }
 
     #[test]

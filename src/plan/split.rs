@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     Share, Target, edge_of,
-    standing::obstructs,
+    standing::{deployed_at, obstructs},
     steps_from,
     target::DEFAULT,
     together::{tied, together},
@@ -297,7 +297,7 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
         let moving = pins.iter().filter(|pin| pin.stays.is_none());
         let lowest = moving.filter_map(|pin| steps_from(pin)).min();
         let counted = pins.iter().filter(|pin| matches!(pin.stays, None | Some(Reason::Held)));
-        let highest = counted.filter_map(|pin| edge_of(pin)).max();
+        let highest = counted.filter_map(|pin| deployed_at(pin)).max();
         if is_still(&pins) || highest.zip(to).is_some_and(|(highest, to)| highest > to) {
             standing.still.insert(name.clone());
         } else if lowest.zip(to).is_some_and(|(lowest, to)| knowledge.hop(lowest, to).is_some()) {

@@ -18,11 +18,17 @@ pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
     pin.version.or_else(unexplained)
 }
 
+/// Returns the release that a pin stands at where something deploys it.
+pub(super) fn deployed_at(pin: &Pin) -> Option<EdgeVersion> {
+    edge_of(pin).filter(|_| !pin.is_off)
+}
+
 /// Returns the release from which a pin takes a step that a required stop may lie on. What a stop protects, the definitions and
 /// their owners, comes with a chart or with a version that installs one, and not with the image of a chart's values.
 pub fn steps_from(pin: &Pin) -> Option<EdgeVersion> {
     let is_image = |reader: &Reader| reader.form == Form::Edge && reader.chart.is_some();
-    edge_of(pin).filter(|_| pin.stage == Stage::Platform && !pin.readers().all(|reader| is_image(&reader)))
+    deployed_at(pin)
+        .filter(|_| pin.stage == Stage::Platform && !pin.readers().all(|reader| is_image(&reader)))
 }
 
 /// Tells whether a reason means that a pin should move and cannot be edited.

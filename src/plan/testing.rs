@@ -75,6 +75,7 @@ impl Build {
             version,
             stage,
             restarts: false,
+            is_off: false,
             stays,
             kept_by: None,
             read_at: Vec::new(),

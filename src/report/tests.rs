@@ -37,6 +37,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         version: EdgeVersion::from_chart(value),
         stage: Stage::Platform,
         restarts: false,
+        is_off: false,
         stays: None,
         kept_by: None,
         read_at: Vec::new(),

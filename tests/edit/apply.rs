@@ -63,6 +63,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         version: None,
         stage: Stage::Platform,
         restarts: false,
+        is_off: false,
         stays: None,
         kept_by: None,
         read_at: Vec::new(),

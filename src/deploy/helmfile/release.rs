@@ -2,6 +2,8 @@
 //!
 //! Sources: `pkg/state/state_exec_tmpl.go`, `release.go`, and `state.go` (`namespaceAndValuesFlags`, `setFlags`).
 
+use std::borrow::Cow;
+
 use super::{
     state::{Loader, State, secrets_out},
     values::laid,
@@ -93,12 +95,22 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
         release: name,
         namespace: namespace.or_else(|| release.scalar(&["namespace"])).cloned(),
         layers: layers(loader, state, &release, &dot),
+        is_off: is_off(state, &release),
         kube_version: release
             .scalar(&["kubeVersion"])
             .or_else(|| state.value.scalar(&["kubeVersion"]))
             .cloned(),
         ..ChartRelease::new(&state.path, chart, repository)
     })
+}
+
+/// Tells whether a release is not installed, by itself or by a value that its `condition` names (`state.go`, `ConditionEnabled`).
+fn is_off(state: &State, release: &Value) -> bool {
+    let condition = release.text(&["condition"]);
+    let values = state.values.all();
+    let is_false = |value: Option<Cow<'_, str>>| value.is_some_and(|text| text == "false");
+    let keys = condition.iter().map(|condition| condition.split('.').collect::<Vec<_>>());
+    is_false(release.text(&["installed"])) || keys.into_iter().any(|keys| is_false(values.text(&keys)))
 }
 
 /// Fills the expressions of a release, which may read its own texts. Returns it with what its templates read.

@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::{claim::Claims, release::take_release};
 use crate::{
     deploy::{About, Applied, ChartRelease, Files as _, Note, Scalar, helmfile, terraform},
-    pins::{Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, other},
+    pins::{
+        Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, other,
+        siblings::Siblings,
+    },
     repo::RepoPath,
 };
 
@@ -36,7 +39,9 @@ pub(in crate::pins) fn terraform(
         claims.uses.take(context, release);
     }
     // It may be switched on by the next who applies it.
-    deployed.off.iter().for_each(|release| take_release(context, release, PinKind::Terraform, claims));
+    let mut off = Claims::default();
+    deployed.off.iter().for_each(|release| take_release(context, release, PinKind::Terraform, &mut off));
+    claims.append_off(off);
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     deployed.handed.iter().for_each(|text| claims.take_not_followed(text));
     claims.objects.extend(deployed.objects);
@@ -59,19 +64,25 @@ pub(in crate::pins) fn helmfile(
     skipped: &mut Vec<Skipped>,
 ) -> Evaluated {
     let deployed = helmfile::helmfile(context.files);
+    let mut off = Claims::default();
     for release in &deployed.charts {
-        take_release(context, release, PinKind::Helmfile, claims);
+        take_release(context, release, PinKind::Helmfile, if release.is_off { &mut off } else { claims });
         claims.uses.take(context, release);
     }
+    claims.append_off(off);
     take_shadowed(context, &deployed.shadowed, PinKind::Helmfile, claims);
     claims.guards(&deployed.guards);
     claims.beyond.take_evaluated(&deployed.notes);
-    // A template that helmfile fills is read, whatever its name is.
+    let mut evaluated = Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes);
+    // A template that helmfile fills is read, whatever its name is, and need not speak of Linkerd.
     let is_filled =
         |skip: &mut Skipped| skip.reason == SkipReason::HelmTemplate && deployed.read.contains(&skip.path);
-    let filled = skipped.extract_if(.., is_filled).map(|skip| skip.path).collect();
-    let applied = deployed.applied;
-    Evaluated { filled, applied, ..Evaluated::new(SkipReason::Helmfile, &deployed.charts, deployed.notes) }
+    evaluated.filled = skipped.extract_if(.., is_filled).map(|skip| skip.path).collect();
+    let is_template =
+        |path: &&RepoPath| other::class(path) == other::Class::Foreign(SkipReason::HelmTemplate);
+    let is_read = |path: &&RepoPath| is_template(path) && !evaluated.unread.contains_key(*path);
+    evaluated.filled.extend(deployed.read.iter().filter(is_read).cloned());
+    Evaluated { applied: deployed.applied, ..evaluated }
 }
 
 /// Takes variables that others are laid over.
@@ -104,6 +115,7 @@ impl Evaluated {
         skipped: &mut Vec<Skipped>,
     ) {
         let named: BTreeSet<&RepoPath> = named.iter().chain(&self.filled).collect();
+        let siblings = Siblings::of(context, &found.pins);
         let told: HashSet<RepoPath> = skipped.iter().map(|skip| skip.path.clone()).collect();
         for path in named.iter().copied().chain(self.unread.keys().filter(|path| !named.contains(path))) {
             let Ok(source) = context.files.file(path.as_str()) else { continue };
@@ -111,7 +123,11 @@ impl Evaluated {
             let own: Vec<Pin> = found.of_file(path).cloned().collect();
             let Some(why) = self.unread.get(path) else {
                 let is_version = |pin: &Pin| self.versions.contains(&(path.clone(), pin.site.span.start));
-                let mut told = other::in_code(&file, own.iter().map(|pin| pin.site.span.clone()).collect());
+                let mut told = other::in_code(
+                    &file,
+                    own.iter().map(|pin| pin.site.span.clone()).collect(),
+                    &siblings.names(path),
+                );
                 told.pins.retain(|pin| !is_version(pin));
                 told.report(&mut found.pins, skipped);
                 continue;

@@ -31,6 +31,9 @@ use crate::{
     repo::RepoPath,
 };
 
+/// A release, by the file of its object and its name.
+type Release = (RepoPath, String);
+
 /// Places that are gathered before those that are alike become one.
 const LOOSE: usize = 4096;
 /// A place that something deployed reads as a version.
@@ -58,6 +61,10 @@ pub(super) struct Claim {
     of_file: bool,
     /// Whether a patch says so that means no object.
     unmatched: bool,
+    /// The release that it is of, where a variable of that is left open.
+    open: Option<Release>,
+    /// Whether nothing deploys it as things stand.
+    pub is_off: bool,
 }
 
 /// All places, and what is compared with them.
@@ -77,6 +84,8 @@ pub(in crate::pins) struct Claims {
     annotated: BTreeSet<At>,
     /// The aliases by which versions were read, by file and first byte, among other places where they are named.
     pub(super) aliases: BTreeSet<At>,
+    /// The releases that are known as somebody applies them.
+    applied: BTreeSet<Release>,
     /// Linkerd's charts as they are deployed.
     pub deployments: Vec<Deployment>,
     /// What was evaluated of charts of the tree.
@@ -112,6 +121,8 @@ impl Claim {
             written: false,
             of_file: false,
             unmatched: false,
+            open: None,
+            is_off: false,
         }
     }
 
@@ -151,6 +162,8 @@ impl Claim {
     fn join(&mut self, other: &mut Self) {
         self.spec.run_by = self.spec.run_by.max(other.spec.run_by);
         self.of_file &= other.of_file;
+        self.is_off &= other.is_off;
+        self.open = self.open.take().filter(|_| other.open.is_some());
         if self.rank() == other.rank() && self.span == other.span {
             let known = std::mem::take(&mut other.homes);
             self.homes
@@ -257,8 +270,21 @@ impl Claims {
         self.append(other);
     }
 
-    /// Adds what another has gathered of what charts leave out: nobody renders that.
-    pub fn append_off(&mut self, other: Self) {
+    /// Adds what another has gathered of a release: with variables that are left open it is what nobody applies, where
+    /// somebody is known to.
+    pub fn append_release(&mut self, mut other: Self, release: &ChartRelease) {
+        let id = (release.file.clone(), release.release.text().into_owned());
+        if release.is_supposed || release.version.as_ref().is_some_and(|v| v.text().contains("${")) {
+            other.claims.iter_mut().for_each(|claim| claim.open = Some(id.clone()));
+        } else {
+            self.applied.insert(id);
+        }
+        self.append(other);
+    }
+
+    /// Adds what another has gathered of what is switched off: nobody renders that.
+    pub fn append_off(&mut self, mut other: Self) {
+        other.claims.iter_mut().for_each(|claim| claim.is_off = true);
         self.append_written(Self { uses: Uses::default(), ..other });
     }
 
@@ -327,6 +353,7 @@ impl Claims {
         self.others_values.extend(other.others_values);
         self.annotated.extend(other.annotated);
         self.aliases.extend(other.aliases);
+        self.applied.extend(other.applied);
         self.deployments.extend(other.deployments);
         self.charts.append(other.charts);
         self.local.extend(other.local);
@@ -362,6 +389,9 @@ impl Claims {
         let is_others = |c: &Claim| c.of_file && c.spec.kind == PinKind::HelmValues;
         for claim in claims.iter_mut().filter(|c| is_others(c) && self.others_values.contains(&c.path)) {
             claim.spec = Spec::platform(PinKind::Other, Expects::Either).staying(Some(Reason::NotFollowed));
+        }
+        for claim in &mut claims {
+            claim.is_off |= claim.open.as_ref().is_some_and(|release| self.applied.contains(release));
         }
         for claim in claims.iter_mut().filter(|claim| !claim.of_file) {
             claim.spec.under.retain(|under| *under != Under::Unnamed);

@@ -49,7 +49,10 @@ pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut 
     let Asked { release, deployer, object, after, cluster } = asked;
     let namespace = release.namespace.as_ref().and_then(Scalar::known);
     let injected = namespace.map_or(Injection::Open, |name| injection(&name, &release.file, cluster));
-    let Some(ours) = take(context, release, kind(*deployer), injected, claims) else { return };
+    let mut own = Claims::default();
+    let ours = take(context, release, kind(*deployer), injected, &mut own);
+    claims.append_release(own, release);
+    let Some(ours) = ours else { return };
     let is_ordered = object.is_some() || *deployer == Deployer::Kustomize;
     if let Some(line) = line(release, *object).filter(|_| is_ordered) {
         let of = |scalar: Option<&Scalar>| Some(scalar?.known()?.into_owned());

@@ -16,6 +16,7 @@ use crate::{
         found::Found,
         marker::TextFile,
         other,
+        siblings::Siblings,
         version_text::{TAGS, tokens},
     },
     repo::parallel,
@@ -42,12 +43,15 @@ pub(in crate::pins) fn report(
     for (path, span) in foreign {
         others.entry(path).or_default().push(span.clone());
     }
+    let siblings = Siblings::of(context, &found.pins);
     let in_file = |path: &&RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
         let names_linkerd =
             text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
-        let speaks = names_linkerd || tokens(text).iter().any(|token| token.form == Form::Edge);
+        let names = siblings.names(path);
+        let speaks =
+            names_linkerd || !names.is_empty() || tokens(text).iter().any(|token| token.form == Form::Edge);
         if !speaks || (text.contains("{{") && context.is_template(path)) {
             return None;
         }
@@ -58,7 +62,7 @@ pub(in crate::pins) fn report(
         let is_tag = |text: &str| TAGS.iter().any(|channel| text.contains(channel));
         let is_ours = |span: &&Range<usize>| text.get((*span).clone()).is_some_and(is_tag);
         known.extend(others.get(*path).into_iter().flatten().filter(|span| !is_ours(span)).cloned());
-        Some(other::in_code(&file, known))
+        Some(other::in_code(&file, known, &names))
     };
     let read: Vec<&RepoPath> = named.iter().filter(is_read).collect();
     for told in parallel::map(&read, in_file).into_iter().flatten() {

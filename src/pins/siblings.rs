@@ -1,0 +1,95 @@
+//! Step 5, pins: values beside those that are read, such as elements that a condition leaves out.
+//!
+//! In: pins with names of their own, the texts they stand in. Out: by which names a release is told in a file, where its line
+//! does not speak of Linkerd.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Pin, PinKind, context::Context};
+use crate::{deploy::Files as _, repo::RepoPath};
+
+/// The names by which releases are read, by the file they stand in and by files that are read like it.
+#[derive(Default)]
+pub(super) struct Siblings {
+    names: BTreeMap<String, BTreeSet<String>>,
+}
+
+// === impl Siblings ===
+
+impl Siblings {
+    /// Gathers them from pins that a generator or whoever wrote the repository has named: what a deployer calls `version` has
+    /// the chart's name beside it.
+    pub fn of(context: &Context<'_>, pins: &[Pin]) -> Self {
+        let mut siblings = Self::default();
+        let named = |pin: &&Pin| matches!(pin.kind, PinKind::ArgoGenerator | PinKind::Variable);
+        for pin in pins.iter().filter(named) {
+            let Ok(source) = context.files.file(pin.path.as_str()) else { continue };
+            let before = source.text.get(..pin.site.span.start).unwrap_or_default();
+            let Some(name) = name_before(before) else { continue };
+            for set in sets(&pin.path) {
+                siblings.names.entry(set).or_default().insert(name.to_owned());
+            }
+        }
+        siblings
+    }
+
+    /// Returns the names by which releases are read in a file, or in one like it.
+    pub fn names(&self, path: &RepoPath) -> BTreeSet<&str> {
+        let names = sets(path).into_iter().filter_map(|set| self.names.get(&set)).flatten();
+        names.map(String::as_str).collect()
+    }
+}
+
+/// Names a file, and the sets that generators take it from: files of its kind in its folder, and its namesakes in the
+/// folders beside.
+fn sets(path: &RepoPath) -> [String; 3] {
+    let (folder, name) = (path.folder(), path.name());
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    [path.as_str().to_owned(), format!("{folder}/*.{ending}"), format!("{above}/*/{name}")]
+}
+
+/// Returns the name that the text behind is given to: `version` of `  - version: "`.
+pub(super) fn name_before(text: &str) -> Option<&str> {
+    let quoted = text.trim_end_matches(['"', '\'']);
+    let bare = quoted.trim_end_matches([' ', '\t']);
+    let given =
+        bare.strip_suffix('=').or_else(|| bare.strip_suffix(':').filter(|_| text.len() > bare.len()))?;
+    let name = given.trim_end_matches([' ', '\t']).trim_end_matches(['"', '\'']);
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let name = name.get(name.trim_end_matches(is_name).len()..)?;
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_before_a_value_is_its_name() {
+        for text in [
+            "  - version: \"",
+            "a = 1\nversion = \"",
+            "{\"x\": 1, \"version\":\"",
+            "version='",
+            "{ version = \"",
+        ] {
+            assert_eq!(name_before(text), Some("version"), "{text}");
+        }
+        for text in ["ghcr.io/acme/calendar:", "- ", "helm --version ", ": ", ""] {
+            assert_eq!(name_before(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_folder_and_namesakes_beside_are_of_one_set() {
+        let shared = |a: &str, b: &str| {
+            let of = |path: &str| sets(&RepoPath::new(path).unwrap());
+            of(a).iter().any(|set| of(b).contains(set))
+        };
+        assert!(shared("clusters/a/config.json", "clusters/b/config.json"));
+        assert!(shared("clusters/a.yaml", "clusters/b.yaml"));
+        assert!(!shared("clusters/a.yaml", "clusters/b.json"));
+        assert!(!shared("clusters/a/config.json", "apps/a/config.json"));
+    }
+}

@@ -1,0 +1,18 @@
+locals {
+  clusters = {
+    east = { enabled = true, release = "2026.8.2" }
+    west = { enabled = true, release = "2026.8.2" }
+
+
+    # Not before the new nodes are there.
+    lab = { enabled = false, release = "2026.8.1" }
+  }
+}
+
+resource "helm_release" "mesh" {
+  for_each   = { for name, cluster in local.clusters : name => cluster if cluster.enabled }
+  name       = "linkerd-crds"
+  repository = "https://helm.linkerd.io/edge"
+  chart      = "linkerd-crds"
+  version    = each.value.release
+}
