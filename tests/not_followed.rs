@@ -270,3 +270,19 @@ fn names_of_channels_and_of_folders_are_told() {
         assert_eq!(told(&scanned(&[("mesh/VERSION", version)])).len(), elsewhere, "{version}");
     }
 }
+
+#[test]
+fn an_element_that_a_condition_leaves_out_is_told_by_its_name() {
+    let selector =
+        |text: String| text.replace("template:\n", "selector: {matchLabels: {mesh: 'on'}}\n  template:\n");
+    let set = selector(set("linkerd-crds", "{{ .release }}")).replace("  selector", "    selector");
+    let element = |mesh: &str, release: &str| {
+        format!(
+            "{{\"name\": \"{mesh}\", \"mesh\": \"{mesh}\", \"release\": \"{release}\", \"tools\": \"2026.8.1\"}}"
+        )
+    };
+    let (on, off) = (element("on", "2026.8.2"), element("off", "2026.8.1"));
+    let found =
+        scanned(&[("set.yaml", &set), ("clusters/a.json", &on), ("clusters/b.json", &off), ("c.json", &off)]);
+    assert_eq!(told(&found), ["clusters/a.json:1 2026.8.2 moves", "clusters/b.json:1 2026.8.1 NotFollowed"]);
+}

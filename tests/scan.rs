@@ -27,7 +27,8 @@ fn described(inventory: &Inventory) -> Value {
         .filter(|p| p.kind != PinKind::Other)
         .map(|p| {
             let place = format!("{}:{}:{}", p.path, p.site.line, p.site.column);
-            let fate = p.stays.map_or(json!("moves"), |reason| json!(reason));
+            let moves = if p.is_off { "moves, off" } else { "moves" };
+            let fate = p.stays.map_or(json!(moves), |reason| json!(reason));
             let also = p.also.iter().map(|reader| reader.chart.as_deref().unwrap_or("proxies"));
             let kept_by = p.kept_by.iter().map(|(path, line)| format!("by {path}:{line}"));
             let more = also.map(str::to_owned).chain(kept_by).collect::<Vec<_>>().join(", ");

@@ -45,6 +45,11 @@ pub struct Bundle {
     pub labels: Labels,
 }
 
+/// Tells whether a file is called as bundles are.
+pub fn is_bundle(name: &str) -> bool {
+    matches!(name, "fleet.yaml" | "fleet.yml")
+}
+
 /// Reads a bundle; none where the document is no `fleet.yaml`, or brings no chart from elsewhere.
 pub fn releases(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<ChartRelease> {
     customized(files, path, document).into_iter().map(|(release, _)| release).collect()

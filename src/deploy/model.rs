@@ -92,7 +92,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     // What asks for variables, or may be patched, is as whoever applies it makes it, and as it stands there where nobody does.
     let (asking, whole) = last::parted(roots);
     for root in whole {
-        todo.extend(seen.is_new(root).then(|| Root::of(root)));
+        todo.extend(seen.is_new(root, &[]).then(|| Root::of(root)));
     }
     let mut built: Vec<Kept> = Vec::new();
     let mut from_builds: HashSet<RepoPath> = HashSet::new();
@@ -132,7 +132,8 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             found.written.push(said.facts);
             parts.extend(said.parts);
             for mut kept in kept {
-                let roots = std::mem::take(&mut kept.roots).into_iter().filter(|root| seen.is_new(root));
+                let roots = std::mem::take(&mut kept.roots).into_iter();
+                let roots = roots.filter(|root| seen.is_new(root, &kept.references));
                 let (from, standing) = (Some(built.len()), kept.standing);
                 todo.extend(roots.map(|root| Root { what: What::Object(root), from, standing }));
                 built.push(kept);

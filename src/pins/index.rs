@@ -128,8 +128,9 @@ impl Index {
         let is = |of: fn(&str, &str) -> bool| objects.iter().any(|object| of(object.group, object.kind));
         let speaks = || !objects.is_empty() && annotation::is_in(&file.text);
         index.objects.extend(path(is(kinds::asks) || speaks()));
-        // A chart may be given objects that lead to others.
-        let gives = || is(kinds::asks) && file.text.matches("apiVersion").count() > objects.len();
+        // A chart may be given objects that lead to others, or specs of them.
+        let has_more = || file.text.matches("apiVersion").count() > objects.len();
+        let gives = || is(kinds::asks) && (has_more() || file.text.contains("targetRevision"));
         index.leading.extend(path(is(kinds::leads) || gives()));
         index.referable.extend(path(is(kinds::is_referred)));
         for object in objects {
@@ -337,5 +338,18 @@ fn kustomization(file: &File, root: Node<'_>) -> Kustomization {
     let patches =
         ["patches", "patchesJson6902"].into_iter().filter_map(|key| root.get(key)).flat_map(Node::items);
     takes.extend(patches.filter_map(|p| p.text(&["path"]).map(str::to_owned)));
+    let items = |key: &str| root.get(key).into_iter().flat_map(Node::items);
+    for chart in items("helmCharts") {
+        takes.extend(chart.text(&["valuesFile"]).map(str::to_owned));
+        let more = chart.get("additionalValuesFiles").into_iter().flat_map(Node::items);
+        takes.extend(more.filter_map(Node::as_str).map(str::to_owned));
+    }
+    for generator in ["configMapGenerator", "secretGenerator"].into_iter().flat_map(items) {
+        takes.extend(generator.text(&["env"]).map(str::to_owned));
+        let files = ["files", "envs"].into_iter().filter_map(|key| generator.get(key)).flat_map(Node::items);
+        // `key=path`, or the path alone.
+        let path = |file: &str| file.split_once('=').map_or(file, |(_, path)| path).to_owned();
+        takes.extend(files.filter_map(Node::as_str).map(path));
+    }
     Kustomization { path: file.path.clone(), takes, replaces: says_replace(&file.text) }
 }

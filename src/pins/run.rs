@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    deploy::{Files as _, TreeFiles, terraform::deploys},
+    deploy::{Files as _, TreeFiles, fleet, terraform::deploys},
     linkerd::{EdgeVersion, MULTICLUSTER},
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
@@ -150,6 +150,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         evaluated.report(&context, &files, &mut found, &mut skipped);
         applied.push(evaluated.applied);
     }
+    deployed::note_aliases(&context, &charted, &mut found);
     deployed::report_charts(&context, &charted, &mut found, &mut skipped);
     leave_lone(lone, &mut found);
     deployed::report_rest(&context, &named, &foreign, &mut skipped, &mut found);
@@ -339,7 +340,7 @@ fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
             chart::lock(context, place, root, found);
         }
     }
-    if matches!(name, "fleet.yaml" | "fleet.yml") {
+    if fleet::is_bundle(name) {
         deployed::fleet(context, place, claims);
     }
 }

@@ -11,6 +11,7 @@ use std::{
 use memchr::memmem::Finder;
 
 use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization};
+use crate::deploy::fleet::is_bundle;
 use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError, parallel};
 
 /// A file that may hold a pin, or tie one to its place.
@@ -63,8 +64,8 @@ struct Looked<'t> {
     /// Its position in the tree.
     at: usize,
     entry: &'t Entry,
-    /// Whether its name makes it a kustomization.
-    is_kustomization: bool,
+    /// Whether its name says that it takes in others: a kustomization, a bundle of Fleet's.
+    takes_in: bool,
     /// Which of the contents it has, so that one at many paths is judged once.
     content: Option<usize>,
 }
@@ -122,8 +123,8 @@ const FEW: usize = 256;
 pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened, TreeError> {
     let needles = Needles::new();
     let all = tree.entries().iter().enumerate().map(|(at, entry)| {
-        let is_kustomization = is_kustomization(entry.path.name());
-        Looked { at, entry, is_kustomization, content: None }
+        let name = entry.path.name();
+        Looked { at, entry, takes_in: is_kustomization(name) || is_bundle(name), content: None }
     });
     let mut entries: Vec<Looked<'_>> = Vec::with_capacity(tree.entries().len());
     entries.extend(all.filter(|looked| !options.ignore.is_match(looked.entry.path.as_str())));
@@ -189,13 +190,13 @@ impl Needles {
         open.extend(files.filter(|(id, _)| !options.irrelevant.contains(*id)));
         parallel::sort_by_key(&mut open, |(id, _)| *id);
         let mut ids: Vec<BlobId> = Vec::with_capacity(open.len());
-        let mut kustomizations = HashSet::new();
+        let mut taking = HashSet::new();
         for (id, looked) in open {
             if ids.last() != Some(&id) {
                 ids.push(id);
             }
             looked.content = ids.len().checked_sub(1);
-            kustomizations.extend(looked.content.filter(|_| looked.is_kustomization));
+            taking.extend(looked.content.filter(|_| looked.takes_in));
         }
         let judged: Vec<OnceLock<Content>> = ids.iter().map(|_| OnceLock::new()).collect();
         let kept = Mutex::new((0, HashMap::new()));
@@ -203,7 +204,7 @@ impl Needles {
             tree.sweep(&ids, options.file_bytes, &|n, bytes| {
                 let (Some(open), Some(id)) = (judged.get(n), ids.get(n)) else { return };
                 let content = self.judge(bytes);
-                if content.ties || kustomizations.contains(&n) {
+                if content.ties || taking.contains(&n) {
                     let (held, contents) = &mut *kept.lock().unwrap_or_else(PoisonError::into_inner);
                     if *held + bytes.len() <= KEPT {
                         *held += bytes.len();
@@ -224,7 +225,7 @@ impl Needles {
         looked: &Looked<'_>,
         judged: &[OnceLock<Content>],
     ) -> Result<Seen, TreeError> {
-        let Looked { at, entry, content, is_kustomization } = *looked;
+        let Looked { at, entry, content, takes_in } = *looked;
         let known = content.and_then(|n| judged.get(n));
         let skip = |reason, detail: Option<String>| {
             let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
@@ -243,7 +244,7 @@ impl Needles {
             }
             Mode::File | Mode::Executable => {}
         }
-        if options.irrelevant.contains(entry.id) && !is_kustomization {
+        if options.irrelevant.contains(entry.id) && !takes_in {
             return Ok(Seen::Irrelevant(entry.id));
         }
         let content = match known.and_then(OnceLock::get) {
@@ -268,7 +269,7 @@ impl Needles {
         }
         let Content { size, linkerd, named, ties, .. } = content;
         let speaks = content.speaks || entry.path.as_str().contains("inkerd");
-        Ok(match ties || is_kustomization {
+        Ok(match ties || takes_in {
             true => Seen::Hit(Hit { entry: at, named, linkerd, size, speaks }),
             false => Seen::Irrelevant(entry.id),
         })

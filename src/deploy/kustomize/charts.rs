@@ -55,7 +55,7 @@ pub(super) fn chart(
     let inline = entry.get(if old { "valuesLocal" } else { "valuesInline" });
     let mut layers = Vec::new();
     let file = file.map(|file| values(builder, here, &text_of(Some(&Value::Scalar(file)))));
-    let inline = inline.cloned().map(Layer::Values);
+    let inline = inline.map(Layer::values);
     match entry.text(&["valuesMerge"]).as_deref() {
         Some("merge") => layers.extend(inline.into_iter().chain(file)),
         // Of the file and the inline values alone: Helm lays the chart's own below both.

@@ -49,7 +49,7 @@ impl Last<'_> {
     /// Returns the roots that nobody filled; after them what is left of the charts, which they may deploy.
     pub fn take(&mut self, seen: &mut Seen) -> Vec<Root> {
         let open: Vec<&Object> = self.asking.drain(..).filter(|root| !seen.has(root)).collect();
-        let open: Vec<Root> = open.into_iter().filter(|root| seen.is_new(root)).map(Root::of).collect();
+        let open: Vec<Root> = open.into_iter().filter(|root| seen.is_new(root, &[])).map(Root::of).collect();
         if !open.is_empty() {
             return open;
         }

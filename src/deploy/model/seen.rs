@@ -3,37 +3,67 @@
 use std::collections::HashMap;
 
 use crate::{
-    deploy::{object::Object, value::Value},
+    deploy::{
+        kustomize::HASH,
+        object::Object,
+        value::{Scalar, Value},
+    },
     repo::RepoPath,
 };
 
 /// The roots that are known: an Application that comes of itself is built once.
 #[derive(Default)]
-pub(super) struct Seen(HashMap<(RepoPath, String), Vec<Value>>);
+pub(super) struct Seen(HashMap<(RepoPath, String), Vec<Met>>);
+
+/// A root, with the maps that are built beside it and that it has values or variables from: one build may fill them otherwise
+/// than another.
+#[derive(PartialEq)]
+struct Met {
+    root: Value,
+    given: Vec<Value>,
+}
+
+/// Lists such maps.
+fn given(root: &Object, beside: &[Object]) -> Vec<Value> {
+    const FROM: [&[&str]; 2] = [&["spec", "valuesFrom"], &["spec", "postBuild", "substituteFrom"]];
+    let from = FROM.iter().filter_map(|path| root.value.path(path)).flat_map(Value::items);
+    let names: Vec<_> = from.filter_map(|from| from.text(&["name"])).collect();
+    let is_named = |map: &&Object| {
+        let name = map.name().map(Scalar::text);
+        let plain = name.as_deref().map(|name| name.strip_suffix(&format!("-{HASH}")).unwrap_or(name));
+        matches!(&*map.kind(), "ConfigMap" | "Secret") && names.iter().any(|own| Some(&**own) == plain)
+    };
+    match names.is_empty() {
+        true => Vec::new(),
+        false => beside.iter().filter(is_named).map(|map| map.value.clone()).collect(),
+    }
+}
 
 // === impl Seen ===
 
 impl Seen {
     /// Tells whether a root is known.
     pub fn knows(&self, root: &Object) -> bool {
-        let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
-        self.0.get(&(root.file.clone(), name)).is_some_and(|same| same.contains(&root.value))
+        self.0.get(&id(root)).is_some_and(|met| met.iter().any(|met| met.root == root.value))
     }
 
     /// Tells whether a root of that name is known, whatever it was filled with.
     pub fn has(&self, root: &Object) -> bool {
-        let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
-        self.0.contains_key(&(root.file.clone(), name))
+        self.0.contains_key(&id(root))
     }
 
-    /// Notes a root; tells whether it was not known.
-    pub fn is_new(&mut self, root: &Object) -> bool {
-        let name = root.name().map(|name| name.text().into_owned()).unwrap_or_default();
-        let same = self.0.entry((root.file.clone(), name)).or_default();
-        let is_new = !same.contains(&root.value);
+    /// Notes a root that was built beside others; tells whether it was not known.
+    pub fn is_new(&mut self, root: &Object, beside: &[Object]) -> bool {
+        let met = Met { root: root.value.clone(), given: given(root, beside) };
+        let known = self.0.entry(id(root)).or_default();
+        let is_new = !known.contains(&met);
         if is_new {
-            same.push(root.value.clone());
+            known.push(met);
         }
         is_new
     }
+}
+
+fn id(root: &Object) -> (RepoPath, String) {
+    (root.file.clone(), root.name().map(|name| name.text().into_owned()).unwrap_or_default())
 }

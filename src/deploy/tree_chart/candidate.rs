@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     OWN_VALUES,
-    package::{Content, Package, is_template},
+    package::{Content, Package, is_template, is_values},
 };
 use crate::{
     deploy::{
@@ -80,8 +80,7 @@ impl<'p> Candidates<'p> {
         for (file, laid) in package.files.iter().enumerate() {
             let Content::Text(source) = &laid.content else { continue };
             let text = Scalar::file(source);
-            let is_values = !is_template(&laid.place) && laid.place.ends_with("values.yaml");
-            let text = if is_values { text.via(Via::Values) } else { text };
+            let text = if is_values(&laid.place) { text.via(Via::Values) } else { text };
             for digits in in_file(&laid.place, &source.text) {
                 let line = line_around(&source.text, &digits);
                 let inner = digits.start - line.start..digits.end - line.start;

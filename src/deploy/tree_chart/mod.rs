@@ -66,6 +66,8 @@ pub struct Rendered {
     pub objects: Vec<Object>,
     /// The templates that were wholly evaluated, whatever came of them.
     pub followed: BTreeSet<RepoPath>,
+    /// The values files of the chart, and of those inside of it, that Helm read as a whole, their aliases too.
+    pub read: BTreeSet<RepoPath>,
     /// Objects that would come of it with what its values switch off around versions.
     pub off: Vec<Object>,
     /// What was not followed.
@@ -211,6 +213,7 @@ impl Probe<'_> {
         let templates = self.package.templates().map(|(_, source)| source);
         let templates = templates.chain(self.package.loose_templates());
         rendered.followed.extend(templates.map(|source| source.path.clone()));
+        rendered.read.extend(self.package.values_files().map(|source| source.path.clone()));
         for Printed { place, documents } in &printed {
             let file = trace::file_of(self.package, place, &self.release.file);
             for document in documents {

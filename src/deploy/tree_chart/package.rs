@@ -139,6 +139,14 @@ impl Package {
         })
     }
 
+    /// Returns the values that the charts have of their own.
+    pub fn values_files(&self) -> impl Iterator<Item = &Arc<Source>> {
+        self.files.iter().filter_map(|file| match &file.content {
+            Content::Text(source) if is_values(&file.place) => Some(source),
+            _ => None,
+        })
+    }
+
     /// Returns the templates: where each lies, and its text.
     pub fn templates(&self) -> impl Iterator<Item = (&str, &Arc<Source>)> {
         self.files.iter().filter_map(|file| match &file.content {
@@ -146,6 +154,11 @@ impl Package {
             _ => None,
         })
     }
+}
+
+/// Tells whether a file at a place of a chart has the values of that chart, or of one inside of it.
+pub(super) fn is_values(place: &str) -> bool {
+    !is_template(place) && place.ends_with("values.yaml")
 }
 
 /// Tells whether a file at a place of a chart is a template.

@@ -16,7 +16,7 @@ use crate::{
     linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, VIZ},
     pins::{
         Pin, Reason, RepoPath, SkipReason, Skipped, annotation, chart, context::Context, found::Found,
-        marker::TextFile, other, version_text::tokens,
+        marker::TextFile, other, place::Place, version_text::tokens,
     },
 };
 
@@ -29,6 +29,8 @@ const NAMES: [&str; 6] = [CRDS, CONTROL_PLANE, VIZ, MULTICLUSTER, "linkerd2", "l
 #[derive(Default)]
 pub(in crate::pins) struct Charted {
     followed: BTreeSet<RepoPath>,
+    /// Values files that Helm read as a whole.
+    read: BTreeSet<RepoPath>,
     notes: Vec<Note>,
     /// Objects that name a release, and those that have others deployed.
     pub made: Evaluations,
@@ -45,6 +47,7 @@ impl Charted {
         let kept = rendered.objects.iter().filter(|object| leads(object) || names_release(object));
         self.made.keep(release, kept.cloned());
         self.followed.extend(rendered.followed.iter().cloned());
+        self.read.extend(rendered.read.iter().cloned());
         self.notes.extend(rendered.notes.iter().cloned());
     }
 
@@ -63,6 +66,7 @@ impl Charted {
 
     pub fn append(&mut self, other: Self) {
         self.followed.extend(other.followed);
+        self.read.extend(other.read);
         self.notes.extend(other.notes);
         self.made.append(other.made);
     }
@@ -153,6 +157,18 @@ pub(super) fn lone(context: &Context<'_>, named: &[RepoPath]) -> Vec<ChartReleas
         }
     }
     releases
+}
+
+/// Notes that Helm read what the aliases in its values files stand for: where that came out, it was found.
+pub(in crate::pins) fn note_aliases(context: &Context<'_>, charted: &Charted, found: &mut Found) {
+    for path in &charted.read {
+        let file = context.corpus.entry(path.as_str()).and_then(|entry| context.corpus.open(entry).ok());
+        let Some(file) = file.filter(|file| file.text.contains('*')) else { continue };
+        let place = Place::of(&file);
+        let nodes = file.stream.roots().flat_map(|root| root.document().nodes());
+        let aliases = nodes.filter(|node| node.is_alias()).map(|node| place.start_in_file(node));
+        found.aliases_read.extend(aliases.map(|at| (path.clone(), at)));
+    }
 }
 
 /// Takes the templates that were wholly followed out of the files that were not read, and says of the others why.

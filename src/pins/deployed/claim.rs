@@ -155,7 +155,10 @@ impl Claim {
         let charts = self.spec.chart == before.spec.chart && self.spec.mirror == before.spec.mirror;
         let same = self.span == before.span && reader(self) == reader(before) && charts;
         let is_known = self.rank() > before.rank() && self.span.start == before.span.start;
-        (same || is_known) && self.path == before.path
+        // What a chart reads whose version is known is its value, whatever else is deployed from there.
+        let is_value = self.spec.under.iter().any(|under| matches!(under, Under::Written(_)));
+        let is_more = is_value && before.spec.chart.is_none();
+        (same || is_known && !is_more) && self.path == before.path
     }
 
     /// Takes over what another one knows that is said by this one.

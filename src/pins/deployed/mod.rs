@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub(super) use by_file::{helmfile, terraform};
-pub(super) use charts::report as report_charts;
+pub(super) use charts::{note_aliases, report as report_charts};
 pub(super) use claim::Claims;
 use release::take_release;
 pub(super) use rest::report as report_rest;

@@ -72,7 +72,10 @@ fn derived(parts: &[Part], judged: &VersionText) -> Option<(Origin, VersionText)
 
 /// Tells whether a text stands beside the key of such an annotation in the file that it was written in.
 fn is_beside_key(at: &Origin) -> bool {
-    let before = at.source.text.get(..at.span.start).unwrap_or_default();
+    let before = at.source.text.get(..at.span.start).unwrap_or_default().trim_end_matches(['"', '\'']);
+    // An anchor stands between the two.
+    let anchored = before.trim_end_matches(' ').rsplit_once(' ').filter(|(_, word)| word.starts_with('&'));
+    let before = anchored.map_or(before, |(before, _)| before);
     annotation::ends(before.trim_end_matches(['"', '\'', ' ', ':']))
 }
 

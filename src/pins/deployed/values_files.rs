@@ -7,19 +7,19 @@ use super::{
     values::{Read, ReadBy, take_unclaimed},
 };
 use crate::{
-    deploy::{Files as _, Value},
+    deploy::{Files as _, Value, fleet},
     linkerd,
     pins::{chart, context::Context, is_kustomization},
     repo::RepoPath,
 };
 
 /// Files in the form of a mapping that are something else.
-const OTHERS: [&str; 6] =
-    ["Chart.yaml", "Chart.lock", "requirements.yaml", "requirements.lock", "fleet.yaml", "fleet.yml"];
+const OTHERS: [&str; 4] = ["Chart.yaml", "Chart.lock", "requirements.yaml", "requirements.lock"];
 
 /// Takes what a file says that holds values of a chart, or data of somebody's.
 pub(super) fn take_values_file(context: &Context<'_>, path: &RepoPath, claims: &mut Claims) {
-    if OTHERS.contains(&path.name()) || is_kustomization(path.name()) {
+    let name = path.name();
+    if OTHERS.contains(&name) || is_kustomization(name) || fleet::is_bundle(name) {
         return;
     }
     let documents = context.files.documents(path.as_str());
