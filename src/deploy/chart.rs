@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use super::{
     files::Files,
     note::Note,
+    object::Object,
     read,
     strvals::{self, SetError, Typing},
     value::{Scalar, Value, Via},
@@ -54,6 +55,10 @@ pub struct ChartRelease {
     pub secret: Vec<Layer>,
     /// Layers that the deployer does not look at, since others stand beside them.
     pub ignored: Vec<Layer>,
+    /// What the deployer lays over the objects that the chart gives: parts of objects.
+    pub laid_over: Vec<Object>,
+    /// Entries of `images` for these.
+    pub images: Vec<Value>,
     /// What is said of the cluster's version.
     pub kube_version: Option<Scalar>,
     /// The same of its APIs.
@@ -173,6 +178,8 @@ impl ChartRelease {
             replacing: 0,
             secret: Vec::new(),
             ignored: Vec::new(),
+            laid_over: Vec::new(),
+            images: Vec::new(),
             kube_version: None,
             api_versions: Vec::new(),
             include_crds: true,

@@ -11,15 +11,18 @@ use super::{
     sources::{Reader, Sourced},
     substitute::Variables,
 };
-use crate::deploy::{
-    build::Build,
-    chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, layered, merged},
-    cluster::{Cluster, Reference},
-    files::Files,
-    kustomize::{self, HASH},
-    note::{About, Note},
-    object::Object,
-    value::{Scalar, Value, Via},
+use crate::{
+    deploy::{
+        build::Build,
+        chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, layered, merged},
+        cluster::{Cluster, Reference},
+        files::Files,
+        kustomize::{self, HASH},
+        note::{About, Note},
+        object::Object,
+        value::{Scalar, Value, Via},
+    },
+    repo::RepoPath,
 };
 
 /// The longest name of a Helm release, and how much of it Flux keeps in front of a digest.
@@ -91,12 +94,17 @@ pub fn post_rendered(object: &Object, files: &dyn Files) -> Build {
     let mut all = Build::default();
     for renderer in object.value.get("spec").map_or(&[][..], |spec| spec.list_at("postRenderers")) {
         let Some(options) = renderer.get("kustomize") else { continue };
-        let kustomization = added(files, object.file.folder(), &Value::empty(), options);
-        let Build { strays, images, .. } = kustomize::build_over(files, &object.file, &kustomization);
+        let Build { strays, images, .. } = laid_over(files, &object.file, &Value::empty(), options);
         all.strays.extend(strays);
         all.images.extend(images);
     }
     all
+}
+
+/// Reads what patches and images, as Flux writes them, say of objects that are not known; `own` is a kustomization that has
+/// more.
+pub fn laid_over(files: &dyn Files, file: &RepoPath, own: &Value, options: &Value) -> Build {
+    kustomize::build_over(files, file, &added(files, file.folder(), own, options))
 }
 
 /// Fills a HelmRelease that nobody in the tree applies: whoever does may substitute variables. `None` where it has none.

@@ -14,7 +14,9 @@ pub mod substitute;
 #[cfg(test)]
 mod tests;
 
-pub use helm_release::{chart_source, depends_on, helm_release, is_of_tree, part, post_rendered, unapplied};
+pub use helm_release::{
+    chart_source, depends_on, helm_release, is_of_tree, laid_over, part, post_rendered, unapplied,
+};
 pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
 pub use resource_set::resource_set;
 pub use substitute::{Variables, variable_sources};

@@ -7,6 +7,7 @@
 
 mod functions;
 mod lock;
+mod patches;
 mod release;
 mod state;
 mod values;

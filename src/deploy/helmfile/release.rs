@@ -5,10 +5,12 @@
 use std::borrow::Cow;
 
 use super::{
-    state::{Loader, State, secrets_out},
+    patches::patches,
+    state::{Loader, State, expression, secrets_out},
     values::laid,
 };
 use crate::deploy::{
+    build::Build,
     chart::{self, ChartRelease, Layer, Parameter, ParameterKind, Repository},
     go_yaml,
     note::About,
@@ -86,6 +88,7 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
     let (chart, repository, packaged) = source(loader, state, written);
     let namespace = state.value.scalar(&["namespace"]).filter(|n| !n.text().is_empty());
     let name = release.scalar(&["name"]).cloned().unwrap_or_else(|| Scalar::made(""));
+    let Build { strays, images, notes, .. } = patches(loader, state, &release, &dot);
     Some(ChartRelease {
         part: match &*loader.name {
             "default" => name.text().into_owned(),
@@ -96,6 +99,9 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
         namespace: namespace.or_else(|| release.scalar(&["namespace"])).cloned(),
         layers: layers(loader, state, &release, &dot),
         is_off: is_off(state, &release),
+        laid_over: strays,
+        images,
+        notes,
         kube_version: release
             .scalar(&["kubeVersion"])
             .or_else(|| state.value.scalar(&["kubeVersion"]))
@@ -153,18 +159,6 @@ fn filled(loader: &Loader<'_>, state: &State, release: &Value) -> (Value, Value)
         now = next;
     }
     (now, dot)
-}
-
-/// Fills one text; what helmfile refuses is not known.
-fn expression(loader: &Loader<'_>, state: &State, text: &Scalar, dot: &Value) -> Scalar {
-    if !text.text().contains("{{") {
-        return text.clone();
-    }
-    let filled = loader.run.fill(text, dot, state.path.folder(), &state.path);
-    let filled = filled.unwrap_or_else(|| Scalar::unknown("a template that helmfile refuses"));
-    let whole = filled.text();
-    let start = whole.len() - whole.trim_start().len();
-    filled.cut(start..whole.trim_end().len().max(start))
 }
 
 /// Fills the texts in a mapping, which may come to be of another type.

@@ -285,6 +285,18 @@ fn named(value: &Value) -> Value {
     secrets_out(value).with_scalars(&mut |s| Some(s.via(Via::Variable))).unwrap_or_else(|| value.clone())
 }
 
+/// Fills one text; what helmfile refuses is not known.
+pub(super) fn expression(loader: &Loader<'_>, state: &State, text: &Scalar, dot: &Value) -> Scalar {
+    if !text.text().contains("{{") {
+        return text.clone();
+    }
+    let filled = loader.run.fill(text, dot, state.path.folder(), &state.path);
+    let filled = filled.unwrap_or_else(|| Scalar::unknown("a template that helmfile refuses"));
+    let whole = filled.text();
+    let start = whole.len() - whole.trim_start().len();
+    filled.cut(start..whole.trim_end().len().max(start))
+}
+
 /// Replaces references to stores of secrets (`ref+..`, helmfile/vals), which helmfile fills in.
 pub(super) fn secrets_out(value: &Value) -> Value {
     let is_reference = |text: &str| text.starts_with("ref+") || text.starts_with("secretref+");

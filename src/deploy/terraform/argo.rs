@@ -51,8 +51,6 @@ fn fields(value: &Value, of: &str) -> Value {
             let mut out = Value::empty();
             for (key, value) in value.entries() {
                 match (key, value) {
-                    // What `yamlencode` was given is no text here.
-                    ("values", Value::Map(_)) if of == "helm" => out.insert("valuesObject", value.clone()),
                     ("repo_url", _) => out.insert("repoURL", value.clone()),
                     ("source", Value::List(_)) => out.insert("sources", fields(value, key)),
                     (key, _) if OPEN.contains(&key) => out.insert(&camel(key), value.clone()),

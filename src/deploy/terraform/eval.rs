@@ -16,6 +16,9 @@ use super::{
 };
 use crate::deploy::value::{Origin, Part, Scalar, Source, Value, Via};
 
+/// What stands behind the key of an element that is left out beside another one of that key: a character that no text has.
+const AGAIN: char = '\u{f8f1}';
+
 // === impl Scope ===
 
 impl<'s> Scope<'s> {
@@ -209,12 +212,12 @@ impl<'s> Scope<'s> {
         Scalar::of([Part::Written(origin)], false)
     }
 
-    /// A quoted text; with escapes in it, it does not stand in the file as it is.
+    /// A quoted text; what is written with a backslash does not stand in the file as it is.
     fn string(&self, span: std::ops::Range<usize>, text: &str) -> Scalar {
         let inner = span.start + 1..span.end.saturating_sub(1);
         match self.source.text.get(inner.clone()) == Some(text) {
             true => self.written(inner),
-            false => Scalar::made(text),
+            false => self.unescaped(inner, text).unwrap_or_else(|| Scalar::made(text)),
         }
     }
 
@@ -366,7 +369,10 @@ impl<'s> Scope<'s> {
             }
             let kept = each.cond.as_ref().map(|cond| scope.kept(&cond.expr));
             if kept.is_some_and(|kept| kept == Some(false)) {
-                continue;
+                self.budget.leaves_out.set(true);
+                if !self.is_whole {
+                    continue;
+                }
             }
             let value = scope.eval(&each.value_expr);
             match &each.key_expr {
@@ -376,7 +382,13 @@ impl<'s> Scope<'s> {
                     let group = Value::list(group.iter().cloned().chain([value]).collect());
                     map.insert(&key, group);
                 }
-                Some(key) => map.insert(&scope.text(&scope.eval(key))?, value),
+                Some(key) => {
+                    let mut key = scope.text(&scope.eval(key))?;
+                    while self.is_whole && map.get(&key).is_some() {
+                        key.push(AGAIN);
+                    }
+                    map.insert(&key, value);
+                }
                 None => list.push(value),
             }
         }
@@ -400,7 +412,10 @@ impl<'s> Scope<'s> {
     /// element of which nothing is known.
     pub fn elements(&self, value: &Value) -> Vec<(Scalar, Value)> {
         match value {
-            Value::Map(_) => ordered(value).map(|(k, v)| (Scalar::made(k), v.clone())).collect(),
+            Value::Map(_) => {
+                let key = |key: &str| Scalar::made(key.trim_end_matches(AGAIN));
+                ordered(value).map(|(k, v)| (key(k), v.clone())).collect()
+            }
             Value::List(items) => {
                 let key = |item: &Value| item.as_scalar().cloned().unwrap_or_else(|| Scalar::made(""));
                 items.iter().map(|item| (key(item), item.clone())).collect()

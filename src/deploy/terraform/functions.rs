@@ -7,11 +7,12 @@ use hcl_edit::parser;
 use super::{
     INSTANCES, paths,
     scope::{Choice, Scope, boolean, made, member, number, open, rooted, truth},
-    template::BYTES,
+    template::{BYTES, STEP},
     terragrunt::{self, way},
 };
 use crate::{
     deploy::{
+        go_template::json,
         go_yaml, read,
         value::{Part, Scalar, Value, Via},
     },
@@ -42,8 +43,7 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         "templatefile" => template(scope, first, args.get(1)?),
         "yamldecode" => parsed(scope, first),
         "jsondecode" => parsed(scope, first),
-        // Whoever is given the text reads it as this value again.
-        "yamlencode" | "jsonencode" => Some(first.clone()),
+        "yamlencode" | "jsonencode" => text_of(scope, name, first),
         "merge" => Some(merged(&args)),
         // Before 1.3 it did what defaults of attributes do since.
         "defaults" => Some(defaulted(first, args.get(1)?)),
@@ -231,7 +231,7 @@ fn text(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
     }
 }
 
-/// Returns a text; what was encoded is YAML where it is handled as one.
+/// Returns a text; what is none is YAML where it is handled as one.
 fn encoded(value: &Value) -> Scalar {
     match value {
         Value::Scalar(text) => text.clone(),
@@ -299,12 +299,30 @@ fn fileset(scope: &Scope<'_>, folder: &Value, pattern: &Value) -> Option<Value> 
     Some(Value::list(found.iter().filter_map(name).map(|name| Value::made(&name)).collect()))
 }
 
+/// Writes a map or a list as a text, whose parts know where they were written. A text alone is handed on as it is.
+fn text_of(scope: &Scope<'_>, name: &str, value: &Value) -> Option<Value> {
+    if value.as_scalar().is_some() {
+        return Some(value.clone());
+    }
+    // What was read of a file is handed on as a whole, as the file's own text would be.
+    let own = value.with_scalars(&mut |s| Some(s.via_instead(Via::Decoded, Via::Values)));
+    let value = own.as_ref().unwrap_or(value);
+    let text = if name == "yamlencode" { go_yaml::document(value) } else { json(value) };
+    let bytes = text.text().len();
+    scope.budget.take(bytes / STEP)?;
+    if bytes > BYTES {
+        scope.budget.is_long.set(true);
+        return None;
+    }
+    Some(Value::Scalar(text))
+}
+
 fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
     match text {
-        Value::Scalar(text) if text.unknown_to().is_none() => {
-            let decoded = text.via_instead(Via::Values, Via::Decoded);
+        Value::Scalar(known) if open(text).is_none() => {
+            let decoded = known.via_instead(Via::Values, Via::Decoded);
             let read = || read::documents(&decoded, scope.files.ceilings()).ok()?.into_iter().next();
-            let [Part::Written(at)] = text.parts() else { return read() };
+            let [Part::Written(at)] = known.parts() else { return read() };
             if at.span != (0..at.source.text.len()) || at.via != Some(Via::Values) {
                 return read();
             }
@@ -316,9 +334,7 @@ fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
             scope.budget.parsed.borrow_mut().insert(path.clone(), value.clone());
             value
         }
-        // What `yamlencode` gave.
-        Value::Map(_) | Value::List(_) => Some(text.clone()),
-        Value::Scalar(_) => None,
+        _ => None,
     }
 }
 
@@ -387,7 +403,7 @@ fn is_blank(value: &Value) -> bool {
     value.as_scalar().is_some_and(|scalar| scalar.known().is_some_and(|text| text.is_empty()))
 }
 
-/// Tells whether a value is one that the tree does not say.
+/// Tells whether a value is one of which the tree says nothing.
 fn is_open(value: &Value) -> bool {
-    value.as_scalar().is_some_and(|scalar| scalar.unknown_to().is_some())
+    open(value).is_some()
 }

@@ -53,13 +53,8 @@ fn is_folder(scope: &Scope<'_>, name: &str) -> bool {
 
 fn layers(scope: &Scope<'_>, body: &Value) -> Vec<Layer> {
     let mut layers: Vec<Layer> = Vec::new();
-    for value in body.list_at("values") {
-        layers.push(match value {
-            Value::Scalar(text) => Layer::text(text, scope.files, "`values`"),
-            // What `yamlencode` was given.
-            value => Layer::values(value),
-        });
-    }
+    let texts = body.list_at("values").iter().filter_map(Value::as_scalar);
+    layers.extend(texts.map(|text| Layer::text(text, scope.files, "`values`")));
     for name in SETS {
         let all = match body.get(name) {
             Some(Value::List(items)) => items.to_vec(),

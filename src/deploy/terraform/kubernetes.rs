@@ -44,8 +44,7 @@ pub(super) fn objects(scope: &Scope<'_>, kind: &str, block: &Block, by: Option<&
         "kubernetes_manifest" => body.get("manifest").cloned().into_iter().collect(),
         "kubectl_manifest" => match body.get("yaml_body") {
             Some(Value::Scalar(text)) => read::documents(text, scope.files.ceilings()).unwrap_or_default(),
-            // What `yamlencode` was given.
-            encoded => encoded.cloned().into_iter().collect(),
+            _ => Vec::new(),
         },
         "kubernetes_annotations" => vec![annotated(&body)],
         kind => {

@@ -36,7 +36,7 @@ impl Scope<'_> {
         }
         // In quotes a backslash means something.
         if raw.contains('\\') && !raw.contains('\n') && self.indentation == 0 {
-            return Scalar::made(text);
+            return self.unescaped(span, text).unwrap_or_else(|| Scalar::made(text));
         }
         let mut out = Scalar::made("");
         let mut at = span.start;
@@ -51,6 +51,26 @@ impl Scope<'_> {
             at = end;
         }
         out
+    }
+
+    /// A part of a quoted text that is written with escapes: what stands between them is in the file as it is. `None` where
+    /// what comes of it is not `text`.
+    pub fn unescaped(&self, span: Range<usize>, text: &str) -> Option<Scalar> {
+        let raw = self.source.text.get(span.clone())?;
+        let mut out = Scalar::made("");
+        let (mut from, mut at) = (0, 0);
+        while let Some(found) = raw.get(at..)?.find(['\\', '$', '%']) {
+            let start = at + found;
+            let Some((length, meant)) = escaped(raw.get(start..)?) else {
+                at = start + 1;
+                continue;
+            };
+            out = out.then(&self.written(span.start + from..span.start + start));
+            out = out.then(&Scalar::made(meant.encode_utf8(&mut [0; 4])));
+            (from, at) = (start + length, start + length);
+        }
+        let out = out.then(&self.written(span.start + from..span.end));
+        (out.text() == text).then_some(out)
     }
 
     /// Returns how many bytes are taken off a line that begins at a byte.
@@ -69,6 +89,25 @@ impl Scope<'_> {
         let found = ESCAPES.iter().filter_map(|escape| text.find(escape)).min()?;
         Some(within.start + found + 1)
     }
+}
+
+/// Reads an escape of a quoted text that another begins with: its length, and what it means.
+fn escaped(text: &str) -> Option<(usize, char)> {
+    if let Some(escape) = ESCAPES.iter().find(|escape| text.starts_with(**escape)) {
+        return Some((escape.len() - 1, char::from(*escape.as_bytes().first()?)));
+    }
+    let mut chars = text.strip_prefix('\\')?.chars();
+    let digits = match chars.next()? {
+        'n' => return Some((2, '\n')),
+        'r' => return Some((2, '\r')),
+        't' => return Some((2, '\t')),
+        sign @ ('"' | '\\') => return Some((2, sign)),
+        'u' => 4,
+        'U' => 8,
+        _ => return None,
+    };
+    let number = u32::from_str_radix(chars.as_str().get(..digits)?, 16).ok()?;
+    Some((2 + digits, char::from_u32(number)?))
 }
 
 /// Tells whether a line has nothing but its end.

@@ -68,6 +68,8 @@ pub struct Terraform {
     pub shadowed: Vec<ChartRelease>,
     /// The charts of blocks of which there is no instance now.
     pub off: Vec<ChartRelease>,
+    /// The charts of elements that a condition leaves out, which need not be left out for being switched off.
+    pub left_out: Vec<ChartRelease>,
     /// The objects.
     pub objects: Vec<Object>,
     /// The same by the clusters that roots are applied to.
@@ -82,6 +84,8 @@ pub struct Terraform {
     alike: HashMap<Alike, Vec<usize>>,
     /// The same of those without instances.
     alike_off: HashMap<Alike, Vec<usize>>,
+    /// The same of those that are left out.
+    alike_left_out: HashMap<Alike, Vec<usize>>,
 }
 
 /// What charts have in common that may be the same: file, block, and where the version was written.
@@ -205,6 +209,8 @@ impl Terraform {
     fn take(&mut self, other: Self) {
         other.charts.into_iter().for_each(|chart| once(chart, &mut self.charts, &mut self.alike));
         other.off.into_iter().for_each(|chart| once(chart, &mut self.off, &mut self.alike_off));
+        let left_out = other.left_out.into_iter();
+        left_out.for_each(|chart| once(chart, &mut self.left_out, &mut self.alike_left_out));
         for object in other.objects {
             if !self.objects.contains(&object) {
                 self.objects.push(object);
@@ -267,37 +273,39 @@ impl<'f> Walk<'f> {
         let tree = (self.tree.files, self.tree.modules);
         let budget = self.budget.clone();
         let scope = Scope::new(tree, module, (inputs, frame), source, &budget, self.first);
-        let argument = |key| block.body.get_attribute(key).map(|argument| scope.eval(&argument.value));
-        let all: Vec<Scope<'_>> = match (argument("for_each"), argument("count").as_ref().and_then(number)) {
-            (Some(of), _) => {
-                let all = scope.elements(&of).into_iter().take(INSTANCES + 1);
-                all.map(|(key, value)| scope.of_each(key, value)).collect()
-            }
-            (None, Some(count)) => {
-                let all = 0..usize::try_from(count).unwrap_or_default().min(INSTANCES + 1);
-                let index = |n: usize| Value::map([("index", Value::made(&n.to_string()))]);
-                all.map(|n| scope.binding("count", index(n))).collect()
-            }
-            (None, None) => vec![scope.clone()],
-        };
+        let all = instances(&scope, block);
         if all.len() > INSTANCES {
             self.found.notes.push(Note::new(&source.path, About::Bound(Bound::Elements(INSTANCES))));
         }
         all.iter().take(INSTANCES).for_each(|scope| each(self, scope));
         if all.is_empty() {
             let unknown = Scalar::unknown("a block without instances");
-            self.off(&mut |walk| each(walk, &scope.of_each(unknown.clone(), Value::Scalar(unknown.clone()))));
+            let off = self.apart(&mut |walk| {
+                each(walk, &scope.of_each(unknown.clone(), Value::Scalar(unknown.clone())));
+            });
+            self.found.off.extend(off.charts.into_iter().chain(off.off));
+            self.found.left_out.extend(off.left_out);
+        }
+        // What a condition leaves out of a list need not be among what this block reads.
+        if budget.leaves_out.get() {
+            // A number says nothing of what it counts.
+            let is_counted = block.body.get_attribute("count").is_some();
+            let is_there = |left: &Scope<'_>| all.iter().any(|own| own.bindings == left.bindings);
+            let whole = instances(&scope.whole(), block);
+            for scope in whole.iter().take(INSTANCES).filter(|scope| is_counted || !is_there(scope)) {
+                let left = self.apart(&mut |walk| each(walk, scope));
+                self.found.left_out.extend(left.charts.into_iter().chain(left.off).chain(left.left_out));
+            }
         }
         self.note_spent(source);
     }
 
-    /// Keeps apart what a block would bring that is switched off: it goes to no cluster.
-    fn off(&mut self, evaluate: &mut dyn FnMut(&mut Self)) {
+    /// Returns what a block would bring that is switched off, or an element that is left out: it goes to no cluster.
+    fn apart(&mut self, evaluate: &mut dyn FnMut(&mut Self)) -> Terraform {
         let (found, made) = (std::mem::take(&mut self.found), std::mem::take(&mut self.made));
         evaluate(self);
         self.made = made;
-        let off = std::mem::replace(&mut self.found, found);
-        self.found.off.extend(off.charts.into_iter().chain(off.off));
+        std::mem::replace(&mut self.found, found)
     }
 
     fn note_spent(&mut self, source: &Source) {
@@ -349,6 +357,23 @@ impl<'f> Walk<'f> {
             walk.module(child, &given, depth - 1);
             walk.providers = outer;
         });
+    }
+}
+
+/// Returns a scope for each instance of a block, and one more where there are too many.
+fn instances<'s>(scope: &Scope<'s>, block: &Block) -> Vec<Scope<'s>> {
+    let argument = |key| block.body.get_attribute(key).map(|argument| scope.eval(&argument.value));
+    match (argument("for_each"), argument("count").as_ref().and_then(number)) {
+        (Some(of), _) => {
+            let all = scope.elements(&of).into_iter().take(INSTANCES + 1);
+            all.map(|(key, value)| scope.of_each(key, value)).collect()
+        }
+        (None, Some(count)) => {
+            let all = 0..usize::try_from(count).unwrap_or_default().min(INSTANCES + 1);
+            let index = |n: usize| Value::map([("index", Value::made(&n.to_string()))]);
+            all.map(|n| scope.binding("count", index(n))).collect()
+        }
+        (None, None) => vec![scope.clone()],
     }
 }
 

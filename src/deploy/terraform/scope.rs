@@ -35,6 +35,8 @@ pub(super) struct Budget {
     pub unfollowed: Rc<RefCell<BTreeSet<String>>>,
     /// Whether a text grew over its bound.
     pub is_long: Rc<Cell<bool>>,
+    /// Whether a condition left out an element.
+    pub leaves_out: Rc<Cell<bool>>,
     /// What is taken for texts that the tree does not say.
     pub chosen: Rc<Choices>,
     /// What others may be, by files and keys that are there.
@@ -48,7 +50,7 @@ pub(super) struct Budget {
 }
 
 /// A local or a variable of one evaluation of a module, with all that its value depends on.
-type Name = (usize, bool, bool, String);
+type Name = (usize, bool, bool, bool, String);
 
 /// What a text is taken for that the tree does not say, by the name of who knows it.
 pub(super) type Choices = BTreeMap<String, Choice>;
@@ -82,6 +84,8 @@ pub(super) struct Scope<'s> {
     pub nested: usize,
     /// Whether it is asked for what may be that the tree does not say.
     pub asks: bool,
+    /// Whether elements count too that a condition leaves out.
+    pub is_whole: bool,
     /// By which way texts come from the source.
     pub via: Option<Via>,
     /// How much is taken off the lines of the heredoc at hand.
@@ -93,17 +97,31 @@ pub(super) struct Scope<'s> {
 impl Budget {
     pub fn of(root: &str) -> Self {
         let (undecided, chosen, offered) = Default::default();
-        let (is_long, unfollowed, configs, parsed, known, frames) = Default::default();
+        let (is_long, leaves_out, unfollowed, configs, parsed, known, frames) = Default::default();
         let (root, steps) = (root.into(), Rc::new(Cell::new(STEPS)));
-        Self { root, steps, undecided, is_long, unfollowed, chosen, offered, configs, parsed, known, frames }
+        Self {
+            root,
+            steps,
+            undecided,
+            is_long,
+            leaves_out,
+            unfollowed,
+            chosen,
+            offered,
+            configs,
+            parsed,
+            known,
+            frames,
+        }
     }
 
     /// The same for one run, with texts that it is given.
     pub fn of_run(&self, chosen: &Choices) -> Self {
-        let (undecided, is_long, unfollowed, offered, known) = Default::default();
+        let (undecided, is_long, leaves_out, unfollowed, offered, known) = Default::default();
         Self {
             undecided,
             is_long,
+            leaves_out,
             unfollowed,
             offered,
             known,
@@ -150,7 +168,7 @@ impl<'s> Scope<'s> {
         first: bool,
     ) -> Self {
         let (source, bindings) = (source.clone(), Vec::new());
-        let (depth, nested, asks, via, indentation) = (DEPTH, NESTED, true, None, 0);
+        let (depth, nested, asks, is_whole, via, indentation) = (DEPTH, NESTED, true, false, None, 0);
         Self {
             files,
             source,
@@ -164,6 +182,7 @@ impl<'s> Scope<'s> {
             depth,
             nested,
             asks,
+            is_whole,
             via,
             indentation,
         }
@@ -174,9 +193,14 @@ impl<'s> Scope<'s> {
         self.binding("each", Value::map([("key", Value::Scalar(key)), ("value", value)]))
     }
 
+    /// The scope in which elements count too that a condition leaves out. Nobody is asked what these may be.
+    pub fn whole(&self) -> Self {
+        Self { is_whole: true, asks: false, ..self.clone() }
+    }
+
     /// Returns the value of a name of the module, evaluated once; of one that reads itself nothing is known.
     pub fn once(&self, name: String, evaluate: impl FnOnce() -> Option<Value>) -> Option<Value> {
-        let key = (self.frame, self.first, self.asks, name);
+        let key = (self.frame, self.first, self.asks, self.is_whole, name);
         if let Some(known) = self.budget.known.borrow().get(&key) {
             return known.clone();
         }

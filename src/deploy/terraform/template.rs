@@ -11,14 +11,13 @@ use hcl_edit::{
 use super::scope::{Scope, truth};
 use crate::deploy::{
     go_template::json,
-    go_yaml,
     value::{Scalar, Value},
 };
 
 /// Bytes that one text grows to.
 pub(super) const BYTES: usize = 1 << 20;
 /// Bytes that are put together in one step.
-const STEP: usize = 256;
+pub(super) const STEP: usize = 256;
 
 /// Which ends of a template its surroundings strip of white space.
 #[derive(Clone, Copy, Default)]
@@ -69,14 +68,11 @@ impl Scope<'_> {
         Some(if ends.end { without_end(&out, literal) } else { out })
     }
 
-    /// Evaluates an interpolation. What it was encoded as is text here.
+    /// Evaluates an interpolation; what is no text is written as one.
     fn interpolated(&self, expression: &Expression) -> Scalar {
         let scope = Self { indentation: 0, ..self.clone() };
-        let is_yaml =
-            matches!(expression, Expression::FuncCall(call) if call.name.name.as_str() == "yamlencode");
         match scope.eval(expression) {
             Value::Scalar(text) => text,
-            value if is_yaml => go_yaml::document(&value),
             value => json(&value),
         }
     }

@@ -3,12 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{claim::Claims, release::take_release};
+use super::{
+    claim::Claims,
+    images::{over, take_containers, take_images},
+    objects::take_object,
+    release::take_release,
+};
 use crate::{
-    deploy::{About, Applied, ChartRelease, Files as _, Note, Scalar, helmfile, terraform},
+    deploy::{About, Applied, ChartRelease, Cluster, Files as _, Note, Scalar, helmfile, terraform},
     pins::{
-        Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, other,
-        siblings::Siblings,
+        Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, origin::Ours,
+        other, siblings::Siblings, version_text::tokens,
     },
     repo::RepoPath,
 };
@@ -40,7 +45,9 @@ pub(in crate::pins) fn terraform(
     }
     // It may be switched on by the next who applies it.
     let mut off = Claims::default();
-    deployed.off.iter().for_each(|release| take_release(context, release, PinKind::Terraform, &mut off));
+    let left_out = deployed.left_out.iter().filter(|release| is_exactly_ours(context, release));
+    let all = deployed.off.iter().chain(left_out);
+    all.for_each(|release| take_release(context, release, PinKind::Terraform, &mut off));
     claims.append_off(off);
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     deployed.handed.iter().for_each(|text| claims.take_not_followed(text));
@@ -66,7 +73,9 @@ pub(in crate::pins) fn helmfile(
     let deployed = helmfile::helmfile(context.files);
     let mut off = Claims::default();
     for release in &deployed.charts {
-        take_release(context, release, PinKind::Helmfile, if release.is_off { &mut off } else { claims });
+        let claims_of = if release.is_off { &mut off } else { &mut *claims };
+        take_release(context, release, PinKind::Helmfile, claims_of);
+        take_laid_over(context, release, claims_of);
         claims.uses.take(context, release);
     }
     claims.append_off(off);
@@ -83,6 +92,26 @@ pub(in crate::pins) fn helmfile(
     let is_read = |path: &&RepoPath| is_template(path) && !evaluated.unread.contains_key(*path);
     evaluated.filled.extend(deployed.read.iter().filter(is_read).cloned());
     Evaluated { applied: deployed.applied, ..evaluated }
+}
+
+/// Tells whether a chart of Linkerd's is named with one release, and no more: what a condition leaves out may also be a chart
+/// of somebody else's that the block does not mean.
+fn is_exactly_ours(context: &Context<'_>, release: &ChartRelease) -> bool {
+    let version = release.version.as_ref().and_then(Scalar::known);
+    let is_exact =
+        version.is_some_and(|text| matches!(&*tokens(&text), [token] if token.span.len() == text.len()));
+    is_exact && Ours::of(release, &context.options.mirrors).is_some()
+}
+
+/// Takes what helmfile has kustomize lay over the objects of a chart.
+fn take_laid_over(context: &Context<'_>, release: &ChartRelease, claims: &mut Claims) {
+    let charts = std::slice::from_ref(release);
+    let nobody = Cluster::new([]);
+    for part in &release.laid_over {
+        take_object(part, &nobody, context.options, claims);
+        take_containers(part, &over(context, charts, part), claims);
+    }
+    take_images(&release.images, &over(context, charts, None), claims);
 }
 
 /// Takes variables that others are laid over.

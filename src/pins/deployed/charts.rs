@@ -15,8 +15,8 @@ use crate::{
     },
     linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, VIZ},
     pins::{
-        Pin, Reason, RepoPath, SkipReason, Skipped, annotation, chart, context::Context, found::Found,
-        marker::TextFile, other, place::Place, version_text::tokens,
+        Pin, PinKind, Reason, RepoPath, SkipReason, Skipped, annotation, chart, context::Context,
+        found::Found, marker::TextFile, other, place::Place, version_text::tokens,
     },
 };
 
@@ -115,15 +115,21 @@ pub(super) fn takers<'c>(context: &Context<'c>, is_wanted: &dyn Fn(&str) -> bool
     charts.filter(names_folder).filter(takes).collect()
 }
 
-/// Finds the chart of the tree that a deployer names by its way from its own file.
-pub(super) fn beside(context: &Context<'_>, release: &ChartRelease, chart: &str) -> Option<ChartRelease> {
-    let folder = RepoPath::resolve(release.file.folder(), &format!("{chart}/.x"))?.folder().to_owned();
-    let is_chart = RepoPath::resolve(&folder, "Chart.yaml").is_some_and(|p| context.files.has(p.as_str()));
-    is_chart.then(|| ChartRelease {
-        chart: Scalar::made(&folder),
-        repository: Repository::Git(None),
-        ..release.clone()
-    })
+/// Finds the chart of the tree that a deployer names by its way from its own file, or Terraform by that from the root of
+/// the tree, which `path.module` and its like stand for.
+pub(super) fn beside(
+    context: &Context<'_>,
+    release: &ChartRelease,
+    chart: &str,
+    kind: PinKind,
+) -> Option<ChartRelease> {
+    let found = |base: &str| {
+        let path = RepoPath::resolve(base, &format!("{chart}/Chart.yaml"))?;
+        context.files.has(path.as_str()).then(|| path.folder().to_owned())
+    };
+    let is_rooted = kind == PinKind::Terraform && matches!(release.repository, Repository::Git(_));
+    let folder = found(release.file.folder()).or_else(|| found("").filter(|_| is_rooted))?;
+    Some(ChartRelease { chart: Scalar::made(&folder), repository: Repository::Git(None), ..release.clone() })
 }
 
 /// Lists the charts of the tree in which anything is named, with their own values and with each values file beside them.

@@ -39,7 +39,7 @@ pub(in crate::pins) fn take_release(
     if matches!(kind, PinKind::Terraform | PinKind::Helmfile | PinKind::Fleet) {
         let chart = release.chart.known();
         claims.objects.extend(handed::objects(release, context.files));
-        claims.local.extend(chart.and_then(|chart| charts::beside(context, release, &chart)));
+        claims.local.extend(chart.and_then(|chart| charts::beside(context, release, &chart, kind)));
     }
     take(context, release, kind, Injection::Open, claims);
 }

@@ -6,6 +6,8 @@ locals {
 
     # Not before the new nodes are there.
     lab = { enabled = false, release = "2026.8.1" }
+    # Runs another mesh.
+    south = { enabled = false, release = "1.22.0" }
   }
 }
 

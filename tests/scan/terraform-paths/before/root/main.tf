@@ -1,0 +1,13 @@
+# The chart and its values lie beside this file.
+resource "helm_release" "shop" {
+  name      = "shop"
+  namespace = "shop"
+  chart     = "${path.root}/charts/shop"
+
+  values = [file("${path.root}/values.yaml")]
+
+  set {
+    name  = "debug"
+    value = "edge-26.8.1"
+  }
+}
