@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Pin, PinKind, context::Context};
-use crate::{deploy::Files as _, repo::RepoPath};
+use super::{Pin, PinKind};
+use crate::{deploy::Files, repo::RepoPath};
 
 /// The names by which releases are read, by the file they stand in and by files that are read like it.
 #[derive(Default)]
@@ -19,11 +19,11 @@ pub(super) struct Siblings {
 impl Siblings {
     /// Gathers them from pins that a generator or whoever wrote the repository has named: what a deployer calls `version` has
     /// the chart's name beside it.
-    pub fn of(context: &Context<'_>, pins: &[Pin]) -> Self {
+    pub fn of(files: &dyn Files, pins: &[Pin]) -> Self {
         let mut siblings = Self::default();
         let named = |pin: &&Pin| matches!(pin.kind, PinKind::ArgoGenerator | PinKind::Variable);
         for pin in pins.iter().filter(named) {
-            let Ok(source) = context.files.file(pin.path.as_str()) else { continue };
+            let Ok(source) = files.file(pin.path.as_str()) else { continue };
             let before = source.text.get(..pin.site.span.start).unwrap_or_default();
             let Some(name) = name_before(before) else { continue };
             for set in sets(&pin.path) {

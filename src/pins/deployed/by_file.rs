@@ -144,7 +144,7 @@ impl Evaluated {
         skipped: &mut Vec<Skipped>,
     ) {
         let named: BTreeSet<&RepoPath> = named.iter().chain(&self.filled).collect();
-        let siblings = Siblings::of(context, &found.pins);
+        let siblings = Siblings::of(context.files, &found.pins);
         let told: HashSet<RepoPath> = skipped.iter().map(|skip| skip.path.clone()).collect();
         for path in named.iter().copied().chain(self.unread.keys().filter(|path| !named.contains(path))) {
             let Ok(source) = context.files.file(path.as_str()) else { continue };

@@ -43,7 +43,7 @@ pub(in crate::pins) fn report(
     for (path, span) in foreign {
         others.entry(path).or_default().push(span.clone());
     }
-    let siblings = Siblings::of(context, &found.pins);
+    let siblings = Siblings::of(context.files, &found.pins);
     let in_file = |path: &&RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
