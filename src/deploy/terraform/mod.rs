@@ -288,11 +288,14 @@ impl<'f> Walk<'f> {
         }
         // What a condition leaves out of a list need not be among what this block reads.
         if budget.leaves_out.get() {
-            // A number says nothing of what it counts.
-            let is_counted = block.body.get_attribute("count").is_some();
-            let is_there = |left: &Scope<'_>| all.iter().any(|own| own.bindings == left.bindings);
             let whole = instances(&scope.whole(), block);
-            for scope in whole.iter().take(INSTANCES).filter(|scope| is_counted || !is_there(scope)) {
+            // A number says nothing of what it counts, but there are more of it.
+            let is_counted = block.body.get_attribute("count").is_some();
+            let is_there = |left: &Scope<'_>| match is_counted {
+                true => whole.len() <= all.len(),
+                false => all.iter().any(|own| own.bindings == left.bindings),
+            };
+            for scope in whole.iter().take(INSTANCES).filter(|scope| !is_there(scope)) {
                 let left = self.apart(&mut |walk| each(walk, scope));
                 self.found.left_out.extend(left.charts.into_iter().chain(left.off).chain(left.left_out));
             }

@@ -194,9 +194,7 @@ impl Claims {
             self.not_followed.insert(who.to_owned());
         }
         self.claims.extend(found);
-        if self.claims.len() >= 2 * self.settled + LOOSE {
-            self.settle();
-        }
+        self.settle_many();
     }
 
     /// Takes a chart that names no version, and so takes new ones by itself: what names it is all that stands there.
@@ -363,6 +361,7 @@ impl Claims {
         self.objects.extend(other.objects);
         self.uses.append(other.uses);
         self.beyond.append(other.beyond);
+        self.settle_many();
     }
 
     /// Names the templates that releases are handed to and that are not followed.
@@ -421,6 +420,12 @@ impl Claims {
             let expects = if claim.text.form == Form::Edge { Expects::Edge } else { Expects::Chart };
             inside.then(|| Spec { expects, ..claim.spec.clone() })
         })
+    }
+
+    fn settle_many(&mut self) {
+        if self.claims.len() >= 2 * self.settled + LOOSE {
+            self.settle();
+        }
     }
 
     fn settle(&mut self) {
