@@ -273,9 +273,8 @@ fn names_of_channels_and_of_folders_are_told() {
 
 #[test]
 fn an_element_that_a_condition_leaves_out_is_told_by_its_name() {
-    let selector =
-        |text: String| text.replace("template:\n", "selector: {matchLabels: {mesh: 'on'}}\n  template:\n");
-    let set = selector(set("linkerd-crds", "{{ .release }}")).replace("  selector", "    selector");
+    let selected = "\n    selector: {matchLabels: {mesh: 'on'}}\n  template:";
+    let set = set("linkerd-crds", "{{ .release }}").replace("\n  template:", selected);
     let element = |mesh: &str, release: &str| {
         format!(
             "{{\"name\": \"{mesh}\", \"mesh\": \"{mesh}\", \"release\": \"{release}\", \"tools\": \"2026.8.1\"}}"

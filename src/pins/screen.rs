@@ -11,8 +11,10 @@ use std::{
 use memchr::memmem::Finder;
 
 use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization};
-use crate::deploy::fleet::is_bundle;
-use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError, parallel};
+use crate::{
+    deploy::fleet::is_bundle,
+    repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError, parallel},
+};
 
 /// A file that may hold a pin, or tie one to its place.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,8 @@ use super::{
 };
 use crate::deploy::value::{Origin, Part, Scalar, Source, Value, Via};
 
-/// What stands behind the key of an element that is left out beside another one of that key: a character that no text has.
+/// What stands between the key of an element that is left out beside another one of that key, and its number: a character
+/// that no text has.
 const AGAIN: char = '\u{f8f1}';
 
 // === impl Scope ===
@@ -362,7 +363,7 @@ impl<'s> Scope<'s> {
         }
         let mut map = Value::empty();
         let mut list = Vec::new();
-        for (key, value) in self.elements(&collection) {
+        for (n, (key, value)) in self.elements(&collection).into_iter().enumerate() {
             let mut scope = self.binding(each.intro.value_var.as_str(), value);
             if let Some(name) = &each.intro.key_var {
                 scope = scope.binding(name.as_str(), Value::Scalar(key));
@@ -384,8 +385,8 @@ impl<'s> Scope<'s> {
                 }
                 Some(key) => {
                     let mut key = scope.text(&scope.eval(key))?;
-                    while self.is_whole && map.get(&key).is_some() {
-                        key.push(AGAIN);
+                    if self.is_whole && map.get(&key).is_some() {
+                        key = format!("{key}{AGAIN}{n}");
                     }
                     map.insert(&key, value);
                 }
@@ -413,7 +414,7 @@ impl<'s> Scope<'s> {
     pub fn elements(&self, value: &Value) -> Vec<(Scalar, Value)> {
         match value {
             Value::Map(_) => {
-                let key = |key: &str| Scalar::made(key.trim_end_matches(AGAIN));
+                let key = |key: &str| Scalar::made(key.split(AGAIN).next().unwrap_or_default());
                 ordered(value).map(|(k, v)| (key(k), v.clone())).collect()
             }
             Value::List(items) => {
