@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use uplinker::propose::forge::{kind::Kind, kinds::KINDS};
+
 pub mod circles;
 
 struct Rule {
@@ -140,6 +142,32 @@ fn no_files_need_each_other_in_a_circle() {
     let files = sources();
     let circles = circles::Sources::new(files.iter().filter(|path| !is_test(path)).map(product)).circles();
     assert!(circles.is_empty(), "a part of each belongs into a file of its own: {circles:?}");
+}
+
+#[test]
+fn a_forge_is_known_in_its_folder_and_its_row_alone() {
+    // The names of files, and of hosts that kustomize knows.
+    let of_others = ["pins/rivals.rs", "pins/other.rs", "deploy/kustomize/target.rs"];
+    // What GitHub is beside a forge: where releases are, and workflows run.
+    let later: Vec<&Kind> = KINDS.iter().copied().filter(|kind| kind.name != "github").collect();
+    let words: Vec<String> = later
+        .iter()
+        .flat_map(|kind| kind.hosts.iter().map(|(host, _)| *host).chain([kind.name, kind.dialect.forge]))
+        .map(str::to_lowercase)
+        .collect();
+    let mut wrong = Vec::new();
+    for path in sources().iter().filter(|path| !is_test(path)) {
+        let relative = path.strip_prefix(root().join("src")).unwrap().to_str().unwrap();
+        let own = later.iter().any(|kind| relative.starts_with(&format!("propose/forge/{}", kind.name)));
+        let row = ["propose/forge/kinds.rs", "propose/forge/mod.rs"].contains(&relative);
+        if own || row || of_others.contains(&relative) {
+            continue;
+        }
+        let text = product(&fs::read_to_string(path).unwrap()).to_lowercase();
+        let named = words.iter().filter(|word| text.contains(word.as_str()));
+        wrong.extend(named.map(|word| format!("src/{relative} speaks of {word}")));
+    }
+    assert!(wrong.is_empty(), "what one forge does is its own, as data of its `Kind`:\n{}", wrong.join("\n"));
 }
 
 #[test]

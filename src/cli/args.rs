@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
 
 use crate::{
     linkerd::EdgeVersion,
+    propose::forge::kinds,
     release::{self},
     repo::git::SshOptions,
     report::Format,
@@ -50,13 +51,19 @@ pub(super) struct RepositoryArgs {
     pub access: AccessArgs,
 }
 
+/// Says what `--forge` takes.
+fn forge_help() -> String {
+    let names = kinds::names();
+    format!(
+        "Where pull requests live: {names}, or `directory:PATH` for folders of files [default: by the URL]"
+    )
+}
+
 /// How a repository is reached, whichever it is.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Repository")]
 pub(super) struct AccessArgs {
-    /// Where pull requests live: `github`, `gitlab`, `gitea`, `forgejo`, or `directory:PATH` for folders of files
-    /// [default: by the URL]
-    #[arg(long, env = env::FORGE, hide_env_values = true, value_name = "FORGE")]
+    #[arg(long, env = env::FORGE, hide_env_values = true, value_name = "FORGE", help = forge_help())]
     pub forge: Option<String>,
     /// The API of GitHub Enterprise Server [default: https://HOST/api/v3]
     #[arg(long, env = env::GITHUB_API_URL, hide_env_values = true, value_name = "URL")]

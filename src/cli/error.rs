@@ -212,7 +212,7 @@ impl From<GitError> for Error {
             GitError::Refused { rules, .. } => {
                 rules.iter().fold(Self::failed(message), |error, rule| error.hint(rule.hint()))
             }
-            GitError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint()),
+            GitError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint),
             GitError::Auth { .. } => {
                 let error = Self { unknown_token: true, ..Self::failed(message) };
                 error.hint("set UPLINKER_TOKEN (or GITHUB_TOKEN) to a token that may write `contents` of this repository")
@@ -285,7 +285,7 @@ impl From<ForgeError> for Error {
                     format!("the token needs the scope `{scope}`, and its user the role {role} in the project")
                 }
             }),
-            ForgeError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint()),
+            ForgeError::Barred { barrier, .. } => Self::failed(message).hint(barrier.hint),
             ForgeError::Forbidden { .. } => Self::failed(message).hint(
                 "the token was known, and something else keeps it from this: look for a policy of the repository, its \
                  organisation or its enterprise",

@@ -30,6 +30,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
+    propose::forge::kinds,
     report::{self, Format},
     sys::{
         actions::Actions,
@@ -110,7 +111,7 @@ pub(crate) struct Context {
 
 /// Runs the program; `arguments` begin with its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let environment = Environment::of_process();
+    let environment = Environment::of_process(&kinds::variables());
     let parsed = command().try_get_matches_from(arguments).and_then(|m| Cli::from_arg_matches(&m));
     let cli = match parsed {
         Ok(cli) => cli,

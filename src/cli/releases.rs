@@ -10,9 +10,12 @@ use super::{
     request::{Network, ReleasesRequest},
     session::Session,
 };
-use crate::sys::{
-    env::{self, Environment},
-    secrets::Token,
+use crate::{
+    propose::forge::kind::ACTIONS,
+    sys::{
+        env::{self, Environment},
+        secrets::Token,
+    },
 };
 
 /// List the releases with date, charts, milestone, advice, and why one is passed over
@@ -50,7 +53,7 @@ pub(super) fn execute(args: ReleasesArgs, context: &Context) -> Result<Exit, Err
 
 /// The token of a GitHub Enterprise Server is of no use to github.com, and none of its business.
 fn is_for_another_server(environment: &Environment) -> bool {
-    let workflow = environment.get(env::GITHUB_SERVER_URL).filter(|_| environment.in_actions());
+    let workflow = environment.get(ACTIONS.server).filter(|_| environment.in_actions());
     workflow.is_some_and(|server| server != "https://github.com")
         || environment
             .get(env::GITHUB_API_URL)
@@ -65,9 +68,9 @@ mod tests {
     fn a_token_of_another_server_is_told() {
         let of =
             |variables: &[(&str, &str)]| is_for_another_server(&Environment::of(variables.iter().copied()));
-        let ghes = (env::GITHUB_SERVER_URL, "https://ghes.example.com");
+        let ghes = (ACTIONS.server, "https://ghes.example.com");
         assert!(of(&[(env::GITHUB_ACTIONS, "true"), ghes]) && !of(&[ghes]) && !of(&[]));
-        assert!(!of(&[(env::GITHUB_ACTIONS, "true"), (env::GITHUB_SERVER_URL, "https://github.com")]));
+        assert!(!of(&[(env::GITHUB_ACTIONS, "true"), (ACTIONS.server, "https://github.com")]));
         assert!(of(&[(env::GITHUB_API_URL, "https://ghes.example.com/api/v3")]));
     }
 }

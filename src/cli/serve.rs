@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     config,
-    propose::forge::listing::Pattern,
+    propose::forge::{kinds, listing::Pattern},
     serve::{self, Board, Daemon, Hooks, Listener, Next, Served, Site},
     sys::{env, secrets::Token, stop::Stop},
 };
@@ -47,8 +47,8 @@ const WORKERS: usize = 4;
 pub(super) struct ServeArgs {
     #[command(flatten)]
     list: ListArgs,
-    /// Also the repositories of the forge that match, such as acme/*, or on GitLab acme/** with the groups below; asked for
-    /// anew each interval. With a GitHub App those of its installations, of which */* is all
+    /// Also the repositories of the forge that match, such as acme/*, or acme/** with the groups below where it has groups;
+    /// asked for anew each interval. With a GitHub App those of its installations, of which */* is all
     #[arg(long, env = env::REPOS, hide_env_values = true, value_name = "PATTERN", value_delimiter = ',', value_parser = Pattern::parse)]
     repos: Vec<Pattern>,
     /// Make one pass over each, and end
@@ -134,7 +134,7 @@ fn hooks(secret: Token, daemon: Arc<Daemon<RunRequest>>) -> Result<Arc<Hooks>, E
     let wake = move |places: &BTreeSet<String>| {
         daemon.wake(|name| serve::place(name).is_some_and(|place| places.contains(&place)))
     };
-    let hooks = Hooks::new(secret, Box::new(wake));
+    let hooks = Hooks::new(secret, kinds::webhooks(), Box::new(wake));
     let wrong = |reason| {
         let error = Error::usage(format!("the secret of webhooks cannot be used: {reason}"));
         error.hint("make one with `openssl rand -hex 32`, and set the webhook up with the same")

@@ -26,6 +26,7 @@ use crate::{
         forge::{
             directory::{Access, DirectoryForge},
             kind::{Kind, Opening},
+            kinds,
         },
     },
     release::{self, Catalog, FeedState, Purpose, SourceSetting, Sources},
@@ -332,7 +333,7 @@ impl<'t> Session<'t> {
 /// What it takes to read a remote.
 fn reading(cache: Option<&Path>, token: Option<&Token>, ssh: &SshOptions) -> RemoteOptions {
     let (cache, token) = (cache.map(|dir| dir.join("git")), token.map(Token::secret));
-    RemoteOptions { cache, token, ssh: ssh.clone(), ..RemoteOptions::default() }
+    RemoteOptions { cache, token, refusals: kinds::refusals(), ssh: ssh.clone(), ..RemoteOptions::default() }
 }
 
 /// Reads the tip of the remote's default branch, once more where the cache was damaged.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::keys::{KEYS, Shape, Text};
-use crate::sys::env;
+use crate::propose::forge::kinds;
 
 /// The page around the tables.
 const PAGE: &str = include_str!("../../templates/configuration.md");
@@ -25,7 +25,7 @@ fn key_table() -> String {
 
 fn variable_table() -> String {
     let mut out = String::from("| variable | flag | meaning |\n|---|---|---|\n");
-    for variable in env::VARIABLES {
+    for variable in kinds::variables() {
         let flag = variable.flag.map_or("none".to_owned(), |f| format!("`{f}`"));
         let _ = writeln!(out, "| `{}` | {flag} | {} |", variable.name, variable.meaning);
     }

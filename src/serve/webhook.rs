@@ -1,8 +1,7 @@
 //! What a forge tells by a webhook: is it from the forge, is it new, and which repository is it about.
 //!
-//! In: headers and body of a request from anywhere. Out: what is to be made of it. GitHub, Gitea and Forgejo sign the body
-//! (HMAC-SHA256 over it, in hexadecimal); GitLab sends the secret itself. Nothing of the body is believed but which repository
-//! has news: what the news are is asked of the forge.
+//! In: headers and body of a request from anywhere, and how each forge delivers. Out: what is to be made of it. Nothing of
+//! the body is believed but which repository has news: what the news are is asked of the forge.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
@@ -10,11 +9,14 @@ use std::{
 };
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use serde::Deserialize;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use crate::sys::secrets::Token;
+use crate::{
+    propose::forge::webhook::{Proof, Webhook},
+    sys::secrets::Token,
+};
 
 /// The largest delivery, in bytes.
 pub(super) const LARGEST: usize = 1 << 20;
@@ -24,45 +26,6 @@ const REMEMBERED: usize = 10_000;
 
 /// The shortest secret that is one.
 const SHORTEST: usize = 16;
-
-/// The events that may change what is to be done, by the header that names them. GitHub's come last, since Gitea sends its
-/// names too.
-const FORGES: [Manner; 3] = [
-    Manner {
-        event: "x-gitea-event",
-        events: &["push", "pull_request", "status", "check_run", "check_suite", "workflow_run"],
-        proof: Proof::Signed { header: "x-gitea-signature", prefix: "" },
-        id: &["x-gitea-delivery"],
-    },
-    Manner {
-        event: "x-gitlab-event",
-        events: &["Push Hook", "Merge Request Hook", "Pipeline Hook", "Job Hook", "Deployment Hook"],
-        proof: Proof::Shared { header: "x-gitlab-token" },
-        id: &["idempotency-key", "x-gitlab-event-uuid"],
-    },
-    Manner {
-        event: "x-github-event",
-        events: &["push", "pull_request", "status", "check_run", "check_suite", "deployment_status"],
-        proof: Proof::Signed { header: "x-hub-signature-256", prefix: "sha256=" },
-        id: &["x-github-delivery"],
-    },
-];
-
-/// How a forge delivers.
-struct Manner {
-    event: &'static str,
-    events: &'static [&'static str],
-    proof: Proof,
-    id: &'static [&'static str],
-}
-
-/// How a forge shows that it knows the secret.
-enum Proof {
-    /// By a signature of the body.
-    Signed { header: &'static str, prefix: &'static str },
-    /// By telling it.
-    Shared { header: &'static str },
-}
 
 /// What is made of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +50,7 @@ pub type Wake = Box<dyn Fn(&BTreeSet<String>) -> bool + Send + Sync>;
 /// The door for deliveries.
 pub struct Hooks {
     secret: Token,
+    forges: Vec<&'static Webhook>,
     wake: Wake,
     state: Mutex<State>,
 }
@@ -99,34 +63,14 @@ struct State {
     counts: BTreeMap<&'static str, u64>,
 }
 
-/// The parts of a delivery that name its repository: `project` is GitLab's word.
-#[derive(Deserialize)]
-struct Delivery {
-    #[serde(default)]
-    repository: Addresses,
-    #[serde(default)]
-    project: Addresses,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Addresses {
-    clone_url: Option<String>,
-    ssh_url: Option<String>,
-    html_url: Option<String>,
-    git_http_url: Option<String>,
-    git_ssh_url: Option<String>,
-    web_url: Option<String>,
-}
-
 // === impl Hooks ===
 
 impl Hooks {
-    /// Opens the door to whoever knows the secret; a secret that can be guessed is refused with the reason.
-    pub fn new(secret: Token, wake: Wake) -> Result<Self, &'static str> {
+    /// Opens the door to those forges that know the secret; a secret that can be guessed is refused with the reason.
+    pub fn new(secret: Token, forges: Vec<&'static Webhook>, wake: Wake) -> Result<Self, &'static str> {
         match secret.expose().len() < SHORTEST {
             true => Err("it is shorter than 16 characters"),
-            false => Ok(Self { secret, wake, state: Mutex::default() }),
+            false => Ok(Self { secret, forges, wake, state: Mutex::default() }),
         }
     }
 
@@ -138,28 +82,24 @@ impl Hooks {
     }
 
     fn judge<'h>(&self, header: impl Fn(&str) -> Option<&'h str>, body: &[u8]) -> Verdict {
-        let Some((manner, event)) = FORGES.iter().find_map(|manner| Some((manner, header(manner.event)?)))
+        // A forge may send the headers of another one too.
+        let told = self.forges.iter().filter_map(|forge| Some((*forge, header(forge.event)?)));
+        let mut proven = told.filter(|(forge, _)| self.is_proven(&forge.proof, &header, body)).peekable();
+        if proven.peek().is_none() {
+            return Verdict::Unproven;
+        }
+        let Some((forge, _)) =
+            proven.find(|(forge, event)| forge.events.iter().any(|known| is(event, known)))
         else {
-            return Verdict::Unproven;
-        };
-        if !self.is_proven(&manner.proof, &header, body) {
-            return Verdict::Unproven;
-        }
-        // Gitea says more of some events, as in `pull_request_sync`.
-        let same = |known: &&str| {
-            event == *known || event.strip_prefix(*known).is_some_and(|rest| rest.starts_with('_'))
-        };
-        if !manner.events.iter().any(same) {
             return Verdict::Ignored;
-        }
-        let Ok(delivery) = serde_json::from_slice::<Delivery>(body) else { return Verdict::Malformed };
-        let id = manner.id.iter().find_map(|name| header(name));
+        };
+        let Some(places) = places(body, forge.addresses) else { return Verdict::Malformed };
+        let id = forge.id.iter().find_map(|name| header(name));
         // The id is not signed, so the body counts too.
         let keys = [Some(digest(b"body", body)), id.map(|id| digest(b"id", id.as_bytes()))];
         if keys.iter().flatten().any(|key| self.lock().seen.contains(key)) {
             return Verdict::Repeated;
         }
-        let places = delivery.repository.places().chain(delivery.project.places()).collect();
         if !(self.wake)(&places) {
             return Verdict::Unknown;
         }
@@ -208,16 +148,6 @@ impl State {
     }
 }
 
-// === impl Addresses ===
-
-impl Addresses {
-    fn places(&self) -> impl Iterator<Item = String> {
-        let Self { clone_url, ssh_url, html_url, git_http_url, git_ssh_url, web_url } = self;
-        let all = [clone_url, ssh_url, html_url, git_http_url, git_ssh_url, web_url];
-        all.into_iter().flatten().filter_map(|address| place(address))
-    }
-}
-
 // === impl Verdict ===
 
 impl Verdict {
@@ -231,6 +161,26 @@ impl Verdict {
             Self::Malformed => "malformed",
         }
     }
+}
+
+/// Tells whether an event is one that is known, or says more of it.
+fn is(event: &str, known: &str) -> bool {
+    event.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+}
+
+/// Returns the places of the repository that a body is about, by where the forge has its addresses; `None` where it is no
+/// delivery.
+fn places(body: &[u8], addresses: &[&str]) -> Option<BTreeSet<String>> {
+    let delivery: Value = serde_json::from_slice(body).ok()?;
+    let mut places = BTreeSet::new();
+    for address in addresses.iter().filter_map(|pointer| delivery.pointer(pointer)) {
+        match address {
+            Value::Null => {}
+            Value::String(text) => places.extend(place(text)),
+            _ => return None,
+        }
+    }
+    Some(places)
 }
 
 /// Returns the place of a repository as `host/path`, the same for all forms of its address; `None` for a folder.
@@ -263,6 +213,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::propose::forge::kinds;
 
     const SECRET: &str = "a secret of the operator";
 
@@ -276,7 +227,7 @@ mod tests {
             listed
         });
         let secret = Token::new(&SECRET.replace(' ', "-"), "x").unwrap();
-        (Hooks::new(secret, wake).unwrap(), woken)
+        (Hooks::new(secret, kinds::webhooks(), wake).unwrap(), woken)
     }
 
     fn signature(body: &[u8]) -> String {
@@ -308,7 +259,12 @@ mod tests {
         .into_iter()
         .enumerate()
         {
-            let body = body("git@h:Acme/config.git", n);
+            let body = match proof {
+                "x-gitlab-token" => {
+                    format!(r#"{{"n":{n},"project":{{"git_ssh_url":"git@h:Acme/config.git"}}}}"#).into_bytes()
+                }
+                _ => body("git@h:Acme/config.git", n),
+            };
             let shown = match proof {
                 "x-hub-signature-256" => format!("sha256={}", signature(&body)),
                 "x-gitea-signature" => signature(&body),
@@ -328,9 +284,19 @@ mod tests {
             }
             assert_eq!(taken(&door, &[event, (id, "8")], &body), Verdict::Unproven);
         }
-        assert_eq!(*woken.lock().unwrap(), 3);
+        // Gitea sends what GitHub does beside its own, with fewer events.
+        let body = body("https://h/acme/config.git", 9);
+        let (own, as_github) = (signature(&body), format!("sha256={}", signature(&body)));
+        let headers = [
+            ("x-gitea-event", "workflow_run"),
+            ("x-gitea-signature", own.as_str()),
+            ("x-github-event", "workflow_run"),
+            ("x-hub-signature-256", as_github.as_str()),
+        ];
+        assert_eq!(taken(&door, &headers, &body), Verdict::Taken);
+        assert_eq!(*woken.lock().unwrap(), 4);
         assert_eq!(taken(&door, &[], b"{}"), Verdict::Unproven);
-        assert_eq!(door.counts()["taken"], 3);
+        assert_eq!(door.counts()["taken"], 4);
     }
 
     #[test]
@@ -378,6 +344,6 @@ mod tests {
         for none in ["/srv/x.git", "", "file:///srv/x", "x:y", "https://h", "https://h/"] {
             assert_eq!(place(none), None, "{none}");
         }
-        assert!(Hooks::new(Token::new("short", "x").unwrap(), Box::new(|_| true)).is_err());
+        assert!(Hooks::new(Token::new("short", "x").unwrap(), Vec::new(), Box::new(|_| true)).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! Environment variables: one table of all that count, and the place that reads them. Proxies and the system's
-//! authorities are looked up by the libraries that connect.
+//! Environment variables: the table of the program's own, and the place that reads them. Those by which a forge tells its
+//! jobs where they run are the forge's; proxies and the system's authorities are looked up by the libraries that connect.
 //!
 //! An empty variable counts as unset, since a workflow passes an input that nobody gave as an empty text.
 
@@ -9,7 +9,7 @@ use std::{
 };
 
 /// One variable that the program reads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
@@ -122,20 +122,6 @@ pub const VERBOSE: &str = "UPLINKER_VERBOSE";
 pub const GITHUB_TOKEN: &str = "GITHUB_TOKEN";
 /// Set to `true` inside GitHub Actions.
 pub const GITHUB_ACTIONS: &str = "GITHUB_ACTIONS";
-/// The repository of the workflow, `owner/name`.
-pub const GITHUB_REPOSITORY: &str = "GITHUB_REPOSITORY";
-/// The server of the workflow.
-pub const GITHUB_SERVER_URL: &str = "GITHUB_SERVER_URL";
-/// The API of that server.
-pub const GITHUB_SERVER_API_URL: &str = "GITHUB_API_URL";
-/// Set to `true` inside GitLab CI/CD.
-pub const GITLAB_CI: &str = "GITLAB_CI";
-/// The path of the job's project.
-pub const CI_PROJECT_PATH: &str = "CI_PROJECT_PATH";
-/// The server of the job.
-pub const CI_SERVER_URL: &str = "CI_SERVER_URL";
-/// The API of that server.
-pub const CI_API_V4_URL: &str = "CI_API_V4_URL";
 /// The file that takes the step's summary.
 pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The file that takes the step's outputs.
@@ -149,14 +135,15 @@ const fn flag(name: &'static str, flag: &'static str, meaning: &'static str) -> 
     Variable { name, flag: Some(flag), meaning }
 }
 
-const fn bare(name: &'static str, meaning: &'static str) -> Variable {
+/// Describes a variable that no flag stands for.
+pub const fn bare(name: &'static str, meaning: &'static str) -> Variable {
     Variable { name, flag: None, meaning }
 }
 
-/// Every variable, in the order of the reference page.
+/// The program's own variables, in the order of the reference page.
 pub const VARIABLES: &[Variable] = &[
     flag(REPO, "--repo", "The repository: a URL, or a path."),
-    flag(FORGE, "--forge", "`github`, `gitlab`, `gitea`, `forgejo`, or `directory:PATH`."),
+    flag(FORGE, "--forge", "The forge by its name, such as `github`, or `directory:PATH`."),
     flag(FORGE_API_URL, "--forge-api-url", "The API of the forge, where it is not where that forge has it."),
     flag(GITHUB_API_URL, "--github-api-url", "The API of GitHub Enterprise Server."),
     bare(
@@ -238,16 +225,11 @@ pub const VARIABLES: &[Variable] = &[
     flag(QUIET, "--quiet", "`true`: print results and errors alone."),
     flag(VERBOSE, "--verbose", "How much is told, 0 to 2."),
     bare(GITHUB_TOKEN, "The token, where `UPLINKER_TOKEN` is not set."),
-    bare(GITHUB_ACTIONS, "`true` inside GitHub Actions; the variables below count only then."),
-    bare(GITHUB_REPOSITORY, "The repository, where no other is named."),
-    bare(GITHUB_SERVER_URL, "The server of that repository."),
-    bare(GITHUB_SERVER_API_URL, "The API of that server."),
-    bare(GITHUB_STEP_SUMMARY, "The file that gets the report as Markdown."),
-    bare(GITHUB_OUTPUT, "The file that gets the outputs `proposed`, `url`, `release` and `exit`."),
-    bare(GITLAB_CI, "`true` inside GitLab CI/CD; the variables below count only then."),
-    bare(CI_PROJECT_PATH, "The repository, where no other is named."),
-    bare(CI_SERVER_URL, "The server of that repository."),
-    bare(CI_API_V4_URL, "The API of that server."),
+    bare(GITHUB_STEP_SUMMARY, "Inside GitHub Actions, the file that gets the report as Markdown."),
+    bare(
+        GITHUB_OUTPUT,
+        "Inside GitHub Actions, the file that gets the outputs `proposed`, `url`, `release` and `exit`.",
+    ),
     bare(NO_COLOR, "Set: no colours, unless `--color always` asks for them."),
     bare(TERM, "`dumb`: no colours and no progress."),
     bare(
@@ -275,9 +257,9 @@ pub fn is_set_to_nothing(name: &OsStr) -> bool {
 // === impl Environment ===
 
 impl Environment {
-    /// Reads the variables of the table from the process.
-    pub fn of_process() -> Self {
-        Self::of(VARIABLES.iter().filter_map(|v| Some((v.name, std::env::var_os(v.name)?))))
+    /// Reads variables from the process.
+    pub fn of_process(variables: &[Variable]) -> Self {
+        Self::of(variables.iter().filter_map(|v| Some((v.name, std::env::var_os(v.name)?))))
     }
 
     /// Takes variables from a list.

@@ -90,7 +90,7 @@ impl ForgeSettings {
                 (None, Some(path)) if !path.is_empty() => Some(Named::Directory(PathBuf::from(path))),
                 _ => {
                     return Err(Error::usage(format!("--forge: `{text}` is not known"))
-                        .hint(format!("write {} or `directory:PATH`", names())));
+                        .hint(format!("write {} or `directory:PATH`", kinds::names())));
                 }
             },
         };
@@ -149,7 +149,7 @@ impl ForgeSettings {
         let kind = kind.ok_or_else(|| {
             Error::usage(format!("cannot tell which forge serves {remote}")).hint(format!(
                 "name it with `--forge`: {} (each also on a server of your own) or `directory:PATH`",
-                names()
+                kinds::names()
             ))
         })?;
         let forge = kind.dialect.forge;
@@ -189,11 +189,6 @@ fn workflow(environment: &Environment) -> Result<Option<Workflow>, Error> {
     };
     let kind = KINDS.iter().find(is_it).copied().unwrap_or(first);
     Ok(Some(Workflow { server: api_url(runner.server, server)?, api, kind }))
-}
-
-/// The forges, as they are named on a command line.
-fn names() -> String {
-    KINDS.iter().map(|kind| format!("`{}`", kind.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn api_url(what: &str, text: &str) -> Result<Url, Error> {

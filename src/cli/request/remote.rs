@@ -153,7 +153,7 @@ pub(super) fn host_of(url: &Url) -> Option<String> {
 
 /// The first forge that could have started this job.
 pub(super) fn running_on(environment: &Environment) -> Option<&'static Kind> {
-    KINDS.iter().copied().find(|kind| environment.get(kind.runner.inside) == Some("true"))
+    KINDS.iter().copied().find(|kind| environment.get(kind.runner.inside.name) == Some("true"))
 }
 
 #[cfg(test)]

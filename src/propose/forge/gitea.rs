@@ -26,6 +26,7 @@ use super::{
         self, Asked, AskedOnce, Known, Manners, Method, PAGES, Plain, Refused, Reply, Rest, Sent,
         opened_after_all, until_it_shows,
     },
+    webhook::{Proof, Webhook},
 };
 use crate::{
     explain::Dialect,
@@ -51,10 +52,13 @@ pub const KIND: Kind = Kind {
     groups: false,
     // It takes any.
     git_user: "x-access-token",
+    // Its jobs are told so as those of GitHub are.
     runner: &ACTIONS,
     needs: "`write:repository`, `write:issue` for labels and people, and `read:user`",
     open: |opening| Ok(Box::new(Gitea::new(opening, KIND.dialect)?)),
     list: |asked| listing::list(asked, KIND.dialect.forge),
+    refusals: &answer::REFUSALS,
+    webhook: &WEBHOOK,
 };
 
 /// Forgejo, which answers as Gitea does.
@@ -67,6 +71,15 @@ pub const FORGEJO: Kind = Kind {
     ..KIND
 };
 
+/// How it delivers what happens. It sends the headers of GitHub's too, with fewer events.
+const WEBHOOK: Webhook = Webhook {
+    event: "x-gitea-event",
+    // It says more of some, as in `pull_request_sync`.
+    events: &["push", "pull_request", "status", "check_run", "check_suite", "workflow_run"],
+    proof: Proof::Signed { header: "x-gitea-signature", prefix: "" },
+    id: &["x-gitea-delivery"],
+    addresses: &["/repository/clone_url", "/repository/ssh_url", "/repository/html_url"],
+};
 /// Where the API is below the forge's root.
 const API: &str = "/api/v1";
 /// How its API is spoken to. A page has 50 entries at the most, unless a server sets another bound.

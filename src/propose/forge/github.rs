@@ -39,6 +39,7 @@ use super::{
     rest::{
         self, Asked, AskedOnce, Known, Manners, Method, Refused, Reply, Rest, Sending, Wire, opened_after_all,
     },
+    webhook::{Proof, Webhook},
 };
 use crate::{
     explain::Dialect,
@@ -66,8 +67,18 @@ pub const KIND: Kind = Kind {
         Ok(Box::new(GitHub { signs, bot, ..GitHub::new(http, address, token)? }))
     },
     list: listing::list,
+    refusals: &answer::REFUSALS,
+    webhook: &WEBHOOK,
 };
 
+/// How it delivers what happens.
+const WEBHOOK: Webhook = Webhook {
+    event: "x-github-event",
+    events: &["push", "pull_request", "status", "check_run", "check_suite", "deployment_status"],
+    proof: Proof::Signed { header: "x-hub-signature-256", prefix: "sha256=" },
+    id: &["x-github-delivery"],
+    addresses: &["/repository/clone_url", "/repository/ssh_url", "/repository/html_url"],
+};
 /// What GitHub takes, and what in a text does something there.
 const DIALECT: Dialect = Dialect { forge: "GitHub", ..Dialect::COMMON };
 /// How its API is spoken to.

@@ -26,6 +26,7 @@ use super::{
     kind::{Kind, Opening, Runner},
     preflight::{Needed, Seen, Subject},
     rest::{self, Asked, AskedOnce, Manners, Method, Plain, Refused, Reply, Rest, Sent, opened_after_all},
+    webhook::{Proof, Webhook},
 };
 use crate::{
     explain::Dialect,
@@ -57,16 +58,35 @@ pub const KIND: Kind = Kind {
     // Of OAuth; it takes any for the others.
     git_user: "oauth2",
     runner: &Runner {
-        inside: env::GITLAB_CI,
-        server: env::CI_SERVER_URL,
-        api: env::CI_API_V4_URL,
-        repository: env::CI_PROJECT_PATH,
+        inside: env::bare(
+            "GITLAB_CI",
+            "`true` inside GitLab CI/CD; the three variables below count only then.",
+        ),
+        server: "CI_SERVER_URL",
+        api: "CI_API_V4_URL",
+        repository: "CI_PROJECT_PATH",
     },
     needs: "the scope `api` and the role Developer in the project",
     open: |opening| Ok(Box::new(GitLab::new(opening)?)),
     list: listing::list,
+    refusals: &answer::REFUSALS,
+    webhook: &WEBHOOK,
 };
 
+/// How it delivers what happens. Some events tell of the project, some of the repository.
+const WEBHOOK: Webhook = Webhook {
+    event: "x-gitlab-event",
+    events: &["Push Hook", "Merge Request Hook", "Pipeline Hook", "Job Hook", "Deployment Hook"],
+    proof: Proof::Shared { header: "x-gitlab-token" },
+    id: &["idempotency-key", "x-gitlab-event-uuid"],
+    addresses: &[
+        "/project/git_http_url",
+        "/project/git_ssh_url",
+        "/project/web_url",
+        "/repository/git_http_url",
+        "/repository/git_ssh_url",
+    ],
+};
 /// Where the API is below the forge's root.
 const API: &str = "/api/v4";
 /// How its API is spoken to.

@@ -3,10 +3,14 @@
 use secrecy::SecretString;
 use url::Url;
 
-use super::{Forge, ForgeError, listing::Listed};
+use super::{Forge, ForgeError, listing::Listed, webhook::Webhook};
 use crate::{
     explain::Dialect,
-    sys::{env, http::Http},
+    repo::Refusals,
+    sys::{
+        env::{self, Variable},
+        http::Http,
+    },
 };
 
 /// A forge with an API, as the operator chooses it.
@@ -32,13 +36,17 @@ pub struct Kind {
     pub open: for<'h> fn(Opening<'h, '_>) -> Result<Box<dyn Forge + 'h>, ForgeError>,
     /// Lists what an owner, or a group with those below, has and the token sees.
     pub list: fn(Listing<'_, '_>) -> Result<Vec<Listed>, ForgeError>,
+    /// The sentences by which its refusals are known.
+    pub refusals: &'static Refusals,
+    /// How it delivers what happens.
+    pub webhook: &'static Webhook,
 }
 
 /// The variables of a forge's own jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Runner {
     /// `true` in such a job.
-    pub inside: &'static str,
+    pub inside: Variable,
     /// The root of the forge.
     pub server: &'static str,
     /// The root of its API.
@@ -47,12 +55,15 @@ pub struct Runner {
     pub repository: &'static str,
 }
 
-/// Those of GitHub Actions, which Gitea and Forgejo set as well.
+/// Those of GitHub Actions, whose runners other forges have too.
 pub const ACTIONS: Runner = Runner {
-    inside: env::GITHUB_ACTIONS,
-    server: env::GITHUB_SERVER_URL,
-    api: env::GITHUB_SERVER_API_URL,
-    repository: env::GITHUB_REPOSITORY,
+    inside: env::bare(
+        env::GITHUB_ACTIONS,
+        "`true` inside GitHub Actions; the three variables below count only then.",
+    ),
+    server: "GITHUB_SERVER_URL",
+    api: "GITHUB_API_URL",
+    repository: "GITHUB_REPOSITORY",
 };
 
 /// A repository on a forge.
@@ -96,6 +107,20 @@ impl<'a> Listing<'_, 'a> {
 pub(super) fn host_of(api: &str) -> &str {
     let rest = api.split_once("://").map_or(api, |(_, rest)| rest);
     rest.split(['/', ':']).next().unwrap_or_default()
+}
+
+// === impl Runner ===
+
+impl Runner {
+    /// Returns them as the reference page has them.
+    pub fn variables(&self) -> [Variable; 4] {
+        [
+            self.inside,
+            env::bare(self.repository, "The repository, where no other is named."),
+            env::bare(self.server, "The server of that repository."),
+            env::bare(self.api, "The API of that server."),
+        ]
+    }
 }
 
 // === impl Kind ===

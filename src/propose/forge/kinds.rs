@@ -2,7 +2,11 @@
 //!
 //! In: a name or a host. Out: a [`Kind`], which each forge gives as data. A forge is a folder and a row here.
 
-use super::{gitea, github, gitlab, kind::Kind};
+use super::{gitea, github, gitlab, kind::Kind, webhook::Webhook};
+use crate::{
+    repo::Refusals,
+    sys::env::{VARIABLES, Variable},
+};
 
 /// All forges with an API.
 pub const KINDS: &[&Kind] = &[&github::KIND, &gitlab::KIND, &gitea::KIND, &gitea::FORGEJO];
@@ -16,6 +20,32 @@ pub fn named(name: &str) -> Option<&'static Kind> {
 pub fn at(host: &str) -> Option<(&'static Kind, &'static str)> {
     let api = |kind: &'static Kind| kind.hosts.iter().find(|(known, _)| *known == host);
     KINDS.iter().find_map(|kind| Some((*kind, api(kind)?.1)))
+}
+
+/// Returns their names as people type them, for a sentence.
+pub fn names() -> String {
+    KINDS.iter().map(|kind| format!("`{}`", kind.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the sentences by which refusals are known, of all forges.
+pub fn refusals() -> Vec<&'static Refusals> {
+    KINDS.iter().map(|kind| kind.refusals).collect()
+}
+
+/// Returns the ways in which news are delivered, of all forges.
+pub fn webhooks() -> Vec<&'static Webhook> {
+    KINDS.iter().map(|kind| kind.webhook).collect()
+}
+
+/// Returns every variable that is read, in the order of the reference page: the program's own, and those of jobs.
+pub fn variables() -> Vec<Variable> {
+    let mut all = VARIABLES.to_vec();
+    for variable in KINDS.iter().flat_map(|kind| kind.runner.variables()) {
+        if all.iter().all(|known| known.name != variable.name) {
+            all.push(variable);
+        }
+    }
+    all
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod kinds;
 pub mod listing;
 pub mod preflight;
 mod rest;
+pub mod webhook;
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::{
-    repo::{Barrier, GitError, Refs, git::advertisement},
+    repo::{GitError, Refs, Refusals, git::advertisement},
     sys::http::Http,
 };
 
@@ -47,6 +47,7 @@ pub struct HttpServer<'h> {
     url: RefCell<Url>,
     user: &'static str,
     token: Option<SecretString>,
+    refusals: Vec<&'static Refusals>,
 }
 
 // === impl Service ===
@@ -64,8 +65,13 @@ impl Service {
 
 impl<'h> HttpServer<'h> {
     /// Makes no request yet; `user` is the name that goes with the token.
-    pub fn new(http: &'h Http, url: Url, user: Option<&'static str>, token: Option<SecretString>) -> Self {
-        Self { http, url: RefCell::new(url), user: user.unwrap_or(USER), token }
+    pub fn new(
+        http: &'h Http,
+        url: Url,
+        (user, token): (Option<&'static str>, Option<SecretString>),
+        refusals: Vec<&'static Refusals>,
+    ) -> Self {
+        Self { http, url: RefCell::new(url), user: user.unwrap_or(USER), token, refusals }
     }
 
     /// Returns the address without credentials, as the server last gave it.
@@ -161,7 +167,7 @@ impl<'h> HttpServer<'h> {
             },
             401 => GitError::Auth { url, reason: format!("the token is wrong or has expired{told}") },
             403 if words.contains("archived") => GitError::Archived { url },
-            403 => match Barrier::of(words) {
+            403 => match self.refusals.iter().find_map(|forge| forge.barrier(words)) {
                 Some(barrier) => GitError::Barred { url, barrier },
                 None => GitError::Auth { url, reason: format!("the token may not do this{told}") },
             },
@@ -277,13 +283,17 @@ pub fn printable(words: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repo::Barrier;
+
+    const REFUSALS: Refusals =
+        Refusals { barriers: &[("SSO", Barrier { what: "no single sign-on", hint: "sign on" })], rules: &[] };
 
     fn server(http: &Http) -> HttpServer<'_> {
         HttpServer::new(
             http,
             Url::parse("https://git.example.com/o/r").unwrap(),
-            None,
-            Some("t0ken".to_owned().into()),
+            (None, Some("t0ken".to_owned().into())),
+            vec![&REFUSALS],
         )
     }
 
@@ -320,9 +330,9 @@ mod tests {
             refusal(403, "This repository was archived so it is read-only."),
             GitError::Archived { .. }
         ));
-        let words =
-            "The `acme' organization has enabled or enforced SAML SSO. To access this repository, visit ";
-        assert!(matches!(refusal(403, words), GitError::Barred { barrier: Barrier::SingleSignOn, .. }));
+        assert!(
+            matches!(refusal(403, "`acme` enforces SSO."), GitError::Barred { barrier, .. } if barrier.hint == "sign on")
+        );
         assert!(matches!(refusal(404, ""), GitError::NotFound { .. }));
         assert!(matches!(refusal(429, ""), GitError::Temporary { .. }));
         assert!(matches!(refusal(502, ""), GitError::Temporary { .. }));

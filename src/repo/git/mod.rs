@@ -17,6 +17,7 @@ mod landed;
 mod local;
 mod merge;
 mod object;
+mod options;
 mod sign;
 mod ssh;
 mod store;
@@ -27,15 +28,12 @@ mod write;
 use std::{
     cell::{Cell, Ref, RefCell},
     collections::{BTreeMap, HashSet},
-    path::PathBuf,
     sync::Arc,
 };
 
-use secrecy::SecretString;
-
 use crate::{
     repo::{
-        ChangeSet, CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, RepoPath, Rule,
+        ChangeSet, CommitId, CommitInfo, GitError, NewCommit, RefUpdate, Refs, Refusals, Remote, RepoPath,
         SignedCommit, Stretch, Tree, Upstream,
         git::{
             address::Address,
@@ -52,6 +50,7 @@ use crate::{
 pub use head::{LocalClone, LocalHead, open_path};
 pub use local::check_path;
 pub use merge::merge;
+pub use options::RemoteOptions;
 pub use sign::{KeyError, SigningKey};
 pub use ssh::SshOptions;
 pub use wire::Limits;
@@ -63,30 +62,12 @@ const DEPTHS: [i32; 5] = [2, 16, 128, 1024, i32::MAX];
 /// How many commits of a branch are read to find where it left its base.
 const MAX_BRANCH: usize = 1000;
 
-/// What the operator gives for a remote.
-#[derive(Clone, Debug, Default)]
-pub struct RemoteOptions {
-    /// Where bare repositories are kept between runs; without it a temporary folder serves.
-    pub cache: Option<PathBuf>,
-    /// The token for HTTP.
-    pub token: Option<SecretString>,
-    /// The name that goes with it, where the forge wants one.
-    pub user: Option<&'static str>,
-    /// Whether a token may go unencrypted to another machine.
-    pub plain_http: bool,
-    /// Key and known hosts for SSH.
-    pub ssh: SshOptions,
-    /// What signs commits.
-    pub signing_key: Option<Arc<SigningKey>>,
-    /// What bounds a fetch.
-    pub limits: Limits,
-}
-
 /// A Git remote and the bare repository beside it.
 pub struct GitRemote<'h> {
     link: Link<'h>,
     store: RefCell<Store>,
     ssh: SshOptions,
+    refusals: Vec<&'static Refusals>,
     signing_key: Option<Arc<SigningKey>>,
     limits: Limits,
     prefix: RefCell<String>,
@@ -112,11 +93,13 @@ enum Link<'h> {
 impl<'h> GitRemote<'h> {
     /// Opens a remote; no request is made yet, except that a folder of this machine must be there.
     pub fn open(url: &str, options: RemoteOptions, http: &'h Http) -> Result<Self, GitError> {
-        let RemoteOptions { cache, token, user, plain_http, ssh, signing_key, limits } = options;
+        let RemoteOptions { cache, token, user, refusals, plain_http, ssh, signing_key, limits } = options;
         let address = Address::parse(url, token.is_some(), plain_http)?;
         let name = address.shown();
         let (link, cache) = match address {
-            Address::Http(url) => (Link::Http(HttpServer::new(http, url, user, token)), cache),
+            Address::Http(url) => {
+                (Link::Http(HttpServer::new(http, url, (user, token), refusals.clone())), cache)
+            }
             Address::Ssh(url) => {
                 ssh.check().map_err(|reason| GitError::Address { url: url.clone(), reason })?;
                 (Link::Ssh(url), cache)
@@ -131,6 +114,7 @@ impl<'h> GitRemote<'h> {
             link,
             store: RefCell::new(store),
             ssh,
+            refusals,
             signing_key,
             limits,
             prefix: RefCell::new(PREFIX.into()),
@@ -361,7 +345,7 @@ impl<'h> GitRemote<'h> {
         match now {
             Some(now) if now != update.old => GitError::Moved { branch: update.branch.clone() },
             _ => {
-                let (branch, rules) = (update.branch.clone(), Rule::all_of(&reason));
+                let (branch, rules) = (update.branch.clone(), Refusals::rules_of(&self.refusals, &reason));
                 GitError::Refused { branch, reason, rules }
             }
         }

@@ -3,9 +3,24 @@
 //! In: status and body of a refusal. Out: a [`ForgeError`] that says who has to do what. Its sentences are Gitea's own,
 //! so they are recognised here and nowhere else. Pure.
 
-use crate::propose::forge::{
-    ForgeError, Grant,
-    rest::{Asked, Known, Refused, Reply},
+use crate::{
+    propose::forge::{
+        ForgeError, Grant,
+        rest::{Asked, Known, Refused, Reply},
+    },
+    repo::{Refusals, Rule},
+};
+
+/// What a push goes against.
+pub(super) const REFUSALS: Refusals = Refusals {
+    barriers: &[],
+    rules: &[
+        ("protected from unverified commit", Rule::Signatures),
+        ("protected from force push", Rule::ForcePush),
+        ("Not allowed to force-push to protected branch", Rule::ForcePush),
+        ("protected from deletion", Rule::Deletion),
+        ("Not allowed to push to protected branch", Rule::PullRequest),
+    ],
 };
 
 /// Says what a refusal means.
@@ -90,6 +105,19 @@ mod tests {
             said(405, r#"{"message":"Please try again later"}"#),
             "cannot open a pull request: Please try again later"
         );
+    }
+
+    #[test]
+    fn every_rule_that_a_refused_push_tells_of_is_found() {
+        for (words, rule) in [
+            ("Not allowed to push to protected branch uplinker/a/platform", Rule::PullRequest),
+            ("Not allowed to force-push to protected branch uplinker/a/platform", Rule::ForcePush),
+            ("branch uplinker/a/platform is protected from unverified commit 1234567", Rule::Signatures),
+            ("branch uplinker/a/platform is protected from force push", Rule::ForcePush),
+            ("branch uplinker/a/platform is protected from deletion", Rule::Deletion),
+        ] {
+            assert_eq!(Refusals::rules_of(&[&REFUSALS], &format!("error: {words}")), [rule], "{words}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
         ForgeError, Grant,
         rest::{Asked, Known, Refused, Reply, words},
     },
-    repo::Barrier,
+    repo::{Barrier, Refusals, Rule},
 };
 
 /// The body of a refusal.
@@ -41,6 +41,57 @@ const BEHIND: [&str; 5] = [
     "Head ref must be a branch",
     "SHA does not exist",
 ];
+
+/// What keeps a good token out, and what a push goes against, over Git and over the API.
+pub(super) const REFUSALS: Refusals = Refusals {
+    barriers: &[
+        ("SAML", SINGLE_SIGN_ON),
+        (
+            "IP allow list",
+            Barrier {
+                what: "the organisation's IP allow list does not have the address of this machine",
+                hint: "add the address of this machine to the organisation's IP allow list, or run uplinker where the \
+                       address is on it already",
+            },
+        ),
+        (
+            "forbids access via a",
+            Barrier {
+                what: "the organisation forbids this kind of token, or its lifetime",
+                hint: "use a kind of token that the organisation allows: an App's token, or a fine-grained one with a \
+                       shorter lifetime",
+            },
+        ),
+        (
+            "limited the ability to",
+            Barrier {
+                what: "the repository limits who may open pull requests",
+                hint: "look at Settings > Moderation options > Interaction limits, of the repository and of its owner, \
+                       or make the token's user a collaborator",
+            },
+        ),
+    ],
+    rules: &[
+        ("verified signatures", Rule::Signatures),
+        ("force-push", Rule::ForcePush),
+        ("must not contain merge commits", Rule::LinearHistory),
+        ("Cannot delete", Rule::Deletion),
+        ("creations being restricted", Rule::Creation),
+        ("through a pull request", Rule::PullRequest),
+        ("Cannot update this protected ref", Rule::PullRequest),
+        ("status check", Rule::PullRequest),
+        ("pattern", Rule::Pattern),
+        ("GH007", Rule::PrivateAddress),
+        ("to create or update workflow", Rule::Workflow),
+    ],
+};
+
+/// The organisation wants single sign-on, for which the token was not authorised.
+pub(super) const SINGLE_SIGN_ON: Barrier = Barrier {
+    what: "the token is not authorised for the organisation's single sign-on",
+    hint: "authorise the token on GitHub under Settings > Developer settings > Personal access tokens > Configure SSO, \
+           or use an App's token, which needs no authorisation",
+};
 
 /// One entry of `errors`: an object, or a bare sentence.
 #[derive(Debug, Deserialize)]
@@ -91,7 +142,7 @@ fn by_name(known: Known, asked: &Asked<'_>) -> Refused {
 fn forbidden(reply: &Reply, asked: &Asked<'_>, reason: String) -> ForgeError {
     let host = asked.host.to_owned();
     let lacks = ["Resource not accessible", "Must have admin rights"];
-    match Barrier::of(&reason) {
+    match REFUSALS.barrier(&reason) {
         Some(barrier) => ForgeError::Barred { host, barrier },
         None if reason.contains("not permitted to create or approve pull requests") => {
             ForgeError::PullsForbidden { compare: None }

@@ -11,7 +11,7 @@ use crate::{
         ForgeError, Grant,
         rest::{Asked, Known, Refused, Reply},
     },
-    repo::Barrier,
+    repo::{Refusals, Rule},
 };
 
 /// What a token lacks, as OAuth has it.
@@ -25,6 +25,21 @@ struct Scope {
 /// GitLab's words for a branch or a commit that it was given a moment ago.
 const BEHIND: [&str; 3] = ["does not exist", "404 Commit Not Found", "404 References for commit Not Found"];
 
+/// What a push goes against; why it keeps a token out, GitLab tells in no sentence of its own.
+pub(super) const REFUSALS: Refusals = Refusals {
+    barriers: &[],
+    rules: &[
+        ("must be signed", Rule::Signatures),
+        ("allowed to force push", Rule::ForcePush),
+        ("allowed to delete protected branches", Rule::Deletion),
+        ("allowed to create protected branches", Rule::Creation),
+        ("allowed to push code to protected branches", Rule::PullRequest),
+        ("does not follow the pattern", Rule::Pattern),
+        ("is not a member of team", Rule::Author),
+        ("one of your own verified emails", Rule::Author),
+    ],
+};
+
 /// Says what a refusal means.
 pub(super) fn refused(reply: &Reply, asked: &Asked<'_>) -> Refused {
     let reason = reply.words();
@@ -32,13 +47,12 @@ pub(super) fn refused(reply: &Reply, asked: &Asked<'_>) -> Refused {
     let host = asked.host.to_owned();
     match reply.status {
         401 => ForgeError::Auth { host, reason }.into(),
-        403 => match (scope(reply), Barrier::of(&reason)) {
-            (Some(scope), _) => ForgeError::Permission { host, grant: Grant::Scope(scope) }.into(),
-            (None, Some(barrier)) => ForgeError::Barred { host, barrier }.into(),
-            (None, None) if reply.message().is_none_or(|said| said.starts_with("403 Forbidden")) => {
+        403 => match scope(reply) {
+            Some(scope) => ForgeError::Permission { host, grant: Grant::Scope(scope) }.into(),
+            None if reply.message().is_none_or(|said| said.starts_with("403 Forbidden")) => {
                 asked.lacks().into()
             }
-            (None, None) => ForgeError::Forbidden { host, what: asked.what.to_owned(), reason }.into(),
+            None => ForgeError::Forbidden { host, what: asked.what.to_owned(), reason }.into(),
         },
         400 | 404 | 422 if BEHIND.iter().any(|part| says(part)) => Known::Behind.refused(asked),
         404 => ForgeError::NotFound(asked.repository.to_owned()).into(),
@@ -131,6 +145,24 @@ mod tests {
             ),
         ] {
             assert_eq!(error(status, body).error.to_string(), said, "{body}");
+        }
+    }
+
+    #[test]
+    fn every_rule_that_a_refused_push_tells_of_is_found() {
+        for (words, rule) in [
+            ("You are not allowed to push code to protected branches on this project.", Rule::PullRequest),
+            (
+                "You are not allowed to force push code to a protected branch on this project.",
+                Rule::ForcePush,
+            ),
+            ("You are not allowed to create protected branches on this project.", Rule::Creation),
+            ("You are not allowed to delete protected branches from this project.", Rule::Deletion),
+            ("Commit must be signed with a GPG key", Rule::Signatures),
+            ("Branch name does not follow the pattern '(feature|hotfix)/*'", Rule::Pattern),
+            ("Author 'robot@example.org' is not a member of team", Rule::Author),
+        ] {
+            assert_eq!(Refusals::rules_of(&[&REFUSALS], &format!("GitLab: {words}")), [rule], "{words}");
         }
     }
 

@@ -121,7 +121,7 @@ fn what_can_be_done_about_is_known_by_githubs_words() {
 #[test]
 fn a_barrier_is_no_wrong_token() {
     let saml = r#"{"message":"Resource protected by organization SAML enforcement. You must grant your Personal Access token access to this organization."}"#;
-    assert!(matches!(error(403, &[], saml), ForgeError::Barred { barrier: Barrier::SingleSignOn, .. }));
+    assert!(matches!(error(403, &[], saml), ForgeError::Barred { barrier: SINGLE_SIGN_ON, .. }));
     let other = error(403, &[], r#"{"message":"Repository access blocked"}"#);
     assert_eq!(other.to_string(), "github.com: cannot open a pull request: Repository access blocked");
     assert!(other.is_refusal() && !error(401, &[], "{}").is_refusal() && !error(502, &[], "").is_refusal());
@@ -185,4 +185,51 @@ fn what_is_not_json_is_told() {
     assert!(page.contains("web page"), "{page}");
     let other = Reply::of(200, &[], "{}").json::<Vec<u8>>(&asked()).expect_err("an error").to_string();
     assert!(other.contains("something else than expected"), "{other}");
+}
+
+#[test]
+fn each_barrier_is_known_over_git_and_over_the_api() {
+    for (words, barrier) in [
+        (
+            "Resource protected by organization SAML enforcement. You must grant your Personal Access token access",
+            Some("the token is not authorised for the organisation's single sign-on"),
+        ),
+        (
+            "The `acme' organization has enabled or enforced SAML SSO.",
+            Some("the token is not authorised for the organisation's single sign-on"),
+        ),
+        (
+            "Although you appear to have the correct authorization credentials, the `acme` organization has an IP \
+             allow list enabled, and your IP address is not permitted to access this resource.",
+            Some("the organisation's IP allow list does not have the address of this machine"),
+        ),
+        (
+            "`acme` forbids access via a personal access token (classic).",
+            Some("the organisation forbids this kind of token, or its lifetime"),
+        ),
+        (
+            "The 'acme' organization forbids access via a fine-grained personal access tokens if the token's lifetime \
+             is greater than 90 days.",
+            Some("the organisation forbids this kind of token, or its lifetime"),
+        ),
+        (
+            "An owner of this repository has limited the ability to open a pull request to users that are \
+             collaborators on this repository.",
+            Some("the repository limits who may open pull requests"),
+        ),
+        ("Permission to acme/config.git denied to ada.", None),
+    ] {
+        assert_eq!(REFUSALS.barrier(words).map(|barrier| barrier.what), barrier, "{words}");
+    }
+}
+
+#[test]
+fn every_rule_that_a_refused_push_tells_of_is_found() {
+    let told = |words: &str| Refusals::rules_of(&[&REFUSALS], words);
+    let both = "GH013: Repository rule violations found for refs/heads/uplinker/a/platform. - Cannot force-push to this \
+                branch - Changes must be made through a pull request. - 3 of 3 required status checks are expected.";
+    assert_eq!(told(both), [Rule::ForcePush, Rule::PullRequest], "each once");
+    assert_eq!(told("GH006: error: Cannot delete a protected branch"), [Rule::Deletion]);
+    assert_eq!(told("3 of 3 required status checks are expected."), [Rule::PullRequest]);
+    assert_eq!(told("Ticket number missing"), []);
 }
