@@ -103,11 +103,6 @@ impl Address {
         };
         Ok(Self { api: api.to_owned(), web, host: site.host, path })
     }
-
-    /// Returns owner and name, for a forge that has no groups in groups.
-    pub fn owner_and_name(&self) -> Option<(&str, &str)> {
-        self.path.split_once('/').filter(|(_, name)| !name.contains('/'))
-    }
 }
 
 // === impl NoRepository ===

@@ -110,7 +110,8 @@ impl<'h> Gitea<'h> {
             reason: error.to_string(),
         };
         let address = Address::of(git_url, api, API).map_err(rejected)?;
-        let pair = address.owner_and_name();
+        // It has no groups in groups.
+        let pair = address.path.split_once('/').filter(|(_, name)| !name.contains('/'));
         let (owner, _) = pair.ok_or_else(|| rejected(NoRepository::new(git_url, "is not owner/name")))?;
         let wire = Plain::new(http, (&address.api, &address.host), token, SENT)?;
         let secret = token.map(|token| token.expose_secret());
