@@ -301,7 +301,7 @@ fn proxies_follow_once_the_platform_was_merged_and_has_stood() {
     );
     world.settles();
     world.repo.merge("main", DATA_PLANE, &BEN, "Merge").unwrap();
-    world.says(&["default, data-plane: up to date at edge-26.8.3"]);
+    world.says(&["default, data-plane: level with the control plane at edge-26.8.3"]);
     world.settles();
 }
 

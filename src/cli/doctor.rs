@@ -44,8 +44,7 @@ Exit codes: 0 nothing that would end a run, 1 something would, 2 usage or config
 itself.";
 
 /// What signs commits.
-const SIGNING: &str = "`--commits api` has GitHub sign those of an App or a workflow; `--signing-key-file` names an SSH key that \
-                       signs them anywhere";
+const SIGNING: &str = "`--signing-key-file` names an SSH key that signs them anywhere";
 
 /// Runs the command.
 pub(super) fn execute(args: DoctorArgs, context: &Context) -> Result<Exit, Error> {
@@ -206,10 +205,12 @@ impl Examination<'_> {
             }
             (Err(why), None) => {
                 let why = unsigned(why).unwrap_or_else(|| "nothing signs them".to_owned());
-                (format!("are not verified, because {why}"), Some(SIGNING))
+                let of_forge = forge.signing_hint().filter(|_| !self.request.forge_signs);
+                let hint: Vec<&str> = of_forge.into_iter().chain([SIGNING]).collect();
+                (format!("are not verified, because {why}"), Some(hint.join("; ")))
             }
         };
-        self.add("commits", Health::Ok, message, hint);
+        self.add("commits", Health::Ok, message, hint.as_deref());
     }
 
     fn seen(&mut self, name: &str, seen: Seen) {

@@ -226,7 +226,7 @@ pub fn describe_proxies(hold: &Hold) -> String {
     match (&hold.reason, hold.release) {
         (HoldReason::UpToDate, Some(release)) => {
             format!(
-                "up to date at {release}; proxies move once the control plane's own move is on the base branch"
+                "level with the control plane at {release}; proxies move once its own move is on the base branch"
             )
         }
         _ => describe(hold),

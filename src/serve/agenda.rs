@@ -64,11 +64,15 @@ impl Agenda {
         Self { entries: BTreeMap::new(), interval }
     }
 
-    /// Takes a new list. First passes are spread over a tenth of the interval, at most a minute, by the repositories' names;
-    /// what is on the list already keeps its turn.
+    /// Takes a new list. First passes are spread by the repositories' names, over a second for each that is new, at most a
+    /// tenth of the interval and a minute; what is on the list already keeps its turn.
     pub(super) fn set<'n>(&mut self, names: impl IntoIterator<Item = &'n str>, now: Instant) {
         self.entries.values_mut().for_each(|entry| entry.gone = true);
-        let spread = (self.interval / 10).min(Duration::from_secs(60));
+        let names: Vec<&str> = names.into_iter().collect();
+        let new = names.iter().filter(|name| !self.entries.contains_key(**name)).count();
+        // One alone has nobody to wait for.
+        let seconds = new.saturating_sub(1).min(60);
+        let spread = (self.interval / 10).min(Duration::from_secs(seconds as u64));
         for name in names {
             let first = || Entry::first(now + spread.mul_f64(fraction(seed(&name))), now);
             self.entries.entry(name.to_owned()).or_insert_with(first).gone = false;
@@ -241,6 +245,24 @@ mod tests {
         agenda.put_back(&name, Next::NotBefore(HOUR / 2), start);
         agenda.wake("r", start);
         assert_eq!(due(&agenda, start), HOUR / 2);
+    }
+
+    #[test]
+    fn first_passes_are_spread_by_how_many_there_are() {
+        let start = Instant::now();
+        let last = |agenda: &Agenda| {
+            agenda.entries.values().map(|entry| entry.at.saturating_duration_since(start).as_secs()).max()
+        };
+        assert_eq!(due(&one(start), start), Duration::ZERO, "one alone waits for nobody");
+        let names: Vec<String> = (0..500).map(|n| format!("acme/{n}")).collect();
+        let spread = |count: usize, interval| {
+            let mut agenda = Agenda::new(interval);
+            agenda.set(names.iter().take(count).map(String::as_str), start);
+            last(&agenda)
+        };
+        assert!((1..10).contains(&spread(10, HOUR).unwrap()));
+        assert!((40..60).contains(&spread(500, HOUR).unwrap()), "a minute at most");
+        assert!(spread(500, HOUR / 60).unwrap() < 6, "a tenth of the interval at most");
     }
 
     #[test]

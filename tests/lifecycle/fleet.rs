@@ -141,7 +141,7 @@ fn those_that_can_move_do_and_the_laggard_goes_by_its_stop() {
     play.scene.github.merge(REPO, 1, Merge::Squash, "ada", true);
     play.run().exits(0).prints(&[
         "default, data-plane: edge-26.8.1, edge-26.8.2 → edge-26.8.3: opened",
-        "held, data-plane: up to date at edge-26.8.1",
+        "held, data-plane: level with the control plane at edge-26.8.1",
     ]);
     assert_eq!(play.scene.repo.changed("main", DATA_PLANE), paths(&followers(), &["web.yaml"]));
     agrees(&play, "edge-26.8.3", "data-plane");
@@ -265,7 +265,7 @@ fn a_proxy_of_two_clusters_waits_for_both_of_their_control_planes() {
     play.settles(0);
     play.scene.github.merge(REPO, 2, Merge::Squash, "ada", true);
     play.scene.github.merge(REPO, 3, Merge::Squash, "ada", true);
-    play.run().exits(0).prints(&["held-near, data-plane: up to date at edge-26.8.1"]);
+    play.run().exits(0).prints(&["held-near, data-plane: level with the control plane at edge-26.8.1"]);
     play.settles(0);
 
     for path in CHARTS {

@@ -52,7 +52,7 @@ fn a_routine_change_is_merged_after_its_time() {
     let pull = play.pull(1);
     assert!(pull.merged_at.is_some());
     assert_eq!(play.files("main")["web.yaml"], play.files(DATA_PLANE)["web.yaml"]);
-    play.run().exits(0).prints(&["default, data-plane: up to date at edge-26.8.3"]);
+    play.run().exits(0).prints(&["default, data-plane: level with the control plane at edge-26.8.3"]);
 }
 
 #[test]
@@ -133,5 +133,5 @@ fn a_lost_answer_to_a_merge_is_found_merged_by_the_next_run() {
     play.scene.github.controls().rules.fault_nth("PUT", "*/pulls/1/merge", 0, 1, lost);
     play.run().exits(5);
     assert!(play.pull(1).merged_at.is_some());
-    play.run().exits(0).prints(&["default, data-plane: up to date at edge-26.8.3"]);
+    play.run().exits(0).prints(&["default, data-plane: level with the control plane at edge-26.8.3"]);
 }

@@ -25,7 +25,7 @@ fn the_first_run_opens_the_pull_request() {
         "2 pins in 2 files:",
         "control-plane.yaml:12 flux-helm-release: 2026.8.2 → 2026.8.3",
         "crds.yaml:10 flux-helm-release: 2026.8.2 → 2026.8.3",
-        "default, data-plane: up to date at edge-26.8.2",
+        "default, data-plane: level with the control plane at edge-26.8.2",
     ]);
     assert_eq!(pass.feeds, ["GET /edge/index.yaml", "GET /repos/linkerd/linkerd2/releases?per_page=100"]);
     assert_eq!(pass.done.stderr, "");
@@ -200,7 +200,10 @@ fn the_data_plane_is_due_after_its_wait() {
     play.settles(0);
 
     play.scene.github.merge(REPO, 2, Merge::Commit, "ada", true);
-    play.run().exits(0).asks(&[LOOK, FETCH]).prints(&["default, data-plane: up to date at edge-26.8.3"]);
+    play.run()
+        .exits(0)
+        .asks(&[LOOK, FETCH])
+        .prints(&["default, data-plane: level with the control plane at edge-26.8.3"]);
     play.settles(0);
 }
 

@@ -168,9 +168,10 @@ fn proxies_go_back_before_the_control_plane() {
     back(&play).exits(0).prints(&["Roll back Linkerd edge-26.8.3 → edge-26.8.2 (default, platform)"]);
     assert_same_files(&play.files(PLATFORM), &before);
     play.scene.github.merge(REPO, 4, Merge::Squash, "ada", true);
-    play.run()
-        .exits(0)
-        .prints(&["default, platform: on hold: edge-26.8.3 waits", "default, data-plane: up to date"]);
+    play.run().exits(0).prints(&[
+        "default, platform: on hold: edge-26.8.3 waits",
+        "default, data-plane: level with the control plane",
+    ]);
     play.settles(0);
 }
 

@@ -51,7 +51,7 @@ fn each_stage_of_each_target_has_a_row_with_what_comes_next() {
     let proxies = row(&status, "production", "data-plane");
     assert_eq!(proxies["pull_request"], Value::Null);
     assert!(proxies["since"].is_string(), "{status}");
-    assert!(proxies["waits"].as_str().unwrap().starts_with("up to date"), "{status}");
+    assert!(proxies["waits"].as_str().unwrap().starts_with("level with the control plane"), "{status}");
 
     // The branches, and what is open of all of them.
     assert!(pass.asked.len() <= 2 + 3, "{:#?}", pass.asked);

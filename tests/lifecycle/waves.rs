@@ -110,7 +110,7 @@ fn each_wave_has_a_pull_request_once_the_one_before_has_run_for_long_enough() {
     assert_eq!(moved(&play, REST), ["other", "shared", "elsewhere"]);
     play.settles(0);
     merge(&play, 3, 0);
-    play.run().exits(0).prints(&["default, data-plane: up to date"]);
+    play.run().exits(0).prints(&["default, data-plane: level with the control plane"]);
 }
 
 #[test]

@@ -359,6 +359,10 @@ impl Forge for GitHub<'_> {
         }
     }
 
+    fn signing_hint(&self) -> Option<&'static str> {
+        Some("`--commits api` has GitHub sign those of an App or a workflow")
+    }
+
     fn sign(&self, unsigned: &Unsigned<'_>) -> Result<Option<SignedCommit>, ForgeError> {
         if self.signs().is_ok() { self.make(unsigned) } else { Ok(None) }
     }

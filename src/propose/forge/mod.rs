@@ -209,6 +209,10 @@ pub trait Forge {
     fn signs(&self) -> Result<(), &'static str> {
         Err("it signs none by its API")
     }
+    /// Returns how the forge is made to sign commits, where it can.
+    fn signing_hint(&self) -> Option<&'static str> {
+        None
+    }
     /// Makes a commit anew and signs it, moving no branch; `None` where it does not sign it.
     fn sign(&self, _unsigned: &Unsigned<'_>) -> Result<Option<SignedCommit>, ForgeError> {
         Ok(None)

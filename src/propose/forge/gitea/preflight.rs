@@ -57,7 +57,7 @@ impl Gitea<'_> {
             rows.push((Subject::Gates, told(read, "what is said of commits can be read")));
         }
         let there = self.known_labels().map(|all| all.into_iter().map(|label| label.name).collect());
-        let hint = "making one takes the scope `write:issue`; make it by hand, or give the token that scope";
+        let hint = "a run makes those that it adds, where the token has the scope `write:issue`; else make them by hand";
         rows.push((Subject::Labels, labels(there, needed, hint)));
         rows
     }
