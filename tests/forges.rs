@@ -10,12 +10,16 @@ macro_rules! rows {
         mod fleet;
         #[path = "../lifecycle/gates.rs"]
         mod gates;
+        #[path = "../lifecycle/lagging.rs"]
+        mod lagging;
         #[path = "../lifecycle/merged.rs"]
         mod merged;
         #[path = "../lifecycle/merging.rs"]
         mod merging;
         #[path = "../lifecycle/moved.rs"]
         mod moved;
+        #[path = "../lifecycle/odd.rs"]
+        mod odd;
         #[path = "../lifecycle/opened.rs"]
         mod opened;
         #[path = "../lifecycle/people.rs"]
@@ -37,6 +41,10 @@ macro_rules! rows {
         mod rollback;
         #[path = "../lifecycle/settings.rs"]
         mod settings;
+        #[path = "../lifecycle/standing.rs"]
+        mod standing;
+        #[path = "../lifecycle/waves.rs"]
+        mod waves;
     };
 }
 

@@ -3,3 +3,15 @@
 pub const FORGE: crate::support::flavor::Flavor = crate::support::flavor::Flavor::DotCom;
 
 rows!();
+
+// What GitHub alone has: its permissions, its rules, its limits.
+#[path = "../lifecycle/barriers.rs"]
+mod barriers;
+#[path = "../lifecycle/first.rs"]
+mod first;
+#[path = "../lifecycle/late.rs"]
+mod late;
+#[path = "../lifecycle/limits.rs"]
+mod limits;
+#[path = "../lifecycle/rules.rs"]
+mod rules;

@@ -1,6 +1,6 @@
 //! Tokens that may not do everything, and repositories that do not let us.
 
-use super::play::*;
+use super::{play::*, standing};
 use crate::support::{
     controls::Fault,
     github::{
@@ -228,4 +228,20 @@ fn a_hook_that_refuses_is_told_in_its_own_words() {
     play.run().exits(1).complains(&["uplinker/default/platform", "Ticket number missing"]);
     assert_eq!(play.scene.repo.branches().len(), 1);
     play.is_refused_again();
+}
+
+#[test]
+fn an_overview_that_cannot_be_written_is_a_note() {
+    let play = Play::configured("version: 1\noverview: issue\n");
+    play.run().exits(0).prints(&[
+        "default, platform: edge-26.8.2 → edge-26.8.3: opened",
+        "the overview was not written",
+        "issues: read",
+    ]);
+    assert!(standing::overview(&play).is_none());
+    play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
+    play.scene.github.settings(REPO, |repo| repo.board.enabled = false);
+    play.run()
+        .exits(0)
+        .prints(&["the overview was not written: acme/config has no issues, or the token may not see them"]);
 }

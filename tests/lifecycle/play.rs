@@ -19,6 +19,14 @@ pub fn is_elsewhere() -> bool {
     !FORGE.is_github()
 }
 
+/// How many targets are many, on GitHub: what grows with their number is the same elsewhere.
+pub const TARGETS: usize = if FORGE.is_github() { 30 } else { 6 };
+
+/// The name of the last of [`clusters`] with so many.
+pub fn last() -> String {
+    format!("c{}", TARGETS - 1)
+}
+
 /// Reading the branches.
 pub const LOOK: &str = "GET /acme/config.git/info/refs?service=git-upload-pack";
 /// Fetching one commit.

@@ -134,3 +134,22 @@ fn the_old_name_of_a_target_is_closed_before_the_new_one_is_opened() {
     assert!(play.scene.repo.tip(DATA_PLANE).is_none());
     play.settles(0);
 }
+
+#[test]
+fn a_renamed_repository_is_told_by_its_new_name_before_anything_is_written() {
+    let play = Play::new();
+    play.scene.github.rename(REPO, "acme/mesh");
+    let moved = LOOK.replace(REPO, "acme/mesh");
+    let pass = play
+        .run()
+        .exits(1)
+        .complains(&["acme/config was renamed or moved to acme/mesh", "hint: use its new address"]);
+    assert_eq!(pass.asked[..2], [LOOK, &moved], "{:#?}", pass.asked);
+    let writes = |line: &&String| !line.starts_with("GET ") && !line.ends_with("/git-upload-pack");
+    assert_eq!(pass.asked.iter().filter(writes).count(), 0, "{:#?}", pass.asked);
+    assert_eq!(play.scene.repo.branches().len(), 1);
+    let plan = play.pass(play.scene.command("plan")).exits(0);
+    plan.prints(&[
+        "what is open, and what was declined, was not looked at: acme/config was renamed or moved to acme/mesh",
+    ]);
+}

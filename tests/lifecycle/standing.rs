@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::play::*;
+use super::{FORGE, play::*};
 use crate::support::{
     github::{Level, Merge, Token, board::Issue},
     scene::{REPO, TOKEN},
@@ -55,7 +55,8 @@ fn each_stage_of_each_target_has_a_row_with_what_comes_next() {
 
     // The branches, and what is open of all of them.
     assert!(pass.asked.len() <= 2 + 3, "{:#?}", pass.asked);
-    assert_eq!(pass.asked.iter().filter(|line| line.contains("/pulls")).count(), 1, "{:#?}", pass.asked);
+    let listed = |line: &&String| line.contains("/pulls?") || line.contains("/merge_requests?");
+    assert_eq!(pass.asked.iter().filter(listed).count(), 1, "{:#?}", pass.asked);
     assert_eq!((play.world(), play.scene.github.controls().writes.count()), (before, writes));
 
     let text = play.pass(play.scene.command("status")).exits(0);
@@ -65,8 +66,7 @@ fn each_stage_of_each_target_has_a_row_with_what_comes_next() {
 }
 
 #[test]
-fn thirty_targets_cost_no_more_than_a_request_for_each_pull_request() {
-    const TARGETS: usize = 30;
+fn many_targets_cost_no_more_than_a_request_for_each_pull_request() {
     let play = clusters(TARGETS);
     play.run().exits(0);
     let status = || {
@@ -76,13 +76,13 @@ fn thirty_targets_cost_no_more_than_a_request_for_each_pull_request() {
         pass.done.json()
     };
     let open = status();
-    let last = row(&open, "c29", "platform");
-    assert_eq!(last["pull_request"]["release"], "edge-26.8.3", "{open}");
+    let row_of_last = row(&open, &last(), "platform");
+    assert_eq!(row_of_last["pull_request"]["release"], "edge-26.8.3", "{open}");
     for number in 1..=TARGETS as u64 {
         play.scene.github.merge(REPO, number, Merge::Squash, "ada", true);
     }
     let merged = status();
-    assert_eq!(row(&merged, "c29", "platform")["release"], "edge-26.8.3", "{merged}");
+    assert_eq!(row(&merged, &last(), "platform")["release"], "edge-26.8.3", "{merged}");
     play.run().exits(0);
     let idle = play.run().exits(0);
     assert!(idle.asked.len() <= 4, "{:#?}", idle.asked);
@@ -156,7 +156,9 @@ fn with_overview() -> Play {
     files.extend(cluster("production/", 2));
     files.push(("uplinker.yaml".to_owned(), config));
     let play = Play::with(&files);
-    play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
+    if !is_elsewhere() {
+        play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
+    }
     play.run().exits(0);
     play
 }
@@ -171,7 +173,8 @@ fn the_overview_says_what_was_declined() {
     play.settles(0);
 }
 
-fn overview(play: &Play) -> Option<Issue> {
+/// The only issue.
+pub(super) fn overview(play: &Play) -> Option<Issue> {
     let mut found = None;
     play.scene.github.settings(REPO, |repo| {
         assert!(repo.board.issues.len() <= 1, "{:#?}", repo.board);
@@ -188,7 +191,7 @@ fn one_issue_shows_where_everything_stands_and_is_closed_while_all_is_current() 
     for text in
         ["The newest release is `edge-26.8.3`.", "| staging | platform |", "in [#1](http://", "has run it"]
     {
-        assert!(issue.body.contains(text), "{}", issue.body);
+        assert!(issue.body.contains(&FORGE.words(text)), "{}", issue.body);
     }
     // Nothing is new: it is looked for, and nothing else.
     let writes = play.scene.github.controls().writes.count();
@@ -219,23 +222,7 @@ fn one_issue_shows_where_everything_stands_and_is_closed_while_all_is_current() 
     play.scene.github.merge(REPO, 4, Merge::Squash, "ada", true);
     play.run().exits(0);
     let waiting = overview(&play).unwrap();
-    assert!(waiting.open && !waiting.body.contains("in [#"), "{}", waiting.body);
-}
-
-#[test]
-fn an_overview_that_cannot_be_written_is_a_note() {
-    let play = Play::configured("version: 1\noverview: issue\n");
-    play.run().exits(0).prints(&[
-        "default, platform: edge-26.8.2 → edge-26.8.3: opened",
-        "the overview was not written",
-        "issues: read",
-    ]);
-    assert!(overview(&play).is_none());
-    play.scene.github.token(TOKEN, Token::actions().having("issues", Level::Write));
-    play.scene.github.settings(REPO, |repo| repo.board.enabled = false);
-    play.run()
-        .exits(0)
-        .prints(&["the overview was not written: acme/config has no issues, or the token may not see them"]);
+    assert!(waiting.open && !waiting.body.contains("in ["), "{}", waiting.body);
 }
 
 #[test]

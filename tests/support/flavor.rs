@@ -27,7 +27,7 @@ pub enum Flavor {
 
 impl Flavor {
     /// Whether it is GitHub, however it is used.
-    pub fn is_github(self) -> bool {
+    pub const fn is_github(self) -> bool {
         matches!(self, Self::GitHub | Self::DotCom | Self::Signing)
     }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod extras;
+mod issues;
 mod listing;
 mod preflight;
 mod wire;
@@ -20,6 +21,7 @@ use super::{
     Closer, Extras, Forge, ForgeError, Grant, NewPull, OpenPulls, PullPatch, PullRequest, Recent, STATUS,
     Status,
     address::{Address, NoRepository, PATH},
+    issues::Issues,
     kind::{ACTIONS, Kind, Opening},
     preflight::{Needed, Seen, Subject},
     rest::{
@@ -234,6 +236,10 @@ impl Forge for Gitea<'_> {
 
     fn preflight(&self, needed: &Needed) -> Vec<(Subject, Seen)> {
         self.look(needed)
+    }
+
+    fn issues(&self) -> Option<&dyn Issues> {
+        Some(self)
     }
 
     fn pulls(&self, branch: &str) -> Result<Vec<PullRequest>, ForgeError> {

@@ -8,7 +8,7 @@ use super::{
         github::{Level, Repo, State, Token},
         http::{Request, Response},
     },
-    issues, json as shape, pulls,
+    board, issues, json as shape, pulls,
 };
 
 /// An answer, or the answer that refuses.
@@ -99,6 +99,9 @@ fn route(call: &mut Call<'_>, state: &mut State, parts: &[&str]) -> Answer {
     if inner.first() == Some(&"pulls") && !repo.has_pulls {
         return Err(not_found());
     }
+    if let Some(repo) = state.repo_mut(&call.name) {
+        repo.is_asked();
+    }
     state.follow(&call.name, "ghost");
     let number = |text: &str| text.parse::<u64>().map_err(|_| not_found());
     match (method, inner) {
@@ -116,6 +119,11 @@ fn route(call: &mut Call<'_>, state: &mut State, parts: &[&str]) -> Answer {
         ("POST", ["labels"]) => issues::create_label(call, state),
         ("POST", ["issues", n, "labels"]) => issues::add_labels(call, state, number(n)?),
         ("DELETE", ["issues", n, "labels", id]) => issues::remove_label(call, state, number(n)?, number(id)?),
+        ("GET", ["issues"]) => board::list(call, state),
+        ("POST", ["issues"]) => board::create(call, state),
+        ("PATCH", ["issues", n]) if call.repo(state)?.board.issues.contains_key(&number(n)?) => {
+            board::update(call, state, number(n)?)
+        }
         ("PATCH", ["issues", n]) => issues::assign(call, state, number(n)?),
         ("GET", ["assignees"]) => issues::assignees(call, state),
         ("GET", ["issues", n, "timeline"]) => issues::timeline(call, state, number(n)?),

@@ -2,6 +2,7 @@
 //! pull requests. How the real one answers was looked at with `scripts/gitea`.
 
 mod api;
+mod board;
 mod issues;
 mod json;
 mod pulls;

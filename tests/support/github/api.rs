@@ -165,13 +165,8 @@ fn route(call: &mut Call<'_>, state: &mut State) -> Answer {
     if method != "GET" && call.repo(state)?.archived {
         return Err(json::refusal(403, "Repository was archived so is read-only.", ""));
     }
-    if let Some(repo) = state.repo_mut(&call.name)
-        && let Some(lag) = &mut repo.lag
-    {
-        match lag.requests.checked_sub(1) {
-            Some(left) => lag.requests = left,
-            None => repo.lag = None,
-        }
+    if let Some(repo) = state.repo_mut(&call.name) {
+        repo.is_asked();
     }
     state.follow(&call.name, "ghost");
     let number = |text: &str| text.parse::<u64>().map_err(|_| not_found());

@@ -452,6 +452,15 @@ impl Repo {
         self.lag = Some(Lag { requests, branches, pulls });
     }
 
+    /// Counts a request that an API that lags behind is asked.
+    pub fn is_asked(&mut self) {
+        let Some(lag) = &mut self.lag else { return };
+        match lag.requests.checked_sub(1) {
+            Some(left) => lag.requests = left,
+            None => self.lag = None,
+        }
+    }
+
     /// The tip of a branch as the API sees it.
     pub fn tip(&self, branch: &str) -> Option<Oid> {
         match &self.lag {

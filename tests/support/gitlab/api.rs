@@ -116,13 +116,8 @@ fn route(call: &mut Call<'_>, state: &mut State, parts: &[&str]) -> Answer {
     if (of_merge_requests && !repo.has_pulls) || (method != "GET" && repo.archived) {
         return Err(forbidden());
     }
-    if let Some(repo) = state.repo_mut(&call.name)
-        && let Some(lag) = &mut repo.lag
-    {
-        match lag.requests.checked_sub(1) {
-            Some(left) => lag.requests = left,
-            None => repo.lag = None,
-        }
+    if let Some(repo) = state.repo_mut(&call.name) {
+        repo.is_asked();
     }
     state.follow(&call.name, "ghost");
     let number = |text: &str| text.parse::<u64>().map_err(|_| wrong("merge_request_iid is invalid"));

@@ -46,6 +46,7 @@ pub fn lines(line: &str) -> Vec<String> {
 pub fn words(text: &str) -> String {
     let named = |text: String, digit| {
         let text = text.replace(&format!(" #{digit}"), &format!(" !{digit}"));
+        let text = text.replace(&format!("[#{digit}"), &format!("[!{digit}"));
         match text.strip_prefix('#') {
             Some(rest) if rest.starts_with(digit) => format!("!{rest}"),
             _ => text,

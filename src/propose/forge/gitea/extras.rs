@@ -48,14 +48,19 @@ impl Gitea<'_> {
     /// The labels of the repository and of its organisation.
     pub(super) fn known_labels(&self) -> Result<Vec<wire::Label>, ForgeError> {
         let asked = self.rest.asked("cannot list labels", "read:issue");
-        let mut labels: Vec<wire::Label> = self.list(&self.repo("/labels"), &asked)?;
+        let mut labels = self.labels_of_repository()?;
         // A user has none, and a token may not see those of an organisation.
         let of_organisation = self.list::<wire::Label>(&format!("/orgs/{}/labels", self.owner), &asked);
         labels.extend(of_organisation.unwrap_or_default());
         Ok(labels)
     }
 
-    fn make_label(&self, name: &str) -> Result<u64, ForgeError> {
+    pub(super) fn labels_of_repository(&self) -> Result<Vec<wire::Label>, ForgeError> {
+        let asked = self.rest.asked("cannot list labels", "read:issue");
+        self.list(&self.repo("/labels"), &asked)
+    }
+
+    pub(super) fn make_label(&self, name: &str) -> Result<u64, ForgeError> {
         let asked = self.rest.asked("cannot make a label", "write:issue");
         let body = json!({"name": name, "color": COLOUR});
         Ok(self.put(Method::Post(&body), &self.repo("/labels"), &asked)?.json::<wire::Label>(&asked)?.id)
@@ -127,6 +132,6 @@ impl Gitea<'_> {
 }
 
 /// Two labels that differ in case alone are one to people.
-fn same(one: &str, other: &str) -> bool {
+pub(super) fn same(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
