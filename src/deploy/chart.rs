@@ -199,6 +199,15 @@ impl ChartRelease {
         }))
     }
 
+    /// Shows the scalars that Helm reads: those that no later layer is laid over.
+    pub fn each_read(&self, see: &mut dyn FnMut(&Scalar)) {
+        if self.layers.len() < 2 {
+            return self.scalars().for_each(see);
+        }
+        [&self.chart].into_iter().chain(&self.version).for_each(&mut *see);
+        self.values().value.scalars().into_iter().for_each(see);
+    }
+
     /// Lays the layers over each other.
     pub fn values(&self) -> Values {
         layered(&self.layers)

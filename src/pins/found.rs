@@ -286,19 +286,31 @@ impl Found {
             let reason = pin.stays.filter(|_| is_it)?.of_values()?;
             Some((reason, Some((pin.path.clone(), pin.site.line))))
         };
-        let found: Vec<(usize, (Reason, Option<Line>))> = self
-            .pins
-            .iter()
-            .enumerate()
-            .filter(|(_, pin)| pin.stays.is_none())
-            .filter_map(|(n, pin)| {
-                let under = self.under.get(&(pin.path.clone(), pin.site.span.start))?;
-                let weak = |at: &Under| matches!(at, Under::Supposed | Under::Covered(_));
-                let is_known = under.iter().any(|at| !weak(at));
-                let under = under.iter().filter(|at| !is_known || !weak(at));
-                Some((n, under.filter_map(|under| held(pin, under)).max_by_key(|(_, line)| line.is_some())?))
-            })
-            .collect();
+        let mut off = Vec::new();
+        let mut found: Vec<(usize, (Reason, Option<Line>))> = Vec::new();
+        for (n, pin) in self.pins.iter().enumerate().filter(|(_, pin)| pin.stays.is_none()) {
+            let Some(all) = self.under.get(&(pin.path.clone(), pin.site.span.start)) else { continue };
+            let weak = |at: &&Under| matches!(at, Under::Supposed | Under::Covered(_));
+            let is_known = !all.iter().all(|at| weak(&at));
+            let under = || all.iter().filter(|at| !is_known || !weak(at));
+            // What no chart reads is left where none of them moves.
+            let is_unread = !all.is_empty() && all.iter().all(|at| matches!(at, Under::Covered(_)));
+            if is_unread && under().any(|at| held(pin, at).is_none()) {
+                off.push(n);
+            } else {
+                found.extend(
+                    under()
+                        .filter_map(|at| held(pin, at))
+                        .max_by_key(|(_, line)| line.is_some())
+                        .map(|why| (n, why)),
+                );
+            }
+        }
+        for n in off {
+            if let Some(pin) = self.pins.get_mut(n) {
+                pin.is_off = true;
+            }
+        }
         for (n, (reason, line)) in found {
             if let Some(pin) = self.pins.get_mut(n) {
                 (pin.stays, pin.kept_by) = (Some(reason), line);

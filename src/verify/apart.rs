@@ -70,6 +70,7 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
 /// Tells whether a pin says which release something runs.
 fn is_told(pin: &Pin) -> bool {
     pin.stage == Stage::Platform
+        && !pin.is_off
         && matches!(pin.stays, None | Some(Reason::Held | Reason::Shared | Reason::UpToDate))
 }
 

@@ -15,7 +15,6 @@ use crate::deploy::{
     go_template::{Stop, normalized, undecided},
     note::{About, Bound},
     read, selector,
-    typed::typed,
     value::{Scalar, Value},
 };
 
@@ -245,7 +244,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn nested(&mut self, generator: &Value, depth: usize) -> Result<Vec<Element>, Stop> {
+    pub(super) fn nested(&mut self, generator: &Value, depth: usize) -> Result<Vec<Element>, Stop> {
         let mut kinds = kinds(generator);
         let (Some((kind, body)), None) = (kinds.next(), kinds.next()) else {
             return Err(Stop::Refused("a generator inside another one is none or several".to_owned()));
@@ -345,73 +344,6 @@ impl<'a> Reader<'a> {
         self.language.strict = strict;
         failed.map_or(Ok(out), Err)
     }
-
-    /// The elements of the first generator, each with what later ones say of the same keys.
-    fn merge(&mut self, body: &Value, depth: usize) -> Result<Vec<Element>, Stop> {
-        let keys: Vec<String> = body
-            .list_at("mergeKeys")
-            .iter()
-            .filter_map(Value::as_scalar)
-            .map(|k| k.text().into_owned())
-            .collect();
-        let generators = body.list_at("generators");
-        let (Some((first, others)), false) =
-            (generators.split_first(), keys.is_empty() || generators.len() < 2)
-        else {
-            return Err(Stop::Refused("Merge requires two or more generators and a merge key".to_owned()));
-        };
-        let key = |element: &Element| -> Vec<String> {
-            let shown = |key: &String| {
-                element.parameters.entry(key).map_or_else(String::new, |v| format!("{:?}", texts(v)))
-            };
-            keys.iter().map(shown).collect()
-        };
-        let mut all = self.nested(first, depth)?;
-        let unique = |elements: &[Element]| {
-            let mut seen = std::collections::HashSet::new();
-            elements.iter().filter(|e| e.open.is_none()).all(|e| seen.insert(key(e)))
-        };
-        for generator in others {
-            let over = self.nested(generator, depth)?;
-            if !unique(&all) || !unique(&over) {
-                return Err(Stop::Refused(
-                    "the parameters from a generator were not unique by the given mergeKeys".to_owned(),
-                ));
-            }
-            let by_key: std::collections::HashMap<_, _> = over.iter().map(|e| (key(e), e)).collect();
-            for element in &mut all {
-                if let Some(other) = by_key.get(&key(element)) {
-                    let parameters = match self.language.go {
-                        true => overridden(&element.parameters, &other.parameters),
-                        false => {
-                            let mut parameters = element.parameters.clone();
-                            other.parameters.entries().for_each(|(k, v)| parameters.insert(k, v.clone()));
-                            parameters
-                        }
-                    };
-                    self.overridden.extend(replaced(&element.parameters, &parameters));
-                    *element = element.with(other, parameters);
-                }
-            }
-            // Which of them a cluster has that the tree does not say is not known: each may be meant.
-            let known: std::collections::HashSet<_> =
-                all.iter().filter(|e| e.open.is_none()).map(&key).collect();
-            let open = all.iter().find(|e| e.open.is_some()).cloned();
-            let unfit = over.iter().filter(|e| open.is_none() && !known.contains(&key(e)));
-            self.overridden.extend(unfit.map(|element| element.parameters.clone()));
-            for element in open.iter().flat_map(|_| &over).filter(|e| !known.contains(&key(e))) {
-                let Some(open) = &open else { break };
-                let parameters = overridden(&open.parameters, &element.parameters);
-                all.push(open.with(element, parameters));
-            }
-        }
-        Ok(all)
-    }
-}
-
-/// What stands under a key of the old parameters and no longer under that of the new ones.
-fn replaced<'v>(old: &'v Value, new: &'v Value) -> impl Iterator<Item = Value> + use<'v> {
-    old.entries().filter(|(key, value)| new.entry(key) != Some(value)).map(|(_, value)| value.clone())
 }
 
 /// The generators that an entry of a list has: one, as a rule.
@@ -424,15 +356,6 @@ fn has_expression(value: &Value) -> bool {
         Value::Scalar(scalar) => scalar.text().contains("{{") || scalar.unknown_to().is_some(),
         Value::List(items) => items.iter().any(has_expression),
         Value::Map(map) => map.iter().any(|(key, value)| key.contains("{{") || has_expression(value)),
-    }
-}
-
-/// What a key is compared by.
-fn texts(value: &Value) -> String {
-    match value {
-        Value::Scalar(scalar) => format!("{:?}", typed(scalar)),
-        Value::List(items) => items.iter().map(texts).collect::<Vec<_>>().join(","),
-        Value::Map(map) => map.iter().map(|(k, v)| format!("{k}={}", texts(v))).collect::<Vec<_>>().join(","),
     }
 }
 

@@ -13,6 +13,7 @@ mod generators;
 mod git;
 mod helm;
 mod kustomize;
+mod merge;
 mod patch;
 mod source;
 #[cfg(test)]

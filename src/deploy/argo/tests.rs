@@ -235,6 +235,38 @@ fn a_merge_overrides_by_its_keys() {
 }
 
 #[test]
+fn a_merge_keeps_what_a_cluster_may_have_that_nobody_overrides() {
+    let of = |generators: &str| {
+        let set = of(
+            &format!("merge: {{mergeKeys: [server], generators: [{generators}]}}"),
+            "{v: '{{values.v}}'}",
+            false,
+        );
+        made(&[("set.yaml", &set)]).0
+    };
+    let clusters = |version: &str, env: &str| {
+        let selector = match env {
+            "" => String::new(),
+            env => format!("selector: {{matchLabels: {{env: {env}}}}}, "),
+        };
+        format!("{{clusters: {{{selector}values: {{v: '{version}'}}}}}}")
+    };
+    let list = |servers: &[&str], version: &str| {
+        let one = |server: &&str| format!("{{server: '{server}', name: n, values: {{v: '{version}'}}}}");
+        let all: Vec<String> = servers.iter().map(one).collect();
+        format!("{{list: {{elements: [{}]}}}}", all.join(", "))
+    };
+    let all = clusters("1", "");
+    assert_eq!(of(&[all.clone(), clusters("2", "prod")].join(", ")), ["? {v:1}", "? {v:2}"]);
+    // A cluster has one value of a label, so that nobody has what both say.
+    let three = [all.clone(), clusters("2", "dev"), clusters("3", "prod")].join(", ");
+    assert_eq!(of(&three), ["? {v:1}", "? {v:2}", "? {v:3}"]);
+    assert_eq!(of(&[all.clone(), list(&["a", "b"], "2")].join(", ")), ["? {v:1}", "n {v:2}", "n {v:2}"]);
+    assert_eq!(of(&[list(&["a"], "1"), clusters("2", "")].join(", ")), ["n {v:1}", "n {v:2}"]);
+    assert_eq!(of(&[list(&["a", "b"], "1"), list(&["b", "c"], "2")].join(", ")), ["n {v:1}", "n {v:2}"]);
+}
+
+#[test]
 fn clusters_are_known_by_the_metadata_of_their_secrets() {
     let secret = |name: &str, env: &str| {
         format!(

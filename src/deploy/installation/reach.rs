@@ -406,7 +406,7 @@ impl Reach {
         chart: &ChartRelease,
     ) {
         if charts.of(chart).is_empty() {
-            chart.scalars().for_each(|scalar| places.read(scalar, &mut self.exact));
+            chart.each_read(&mut |scalar| places.read(scalar, &mut self.exact));
         }
         self.plane |= (places.is_plane)(&chart.chart.text());
         if matches!(chart.repository, Repository::Git(_)) {

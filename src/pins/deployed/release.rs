@@ -137,22 +137,22 @@ fn take(
         ReadBy::Other => read.take_images(release, claims),
         ReadBy::Ours(_) | ReadBy::Umbrella(_) => take_handed(release, claims),
     }
-    let layers = release.layers.iter().chain(&release.secret);
     match ours.as_ref().and_then(|ours| ours.stays) {
         // What another layer is laid over keeps nothing back for a chart of another channel.
         Some(Reason::Channel) => {
             let mut overlaid = Claims::default();
-            layers.for_each(|layer| take_layer(&read, layer, &mut overlaid));
+            release.layers.iter().for_each(|layer| take_layer(&read, layer, &mut overlaid));
             claims.append_overlaid(overlaid);
             read.take(&release.values().value, claims);
             release.secret.iter().for_each(|layer| take_layer(&read, layer, claims));
         }
         _ => {
             let mut own = Claims::default();
-            layers.for_each(|layer| take_layer(&read, layer, &mut own));
+            release.layers.iter().for_each(|layer| take_layer(&read, layer, &mut own));
             if release.layers.len() > 1 {
                 own.cover(&release.values().value);
             }
+            release.secret.iter().for_each(|layer| take_layer(&read, layer, &mut own));
             claims.append(own);
         }
     }
