@@ -2,6 +2,8 @@
 //!
 //! Helm hashes the JSON of two lists, the dependencies of `Chart.yaml` and those of `Chart.lock`, with the
 //! fields of its Go type in their order. The legacy `requirements.yaml` and `.lock` are hashed in the same way.
+//! A repository by the name that `helm repo add` gave it (`@name`, `alias:name`) is hashed by its address
+//! (`pkg/downloader/manager.go`), which the lock has.
 
 use std::fmt::Write;
 
@@ -20,7 +22,10 @@ use crate::yaml::{Node, Stream, Style, core};
 /// # Ok::<(), uplinker::edit::EditError>(())
 /// ```
 pub fn digest(chart_yaml: &str, chart_lock: &str) -> Result<String, EditError> {
-    let json = format!("[{},{}]", dependencies(chart_yaml)?, dependencies(chart_lock)?);
+    let lock = parsed(chart_lock)?;
+    let locked = list(&lock);
+    let own = dependencies(chart_yaml, &parsed(chart_yaml)?, locked)?;
+    let json = format!("[{own},{}]", dependencies(chart_lock, &lock, None)?);
     let hash = Sha256::digest(json.as_bytes());
     Ok(hash.iter().fold("sha256:".to_owned(), |mut out, byte| {
         let _ = write!(out, "{byte:02x}");
@@ -28,23 +33,42 @@ pub fn digest(chart_yaml: &str, chart_lock: &str) -> Result<String, EditError> {
     }))
 }
 
-fn dependencies(text: &str) -> Result<String, EditError> {
-    let stream = Stream::parse(text).map_err(|e| EditError::syntax(text, e))?;
-    let list = stream.roots().next().and_then(|root| root.get("dependencies"));
-    match list {
+fn parsed(text: &str) -> Result<Stream, EditError> {
+    Stream::parse(text).map_err(|e| EditError::syntax(text, e))
+}
+
+fn list(stream: &Stream) -> Option<Node<'_>> {
+    stream.roots().next().and_then(|root| root.get("dependencies"))
+}
+
+/// Writes a list; of one with a lock the repositories that have a name are those that are locked.
+fn dependencies(text: &str, stream: &Stream, locked: Option<Node<'_>>) -> Result<String, EditError> {
+    match list(stream) {
         None => Ok("null".to_owned()),
         Some(list) if is_null(list) => Ok("null".to_owned()),
         Some(list) if list.is_sequence() => {
-            let items = list.items().map(|item| dependency(text, item));
+            let items =
+                list.items().enumerate().map(|(n, item)| dependency(text, item, address(item, n, locked)));
             Ok(format!("[{}]", items.collect::<Result<Vec<_>, _>>()?.join(",")))
         }
         Some(other) => Err(malformed(text, other, "`dependencies` is not a list")),
     }
 }
 
+/// Returns the address that a repository with a name was locked with: that of the entry at its place, or of its chart.
+fn address(item: Node<'_>, at: usize, locked: Option<Node<'_>>) -> Option<String> {
+    let text = |node: Node<'_>, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    text(item, "repository").filter(|named| named.starts_with('@') || named.starts_with("alias:"))?;
+    let name = text(item, "name");
+    let is_it = |entry: &Node<'_>| text(*entry, "name") == name;
+    let entries = || locked.into_iter().flat_map(|list| list.items());
+    let entry = entries().nth(at).filter(is_it).or_else(|| entries().find(is_it))?;
+    text(entry, "repository")
+}
+
 /// Writes one dependency with the fields of Helm's type in their order; that type leaves out empty fields,
 /// except name and repository.
-fn dependency(text: &str, item: Node<'_>) -> Result<String, EditError> {
+fn dependency(text: &str, item: Node<'_>, address: Option<String>) -> Result<String, EditError> {
     if is_null(item) {
         return Ok("null".to_owned());
     }
@@ -58,10 +82,11 @@ fn dependency(text: &str, item: Node<'_>) -> Result<String, EditError> {
     let enabled = item.get("enabled").is_some_and(|n| Value::of(n) == Value::Bool(true));
     let tags = list("tags").map(|n| n.items().map(|tag| self::string(text, tag)).collect());
     let tags = tags.transpose()?.map(|tags: Vec<_>| array(tags.iter().map(|tag| quoted(tag))));
+    let repository = address.map_or_else(|| string("repository"), Ok)?;
     let fields = [
         Some(field("name", quoted(&string("name")?))),
         filled("version", string("version")?),
-        Some(field("repository", quoted(&string("repository")?))),
+        Some(field("repository", quoted(&repository))),
         filled("condition", string("condition")?),
         tags.map(|tags| field("tags", tags)),
         enabled.then(|| field("enabled", "true".to_owned())),
@@ -185,7 +210,11 @@ mod tests {
     use super::*;
 
     fn of(list: &str) -> String {
-        dependencies(&format!("dependencies:\n{list}")).unwrap()
+        of_file(&format!("dependencies:\n{list}"))
+    }
+
+    fn of_file(text: &str) -> String {
+        dependencies(text, &parsed(text).unwrap(), None).unwrap()
     }
 
     #[test]
@@ -199,6 +228,22 @@ mod tests {
                     sha256:0\ngenerated: \"2026-08-13T09:14:31.5Z\"\n";
         let expected = "sha256:cde2332355133803035974fdb50925da1e4c29fdc9ad8770f2d5a9c96c8eceb3";
         assert_eq!(digest(chart, lock).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_repository_with_a_name_is_hashed_by_its_locked_address() {
+        let chart = |name: &str| {
+            format!("dependencies:\n- {{name: linkerd-crds, version: 2026.8.2, repository: '{name}'}}\n")
+        };
+        let address = "https://helm.linkerd.io/edge";
+        let lock =
+            format!("dependencies:\n- {{name: linkerd-crds, version: 2026.8.2, repository: '{address}'}}\n");
+        let expected = digest(&chart(address), &lock).unwrap();
+        for name in ["@edge", "alias:edge"] {
+            assert_eq!(digest(&chart(name), &lock).unwrap(), expected);
+        }
+        let other = "dependencies:\n- {name: cache, version: 1.0.0, repository: https://x}\n";
+        assert_ne!(digest(&chart("@edge"), other).unwrap(), digest(&chart(address), other).unwrap());
     }
 
     #[test]
@@ -235,9 +280,9 @@ mod tests {
 
     #[test]
     fn a_missing_list_is_not_an_empty_one() {
-        assert_eq!(dependencies("name: x\n").unwrap(), "null");
-        assert_eq!(dependencies("").unwrap(), "null");
-        assert_eq!(dependencies("dependencies: []\n").unwrap(), "[]");
+        assert_eq!(of_file("name: x\n"), "null");
+        assert_eq!(of_file(""), "null");
+        assert_eq!(of_file("dependencies: []\n"), "[]");
     }
 
     #[test]

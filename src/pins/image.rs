@@ -42,6 +42,8 @@ pub(super) struct LinkerdImage {
 const PROXY: &str = "proxy";
 /// The image that no release has since edge-25.8.3.
 const RETIRED: &str = "policy-controller";
+/// The images of extensions that ended: no release has them any more.
+const ENDED: [&str; 2] = ["grafana", "jaeger-webhook"];
 
 // === impl Reference ===
 
@@ -78,6 +80,7 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
     let stays = match image.line {
         VersionLine::Own => Some(Reason::OwnVersion),
         VersionLine::Edge if image.name == RETIRED => Some(Reason::NoEffect),
+        VersionLine::Edge if ENDED.contains(&image.name) => Some(Reason::RetiredChart),
         VersionLine::Edge => None,
     };
     Some(LinkerdImage { stays, is_proxy: image.name == PROXY })
@@ -143,7 +146,7 @@ fn origin(around: &Around<'_>, image: &str) -> Reason {
     }
     match label("linkerd.io/extension").as_deref() {
         Some("jaeger") => Reason::RetiredChart,
-        _ if last == "jaeger-webhook" => Reason::RetiredChart,
+        _ if ENDED.contains(&last) => Reason::RetiredChart,
         _ => Reason::NotFollowed,
     }
 }

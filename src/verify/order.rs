@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::{CONTROL_PLANE, CRDS},
-    pins::{Deployment, Stage},
+    pins::{Deployment, Stage, is_kustomization},
     render::Rendering,
 };
 
@@ -95,8 +95,9 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
         Some(near) => (near, Severity::Warn),
         None => (&others.crds, Severity::Info),
     };
-    // One application with both charts is applied by kind, CRDs first.
-    let one_object = |d: &Deployment| d.path == control_plane.path && d.name == control_plane.name;
+    // One application with both charts is applied by kind, CRDs first; so is what one kustomization has.
+    let is_one = |d: &Deployment| d.name == control_plane.name || is_kustomization(d.path.name());
+    let one_object = |d: &Deployment| d.path == control_plane.path && is_one(d);
     if candidates.is_empty() || candidates.iter().any(|d| one_object(d)) {
         return None;
     }
@@ -174,6 +175,13 @@ mod tests {
         assert!(found_flux[0].hint.as_ref().unwrap().contains("`linkerd-crds` under `dependsOn`"));
         let waves = vec![argo("mesh/crds.yaml", CRDS, 0), argo("mesh/cp.yaml", CONTROL_PLANE, 0)];
         assert_eq!(severities(&found(waves)), [Warn], "one wave is ordered by name, control plane first");
+    }
+
+    #[test]
+    fn one_kustomization_with_both_is_applied_by_kind() {
+        let both = |file| vec![argo(file, CRDS, 0), argo(file, CONTROL_PLANE, 0)];
+        assert_eq!(found(both("mesh/kustomization.yaml")), []);
+        assert_eq!(severities(&found(both("mesh/apps.yaml"))), [Warn], "two objects of one file");
     }
 
     #[test]

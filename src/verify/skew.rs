@@ -14,7 +14,7 @@ use std::{
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::{CONTROL_PLANE, EdgeVersion, Knowledge},
-    pins::{Inventory, Pin, Reason, Stage},
+    pins::{Inventory, Pin, PinKind, Reason, Stage},
     plan::{ControlPlane, ControlPlanes, Target, edge_of},
     release::{Guidance, Release},
     repo::RepoPath,
@@ -206,7 +206,11 @@ fn told<'p>(pins: impl Iterator<Item = &'p Pin>) -> impl Iterator<Item = (&'p Pi
     let unmeshed = |pin: &Pin| {
         matches!(pin.stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
     };
-    pins.filter(move |p| !unmeshed(p) && !p.is_of_debugger()).filter_map(|p| Some((p, edge_of(p)?)))
+    // An image that nobody injected is some other part of Linkerd.
+    let other = |pin: &Pin| {
+        pin.kind == PinKind::Image && matches!(pin.stays, Some(Reason::NotFollowed | Reason::RetiredChart))
+    };
+    pins.filter(move |p| !unmeshed(p) && !other(p) && !p.is_of_debugger()).filter_map(|p| Some((p, edge_of(p)?)))
 }
 
 /// Tells whether proxies are more than one milestone behind a control plane.
@@ -356,6 +360,21 @@ mod tests {
         assert_eq!(shared("edge-25.4.4", "a"), [Block], "from 2.19 to 2.20 with proxies of 2.18");
         assert_eq!(shared("edge-26.9.1", "a"), [Warn], "it was so before");
         assert_eq!((shared("edge-26.6.2", "a"), shared("edge-25.4.4", "b")), (vec![], vec![]));
+    }
+
+    #[test]
+    fn other_images_of_linkerd_are_no_proxies() {
+        let image = |reason| {
+            let case = Case::default().pins(|b| {
+                b.chart("cp.yaml", CP, "2026.8.2")
+                    .proxy("web.yaml", "edge-25.1.1")
+                    .with(|pin| pin.kind = PinKind::Image)
+                    .stays(reason)
+            });
+            severities(&case.check(ID))
+        };
+        assert_eq!(image(Reason::NotFollowed), []);
+        assert_eq!(image(Reason::ManualInjection), [Warn]);
     }
 
     #[test]
