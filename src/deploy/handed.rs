@@ -1,5 +1,5 @@
 //! Objects that a chart from elsewhere is given in its values, and that it prints as they are: `extraObjects`,
-//! `extraDeploy`, `resources` of `raw`, and Applications by their specs, as argo-helm's `argocd-apps` has them.
+//! `extraDeploy`, `resources` of `raw`, and Applications and ApplicationSets by their specs, as argo-helm's `argocd-apps` has them.
 //!
 //! In: a chart with its values. Out: the objects, known by what they hold, under whatever key; some charts take them as texts.
 
@@ -71,20 +71,25 @@ fn take(
     }
 }
 
-/// Makes an Application of its spec.
+/// Makes an Application, or an ApplicationSet, of its spec.
 fn application(spec: &Value, key: &str) -> Option<Value> {
-    let is_source = |source: &Value| source.get("repoURL").is_some();
-    let has_source =
-        spec.get("source").is_some_and(is_source) || spec.list_at("sources").iter().any(is_source);
+    let has_source = |spec: &Value| {
+        let is_source = |source: &Value| source.get("repoURL").is_some();
+        spec.get("source").is_some_and(is_source) || spec.list_at("sources").iter().any(is_source)
+    };
+    let template = spec.path(&["template", "spec"]).filter(|_| spec.get("generators").is_some());
+    let kind = match template {
+        Some(template) if has_source(template) => "ApplicationSet",
+        _ if has_source(spec) && spec.get("destination").is_some() => "Application",
+        _ => return None,
+    };
     let name = spec.get("name").cloned().unwrap_or_else(|| Value::made(key));
-    (has_source && spec.get("destination").is_some()).then(|| {
-        Value::map([
-            ("apiVersion", Value::made(&format!("{}/v1alpha1", argo::GROUP))),
-            ("kind", Value::made("Application")),
-            ("metadata", Value::map([("name", name)])),
-            ("spec", spec.clone()),
-        ])
-    })
+    Some(Value::map([
+        ("apiVersion", Value::made(&format!("{}/v1alpha1", argo::GROUP))),
+        ("kind", Value::made(kind)),
+        ("metadata", Value::map([("name", name)])),
+        ("spec", spec.clone()),
+    ]))
 }
 
 fn value_text(value: &Value) -> Option<&Scalar> {

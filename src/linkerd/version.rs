@@ -6,6 +6,8 @@
 use std::{borrow::Cow, fmt, str::FromStr};
 
 /// The first year in which Linkerd tagged edge releases by date; smaller numbers are CI test tags.
+/// The year and the month of the first release whose charts have its version (L2 #12175).
+const FIRST_CHART: (u16, u8) = (24, 3);
 const FIRST_YEAR: u16 = 18;
 
 /// One Linkerd edge release, `edge-YY.M.N`, ordered by year, month and number.
@@ -37,11 +39,11 @@ impl EdgeVersion {
         format!("20{:02}.{}.{}", self.year, self.month, self.number)
     }
 
-    /// Reads a chart version of the `YYYY.M.N` scheme; `None` for every other scheme.
+    /// Reads a chart version of the `YYYY.M.N` scheme; `None` for every other scheme, and for what is older than the scheme.
     pub fn from_chart(text: &str) -> Option<Self> {
         let (year, rest) = text.split_once('.')?;
         let century = year.strip_prefix("20").filter(|yy| yy.len() == 2)?;
-        Self::from_parts(century, rest)
+        Self::from_parts(century, rest).filter(|version| (version.year, version.month) >= FIRST_CHART)
     }
 
     /// Returns what a text that is no edge release was probably meant to be: the release of a chart's version, or one

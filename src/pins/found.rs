@@ -322,7 +322,7 @@ impl Found {
         let word = place.word(node);
         let held = word.filter(|r| *r == Reason::Held);
         let sealed = place.file.sealed.then_some(Reason::Encrypted);
-        let twice = place.any_around(node.resolved(), is_ambiguous).then_some(Reason::DuplicateKey);
+        let twice = place.is_ambiguous(node.resolved()).then_some(Reason::DuplicateKey);
         held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays)
     }
 
@@ -372,11 +372,6 @@ fn twins<'a>(node: Node<'a>) -> Vec<Node<'a>> {
     let Some((parent, key)) = node.parent().zip(key) else { return vec![node] };
     let same = parent.entries().filter(|(k, v)| k.as_str() == Some(key) && v.as_str().is_some());
     same.map(|(_, v)| v).collect()
-}
-
-/// Tells whether the key of the node, or of a mapping around it, is written twice.
-fn is_ambiguous(node: Node<'_>) -> bool {
-    std::iter::successors(Some(node), |n| n.parent()).any(Node::is_written_twice)
 }
 
 /// Returns a version's form as a fresh opaque text, for scalars that are pins but name no release.

@@ -38,6 +38,12 @@ pub(super) struct Located {
     pub editable: bool,
 }
 
+/// Tells whether a text has parts of which a Go template takes one.
+fn branches(text: &str) -> bool {
+    let action = |part: &str| part.trim_start_matches('-').trim_start().starts_with("if ");
+    text.split("{{").skip(1).any(action)
+}
+
 // === impl Place ===
 
 impl<'a> Place<'a> {
@@ -92,9 +98,12 @@ impl<'a> Place<'a> {
         (node.is_alias() && is_held()).then(|| self.file.position(self.start_in_file(node)).0)
     }
 
-    /// Asks of a node, and of each scalar that its text stands in.
-    pub fn any_around(self, node: Node<'_>, ask: fn(Node<'_>) -> bool) -> bool {
-        ask(node) || self.outer.is_some_and(|o| o.place.any_around(o.node, ask))
+    /// Tells whether readers may take another value than the one at a node: a key at it, around it, or around a scalar that its
+    /// text stands in is written twice. Of a template's branches only one is there.
+    pub fn is_ambiguous(self, node: Node<'_>) -> bool {
+        let twice = || std::iter::successors(Some(node), |n| n.parent()).any(Node::is_written_twice);
+        let is_branched = || self.outer.is_some() && branches(self.text);
+        twice() && !is_branched() || self.outer.is_some_and(|o| o.place.is_ambiguous(o.node))
     }
 
     /// Tells whether a scalar has a template action in it, so that its value is not known.

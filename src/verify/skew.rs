@@ -210,7 +210,8 @@ fn told<'p>(pins: impl Iterator<Item = &'p Pin>) -> impl Iterator<Item = (&'p Pi
     let other = |pin: &Pin| {
         pin.kind == PinKind::Image && matches!(pin.stays, Some(Reason::NotFollowed | Reason::RetiredChart))
     };
-    pins.filter(move |p| !unmeshed(p) && !other(p) && !p.is_of_debugger()).filter_map(|p| Some((p, edge_of(p)?)))
+    pins.filter(move |p| !unmeshed(p) && !other(p) && !p.is_of_debugger())
+        .filter_map(|p| Some((p, edge_of(p)?)))
 }
 
 /// Tells whether proxies are more than one milestone behind a control plane.

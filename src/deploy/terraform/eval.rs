@@ -250,7 +250,8 @@ impl<'s> Scope<'s> {
             Some("local") => self.local(&attribute()?),
             Some("module") => {
                 let (call, output) = (attribute()?, attribute()?);
-                self.output(&call, &output)
+                // A module may be given what comes out of itself.
+                self.once(format!("module.{call}.{output}"), || self.output(&call, &output))
             }
             Some("path") => match attribute()?.as_str() {
                 "module" => Some(Value::made(&rooted(&self.module.folder))),
