@@ -6,9 +6,9 @@
 use std::{borrow::Cow, fmt, str::FromStr};
 
 /// The first year in which Linkerd tagged edge releases by date; smaller numbers are CI test tags.
+const FIRST_YEAR: u16 = 18;
 /// The year and the month of the first release whose charts have its version (L2 #12175).
 const FIRST_CHART: (u16, u8) = (24, 3);
-const FIRST_YEAR: u16 = 18;
 
 /// One Linkerd edge release, `edge-YY.M.N`, ordered by year, month and number.
 ///

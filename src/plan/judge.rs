@@ -231,9 +231,7 @@ impl Judge<'_> {
         }
         match pin.form {
             Form::Edge | Form::Absent => fixed(pin, self.to.to_string()),
-            Form::Chart if Some(self.to) > EdgeVersion::from_chart(LAST_OF_OLD_CHARTS) => {
-                fixed(pin, self.to.chart())
-            }
+            Form::Chart if Some(self.to) > LAST_OF_OLD_CHARTS.parse().ok() => fixed(pin, self.to.chart()),
             // The charts of such a release have versions of their own, one for each chart.
             Form::Chart => Err(Reason::Uneditable),
             Form::LockDigest => Ok(NewText::LockDigest),

@@ -129,7 +129,9 @@ impl<'s> Scope<'s> {
             }
             Expression::FuncCall(call) => {
                 let name = call.name.name.as_str();
-                let args: Vec<Value> = call.args.iter().map(|arg| self.eval(arg)).collect();
+                let forgives = self.forgives || matches!(name, "try" | "can");
+                let scope = Self { forgives, ..self.clone() };
+                let args: Vec<Value> = call.args.iter().map(|arg| scope.eval(arg)).collect();
                 let handed = args.clone();
                 match functions::call(self, name, args, call.args.expand_final()) {
                     Some(value) => picked(value),
@@ -317,7 +319,8 @@ impl<'s> Scope<'s> {
     /// Notes that a text which the tree does not say is meant for a key of a map.
     pub fn offer_keys(&self, map: &Value, key: &Value) {
         if let (Value::Map(_), Some(who)) = (map, open(key)) {
-            self.offer(who, ordered(map).map(|(key, _)| Choice::Is(key.to_owned())));
+            let other = self.forgives.then_some(Choice::Other);
+            self.offer(who, ordered(map).map(|(key, _)| Choice::Is(key.to_owned())).chain(other));
         }
     }
 

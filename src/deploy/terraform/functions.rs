@@ -161,9 +161,13 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
             Some(Value::made(&items.iter().position(|item| *item == wanted)?.to_string()))
         }
         "contains" => {
-            let wanted = scope.text(args.get(1)?)?;
+            let wanted = args.get(1)?;
             let items = first.items().iter().map(|item| scope.text(item)).collect::<Option<Vec<_>>>()?;
-            Some(boolean(items.contains(&wanted)))
+            if let Some(who) = open(wanted) {
+                scope.offer(who, items.into_iter().map(Choice::Is).chain([Choice::Other]));
+                return (scope.budget.chosen.get(who) == Some(&Choice::Other)).then(|| boolean(false));
+            }
+            Some(boolean(items.contains(&scope.text(wanted)?)))
         }
         _ => None,
     }

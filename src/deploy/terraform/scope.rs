@@ -86,6 +86,8 @@ pub(super) struct Scope<'s> {
     pub asks: bool,
     /// Whether elements count too that a condition leaves out.
     pub is_whole: bool,
+    /// Whether a key that a map does not have is no fault, but something else then counts.
+    pub forgives: bool,
     /// By which way texts come from the source.
     pub via: Option<Via>,
     /// How much is taken off the lines of the heredoc at hand.
@@ -168,7 +170,8 @@ impl<'s> Scope<'s> {
         first: bool,
     ) -> Self {
         let (source, bindings) = (source.clone(), Vec::new());
-        let (depth, nested, asks, is_whole, via, indentation) = (DEPTH, NESTED, true, false, None, 0);
+        let (depth, nested, asks, is_whole, forgives) = (DEPTH, NESTED, true, false, false);
+        let (via, indentation) = (None, 0);
         Self {
             files,
             source,
@@ -183,6 +186,7 @@ impl<'s> Scope<'s> {
             nested,
             asks,
             is_whole,
+            forgives,
             via,
             indentation,
         }

@@ -36,12 +36,14 @@ pub(in crate::pins) fn take_release(
     kind: PinKind,
     claims: &mut Claims,
 ) {
+    let mut beside = None;
     if matches!(kind, PinKind::Terraform | PinKind::Helmfile | PinKind::Fleet) {
         let chart = release.chart.known();
         claims.objects.extend(handed::objects(release, context.files));
-        claims.local.extend(chart.and_then(|chart| charts::beside(context, release, &chart, kind)));
+        beside = chart.and_then(|chart| charts::beside(context, release, &chart, kind));
+        claims.local.extend(beside.clone());
     }
-    take(context, release, kind, Injection::Open, claims);
+    take(context, beside.as_ref().unwrap_or(release), kind, Injection::Open, claims);
 }
 
 /// Takes a chart that an object asks for.
