@@ -285,3 +285,20 @@ fn an_element_that_a_condition_leaves_out_is_told_by_its_name() {
         scanned(&[("set.yaml", &set), ("clusters/a.json", &on), ("clusters/b.json", &off), ("c.json", &off)]);
     assert_eq!(told(&found), ["clusters/a.json:1 2026.8.2 moves", "clusters/b.json:1 2026.8.1 NotFollowed"]);
 }
+
+#[test]
+fn what_a_condition_of_a_template_may_leave_out_is_no_text_for_people() {
+    let release = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: mesh, namespace: kube-system}\nspec:\n  \
+                   repo: https://helm.linkerd.io/edge\n  chart: linkerd-crds\n  version: 2026.8.2\n";
+    let template = format!(
+        "# It was 2026.8.1 of linkerd-crds.\n{{{{ if .Values.mesh.enabled }}}}\n{release}{{{{ end }}}}\n"
+    );
+    let chart = "apiVersion: v2\nname: hub\nversion: 0.1.0\n";
+    let values = "mesh: {enabled: false}\n";
+    let found =
+        scanned(&[("Chart.yaml", chart), ("templates/linkerd.yaml", &template), ("values.yaml", values)]);
+    assert_eq!(
+        told(&found),
+        ["templates/linkerd.yaml:1 2026.8.1 NotDeployed", "templates/linkerd.yaml:9 2026.8.2 NotFollowed"]
+    );
+}

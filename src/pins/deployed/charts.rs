@@ -3,7 +3,10 @@
 //! In: the files that name Linkerd or a release. Out: what is to be evaluated, and which templates need no mention as
 //! files that were not read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use crate::{
     deploy::{
@@ -210,8 +213,41 @@ pub(in crate::pins) fn report(
         }
         let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
         let own: Vec<Pin> = found.of_file(path).cloned().collect();
+        // What is made again as a whole has nothing that stays.
+        if own.iter().any(|pin| pin.kind == PinKind::RenderedManifest) {
+            continue;
+        }
+        let before = found.pins.len();
         other::pins(&file, &own, Reason::NotDeployed).report(&mut found.pins, skipped);
+        let branches = branches(&source.text);
+        for pin in found.pins.iter_mut().skip(before) {
+            if branches.iter().any(|branch| branch.contains(&pin.site.span.start)) {
+                pin.stays = Some(Reason::NotFollowed);
+            }
+        }
     }
+}
+
+/// Lists the parts of a template that a condition may leave out, line by line and without comments.
+fn branches(text: &str) -> Vec<Range<usize>> {
+    let (mut found, mut open, mut start) = (Vec::new(), Vec::new(), 0);
+    for line in text.split_inclusive('\n') {
+        let is_comment =
+            line.trim_start().starts_with('#') || line.contains("{{/*") || line.contains("{{- /*");
+        if open.contains(&true) && !is_comment {
+            found.push(start..start + line.len());
+        }
+        for action in line.split("{{").skip(1) {
+            match action.trim_start_matches('-').split_whitespace().next() {
+                Some("if" | "with") => open.push(true),
+                Some("range" | "define" | "block") => open.push(false),
+                Some("end" | "end}}" | "end-}}") => drop(open.pop()),
+                _ => {}
+            }
+        }
+        start += line.len();
+    }
+    found
 }
 
 /// Says what was not followed.
@@ -226,4 +262,16 @@ fn detail(about: &About) -> Option<String> {
         About::Remote(what) => format!("{what} is not in this repository"),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_condition_may_leave_out_is_known_by_its_lines() {
+        let text = "a: 1\n{{- range .x }}\nb: 2\n{{- end }}\n{{ if .y }}\nc: 3\n# d: 4\n{{- with .z }}e: 5{{ end }}\n{{ end }}\nf: 6\n";
+        let inside: String = branches(text).into_iter().map(|span| &text[span]).collect();
+        assert_eq!(inside, "c: 3\n{{- with .z }}e: 5{{ end }}\n{{ end }}\n");
+    }
 }

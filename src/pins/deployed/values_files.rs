@@ -34,13 +34,17 @@ pub(super) fn take_values_file(context: &Context<'_>, path: &RepoPath, claims: &
 fn take(context: &Context<'_>, path: &RepoPath, values: &Value, claims: &mut Claims) {
     let is_values = path.as_str().to_ascii_lowercase().contains("values");
     let folder = is_values.then(|| chart::folder_around(context, path)).flatten();
+    let is_copy = folder.and_then(|folder| context.local_chart(folder)).is_some_and(linkerd::is_chart);
     if let Some(folder) = folder {
-        Read::new(context, ReadBy::umbrella(context, folder)).take(values, claims);
+        let by = ReadBy::umbrella(context, folder);
+        // A chart of Linkerd's name that takes one in is no copy.
+        if !(is_copy && matches!(by, ReadBy::Other)) {
+            Read::new(context, by).take(values, claims);
+        }
     }
     // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name; those of a copy
     // of a chart of Linkerd's go with what was copied.
-    let name = folder.and_then(|folder| context.local_chart(folder));
-    if folder == Some(path.folder()) || name.is_some_and(linkerd::is_chart) {
+    if folder == Some(path.folder()) || is_copy {
         return;
     }
     if is_values {
