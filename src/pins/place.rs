@@ -38,6 +38,10 @@ pub(super) struct Located {
     pub editable: bool,
 }
 
+fn is_under_twice(node: Node<'_>) -> bool {
+    std::iter::successors(Some(node), |n| n.parent()).any(Node::is_written_twice)
+}
+
 /// Tells whether a text has parts of which a Go template takes one.
 fn branches(text: &str) -> bool {
     let action = |part: &str| part.trim_start_matches('-').trim_start().starts_with("if ");
@@ -70,7 +74,11 @@ impl<'a> Place<'a> {
     /// Locates a scalar, and the part of its value that is a pin.
     pub fn locate(self, node: Node<'_>, part: Range<usize>) -> Located {
         let node = node.resolved();
-        let route = self.route(node.route());
+        // Of branches that have one key no way leads to each: they are a part of the text that they stand in.
+        let route = match self.outer.filter(|_| self.is_of_branches(node)) {
+            Some(outer) => outer.place.route(outer.node.route()),
+            None => self.route(node.route()),
+        };
         let first = node.span().start;
         let span = value_bytes(self.text, node, part).and_then(|span| self.in_file(span));
         // A block scalar's first character is below its header.
@@ -101,9 +109,13 @@ impl<'a> Place<'a> {
     /// Tells whether readers may take another value than the one at a node: a key at it, around it, or around a scalar that its
     /// text stands in is written twice. Of a template's branches only one is there.
     pub fn is_ambiguous(self, node: Node<'_>) -> bool {
-        let twice = || std::iter::successors(Some(node), |n| n.parent()).any(Node::is_written_twice);
-        let is_branched = || self.outer.is_some() && branches(self.text);
-        twice() && !is_branched() || self.outer.is_some_and(|o| o.place.is_ambiguous(o.node))
+        let own = is_under_twice(node) && !self.is_of_branches(node);
+        own || self.outer.is_some_and(|o| o.place.is_ambiguous(o.node))
+    }
+
+    /// Tells whether a node is in one of several branches of a template that have one key.
+    fn is_of_branches(self, node: Node<'_>) -> bool {
+        self.outer.is_some() && is_under_twice(node) && branches(self.text)
     }
 
     /// Tells whether a scalar has a template action in it, so that its value is not known.
