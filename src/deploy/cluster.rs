@@ -1,9 +1,15 @@
 //! The objects that one cluster gets, found by what other objects call them.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+};
 
 use super::object::Object;
 use crate::repo::RepoPath;
+
+/// Clusters whose objects are tried for one that asks.
+const VARIANTS: usize = 100;
 
 /// Objects by kind and name.
 #[derive(Default)]
@@ -92,6 +98,33 @@ impl<'a> Cluster<'a> {
         all.flat_map(|cluster| cluster.named(of)).filter(move |other| {
             other.group() == of.group() && namespace(other) == namespace(of) && other.file != of.file
         })
+    }
+
+    /// Lists what clusters have in the place of objects that were found, each by the folder in which it lies: where several
+    /// files say what one cluster has once, each is another cluster's. Those whose folders are called most as that of who
+    /// asks are meant, which may be all; none where nobody has anything else.
+    pub fn variants(&self, found: &[&'a Object], asks: &RepoPath) -> Vec<Vec<&'a Object>> {
+        let mut folders: BTreeSet<&str> = BTreeSet::new();
+        for object in found.iter().filter(|object| !self.has_itself(object)) {
+            let mut others = self.namesakes(object).map(|other| other.file.folder()).peekable();
+            if others.peek().is_some() {
+                folders.extend(others.chain([object.file.folder()]));
+            }
+        }
+        if folders.len() < 2 {
+            return Vec::new();
+        }
+        let own: BTreeSet<&str> = asks.folder().split('/').collect();
+        let alike = |folder: &&str| folder.split('/').filter(|part| own.contains(part)).count();
+        let most = folders.iter().map(alike).max().unwrap_or_default();
+        let meant = folders.iter().filter(|folder| alike(folder) == most).take(VARIANTS);
+        meant.map(|folder| self.of_folder(folder)).collect()
+    }
+
+    fn of_folder(&self, folder: &str) -> Vec<&'a Object> {
+        let all = std::iter::successors(Some(self), |cluster| cluster.outer);
+        let all = all.flat_map(|cluster| cluster.objects.values().flatten().copied());
+        all.filter(|object| object.file.folder() == folder && object.group().is_empty()).collect()
     }
 
     /// Lists those of these themselves that are called as an object.

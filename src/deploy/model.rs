@@ -8,6 +8,7 @@ mod fact;
 mod gathered;
 mod kept;
 mod last;
+mod release;
 mod seen;
 mod written;
 
@@ -20,12 +21,11 @@ use super::{
     cluster::Cluster,
     files::Files,
     flux,
-    kinds::{self, Deployer, Kind, Makes},
+    kinds::{self, Deployer, Makes},
     kustomize,
     note::{About, Bound, Note},
     object::Object,
     tree_chart::Charts,
-    umbrella,
 };
 use crate::repo::{RepoPath, parallel};
 pub use fact::{After, Asked, Fact, Take};
@@ -34,7 +34,6 @@ use kept::{Kept, Standing};
 use last::Last;
 use seen::Seen;
 pub use written::Written;
-use written::deployer_of;
 
 /// Roots that are built.
 const ROOTS: usize = 20_000;
@@ -286,9 +285,13 @@ impl<R: Default + Send> Builder<'_, R> {
         let cluster = Cluster::within(&kept.references, all);
         for object in &kept.releases {
             // What a source has is rendered by whoever asks for it.
-            let release = self.release(object, &cluster, said);
-            let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
-            release.iter().for_each(|release| self.used(release, &mut said.facts));
+            let sources: Vec<&Object> = flux::value_sources(object, &cluster).collect();
+            let variants = cluster.variants(&sources, object.by.as_ref().unwrap_or(&object.file));
+            for own in variants.iter().map(Vec::as_slice).chain(variants.is_empty().then_some(&[][..])) {
+                let release = self.release(object, &Cluster::within(own.iter().copied(), &cluster), said);
+                let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
+                release.iter().for_each(|release| self.used(release, &mut said.facts));
+            }
         }
         let objects = kept.releases.iter().chain(&kept.objects);
         objects.for_each(|object| (self.take)(&mut said.facts, Fact::Object(object, &cluster)));
@@ -365,10 +368,17 @@ impl<R: Default + Send> Builder<'_, R> {
                 let reads =
                     || flux::variable_sources(object, cluster).any(|map| (self.entries.names_release)(map));
                 if mentions || concerns(object, &|folder| self.is_wanted(folder)) || reads() {
-                    let build = build(object, cluster, self.files);
-                    self.unmade(object, &build, &mut gathered.facts.facts);
-                    let by = By::of(of.unwrap_or((kind.deployer, object)), object);
-                    self.built(build, by, cluster, gathered);
+                    let sources: Vec<&Object> = flux::variable_sources(object, cluster).collect();
+                    let variants = cluster.variants(&sources, &object.file);
+                    for own in
+                        variants.iter().map(Vec::as_slice).chain(variants.is_empty().then_some(&[][..]))
+                    {
+                        let cluster = Cluster::within(own.iter().copied(), cluster);
+                        let build = build(object, &cluster, self.files);
+                        self.unmade(object, &build, &mut gathered.facts.facts);
+                        let by = By::of(of.unwrap_or((kind.deployer, object)), object);
+                        self.built_beside(Kept::of(own), build, by, &cluster, gathered);
+                    }
                 }
             }
             Makes::Chart(read) => {
@@ -396,7 +406,18 @@ impl<R: Default + Send> Builder<'_, R> {
 
     /// Hands over what a build gives, and keeps what others may refer to.
     fn built(&self, build: Build, by: By<'_>, outer: &Cluster<'_>, gathered: &mut Gathered<R>) {
-        let mut kept = Kept::default();
+        self.built_beside(Kept::default(), build, by, outer, gathered);
+    }
+
+    /// The same beside what the cluster has for it.
+    fn built_beside(
+        &self,
+        mut kept: Kept,
+        build: Build,
+        by: By<'_>,
+        outer: &Cluster<'_>,
+        gathered: &mut Gathered<R>,
+    ) {
         for object in build.objects {
             gathered.files.insert(object.file.clone());
             kept.take(object, self.entries.mentions);
@@ -434,53 +455,6 @@ impl<R: Default + Send> Builder<'_, R> {
                 }
                 false => {}
             }
-        }
-    }
-
-    /// Hands over the chart that an object asks for, and what is done to the chart's objects; returns the chart.
-    fn release(&self, object: &Object, cluster: &Cluster<'_>, said: &mut Said<R>) -> Option<ChartRelease> {
-        let is_release = object.kind() == "HelmRelease";
-        let filled = is_release.then(|| flux::unapplied(object, self.files)).flatten();
-        let object = filled.as_ref().unwrap_or(object);
-        let (mut release, deployer) = match kinds::of(object) {
-            Some(Kind { makes: Makes::Chart(read), deployer, .. }) => {
-                (read(object, cluster, self.files), *deployer)
-            }
-            // A part of an object that is not known here may say no group.
-            _ if matches!(&*object.kind(), "HelmChart" | "OCIRepository") => {
-                let is_chart = object.kind() == "HelmChart";
-                let deployer = if is_chart { Deployer::HelmChart } else { Deployer::OciRepository };
-                (flux::chart_source(object, cluster, self.files), deployer)
-            }
-            _ => (flux::helm_release(object, cluster, self.files), Deployer::HelmRelease),
-        };
-        let after = if is_release { After::DependsOn(flux::depends_on(object)) } else { After::Unsaid };
-        match &mut release {
-            Some(release) => {
-                release.is_supposed = filled.is_some();
-                let deployer = if is_release { deployer_of(object) } else { deployer };
-                let object = is_release.then_some(object);
-                let asked = Asked { release, deployer, object, after, cluster };
-                (self.take)(&mut said.facts, Fact::Release(asked));
-            }
-            None => said.parts.extend(is_release.then(|| object.clone())),
-        }
-        let Build { strays, images, .. } = flux::post_rendered(object, self.files);
-        self.said((&strays, &images, release.as_slice()), cluster, said);
-        release
-    }
-
-    /// Hands over a chart as it is rendered.
-    fn used(&self, release: &ChartRelease, facts: &mut R) {
-        (self.take)(facts, Fact::Use(release));
-        (self.take)(facts, Fact::Notes(&release.notes));
-        self.umbrella(release, facts);
-    }
-
-    fn umbrella(&self, release: &ChartRelease, facts: &mut R) {
-        let is_foreign = |name: &str| self.entries.charts.is_foreign(name);
-        if let Some(of) = umbrella::dependencies(release, self.files, &is_foreign) {
-            (self.take)(facts, Fact::Umbrella(release, &of));
         }
     }
 }

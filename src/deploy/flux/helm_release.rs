@@ -222,6 +222,21 @@ fn key_of(path: &str) -> Option<(String, char, &str)> {
     None
 }
 
+/// Returns what a HelmRelease has its values from, where it is in the tree.
+pub fn value_sources<'c>(release: &'c Object, cluster: &'c Cluster<'c>) -> impl Iterator<Item = &'c Object> {
+    let from = release.value.get("spec").map_or(&[][..], |spec| spec.list_at("valuesFrom"));
+    let namespace = release.namespace().and_then(Scalar::known);
+    from.iter().filter_map(move |from| {
+        cluster.find(Reference {
+            group: "",
+            kind: &from.text(&["kind"])?,
+            name: &from.text(&["name"])?,
+            namespace: namespace.as_deref(),
+            from: &release.file,
+        })
+    })
+}
+
 /// Reads one entry of `valuesFrom`; `None` where Flux goes on without it.
 fn referenced(
     object: &Object,

@@ -16,6 +16,7 @@ mod tests;
 
 pub use helm_release::{
     chart_source, depends_on, helm_release, is_of_tree, laid_over, part, post_rendered, unapplied,
+    value_sources,
 };
 pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
 pub use resource_set::resource_set;

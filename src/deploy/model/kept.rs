@@ -31,6 +31,11 @@ pub(super) struct Kept {
 // === impl Kept ===
 
 impl Kept {
+    /// Keeps what a cluster has for what is built there.
+    pub fn of(objects: &[&Object]) -> Self {
+        Self { references: objects.iter().map(|object| (*object).clone()).collect(), ..Self::default() }
+    }
+
     /// Sorts an object in.
     pub fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
         let (group, kind) = (object.group().into_owned(), object.kind().into_owned());

@@ -1,0 +1,68 @@
+//! Charts that objects ask for.
+//!
+//! In: a HelmRelease, a HelmChart or a source, and the objects of its cluster. Out: the chart, handed over.
+
+use super::{After, Asked, Builder, Fact, Said, written::deployer_of};
+use crate::deploy::{
+    build::Build,
+    chart::ChartRelease,
+    cluster::Cluster,
+    flux,
+    kinds::{self, Deployer, Kind, Makes},
+    object::Object,
+    umbrella,
+};
+
+impl<R: Default + Send> Builder<'_, R> {
+    /// Hands over the chart that an object asks for, and what is done to the chart's objects; returns the chart.
+    pub(super) fn release(
+        &self,
+        object: &Object,
+        cluster: &Cluster<'_>,
+        said: &mut Said<R>,
+    ) -> Option<ChartRelease> {
+        let is_release = object.kind() == "HelmRelease";
+        let filled = is_release.then(|| flux::unapplied(object, self.files)).flatten();
+        let object = filled.as_ref().unwrap_or(object);
+        let (mut release, deployer) = match kinds::of(object) {
+            Some(Kind { makes: Makes::Chart(read), deployer, .. }) => {
+                (read(object, cluster, self.files), *deployer)
+            }
+            // A part of an object that is not known here may say no group.
+            _ if matches!(&*object.kind(), "HelmChart" | "OCIRepository") => {
+                let is_chart = object.kind() == "HelmChart";
+                let deployer = if is_chart { Deployer::HelmChart } else { Deployer::OciRepository };
+                (flux::chart_source(object, cluster, self.files), deployer)
+            }
+            _ => (flux::helm_release(object, cluster, self.files), Deployer::HelmRelease),
+        };
+        let after = if is_release { After::DependsOn(flux::depends_on(object)) } else { After::Unsaid };
+        match &mut release {
+            Some(release) => {
+                release.is_supposed = filled.is_some();
+                let deployer = if is_release { deployer_of(object) } else { deployer };
+                let object = is_release.then_some(object);
+                let asked = Asked { release, deployer, object, after, cluster };
+                (self.take)(&mut said.facts, Fact::Release(asked));
+            }
+            None => said.parts.extend(is_release.then(|| object.clone())),
+        }
+        let Build { strays, images, .. } = flux::post_rendered(object, self.files);
+        self.said((&strays, &images, release.as_slice()), cluster, said);
+        release
+    }
+
+    /// Hands over a chart as it is rendered.
+    pub(super) fn used(&self, release: &ChartRelease, facts: &mut R) {
+        (self.take)(facts, Fact::Use(release));
+        (self.take)(facts, Fact::Notes(&release.notes));
+        self.umbrella(release, facts);
+    }
+
+    pub(super) fn umbrella(&self, release: &ChartRelease, facts: &mut R) {
+        let is_foreign = |name: &str| self.entries.charts.is_foreign(name);
+        if let Some(of) = umbrella::dependencies(release, self.files, &is_foreign) {
+            (self.take)(facts, Fact::Umbrella(release, &of));
+        }
+    }
+}
