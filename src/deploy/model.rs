@@ -12,7 +12,7 @@ mod release;
 mod seen;
 mod written;
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::atomic::AtomicUsize};
 
 use super::{
     argo,
@@ -39,6 +39,9 @@ pub use written::Written;
 const ROOTS: usize = 20_000;
 /// Roots that come of roots: an app of apps of apps.
 const WAVES: usize = 12;
+
+/// Maps of other clusters that are read for what all clusters have.
+const CLUSTERS: usize = 20_000;
 
 /// Where reading begins.
 pub struct Entries<'e> {
@@ -81,7 +84,7 @@ pub struct Modelled<R> {
 
 /// Reads all that is deployed, then what files say whether it is deployed or not.
 pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: &Take<'_, R>) -> Modelled<R> {
-    let builder = Builder { files, entries, take };
+    let builder = Builder { files, entries, take, left: AtomicUsize::new(CLUSTERS) };
     let raw = builder.raw();
     let mut found = Modelled::default();
     let (mut unmatched_parts, mut parts) = (Vec::new(), Vec::new());
@@ -209,6 +212,8 @@ struct Builder<'b, R> {
     files: &'b dyn Files,
     entries: &'b Entries<'b>,
     take: &'b Take<'b, R>,
+    /// How often more something may still be read as yet another cluster has it.
+    left: AtomicUsize,
 }
 
 // === impl Root ===
@@ -286,8 +291,8 @@ impl<R: Default + Send> Builder<'_, R> {
         for object in &kept.releases {
             // What a source has is rendered by whoever asks for it.
             let sources: Vec<&Object> = flux::value_sources(object, &cluster).collect();
-            let variants = cluster.variants(&sources, object.by.as_ref().unwrap_or(&object.file));
-            for own in variants.iter().map(Vec::as_slice).chain(variants.is_empty().then_some(&[][..])) {
+            let asks = object.by.as_ref().unwrap_or(&object.file);
+            for own in &self.variants(&cluster, &sources, asks, &mut said.facts) {
                 let release = self.release(object, &Cluster::within(own.iter().copied(), &cluster), said);
                 let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
                 release.iter().for_each(|release| self.used(release, &mut said.facts));
@@ -369,10 +374,8 @@ impl<R: Default + Send> Builder<'_, R> {
                     || flux::variable_sources(object, cluster).any(|map| (self.entries.names_release)(map));
                 if mentions || concerns(object, &|folder| self.is_wanted(folder)) || reads() {
                     let sources: Vec<&Object> = flux::variable_sources(object, cluster).collect();
-                    let variants = cluster.variants(&sources, &object.file);
-                    for own in
-                        variants.iter().map(Vec::as_slice).chain(variants.is_empty().then_some(&[][..]))
-                    {
+                    let facts = &mut gathered.facts.facts;
+                    for own in &self.variants(cluster, &sources, &object.file, facts) {
                         let cluster = Cluster::within(own.iter().copied(), cluster);
                         let build = build(object, &cluster, self.files);
                         self.unmade(object, &build, &mut gathered.facts.facts);

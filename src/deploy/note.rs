@@ -95,6 +95,8 @@ pub enum Bound {
     Values(usize),
     /// Environments that one root of Terraform may be run for.
     Environments(usize),
+    /// What clusters have for releases that all of them have.
+    Clusters(usize),
 }
 
 // === impl Bound ===
@@ -104,6 +106,7 @@ impl fmt::Display for Bound {
         let (most, of) = match self {
             Self::Roots(most) => (most, "roots of a repository"),
             Self::Waves(most) => (most, "deployments out of one another"),
+            Self::Clusters(most) => (most, "maps of clusters for what all of them have"),
             Self::Elements(most) => (most, "elements of a generator"),
             Self::Objects(most) => (most, "objects of one"),
             Self::Branches(most) => {

@@ -2,18 +2,46 @@
 //!
 //! In: a HelmRelease, a HelmChart or a source, and the objects of its cluster. Out: the chart, handed over.
 
-use super::{After, Asked, Builder, Fact, Said, written::deployer_of};
-use crate::deploy::{
-    build::Build,
-    chart::ChartRelease,
-    cluster::Cluster,
-    flux,
-    kinds::{self, Deployer, Kind, Makes},
-    object::Object,
-    umbrella,
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::{After, Asked, Builder, CLUSTERS, Fact, Said, written::deployer_of};
+use crate::{
+    deploy::{
+        build::Build,
+        chart::ChartRelease,
+        cluster::Cluster,
+        flux,
+        kinds::{self, Deployer, Kind, Makes},
+        note::{About, Bound, Note},
+        object::Object,
+        umbrella,
+    },
+    repo::RepoPath,
 };
 
 impl<R: Default + Send> Builder<'_, R> {
+    /// Lists what is read beside the cluster for something that has its values from objects: what each cluster has in their
+    /// place, or nothing.
+    pub(super) fn variants<'c>(
+        &self,
+        cluster: &Cluster<'c>,
+        sources: &[&'c Object],
+        asks: &RepoPath,
+        facts: &mut R,
+    ) -> Vec<Vec<&'c Object>> {
+        let mut all = cluster.variants(sources, asks);
+        let more = all.len().saturating_sub(1);
+        let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(more));
+        if taken.is_err() {
+            all.truncate(1);
+            (self.take)(facts, Fact::Notes(&[Note::new(asks, About::Bound(Bound::Clusters(CLUSTERS)))]));
+        }
+        if all.is_empty() {
+            all.push(Vec::new());
+        }
+        all
+    }
+
     /// Hands over the chart that an object asks for, and what is done to the chart's objects; returns the chart.
     pub(super) fn release(
         &self,
