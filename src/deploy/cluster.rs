@@ -105,9 +105,9 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// Lists what clusters have in the place of objects that were found, each by the folder in which it lies: where several
-    /// files say what one cluster has once, each is another cluster's. Those whose folders are called most as that of who
-    /// asks are meant, which may be all; none where nobody has anything else.
+    /// Lists what clusters have in the place of objects that were found: no cluster has two of one name, so that each file with
+    /// one is another cluster's, and what lies in its folder goes with it. Of these the ones count whose folders share most
+    /// names with that of the object that asks, which may be all. Empty where nobody has anything else.
     pub fn variants(&self, found: &[&'a Object], asks: &RepoPath) -> Vec<Vec<&'a Object>> {
         let mut folders: BTreeSet<&str> = BTreeSet::new();
         for object in found.iter().filter(|object| !self.has_itself(object)) {
